@@ -188,6 +188,26 @@ impl Catalog {
             .collect()
     }
 
+    /// Returns whether both catalogs have the same skills, from files that did not change, and have
+    /// skipped the same paths.
+    #[cfg(feature = "watch")]
+    pub(crate) fn is_same(&self, newer: &Self) -> bool {
+        let inactive = |catalog: &Self| -> Vec<(PathBuf, &'static str)> {
+            let inactive = catalog.inactive.iter();
+            let inactive = inactive.map(|one| (one.entry.location(), one.reason.code()));
+            let skipped = catalog.skipped.iter();
+            let skipped = skipped.map(|one| (one.path().to_owned(), one.reason().code()));
+            inactive.chain(skipped).collect()
+        };
+        self.entries.len() == newer.entries.len()
+            && self
+                .entries
+                .iter()
+                .zip(&newer.entries)
+                .all(|(old, new)| old.is_same(new))
+            && inactive(self) == inactive(newer)
+    }
+
     /// Returns whether the catalog is the result of a scan with these settings.
     pub(crate) fn was_scanned_with(&self, discovery: &Discovery) -> bool {
         self.settings
@@ -237,12 +257,12 @@ impl Catalog {
         let active = self
             .entries
             .iter()
-            .find(|entry| is_located_at(entry, path))
+            .find(|entry| entry.is_located_at(path))
             .map(Lookup::Found);
         active.or_else(|| {
             self.inactive
                 .iter()
-                .find(|inactive| is_located_at(&inactive.entry, path))
+                .find(|inactive| inactive.entry.is_located_at(path))
                 .map(Lookup::Inactive)
         })
     }
@@ -285,15 +305,6 @@ fn is_entry_current(entry: &Entry) -> bool {
     path.pop();
     path.push(OPENAI_FILE);
     is_stamp_current(&path, openai.stamp)
-}
-
-fn is_located_at(entry: &Entry, path: &Path) -> bool {
-    // `location` allocates, so the directories are compared first.
-    *entry.directory == *path
-        || path
-            .parent()
-            .is_some_and(|parent| *entry.directory == *parent)
-            && path == entry.location()
 }
 
 fn compare_entries(a: &Entry, b: &Entry) -> std::cmp::Ordering {

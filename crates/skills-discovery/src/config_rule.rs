@@ -127,7 +127,7 @@ impl Selector {
     #[must_use]
     pub fn matches(&self, entry: &Entry) -> bool {
         match self {
-            Self::Path(path) => path_matches_entry(path, entry),
+            Self::Path(path) => entry.is_located_at(path),
             Self::Name(name) => entry.name().as_str() == name,
             Self::Pattern(pattern) => WildMatch::new(pattern).matches(entry.name().as_str()),
             Self::Scope(scope) => entry.scope() == *scope,
@@ -152,10 +152,6 @@ pub fn canonical_skill_path(path: &Path) -> Option<PathBuf> {
         .unwrap_or(Path::new("."));
     path.symlink_metadata().ok()?;
     Some(parent.canonicalize().ok()?.join(path.file_name()?))
-}
-
-fn path_matches_entry(path: &Path, entry: &Entry) -> bool {
-    path == entry.directory() || path == entry.location()
 }
 
 impl fmt::Display for ConfigRule {

@@ -215,15 +215,11 @@ impl SkillFiles {
         let tree = SkillTree::scan(self.directory())?;
         // Parents come before their subdirectories.
         for directory in &tree.directories {
-            target
-                .create_dir(directory)
-                .map_err(DiscoveryError::from_io)?;
+            target.create_dir(directory)?;
         }
         for (path, link) in &tree.entries {
             if let Some(link) = link {
-                target
-                    .symlink_contents(link, path)
-                    .map_err(DiscoveryError::from_io)?;
+                target.symlink_contents(link, path)?;
             }
         }
         let mut budget = ByteBudget::default();
@@ -329,7 +325,7 @@ impl SkillTree {
             }
             .into());
         }
-        for entry in handle.entries().map_err(DiscoveryError::from_io)? {
+        for entry in handle.entries()? {
             // Counted before anything is read, so that a huge directory ends the scan early.
             self.entry_count += 1;
             if self.entry_count > MAX_FILES {
@@ -339,22 +335,16 @@ impl SkillTree {
                 }
                 .into());
             }
-            let entry = entry.map_err(DiscoveryError::from_io)?;
+            let entry = entry?;
             let path = below.join(entry.file_name());
-            let file_type = entry.file_type().map_err(DiscoveryError::from_io)?;
+            let file_type = entry.file_type()?;
             // A skill with a device, FIFO or socket has no digest: their content is not repeatable,
             // and to ignore them would leave them out of the approval.
             if file_type.is_dir() {
                 self.directories.push(path.clone());
-                self.collect(
-                    &entry.open_dir().map_err(DiscoveryError::from_io)?,
-                    &path,
-                    depth + 1,
-                )?;
+                self.collect(&entry.open_dir()?, &path, depth + 1)?;
             } else if file_type.is_symlink() {
-                let link = handle
-                    .read_link_contents(entry.file_name())
-                    .map_err(DiscoveryError::from_io)?;
+                let link = handle.read_link_contents(entry.file_name())?;
                 self.entries.push((path, Some(link)));
             } else if file_type.is_file() {
                 self.entries.push((path, None));
@@ -378,39 +368,35 @@ fn hash_file(
     // The length is that of the stamp: a file that grows meanwhile would be read without end.
     let mut file = file.take(length);
     loop {
-        let read = file.read(&mut buffer).map_err(DiscoveryError::from_io)?;
+        let read = file.read(&mut buffer)?;
         if read == 0 {
             return Ok(hasher.finalize().into());
         }
         hasher.update(&buffer[..read]);
-        consume(&buffer[..read]).map_err(DiscoveryError::from_io)?;
+        consume(&buffer[..read])?;
     }
 }
 
 /// Creates the files of a copy.
 #[cfg(unix)]
 mod copy {
+    use std::io;
     use std::path::Path;
 
     use cap_std::fs::{Dir, File, OpenOptions, OpenOptionsExt, Permissions, PermissionsExt as _};
     use rustix::fs::{Timespec, Timestamps};
 
-    use crate::error::DiscoveryError;
-
-    pub(super) fn create_file(target: &Dir, path: &Path) -> Result<File, DiscoveryError> {
+    pub(super) fn create_file(target: &Dir, path: &Path) -> io::Result<File> {
         let mut options = OpenOptions::new();
         // An existing file may be a symlink out of the copy, so only new files are written.
         options.write(true).create_new(true).mode(0o600);
-        target
-            .open_with(path, &options)
-            .map_err(DiscoveryError::from_io)
+        target.open_with(path, &options)
     }
 
     /// Makes a copy read-only, with the modification time and the execute permission of the
     /// original.
-    pub(super) fn copy_attributes(original: &File, copy: &File) -> Result<(), DiscoveryError> {
-        let stat =
-            rustix::fs::fstat(original).map_err(|error| DiscoveryError::from_io(error.into()))?;
+    pub(super) fn copy_attributes(original: &File, copy: &File) -> io::Result<()> {
+        let stat = rustix::fs::fstat(original)?;
         let modified = Timespec {
             tv_sec: stat.st_mtime,
             tv_nsec: stat.st_mtime_nsec as _,
@@ -419,15 +405,13 @@ mod copy {
             last_access: modified,
             last_modification: modified,
         };
-        rustix::fs::futimens(copy, &times)
-            .map_err(|error| DiscoveryError::from_io(error.into()))?;
+        rustix::fs::futimens(copy, &times)?;
         let mode = if stat.st_mode & 0o111 == 0 {
             0o400
         } else {
             0o500
         };
         copy.set_permissions(Permissions::from_mode(mode))
-            .map_err(DiscoveryError::from_io)
     }
 }
 

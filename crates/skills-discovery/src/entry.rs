@@ -1,6 +1,5 @@
 //! One skill of a catalog.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -8,7 +7,6 @@ use skills_manifest::{Manifest, OpenAiMetadata, OpenAiWarning, SkillName, Warnin
 
 use crate::lazy_metadata::LazyMetadata;
 use crate::openai_file::OpenAiFile;
-use crate::skill_files::SkillFileLocation;
 use crate::{DiscoveryError, FileStamp, SKILL_FILE, Scope, SkillFiles};
 
 /// One skill of a [`Catalog`](crate::Catalog): its metadata and location.
@@ -23,7 +21,8 @@ pub struct Entry {
     pub(crate) directory: Arc<Path>,
     /// The name of the skill file if it differs from `SKILL.md`.
     pub(crate) file_name: Option<Box<str>>,
-    pub(crate) file_location: SkillFileLocation,
+    /// The canonical path of the skill file if the `SKILL.md` is a symlink to it.
+    pub(crate) linked_path: Option<Box<Path>>,
     pub(crate) scope: Scope,
     pub(crate) root: Arc<Path>,
     /// The warnings of the scan, without those of the skill's files.
@@ -63,6 +62,16 @@ impl Entry {
 
     pub(crate) fn file_name(&self) -> &str {
         self.file_name.as_deref().unwrap_or(SKILL_FILE)
+    }
+
+    /// Returns whether `path` is the canonical path of the directory or of the `SKILL.md`.
+    pub(crate) fn is_located_at(&self, path: &Path) -> bool {
+        // `location` allocates, so the directories are compared first.
+        *self.directory == *path
+            || path
+                .parent()
+                .is_some_and(|parent| *self.directory == *parent)
+                && path == self.location()
     }
 
     /// Returns the path of the root that the skill was found in, as it was passed to the scan;
@@ -109,7 +118,28 @@ impl Entry {
             && *self.root == *root
             // The stamp of a linked file says nothing about the symlink, which may lead to another
             // file now.
-            && self.file_location == SkillFileLocation::InDirectory
+            && self.linked_path.is_none()
+    }
+
+    /// Returns whether an entry of a newer catalog is the same skill, from files that did not
+    /// change.
+    #[cfg(feature = "watch")]
+    pub(crate) fn is_same(&self, newer: &Self) -> bool {
+        // If no caller has read the old `agents/openai.yaml`, no caller can depend on its content,
+        // and reading it for the comparison would cost more than the rescan itself.
+        let has_same_openai = || {
+            let read = self.metadata.loaded_openai();
+            read.is_none_or(|openai| openai.stamp == newer.openai_file().stamp)
+        };
+        // Equal stamps prove nothing if the file was written in the clock tick of the scan. Only
+        // then the content is compared.
+        let has_same_manifest = || {
+            self.stamp == newer.stamp
+                && (self.stamp.is_settled() || self.metadata.content_eq(&newer.metadata))
+        };
+        (&self.directory, &self.name, self.scope) == (&newer.directory, &newer.name, newer.scope)
+            && has_same_manifest()
+            && has_same_openai()
     }
 
     /// Returns a copy for the next catalog, without the warnings that compare the skill with other
@@ -167,48 +197,57 @@ impl Entry {
     /// If the directory no longer exists or cannot be read, or if a part of its canonical path was
     /// replaced by a symlink since the scan ([`OutsideSkill`](crate::DiscoveryErrorKind::OutsideSkill)).
     pub fn open(&self) -> Result<SkillFiles, DiscoveryError> {
-        SkillFiles::open(&self.directory, self.file_name(), &self.file_location)
+        SkillFiles::open(&self.directory, self.file_name(), self.linked_path.clone())
     }
 }
 
 /// A problem of a skill that still loads.
 ///
-/// [`code`](Self::code) is stable and meant for programs. The text of [`Display`](fmt::Display) is
+/// [`code`](Self::code) is stable and meant for programs. The text of [`Display`](std::fmt::Display) is
 /// meant for users and may change.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EntryWarning {
     /// A problem of the `SKILL.md`.
+    #[error("{0}")]
     Manifest(Warning),
     /// `name` is missing or invalid; the name of the directory is used.
+    #[error("missing or invalid `name`; using the directory name")]
     NameFromDirectory,
     /// `name` differs from the name of the directory, which the specification forbids.
+    #[error("name does not match directory `{directory}`")]
     NameMismatch {
         /// The name of the directory.
         directory: String,
     },
     /// The name of the skill file differs from `SKILL.md` in case; other clients do not find it.
+    #[error("file is named `{found}`; other clients read only `SKILL.md`")]
     NonStandardFileName {
         /// The name of the file.
         found: String,
     },
     /// The `SKILL.md` is a symlink out of the skill directory, which its root allows
     /// ([`SkillFileSymlinks::Follow`](crate::SkillFileSymlinks::Follow)).
+    // The target may be any path, so control characters in it are escaped.
+    #[error("`SKILL.md` is a symlink to {target:?}; other clients ignore it")]
     SymlinkedSkillFile {
         /// The canonical path of the file that is read.
         target: PathBuf,
     },
     /// The name of another skill differs only in case or in Unicode composition.
+    #[error("name is confusable with `{other}`")]
     ConfusableName {
         /// The name of the other skill.
         other: String,
     },
     /// Another skill in use has the same name, so that the name alone is ambiguous.
+    #[error("duplicate name, also in `{}`; refer to it by path", directory.display())]
     DuplicateName {
         /// The directory of the other skill.
         directory: PathBuf,
     },
     /// A field of `agents/openai.yaml`, or the whole file, was ignored.
+    #[error("{}", openai_text(.0))]
     OpenAi(OpenAiWarning),
 }
 
@@ -246,39 +285,11 @@ impl EntryWarning {
     }
 }
 
-impl fmt::Display for EntryWarning {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Manifest(warning) => warning.fmt(f),
-            Self::NameFromDirectory => {
-                f.write_str("missing or invalid `name`; using the directory name")
-            }
-            Self::NameMismatch { directory } => {
-                write!(f, "name does not match directory `{directory}`")
-            }
-            Self::NonStandardFileName { found } => write!(
-                f,
-                "file is named `{found}`; other clients read only `SKILL.md`"
-            ),
-            // The target may be any path, so control characters in it are escaped.
-            Self::SymlinkedSkillFile { target } => write!(
-                f,
-                "`SKILL.md` is a symlink to {target:?}; other clients ignore it"
-            ),
-            Self::ConfusableName { other } => write!(f, "name is confusable with `{other}`"),
-            Self::DuplicateName { directory } => write!(
-                f,
-                "duplicate name, also in `{}`; refer to it by path",
-                directory.display()
-            ),
-            Self::OpenAi(warning) if warning.field.is_empty() => {
-                write!(f, "cannot read `agents/openai.yaml`: {}", warning.reason)
-            }
-            Self::OpenAi(warning) => write!(
-                f,
-                "`agents/openai.yaml`: `{}` ignored: {}",
-                warning.field, warning.reason
-            ),
-        }
+fn openai_text(warning: &OpenAiWarning) -> String {
+    let OpenAiWarning { field, reason } = warning;
+    if field.is_empty() {
+        format!("cannot read `agents/openai.yaml`: {reason}")
+    } else {
+        format!("`agents/openai.yaml`: `{field}` ignored: {reason}")
     }
 }

@@ -51,9 +51,10 @@ impl DiscoveryError {
     pub(crate) fn is_not_a_directory(&self) -> bool {
         matches!(&self.0, Repr::Io(error) if error.kind() == io::ErrorKind::NotADirectory)
     }
+}
 
-    /// Classifies an error of the operating system or of a directory handle.
-    pub(crate) fn from_io(error: io::Error) -> Self {
+impl From<io::Error> for DiscoveryError {
+    fn from(error: io::Error) -> Self {
         // The classes that callers branch on must not depend on the operating system; all others
         // keep its error.
         match error.kind() {

@@ -1,6 +1,5 @@
 //! Explains why a skill is available or not.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 use crate::{
@@ -57,12 +56,17 @@ impl SkillStatus {
 
 /// One step of an [`Explanation`].
 ///
-/// [`code`](Self::code) is stable and meant for programs. The text of [`Display`](fmt::Display) is
+/// [`code`](Self::code) is stable and meant for programs. The text of [`Display`](std::fmt::Display) is
 /// meant for users and may change.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExplanationStep {
     /// A skill was found in a root.
+    #[error(
+        "found `{name}` at {} in {scope} root {}",
+        path.display(),
+        root.display()
+    )]
     Found {
         /// The name of the skill.
         name: String,
@@ -74,14 +78,19 @@ pub enum ExplanationStep {
         scope: Scope,
     },
     /// The skill has a problem but still loads.
+    #[error("warning: {0}")]
     Warning(String),
     /// The skill is not in use.
+    #[error("inactive: {0}")]
     Inactive(InactiveReason),
     /// The skill is active but not listed to a model, for this reason.
+    #[error("not model-invocable: {0}")]
     NotModelInvocable(&'static str),
     /// The skill is active and listed to a model.
+    #[error("active and model-invocable")]
     ModelInvocable,
     /// A file or directory was skipped.
+    #[error("skipped {}: {reason}", path.display())]
     Skipped {
         /// The file or directory.
         path: PathBuf,
@@ -91,12 +100,16 @@ pub enum ExplanationStep {
         reason: String,
     },
     /// The path is not below any root, or beyond a limit of its root.
+    #[error("{} is not below any root, or beyond a limit of its root", .0.display())]
     OutsideRoots(PathBuf),
     /// The directory is below a root but has no `SKILL.md`.
+    #[error("{} contains no `{SKILL_FILE}`", .0.display())]
     NoSkillFile(PathBuf),
     /// The file or directory does not exist.
+    #[error("{} does not exist", .0.display())]
     PathNotFound(PathBuf),
     /// No skill has the name; these names are similar, best first.
+    #[error("no skill has this name{}", suggestion(.0))]
     NameNotFound(Vec<String>),
 }
 
@@ -139,7 +152,7 @@ impl<'a> Query<'a> {
             || self
                 .canonical
                 .as_deref()
-                .is_some_and(|path| is_located_at(entry, path))
+                .is_some_and(|path| entry.is_located_at(path))
     }
 
     /// Returns whether something that was skipped has the name, is at the path, contains it or is a
@@ -200,7 +213,9 @@ impl Discovery {
             explanation.push_active(entry);
         }
         for inactive in &inactive {
-            explanation.push_inactive(inactive);
+            explanation.push_found(inactive.entry());
+            let step = ExplanationStep::Inactive(inactive.reason().clone());
+            explanation.steps.push(step);
         }
         match (entries.len(), inactive.len()) {
             (0, 0) => {}
@@ -263,18 +278,8 @@ impl Explanation {
             root: entry.root().to_owned(),
             scope: entry.scope(),
         });
-        self.steps.extend(
-            entry
-                .warnings()
-                .iter()
-                .map(|warning| ExplanationStep::Warning(warning.to_string())),
-        );
-    }
-
-    fn push_inactive(&mut self, inactive: &InactiveEntry) {
-        self.push_found(inactive.entry());
-        self.steps
-            .push(ExplanationStep::Inactive(inactive.reason().clone()));
+        let warnings = entry.warnings().iter().map(ToString::to_string);
+        self.steps.extend(warnings.map(ExplanationStep::Warning));
     }
 
     fn push_active(&mut self, entry: &Entry) {
@@ -293,13 +298,9 @@ impl Explanation {
     /// Adds what was skipped and matches the query. It decides the status only if no skill matches.
     fn push_skipped(&mut self, catalog: &Catalog, query: &Query) {
         let steps_before = self.steps.len();
-        self.steps.extend(
-            catalog
-                .skipped()
-                .iter()
-                .filter(|skipped| query.matches_skipped(skipped))
-                .map(skipped_step),
-        );
+        let skipped = catalog.skipped().iter();
+        let matching = skipped.filter(|skipped| query.matches_skipped(skipped));
+        self.steps.extend(matching.map(skipped_step));
         if steps_before == 0 && !self.steps.is_empty() {
             self.status = SkillStatus::Skipped;
         }
@@ -328,10 +329,6 @@ fn skipped_step(skipped: &Skipped) -> ExplanationStep {
         code: reason.code(),
         reason: reason.to_string(),
     }
-}
-
-fn is_located_at(entry: &Entry, path: &Path) -> bool {
-    entry.directory() == path || entry.location() == path
 }
 
 impl ExplanationStep {
@@ -366,46 +363,10 @@ impl ExplanationStep {
     }
 }
 
-impl fmt::Display for ExplanationStep {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Found {
-                name,
-                path,
-                root,
-                scope,
-            } => {
-                write!(
-                    f,
-                    "found `{name}` at {} in {scope} root {}",
-                    path.display(),
-                    root.display()
-                )
-            }
-            Self::Warning(warning) => write!(f, "warning: {warning}"),
-            Self::Inactive(reason) => write!(f, "inactive: {reason}"),
-            Self::NotModelInvocable(reason) => write!(f, "not model-invocable: {reason}"),
-            Self::ModelInvocable => f.write_str("active and model-invocable"),
-            Self::Skipped { path, reason, .. } => {
-                write!(f, "skipped {}: {reason}", path.display())
-            }
-            Self::OutsideRoots(path) => write!(
-                f,
-                "{} is not below any root, or beyond a limit of its root",
-                path.display()
-            ),
-            Self::NoSkillFile(path) => {
-                write!(f, "{} contains no `{SKILL_FILE}`", path.display())
-            }
-            Self::PathNotFound(path) => write!(f, "{} does not exist", path.display()),
-            Self::NameNotFound(nearest) if nearest.is_empty() => {
-                f.write_str("no skill has this name")
-            }
-            Self::NameNotFound(nearest) => write!(
-                f,
-                "no skill has this name; did you mean `{}`?",
-                nearest.join("` or `")
-            ),
-        }
+fn suggestion(nearest: &[String]) -> String {
+    if nearest.is_empty() {
+        String::new()
+    } else {
+        format!("; did you mean `{}`?", nearest.join("` or `"))
     }
 }

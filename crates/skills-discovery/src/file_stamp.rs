@@ -3,6 +3,8 @@
 use std::hash::{Hash, Hasher};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use cap_std::fs::Metadata;
+
 /// The metadata of a file or directory that changes when it is written: device, inode, size, and
 /// the times of modification and change.
 ///
@@ -38,11 +40,8 @@ pub(crate) struct ScanStart(Duration);
 
 impl ScanStart {
     pub(crate) fn now() -> Self {
-        Self(
-            SystemTime::now()
-                .duration_since(UNIX_EPOCH)
-                .unwrap_or_default(),
-        )
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        Self(now.unwrap_or_default())
     }
 
     /// Returns the time `age` after the last write of a file.
@@ -78,6 +77,14 @@ impl FileStamp {
     #[cfg(feature = "watch")]
     pub(crate) fn is_same_file(&self, other: &Self) -> bool {
         (self.stat.device, self.stat.inode) == (other.stat.device, other.stat.inode)
+    }
+
+    /// Returns the stamp of a file of another size.
+    #[cfg(test)]
+    #[cfg(unix)]
+    pub(crate) fn with_bytes(mut self, bytes: u64) -> Self {
+        self.stat.bytes = bytes;
+        self
     }
 
     /// Returns whether the clock tick of the last write was over when the scan began.
@@ -125,86 +132,50 @@ impl Hash for FileStamp {
     }
 }
 
-#[cfg(unix)]
 impl FileStamp {
-    #[expect(
-        clippy::unnecessary_cast,
-        reason = "the widths of these fields differ between systems"
-    )]
-    pub(crate) fn from_stat(stat: &rustix::fs::Stat) -> Self {
-        let stat = FileStat {
-            device: stat.st_dev as u64,
-            inode: stat.st_ino as u64,
-            bytes: stat.st_size as u64,
-            modified: (stat.st_mtime as i64, stat.st_mtime_nsec as i64),
-            changed: (stat.st_ctime as i64, stat.st_ctime_nsec as i64),
-        };
-        Self {
-            stat,
-            settled: false,
-        }
-    }
-
     pub(crate) fn from_path(path: &std::path::Path) -> Option<Self> {
-        rustix::fs::stat(path)
-            .ok()
-            .map(|stat| Self::from_stat(&stat))
+        let metadata = path.metadata().ok()?;
+        Some(Self::from_metadata(&Metadata::from_just_metadata(metadata)))
     }
 
     /// Creates the stamp of an open file from its metadata. It is equal to the stamp of a listing
     /// if the file is the same and was not written in between. It never counts as unchanged itself.
     #[must_use]
-    pub fn from_metadata(metadata: &cap_std::fs::Metadata) -> Self {
-        use cap_std::fs::MetadataExt;
-        let stat = FileStat {
-            device: metadata.dev(),
-            inode: metadata.ino(),
-            bytes: metadata.size(),
-            modified: (metadata.mtime(), metadata.mtime_nsec()),
-            changed: (metadata.ctime(), metadata.ctime_nsec()),
-        };
+    pub fn from_metadata(metadata: &Metadata) -> Self {
         Self {
-            stat,
+            stat: FileStat::new(metadata),
             settled: false,
         }
     }
 }
 
-#[cfg(not(unix))]
-impl FileStamp {
-    pub(crate) fn from_path(path: &std::path::Path) -> Option<Self> {
-        let metadata = std::fs::metadata(path).ok()?;
-        Some(Self::from_parts(metadata.len(), metadata.modified().ok()))
+impl FileStat {
+    #[cfg(unix)]
+    fn new(metadata: &Metadata) -> Self {
+        use cap_std::fs::MetadataExt;
+        Self {
+            device: metadata.dev(),
+            inode: metadata.ino(),
+            bytes: metadata.size(),
+            modified: (metadata.mtime(), metadata.mtime_nsec()),
+            changed: (metadata.ctime(), metadata.ctime_nsec()),
+        }
     }
 
-    /// Creates the stamp of an open file from its metadata. It is equal to the stamp of a listing
-    /// if the file is the same and was not written in between. It never counts as unchanged itself.
-    #[must_use]
-    pub fn from_metadata(metadata: &cap_std::fs::Metadata) -> Self {
-        Self::from_parts(
-            metadata.len(),
-            metadata
-                .modified()
-                .ok()
-                .map(cap_std::time::SystemTime::into_std),
-        )
-    }
-
-    fn from_parts(bytes: u64, modified: Option<SystemTime>) -> Self {
+    #[cfg(not(unix))]
+    fn new(metadata: &Metadata) -> Self {
+        let modified = metadata.modified().map(cap_std::time::SystemTime::into_std);
         let age = modified
+            .ok()
             .and_then(|time| time.duration_since(UNIX_EPOCH).ok())
             .unwrap_or_default();
-        let modified = (
-            i64::try_from(age.as_secs()).unwrap_or_default(),
-            i64::from(age.subsec_nanos()),
-        );
         Self {
-            stat: FileStat {
-                bytes,
-                modified,
-                ..FileStat::default()
-            },
-            settled: false,
+            bytes: metadata.len(),
+            modified: (
+                i64::try_from(age.as_secs()).unwrap_or_default(),
+                i64::from(age.subsec_nanos()),
+            ),
+            ..Self::default()
         }
     }
 }

@@ -1,6 +1,5 @@
 //! Skills that were found but are not in use.
 
-use std::fmt;
 use std::path::PathBuf;
 
 use crate::{ConfigRule, Entry};
@@ -20,22 +19,26 @@ pub struct InactiveEntry {
 ///
 /// If several apply, one is reported: trust is checked first, then the product, then the rules, and
 /// precedence last, among the skills that are left.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InactiveReason {
     /// Its root is not trusted.
+    #[error("its root is not trusted")]
     Untrusted,
     /// A rule of the configuration disables it.
+    #[error("disabled by rule `{rule}`")]
     Disabled {
         /// The last rule that matches it.
         rule: ConfigRule,
     },
     /// Its `agents/openai.yaml` restricts it to other products.
+    #[error("only for {}", products.join(", "))]
     OtherProduct {
         /// The products that it is restricted to.
         products: Vec<String>,
     },
     /// A skill of the same name, in a root of higher precedence, hides it.
+    #[error("hidden by the skill of the same name in {}", winner.display())]
     Shadowed {
         /// The directory of the skill that is in use.
         winner: PathBuf,
@@ -65,21 +68,6 @@ impl InactiveReason {
             Self::Disabled { .. } => "disabled",
             Self::OtherProduct { .. } => "other-product",
             Self::Shadowed { .. } => "shadowed",
-        }
-    }
-}
-
-impl fmt::Display for InactiveReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Untrusted => f.write_str("its root is not trusted"),
-            Self::Disabled { rule } => write!(f, "disabled by rule `{rule}`"),
-            Self::OtherProduct { products } => write!(f, "only for {}", products.join(", ")),
-            Self::Shadowed { winner } => write!(
-                f,
-                "hidden by the skill of the same name in {}",
-                winner.display()
-            ),
         }
     }
 }

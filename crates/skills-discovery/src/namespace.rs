@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::file_stamp::ScanStart;
 use crate::open::{fill_buffer, open_regular, open_root};
 use crate::pending_dir::PendingDir;
+use crate::skill_files::to_slash_path;
 use crate::{Namespace, Root, StampSet};
 
 /// The paths of a plugin's manifest, in order of preference. If the first exists but is invalid,
@@ -133,9 +134,5 @@ fn read_plugin(directory: &Path) -> Option<Plugin> {
 /// Returns `path` relative to `directory`, or the empty path if it is not below it.
 fn relative_slash_path(path: &Path, directory: &Path) -> String {
     // A skill behind a symlinked root is not below its plugin.
-    let rest = path.strip_prefix(directory).unwrap_or(Path::new(""));
-    rest.components()
-        .map(|part| part.as_os_str().to_string_lossy())
-        .collect::<Vec<_>>()
-        .join("/")
+    to_slash_path(path.strip_prefix(directory).unwrap_or(Path::new("")))
 }

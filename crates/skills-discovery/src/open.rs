@@ -16,7 +16,7 @@ use crate::error::{DiscoveryError, Repr};
 /// Opens a directory by its path. This is the only function of the crate that opens by a path of
 /// the caller; symlinks on it are followed.
 pub(crate) fn open_root(path: &Path) -> Result<Dir, DiscoveryError> {
-    Dir::open_ambient_dir(path, ambient_authority()).map_err(DiscoveryError::from_io)
+    Dir::open_ambient_dir(path, ambient_authority()).map_err(DiscoveryError::from)
 }
 
 /// Opens a directory by the canonical path that an earlier call resolved. Fails if a component of
@@ -37,7 +37,7 @@ pub(crate) fn open_canonical(path: &Path) -> Result<Dir, DiscoveryError> {
         Err(rustix::io::Errno::LOOP) => Err(Repr::OutsideSkill.into()),
         // `openat2` does not exist before Linux 5.6, and a seccomp filter may reject it.
         Err(rustix::io::Errno::NOSYS | rustix::io::Errno::PERM) => open_and_compare(path),
-        Err(error) => Err(DiscoveryError::from_io(error.into())),
+        Err(error) => Err(std::io::Error::from(error).into()),
     }
 }
 
@@ -50,7 +50,7 @@ pub(crate) fn open_canonical(path: &Path) -> Result<Dir, DiscoveryError> {
 fn open_and_compare(path: &Path) -> Result<Dir, DiscoveryError> {
     // Open first: a symlink that is put there after the check can no longer redirect the handle.
     let handle = open_root(path)?;
-    let now = path.canonicalize().map_err(DiscoveryError::from_io)?;
+    let now = path.canonicalize()?;
     if now == path {
         Ok(handle)
     } else {
@@ -73,13 +73,10 @@ pub(crate) fn open_regular(
             let mut options = OpenOptions::new();
             options.read(true);
             set_nonblocking(&mut options);
-            directory
-                .open_with(path, &options)
-                .map_err(DiscoveryError::from_io)?
+            directory.open_with(path, &options)?
         }
     };
-    let stamp = check_regular(&file, max_bytes)?;
-    Ok((file, stamp))
+    check_regular(file, max_bytes)
 }
 
 /// Opens a regular file by a path that consists of names from listings. Returns `None` if the path
@@ -89,22 +86,37 @@ pub(crate) fn open_listed_regular(
     path: &Path,
     max_bytes: u64,
 ) -> Option<Result<(File, FileStamp), DiscoveryError>> {
-    let file = match open_without_symlinks(directory, path, PathOrigin::FromListing)? {
-        Ok(file) => file,
-        Err(error) => return Some(Err(error)),
-    };
-    Some(check_regular(&file, max_bytes).map(|stamp| (file, stamp)))
+    let opened = open_without_symlinks(directory, path, PathOrigin::FromListing)?;
+    Some(opened.and_then(|file| check_regular(file, max_bytes)))
 }
 
-/// Checks type and size of an open file. The check is on the handle, not the path, so that the file
-/// cannot be replaced between check and use.
-#[cfg(unix)]
-fn check_regular(file: &File, max_bytes: u64) -> Result<FileStamp, DiscoveryError> {
-    let stat = rustix::fs::fstat(file).map_err(|error| DiscoveryError::from_io(error.into()))?;
-    if !rustix::fs::FileType::from_raw_mode(stat.st_mode).is_file() {
+/// Opens a regular file by a path that was canonical. Returns `None` as [`open_listed_regular`]
+/// does; then use [`open_canonical`] for its directory.
+#[cfg(target_os = "linux")]
+pub(crate) fn open_canonical_regular(
+    path: &Path,
+    max_bytes: u64,
+) -> Option<Result<(File, FileStamp), DiscoveryError>> {
+    let opened = open_without_symlinks(rustix::fs::CWD, path, PathOrigin::FromListing)?;
+    Some(opened.and_then(|file| check_regular(file, max_bytes)))
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn open_canonical_regular(
+    _path: &Path,
+    _max_bytes: u64,
+) -> Option<Result<(File, FileStamp), DiscoveryError>> {
+    None
+}
+
+/// Checks type and size of an open file, and returns it with its stamp. The check is on the handle,
+/// not the path, so that the file cannot be replaced between check and use.
+fn check_regular(file: File, max_bytes: u64) -> Result<(File, FileStamp), DiscoveryError> {
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
         return Err(Repr::NotRegular.into());
     }
-    let stamp = FileStamp::from_stat(&stat);
+    let stamp = FileStamp::from_metadata(&metadata);
     if stamp.bytes() > max_bytes {
         return Err(Repr::TooLarge {
             bytes: stamp.bytes(),
@@ -112,23 +124,7 @@ fn check_regular(file: &File, max_bytes: u64) -> Result<FileStamp, DiscoveryErro
         }
         .into());
     }
-    Ok(stamp)
-}
-
-#[cfg(not(unix))]
-fn check_regular(file: &File, max_bytes: u64) -> Result<FileStamp, DiscoveryError> {
-    let metadata = file.metadata().map_err(DiscoveryError::from_io)?;
-    if !metadata.is_file() {
-        return Err(Repr::NotRegular.into());
-    }
-    if metadata.len() > max_bytes {
-        return Err(Repr::TooLarge {
-            bytes: metadata.len(),
-            limit: max_bytes,
-        }
-        .into());
-    }
-    Ok(FileStamp::from_metadata(&metadata))
+    Ok((file, stamp))
 }
 
 /// The origin of a path, which decides how strictly it is resolved.
@@ -144,7 +140,7 @@ enum PathOrigin {
 /// that only the resolution component by component can classify.
 #[cfg(target_os = "linux")]
 fn open_without_symlinks(
-    directory: &Dir,
+    directory: impl std::os::fd::AsFd,
     path: &Path,
     origin: PathOrigin,
 ) -> Option<Result<File, DiscoveryError>> {
@@ -182,9 +178,7 @@ pub(crate) fn fill_buffer(
 ) -> Result<(), DiscoveryError> {
     // Bounded by `take`, since a file can grow after its size was checked.
     let wanted = length.saturating_sub(buffer.len()) as u64;
-    file.take(wanted)
-        .read_to_end(buffer)
-        .map_err(DiscoveryError::from_io)?;
+    file.take(wanted).read_to_end(buffer)?;
     Ok(())
 }
 
@@ -197,7 +191,7 @@ pub(crate) fn read_head(
     length: usize,
 ) -> Result<ReadEnd, DiscoveryError> {
     buffer.resize(length, 0);
-    let read = file.read(buffer).map_err(DiscoveryError::from_io)?;
+    let read = file.read(buffer)?;
     buffer.truncate(read);
     // The size is known, so a small file needs no second call to find its end.
     if read as u64 == bytes {

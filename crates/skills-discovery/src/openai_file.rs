@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use cap_std::fs::Dir;
+use cap_std::fs::{Dir, File};
 use skills_manifest::{OpenAiMetadata, OpenAiWarning};
 
 use crate::FileStamp;
 use crate::error::{DiscoveryError, DiscoveryErrorKind};
 use crate::file_stamp::ScanStart;
-use crate::open::{fill_buffer, open_canonical, open_regular};
+use crate::open::{fill_buffer, open_canonical, open_canonical_regular, open_regular};
 
 /// The path of the file, relative to the skill directory.
 pub(crate) const OPENAI_FILE: &str = "agents/openai.yaml";
@@ -28,11 +28,16 @@ impl OpenAiFile {
     /// Reads the file of a skill directory. A missing or unreadable file is not an error: the skill
     /// still loads.
     pub(crate) fn read(directory: &Path, below_plugin: Option<&str>) -> Self {
-        let Ok(handle) = open_canonical(directory) else {
-            return Self::default();
-        };
         let scan_start = ScanStart::now();
-        let file = Self::read_in(&handle, below_plugin);
+        // Nearly no skill has the file, and one system call is enough to find that out.
+        let opened = match open_canonical_regular(&directory.join(OPENAI_FILE), MAX_BYTES) {
+            Some(opened) => opened,
+            None => match open_canonical(directory) {
+                Ok(handle) => open_regular(&handle, Path::new(OPENAI_FILE), MAX_BYTES),
+                Err(_) => return Self::default(),
+            },
+        };
+        let file = Self::from_opened(opened, below_plugin);
         // An unreadable file was not opened, so its stamp comes from its path; without a stamp the
         // file would count as changed in every rescan.
         let stamp = file.stamp.or_else(|| {
@@ -48,8 +53,15 @@ impl OpenAiFile {
 
     /// Reads the file below the handle of a skill directory.
     pub(crate) fn read_in(handle: &Dir, below_plugin: Option<&str>) -> Self {
-        let mut bytes = Vec::new();
         let opened = open_regular(handle, Path::new(OPENAI_FILE), MAX_BYTES);
+        Self::from_opened(opened, below_plugin)
+    }
+
+    fn from_opened(
+        opened: Result<(File, FileStamp), DiscoveryError>,
+        below_plugin: Option<&str>,
+    ) -> Self {
+        let mut bytes = Vec::new();
         let result = opened.and_then(|(mut file, stamp)| {
             fill_buffer(&mut file, &mut bytes, MAX_BYTES as usize).map(|_| stamp)
         });

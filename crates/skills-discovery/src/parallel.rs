@@ -1,4 +1,4 @@
-//! Maps and sorts on several threads, with results that do not depend on their number.
+//! Maps on several threads, with results that do not depend on their number.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -6,10 +6,8 @@ use std::thread;
 
 /// The number of items that a thread takes at a time; small, so that all threads end together.
 const BLOCK_ITEMS: usize = 16;
-/// The minimum number of items for each thread, when an item costs system calls.
+/// The minimum number of items for each thread; an item costs system calls.
 const MIN_ITEMS_PER_THREAD: usize = 64;
-/// The minimum number of items for each thread, when an item costs only little work in memory.
-pub(crate) const MIN_CHEAP_ITEMS_PER_THREAD: usize = 4_096;
 
 /// Returns the default number of threads: one for each core, at most eight.
 pub(crate) fn default_threads() -> usize {
@@ -77,19 +75,4 @@ fn map_blocks<T: Sync, R: Send>(
     // Threads finish in any order.
     blocks.sort_unstable_by_key(|(start, _)| *start);
     blocks
-}
-
-/// Sorts `items`, on two threads if there are many.
-pub(crate) fn sort<T: Ord + Send>(items: &mut [T], threads: usize) {
-    if threads > 1 && items.len() >= MIN_CHEAP_ITEMS_PER_THREAD {
-        let (left, right) = items.split_at_mut(items.len() / 2);
-        thread::scope(|scope| {
-            scope.spawn(|| left.sort_unstable());
-            right.sort_unstable();
-        });
-        // The stable sort detects the two sorted runs and merges them in one pass.
-        items.sort();
-    } else {
-        items.sort_unstable();
-    }
 }

@@ -55,46 +55,27 @@ impl PendingDir {
 
     /// Returns the path relative to the base.
     pub(crate) fn relative_path(&self) -> &Path {
-        strip_base(&self.canonical_path, &self.base.path)
+        self.canonical_path
+            .strip_prefix(&self.base.path)
+            .unwrap_or(Path::new(""))
     }
 
     /// Opens the directory below its base. Fails if a component was replaced by a symlink that
     /// leads out of the base.
     pub(crate) fn open(&self) -> Result<Dir, DiscoveryError> {
         let path = self.relative_path();
-        let base = match &self.base.handle {
+        let opened = match &self.base.handle {
             // The empty path cannot be opened, so the base itself is cloned.
-            Some(handle) if path.as_os_str().is_empty() => {
-                return handle.try_clone().map_err(DiscoveryError::from_io);
+            Some(handle) if path.as_os_str().is_empty() => handle.try_clone(),
+            Some(handle) => handle.open_dir(path),
+            None => {
+                let base = open_canonical(&self.base.path)?;
+                if path.as_os_str().is_empty() {
+                    return Ok(base);
+                }
+                base.open_dir(path)
             }
-            Some(handle) => return handle.open_dir(path).map_err(DiscoveryError::from_io),
-            None => open_canonical(&self.base.path)?,
         };
-        if path.as_os_str().is_empty() {
-            Ok(base)
-        } else {
-            base.open_dir(path).map_err(DiscoveryError::from_io)
-        }
+        opened.map_err(DiscoveryError::from)
     }
-}
-
-/// Removes the prefix `base` from a path that was joined from it.
-#[cfg(unix)]
-fn strip_base<'a>(full: &'a Path, base: &Path) -> &'a Path {
-    use std::os::unix::ffi::OsStrExt;
-    // `Path::strip_prefix` compares all components, for each directory of the walk. The prefix is
-    // known to match, so its length is enough; only the base `/` has no separator after it.
-    let rest = full
-        .as_os_str()
-        .as_bytes()
-        .get(base.as_os_str().len()..)
-        .unwrap_or_default();
-    Path::new(std::ffi::OsStr::from_bytes(
-        rest.strip_prefix(b"/").unwrap_or(rest),
-    ))
-}
-
-#[cfg(not(unix))]
-fn strip_base<'a>(full: &'a Path, base: &Path) -> &'a Path {
-    full.strip_prefix(base).unwrap_or(Path::new(""))
 }

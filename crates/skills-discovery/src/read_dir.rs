@@ -37,11 +37,11 @@ pub(crate) fn for_each_entry(
         OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC,
         Mode::empty(),
     )
-    .map_err(from_errno)?;
+    .map_err(std::io::Error::from)?;
     let mut buffer = vec![MaybeUninit::uninit(); BUFFER_BYTES];
     let mut entries = RawDir::new(directory, &mut buffer);
     while let Some(entry) = entries.next() {
-        let entry = entry.map_err(from_errno)?;
+        let entry = entry.map_err(std::io::Error::from)?;
         let bytes = entry.file_name().to_bytes();
         if bytes == b"." || bytes == b".." {
             continue;
@@ -70,11 +70,6 @@ pub(crate) fn for_each_entry(
     Ok(())
 }
 
-#[cfg(target_os = "linux")]
-fn from_errno(error: rustix::io::Errno) -> DiscoveryError {
-    DiscoveryError::from_io(error.into())
-}
-
 /// Calls `visit` for each entry of a directory except `.` and `..`, in the order of the file
 /// system, until it returns `Break`.
 #[cfg(not(target_os = "linux"))]
@@ -82,9 +77,9 @@ pub(crate) fn for_each_entry(
     handle: &Dir,
     visit: &mut dyn FnMut(DirEntry) -> ControlFlow<()>,
 ) -> Result<(), DiscoveryError> {
-    for entry in handle.entries().map_err(DiscoveryError::from_io)? {
-        let entry = entry.map_err(DiscoveryError::from_io)?;
-        let file_type = entry.file_type().map_err(DiscoveryError::from_io)?;
+    for entry in handle.entries()? {
+        let entry = entry?;
+        let file_type = entry.file_type()?;
         let entry = DirEntry {
             name: entry.file_name(),
             is_directory: file_type.is_dir(),

@@ -79,15 +79,6 @@ pub struct Resource {
     pub bytes: u64,
 }
 
-/// Where the skill file of a skill is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum SkillFileLocation {
-    /// In the skill directory.
-    InDirectory,
-    /// At this canonical path, which the `SKILL.md` is a symlink to.
-    Linked(Box<Path>),
-}
-
 impl From<StampedFile> for Resource {
     fn from(file: StampedFile) -> Self {
         Self {
@@ -102,12 +93,8 @@ impl SkillFiles {
     pub(crate) fn open(
         directory: &Path,
         file_name: &str,
-        file_location: &SkillFileLocation,
+        linked_path: Option<Box<Path>>,
     ) -> Result<Self, DiscoveryError> {
-        let linked_path = match file_location {
-            SkillFileLocation::InDirectory => None,
-            SkillFileLocation::Linked(path) => Some(path.clone()),
-        };
         Ok(Self {
             directory: open_canonical(directory)?,
             file_name: file_name.to_owned(),
@@ -124,7 +111,7 @@ impl SkillFiles {
         let handle = open_root(directory)?;
         // On a file system that ignores case an attempt to open `SKILL.md` would succeed for every
         // spelling, without telling which one it is.
-        let names = handle.entries().map_err(DiscoveryError::from_io)?;
+        let names = handle.entries()?;
         let mut names: Vec<String> = names
             .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
             .collect();
@@ -134,15 +121,6 @@ impl SkillFiles {
         Ok(Self {
             directory: handle,
             file_name,
-            linked_path: None,
-        })
-    }
-
-    /// Opens a directory with a skill file of a known name.
-    fn open_named(directory: &Path, file_name: &str) -> Result<Self, DiscoveryError> {
-        Ok(Self {
-            directory: open_root(directory)?,
-            file_name: file_name.to_owned(),
             linked_path: None,
         })
     }
@@ -157,14 +135,12 @@ impl SkillFiles {
             .into_iter()
             .find(|name| directory.join(name).exists())
             .ok_or(Repr::NotFound)?;
-        let files = Self::open_named(directory, name)?;
-        let target = directory
-            .join(name)
-            .canonicalize()
-            .map_err(DiscoveryError::from_io)?;
+        let handle = open_root(directory)?;
+        let target = directory.join(name).canonicalize()?;
         Ok(Self {
+            directory: handle,
+            file_name: name.to_owned(),
             linked_path: Some(target.into()),
-            ..files
         })
     }
 
@@ -367,7 +343,7 @@ impl SkillFiles {
                 state.files.truncate(files_before);
                 return Ok(Vec::new());
             }
-            let entry = entry.map_err(DiscoveryError::from_io)?;
+            let entry = entry?;
             let Some(name) = listable_name(&entry.file_name()) else {
                 continue;
             };
@@ -400,7 +376,7 @@ impl SkillFiles {
         };
         match handle
             .and_then(|handle| handle.entries())
-            .map_err(DiscoveryError::from_io)
+            .map_err(DiscoveryError::from)
         {
             Ok(entries) => Ok(Some(entries)),
             Err(error) if error.kind() == DiscoveryErrorKind::NotFound => Ok(None),
@@ -465,7 +441,7 @@ struct ListState {
 
 impl ListState {
     fn push_file(&mut self, path: &Path, metadata: io::Result<Metadata>) {
-        match metadata.map_err(DiscoveryError::from_io) {
+        match metadata.map_err(DiscoveryError::from) {
             Ok(metadata) => self.files.push(StampedFile {
                 path: to_slash_path(path),
                 stamp: FileStamp::from_metadata(&metadata),
@@ -477,7 +453,8 @@ impl ListState {
     }
 }
 
-fn to_slash_path(path: &Path) -> String {
+/// Returns a path with `/` as separator on all systems.
+pub(crate) fn to_slash_path(path: &Path) -> String {
     path.components()
         .map(|part| part.as_os_str().to_string_lossy())
         .collect::<Vec<_>>()

@@ -4,6 +4,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use skills_manifest::ManifestError;
+
 use crate::DiscoveryError;
 
 /// A file or directory that a scan skipped, with the reason.
@@ -48,54 +50,71 @@ impl fmt::Display for Skipped {
 /// [`code`](Self::code) is stable and meant for programs; the text of [`Display`](fmt::Display) is
 /// meant for users and may change. Reasons that are no problem in a normal setup return true from
 /// [`is_expected`](Self::is_expected).
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum SkipReason {
     /// The root does not exist.
+    #[error("root does not exist")]
     RootNotFound,
     /// A directory whose name starts with a dot.
+    #[error("hidden directory")]
     Hidden,
     /// A directory of installed packages (`node_modules`).
+    #[error("package directory")]
     Vendored,
     /// The directory is deeper than [`ScanLimits::max_depth`](crate::ScanLimits::max_depth) or than
     /// the [`SearchDepth`](crate::SearchDepth) of its root.
+    #[error("deeper than {limit} directories below its root")]
     TooDeep {
         /// The limit, in directories below the root.
         limit: usize,
     },
     /// The scan of this root stopped at
     /// [`ScanLimits::max_directories`](crate::ScanLimits::max_directories).
+    #[error("scan stopped after {limit} directories; skills may be missing")]
     TooManyDirectories {
         /// The limit.
         limit: usize,
     },
     /// The scan of this root stopped at
     /// [`ScanLimits::max_entries`](crate::ScanLimits::max_entries).
+    #[error("scan stopped after {limit} directory entries; skills may be missing")]
     TooManyEntries {
         /// The limit.
         limit: usize,
     },
     /// The directory was scanned before, through another root or symlink.
+    #[error("already scanned through another root or symlink")]
     AlreadyVisited,
     /// A symlink whose target does not exist.
+    #[error("broken symlink")]
     BrokenSymlink,
     /// A symlink that leads out of a root that does not allow it
     /// ([`DirSymlinks::WithinRoot`](crate::DirSymlinks::WithinRoot)).
+    #[error("symlink leads outside of its root")]
     SymlinkLeavesRoot,
     /// A symlink to `/` or to a directory in `/`, which is too large to be a collection of skills.
+    #[error("symlink to / or a top-level directory")]
     SymlinkTooBroad,
     /// A symlink to a directory, in a root that follows none
     /// ([`DirSymlinks::Ignore`](crate::DirSymlinks::Ignore)).
+    #[error("symlinks to directories are ignored in this root")]
     SymlinkIgnored,
     /// A second skill file whose name differs only in case; `SKILL.md` was read instead.
+    #[error("ignored: `SKILL.md` in the same directory is used")]
     DuplicateSkillFile,
     /// A directory whose name is not UTF-8 or contains invisible characters, so that neither a
     /// prompt nor a terminal can show it faithfully.
+    #[error("name is not UTF-8 or contains invisible characters")]
     Unprintable,
     /// Neither the frontmatter nor the directory has a valid name, or the name is too long with its
     /// namespace.
+    #[error(
+        "neither `name` nor the directory is a valid name of at most 128 characters (with its namespace)"
+    )]
     InvalidName,
     /// The file or directory cannot be read, or the `SKILL.md` is not valid.
+    #[error("{}", unreadable_text(.0))]
     Unreadable(Arc<DiscoveryError>),
 }
 
@@ -140,50 +159,7 @@ impl SkipReason {
     }
 }
 
-impl fmt::Display for SkipReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = match self {
-            Self::TooDeep { limit } => {
-                return write!(f, "deeper than {limit} directories below its root");
-            }
-            Self::TooManyDirectories { limit } => {
-                return write!(
-                    f,
-                    "scan stopped after {limit} directories; skills may be missing"
-                );
-            }
-            Self::TooManyEntries { limit } => {
-                return write!(
-                    f,
-                    "scan stopped after {limit} directory entries; skills may be missing"
-                );
-            }
-            Self::Unreadable(error) => return write_unreadable(f, error),
-            Self::RootNotFound => "root does not exist",
-            Self::Hidden => "hidden directory",
-            Self::Vendored => "package directory",
-            Self::AlreadyVisited => "already scanned through another root or symlink",
-            Self::BrokenSymlink => "broken symlink",
-            Self::SymlinkLeavesRoot => "symlink leads outside of its root",
-            Self::SymlinkTooBroad => "symlink to / or a top-level directory",
-            Self::SymlinkIgnored => "symlinks to directories are ignored in this root",
-            Self::DuplicateSkillFile => "ignored: `SKILL.md` in the same directory is used",
-            Self::Unprintable => "name is not UTF-8 or contains invisible characters",
-            Self::InvalidName => {
-                "neither `name` nor the directory is a valid name of at most 128 characters \
-                 (with its namespace)"
-            }
-        };
-        f.write_str(text)
-    }
-}
-
-fn write_unreadable(f: &mut fmt::Formatter<'_>, error: &DiscoveryError) -> fmt::Result {
-    match error
-        .manifest()
-        .and_then(skills_manifest::ManifestError::line)
-    {
-        Some(line) => write!(f, "line {line}: {error}"),
-        None => write!(f, "{error}"),
-    }
+fn unreadable_text(error: &DiscoveryError) -> String {
+    let line = error.manifest().and_then(ManifestError::line);
+    line.map_or_else(|| error.to_string(), |line| format!("line {line}: {error}"))
 }

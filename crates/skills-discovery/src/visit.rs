@@ -16,10 +16,8 @@ use crate::file_stamp::ScanStart;
 use crate::namespace::PluginNamespaces;
 use crate::pending_dir::PendingDir;
 use crate::read_dir::{DirEntry, for_each_entry};
-use crate::skill_files::SkillFileLocation;
 use crate::{
     Entry, EntryWarning, FileStamp, Root, SKILL_FILE, ScanLimits, SkipReason, Skipped, StampSet,
-    parallel,
 };
 use skill_file::{qualify_name, read_metadata, resolve_name};
 
@@ -59,13 +57,6 @@ pub(crate) enum Listing {
 #[derive(Default)]
 pub(crate) struct VisitResult {
     pub(crate) entry: Option<Entry>,
-    /// Everything else; `None` for most directories, which are skills without problems.
-    pub(crate) details: Option<Box<VisitDetails>>,
-}
-
-/// The result of visiting a directory, except for the skill in it.
-#[derive(Default)]
-pub(crate) struct VisitDetails {
     pub(crate) skipped: Vec<Skipped>,
     /// The subdirectories and symlinks, by name; empty if the directory was not listed.
     pub(crate) children: Vec<Child>,
@@ -76,16 +67,12 @@ pub(crate) struct VisitDetails {
 }
 
 impl VisitResult {
-    fn details(&mut self) -> &mut VisitDetails {
-        self.details.get_or_insert_default()
-    }
-
     fn skip(&mut self, path: impl Into<PathBuf>, reason: SkipReason) {
-        self.details().skipped.push(Skipped::new(path, reason));
+        self.skipped.push(Skipped::new(path, reason));
     }
 
     fn add_stamp(&mut self, path: impl Into<PathBuf>, stamp: Option<FileStamp>) {
-        self.details().stamps.push(path, stamp);
+        self.stamps.push(path, stamp);
     }
 }
 
@@ -157,7 +144,7 @@ impl Visitor<'_> {
                 return Ok(());
             }
         }
-        result.details().children = entries
+        result.children = entries
             .into_iter()
             .filter(|entry| entry.is_directory || entry.is_symlink)
             .map(|entry| Child {
@@ -234,11 +221,10 @@ impl Visitor<'_> {
         } else {
             limit
         };
-        let details = result.details();
         let mut entries = Vec::new();
         for_each_entry(handle, &mut |entry| {
-            details.listed_entries += 1;
-            if details.listed_entries > max_listed {
+            result.listed_entries += 1;
+            if result.listed_entries > max_listed {
                 return ControlFlow::Break(());
             }
             entries.push(entry);
@@ -249,10 +235,10 @@ impl Visitor<'_> {
             }
             ControlFlow::Continue(())
         })?;
-        if details.listed_entries > max_listed {
+        if result.listed_entries > max_listed {
             return Ok(Vec::new());
         }
-        parallel::sort(&mut entries, self.threads);
+        entries.sort_unstable();
         entries.truncate(limit);
         Ok(entries)
     }
@@ -301,7 +287,7 @@ impl Visitor<'_> {
         file_name: &str,
         result: &mut VisitResult,
     ) -> Result<Option<Entry>, DiscoveryError> {
-        let (mut file, stamp, file_location) = self.open_skill_file(dir, handle, file_name)?;
+        let (mut file, stamp, linked_path) = self.open_skill_file(dir, handle, file_name)?;
         if let Some(previous) = (self.previous)(&dir.canonical_path)
             .filter(|entry| entry.is_unchanged(&self.root_path, file_name, stamp))
         {
@@ -326,7 +312,7 @@ impl Visitor<'_> {
                 found: file_name.to_owned(),
             });
         }
-        if let SkillFileLocation::Linked(path) = &file_location
+        if let Some(path) = &linked_path
             && !path.starts_with(&*dir.canonical_path)
         {
             warnings.push(EntryWarning::SymlinkedSkillFile {
@@ -338,7 +324,7 @@ impl Visitor<'_> {
             metadata,
             directory: Arc::clone(&dir.canonical_path),
             file_name: (file_name != SKILL_FILE).then(|| file_name.into()),
-            file_location,
+            linked_path,
             scope: self.root.scope(),
             root: Arc::clone(&self.root_path),
             scan_warnings: warnings,

@@ -13,8 +13,7 @@ use crate::file_stamp::ScanStart;
 use crate::namespace::PluginNamespaces;
 use crate::open::open_canonical;
 use crate::pending_dir::{PendingDir, WalkBase};
-use crate::visit::{Child, Listing, VisitDetails, VisitResult, Visitor};
-use crate::visited_dirs::VisitedDirs;
+use crate::visit::{Child, Listing, VisitResult, Visitor};
 use crate::{
     Catalog, DirSymlinks, Discovery, Entry, Namespace, Root, SkipReason, Skipped, parallel,
 };
@@ -36,7 +35,7 @@ pub(crate) fn walk(
             .flat_map(Catalog::all_entries)
             .map(|entry| (entry.directory(), entry))
             .collect(),
-        visited: VisitedDirs::default(),
+        visited: HashSet::new(),
         output: WalkOutput::default(),
         root_paths: HashSet::new(),
         claimed: HashSet::new(),
@@ -59,7 +58,7 @@ struct Walk<'a> {
     previous: HashMap<&'a Path, &'a Entry>,
     /// The directories of the current root that were visited. The walk never passes a symlink
     /// without resolving it, so joined paths stay canonical.
-    visited: VisitedDirs,
+    visited: HashSet<Arc<Path>>,
     output: WalkOutput,
     /// The canonical paths of the roots so far.
     root_paths: HashSet<PathBuf>,
@@ -90,7 +89,7 @@ impl Walk<'_> {
         }
         // Roots may overlap, and one may be searched deeper than the other. So each root visits all
         // of its directories; only skills belong to the first root.
-        self.visited = VisitedDirs::default();
+        self.visited.clear();
         if path != root.path() {
             self.output
                 .symlinks
@@ -129,7 +128,7 @@ impl Walk<'_> {
         let opened = root
             .path()
             .canonicalize()
-            .map_err(DiscoveryError::from_io)
+            .map_err(DiscoveryError::from)
             .and_then(|path| Ok((open_canonical(&path)?, path)));
         let (handle, path) = match opened {
             Ok(opened) => opened,
@@ -199,7 +198,7 @@ impl Walk<'_> {
                 self.skip(root_path, SkipReason::TooManyDirectories { limit });
                 break;
             }
-            if self.visited.insert(&dir.canonical_path) {
+            if self.visited.insert(Arc::clone(&dir.canonical_path)) {
                 usage.directories += 1;
                 dirs.push(dir);
             } else {
@@ -218,7 +217,14 @@ impl Walk<'_> {
         result: VisitResult,
         usage: &mut RootUsage,
     ) -> Vec<PendingDir> {
-        if let Some(entry) = result.entry {
+        let VisitResult {
+            entry,
+            skipped,
+            children,
+            listed_entries,
+            stamps,
+        } = result;
+        if let Some(entry) = entry {
             // With a single root `visited` already ensures that a skill is found only once.
             if self.discovery.roots.len() == 1 || self.claimed.insert(Arc::clone(&entry.directory))
             {
@@ -227,15 +233,6 @@ impl Walk<'_> {
                 self.skip(&*dir.canonical_path, SkipReason::AlreadyVisited);
             }
         }
-        let Some(details) = result.details else {
-            return Vec::new();
-        };
-        let VisitDetails {
-            skipped,
-            children,
-            listed_entries,
-            stamps,
-        } = *details;
         self.output.skipped.extend(skipped);
         self.output.stamps.append(stamps);
         if self.use_entries(root_path, listed_entries, usage) {
@@ -274,30 +271,11 @@ impl Walk<'_> {
         dir: &PendingDir,
         children: &[Child],
     ) -> Vec<PendingDir> {
-        let threads = if children.len() >= parallel::MIN_CHEAP_ITEMS_PER_THREAD {
-            self.discovery.thread_count()
-        } else {
-            1
-        };
-        // Nearly all children are plain directories, for which only a path is made. That needs no
-        // access to `self`, so large roots do it on several threads.
-        let plain: Vec<Option<PendingDir>> = parallel::map(children, threads, |child| {
-            let name = Path::new(&child.name);
-            (!child.is_symlink && self.skip_reason(root, name, dir.depth).is_none())
-                .then(|| dir.child(name))
-        })
-        .collect();
-        plain
-            .into_iter()
-            .zip(children)
-            .filter_map(|(plain, child)| {
-                plain.or_else(|| self.enter_child(root, root_path, dir, child))
-            })
-            .collect()
+        let enter = |child| self.enter_child(root, root_path, dir, child);
+        children.iter().filter_map(enter).collect()
     }
 
-    /// Decides whether to enter a child that is a symlink, or that is skipped for its name or
-    /// depth.
+    /// Returns a child as a directory to visit. If it is not entered, the reason is recorded.
     fn enter_child(
         &mut self,
         root: &Root,
@@ -306,8 +284,12 @@ impl Walk<'_> {
         child: &Child,
     ) -> Option<PendingDir> {
         let name = Path::new(&child.name);
+        let reason = self.skip_reason(root, name, dir.depth);
+        if !child.is_symlink && reason.is_none() {
+            return Some(dir.child(name));
+        }
         let path = dir.canonical_path.join(name);
-        match self.skip_reason(root, name, dir.depth) {
+        match reason {
             // A symlink to a file is a resource, not a directory that was skipped.
             Some(_) if child.is_symlink && !path.is_dir() => None,
             Some(reason) => {
@@ -363,7 +345,6 @@ impl Walk<'_> {
             self.skip(link, reason);
             return None;
         }
-        self.visited.enable_lookup();
         self.output.symlinks.push((link, target.clone()));
         Some(WalkBase {
             path: target,

@@ -13,7 +13,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use crate::{Catalog, CatalogDiff, Discovery, Generations, Root, WatcherRegistration};
+use crate::{Catalog, Discovery, Generations, Root, WatcherRegistration};
 use event_source::{EventSource, WatchState};
 
 /// How long a watch loop waits for the next scan while all events are reported.
@@ -48,7 +48,7 @@ impl Default for WatchOptions {
     }
 }
 
-/// A new catalog, and how it differs from the one before.
+/// A new catalog, whose active skills, inactive skills or skipped paths differ from the one before.
 ///
 /// Changes are reported one after the other, each against the catalog of the previous report, so a
 /// receiver that applies all of them never misses one.
@@ -57,9 +57,6 @@ impl Default for WatchOptions {
 pub struct CatalogChange {
     /// The new catalog.
     pub catalog: Arc<Catalog>,
-    /// The difference from the previous catalog. It is empty if only inactive skills or skipped
-    /// paths changed.
-    pub diff: CatalogDiff,
 }
 
 /// Watches the roots of a configuration, on a thread of its own, until it is dropped.
@@ -82,15 +79,15 @@ pub struct CatalogChange {
 /// options.force_polling = true;
 /// options.poll_interval = Some(Duration::from_millis(20));
 /// let (sender, changes) = mpsc::channel();
-/// let _watcher = RootWatcher::spawn(discovery, catalog, options, move |change| {
-///     sender.send(change).unwrap_or_default()
-/// });
+/// let on_scan = move |change| sender.send(change).unwrap_or_default();
+/// let _watcher =
+///     RootWatcher::spawn_with_scans(discovery, catalog, options, Arc::default(), on_scan);
 /// std::fs::create_dir(directory.path().join("pdf"))?;
 /// std::fs::write(
 ///     directory.path().join("pdf/SKILL.md"),
 ///     "---\nname: pdf\ndescription: Reads PDF files.\n---\n",
 /// )?;
-/// while changes.recv()?.catalog.entries().is_empty() {}
+/// while changes.recv()?.is_none_or(|change| change.catalog.entries().is_empty()) {}
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
@@ -116,23 +113,11 @@ enum Signal {
 }
 
 impl RootWatcher {
-    /// Starts a watcher that calls `on_change` with each new catalog, on its own thread. `catalog`
-    /// is the catalog that the caller has; changes since that scan are reported as well.
-    pub fn spawn(
-        discovery: Discovery,
-        catalog: Arc<Catalog>,
-        options: WatchOptions,
-        mut on_change: impl FnMut(CatalogChange) + Send + 'static,
-    ) -> Self {
-        Self::spawn_with_scans(discovery, catalog, options, Arc::default(), move |change| {
-            change.into_iter().for_each(&mut on_change)
-        })
-    }
-
     /// Starts a watcher that calls `on_scan` after each scan, on its own thread: a first time once
     /// the watches are set up, then after events below the roots, and at intervals. It gets the
     /// change of the catalog, if there is one; files that a catalog is not built from, such as
-    /// scripts, may have changed without. `catalog` is as in [`spawn`](Self::spawn).
+    /// scripts, may have changed without. `catalog` is the catalog that the caller has; changes since
+    /// that scan are reported as well.
     ///
     /// Each event of the system ends the current one of `generations`, before the scan that it
     /// triggers. The watcher is registered there as long as the system reports all changes.
@@ -316,13 +301,11 @@ impl<F: FnMut(Option<CatalogChange>)> WatchLoop<F> {
     /// Replaces the catalog, and returns the change if there is one.
     fn replace_catalog(&mut self, catalog: Catalog) -> Option<CatalogChange> {
         let catalog = Arc::new(catalog);
-        let diff = CatalogDiff::between(&self.catalog, &catalog);
-        let is_same = diff.is_empty()
-            && inactive_and_skipped(&self.catalog) == inactive_and_skipped(&catalog);
+        let is_same = self.catalog.is_same(&catalog);
         // Also without a change the new catalog is kept: its stamps may be settled now, which makes
         // the next rescan cheaper.
         self.catalog = Arc::clone(&catalog);
-        (!is_same).then_some(CatalogChange { catalog, diff })
+        (!is_same).then_some(CatalogChange { catalog })
     }
 
     /// Watches the roots and the targets of all symlinks that the last scan followed.
@@ -342,19 +325,6 @@ impl<F: FnMut(Option<CatalogChange>)> WatchLoop<F> {
             .store(watches != WatchState::Incomplete, Ordering::Relaxed);
         watches
     }
-}
-
-/// Returns the parts of a catalog that [`CatalogDiff`] does not compare.
-fn inactive_and_skipped(catalog: &Catalog) -> Vec<(PathBuf, &'static str)> {
-    let skipped = catalog
-        .skipped()
-        .iter()
-        .map(|skipped| (skipped.path().to_owned(), skipped.reason().code()));
-    let inactive = catalog
-        .inactive()
-        .iter()
-        .map(|inactive| (inactive.entry().location(), inactive.reason().code()));
-    skipped.chain(inactive).collect()
 }
 
 /// How to scan. The order is that of thoroughness.

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::frontmatter::Frontmatter;
 use crate::invisible::escape_invisible;
-use crate::yaml::{self, ParseError, Parsed};
+use crate::yaml::{self, ParseErrorKind, Parsed};
 use crate::{Warning, WarningKind};
 
 impl Frontmatter<'_> {
@@ -37,13 +37,12 @@ impl Frontmatter<'_> {
             return Err(AmbiguousYaml::LineSeparators);
         }
         // Not the fast parser, which does not report tags and duplicate keys.
-        let exact = yaml::parse_exact(self.yaml).map_err(|error| match error {
-            ParseError::Syntax { message, line, .. }
-            | ParseError::BudgetExceeded { message, line } => AmbiguousYaml::Yaml {
-                message,
-                line: self.file_position(line, 1).line,
+        let exact = yaml::parse_exact(self.yaml).map_err(|error| match error.kind {
+            ParseErrorKind::KeyNotScalar { .. } => AmbiguousYaml::NonTextKey,
+            ParseErrorKind::Syntax | ParseErrorKind::BudgetExceeded => AmbiguousYaml::Yaml {
+                message: error.message,
+                line: self.file_position(error.line, 1).line,
             },
-            ParseError::KeyNotScalar { .. } => AmbiguousYaml::NonTextKey,
         })?;
         let null_count = exact.null_count;
         let fields = into_fields(exact)?;
@@ -112,25 +111,21 @@ pub enum AmbiguousYaml {
 
 /// Returns the fields of a document that all parsers agree on.
 fn into_fields(parsed: Parsed) -> Result<Map<String, Value>, AmbiguousYaml> {
-    match parsed {
-        Parsed { has_tags: true, .. } => Err(AmbiguousYaml::Tag),
-        Parsed {
-            has_non_text_key: true,
-            ..
-        } => Err(AmbiguousYaml::NonTextKey),
-        Parsed {
-            has_unrepresentable_number: true,
-            ..
-        } => Err(AmbiguousYaml::UnrepresentableNumber),
-        Parsed {
-            value,
-            duplicate_keys,
-            ..
-        } => match (duplicate_keys.into_iter().next(), value) {
-            (Some(duplicate), _) => Err(AmbiguousYaml::DuplicateKey(duplicate.key)),
-            (None, Value::Object(fields)) => Ok(fields),
-            (None, _) => Err(AmbiguousYaml::NotMapping),
-        },
+    if parsed.has_tags {
+        return Err(AmbiguousYaml::Tag);
+    }
+    if parsed.has_non_text_key {
+        return Err(AmbiguousYaml::NonTextKey);
+    }
+    if parsed.has_unrepresentable_number {
+        return Err(AmbiguousYaml::UnrepresentableNumber);
+    }
+    if let Some(duplicate) = parsed.duplicate_keys.into_iter().next() {
+        return Err(AmbiguousYaml::DuplicateKey(duplicate.key));
+    }
+    match parsed.value {
+        Value::Object(fields) => Ok(fields),
+        _ => Err(AmbiguousYaml::NotMapping),
     }
 }
 

@@ -1,5 +1,6 @@
 //! A whole `SKILL.md`: frontmatter and body.
 
+use crate::frontmatter::value_column;
 use crate::frontmatter_scan::{FrontmatterScan, decode_utf8};
 use crate::{Manifest, ManifestError, Outline, Position, Warning, WarningKind, invisible};
 
@@ -78,7 +79,7 @@ impl Document {
     pub fn field_line(&self, field: &str) -> Option<usize> {
         self.frontmatter
             .split('\n')
-            .position(|line| is_field(line, field))
+            .position(|line| value_column(line, field).is_some())
             .map(|index| self.first_line + index)
     }
 
@@ -106,13 +107,6 @@ impl Document {
     pub fn outline(&self) -> Outline {
         Outline::parse(&self.body, self.body_line)
     }
-}
-
-/// Returns whether a line starts with the top-level key `field`, which may be quoted.
-fn is_field(line: &str, field: &str) -> bool {
-    line.trim_matches(['"', '\''])
-        .strip_prefix(field)
-        .is_some_and(|rest| rest.trim_start_matches(['"', '\'', ' ']).starts_with(':'))
 }
 
 /// Returns a warning about the first invisible character of the body, if there is one.

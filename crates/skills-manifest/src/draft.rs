@@ -100,17 +100,13 @@ impl Draft {
         self.metadata.clear();
         for (key, value) in entries {
             if self.metadata.len() == METADATA_MAX_ENTRIES {
-                return Err(Repr::TooManyEntries {
-                    limit: METADATA_MAX_ENTRIES,
-                }
-                .into());
+                let limit = METADATA_MAX_ENTRIES;
+                return Err(Repr::TooManyEntries { limit }.into());
             }
             check_entry(&key, &value)?;
             if self.metadata.iter().any(|(known, _)| *known == key) {
-                return Err(Repr::DuplicateKey {
-                    key: key.chars().take(MAX_SHOWN_CHARACTERS).collect(),
-                }
-                .into());
+                let key = key.chars().take(MAX_SHOWN_CHARACTERS).collect();
+                return Err(Repr::DuplicateKey { key }.into());
             }
             self.metadata.push((key, value));
         }
@@ -128,14 +124,7 @@ impl Draft {
     /// bidirectional controls, which hide text from people or show it in another order.
     pub fn instructions(mut self, text: &str) -> Result<Self, DraftError> {
         const FIELD: &str = "instructions";
-        if text.len() > INSTRUCTIONS_MAX_BYTES {
-            return Err(Repr::TooManyBytes {
-                field: FIELD,
-                actual: text.len(),
-                limit: INSTRUCTIONS_MAX_BYTES,
-            }
-            .into());
-        }
+        check_bytes(FIELD, text.len(), INSTRUCTIONS_MAX_BYTES)?;
         // A user approves the text as it is displayed; these characters make a model read another.
         if let Some(c) = text.chars().find(|c| is_deceptive(*c)) {
             return Err(Repr::Invisible {
@@ -198,29 +187,27 @@ impl Draft {
     /// Quotes and escapes make it longer than its texts, so the rendered form counts.
     fn check_frontmatter_size(self) -> Result<Self, DraftError> {
         let actual = self.render_frontmatter().len();
-        if actual > MAX_FRONTMATTER_BYTES {
-            return Err(Repr::TooManyBytes {
-                field: "frontmatter",
-                actual,
-                limit: MAX_FRONTMATTER_BYTES,
-            }
-            .into());
-        }
+        check_bytes("frontmatter", actual, MAX_FRONTMATTER_BYTES)?;
         Ok(self)
     }
+}
+
+fn check_bytes(field: &'static str, actual: usize, limit: usize) -> Result<(), DraftError> {
+    if actual > limit {
+        return Err(Repr::TooManyBytes {
+            field,
+            actual,
+            limit,
+        }
+        .into());
+    }
+    Ok(())
 }
 
 fn check_entry(key: &str, value: &str) -> Result<(), DraftError> {
     const FIELD: &str = "metadata";
     for text in [key, value] {
-        if text.len() > METADATA_MAX_BYTES {
-            return Err(Repr::TooManyBytes {
-                field: FIELD,
-                actual: text.len(),
-                limit: METADATA_MAX_BYTES,
-            }
-            .into());
-        }
+        check_bytes(FIELD, text.len(), METADATA_MAX_BYTES)?;
         check_line(FIELD, text)?;
     }
     if key.trim().is_empty() {

@@ -22,7 +22,7 @@ pub enum ContextMode {
 /// Parsing acts on none of them; the host application decides which it supports. An absent or
 /// invalid field is `None`, empty or false. A restriction that could not be parsed is additionally
 /// in [`Manifest::unparsed_restrictions`](crate::Manifest::unparsed_restrictions).
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Extensions {
     /// `when_to_use`: when to use the skill, which Claude Code appends to the description.
@@ -86,31 +86,6 @@ pub struct CommandDispatch {
 }
 
 impl Extensions {
-    /// The value without any extension.
-    pub const EMPTY: Self = Self {
-        when_to_use: None,
-        argument_hint: None,
-        arguments: Vec::new(),
-        disallowed_tools: Vec::new(),
-        context: None,
-        agent: None,
-        background: None,
-        model: None,
-        effort: None,
-        hooks_raw: None,
-        hooks: Vec::new(),
-        requires: RequiresBlock::EMPTY,
-        platforms: Vec::new(),
-        paths: Vec::new(),
-        shell: None,
-        homepage: None,
-        version: None,
-        short_description: None,
-        command_dispatch: None,
-        scripts: Vec::new(),
-        openclaw: None,
-    };
-
     /// Parses the fields; `None` if no extension is present.
     pub(crate) fn parse(
         fields: &mut FieldReader<'_>,
@@ -157,7 +132,7 @@ impl Extensions {
         fields
             .map
             .extend(raw_tools.map(|value| ("disallowed-tools".to_owned(), value)));
-        (extensions != Self::EMPTY).then(|| Box::new(extensions))
+        (extensions != Self::default()).then(|| Box::new(extensions))
     }
 }
 
@@ -180,7 +155,7 @@ fn parse_argument_hint(fields: &mut FieldReader<'_>) -> Option<String> {
 
 /// Parses `context`. An unknown value may mean any restriction, so it counts as unparsed.
 fn parse_context(fields: &mut FieldReader<'_>) -> Option<ContextMode> {
-    fields.map.get("context").filter(|value| !value.is_null())?;
+    fields.get_cloned("context")?;
     match fields.parse_text("context") {
         Some(text) if text.trim() == "fork" => return Some(ContextMode::Fork),
         Some(text) => fields.warn("context", WarningKind::UnknownContext(text)),
@@ -192,11 +167,7 @@ fn parse_context(fields: &mut FieldReader<'_>) -> Option<ContextMode> {
 
 /// Returns `hooks` as written if it is a mapping; any other type counts as unparsed.
 fn copy_raw_hooks(fields: &mut FieldReader<'_>) -> Option<Value> {
-    let hooks = fields
-        .map
-        .get("hooks")
-        .filter(|value| !value.is_null())?
-        .clone();
+    let hooks = fields.get_cloned("hooks")?;
     if hooks.is_object() {
         return Some(hooks);
     }

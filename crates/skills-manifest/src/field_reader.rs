@@ -150,7 +150,7 @@ impl<'a> FieldReader<'a> {
     }
 
     /// Returns a copy of a field, which stays in the mapping; null counts as missing.
-    fn get_cloned(&self, key: &str) -> Option<Value> {
+    pub(crate) fn get_cloned(&self, key: &str) -> Option<Value> {
         self.map.get(key).filter(|value| !value.is_null()).cloned()
     }
 

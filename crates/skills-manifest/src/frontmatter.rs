@@ -68,7 +68,7 @@ impl<'a> Frontmatter<'a> {
 }
 
 /// Returns the column of the value in a line `key: value`, counted from 1; the key may be quoted.
-fn value_column(line: &str, key: &str) -> Option<usize> {
+pub(crate) fn value_column(line: &str, key: &str) -> Option<usize> {
     let rest = line
         .trim_start_matches(['"', '\''])
         .strip_prefix(key)?

@@ -1,5 +1,7 @@
 //! The manifest: the typed fields of the frontmatter.
 
+use std::sync::LazyLock;
+
 use serde_json::{Map, Value};
 
 use crate::error::{ManifestError, Repr};
@@ -223,7 +225,7 @@ impl Manifest {
     /// Returns the typed form of the fields that clients added to the specification.
     #[must_use]
     pub fn extensions(&self) -> &Extensions {
-        static EMPTY: Extensions = Extensions::EMPTY;
+        static EMPTY: LazyLock<Extensions> = LazyLock::new(Extensions::default);
         self.extensions.as_deref().unwrap_or(&EMPTY)
     }
 

@@ -7,7 +7,7 @@ use crate::field_names::{REQUIRED_FIELDS, RESTRICTION_FIELDS, is_spelling_of};
 use crate::frontmatter::Frontmatter;
 use crate::repair::{Repaired, recover_by_line, repair};
 use crate::warning::{Warning, WarningKind};
-use crate::yaml::{self, DuplicateKey, ParseError};
+use crate::yaml::{self, DuplicateKey, ParseError, ParseErrorKind};
 
 /// The fields of the frontmatter, before they have types.
 pub(crate) struct Mapping {
@@ -85,26 +85,14 @@ fn parse_or_repair(frontmatter: &Frontmatter<'_>) -> Result<Repaired, ManifestEr
 }
 
 fn to_manifest_error(frontmatter: &Frontmatter<'_>, error: ParseError) -> ManifestError {
-    let repr = match error {
-        ParseError::Syntax {
+    let at = frontmatter.file_position(error.line, error.column);
+    let message = error.message;
+    let repr = match error.kind {
+        ParseErrorKind::Syntax => Repr::Yaml { message, at },
+        ParseErrorKind::KeyNotScalar { found } => Repr::KeyNotScalar { found, at },
+        ParseErrorKind::BudgetExceeded => Repr::BudgetExceeded {
             message,
-            line,
-            column,
-        } => Repr::Yaml {
-            message,
-            at: frontmatter.file_position(line, column),
-        },
-        ParseError::KeyNotScalar {
-            found,
-            line,
-            column,
-        } => Repr::KeyNotScalar {
-            found,
-            at: frontmatter.file_position(line, column),
-        },
-        ParseError::BudgetExceeded { message, line } => Repr::BudgetExceeded {
-            message,
-            line: frontmatter.file_position(line, 1).line,
+            line: at.line,
         },
     };
     repr.into()

@@ -144,40 +144,24 @@ pub enum NameError {
 /// A rule of the specification that a name violates.
 ///
 /// The `Display` form continues a sentence that starts with the name or the field: `contains …`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SpecViolation {
     /// The name has more than 64 characters.
+    #[error("is {characters} characters, limit {SPEC_MAX_CHARACTERS}")]
     TooLong {
         /// The number of characters.
         characters: usize,
     },
     /// The name contains uppercase letters.
+    #[error("contains uppercase letters; the specification allows lowercase")]
     Uppercase,
     /// The name contains a character other than letters, digits and hyphens.
+    #[error("contains `{0}`; the specification allows letters, digits and hyphens")]
     InvalidCharacter(char),
     /// The name starts or ends with a hyphen, or contains two in a row.
+    #[error("starts or ends with a hyphen or contains two in a row")]
     MisplacedHyphen,
-}
-
-impl fmt::Display for SpecViolation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::TooLong { characters } => {
-                write!(f, "is {characters} characters, limit {SPEC_MAX_CHARACTERS}")
-            }
-            Self::Uppercase => {
-                f.write_str("contains uppercase letters; the specification allows lowercase")
-            }
-            Self::InvalidCharacter(c) => write!(
-                f,
-                "contains `{c}`; the specification allows letters, digits and hyphens"
-            ),
-            Self::MisplacedHyphen => {
-                f.write_str("starts or ends with a hyphen or contains two in a row")
-            }
-        }
-    }
 }
 
 #[cfg(test)]

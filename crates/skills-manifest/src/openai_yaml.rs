@@ -218,13 +218,15 @@ impl OpenAiParser<'_> {
                     other => format!("expected a mapping, found {}", yaml::type_name(&other)),
                 }
             }
-            Err(
-                yaml::ParseError::Syntax { message, line, .. }
-                | yaml::ParseError::BudgetExceeded { message, line },
-            ) => format!("line {line}: invalid YAML: {message}"),
-            Err(yaml::ParseError::KeyNotScalar { found, line, .. }) => {
-                format!("line {line}: invalid key: expected text, found {found}")
-            }
+            Err(error) => match error.kind {
+                yaml::ParseErrorKind::KeyNotScalar { found } => {
+                    format!(
+                        "line {}: invalid key: expected text, found {found}",
+                        error.line
+                    )
+                }
+                _ => format!("line {}: invalid YAML: {}", error.line, error.message),
+            },
         };
         self.warn("", reason);
         None
@@ -265,20 +267,12 @@ impl OpenAiParser<'_> {
     }
 
     fn parse_interface(&mut self, map: &Map<String, Value>) -> Interface {
+        const SECTION: &str = "interface";
+        let max = TEXT_MAX_CHARACTERS;
         Interface {
-            display_name: self.parse_text(map, "interface", "display_name", NAME_MAX_CHARACTERS),
-            short_description: self.parse_text(
-                map,
-                "interface",
-                "short_description",
-                TEXT_MAX_CHARACTERS,
-            ),
-            default_prompt: self.parse_text(
-                map,
-                "interface",
-                "default_prompt",
-                TEXT_MAX_CHARACTERS,
-            ),
+            display_name: self.parse_text(map, SECTION, "display_name", NAME_MAX_CHARACTERS),
+            short_description: self.parse_text(map, SECTION, "short_description", max),
+            default_prompt: self.parse_text(map, SECTION, "default_prompt", max),
             brand_color: self.parse_color(map),
             icon_small: self.parse_icon(map, "icon_small"),
             icon_large: self.parse_icon(map, "icon_large"),

@@ -97,28 +97,17 @@ pub struct InstallSpec {
 }
 
 impl RequiresBlock {
-    pub(crate) const EMPTY: Self = Self {
-        bins: Vec::new(),
-        any_bins: Vec::new(),
-        env: Vec::new(),
-        config: Vec::new(),
-    };
-
     /// Parses the top-level field `requires` of the OpenSkills flow.
     ///
     /// Returns the requirements and the supported platforms, empty for all.
     pub(crate) fn parse_requires_field(fields: &mut FieldReader<'_>) -> (Self, Vec<String>) {
-        let Some(value) = fields
-            .map
-            .get("requires")
-            .filter(|value| !value.is_null())
-            .cloned()
-        else {
-            return (Self::EMPTY, Vec::new());
-        };
-        let Value::Object(map) = value else {
-            fields.warn_wrong_type("requires", "a mapping", &value);
-            return (Self::EMPTY, Vec::new());
+        let map = match fields.get_cloned("requires") {
+            None => return Default::default(),
+            Some(Value::Object(map)) => map,
+            Some(value) => {
+                fields.warn_wrong_type("requires", "a mapping", &value);
+                return Default::default();
+            }
         };
         let mut platforms = get_platforms(&map, "platforms");
         platforms.extend(get_platforms(&map, "os"));

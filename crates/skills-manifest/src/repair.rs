@@ -18,7 +18,7 @@ use serde_json::{Map, Value};
 
 use crate::frontmatter::Frontmatter;
 use crate::warning::{Warning, WarningKind};
-use crate::yaml::{self, ParseError, Parsed};
+use crate::yaml::{self, ParseError, ParseErrorKind, Parsed};
 
 /// The result of a repair.
 pub(crate) struct Repaired {
@@ -55,27 +55,16 @@ pub(crate) fn repair(frontmatter: &Frontmatter<'_>, error: &ParseError) -> Optio
 
 /// Returns the warning about a repaired error; `None` for an error that must not be repaired.
 fn to_warning(frontmatter: &Frontmatter<'_>, error: &ParseError) -> Option<Warning> {
-    let warning = |kind, line: &usize, column: &usize| {
-        let position = frontmatter.file_position(*line, *column);
-        Some(Warning::new(kind, Some(position)))
-    };
-    match error {
-        ParseError::Syntax {
-            message,
-            line,
-            column,
-        } => {
-            let problem = message.clone();
-            warning(WarningKind::YamlRepaired { problem }, line, column)
-        }
-        ParseError::KeyNotScalar {
-            found,
-            line,
-            column,
-        } => warning(WarningKind::KeyNotScalar { found }, line, column),
+    let kind = match error.kind {
+        ParseErrorKind::Syntax => WarningKind::YamlRepaired {
+            problem: error.message.clone(),
+        },
+        ParseErrorKind::KeyNotScalar { found } => WarningKind::KeyNotScalar { found },
         // Repairs parse the text again, from which the limits protect.
-        ParseError::BudgetExceeded { .. } => None,
-    }
+        ParseErrorKind::BudgetExceeded => return None,
+    };
+    let position = frontmatter.file_position(error.line, error.column);
+    Some(Warning::new(kind, Some(position)))
 }
 
 /// Quotes the invalid values and parses the text again; returns a warning about each edit.

@@ -57,50 +57,68 @@ impl fmt::Display for Warning {
 /// The `Display` form is a message of one line, `<fact>; <effect>`, in which characters that a
 /// terminal could act on are escaped. [`code`](Self::code) is stable across releases, the words of
 /// the messages are not.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WarningKind {
+    // Each message is `<fact>; <effect or remedy>`, without a full stop.
     /// The file starts with a UTF-8 byte order mark, which was skipped.
+    #[error("byte order mark skipped; save the file without one")]
     ByteOrderMark,
     /// Blank lines precede the opening delimiter.
+    #[error("blank lines before the opening `---`; other clients reject them")]
     BlankBeforeDelimiter,
     /// An HTML comment precedes the opening delimiter; it was skipped.
+    #[error("comment before the opening `---`; other clients reject it")]
     CommentBeforeDelimiter,
     /// The frontmatter is inside a Markdown code block.
+    #[error("the frontmatter is in a code block; other clients reject it")]
     FrontmatterInCodeBlock,
     /// A delimiter has more than three dashes, or a backslash before them.
+    #[error("non-standard delimiter; write exactly `---`")]
     NonStandardDelimiter,
     /// The file starts with a field instead of `---`; its fields up to the first blank line were
     /// read.
+    #[error("missing `---` delimiters; fields read up to the first blank line")]
     MissingDelimiters,
     /// No delimiter closes the frontmatter; its fields up to the first blank line were read.
+    #[error("missing closing `---`; fields read up to the first blank line")]
     UnclosedFrontmatter,
     /// The frontmatter is not valid YAML and was repaired; each repair is a warning of its own.
+    #[error("invalid YAML, repaired: {problem}")]
     YamlRepaired {
         /// The message of the YAML library.
         problem: String,
     },
     /// A key of a mapping is itself a mapping or a list, which is rejected; each repair is a
     /// warning of its own.
+    #[error("a key is {found}; write keys as text and quote values that contain `{{{{`")]
     KeyNotScalar {
         /// The type of the key, such as `a mapping`.
         found: &'static str,
     },
     /// A value that is not valid YAML was read as text, as if it were in quotes.
+    #[error(
+        "the value of `{}` is not valid YAML; read as text, put it in quotes",
+        escape_invisible(key)
+    )]
     ValueQuoted {
         /// The key of the value, or `-` for an item of a list.
         key: String,
     },
     /// A line is indented with tabs, each of which was read as two spaces.
+    #[error("tabs in the indentation; read as spaces, YAML forbids tabs there")]
     TabIndentation,
     /// The YAML could not be parsed; this field was recovered from its line alone.
+    #[error("`{field}` recovered from its line; other fields are ignored")]
     RecoveredFromLine {
         /// The field.
         field: &'static str,
     },
     /// A key occurs twice in one mapping; the first value was kept.
+    #[error("duplicate key `{}`; using the first", escape_invisible(.0))]
     DuplicateKey(String),
     /// A field has a non-standard spelling, such as `allowed_tools`.
+    #[error("unknown field `{}`; read as `{field}`", escape_invisible(raw))]
     MisspelledField {
         /// The spelling in the file.
         raw: String,
@@ -108,17 +126,26 @@ pub enum WarningKind {
         field: &'static str,
     },
     /// `<<` is an ordinary key; the fields that it would merge were ignored.
+    #[error("merge key `<<` is ignored; write the fields out")]
     MergeKey,
     /// A value has a YAML tag, which was ignored.
+    #[error("YAML tags (`!…`) are ignored; write plain values")]
     TagDropped,
     /// A declared restriction could not be parsed; the skill is not model-invocable and its scripts
     /// do not run.
+    #[error("cannot parse `{0}`; the skill is disabled for the model and its scripts do not run")]
     UnparsedRestriction(&'static str),
     /// `name` is not a valid [`SkillName`](crate::SkillName); the name of the directory is used.
+    #[error("{0}; using the directory name")]
     InvalidName(NameError),
     /// `name` is accepted but violates a rule of the specification.
+    #[error("`name` {0}")]
     NameViolatesSpec(SpecViolation),
     /// A text contains invisible characters; prompts and lists drop them.
+    #[error(
+        "`{field}` contains the invisible character U+{code_point:04X}{}",
+        hidden_text(decoded_tags)
+    )]
     InvisibleText {
         /// The field, `frontmatter` for all other fields, or `body`.
         field: &'static str,
@@ -128,6 +155,7 @@ pub enum WarningKind {
         decoded_tags: String,
     },
     /// A value is longer than the specification allows; it was kept whole.
+    #[error("`{field}` is {characters} characters, limit {limit}")]
     TooLong {
         /// The field.
         field: &'static str,
@@ -137,6 +165,7 @@ pub enum WarningKind {
         limit: usize,
     },
     /// A field has an unsupported type; it was dropped, and a restriction counts as set.
+    #[error("invalid type for `{field}`: expected {expected}, found {found}; ignored")]
     WrongType {
         /// The field.
         field: &'static str,
@@ -146,14 +175,20 @@ pub enum WarningKind {
         found: &'static str,
     },
     /// A field should be text but is another scalar or a list, which was converted to text.
+    #[error("`{field}` is not text; read as text, put it in quotes")]
     NotText {
         /// The field.
         field: &'static str,
     },
     /// `context` has an unknown value; it was dropped and counts as an unparsed restriction.
+    #[error(
+        "invalid value `{}` for `context`: expected `fork`; ignored",
+        escape_invisible(.0)
+    )]
     UnknownContext(String),
     /// An entry of `allowed-tools` or `disallowed-tools` is invalid; it was dropped and grants
     /// nothing.
+    #[error("invalid entry `{}` in `{field}`; ignored", escape_invisible(entry))]
     InvalidToolPattern {
         /// The field.
         field: &'static str,
@@ -161,6 +196,7 @@ pub enum WarningKind {
         entry: String,
     },
     /// A value in `metadata` has an unsupported type and was ignored.
+    #[error("invalid type for `metadata.{key}`: expected {expected}, found {found}; ignored")]
     MetadataType {
         /// The path below `metadata`, with dots between the keys.
         key: String,
@@ -170,6 +206,7 @@ pub enum WarningKind {
         found: &'static str,
     },
     /// `metadata` or a value in it is neither a mapping nor JSON text of one.
+    #[error("`metadata{}{key}` is not valid JSON; ignored", if key.is_empty() { "" } else { "." })]
     InvalidMetadataJson {
         /// The key below `metadata`; empty for `metadata` itself.
         key: String,
@@ -231,131 +268,10 @@ impl WarningKind {
     }
 }
 
-impl fmt::Display for WarningKind {
-    // Each message is `<fact>; <effect or remedy>`, without a full stop.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::ByteOrderMark => {
-                f.write_str("byte order mark skipped; save the file without one")
-            }
-            Self::BlankBeforeDelimiter => {
-                f.write_str("blank lines before the opening `---`; other clients reject them")
-            }
-            Self::CommentBeforeDelimiter => {
-                f.write_str("comment before the opening `---`; other clients reject it")
-            }
-            Self::FrontmatterInCodeBlock => {
-                f.write_str("the frontmatter is in a code block; other clients reject it")
-            }
-            Self::NonStandardDelimiter => {
-                f.write_str("non-standard delimiter; write exactly `---`")
-            }
-            Self::MissingDelimiters => {
-                f.write_str("missing `---` delimiters; fields read up to the first blank line")
-            }
-            Self::UnclosedFrontmatter => {
-                f.write_str("missing closing `---`; fields read up to the first blank line")
-            }
-            Self::YamlRepaired { problem } => write!(f, "invalid YAML, repaired: {problem}"),
-            Self::KeyNotScalar { found } => write!(
-                f,
-                "a key is {found}; write keys as text and quote values that contain `{{{{`"
-            ),
-            Self::ValueQuoted { key } => {
-                let key = escape_invisible(key);
-                write!(
-                    f,
-                    "the value of `{key}` is not valid YAML; read as text, put it in quotes"
-                )
-            }
-            Self::TabIndentation => {
-                f.write_str("tabs in the indentation; read as spaces, YAML forbids tabs there")
-            }
-            Self::RecoveredFromLine { field } => {
-                write!(
-                    f,
-                    "`{field}` recovered from its line; other fields are ignored"
-                )
-            }
-            Self::DuplicateKey(key) => {
-                write!(
-                    f,
-                    "duplicate key `{}`; using the first",
-                    escape_invisible(key)
-                )
-            }
-            Self::MisspelledField { raw, field } => {
-                write!(
-                    f,
-                    "unknown field `{}`; read as `{field}`",
-                    escape_invisible(raw)
-                )
-            }
-            Self::MergeKey => f.write_str("merge key `<<` is ignored; write the fields out"),
-            Self::TagDropped => f.write_str("YAML tags (`!…`) are ignored; write plain values"),
-            Self::UnparsedRestriction(field) => write!(
-                f,
-                "cannot parse `{field}`; the skill is disabled for the model and its scripts do not run"
-            ),
-            Self::InvalidName(error) => write!(f, "{error}; using the directory name"),
-            Self::NameViolatesSpec(violation) => write!(f, "`name` {violation}"),
-            Self::InvisibleText {
-                field,
-                code_point,
-                decoded_tags,
-            } => {
-                write!(
-                    f,
-                    "`{field}` contains the invisible character U+{code_point:04X}"
-                )?;
-                if decoded_tags.is_empty() {
-                    Ok(())
-                } else {
-                    write!(f, "; hidden text: {decoded_tags:?}")
-                }
-            }
-            Self::TooLong {
-                field,
-                characters,
-                limit,
-            } => write!(f, "`{field}` is {characters} characters, limit {limit}"),
-            Self::WrongType {
-                field,
-                expected,
-                found,
-            } => write!(
-                f,
-                "invalid type for `{field}`: expected {expected}, found {found}; ignored"
-            ),
-            Self::NotText { field } => {
-                write!(f, "`{field}` is not text; read as text, put it in quotes")
-            }
-            Self::UnknownContext(value) => write!(
-                f,
-                "invalid value `{}` for `context`: expected `fork`; ignored",
-                escape_invisible(value)
-            ),
-            Self::InvalidToolPattern { field, entry } => {
-                write!(
-                    f,
-                    "invalid entry `{}` in `{field}`; ignored",
-                    escape_invisible(entry)
-                )
-            }
-            Self::MetadataType {
-                key,
-                expected,
-                found,
-            } => write!(
-                f,
-                "invalid type for `metadata.{key}`: expected {expected}, found {found}; ignored"
-            ),
-            Self::InvalidMetadataJson { key } if key.is_empty() => {
-                f.write_str("`metadata` is not valid JSON; ignored")
-            }
-            Self::InvalidMetadataJson { key } => {
-                write!(f, "`metadata.{key}` is not valid JSON; ignored")
-            }
-        }
+fn hidden_text(decoded_tags: &str) -> String {
+    if decoded_tags.is_empty() {
+        String::new()
+    } else {
+        format!("; hidden text: {decoded_tags:?}")
     }
 }

@@ -15,7 +15,7 @@ use serde_json::Value;
 
 pub(crate) use emit::{Field, write_fields};
 pub(crate) use fast::peek_name;
-pub(crate) use parsed::{DuplicateKey, ParseError, Parsed};
+pub(crate) use parsed::{DuplicateKey, ParseError, ParseErrorKind, Parsed};
 
 /// Parses one document.
 ///

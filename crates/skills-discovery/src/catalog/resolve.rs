@@ -18,18 +18,13 @@ pub(super) fn resolve_active(
 ) -> (Vec<Entry>, Vec<InactiveEntry>) {
     let mut inactive = Vec::new();
     let activation = Activation::new(discovery);
-    let candidates = if activation.allows_all() {
-        entries
-    } else {
-        let mut candidates = Vec::with_capacity(entries.len());
-        for entry in entries {
-            match activation.inactive_reason(&entry) {
-                Some(reason) => inactive.push(InactiveEntry { entry, reason }),
-                None => candidates.push(entry),
-            }
+    let mut candidates = Vec::with_capacity(entries.len());
+    for entry in entries {
+        match activation.inactive_reason(&entry) {
+            Some(reason) => inactive.push(InactiveEntry { entry, reason }),
+            None => candidates.push(entry),
         }
-        candidates
-    };
+    }
     // Precedence comes last, so that a skill that is untrusted or disabled hides no other.
     let active = apply_precedence(candidates, discovery.precedence, &mut inactive);
     (active, inactive)
@@ -60,10 +55,6 @@ impl<'a> Activation<'a> {
                 .map(ConfigRule::with_resolved_path)
                 .collect(),
         }
-    }
-
-    fn allows_all(&self) -> bool {
-        self.untrusted_roots.is_empty() && self.product.is_none() && self.rules.is_empty()
     }
 
     fn inactive_reason(&self, entry: &Entry) -> Option<InactiveReason> {
@@ -98,11 +89,6 @@ fn apply_precedence(
     inactive: &mut Vec<InactiveEntry>,
 ) -> Vec<Entry> {
     if precedence == Precedence::KeepAll {
-        return entries;
-    }
-    // Usually the names of one root are in the order of their directories, without duplicates. Then
-    // no map is needed.
-    if entries.is_sorted_by(|a, b| a.name().as_str() < b.name().as_str()) {
         return entries;
     }
     let winners = winners_by_name(&entries, precedence);
@@ -168,40 +154,14 @@ pub(super) fn add_name_warnings(entries: &mut [Entry]) {
 }
 
 fn warn_duplicate_names(entries: &[Entry], warnings: &mut IndexedWarnings) {
-    // Within one scope entries are sorted by name, so equal names are adjacent. Only several scopes
-    // need a map.
-    let has_one_scope = entries
-        .windows(2)
-        .all(|pair| pair[0].scope == pair[1].scope);
-    if has_one_scope {
-        for index in 1..entries.len() {
-            if entries[index - 1].name == entries[index].name {
-                warn_duplicate_name(entries, index - 1, index, warnings);
-            }
-        }
-        return;
-    }
     let mut last_by_name: HashMap<&str, usize> = HashMap::with_capacity(entries.len());
     for (index, entry) in entries.iter().enumerate() {
         if let Some(previous) = last_by_name.insert(entry.name().as_str(), index) {
-            warn_duplicate_name(entries, previous, index, warnings);
+            for (index, other) in [(previous, index), (index, previous)] {
+                let directory = entries[other].directory().to_owned();
+                warnings.push((index, EntryWarning::DuplicateName { directory }));
+            }
         }
-    }
-}
-
-fn warn_duplicate_name(
-    entries: &[Entry],
-    one: usize,
-    other: usize,
-    warnings: &mut IndexedWarnings,
-) {
-    for (index, duplicate) in [(one, other), (other, one)] {
-        warnings.push((
-            index,
-            EntryWarning::DuplicateName {
-                directory: entries[duplicate].directory().to_owned(),
-            },
-        ));
     }
 }
 
@@ -216,12 +176,8 @@ fn warn_confusable_names(entries: &[Entry], warnings: &mut IndexedWarnings) {
         let previous = last_by_folded.insert(fold(entry.name().as_str()), index);
         if let Some(previous) = previous.filter(|at| entries[*at].name() != entry.name()) {
             for (index, other) in [(previous, index), (index, previous)] {
-                warnings.push((
-                    index,
-                    EntryWarning::ConfusableName {
-                        other: entries[other].name().to_string(),
-                    },
-                ));
+                let other = entries[other].name().to_string();
+                warnings.push((index, EntryWarning::ConfusableName { other }));
             }
         }
     }

@@ -1,6 +1,6 @@
 //! The directories of each client, from its documentation and sources.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::{ClientProfile, ProfileContext};
 use crate::Scope;
@@ -42,6 +42,7 @@ pub(super) enum LocationBase {
 impl Location {
     /// Returns the directories that the base stands for, in the order in which they are scanned.
     pub(super) fn base_directories(&self, context: &ProfileContext) -> Vec<PathBuf> {
+        let home = context.home.as_deref();
         match self.base {
             LocationBase::ProjectUpwards => projects(context).rev().cloned().collect(),
             LocationBase::ProjectDownwards => projects(context).cloned().collect(),
@@ -51,14 +52,10 @@ impl Location {
                 .cloned()
                 .collect(),
             LocationBase::Home => context.home.iter().cloned().collect(),
-            LocationBase::Codex => set_or_below_home(&context.codex_home, context, ".codex"),
-            LocationBase::Claude => set_or_below_home(&context.claude_config, context, ".claude"),
-            LocationBase::XdgConfig => {
-                set_or_below_home(&context.xdg_config_home, context, ".config")
-            }
-            LocationBase::OpenClaw => {
-                set_or_below_home(&context.openclaw_state, context, ".openclaw")
-            }
+            LocationBase::Codex => set_or_below_home(&context.codex_home, home, ".codex"),
+            LocationBase::Claude => set_or_below_home(&context.claude_config, home, ".claude"),
+            LocationBase::XdgConfig => set_or_below_home(&context.xdg_config_home, home, ".config"),
+            LocationBase::OpenClaw => set_or_below_home(&context.openclaw_state, home, ".openclaw"),
             LocationBase::Copilot => context.copilot_directories.clone(),
             LocationBase::FileSystemRoot => vec![PathBuf::from("/")],
             // Roots of plugins are complete; `ClientProfile::roots` adds them.
@@ -80,10 +77,10 @@ fn projects(context: &ProfileContext) -> impl DoubleEndedIterator<Item = &PathBu
 /// Returns the value of a variable, or else the default directory in the home directory.
 fn set_or_below_home(
     variable: &Option<PathBuf>,
-    context: &ProfileContext,
+    home: Option<&Path>,
     default: &str,
 ) -> Vec<PathBuf> {
-    let below_home = || context.home.as_ref().map(|home| home.join(default));
+    let below_home = || home.map(|home| home.join(default));
     variable.clone().or_else(below_home).into_iter().collect()
 }
 
@@ -102,6 +99,20 @@ const fn home_location(path: &'static str) -> Location {
 const fn config_location(path: &'static str) -> Location {
     location(LocationBase::XdgConfig, path, Scope::User)
 }
+
+const fn downward_location(path: &'static str) -> Location {
+    location(LocationBase::ProjectDownwards, path, Scope::Repo)
+}
+
+const fn working_location(path: &'static str) -> Location {
+    location(LocationBase::Working, path, Scope::Repo)
+}
+
+const fn admin_location(path: &'static str) -> Location {
+    location(LocationBase::FileSystemRoot, path, Scope::Admin)
+}
+
+const PLUGINS: Location = location(LocationBase::Plugins, "", Scope::User);
 
 /// Returns the locations of a client, in the order in which it scans them.
 pub(super) fn for_profile(profile: ClientProfile) -> &'static [Location] {
@@ -124,91 +135,67 @@ const CODEX: &[Location] = &[
     location(LocationBase::Codex, "skills", Scope::User),
     home_location(".agents/skills"),
     location(LocationBase::Codex, "skills/.system", Scope::System),
-    location(
-        LocationBase::FileSystemRoot,
-        "etc/codex/skills",
-        Scope::Admin,
-    ),
-    location(LocationBase::Plugins, "", Scope::User),
-    location(
-        LocationBase::ProjectDownwards,
-        ".agents/skills",
-        Scope::Repo,
-    ),
+    admin_location("etc/codex/skills"),
+    PLUGINS,
+    downward_location(".agents/skills"),
 ];
 
 const CLAUDE: &[Location] = &[
-    location(
-        LocationBase::FileSystemRoot,
-        "etc/claude-code/.claude/skills",
-        Scope::Admin,
-    ),
+    admin_location("etc/claude-code/.claude/skills"),
     location(LocationBase::Claude, "skills", Scope::User),
     location(LocationBase::Claude, "skills/synced", Scope::User),
     project_location(".claude/skills"),
-    location(LocationBase::Plugins, "", Scope::User),
+    PLUGINS,
 ];
 
 const OPENCLAW: &[Location] = &[
-    location(LocationBase::Working, "skills", Scope::Repo),
-    location(LocationBase::Working, ".agents/skills", Scope::Repo),
+    working_location("skills"),
+    working_location(".agents/skills"),
     home_location(".agents/skills"),
     location(LocationBase::OpenClaw, "skills", Scope::User),
     home_location(".clawdbot/skills"),
     home_location(".moltbot/skills"),
-    location(LocationBase::Plugins, "", Scope::User),
+    PLUGINS,
 ];
 
 const GEMINI: &[Location] = &[
-    location(LocationBase::Working, ".agents/skills", Scope::Repo),
-    location(LocationBase::Working, ".gemini/skills", Scope::Repo),
+    working_location(".agents/skills"),
+    working_location(".gemini/skills"),
     home_location(".agents/skills"),
     home_location(".gemini/skills"),
-    location(LocationBase::Plugins, "", Scope::User),
+    PLUGINS,
 ];
 
 const COPILOT: &[Location] = &[
-    location(LocationBase::Working, ".github/skills", Scope::Repo),
-    location(LocationBase::Working, ".agents/skills", Scope::Repo),
-    location(LocationBase::Working, ".claude/skills", Scope::Repo),
+    working_location(".github/skills"),
+    working_location(".agents/skills"),
+    working_location(".claude/skills"),
     project_location(".github/skills"),
     home_location(".copilot/skills"),
     home_location(".agents/skills"),
     location(LocationBase::Claude, "skills", Scope::User),
-    location(LocationBase::Plugins, "", Scope::User),
+    PLUGINS,
     location(LocationBase::Copilot, "", Scope::User),
 ];
 
 const GOOSE: &[Location] = &[
-    location(LocationBase::Working, ".agents/skills", Scope::Repo),
-    location(LocationBase::Working, ".goose/skills", Scope::Repo),
-    location(LocationBase::Working, ".claude/skills", Scope::Repo),
+    working_location(".agents/skills"),
+    working_location(".goose/skills"),
+    working_location(".claude/skills"),
     home_location(".agents/skills"),
     config_location("goose/skills"),
     location(LocationBase::Claude, "skills", Scope::User),
     config_location("agents/skills"),
-    location(LocationBase::Plugins, "", Scope::User),
+    PLUGINS,
 ];
 
 const OPENCODE: &[Location] = &[
     config_location("opencode/skills"),
     location(LocationBase::Claude, "skills", Scope::User),
     home_location(".agents/skills"),
-    location(
-        LocationBase::ProjectDownwards,
-        ".opencode/skills",
-        Scope::Repo,
-    ),
-    location(
-        LocationBase::ProjectDownwards,
-        ".claude/skills",
-        Scope::Repo,
-    ),
-    location(
-        LocationBase::ProjectDownwards,
-        ".agents/skills",
-        Scope::Repo,
-    ),
+    downward_location(".opencode/skills"),
+    downward_location(".claude/skills"),
+    downward_location(".agents/skills"),
 ];
 
 // Directories that clients share come first, then those of single clients. The project goes
@@ -224,19 +211,19 @@ const UNIVERSAL: &[Location] = &[
     project_location(".goose/skills"),
     project_location(".deepagents/skills"),
     project_location(".agent/skills"),
-    location(LocationBase::Working, ".openclaw/skills", Scope::Repo),
-    location(LocationBase::Working, ".factory/skills", Scope::Repo),
-    location(LocationBase::Working, ".windsurf/skills", Scope::Repo),
-    location(LocationBase::Working, ".hermes/skills", Scope::Repo),
-    location(LocationBase::Working, ".pi/skills", Scope::Repo),
-    location(LocationBase::Working, ".cortex/skills", Scope::Repo),
-    location(LocationBase::Working, ".roo/skills", Scope::Repo),
-    location(LocationBase::Working, ".kilo/skills", Scope::Repo),
-    location(LocationBase::Working, ".kiro/skills", Scope::Repo),
-    location(LocationBase::Working, ".junie/skills", Scope::Repo),
-    location(LocationBase::Working, ".continue/skills", Scope::Repo),
-    location(LocationBase::Working, ".augment/skills", Scope::Repo),
-    location(LocationBase::Working, ".qwen/skills", Scope::Repo),
+    working_location(".openclaw/skills"),
+    working_location(".factory/skills"),
+    working_location(".windsurf/skills"),
+    working_location(".hermes/skills"),
+    working_location(".pi/skills"),
+    working_location(".cortex/skills"),
+    working_location(".roo/skills"),
+    working_location(".kilo/skills"),
+    working_location(".kiro/skills"),
+    working_location(".junie/skills"),
+    working_location(".continue/skills"),
+    working_location(".augment/skills"),
+    working_location(".qwen/skills"),
     home_location(".agents/skills"),
     location(LocationBase::Claude, "skills", Scope::User),
     location(LocationBase::Codex, "skills", Scope::User),
@@ -263,16 +250,8 @@ const UNIVERSAL: &[Location] = &[
     home_location(".continue/skills"),
     home_location(".augment/skills"),
     home_location(".qwen/skills"),
-    location(LocationBase::Plugins, "", Scope::User),
+    PLUGINS,
     location(LocationBase::Codex, "skills/.system", Scope::System),
-    location(
-        LocationBase::FileSystemRoot,
-        "etc/codex/skills",
-        Scope::Admin,
-    ),
-    location(
-        LocationBase::FileSystemRoot,
-        "etc/claude-code/.claude/skills",
-        Scope::Admin,
-    ),
+    admin_location("etc/codex/skills"),
+    admin_location("etc/claude-code/.claude/skills"),
 ];

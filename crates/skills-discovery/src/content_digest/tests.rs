@@ -131,11 +131,8 @@ fn a_growing_file_is_hashed_up_to_its_length_when_opened() {
 #[test]
 fn the_cache_is_bounded_and_keeps_what_is_used() {
     let directory = tempfile::tempdir().unwrap();
-    let mut stat = rustix::fs::stat(directory.path()).unwrap();
-    let mut stamp = |number: usize| {
-        stat.st_size = number.try_into().unwrap();
-        FileStamp::from_stat(&stat)
-    };
+    let directory = FileStamp::from_path(directory.path()).unwrap();
+    let stamp = |number: usize| directory.with_bytes(number.try_into().unwrap());
     let mut cache = DigestCache::default();
     let used_often = stamp(0);
     cache.insert(used_often, [7; 32]);

@@ -1,8 +1,6 @@
 //! Opens the skill file of a directory, and reads its name and frontmatter.
 
 use std::borrow::Cow;
-use std::cell::RefCell;
-use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -14,7 +12,6 @@ use crate::error::{DiscoveryError, DiscoveryErrorKind, Repr};
 use crate::lazy_metadata::LazyMetadata;
 use crate::open::{ReadEnd, fill_buffer, open_listed_regular, open_regular, open_root, read_head};
 use crate::pending_dir::PendingDir;
-use crate::skill_files::SkillFileLocation;
 use crate::{EntryWarning, FileStamp};
 
 /// The number of bytes of a `SKILL.md` that are read first; nearly every frontmatter fits.
@@ -22,14 +19,8 @@ const HEAD_BYTES: usize = 1024;
 /// The size of delimiters and a byte order mark around the largest frontmatter.
 const DELIMITER_BYTES: usize = 64;
 
-// Buffers of each thread, so that visiting a directory does not allocate them.
-thread_local! {
-    static PATH: RefCell<OsString> = RefCell::new(OsString::with_capacity(256));
-    static BUFFER: RefCell<Vec<u8>> = RefCell::new(Vec::with_capacity(HEAD_BYTES));
-}
-
-/// An open skill file with its stamp, and where it is.
-pub(super) type OpenedSkillFile = (File, FileStamp, SkillFileLocation);
+/// An open skill file with its stamp, and its canonical path if it is not in the skill directory.
+pub(super) type OpenedSkillFile = (File, FileStamp, Option<Box<Path>>);
 
 /// The name that a skill declares, and its metadata.
 pub(super) type NamedMetadata = (Option<SkillName>, Arc<LazyMetadata>);
@@ -46,14 +37,14 @@ impl Visitor<'_> {
         let max_bytes = self.limits.max_file_bytes;
         if let Some(handle) = handle {
             let (file, stamp) = open_regular(handle, Path::new(name), max_bytes)?;
-            return Ok((file, stamp, SkillFileLocation::InDirectory));
+            return Ok((file, stamp, None));
         }
         if let Some(opened) = self.open_below_root(dir, name) {
             let (file, stamp) = opened?;
-            return Ok((file, stamp, SkillFileLocation::InDirectory));
+            return Ok((file, stamp, None));
         }
         match open_regular(&dir.open()?, Path::new(name), max_bytes) {
-            Ok((file, stamp)) => Ok((file, stamp, SkillFileLocation::InDirectory)),
+            Ok((file, stamp)) => Ok((file, stamp, None)),
             Err(error) if error.kind() == DiscoveryErrorKind::OutsideSkill => {
                 self.open_linked(dir, name, error)
             }
@@ -69,16 +60,9 @@ impl Visitor<'_> {
         name: &str,
     ) -> Option<Result<(File, FileStamp), DiscoveryError>> {
         let root = dir.base.handle.as_ref()?;
-        PATH.with_borrow_mut(|path| {
-            path.clear();
-            path.push(dir.relative_path());
-            if !path.is_empty() {
-                path.push(std::path::MAIN_SEPARATOR_STR);
-            }
-            path.push(name);
-            self.with_thread_handle(root, |root| {
-                open_listed_regular(root, Path::new(path), self.limits.max_file_bytes)
-            })
+        let path = dir.relative_path().join(name);
+        self.with_thread_handle(root, |root| {
+            open_listed_regular(root, &path, self.limits.max_file_bytes)
         })
     }
 
@@ -89,11 +73,7 @@ impl Visitor<'_> {
         name: &str,
         error: DiscoveryError,
     ) -> Result<OpenedSkillFile, DiscoveryError> {
-        let target = dir
-            .canonical_path
-            .join(name)
-            .canonicalize()
-            .map_err(DiscoveryError::from_io)?;
+        let target = dir.canonical_path.join(name).canonicalize()?;
         // The handle rejects every absolute symlink, also one whose target is inside.
         if !self.root.follows_skill_file_symlinks() && !target.starts_with(&*dir.canonical_path) {
             return Err(error);
@@ -106,7 +86,7 @@ impl Visitor<'_> {
             Path::new(file_name),
             self.limits.max_file_bytes,
         )?;
-        Ok((file, stamp, SkillFileLocation::Linked(target.into())))
+        Ok((file, stamp, Some(target.into())))
     }
 }
 
@@ -117,26 +97,18 @@ pub(super) fn read_metadata(
     bytes: u64,
     below_plugin: Option<String>,
 ) -> Result<NamedMetadata, DiscoveryError> {
-    BUFFER.with_borrow_mut(|buffer| read_metadata_into(buffer, file, bytes, below_plugin))
-}
-
-fn read_metadata_into(
-    buffer: &mut Vec<u8>,
-    file: &mut File,
-    bytes: u64,
-    below_plugin: Option<String>,
-) -> Result<NamedMetadata, DiscoveryError> {
-    if read_head(file, bytes, buffer, HEAD_BYTES)? == ReadEnd::More {
+    let mut buffer = Vec::new();
+    if read_head(file, bytes, &mut buffer, HEAD_BYTES)? == ReadEnd::More {
         if let FrontmatterScan::Complete(frontmatter) =
-            FrontmatterScan::scan_prefix(buffer).map_err(Repr::Manifest)?
+            FrontmatterScan::scan_prefix(&buffer).map_err(Repr::Manifest)?
         {
-            return parse_head(buffer, &frontmatter, below_plugin);
+            return parse_head(&buffer, &frontmatter, below_plugin);
         }
-        fill_buffer(file, buffer, MAX_FRONTMATTER_BYTES + DELIMITER_BYTES)?;
+        fill_buffer(file, &mut buffer, MAX_FRONTMATTER_BYTES + DELIMITER_BYTES)?;
     }
     // The buffer contains the whole file, or more than the largest frontmatter.
-    let frontmatter = FrontmatterScan::parse_file(buffer).map_err(Repr::Manifest)?;
-    parse_head(buffer, &frontmatter, below_plugin)
+    let frontmatter = FrontmatterScan::parse_file(&buffer).map_err(Repr::Manifest)?;
+    parse_head(&buffer, &frontmatter, below_plugin)
 }
 
 fn parse_head(

@@ -1,19 +1,26 @@
 //! Validates the name of a new skill, by stricter rules than those for existing skills.
 
-use std::fmt;
-
 use crate::invisible::escape_invisible;
 
 const MAX_CHARACTERS: usize = 64;
 
 /// A rule that a name violates; the `Display` form continues a sentence that starts with `name`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum NameRule {
+    #[error("is empty; use a few words with hyphens between them")]
     Empty,
+    #[error("is {characters} characters, limit {MAX_CHARACTERS}; shorten it")]
     TooLong { characters: usize },
+    #[error("contains uppercase letters; use lowercase")]
     Uppercase,
+    #[error(
+        "contains `{}`; use lowercase letters, digits and hyphens",
+        escape_invisible(.0.encode_utf8(&mut [0; 4]))
+    )]
     InvalidCharacter(char),
+    #[error("starts with `{0}`; start with a lowercase letter")]
     FirstCharacter(char),
+    #[error("ends with a hyphen or contains two in a row; use single hyphens between words")]
     Hyphens,
 }
 
@@ -83,28 +90,4 @@ fn suggest_name(name: &str) -> Option<String> {
         .filter(|word| !word.is_empty())
         .collect();
     Some(words.join("-")).filter(|name| violated_rule(name).is_none())
-}
-
-impl fmt::Display for NameRule {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Empty => f.write_str("is empty; use a few words with hyphens between them"),
-            Self::TooLong { characters } => write!(
-                f,
-                "is {characters} characters, limit {MAX_CHARACTERS}; shorten it"
-            ),
-            Self::Uppercase => f.write_str("contains uppercase letters; use lowercase"),
-            Self::InvalidCharacter(c) => write!(
-                f,
-                "contains `{}`; use lowercase letters, digits and hyphens",
-                escape_invisible(c.encode_utf8(&mut [0; 4]))
-            ),
-            Self::FirstCharacter(c) => {
-                write!(f, "starts with `{c}`; start with a lowercase letter")
-            }
-            Self::Hyphens => f.write_str(
-                "ends with a hyphen or contains two in a row; use single hyphens between words",
-            ),
-        }
-    }
 }

@@ -14,7 +14,7 @@ use serde::de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
 use super::brackets::{MAX_BRACKETS, MAX_OPEN_BRACKETS, find_excess_brackets};
-use super::parsed::{DuplicateKey, ParseError, Parsed};
+use super::parsed::{DuplicateKey, ParseError, ParseErrorKind, Parsed};
 use crate::MAX_FRONTMATTER_BYTES;
 
 /// Maximum size of all values after aliases are resolved, in bytes of text plus
@@ -52,8 +52,11 @@ fn build_value(yaml: &str) -> Result<(Parsed, bool), ParseError> {
     let value = builder
         .deserialize(serde_yaml::Deserializer::from_str(yaml))
         .map_err(|error| to_parse_error(&error, &state))?;
-    let has_numbers = state.has_numbers.get();
-    Ok((state.into_parsed(value), has_numbers))
+    let parsed = Parsed {
+        value,
+        ..state.parsed.into_inner()
+    };
+    Ok((parsed, state.has_numbers.get()))
 }
 
 /// Rejects a text with too many brackets.
@@ -63,11 +66,13 @@ fn build_value(yaml: &str) -> Result<(Parsed, bool), ParseError> {
 fn check_brackets(yaml: &str) -> Result<(), ParseError> {
     match find_excess_brackets(yaml) {
         None => Ok(()),
-        Some(line) => Err(ParseError::BudgetExceeded {
+        Some(line) => Err(ParseError {
+            kind: ParseErrorKind::BudgetExceeded,
             message: format!(
                 "more than {MAX_OPEN_BRACKETS} open brackets, or {MAX_BRACKETS} in total"
             ),
             line: line + 1,
+            column: 1,
         }),
     }
 }
@@ -80,23 +85,21 @@ fn to_parse_error(error: &serde_yaml::Error, state: &BuildState) -> ParseError {
     // The library has no kinds of errors, so its limits are recognized by their messages.
     let message = strip_positions(&error.to_string());
     // The state tells what this module rejected; the library only relays the message.
-    if let Some(found) = state.rejected_key.get() {
-        ParseError::KeyNotScalar {
-            found,
-            line,
-            column,
-        }
+    let kind = if let Some(found) = state.rejected_key.get() {
+        ParseErrorKind::KeyNotScalar { found }
     } else if state.is_over_budget.get()
         || message.contains("recursion limit")
         || message.contains("repetition limit")
     {
-        ParseError::BudgetExceeded { message, line }
+        ParseErrorKind::BudgetExceeded
     } else {
-        ParseError::Syntax {
-            message,
-            line,
-            column,
-        }
+        ParseErrorKind::Syntax
+    };
+    ParseError {
+        kind,
+        message,
+        line,
+        column,
     }
 }
 
@@ -118,46 +121,15 @@ fn skip_digits(text: &str) -> &str {
 }
 
 /// The state that all builders of one document share.
+#[derive(Default)]
 struct BuildState {
     // Cells: serde passes seeds by value, and each node has its own.
-    budget: Cell<usize>,
+    used_bytes: Cell<usize>,
     is_over_budget: Cell<bool>,
     has_numbers: Cell<bool>,
-    has_tags: Cell<bool>,
-    has_non_text_key: Cell<bool>,
     rejected_key: Cell<Option<&'static str>>,
-    has_unrepresentable_number: Cell<bool>,
-    null_count: Cell<usize>,
-    duplicate_keys: RefCell<Vec<DuplicateKey>>,
-}
-
-impl Default for BuildState {
-    fn default() -> Self {
-        Self {
-            budget: Cell::new(MAX_EXPANDED_BYTES),
-            is_over_budget: Cell::new(false),
-            has_numbers: Cell::new(false),
-            has_tags: Cell::new(false),
-            has_non_text_key: Cell::new(false),
-            rejected_key: Cell::new(None),
-            has_unrepresentable_number: Cell::new(false),
-            null_count: Cell::new(0),
-            duplicate_keys: RefCell::default(),
-        }
-    }
-}
-
-impl BuildState {
-    fn into_parsed(self, value: Value) -> Parsed {
-        Parsed {
-            value,
-            duplicate_keys: self.duplicate_keys.into_inner(),
-            has_tags: self.has_tags.get(),
-            has_non_text_key: self.has_non_text_key.get(),
-            has_unrepresentable_number: self.has_unrepresentable_number.get(),
-            null_count: self.null_count.get(),
-        }
-    }
+    /// The result, except for its value.
+    parsed: RefCell<Parsed>,
 }
 
 /// Builds a JSON value from the events of the library, within the budget.
@@ -202,33 +174,29 @@ impl ValueBuilder<'_> {
     /// Subtracts a value from the budget; fails if the budget is exhausted.
     fn charge<E: Error>(self, bytes: usize) -> Result<(), E> {
         // Empty values use memory too, so each of them costs some bytes.
-        let rest = self
-            .state
-            .budget
-            .get()
-            .checked_sub(bytes + VALUE_OVERHEAD_BYTES);
-        self.state.is_over_budget.set(rest.is_none());
-        let rest = rest.ok_or_else(|| {
-            E::custom(format_args!(
+        let used = self.state.used_bytes.get() + bytes + VALUE_OVERHEAD_BYTES;
+        self.state.used_bytes.set(used);
+        if used > MAX_EXPANDED_BYTES {
+            self.state.is_over_budget.set(true);
+            return Err(E::custom(format_args!(
                 "aliases expand to more than {MAX_EXPANDED_BYTES} bytes"
-            ))
-        })?;
-        self.state.budget.set(rest);
+            )));
+        }
         Ok(())
     }
 
     fn build_scalar<E: Error>(self, value: impl Into<Value>) -> Result<Value, E> {
         self.charge(0)?;
         let value = value.into();
-        self.state
-            .has_numbers
-            .set(self.state.has_numbers.get() || value.is_number());
+        if value.is_number() {
+            self.state.has_numbers.set(true);
+        }
         Ok(value)
     }
 
     /// Builds a number without a JSON equivalent as text.
     fn build_unrepresentable_number<E: Error>(self, raw: &str) -> Result<Value, E> {
-        self.state.has_unrepresentable_number.set(true);
+        self.state.parsed.borrow_mut().has_unrepresentable_number = true;
         self.build_text(raw)
     }
 
@@ -254,7 +222,7 @@ impl<'de> Visitor<'de> for ValueBuilder<'_> {
     }
 
     fn visit_unit<E: Error>(self) -> Result<Value, E> {
-        self.state.null_count.set(self.state.null_count.get() + 1);
+        self.state.parsed.borrow_mut().null_count += 1;
         self.build_scalar(Value::Null)
     }
 
@@ -297,7 +265,7 @@ impl<'de> Visitor<'de> for ValueBuilder<'_> {
     fn visit_enum<A: serde::de::EnumAccess<'de>>(self, tagged: A) -> Result<Value, A::Error> {
         use serde::de::VariantAccess;
         // The library presents a tagged value as an enum variant named after the tag.
-        self.state.has_tags.set(true);
+        self.state.parsed.borrow_mut().has_tags = true;
         let (_tag, value) = tagged.variant::<String>()?;
         value.newtype_variant_seed(self)
     }
@@ -316,7 +284,7 @@ impl<'de> Visitor<'de> for ValueBuilder<'_> {
         let mut map = Map::new();
         while let Some(key) = entries.next_key_seed(self.child(NodeRole::Key))? {
             if !key.is_string() || key == "<<" {
-                self.state.has_non_text_key.set(true);
+                self.state.parsed.borrow_mut().has_non_text_key = true;
             }
             let key = match key {
                 Value::String(text) => text,
@@ -325,7 +293,7 @@ impl<'de> Visitor<'de> for ValueBuilder<'_> {
             let value = entries.next_value_seed(self.child(NodeRole::Value))?;
             // The first value wins; the manifest rejects duplicates of fields that matter.
             if map.contains_key(&key) {
-                let mut duplicates = self.state.duplicate_keys.borrow_mut();
+                let duplicates = &mut self.state.parsed.borrow_mut().duplicate_keys;
                 // Bounds the warnings of a hostile file. Duplicates at the top level are always
                 // recorded, since one of a restriction is an error.
                 if self.depth > 0 && duplicates.len() >= MAX_DUPLICATE_KEYS {

@@ -35,21 +35,21 @@ pub(crate) struct DuplicateKey {
     pub(crate) is_top_level: bool,
 }
 
-/// An error of the parser; lines and columns are counted from 1.
+/// An error of the parser; line and column are counted from 1.
 #[derive(Debug)]
-pub(crate) enum ParseError {
+pub(crate) struct ParseError {
+    pub(crate) kind: ParseErrorKind,
+    pub(crate) message: String,
+    pub(crate) line: usize,
+    pub(crate) column: usize,
+}
+
+#[derive(Debug)]
+pub(crate) enum ParseErrorKind {
     /// The text is not valid YAML.
-    Syntax {
-        message: String,
-        line: usize,
-        column: usize,
-    },
+    Syntax,
     /// A key of a mapping is itself a mapping or a list.
-    KeyNotScalar {
-        found: &'static str,
-        line: usize,
-        column: usize,
-    },
+    KeyNotScalar { found: &'static str },
     /// Nesting, brackets or aliases exceed a limit.
-    BudgetExceeded { message: String, line: usize },
+    BudgetExceeded,
 }

@@ -1,10 +1,10 @@
 //! Builds the tree of nodes of a document; rejects flow style, anchors and tags, as strictyaml
 //! does.
 
-use super::mark::{Mark, MarkedError};
+use super::mark::{Context, Mark, MarkedError};
 use super::python::repr;
 use super::scanner::{ScanResult, Scanner};
-use super::token::{Directive, Token, TokenKind};
+use super::token::{Directive, TokenKind};
 
 /// Maximum nesting of collections. The reference validator crashes at about 300 levels.
 const MAX_DEPTH: usize = 250;
@@ -37,7 +37,7 @@ pub(super) fn compose_document(text: &[char]) -> ScanResult<Option<Node>> {
         composer.reject_explicit_document()?;
         return Ok(None);
     }
-    let node = composer.block_node(SequenceStyle::Indented)?;
+    let node = composer.block_node()?;
     if composer.next_is(&TokenKind::DocumentEnd)? {
         composer.scanner.next_token()?;
     }
@@ -46,20 +46,12 @@ pub(super) fn compose_document(text: &[char]) -> ScanResult<Option<Node>> {
         return Ok(Some(node));
     }
     let another = composer.scanner.peek_token()?.start;
-    let context = "expected a single document in the stream";
-    Err(MarkedError::with_context(
+    let context = ("expected a single document in the stream", node.start);
+    Err(MarkedError::within(
         context,
-        node.start,
         "but found another document",
         another,
     ))
-}
-
-/// Whether the entries of a sequence may be on the level of its key.
-#[derive(PartialEq)]
-enum SequenceStyle {
-    Indented,
-    Indentless,
 }
 
 struct Composer<'a> {
@@ -98,102 +90,84 @@ impl Composer<'_> {
         let mut version_seen = false;
         let mut handles = Vec::new();
         while let TokenKind::Directive(directive) = self.scanner.peek_token()?.kind.clone() {
-            let token = self.scanner.next_token()?;
-            match directive {
+            let start = self.scanner.next_token()?.start;
+            let problem = match directive {
                 Directive::Version { .. } if version_seen => {
-                    return Err(MarkedError::new(
-                        "found duplicate YAML directive",
-                        token.start,
-                    ));
+                    "found duplicate YAML directive".to_owned()
                 }
                 Directive::Version { major } if major.trim_start_matches('0') != "1" => {
-                    return Err(MarkedError::new(
-                        "found incompatible YAML document (version 1.* is required)",
-                        token.start,
-                    ));
+                    "found incompatible YAML document (version 1.* is required)".to_owned()
                 }
-                Directive::Version { .. } => version_seen = true,
                 Directive::Tag { handle } if handles.contains(&handle) => {
-                    return Err(MarkedError::new(
-                        format!("duplicate tag handle {}", repr(&handle)),
-                        token.start,
-                    ));
+                    format!("duplicate tag handle {}", repr(&handle))
                 }
-                Directive::Tag { handle } => handles.push(handle),
-                Directive::Other => {}
-            }
+                Directive::Version { .. } => {
+                    version_seen = true;
+                    continue;
+                }
+                Directive::Tag { handle } => {
+                    handles.push(handle);
+                    continue;
+                }
+                Directive::Other => continue,
+            };
+            return Err(MarkedError::new(problem, start));
         }
-        let token = self.scanner.peek_token()?;
-        Err(MarkedError::new(
-            format!(
-                "expected '<document start>', but found {}",
-                repr(token.kind.id())
-            ),
-            token.start,
-        ))
+        let (found, start) = self.peek_id()?;
+        let problem = format!("expected '<document start>', but found {found}");
+        Err(MarkedError::new(problem, start))
     }
 
-    fn block_node(&mut self, sequences: SequenceStyle) -> ScanResult<Node> {
+    /// Returns the name of the next token, as messages show it, and its start.
+    fn peek_id(&mut self) -> ScanResult<(String, Mark)> {
+        let token = self.scanner.peek_token()?;
+        Ok((repr(&token.kind.id()), token.start))
+    }
+
+    fn block_node(&mut self) -> ScanResult<Node> {
         let token = self.scanner.peek_token()?.clone();
         let start = token.start;
         match token.kind {
             // No anchor is ever defined, since anchors are rejected.
-            TokenKind::Alias(name) => Err(MarkedError::new(
-                format!("found undefined alias {}", repr(&name)),
+            TokenKind::Alias(name) => {
+                let problem = format!("found undefined alias {}", repr(&name));
+                Err(MarkedError::new(problem, start))
+            }
+            TokenKind::Anchor => Err(disallowed_token(
+                start,
+                "Found confusing disallowed anchor token (surround with ' and ' to make text appear literally)",
+                token.end,
+            )),
+            // The reference validator reports the two positions of a tag in reverse.
+            TokenKind::Tag => Err(disallowed_token(
+                token.end,
+                "Found disallowed tag tokens (do not specify types in markup)",
                 start,
             )),
-            TokenKind::Anchor => Err(disallowed_token(
-                token,
-                "Found confusing disallowed anchor token (surround with ' and ' to make text appear literally)",
+            TokenKind::Flow('[' | '{') => Err(disallowed_token(
+                start,
+                "Found ugly disallowed JSONesque flow mapping (surround with ' and ' to make text appear literally)",
+                token.end,
             )),
-            TokenKind::Tag => {
-                // The reference validator reports the two positions of a tag in reverse.
-                let (start, end) = (token.end, token.start);
-                Err(disallowed_token(
-                    Token {
-                        start,
-                        end,
-                        ..token
-                    },
-                    "Found disallowed tag tokens (do not specify types in markup)",
-                ))
-            }
-            TokenKind::BlockEntry if sequences == SequenceStyle::Indentless => {
-                self.with_depth(start, Self::indentless_sequence)
-            }
-            TokenKind::Scalar { .. } => {
-                let token = self.scanner.next_token()?;
-                let TokenKind::Scalar { value: text, plain } = token.kind else {
-                    return self.unexpected_token(start);
-                };
+            TokenKind::Scalar { value, plain } => {
+                self.scanner.next_token()?;
                 Ok(Node {
-                    content: Content::Scalar { text, plain },
+                    content: Content::Scalar { text: value, plain },
                     start,
                     end: token.end,
                 })
             }
-            TokenKind::FlowSequenceStart | TokenKind::FlowMappingStart => Err(disallowed_token(
-                token,
-                "Found ugly disallowed JSONesque flow mapping (surround with ' and ' to make text appear literally)",
-            )),
             TokenKind::BlockSequenceStart => self.with_depth(start, Self::block_sequence),
             TokenKind::BlockMappingStart => self.with_depth(start, Self::block_mapping),
-            _ => self.unexpected_token(start),
+            _ => {
+                let (found, at) = self.peek_id()?;
+                Err(MarkedError::within(
+                    ("while parsing a block node", start),
+                    format!("expected the node content, but found {found}"),
+                    at,
+                ))
+            }
         }
-    }
-
-    fn unexpected_token(&mut self, start: Mark) -> ScanResult<Node> {
-        let token = self.scanner.peek_token()?;
-        let text = format!(
-            "expected the node content, but found {}",
-            repr(token.kind.id())
-        );
-        Err(MarkedError::with_context(
-            "while parsing a block node",
-            start,
-            text,
-            token.start,
-        ))
     }
 
     fn with_depth(
@@ -204,10 +178,8 @@ impl Composer<'_> {
         // Bounds the recursion of the composer and of all functions that walk its tree.
         self.depth += 1;
         if self.depth > MAX_DEPTH {
-            return Err(MarkedError::new(
-                format!("nested deeper than {MAX_DEPTH} levels"),
-                start,
-            ));
+            let problem = format!("nested deeper than {MAX_DEPTH} levels");
+            return Err(MarkedError::new(problem, start));
         }
         let node = build(self, start);
         self.depth -= 1;
@@ -216,17 +188,8 @@ impl Composer<'_> {
 
     fn block_sequence(&mut self, start: Mark) -> ScanResult<Node> {
         self.scanner.next_token()?;
-        let mut items = Vec::new();
-        while self.next_is(&TokenKind::BlockEntry)? {
-            let entry = self.scanner.next_token()?;
-            let is_empty = self.next_is_any(&[TokenKind::BlockEntry, TokenKind::BlockEnd])?;
-            items.push(if is_empty {
-                empty_scalar(entry.end)
-            } else {
-                self.block_node(SequenceStyle::Indented)?
-            });
-        }
-        let end = self.block_end("while parsing a block collection", start)?;
+        let items = self.sequence_items(&[TokenKind::BlockEntry, TokenKind::BlockEnd])?;
+        let end = self.block_end(("while parsing a block collection", start))?;
         Ok(Node {
             content: Content::Sequence(items),
             start,
@@ -234,61 +197,44 @@ impl Composer<'_> {
         })
     }
 
+    /// Parses a sequence on the level of its key.
     fn indentless_sequence(&mut self, start: Mark) -> ScanResult<Node> {
-        let mut items = Vec::new();
-        while self.next_is(&TokenKind::BlockEntry)? {
-            let entry = self.scanner.next_token()?;
-            let is_empty = self.next_is_any(&[
-                TokenKind::BlockEntry,
-                TokenKind::Key,
-                TokenKind::Value,
-                TokenKind::BlockEnd,
-            ])?;
-            items.push(if is_empty {
-                empty_scalar(entry.end)
-            } else {
-                self.block_node(SequenceStyle::Indented)?
-            });
-        }
-        let end = self.scanner.peek_token()?.start;
+        let items = self.sequence_items(&[
+            TokenKind::BlockEntry,
+            TokenKind::Key,
+            TokenKind::Value,
+            TokenKind::BlockEnd,
+        ])?;
         Ok(Node {
             content: Content::Sequence(items),
             start,
-            end,
+            end: self.scanner.peek_token()?.start,
         })
+    }
+
+    /// Parses entries; one that is directly before one of `ends` is empty.
+    fn sequence_items(&mut self, ends: &[TokenKind]) -> ScanResult<Vec<Node>> {
+        let mut items = Vec::new();
+        while self.next_is(&TokenKind::BlockEntry)? {
+            let entry = self.scanner.next_token()?;
+            items.push(if self.next_is_any(ends)? {
+                empty_scalar(entry.end)
+            } else {
+                self.block_node()?
+            });
+        }
+        Ok(items)
     }
 
     fn block_mapping(&mut self, start: Mark) -> ScanResult<Node> {
-        const ENDS: [TokenKind; 3] = [TokenKind::Key, TokenKind::Value, TokenKind::BlockEnd];
         self.scanner.next_token()?;
         let mut pairs = Vec::new();
-        loop {
-            // Keys and values can each be missing; an empty scalar takes their place.
-            let key = if self.next_is(&TokenKind::Key)? {
-                let token = self.scanner.next_token()?;
-                if self.next_is_any(&ENDS)? {
-                    empty_scalar(token.end)
-                } else {
-                    self.block_node(SequenceStyle::Indentless)?
-                }
-            } else if self.next_is(&TokenKind::Value)? {
-                empty_scalar(self.scanner.peek_token()?.start)
-            } else {
-                break;
-            };
-            let value = if self.next_is(&TokenKind::Value)? {
-                let token = self.scanner.next_token()?;
-                if self.next_is_any(&ENDS)? {
-                    empty_scalar(token.end)
-                } else {
-                    self.block_node(SequenceStyle::Indentless)?
-                }
-            } else {
-                empty_scalar(self.scanner.peek_token()?.start)
-            };
-            pairs.push((key, value));
+        // Keys and values can each be missing; an empty scalar takes their place.
+        while self.next_is_any(&[TokenKind::Key, TokenKind::Value])? {
+            let key = self.mapping_part(&TokenKind::Key)?;
+            pairs.push((key, self.mapping_part(&TokenKind::Value)?));
         }
-        let end = self.block_end("while parsing a block mapping", start)?;
+        let end = self.block_end(("while parsing a block mapping", start))?;
         Ok(Node {
             content: Content::Mapping(pairs),
             start,
@@ -296,13 +242,30 @@ impl Composer<'_> {
         })
     }
 
-    fn block_end(&mut self, context: &'static str, start: Mark) -> ScanResult<Mark> {
-        let token = self.scanner.peek_token()?;
-        if token.kind != TokenKind::BlockEnd {
-            let text = format!("expected <block end>, but found {}", repr(token.kind.id()));
-            return Err(MarkedError::with_context(context, start, text, token.start));
+    /// Parses the key or the value of an entry, which `indicator` introduces.
+    fn mapping_part(&mut self, indicator: &TokenKind) -> ScanResult<Node> {
+        const ENDS: [TokenKind; 3] = [TokenKind::Key, TokenKind::Value, TokenKind::BlockEnd];
+        if !self.next_is(indicator)? {
+            return Ok(empty_scalar(self.scanner.peek_token()?.start));
         }
-        Ok(self.scanner.next_token()?.end)
+        let token = self.scanner.next_token()?;
+        if self.next_is_any(&ENDS)? {
+            return Ok(empty_scalar(token.end));
+        }
+        if self.next_is(&TokenKind::BlockEntry)? {
+            let start = self.scanner.peek_token()?.start;
+            return self.with_depth(start, Self::indentless_sequence);
+        }
+        self.block_node()
+    }
+
+    fn block_end(&mut self, context: Context) -> ScanResult<Mark> {
+        if self.next_is(&TokenKind::BlockEnd)? {
+            return Ok(self.scanner.next_token()?.end);
+        }
+        let (found, at) = self.peek_id()?;
+        let problem = format!("expected <block end>, but found {found}");
+        Err(MarkedError::within(context, problem, at))
     }
 }
 
@@ -317,6 +280,6 @@ fn empty_scalar(at: Mark) -> Node {
     }
 }
 
-fn disallowed_token(token: Token, text: &str) -> Box<MarkedError> {
-    MarkedError::with_context("While scanning", token.start, text, token.end)
+fn disallowed_token(start: Mark, problem: &str, end: Mark) -> Box<MarkedError> {
+    MarkedError::within(("While scanning", start), problem, end)
 }

@@ -51,12 +51,7 @@ fn construct_mapping(node: &Node, pairs: &[(Node, Node)]) -> ScanResult<(Entries
     // Merge keys come first, as in PyYAML, which decides which of two errors is returned.
     for (key, value) in pairs.iter().filter(|(key, _)| is_merge_key(key)) {
         if !seen.insert("<<") {
-            return Err(MarkedError::with_context(
-                "While parsing",
-                key.start,
-                "Duplicate key '<<' found",
-                key.end,
-            ));
+            return Err(duplicate_key(key, "<<"));
         }
         merge_entries(node, value, &mut merged)?;
     }
@@ -64,34 +59,29 @@ fn construct_mapping(node: &Node, pairs: &[(Node, Node)]) -> ScanResult<(Entries
         let text = match &key.content {
             Content::Scalar { text, .. } => text,
             Content::Mapping(_) => {
-                return Err(MarkedError::with_context(
-                    "while constructing a mapping",
-                    node.start,
-                    "found unhashable key",
-                    key.start,
-                ));
+                let context = ("while constructing a mapping", node.start);
+                let problem = "found unhashable key";
+                return Err(MarkedError::within(context, problem, key.start));
             }
             Content::Sequence(_) => {
-                return Err(MarkedError::new(
-                    "a key must be text, not a list",
-                    key.start,
-                ));
+                let problem = "a key must be text, not a list";
+                return Err(MarkedError::new(problem, key.start));
             }
         };
         // Before the check for duplicates: an error in the value is reported first.
         let value = construct_node(value)?;
         if !seen.insert(text.as_str()) {
-            return Err(MarkedError::with_context(
-                "While parsing",
-                key.start,
-                format!("Duplicate key '{text}' found"),
-                key.end,
-            ));
+            return Err(duplicate_key(key, text));
         }
         entries.push((text.clone(), value));
     }
     check_even_indentation(pairs)?;
     Ok((entries, merged))
+}
+
+fn duplicate_key(key: &Node, text: &str) -> Box<MarkedError> {
+    let problem = format!("Duplicate key '{text}' found");
+    MarkedError::within(("While parsing", key.start), problem, key.end)
 }
 
 fn is_merge_key(key: &Node) -> bool {
@@ -100,37 +90,24 @@ fn is_merge_key(key: &Node) -> bool {
 
 /// Adds what `<<` merges: the entries of a mapping or of a list of mappings.
 fn merge_entries(node: &Node, value: &Node, merged: &mut Entries) -> ScanResult<()> {
-    let reject = |text, mark| {
-        Err(MarkedError::with_context(
-            "while constructing a mapping",
-            node.start,
-            text,
-            mark,
-        ))
-    };
-    let mut merge = |value: &Node| {
-        if let Value::Map(entries) = construct_node(value)? {
-            merged.extend(entries);
-        }
-        Ok(())
+    let mut merge = |value: &Node, expected: &str| {
+        let found = match value.content {
+            Content::Mapping(_) => {
+                if let Value::Map(entries) = construct_node(value)? {
+                    merged.extend(entries);
+                }
+                return Ok(());
+            }
+            Content::Sequence(_) => "sequence",
+            Content::Scalar { .. } => "scalar",
+        };
+        let context = ("while constructing a mapping", node.start);
+        let problem = format!("expected {expected} for merging, but found {found}");
+        Err(MarkedError::within(context, problem, value.start))
     };
     match &value.content {
-        Content::Mapping(_) => merge(value),
-        Content::Sequence(items) => items.iter().try_for_each(|item| match item.content {
-            Content::Mapping(_) => merge(item),
-            Content::Sequence(_) => reject(
-                "expected a mapping for merging, but found sequence",
-                item.start,
-            ),
-            Content::Scalar { .. } => reject(
-                "expected a mapping for merging, but found scalar",
-                item.start,
-            ),
-        }),
-        Content::Scalar { .. } => reject(
-            "expected a mapping or list of mappings for merging, but found scalar",
-            value.start,
-        ),
+        Content::Sequence(items) => items.iter().try_for_each(|item| merge(item, "a mapping")),
+        _ => merge(value, "a mapping or list of mappings"),
     }
 }
 
@@ -144,13 +121,9 @@ fn check_even_indentation(pairs: &[(Node, Node)]) -> ScanResult<()> {
     let mut first_column = None;
     for value in mappings {
         if *first_column.get_or_insert(value.start.column) != value.start.column {
-            let text = "Found mapping with indentation inconsistent with previous mapping";
-            return Err(MarkedError::with_context(
-                "While parsing",
-                value.start,
-                text,
-                value.end,
-            ));
+            let problem = "Found mapping with indentation inconsistent with previous mapping";
+            let context = ("While parsing", value.start);
+            return Err(MarkedError::within(context, problem, value.end));
         }
     }
     Ok(())

@@ -12,36 +12,33 @@ pub(super) struct Mark {
     pub(super) column: usize,
 }
 
+/// What was parsed when a problem occurred, and where that started.
+pub(super) type Context = (&'static str, Mark);
+
 /// An error in the YAML, in the two parts of PyYAML's messages: context and problem.
 #[derive(Debug)]
 pub(super) struct MarkedError {
-    pub(super) context: Option<(&'static str, Option<Mark>)>,
+    pub(super) context: Option<Context>,
     pub(super) problem: String,
     pub(super) mark: Mark,
+    /// A line after the problem.
     pub(super) note: Option<&'static str>,
 }
 
 impl MarkedError {
-    pub(super) fn new(text: impl Into<String>, mark: Mark) -> Box<Self> {
+    pub(super) fn new(problem: impl Into<String>, mark: Mark) -> Box<Self> {
         Box::new(Self {
             context: None,
-            problem: text.into(),
+            problem: problem.into(),
             mark,
             note: None,
         })
     }
 
-    pub(super) fn with_context(
-        context: &'static str,
-        start: Mark,
-        text: impl Into<String>,
-        mark: Mark,
-    ) -> Box<Self> {
+    pub(super) fn within(context: Context, problem: impl Into<String>, mark: Mark) -> Box<Self> {
         Box::new(Self {
-            context: Some((context, Some(start))),
-            problem: text.into(),
-            mark,
-            note: None,
+            context: Some(context),
+            ..*Self::new(problem, mark)
         })
     }
 
@@ -49,12 +46,12 @@ impl MarkedError {
     /// the problem with its position; each position with a snippet of the line and a caret.
     pub(super) fn render(&self, text: &[char]) -> String {
         let mut lines = Vec::new();
-        if let Some((context, mark)) = &self.context {
-            lines.push((*context).to_owned());
+        if let Some((context, start)) = self.context {
+            lines.push(context.to_owned());
             // As in PyYAML, equal positions are shown once.
-            let elsewhere =
-                mark.filter(|mark| (mark.line, mark.column) != (self.mark.line, self.mark.column));
-            lines.extend(elsewhere.map(|mark| render_mark(mark, text)));
+            if (start.line, start.column) != (self.mark.line, self.mark.column) {
+                lines.push(render_mark(start, text));
+            }
         }
         lines.push(self.problem.clone());
         lines.push(render_mark(self.mark, text));

@@ -1,8 +1,7 @@
 //! The fields of a skill as the reference validator returns them.
 
-use std::fmt::Write;
-
 use super::python::{decode_surrogate, repr, strip};
+use super::validate::{field, required_field, required_text};
 use super::{StrictError, Value};
 
 /// The optional fields, in the order of the output.
@@ -21,51 +20,33 @@ pub struct Properties {
 
 impl Properties {
     pub(super) fn new(fields: &[(String, Value)]) -> Result<Self, StrictError> {
-        let field = |key: &str| {
-            fields
-                .iter()
-                .find(|(name, _)| name == key)
-                .map(|(_, value)| value)
-        };
-        let missing = |key: &str| {
-            StrictError::new(
-                "field-missing",
-                format!("Missing required field in frontmatter: {key}"),
-            )
-        };
-        let (name, description) = match (field("name"), field("description")) {
-            (None, _) => return Err(missing("name")),
-            (_, None) => return Err(missing("description")),
-            (Some(name), Some(description)) => (
-                required_text("name", name)?,
-                required_text("description", description)?,
-            ),
-        };
-        if let Some((key, _)) = fields
+        // Of two missing fields the name is reported, and a missing field before an empty one.
+        let (name, description) = (
+            required_field(fields, "name")?,
+            required_field(fields, "description")?,
+        );
+        // The reference validator strips these two fields and no others.
+        let name = strip(required_text("name", name)?).to_owned();
+        let description = strip(required_text("description", description)?).to_owned();
+        let unquoted = fields
             .iter()
-            .find(|(key, value)| OPTIONAL_FIELDS.contains(&key.as_str()) && has_indicator(value))
-        {
-            return Err(StrictError::new(
-                "field-type",
-                format!("Field '{key}' holds a plain `=` or `<<`; put it in quotes"),
-            ));
+            .find(|(key, value)| OPTIONAL_FIELDS.contains(&key.as_str()) && has_indicator(value));
+        if let Some((key, _)) = unquoted {
+            let message = format!("Field '{key}' holds a plain `=` or `<<`; put it in quotes");
+            return Err(StrictError::new("field-type", message));
         }
-        let optional_fields = OPTIONAL_FIELDS
-            .into_iter()
-            .filter_map(|key| Some((key, field(key)?)))
-            .map(|(key, value)| {
-                (
-                    key,
-                    if key == "metadata" {
-                        stringify_metadata(value)
-                    } else {
-                        value.clone()
-                    },
-                )
-            })
-            // The reference validator omits empty `metadata`, but keeps other empty fields.
-            .filter(|(key, value)| *key != "metadata" || !value.is_empty())
-            .collect();
+        let mut optional_fields = Vec::new();
+        for key in OPTIONAL_FIELDS {
+            match field(fields, key) {
+                // The reference validator omits empty `metadata`, but keeps other empty fields.
+                Some(value) if key == "metadata" && value.is_empty() => {}
+                Some(value) if key == "metadata" => {
+                    optional_fields.push((key, stringify_metadata(value)));
+                }
+                Some(value) => optional_fields.push((key, value.clone())),
+                None => {}
+            }
+        }
         Ok(Self {
             name,
             description,
@@ -90,18 +71,14 @@ impl Properties {
     /// characters outside of ASCII are escaped.
     #[must_use]
     pub fn to_json(&self) -> String {
-        let mut entries = vec![
-            ("name", Value::Text(self.name.clone())),
-            ("description", Value::Text(self.description.clone())),
-        ];
-        entries.extend(self.optional_fields.iter().cloned());
-        let entries = entries
-            .into_iter()
-            .map(|(key, value)| (key.to_owned(), value))
-            .collect();
-        let mut out = String::new();
-        write_json(&mut out, &Value::Map(entries), 0);
-        out
+        let mut object = serde_json::Map::new();
+        object.insert("name".to_owned(), self.name.as_str().into());
+        object.insert("description".to_owned(), self.description.as_str().into());
+        for (key, value) in &self.optional_fields {
+            object.insert((*key).to_owned(), to_json_value(value));
+        }
+        // `{:#}` indents by two spaces, and leaves characters outside of ASCII as they are.
+        escape_non_ascii(&format!("{:#}", serde_json::Value::Object(object)))
     }
 }
 
@@ -118,17 +95,6 @@ fn has_indicator(value: &Value) -> bool {
 
 fn without_surrogates(text: &str) -> Option<&str> {
     (!text.chars().any(|c| decode_surrogate(c).is_some())).then_some(text)
-}
-
-fn required_text(key: &str, value: &Value) -> Result<String, StrictError> {
-    match value {
-        // The reference validator strips these two fields and no others.
-        Value::Text(text) if !strip(text).is_empty() => Ok(strip(text).to_owned()),
-        _ => Err(StrictError::new(
-            "field-empty",
-            format!("Field '{key}' must be a non-empty string"),
-        )),
-    }
 }
 
 /// Converts the values of `metadata` to text, nested ones as Python's `str` does.
@@ -154,76 +120,47 @@ fn python_str(value: &Value) -> String {
 fn python_repr(value: &Value) -> String {
     match value {
         Value::Text(text) | Value::Indicator(text) => repr(text),
-        Value::List(items) => format!(
-            "[{}]",
-            items.iter().map(python_repr).collect::<Vec<_>>().join(", ")
-        ),
-        Value::Map(entries) => {
-            let entry =
-                |(key, value): &(String, Value)| format!("{}: {}", repr(key), python_repr(value));
-            format!(
-                "{{{}}}",
-                entries.iter().map(entry).collect::<Vec<_>>().join(", ")
-            )
-        }
-    }
-}
-
-fn write_json(out: &mut String, value: &Value, depth: usize) {
-    let indent = "  ".repeat(depth + 1);
-    match value {
-        Value::Text(text) | Value::Indicator(text) => write_json_string(out, text),
         Value::List(items) => {
-            for (index, item) in items.iter().enumerate() {
-                out.push_str(if index == 0 { "[\n" } else { ",\n" });
-                out.push_str(&indent);
-                write_json(out, item, depth + 1);
-            }
-            close_bracket(out, depth, ']');
+            let items: Vec<String> = items.iter().map(python_repr).collect();
+            format!("[{}]", items.join(", "))
         }
         Value::Map(entries) => {
-            for (index, (key, item)) in entries.iter().enumerate() {
-                out.push_str(if index == 0 { "{\n" } else { ",\n" });
-                out.push_str(&indent);
-                write_json_string(out, key);
-                out.push_str(": ");
-                write_json(out, item, depth + 1);
-            }
-            close_bracket(out, depth, '}');
+            let entries: Vec<String> = entries
+                .iter()
+                .map(|(key, value)| format!("{}: {}", repr(key), python_repr(value)))
+                .collect();
+            format!("{{{}}}", entries.join(", "))
         }
     }
 }
 
-fn close_bracket(out: &mut String, depth: usize, bracket: char) {
-    out.push('\n');
-    out.push_str(&"  ".repeat(depth));
-    out.push(bracket);
+fn to_json_value(value: &Value) -> serde_json::Value {
+    match value {
+        Value::Text(text) | Value::Indicator(text) => text.as_str().into(),
+        Value::List(items) => items.iter().map(to_json_value).collect(),
+        Value::Map(entries) => entries
+            .iter()
+            .map(|(key, value)| (key.as_str(), to_json_value(value)))
+            .collect(),
+    }
 }
 
-fn write_json_string(out: &mut String, text: &str) {
-    out.push('"');
-    for c in text.chars() {
+/// Escapes characters of JSON as `ensure_ascii` of Python does, in surrogate pairs.
+fn escape_non_ascii(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
         match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            '\u{8}' => out.push_str("\\b"),
-            '\u{C}' => out.push_str("\\f"),
-            ' '..='~' => out.push(c),
-            c => {
-                if let Some(half) = decode_surrogate(c) {
-                    let _ = write!(out, "\\u{half:04x}");
-                    continue;
+            // In valid JSON a line feed is never part of a string.
+            '\n' | ' '..='~' => out.push(c),
+            c => match decode_surrogate(c) {
+                Some(half) => out += &format!("\\u{half:04x}"),
+                None => {
+                    for unit in c.encode_utf16(&mut [0; 2]) {
+                        out += &format!("\\u{unit:04x}");
+                    }
                 }
-                // `ensure_ascii` of Python writes surrogate pairs.
-                for unit in c.encode_utf16(&mut [0; 2]) {
-                    // Writing to a string does not fail.
-                    let _ = write!(out, "\\u{unit:04x}");
-                }
-            }
+            },
         }
     }
-    out.push('"');
+    out
 }

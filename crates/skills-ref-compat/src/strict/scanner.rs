@@ -10,7 +10,7 @@ mod tag;
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::mark::{Mark, MarkedError};
+use super::mark::{Context, Mark, MarkedError};
 use super::python::char_repr;
 use super::token::{Token, TokenKind};
 use simple_key::SimpleKey;
@@ -31,13 +31,6 @@ pub(super) struct Scanner<'a> {
     allow_simple_key: bool,
     /// The possible keys by nesting of flow brackets.
     simple_keys: BTreeMap<usize, SimpleKey>,
-}
-
-/// The text between two tokens.
-enum TokenGap {
-    None,
-    /// A comment or blank lines, which count as a token.
-    Comment(Mark, Mark),
 }
 
 impl<'a> Scanner<'a> {
@@ -75,17 +68,13 @@ impl<'a> Scanner<'a> {
     /// Takes the next token and the comments that belong to it.
     pub(super) fn next_token(&mut self) -> ScanResult<Token> {
         self.peek_token()?;
-        let is_comment =
-            |token: Option<&Token>| token.is_some_and(|token| token.kind == TokenKind::Comment);
         // ruamel.yaml attaches comments to the token before them. Taking them along scans further
         // tokens, and thereby their errors.
         if is_comment(self.tokens.get(1)) {
             let same_line = self.tokens[0].end.line == self.tokens[1].start.line;
             let takes = match self.tokens[0].kind {
                 TokenKind::Scalar { .. } => true,
-                TokenKind::Value | TokenKind::FlowSequenceEnd | TokenKind::FlowMappingEnd => {
-                    same_line
-                }
+                TokenKind::Value | TokenKind::Flow(']' | '}') => same_line,
                 _ => false,
             };
             while takes && is_comment(self.tokens.get(1)) {
@@ -129,11 +118,7 @@ impl<'a> Scanner<'a> {
     }
 
     fn drop_comment(&mut self) {
-        if self
-            .tokens
-            .front()
-            .is_some_and(|token| token.kind == TokenKind::Comment)
-        {
+        if is_comment(self.tokens.front()) {
             self.tokens.pop_front();
             self.tokens_taken += 1;
         }
@@ -155,9 +140,8 @@ impl<'a> Scanner<'a> {
         if self.done {
             return Ok(());
         }
-        if let TokenGap::Comment(start, end) = self.skip_to_next_token() {
-            self.tokens
-                .push_back(Token::new(TokenKind::Comment, start, end));
+        if let Some(start) = self.skip_to_next_token() {
+            self.push_token(TokenKind::Comment, start, self.mark);
             return Ok(());
         }
         self.remove_stale_keys()?;
@@ -171,9 +155,7 @@ impl<'a> Scanner<'a> {
                 self.fetch_document_mark(TokenKind::DocumentStart)
             }
             '.' if self.is_document_mark("...") => self.fetch_document_mark(TokenKind::DocumentEnd),
-            '[' | '{' => self.fetch_flow_start(c),
-            ']' | '}' => self.fetch_flow_end(c),
-            ',' => self.fetch_flow_entry(),
+            '[' | '{' | ']' | '}' | ',' => self.fetch_flow_indicator(c),
             '-' if is_blank_or_line_end(self.peek_char(1)) => self.fetch_block_entry(),
             '?' if !self.flow_brackets.is_empty() || is_blank_or_line_end(self.peek_char(1)) => {
                 self.fetch_key()
@@ -185,17 +167,11 @@ impl<'a> Scanner<'a> {
             '\'' | '"' => self.fetch_quoted(c),
             _ if self.is_plain_start() => self.fetch_plain(),
             _ => {
-                let text = format!(
+                let problem = format!(
                     "found character {} that cannot start any token",
                     char_repr(c)
                 );
-                let context = Some(("while scanning for the next token", None));
-                Err(Box::new(MarkedError {
-                    context,
-                    problem: text,
-                    mark: self.mark,
-                    note: None,
-                }))
+                self.fail(("while scanning for the next token", self.mark), problem)
             }
         }
     }
@@ -210,6 +186,73 @@ impl<'a> Scanner<'a> {
 
     fn prefix(&self, length: usize) -> &'a [char] {
         &self.text[self.mark.index..(self.mark.index + length).min(self.text.len())]
+    }
+
+    /// Skips the characters that match, and returns them.
+    fn take_while(&mut self, matches: impl Fn(char) -> bool) -> String {
+        let rest = &self.text[self.mark.index.min(self.text.len())..];
+        let taken: String = rest.iter().copied().take_while(|c| matches(*c)).collect();
+        self.forward(taken.chars().count());
+        taken
+    }
+
+    fn take_hex_digits(
+        &mut self,
+        count: usize,
+        context: Context,
+        what: &str,
+    ) -> ScanResult<String> {
+        let digits = self.prefix(count);
+        if let Some(c) = digits.iter().find(|c| !c.is_ascii_hexdigit()) {
+            let problem = format!(
+                "expected {what} of {count} hexdecimal numbers, but found {}",
+                char_repr(*c)
+            );
+            return self.fail(context, problem);
+        }
+        self.forward(count);
+        Ok(digits.iter().collect())
+    }
+
+    fn skip_spaces(&mut self) {
+        while self.peek_char(0) == ' ' {
+            self.forward(1);
+        }
+    }
+
+    fn skip_to_line_end(&mut self) {
+        while !is_line_end(self.peek_char(0)) {
+            self.forward(1);
+        }
+    }
+
+    fn is_at_space_or_line_end(&self) -> bool {
+        let c = self.peek_char(0);
+        c == ' ' || is_line_end(c)
+    }
+
+    /// Scans the end of a line, which may have a comment.
+    fn scan_line_end(&mut self, context: Context) -> ScanResult<()> {
+        self.skip_spaces();
+        if self.peek_char(0) == '#' {
+            self.skip_to_line_end();
+        }
+        if !is_line_end(self.peek_char(0)) {
+            return self.fail_expected(context, "a comment or a line break");
+        }
+        self.scan_line_break();
+        Ok(())
+    }
+
+    /// Returns an error at the current position.
+    fn fail<T>(&self, context: Context, problem: impl Into<String>) -> ScanResult<T> {
+        Err(MarkedError::within(context, problem, self.mark))
+    }
+
+    /// Returns the error that the current character is not what was expected.
+    fn fail_expected<T>(&self, context: Context, expected: &str) -> ScanResult<T> {
+        let found = char_repr(self.peek_char(0));
+        self.fail(context, format!("expected {expected}, but found {found}"))
     }
 
     fn forward(&mut self, length: usize) {
@@ -280,88 +323,66 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Adds a token from `start` to the current position.
-    fn push_token(&mut self, kind: TokenKind, start: Mark) {
-        self.tokens.push_back(Token::new(kind, start, self.mark));
+    fn push_token(&mut self, kind: TokenKind, start: Mark, end: Mark) {
+        self.tokens.push_back(Token::new(kind, start, end));
     }
 
     /// Adds a token of the next `length` characters.
     fn push_indicator(&mut self, kind: TokenKind, length: usize) {
         let start = self.mark;
         self.forward(length);
-        self.push_token(kind, start);
+        self.push_token(kind, start, self.mark);
     }
 
-    fn fetch_stream_end(&mut self) -> ScanResult<()> {
-        // Ends all blocks, so that the composer gets a complete tree.
+    /// Ends all blocks, so that the composer gets a complete tree.
+    fn end_blocks(&mut self) -> ScanResult<()> {
         self.unwind_indent(-1);
         self.remove_simple_key()?;
         self.allow_simple_key = false;
+        Ok(())
+    }
+
+    fn fetch_stream_end(&mut self) -> ScanResult<()> {
+        self.end_blocks()?;
         self.simple_keys.clear();
-        self.push_token(TokenKind::StreamEnd, self.mark);
+        self.push_token(TokenKind::StreamEnd, self.mark, self.mark);
         self.done = true;
         Ok(())
     }
 
     fn fetch_document_mark(&mut self, kind: TokenKind) -> ScanResult<()> {
-        self.unwind_indent(-1);
-        self.remove_simple_key()?;
-        self.allow_simple_key = false;
+        self.end_blocks()?;
         self.push_indicator(kind, 3);
         Ok(())
     }
 
-    fn fetch_flow_start(&mut self, c: char) -> ScanResult<()> {
-        // The collection itself may be a key, and so may the token after the bracket.
-        self.save_simple_key()?;
-        self.flow_brackets.push(c);
-        self.allow_simple_key = true;
-        self.push_indicator(
-            if c == '[' {
-                TokenKind::FlowSequenceStart
-            } else {
-                TokenKind::FlowMappingStart
-            },
-            1,
-        );
-        Ok(())
-    }
-
-    fn fetch_flow_end(&mut self, c: char) -> ScanResult<()> {
-        self.remove_simple_key()?;
-        self.flow_brackets.pop();
-        // Only a comma, a colon or another bracket can follow.
-        self.allow_simple_key = false;
-        self.push_indicator(
-            if c == ']' {
-                TokenKind::FlowSequenceEnd
-            } else {
-                TokenKind::FlowMappingEnd
-            },
-            1,
-        );
-        Ok(())
-    }
-
-    fn fetch_flow_entry(&mut self) -> ScanResult<()> {
-        self.allow_simple_key = true;
-        self.remove_simple_key()?;
-        self.push_indicator(TokenKind::FlowEntry, 1);
+    fn fetch_flow_indicator(&mut self, c: char) -> ScanResult<()> {
+        match c {
+            '[' | '{' => {
+                // The collection itself may be a key, and so may the token after the bracket.
+                self.save_simple_key()?;
+                self.flow_brackets.push(c);
+                self.allow_simple_key = true;
+            }
+            ']' | '}' => {
+                self.remove_simple_key()?;
+                self.flow_brackets.pop();
+                // Only a comma, a colon or another bracket can follow.
+                self.allow_simple_key = false;
+            }
+            _ => {
+                self.allow_simple_key = true;
+                self.remove_simple_key()?;
+            }
+        }
+        self.push_indicator(TokenKind::Flow(c), 1);
         Ok(())
     }
 
     fn fetch_block_entry(&mut self) -> ScanResult<()> {
         if self.flow_brackets.is_empty() {
             // A `-` after a value on the same line is not an entry.
-            if !self.allow_simple_key {
-                return Err(MarkedError::new(
-                    "sequence entries are not allowed here",
-                    self.mark,
-                ));
-            }
-            if self.add_indent(self.mark.column) {
-                self.push_token(TokenKind::BlockSequenceStart, self.mark);
-            }
+            self.start_block(TokenKind::BlockSequenceStart, "sequence entries")?;
         }
         // `- key: value` starts a mapping in the entry.
         self.allow_simple_key = true;
@@ -370,17 +391,21 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
+    /// Starts a block at the current position, unless it is in one of this column already.
+    fn start_block(&mut self, kind: TokenKind, content: &str) -> ScanResult<()> {
+        if !self.allow_simple_key {
+            let problem = format!("{content} are not allowed here");
+            return Err(MarkedError::new(problem, self.mark));
+        }
+        if self.add_indent(self.mark.column) {
+            self.push_token(kind, self.mark, self.mark);
+        }
+        Ok(())
+    }
+
     fn fetch_key(&mut self) -> ScanResult<()> {
         if self.flow_brackets.is_empty() {
-            if !self.allow_simple_key {
-                return Err(MarkedError::new(
-                    "mapping keys are not allowed here",
-                    self.mark,
-                ));
-            }
-            if self.add_indent(self.mark.column) {
-                self.push_token(TokenKind::BlockMappingStart, self.mark);
-            }
+            self.start_block(TokenKind::BlockMappingStart, "mapping keys")?;
         }
         self.allow_simple_key = self.flow_brackets.is_empty();
         self.remove_simple_key()?;
@@ -392,28 +417,18 @@ impl<'a> Scanner<'a> {
         if let Some(key) = self.simple_keys.remove(&self.flow_brackets.len()) {
             // The colon makes the earlier token a key, so its tokens are inserted before it.
             let position = key.token - self.tokens_taken;
-            self.tokens
-                .insert(position, Token::new(TokenKind::Key, key.mark, key.mark));
+            let token = |kind| Token::new(kind, key.mark, key.mark);
+            self.tokens.insert(position, token(TokenKind::Key));
             if self.flow_brackets.is_empty() && self.add_indent(key.mark.column) {
-                self.tokens.insert(
-                    position,
-                    Token::new(TokenKind::BlockMappingStart, key.mark, key.mark),
-                );
+                let start = token(TokenKind::BlockMappingStart);
+                self.tokens.insert(position, start);
             }
             // The value is on the same line, so it cannot be a key: `a: b: c` is an error.
             self.allow_simple_key = false;
         } else {
             // `: value` after an explicit key (`? key`), or without a key.
             if self.flow_brackets.is_empty() {
-                if !self.allow_simple_key {
-                    return Err(MarkedError::new(
-                        "mapping values are not allowed here",
-                        self.mark,
-                    ));
-                }
-                if self.add_indent(self.mark.column) {
-                    self.push_token(TokenKind::BlockMappingStart, self.mark);
-                }
+                self.start_block(TokenKind::BlockMappingStart, "mapping values")?;
             }
             self.allow_simple_key = self.flow_brackets.is_empty();
             self.remove_simple_key()?;
@@ -424,29 +439,24 @@ impl<'a> Scanner<'a> {
 
     /// Skips spaces, comments and line breaks.
     ///
-    /// Tabs are skipped only after a blank line, as in the scanner of strictyaml.
-    fn skip_to_next_token(&mut self) -> TokenGap {
+    /// Tabs are skipped only after a blank line, as in the scanner of strictyaml. Returns the start
+    /// of a comment or of blank lines, which count as a token.
+    fn skip_to_next_token(&mut self) -> Option<Mark> {
         // Only at the start of the text; elsewhere, a byte order mark is a character.
         if self.mark.index == 0 && self.peek_char(0) == '\u{FEFF}' {
             self.forward(1);
         }
         loop {
-            while self.peek_char(0) == ' ' {
-                self.forward(1);
-            }
+            self.skip_spaces();
             let start = self.mark;
             if self.peek_char(0) == '#' {
-                while !is_line_end(self.peek_char(0)) {
-                    self.forward(1);
-                }
+                self.skip_to_line_end();
                 while self.scan_line_break().is_some() {}
                 // Outside of flow collections, a new line may start with a key.
                 self.allow_simple_key |= self.flow_brackets.is_empty();
-                return TokenGap::Comment(start, self.mark);
+                return Some(start);
             }
-            if self.scan_line_break().is_none() {
-                return TokenGap::None;
-            }
+            self.scan_line_break()?;
             self.allow_simple_key |= self.flow_brackets.is_empty();
             if self.peek_char(0) == '\n' {
                 let start = self.mark;
@@ -457,10 +467,14 @@ impl<'a> Scanner<'a> {
                         break;
                     }
                 }
-                return TokenGap::Comment(start, self.mark);
+                return Some(start);
             }
         }
     }
+}
+
+fn is_comment(token: Option<&Token>) -> bool {
+    token.is_some_and(|token| token.kind == TokenKind::Comment)
 }
 
 /// Returns whether a character ends a line or the text.

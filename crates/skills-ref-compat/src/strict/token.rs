@@ -19,14 +19,11 @@ pub(super) enum TokenKind {
     BlockSequenceStart,
     BlockMappingStart,
     BlockEnd,
-    FlowSequenceStart,
-    FlowMappingStart,
-    FlowSequenceEnd,
-    FlowMappingEnd,
+    /// A bracket or comma of flow style: `[`, `]`, `{`, `}` or `,`.
+    Flow(char),
     Key,
     Value,
     BlockEntry,
-    FlowEntry,
     Alias(String),
     Anchor,
     Tag,
@@ -55,8 +52,8 @@ impl Token {
 
 impl TokenKind {
     /// Returns the name of the token in messages.
-    pub(super) fn id(&self) -> &'static str {
-        match self {
+    pub(super) fn id(&self) -> String {
+        let id = match self {
             Self::StreamStart => "<stream start>",
             Self::StreamEnd => "<stream end>",
             Self::Directive(_) => "<directive>",
@@ -65,19 +62,16 @@ impl TokenKind {
             Self::BlockSequenceStart => "<block sequence start>",
             Self::BlockMappingStart => "<block mapping start>",
             Self::BlockEnd => "<block end>",
-            Self::FlowSequenceStart => "[",
-            Self::FlowMappingStart => "{",
-            Self::FlowSequenceEnd => "]",
-            Self::FlowMappingEnd => "}",
+            Self::Flow(c) => return c.to_string(),
             Self::Key => "?",
             Self::Value => ":",
             Self::BlockEntry => "-",
-            Self::FlowEntry => ",",
             Self::Alias(_) => "<alias>",
             Self::Anchor => "<anchor>",
             Self::Tag => "<tag>",
             Self::Scalar { .. } => "<scalar>",
             Self::Comment => "<comment>",
-        }
+        };
+        id.to_owned()
     }
 }

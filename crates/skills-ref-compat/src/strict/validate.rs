@@ -20,32 +20,62 @@ const FIELDS: [&str; 6] = [
 
 /// Returns all errors in the fields of a skill in a directory called `directory`.
 pub(super) fn validate(fields: &[(String, Value)], directory: &str) -> Vec<StrictError> {
-    let field = |key: &str| {
-        fields
-            .iter()
-            .find(|(name, _)| name == key)
-            .map(|(_, value)| value)
-    };
     let mut errors = unexpected_fields(fields);
-    match field("name") {
-        None => errors.push(missing_field("name")),
-        Some(value) => check_name(value, directory, &mut errors),
+    match required_field(fields, "name").and_then(|value| required_text("name", value)) {
+        Ok(name) => check_name(strip(name), directory, &mut errors),
+        Err(error) => errors.push(error),
     }
-    match field("description") {
-        None => errors.push(missing_field("description")),
-        Some(value) => check_description(value, &mut errors),
+    let description = required_field(fields, "description");
+    match description.and_then(|value| required_text("description", value)) {
+        Ok(text) => {
+            let (code, max) = ("description-long", DESCRIPTION_MAX_CHARACTERS);
+            errors.extend(check_length(code, "Description", text, max));
+        }
+        Err(error) => errors.push(error),
     }
-    if let Some(value) = field("compatibility") {
-        check_compatibility(value, &mut errors);
+    match field(fields, "compatibility") {
+        None => {}
+        Some(Value::Text(text)) => {
+            let (code, max) = ("compatibility-long", COMPATIBILITY_MAX_CHARACTERS);
+            errors.extend(check_length(code, "Compatibility", text, max));
+        }
+        Some(_) => errors.push(StrictError::new(
+            "compatibility-type",
+            "Field 'compatibility' must be a string".to_owned(),
+        )),
     }
     errors
 }
 
-fn missing_field(key: &str) -> StrictError {
-    StrictError::new(
-        "field-missing",
-        format!("Missing required field in frontmatter: {key}"),
-    )
+pub(super) fn field<'a>(fields: &'a [(String, Value)], key: &str) -> Option<&'a Value> {
+    let found = fields.iter().find(|(name, _)| name == key);
+    found.map(|(_, value)| value)
+}
+
+pub(super) fn required_field<'a>(
+    fields: &'a [(String, Value)],
+    key: &str,
+) -> Result<&'a Value, StrictError> {
+    field(fields, key).ok_or_else(|| {
+        let message = format!("Missing required field in frontmatter: {key}");
+        StrictError::new("field-missing", message)
+    })
+}
+
+pub(super) fn required_text<'a>(key: &str, value: &'a Value) -> Result<&'a str, StrictError> {
+    match value {
+        Value::Text(text) if !strip(text).is_empty() => Ok(text),
+        _ => Err(StrictError::new(
+            "field-empty",
+            format!("Field '{key}' must be a non-empty string"),
+        )),
+    }
+}
+
+fn check_length(code: &'static str, what: &str, text: &str, max: usize) -> Option<StrictError> {
+    let characters = text.chars().count();
+    let message = format!("{what} exceeds {max} character limit ({characters} chars)");
+    (characters > max).then(|| StrictError::new(code, message))
 }
 
 fn unexpected_fields(fields: &[(String, Value)]) -> Vec<StrictError> {
@@ -66,28 +96,12 @@ fn unexpected_fields(fields: &[(String, Value)]) -> Vec<StrictError> {
     vec![StrictError::new("field-unknown", message)]
 }
 
-fn check_name(value: &Value, directory: &str, errors: &mut Vec<StrictError>) {
-    let text = match value {
-        Value::Text(text) if !strip(text).is_empty() => strip(text),
-        _ => {
-            return errors.push(StrictError::new(
-                "field-empty",
-                "Field 'name' must be a non-empty string".to_owned(),
-            ));
-        }
-    };
+fn check_name(text: &str, directory: &str, errors: &mut Vec<StrictError>) {
     // All checks of the name, including its length, are on the normalized form.
     let name: String = text.nfkc().collect();
+    let what = format!("Skill name '{name}'");
+    errors.extend(check_length("name-long", &what, &name, NAME_MAX_CHARACTERS));
     let mut error = |code, message| errors.push(StrictError::new(code, message));
-    let characters = name.chars().count();
-    if characters > NAME_MAX_CHARACTERS {
-        error(
-            "name-long",
-            format!(
-                "Skill name '{name}' exceeds {NAME_MAX_CHARACTERS} character limit ({characters} chars)"
-            ),
-        );
-    }
     if name != name.to_lowercase() {
         error(
             "name-case",
@@ -118,40 +132,5 @@ fn check_name(value: &Value, directory: &str, errors: &mut Vec<StrictError>) {
             "name-directory",
             format!("Directory name '{directory}' must match skill name '{name}'"),
         );
-    }
-}
-
-fn check_description(value: &Value, errors: &mut Vec<StrictError>) {
-    let text = match value {
-        Value::Text(text) if !strip(text).is_empty() => text,
-        _ => {
-            return errors.push(StrictError::new(
-                "field-empty",
-                "Field 'description' must be a non-empty string".to_owned(),
-            ));
-        }
-    };
-    let characters = text.chars().count();
-    if characters > DESCRIPTION_MAX_CHARACTERS {
-        let message = format!(
-            "Description exceeds {DESCRIPTION_MAX_CHARACTERS} character limit ({characters} chars)"
-        );
-        errors.push(StrictError::new("description-long", message));
-    }
-}
-
-fn check_compatibility(value: &Value, errors: &mut Vec<StrictError>) {
-    let Value::Text(text) = value else {
-        return errors.push(StrictError::new(
-            "compatibility-type",
-            "Field 'compatibility' must be a string".to_owned(),
-        ));
-    };
-    let characters = text.chars().count();
-    if characters > COMPATIBILITY_MAX_CHARACTERS {
-        let message = format!(
-            "Compatibility exceeds {COMPATIBILITY_MAX_CHARACTERS} character limit ({characters} chars)"
-        );
-        errors.push(StrictError::new("compatibility-long", message));
     }
 }

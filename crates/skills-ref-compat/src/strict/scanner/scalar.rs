@@ -1,9 +1,17 @@
 //! Scans scalars: block, quoted and plain.
 
 use super::{ScanResult, Scanner, is_blank_or_line_end, is_line_end};
-use crate::strict::mark::{Mark, MarkedError};
+use crate::strict::mark::{Context, Mark, MarkedError};
 use crate::strict::python::{char_repr, encode_surrogate, repr};
-use crate::strict::token::{Token, TokenKind};
+use crate::strict::token::TokenKind;
+
+/// The indicators after `|` or `>`.
+struct BlockHeader {
+    /// `+` or `-`.
+    chomping: Option<char>,
+    /// The explicit indentation.
+    increment: Option<usize>,
+}
 
 impl Scanner<'_> {
     pub(super) fn fetch_block_scalar(&mut self, style: char) -> ScanResult<()> {
@@ -12,34 +20,27 @@ impl Scanner<'_> {
         self.remove_simple_key()?;
         let start = self.mark;
         self.forward(1);
-        let (chomp, increment) = self.block_header(start)?;
-        let (value, trailing, end) = self.block_text(style, chomp, increment);
-        self.tokens.push_back(Token::new(
-            TokenKind::Scalar {
-                value,
-                plain: false,
-            },
-            start,
-            end,
-        ));
+        let header = self.block_header(("while scanning a block scalar", start))?;
+        let (value, trailing, end) = self.block_text(style, &header);
+        let plain = false;
+        self.push_token(TokenKind::Scalar { value, plain }, start, end);
         // ruamel.yaml attaches the lines after a block scalar to it as one comment.
         if trailing {
-            while matches!(self.skip_to_next_token(), super::TokenGap::Comment(..)) {}
-            self.push_token(TokenKind::Comment, self.mark);
+            while self.skip_to_next_token().is_some() {}
+            self.push_token(TokenKind::Comment, self.mark, self.mark);
         }
         Ok(())
     }
 
-    /// Scans the line of `|` or `>`; returns the chomping indicator and the explicit indentation.
-    fn block_header(&mut self, start: Mark) -> ScanResult<(Option<char>, Option<usize>)> {
-        const CONTEXT: &str = "while scanning a block scalar";
-        let (mut chomp, mut increment) = (None, None);
+    /// Scans the line of `|` or `>`.
+    fn block_header(&mut self, context: Context) -> ScanResult<BlockHeader> {
+        let (mut chomping, mut increment) = (None, None);
         for _ in 0..2 {
             match self.peek_char(0) {
-                c @ ('+' | '-') if chomp.is_none() => chomp = Some(c),
+                c @ ('+' | '-') if chomping.is_none() => chomping = Some(c),
                 '0' if increment.is_none() => {
-                    let text = "expected indentation indicator in the range 1-9, but found 0";
-                    return Err(MarkedError::with_context(CONTEXT, start, text, self.mark));
+                    let problem = "expected indentation indicator in the range 1-9, but found 0";
+                    return self.fail(context, problem);
                 }
                 c @ '1'..='9' if increment.is_none() => {
                     increment = c.to_digit(10).map(|digit| digit as usize)
@@ -48,53 +49,30 @@ impl Scanner<'_> {
             }
             self.forward(1);
         }
-        let c = self.peek_char(0);
-        if !is_line_end(c) && c != ' ' {
-            let text = format!(
-                "expected chomping or indentation indicators, but found {}",
-                char_repr(c)
-            );
-            return Err(MarkedError::with_context(CONTEXT, start, text, self.mark));
+        if !self.is_at_space_or_line_end() {
+            return self.fail_expected(context, "chomping or indentation indicators");
         }
-        while self.peek_char(0) == ' ' {
-            self.forward(1);
-        }
-        if self.peek_char(0) == '#' {
-            while !is_line_end(self.peek_char(0)) {
-                self.forward(1);
-            }
-        }
-        let c = self.peek_char(0);
-        if !is_line_end(c) {
-            let text = format!(
-                "expected a comment or a line break, but found {}",
-                char_repr(c)
-            );
-            return Err(MarkedError::with_context(CONTEXT, start, text, self.mark));
-        }
-        self.scan_line_break();
-        Ok((chomp, increment))
+        self.scan_line_end(context)?;
+        Ok(BlockHeader {
+            chomping,
+            increment,
+        })
     }
 
     /// Scans the lines of a block scalar.
     ///
     /// Returns its text, whether blank lines after it were dropped, and its end.
-    fn block_text(
-        &mut self,
-        style: char,
-        chomp: Option<char>,
-        increment: Option<usize>,
-    ) -> (String, bool, Mark) {
+    fn block_text(&mut self, style: char, header: &BlockHeader) -> (String, bool, Mark) {
         // A block scalar at the top level may have no indentation.
         let min_indent = (self.indent + 1).max(0) as usize;
         let (mut breaks, mut end, indent);
-        if let Some(increment) = increment {
+        if let Some(increment) = header.increment {
             indent = min_indent.max(1) + increment - 1;
-            (breaks, end) = self.block_breaks(indent);
+            (breaks, end, _) = self.block_breaks(indent);
         } else {
-            let max_indent;
-            (breaks, max_indent, end) = self.block_indentation();
-            indent = min_indent.max(max_indent);
+            let max_column;
+            (breaks, end, max_column) = self.block_breaks(usize::MAX);
+            indent = min_indent.max(max_column);
         }
         let mut text = String::new();
         let mut line_break = None;
@@ -102,12 +80,9 @@ impl Scanner<'_> {
             text.extend(breaks.drain(..));
             // Lines that start with a blank are not folded into one another.
             let leading = !matches!(self.peek_char(0), ' ' | '\t');
-            while !is_line_end(self.peek_char(0)) {
-                text.push(self.peek_char(0));
-                self.forward(1);
-            }
+            text += &self.take_while(|c| !is_line_end(c));
             line_break = self.scan_line_break();
-            (breaks, end) = self.block_breaks(indent);
+            (breaks, end, _) = self.block_breaks(indent);
             if min_indent == 0 && (self.is_document_mark("---") || self.is_document_mark("...")) {
                 break;
             }
@@ -127,41 +102,27 @@ impl Scanner<'_> {
             }
         }
         // `-` drops all line ends at the end, `+` keeps all, the default keeps one.
-        if chomp != Some('-') {
+        if header.chomping != Some('-') {
             text.extend(line_break);
         }
-        if chomp == Some('+') {
+        if header.chomping == Some('+') {
             text.extend(breaks.drain(..));
         }
         (text, !breaks.is_empty(), end)
     }
 
-    /// Scans the blank lines at the start of a block scalar and the indentation of its first line.
+    /// Scans blank lines and the indentation after them, up to `max_column`.
     ///
-    /// Returns their line breaks, the maximum column and the end of the last one.
-    fn block_indentation(&mut self) -> (Vec<char>, usize, Mark) {
-        let (mut breaks, mut max_indent, mut end) = (Vec::new(), 0, self.mark);
+    /// Returns their line breaks, the end of the last one and the maximum column of a space.
+    fn block_breaks(&mut self, max_column: usize) -> (Vec<char>, Mark, usize) {
+        let (mut breaks, mut end, mut column) = (Vec::new(), self.mark, 0);
         loop {
-            if self.peek_char(0) == ' ' {
+            while self.mark.column < max_column && self.peek_char(0) == ' ' {
                 self.forward(1);
-                max_indent = max_indent.max(self.mark.column);
-            } else if let Some(c) = self.scan_line_break() {
-                breaks.push(c);
-                end = self.mark;
-            } else {
-                return (breaks, max_indent, end);
-            }
-        }
-    }
-
-    fn block_breaks(&mut self, indent: usize) -> (Vec<char>, Mark) {
-        let (mut breaks, mut end) = (Vec::new(), self.mark);
-        loop {
-            while self.mark.column < indent && self.peek_char(0) == ' ' {
-                self.forward(1);
+                column = column.max(self.mark.column);
             }
             let Some(c) = self.scan_line_break() else {
-                return (breaks, end);
+                return (breaks, end, column);
             };
             breaks.push(c);
             end = self.mark;
@@ -177,49 +138,39 @@ impl Scanner<'_> {
         let mut value = String::new();
         self.quoted_words(quote, start, &mut value)?;
         while self.peek_char(0) != quote {
-            self.quoted_spaces(start, &mut value)?;
+            self.quoted_spaces(("while scanning a quoted scalar", start), &mut value)?;
             self.quoted_words(quote, start, &mut value)?;
         }
         self.forward(1);
-        self.push_token(
-            TokenKind::Scalar {
-                value,
-                plain: false,
-            },
-            start,
-        );
+        let plain = false;
+        self.push_token(TokenKind::Scalar { value, plain }, start, self.mark);
         Ok(())
     }
 
     fn quoted_words(&mut self, quote: char, start: Mark, value: &mut String) -> ScanResult<()> {
-        let is_double = quote == '"';
         loop {
             let c = self.peek_char(0);
-            match c {
-                '\'' if !is_double && self.peek_char(1) == '\'' => {
-                    value.push('\'');
-                    self.forward(2);
-                }
-                '\'' if is_double => self.push_next_char(value),
-                '"' | '\\' if !is_double => self.push_next_char(value),
-                '\\' => {
-                    self.forward(1);
-                    self.scan_escape(start, value)?;
-                }
-                '\'' | '"' => return Ok(()),
-                c if is_blank_or_line_end(c) => return Ok(()),
-                _ => self.push_next_char(value),
+            if c == '\'' && quote == '\'' && self.peek_char(1) == '\'' {
+                value.push('\'');
+                self.forward(2);
+            } else if c == quote || is_blank_or_line_end(c) {
+                return Ok(());
+            } else if c == '\\' && quote == '"' {
+                self.forward(1);
+                self.scan_escape(start, value)?;
+            } else {
+                self.push_next_char(value);
             }
         }
     }
 
-    fn push_next_char(&mut self, value: &mut String) {
+    pub(super) fn push_next_char(&mut self, value: &mut String) {
         value.push(self.peek_char(0));
         self.forward(1);
     }
 
     fn scan_escape(&mut self, start: Mark, value: &mut String) -> ScanResult<()> {
-        const CONTEXT: &str = "while scanning a double-quoted scalar";
+        let context = ("while scanning a double-quoted scalar", start);
         let c = self.peek_char(0);
         let plain = match c {
             '0' => '\0',
@@ -236,21 +187,17 @@ impl Scanner<'_> {
             '_' => '\u{A0}',
             'L' => '\u{2028}',
             'P' => '\u{2029}',
-            'x' => return self.scan_code_point(2, start, value),
-            'u' => return self.scan_code_point(4, start, value),
-            'U' => return self.scan_code_point(8, start, value),
+            'x' => return self.scan_code_point(2, context, value),
+            'u' => return self.scan_code_point(4, context, value),
+            'U' => return self.scan_code_point(8, context, value),
             // An escaped line break joins two lines without a space.
             c if is_line_end(c) && c != '\0' => {
                 self.scan_line_break();
-                return self.quoted_breaks(start, value).map(drop);
+                return self.quoted_breaks(("while scanning a quoted scalar", start), value);
             }
             _ => {
-                return Err(MarkedError::with_context(
-                    CONTEXT,
-                    start,
-                    format!("found unknown escape character {}", char_repr(c)),
-                    self.mark,
-                ));
+                let problem = format!("found unknown escape character {}", char_repr(c));
+                return self.fail(context, problem);
             }
         };
         value.push(plain);
@@ -261,79 +208,45 @@ impl Scanner<'_> {
     fn scan_code_point(
         &mut self,
         digits: usize,
-        start: Mark,
+        context: Context,
         value: &mut String,
     ) -> ScanResult<()> {
-        const CONTEXT: &str = "while scanning a double-quoted scalar";
         self.forward(1);
-        for index in 0..digits {
-            let c = self.peek_char(index);
-            if !c.is_ascii_hexdigit() {
-                let text = format!(
-                    "expected escape sequence of {digits} hexdecimal numbers, but found {}",
-                    char_repr(c)
-                );
-                return Err(MarkedError::with_context(CONTEXT, start, text, self.mark));
-            }
-        }
-        let code: String = self.prefix(digits).iter().collect();
+        let start = self.mark;
+        let code = self.take_hex_digits(digits, context, "escape sequence")?;
         // Half of a surrogate pair is a character in Python, so the reference validator accepts it.
         let code_point = u32::from_str_radix(&code, 16).ok();
-        let Some(c) = code_point.and_then(|code| encode_surrogate(code).or(char::from_u32(code)))
-        else {
-            let text = format!("escape sequence {} is no character", repr(&code));
-            return Err(MarkedError::with_context(CONTEXT, start, text, self.mark));
-        };
-        value.push(c);
-        self.forward(digits);
-        Ok(())
-    }
-
-    fn quoted_spaces(&mut self, start: Mark, value: &mut String) -> ScanResult<()> {
-        const CONTEXT: &str = "while scanning a quoted scalar";
-        let mut spaces = String::new();
-        while matches!(self.peek_char(0), ' ' | '\t') {
-            self.push_next_char(&mut spaces);
-        }
-        if self.peek_char(0) == '\0' {
-            return Err(MarkedError::with_context(
-                CONTEXT,
-                start,
-                "found unexpected end of stream",
-                self.mark,
-            ));
-        }
-        match self.scan_line_break() {
-            None => value.push_str(&spaces),
-            // One line break folds into a space; of several, all but the first are kept.
-            Some(c) => {
-                let mut breaks = String::new();
-                self.quoted_breaks(start, &mut breaks)?;
-                if c != '\n' {
-                    value.push(c);
-                } else if breaks.is_empty() {
-                    value.push(' ');
-                }
-                value.push_str(&breaks);
+        match code_point.and_then(|code| encode_surrogate(code).or(char::from_u32(code))) {
+            Some(c) => value.push(c),
+            None => {
+                let problem = format!("escape sequence {} is no character", repr(&code));
+                return Err(MarkedError::within(context, problem, start));
             }
         }
         Ok(())
     }
 
-    fn quoted_breaks(&mut self, start: Mark, breaks: &mut String) -> ScanResult<()> {
+    fn quoted_spaces(&mut self, context: Context, value: &mut String) -> ScanResult<()> {
+        let spaces = self.take_while(|c| matches!(c, ' ' | '\t'));
+        if self.peek_char(0) == '\0' {
+            return self.fail(context, "found unexpected end of stream");
+        }
+        let Some(c) = self.scan_line_break() else {
+            value.push_str(&spaces);
+            return Ok(());
+        };
+        let mut breaks = String::new();
+        self.quoted_breaks(context, &mut breaks)?;
+        push_folded(value, c, &breaks);
+        Ok(())
+    }
+
+    fn quoted_breaks(&mut self, context: Context, breaks: &mut String) -> ScanResult<()> {
         loop {
             if self.is_separator() {
-                let context = "while scanning a quoted scalar";
-                return Err(MarkedError::with_context(
-                    context,
-                    start,
-                    "found unexpected document separator",
-                    self.mark,
-                ));
+                return self.fail(context, "found unexpected document separator");
             }
-            while matches!(self.peek_char(0), ' ' | '\t') {
-                self.forward(1);
-            }
+            self.take_while(|c| matches!(c, ' ' | '\t'));
             match self.scan_line_break() {
                 Some(c) => breaks.push(c),
                 None => return Ok(()),
@@ -375,11 +288,8 @@ impl Scanner<'_> {
                 break;
             }
         }
-        self.tokens.push_back(Token::new(
-            TokenKind::Scalar { value, plain: true },
-            start,
-            end,
-        ));
+        let plain = true;
+        self.push_token(TokenKind::Scalar { value, plain }, start, end);
         Ok(())
     }
 
@@ -414,23 +324,16 @@ impl Scanner<'_> {
             return Ok(());
         }
         self.forward(length);
-        let mut error = MarkedError::with_context(
-            "while scanning a plain scalar",
-            start,
-            "found unexpected ':'",
-            self.mark,
-        );
-        error.note =
-            Some("Please check http://pyyaml.org/wiki/YAMLColonInFlowContext for details.");
-        Err(error)
+        Err(Box::new(MarkedError {
+            context: Some(("while scanning a plain scalar", start)),
+            note: Some("Please check http://pyyaml.org/wiki/YAMLColonInFlowContext for details."),
+            ..*MarkedError::new("found unexpected ':'", self.mark)
+        }))
     }
 
     /// Scans the spaces and line breaks after a word; returns whether the scalar can continue.
     fn plain_spaces(&mut self, spaces: &mut String) -> bool {
-        let mut blanks = String::new();
-        while self.peek_char(0) == ' ' {
-            self.push_next_char(&mut blanks);
-        }
+        let blanks = self.take_while(|c| c == ' ');
         let Some(c) = self.scan_line_break() else {
             spaces.push_str(&blanks);
             return !spaces.is_empty();
@@ -452,12 +355,18 @@ impl Scanner<'_> {
                 break;
             }
         }
-        if c != '\n' {
-            spaces.push(c);
-        } else if breaks.is_empty() {
-            spaces.push(' ');
-        }
-        spaces.push_str(&breaks);
+        push_folded(spaces, c, &breaks);
         true
     }
+}
+
+/// Adds the line breaks between two lines of text: a single one folds into a space; of several, all
+/// but the first are kept.
+fn push_folded(text: &mut String, first: char, others: &str) {
+    if first != '\n' {
+        text.push(first);
+    } else if others.is_empty() {
+        text.push(' ');
+    }
+    text.push_str(others);
 }

@@ -63,7 +63,7 @@ impl Scanner<'_> {
     pub(super) fn unwind_indent(&mut self, column: isize) {
         while self.flow_brackets.is_empty() && self.indent > column {
             self.indent = self.indents.pop().unwrap_or(-1);
-            self.push_token(TokenKind::BlockEnd, self.mark);
+            self.push_token(TokenKind::BlockEnd, self.mark, self.mark);
         }
     }
 
@@ -79,10 +79,6 @@ impl Scanner<'_> {
 }
 
 fn missing_colon_error(key: &SimpleKey, at: Mark) -> Box<MarkedError> {
-    MarkedError::with_context(
-        "while scanning a simple key",
-        key.mark,
-        "could not find expected ':'",
-        at,
-    )
+    let context = ("while scanning a simple key", key.mark);
+    MarkedError::within(context, "could not find expected ':'", at)
 }

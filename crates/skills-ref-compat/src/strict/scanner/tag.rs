@@ -3,60 +3,34 @@
 //! The composer rejects all of them, but an error in their syntax is returned first.
 
 use super::{ScanResult, Scanner, is_blank_or_line_end, is_line_end};
-use crate::strict::mark::{Mark, MarkedError};
-use crate::strict::python::char_repr;
+use crate::strict::mark::Context;
 use crate::strict::token::TokenKind;
 
 impl Scanner<'_> {
     pub(super) fn fetch_anchor(&mut self) -> ScanResult<()> {
+        const EXPECTED: &str = "alphabetic or numeric character";
         self.save_simple_key()?;
         self.allow_simple_key = false;
         let start = self.mark;
         let is_alias = self.peek_char(0) == '*';
         let context = if is_alias {
-            "while scanning an alias"
+            ("while scanning an alias", start)
         } else {
-            "while scanning an anchor"
+            ("while scanning an anchor", start)
         };
         self.forward(1);
-        let mut name = String::new();
-        let mut length = 0;
-        while is_anchor_char(self.peek_char(length)) {
-            name.push(self.peek_char(length));
-            length += 1;
-        }
-        let expected_error = |c: char| {
-            format!(
-                "expected alphabetic or numeric character, but found {}",
-                char_repr(c)
-            )
-        };
-        if length == 0 {
-            return Err(MarkedError::with_context(
-                context,
-                start,
-                expected_error(self.peek_char(0)),
-                self.mark,
-            ));
-        }
-        self.forward(length);
+        let name = self.take_while(is_anchor_char);
         let c = self.peek_char(0);
-        if !is_blank_or_line_end(c) && !"?:,[]{}%@`".contains(c) {
-            return Err(MarkedError::with_context(
-                context,
-                start,
-                expected_error(c),
-                self.mark,
-            ));
+        let is_complete = is_blank_or_line_end(c) || "?:,[]{}%@`".contains(c);
+        if name.is_empty() || !is_complete {
+            return self.fail_expected(context, EXPECTED);
         }
-        self.push_token(
-            if is_alias {
-                TokenKind::Alias(name)
-            } else {
-                TokenKind::Anchor
-            },
-            start,
-        );
+        let kind = if is_alias {
+            TokenKind::Alias(name)
+        } else {
+            TokenKind::Anchor
+        };
+        self.push_token(kind, start, self.mark);
         Ok(())
     }
 
@@ -64,18 +38,14 @@ impl Scanner<'_> {
         self.save_simple_key()?;
         self.allow_simple_key = false;
         let start = self.mark;
+        let context = ("while scanning a tag", start);
+        let outer = ("while parsing a tag", start);
         let c = self.peek_char(1);
         if c == '<' {
             self.forward(2);
-            self.tag_uri("while parsing a tag", "while scanning a tag", start)?;
+            self.tag_uri(outer, context)?;
             if self.peek_char(0) != '>' {
-                let text = format!("expected '>', but found {}", char_repr(self.peek_char(0)));
-                return Err(MarkedError::with_context(
-                    "while parsing a tag",
-                    start,
-                    text,
-                    self.mark,
-                ));
+                return self.fail_expected(outer, "'>'");
             }
             self.forward(1);
         } else if is_blank_or_line_end(c) {
@@ -87,102 +57,53 @@ impl Scanner<'_> {
                 .take_while(|c| !is_line_end(**c) && **c != ' ')
                 .any(|c| *c == '!');
             if has_handle {
-                self.tag_handle("while scanning a tag", start)?;
+                self.tag_handle(context)?;
             } else {
                 self.forward(1);
             }
-            self.tag_uri("while parsing a tag", "while scanning a tag", start)?;
+            self.tag_uri(outer, context)?;
         }
-        let c = self.peek_char(0);
-        if !is_line_end(c) && c != ' ' {
-            return Err(MarkedError::with_context(
-                "while scanning a tag",
-                start,
-                format!("expected ' ', but found {}", char_repr(c)),
-                self.mark,
-            ));
+        if !self.is_at_space_or_line_end() {
+            return self.fail_expected(context, "' '");
         }
-        self.push_token(TokenKind::Tag, start);
+        self.push_token(TokenKind::Tag, start, self.mark);
         Ok(())
     }
 
-    pub(super) fn tag_handle(&mut self, context: &'static str, start: Mark) -> ScanResult<String> {
-        let expected_error = |c: char| format!("expected '!', but found {}", char_repr(c));
+    pub(super) fn tag_handle(&mut self, context: Context) -> ScanResult<String> {
         if self.peek_char(0) != '!' {
-            return Err(MarkedError::with_context(
-                context,
-                start,
-                expected_error(self.peek_char(0)),
-                self.mark,
-            ));
+            return self.fail_expected(context, "'!'");
         }
-        let mut length = 1;
-        if self.peek_char(1) != ' ' {
-            while self.peek_char(length).is_ascii_alphanumeric()
-                || matches!(self.peek_char(length), '-' | '_')
-            {
-                length += 1;
+        self.forward(1);
+        let mut handle = String::from('!');
+        if self.peek_char(0) != ' ' {
+            handle += &self.take_while(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'));
+            if self.peek_char(0) != '!' {
+                return self.fail_expected(context, "'!'");
             }
-            if self.peek_char(length) != '!' {
-                self.forward(length);
-                return Err(MarkedError::with_context(
-                    context,
-                    start,
-                    expected_error(self.peek_char(0)),
-                    self.mark,
-                ));
-            }
-            length += 1;
+            self.push_next_char(&mut handle);
         }
-        let handle = self.prefix(length).iter().collect();
-        self.forward(length);
         Ok(handle)
     }
 
-    pub(super) fn tag_uri(
-        &mut self,
-        empty: &'static str,
-        escape: &'static str,
-        start: Mark,
-    ) -> ScanResult<()> {
+    /// Scans the URI of a tag. `context` is that of the whole URI, `escape` that of an escape.
+    pub(super) fn tag_uri(&mut self, context: Context, escape: Context) -> ScanResult<()> {
         let begin = self.mark.index;
         loop {
             let c = self.peek_char(0);
             if c == '%' {
-                self.uri_escapes(escape, start)?;
+                self.forward(1);
+                self.take_hex_digits(2, escape, "URI escape sequence")?;
             } else if c.is_ascii_alphanumeric()
                 || (c != '\0' && "-;/?:@&=+$,_.!~*'()[]#".contains(c))
             {
                 self.forward(1);
             } else if self.mark.index == begin {
-                return Err(MarkedError::with_context(
-                    empty,
-                    start,
-                    format!("expected URI, but found {}", char_repr(c)),
-                    self.mark,
-                ));
+                return self.fail_expected(context, "URI");
             } else {
                 return Ok(());
             }
         }
-    }
-
-    fn uri_escapes(&mut self, context: &'static str, start: Mark) -> ScanResult<()> {
-        while self.peek_char(0) == '%' {
-            self.forward(1);
-            for index in 0..2 {
-                let c = self.peek_char(index);
-                if !c.is_ascii_hexdigit() {
-                    let text = format!(
-                        "expected URI escape sequence of 2 hexdecimal numbers, but found {}",
-                        char_repr(c)
-                    );
-                    return Err(MarkedError::with_context(context, start, text, self.mark));
-                }
-            }
-            self.forward(2);
-        }
-        Ok(())
     }
 }
 
