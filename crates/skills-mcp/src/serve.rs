@@ -44,8 +44,13 @@ impl Server {
         let _guard = token.clone().drop_guard();
         let connection = Connection::for_stream(self);
         let disconnected = connection.disconnected();
-        let (stream, service, mut writer_task) =
-            LineTransport::start(connection, input, output, disconnected.clone());
+        let (stream, service, mut writer_task) = LineTransport::start(
+            connection,
+            input,
+            output,
+            token.clone(),
+            disconnected.clone(),
+        );
         let serving = run_service(service, stream, token.clone());
         let stop = async {
             tokio::select! {

@@ -13,13 +13,11 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use super::HttpLimits;
-use super::auth::Authenticator;
 use super::connection;
 use super::error::{HttpError, Repr};
-use super::hosts::AllowedHosts;
-use super::origins::AllowedOrigins;
-use super::service::{HttpService, ShutdownPhases};
+use super::layers::Layers;
+use super::limits::HttpLimits;
+use super::shutdown::ShutdownPhases;
 
 /// A server that is bound to its address and does not accept requests yet.
 ///
@@ -29,10 +27,7 @@ use super::service::{HttpService, ShutdownPhases};
 pub struct BoundHttpServer {
     pub(super) listener: TcpListener,
     pub(super) address: SocketAddr,
-    pub(super) allowed_hosts: AllowedHosts,
-    pub(super) allowed_origins: AllowedOrigins,
-    pub(super) authenticator: Authenticator,
-    pub(super) limits: HttpLimits,
+    pub(super) layers: Layers,
 }
 
 impl BoundHttpServer {
@@ -94,20 +89,11 @@ impl BoundHttpServer {
         let Self {
             listener,
             address,
-            allowed_hosts: hosts,
-            allowed_origins: origins,
-            authenticator,
-            limits,
+            layers,
         } = self;
-        let service = HttpService::new(
-            hosts,
-            origins,
-            authenticator,
-            limits.clone(),
-            Arc::new(handlers),
-            phases.clone(),
-        );
-        let mut connections = Connections::new(service.into_router(), &limits, phases);
+        let limits = layers.limits.clone();
+        let router = layers.into_router(Arc::new(handlers), &phases);
+        let mut connections = Connections::new(router, &limits, phases);
         let accepted = connections.accept(&listener, pin!(stop)).await;
         // New clients then get an error at once instead of waiting in the backlog.
         drop(listener);

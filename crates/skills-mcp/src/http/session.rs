@@ -1,19 +1,67 @@
 //! Sessions of legacy clients.
 
-use std::collections::HashSet;
+mod table;
+
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use axum::Extension;
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::Response;
+use rmcp::model::RequestId;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{SessionId, SessionManager as _};
 
-use super::json_rpc_header::JsonRpcId;
+use super::access_log::AccessLogFields;
+use super::headers::{SESSION_ID, is_stateless_version, single_value};
+use super::json_rpc_header::{JsonRpcHeader, MessageKind};
+use super::limits::HttpLimits;
+use super::principal_limits::PrincipalLimits;
 use super::rejection::Rejection;
-use crate::principal::Principal;
-
-mod table;
+use super::response_guard::attach_guard;
+use crate::Principal;
 
 use table::{SessionQuota, SessionTable};
+
+/// Layer that enters the session that the header names, if the protocol version and the server have
+/// sessions. A session is in use until the response is sent, so that it is not evicted.
+pub(super) async fn enter(
+    State(sessions): State<Option<SessionOwners>>,
+    Extension(limits): Extension<Arc<PrincipalLimits>>,
+    Extension(log): Extension<Arc<AccessLogFields>>,
+    mut request: Request,
+    next: Next,
+) -> Result<Response, Rejection> {
+    if is_stateless_version(request.headers())? || sessions.is_none() {
+        // rmcp would accept the id without checking its owner.
+        request.headers_mut().remove(SESSION_ID);
+    }
+    let header = request.extensions().get::<JsonRpcHeader>();
+    match (sessions, single_value(request.headers(), &SESSION_ID)?) {
+        (Some(sessions), Some(id)) => {
+            // The same error as for an unknown id, so that nothing is revealed.
+            let id = id.to_str().map_err(|_| Rejection::SessionNotFound)?;
+            log.session(id);
+            let request_id = header.and_then(JsonRpcHeader::request_id);
+            let guard = sessions.enter(id, &limits.principal, request_id)?;
+            Ok(attach_guard(next.run(request).await, guard))
+        }
+        (Some(sessions), None)
+            if header.is_some_and(|header| header.kind() == MessageKind::Initialize) =>
+        {
+            // In a task of its own: if the client disconnected meanwhile, rmcp would keep a session
+            // without an owner.
+            let started = tokio::spawn(async move {
+                sessions
+                    .initialize(&limits.principal, &log, request, next)
+                    .await
+            });
+            started.await.unwrap_or(Err(Rejection::Internal))
+        }
+        _ => Ok(next.run(request).await),
+    }
+}
 
 /// Maps sessions to their owners, and limits their number.
 ///
@@ -27,17 +75,17 @@ pub(super) struct SessionOwners {
 }
 
 impl SessionOwners {
-    /// Creates the table for a number of principals.
-    pub(super) fn new(limit: usize, principals: usize, idle: Duration) -> Self {
+    /// Creates the table for a number of principals; `None` if there are no sessions.
+    pub(super) fn new(limits: &HttpLimits, principals: usize) -> Option<Self> {
         let mut manager = LocalSessionManager::default();
-        manager.session_config.keep_alive = Some(idle);
+        manager.session_config.keep_alive = Some(limits.session_idle_timeout);
         // A session that is not initialized would hold its slot for the whole idle timeout.
         manager.session_config.init_timeout = Some(Duration::from_secs(10));
-        Self {
+        (limits.max_sessions > 0).then(|| Self {
             manager: Arc::new(manager),
-            quota: SessionQuota::new(limit, principals),
+            quota: SessionQuota::new(limits.max_sessions, principals),
             table: Arc::default(),
-        }
+        })
     }
 
     /// Returns the session manager of rmcp.
@@ -45,24 +93,38 @@ impl SessionOwners {
         self.manager.clone()
     }
 
+    /// Starts a session.
+    async fn initialize(
+        &self,
+        principal: &Principal,
+        log: &AccessLogFields,
+        request: Request,
+        next: Next,
+    ) -> Result<Response, Rejection> {
+        let reservation = self.reserve(principal).await?;
+        let response = next.run(request).await;
+        let id = response.headers().get(SESSION_ID);
+        if let Some(id) = id.and_then(|id| id.to_str().ok()) {
+            log.session(id);
+            // Only now is there an id. The reservation has counted the session until here.
+            reservation.commit(id);
+        }
+        Ok(response)
+    }
+
     /// Reserves a session for a principal, until the guard is dropped or a session is committed to
     /// it.
     ///
     /// At the limit, an idle session is evicted: the least recently used one of the principal, or
     /// one of a principal with more than an equal share.
-    pub(super) async fn reserve(
-        &self,
-        principal: &Principal,
-    ) -> Result<SessionReservation, Rejection> {
-        // Taken before rmcp is queried: sessions that start later are missing in its answer without
-        // having ended.
-        let known_ids = lock_table(&self.table).ids();
-        let live_ids: HashSet<SessionId> =
-            self.manager.sessions.read().await.keys().cloned().collect();
+    async fn reserve(&self, principal: &Principal) -> Result<SessionReservation, Rejection> {
         // In a block of its own, since the lock must not be held across the `await` below.
         let evicted = {
+            let live = self.manager.sessions.read().await;
             let mut table = lock_table(&self.table);
-            table.remove(known_ids.iter().filter(|id| !live_ids.contains(*id)));
+            // rmcp creates a session before it is committed, so those that it does not have have
+            // ended.
+            table.retain(|id| live.contains_key(id));
             table.reserve(principal, self.quota)?
         };
         let reservation = SessionReservation {
@@ -81,11 +143,11 @@ impl SessionOwners {
     ///
     /// Fails in the same way for a session of another principal and for an unknown one. Also fails
     /// if a request with the same id is in flight, since rmcp would confuse the responses.
-    pub(super) fn enter(
+    fn enter(
         &self,
         id: &str,
         principal: &Principal,
-        request: Option<&JsonRpcId>,
+        request: Option<&RequestId>,
     ) -> Result<SessionGuard, Rejection> {
         lock_table(&self.table).enter(id, principal, request)?;
         Ok(SessionGuard {
@@ -98,14 +160,14 @@ impl SessionOwners {
 
 /// A session that is being started, counted until this is dropped.
 #[derive(Debug)]
-pub(super) struct SessionReservation {
+struct SessionReservation {
     table: Arc<Mutex<SessionTable>>,
     principal: Principal,
 }
 
 impl SessionReservation {
     /// Assigns the started session to the principal.
-    pub(super) fn commit(self, id: &str) {
+    fn commit(self, id: &str) {
         lock_table(&self.table).insert(id.into(), &self.principal);
     }
 }
@@ -118,10 +180,10 @@ impl Drop for SessionReservation {
 
 /// A message in a session, which is in use until this is dropped.
 #[derive(Debug)]
-pub(super) struct SessionGuard {
+struct SessionGuard {
     table: Arc<Mutex<SessionTable>>,
     id: SessionId,
-    request: Option<JsonRpcId>,
+    request: Option<RequestId>,
 }
 
 impl Drop for SessionGuard {
@@ -139,7 +201,11 @@ mod tests {
     use super::*;
 
     fn sessions(limit: usize) -> SessionOwners {
-        SessionOwners::new(limit, 1, Duration::from_secs(60))
+        let limits = HttpLimits {
+            max_sessions: limit,
+            ..HttpLimits::default()
+        };
+        SessionOwners::new(&limits, 1).unwrap()
     }
 
     async fn created(sessions: &SessionOwners) -> SessionId {
@@ -161,6 +227,7 @@ mod tests {
     #[tokio::test]
     async fn concurrently_started_sessions_are_kept() {
         let (sessions, principal) = (sessions(9), Principal::local());
+        let new = created(&sessions).await;
         // rmcp is queried, and does not answer before another session was started, committed and
         // left.
         let lock = sessions.manager.sessions.write().await;
@@ -178,10 +245,10 @@ mod tests {
             table,
             principal: principal.clone(),
         }
-        .commit("new");
+        .commit(&new);
         drop(lock);
         making.await.unwrap();
-        assert!(sessions.enter("new", &principal, None).is_ok());
+        assert!(sessions.enter(&new, &principal, None).is_ok());
     }
 
     #[tokio::test]

@@ -1,12 +1,16 @@
 //! Allowed origins of web pages.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::Response;
 use http::header::{HeaderMap, ORIGIN};
 
 use super::error::{HttpError, Repr};
 use super::headers::single_value;
-use super::hosts::Host;
+use super::host::Host;
 use super::rejection::Rejection;
 
 /// The origins that a request may come from. A request without `Origin` does not come from a
@@ -40,7 +44,7 @@ impl AllowedOrigins {
     }
 
     /// Rejects requests of other origins, and of opaque ones (`null`).
-    pub(super) fn check(&self, headers: &HeaderMap) -> Result<(), Rejection> {
+    fn check(&self, headers: &HeaderMap) -> Result<(), Rejection> {
         let Some(origin) = single_value(headers, &ORIGIN)? else {
             return Ok(());
         };
@@ -119,6 +123,16 @@ fn default_port(scheme: &str) -> Option<u16> {
         "https" => Some(443),
         _ => None,
     }
+}
+
+/// Layer that rejects requests of other origins.
+pub(super) async fn check(
+    State(origins): State<Arc<AllowedOrigins>>,
+    request: Request,
+    next: Next,
+) -> Result<Response, Rejection> {
+    origins.check(request.headers())?;
+    Ok(next.run(request).await)
 }
 
 #[cfg(test)]

@@ -2,11 +2,11 @@
 
 use std::collections::{HashMap, HashSet};
 
+use rmcp::model::RequestId;
 use rmcp::transport::streamable_http_server::SessionId;
 
-use crate::http::json_rpc_header::JsonRpcId;
+use crate::Principal;
 use crate::http::rejection::Rejection;
-use crate::principal::Principal;
 
 /// The sessions with their owners, and the number of reservations per principal.
 #[derive(Debug, Default)]
@@ -23,7 +23,7 @@ struct OwnedSession {
     last_used: u64,
     /// Number of running requests and open streams in the session.
     active: usize,
-    request_ids: HashSet<JsonRpcId>,
+    request_ids: HashSet<RequestId>,
 }
 
 /// Limits of the number of sessions.
@@ -50,14 +50,9 @@ impl SessionQuota {
 }
 
 impl SessionTable {
-    pub(super) fn ids(&self) -> Vec<SessionId> {
-        self.sessions.keys().cloned().collect()
-    }
-
-    pub(super) fn remove<'a>(&mut self, ids: impl Iterator<Item = &'a SessionId>) {
-        for id in ids {
-            self.sessions.remove(id);
-        }
+    /// Removes the other sessions.
+    pub(super) fn retain(&mut self, is_live: impl Fn(&SessionId) -> bool) {
+        self.sessions.retain(|id, _| is_live(id));
     }
 
     /// Reserves a session, and returns the session to close if there is no free one. It is already
@@ -82,7 +77,9 @@ impl SessionTable {
             };
             Some(own_idle.or_else(others).ok_or(Rejection::TooManySessions)?)
         };
-        self.remove(evicted.iter());
+        if let Some(evicted) = &evicted {
+            self.sessions.remove(evicted);
+        }
         *self.reserved.entry(principal.clone()).or_default() += 1;
         Ok(evicted)
     }
@@ -111,7 +108,7 @@ impl SessionTable {
         &mut self,
         id: &str,
         principal: &Principal,
-        request: Option<&JsonRpcId>,
+        request: Option<&RequestId>,
     ) -> Result<(), Rejection> {
         let owned = self
             .sessions
@@ -130,7 +127,7 @@ impl SessionTable {
         Ok(())
     }
 
-    pub(super) fn leave(&mut self, id: &SessionId, request: Option<&JsonRpcId>) {
+    pub(super) fn leave(&mut self, id: &SessionId, request: Option<&RequestId>) {
         if let Some(owned) = self.sessions.get_mut(id) {
             owned.active = owned.active.saturating_sub(1);
             self.clock += 1;

@@ -1,8 +1,11 @@
 //! Allowed host names.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
-use http::Request;
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::Response;
 use http::header::HOST;
 use http::uri::Authority;
 
@@ -39,7 +42,7 @@ impl AllowedHosts {
     }
 
     /// Rejects requests with no host, several hosts, or one that is not allowed.
-    pub(super) fn check<B>(&self, request: &Request<B>) -> Result<(), Rejection> {
+    fn check<B>(&self, request: &http::Request<B>) -> Result<(), Rejection> {
         let named = single_value(request.headers(), &HOST)?.ok_or(Rejection::MissingHost)?;
         let named = named
             .to_str()
@@ -91,6 +94,16 @@ impl Host {
             port: authority.port_u16(),
         }
     }
+}
+
+/// Layer that rejects requests to other hosts.
+pub(super) async fn check(
+    State(hosts): State<Arc<AllowedHosts>>,
+    request: Request,
+    next: Next,
+) -> Result<Response, Rejection> {
+    hosts.check(&request)?;
+    Ok(next.run(request).await)
 }
 
 #[cfg(test)]
