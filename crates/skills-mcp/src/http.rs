@@ -84,7 +84,7 @@ use origin::AllowedOrigins;
 #[derive(Debug, Clone)]
 pub struct HttpServer {
     address: SocketAddr,
-    remote_access: RemoteAccess,
+    allows_remote: bool,
     tokens: Vec<BearerToken>,
     hosts: Vec<String>,
     origins: Vec<String>,
@@ -96,7 +96,7 @@ impl HttpServer {
     pub fn new(address: SocketAddr) -> Self {
         Self {
             address,
-            remote_access: RemoteAccess::Denied,
+            allows_remote: false,
             tokens: vec![],
             hosts: vec![],
             origins: vec![],
@@ -107,7 +107,7 @@ impl HttpServer {
     /// Allows addresses that remote clients can reach. They require a [`token`](Self::token) and a
     /// [`host`](Self::allow_host), too.
     pub fn allow_remote(mut self) -> Self {
-        self.remote_access = RemoteAccess::Allowed;
+        self.allows_remote = true;
         self
     }
 
@@ -250,20 +250,16 @@ impl HttpServer {
         if address.ip().is_loopback() {
             return Ok(());
         }
-        match self.remote_access {
-            RemoteAccess::Denied => Err(Repr::RemoteNotAllowed { address }.into()),
-            RemoteAccess::Allowed if self.tokens.is_empty() => {
-                Err(Repr::NoToken { address }.into())
-            }
-            // Without one, every request would be rejected.
-            RemoteAccess::Allowed if self.hosts.is_empty() => Err(Repr::NoHost { address }.into()),
-            RemoteAccess::Allowed => Ok(()),
+        if !self.allows_remote {
+            return Err(Repr::RemoteNotAllowed { address }.into());
         }
+        if self.tokens.is_empty() {
+            return Err(Repr::NoToken { address }.into());
+        }
+        // Without one, every request would be rejected.
+        if self.hosts.is_empty() {
+            return Err(Repr::NoHost { address }.into());
+        }
+        Ok(())
     }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum RemoteAccess {
-    Denied,
-    Allowed,
 }

@@ -127,6 +127,7 @@ impl<R: AsyncRead + Send + Unpin> LineTransport<R> {
         if let ClientJsonRpcMessage::Request(request) = &message {
             if let Err(error) = self.in_flight.begin(&request.id, slot) {
                 let id = Some(request.id.clone());
+                let error = error.into();
                 return self.reject(InvalidLine { id, error });
             }
             self.is_negotiated |= decode::completes_negotiation(&request.request, &self.versions);
@@ -137,7 +138,7 @@ impl<R: AsyncRead + Send + Unpin> LineTransport<R> {
     fn reject(&mut self, invalid: InvalidLine) -> Option<ClientJsonRpcMessage> {
         // A response to an id that is in flight would be attributed to another request.
         let id = invalid.id.filter(|id| !self.in_flight.is_awaited(id));
-        self.rejection = Some(ServerJsonRpcMessage::error(invalid.error, id));
+        self.rejection = Some(ServerJsonRpcMessage::error(*invalid.error, id));
         None
     }
 

@@ -24,19 +24,18 @@ impl AllowedHosts {
     /// Creates the list for an address: the loopback names if it is loopback, and the configured
     /// hosts.
     pub(super) fn new(address: IpAddr, configured: &[String]) -> Result<Self, HttpError> {
-        let mut hosts = vec![];
+        let local = ["localhost", "127.0.0.1", "[::1]"];
+        let hosts = local
+            .into_iter()
+            .filter(|_| address.is_loopback())
+            .chain(configured.iter().map(String::as_str))
+            .map(|text| Host::parse(text).ok_or_else(|| Repr::invalid_host(text)));
+        let mut hosts = hosts.collect::<Result<Vec<_>, _>>()?;
         if address.is_loopback() {
-            hosts.extend(["localhost", "127.0.0.1", "::1"].map(|name| Host {
-                name: name.to_owned(),
-                port: None,
-            }));
             hosts.push(Host {
                 name: address.to_string(),
                 port: None,
             });
-        }
-        for text in configured {
-            hosts.push(Host::parse(text).ok_or_else(|| Repr::InvalidHost { text: text.clone() })?);
         }
         Ok(Self(hosts))
     }

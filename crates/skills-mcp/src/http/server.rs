@@ -180,22 +180,22 @@ impl Connections {
 
     async fn close(mut self, timeout: Duration, abort: impl Future<Output = ()>) {
         // Phase by phase, so that running requests can still finish while new ones are rejected.
-        self.phases.draining.cancel();
+        let phases = self.phases.clone();
+        phases.draining.cancel();
+        let deadline = Instant::now() + timeout;
+        let drained = async {
+            let end = deadline.min(Instant::now() + FINAL_FLUSH_TIMEOUT);
+            self.wait_closed(end).await;
+            phases.subscriptions_closed.cancel();
+            self.wait_closed(deadline).await;
+        };
         tokio::select! {
-            () = self.wait_drained(timeout) => {}
-            () = abort => self.phases.subscriptions_closed.cancel(),
+            () = drained => {}
+            () = abort => phases.subscriptions_closed.cancel(),
         }
-        self.phases.aborted.cancel();
+        phases.aborted.cancel();
         self.wait_closed(Instant::now() + FINAL_FLUSH_TIMEOUT).await;
         self.tasks.shutdown().await;
-    }
-
-    async fn wait_drained(&mut self, timeout: Duration) {
-        let deadline = Instant::now() + timeout;
-        self.wait_closed(deadline.min(Instant::now() + FINAL_FLUSH_TIMEOUT))
-            .await;
-        self.phases.subscriptions_closed.cancel();
-        self.wait_closed(deadline).await;
     }
 
     async fn wait_closed(&mut self, deadline: Instant) {

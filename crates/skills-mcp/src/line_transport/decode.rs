@@ -13,7 +13,7 @@ use serde::{Deserialize, Deserializer};
 #[derive(Debug)]
 pub(super) struct InvalidLine {
     pub(super) id: Option<RequestId>,
-    pub(super) error: ErrorData,
+    pub(super) error: Box<ErrorData>,
 }
 
 impl InvalidLine {
@@ -23,7 +23,7 @@ impl InvalidLine {
     }
 
     fn new(id: Option<RequestId>, message: impl Into<Cow<'static, str>>) -> Self {
-        let error = ErrorData::invalid_request(message, None);
+        let error = ErrorData::invalid_request(message, None).into();
         Self { id, error }
     }
 }
