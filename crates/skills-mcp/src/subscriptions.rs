@@ -1,10 +1,8 @@
 //! Notifications of list changes.
 
 use rmcp::RoleServer;
-use rmcp::model::SubscriptionFilter;
-use rmcp::service::{
-    Peer, ServiceError, SubscriptionContext, SubscriptionSendError, SubscriptionSink,
-};
+use rmcp::model::{NotificationNoParam, ServerNotification, SubscriptionFilter};
+use rmcp::service::{Peer, SubscriptionContext, SubscriptionSendError};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
@@ -28,12 +26,9 @@ fn requested_lists(filter: &SubscriptionFilter) -> Vec<ListKind> {
         filter.prompts_list_changed,
         filter.resources_list_changed,
     ];
-    ListKind::ALL
-        .into_iter()
-        .zip(wanted)
-        .filter(|(_, wanted)| *wanted == Some(true))
-        .map(|(list, _)| list)
-        .collect()
+    let mut lists = ListKind::ALL.to_vec();
+    lists.retain(|list| wanted[*list as usize] == Some(true));
+    lists
 }
 
 /// Notifies a client in the stateless lifecycle of the changes that it subscribed to, starting with
@@ -94,11 +89,7 @@ impl Subscriber<'_> {
         loop {
             let now = *changes.borrow_and_update();
             for list in now.changed_since(previous) {
-                let is_reachable = match self {
-                    Self::Legacy(peer) => notify_peer(peer, list).await.is_ok(),
-                    Self::Stateless(context) => notify_sink(context.sink(), list).await,
-                };
-                if !is_reachable {
+                if !self.send(list_changed(list)).await {
                     return;
                 }
             }
@@ -108,26 +99,30 @@ impl Subscriber<'_> {
             }
         }
     }
-}
 
-async fn notify_peer(peer: &Peer<RoleServer>, list: ListKind) -> Result<(), ServiceError> {
-    match list {
-        ListKind::Tools => peer.notify_tool_list_changed().await,
-        ListKind::Prompts => peer.notify_prompt_list_changed().await,
-        ListKind::Resources => peer.notify_resource_list_changed().await,
+    /// Returns `false` if the client has disconnected.
+    async fn send(&self, notification: ServerNotification) -> bool {
+        match self {
+            Self::Legacy(peer) => peer.send_notification(notification).await.is_ok(),
+            Self::Stateless(context) => matches!(
+                context.sink().send(notification).await,
+                // The client may not have subscribed to this list.
+                Ok(()) | Err(SubscriptionSendError::NotificationNotAccepted(_))
+            ),
+        }
     }
 }
 
-/// Returns `false` if the client has disconnected.
-async fn notify_sink(sink: &SubscriptionSink, list: ListKind) -> bool {
-    let sent = match list {
-        ListKind::Tools => sink.notify_tool_list_changed().await,
-        ListKind::Prompts => sink.notify_prompt_list_changed().await,
-        ListKind::Resources => sink.notify_resource_list_changed().await,
-    };
-    // The client may not have subscribed to this list.
-    matches!(
-        sent,
-        Ok(()) | Err(SubscriptionSendError::NotificationNotAccepted(_))
-    )
+fn list_changed(list: ListKind) -> ServerNotification {
+    match list {
+        ListKind::Tools => {
+            ServerNotification::ToolListChangedNotification(NotificationNoParam::default())
+        }
+        ListKind::Prompts => {
+            ServerNotification::PromptListChangedNotification(NotificationNoParam::default())
+        }
+        ListKind::Resources => {
+            ServerNotification::ResourceListChangedNotification(NotificationNoParam::default())
+        }
+    }
 }

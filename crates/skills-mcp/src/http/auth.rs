@@ -37,20 +37,15 @@ impl Authenticator {
     /// requests are accepted.
     pub(super) fn new(tokens: &[BearerToken], limits: &HttpLimits) -> Result<Self, HttpError> {
         for (index, token) in tokens.iter().enumerate() {
+            let name = token.name().to_owned();
             for other in &tokens[..index] {
-                if other.name() == token.name() {
-                    return Err(Repr::DuplicateTokenName {
-                        name: token.name().to_owned(),
-                    }
-                    .into());
+                if other.name() == name {
+                    return Err(Repr::DuplicateTokenName { name }.into());
                 }
                 // One secret with two names would have an arbitrary principal.
                 if other.expose_secret() == token.expose_secret() {
-                    return Err(Repr::DuplicateTokenSecret {
-                        first: other.name().to_owned(),
-                        second: token.name().to_owned(),
-                    }
-                    .into());
+                    let (first, second) = (other.name().to_owned(), name);
+                    return Err(Repr::DuplicateTokenSecret { first, second }.into());
                 }
             }
         }
@@ -60,13 +55,11 @@ impl Authenticator {
         if tokens.is_empty() {
             return Ok(Self::Anonymous(with_limits(Principal::local())));
         }
-        let key = |token: &BearerToken| {
-            (
-                Sha256::digest(token.expose_secret()).into(),
-                with_limits(Principal::new(token.name())),
-            )
-        };
-        Ok(Self::Tokens(tokens.iter().map(key).collect()))
+        let keys = tokens.iter().map(|token| {
+            let digest = Sha256::digest(token.expose_secret()).into();
+            (digest, with_limits(Principal::new(token.name())))
+        });
+        Ok(Self::Tokens(keys.collect()))
     }
 
     /// Returns the number of principals.

@@ -48,14 +48,11 @@ impl BoundHttpServer {
     /// # Errors
     ///
     /// If connections cannot be accepted.
-    pub async fn serve<H>(
+    pub async fn serve<H: ServerHandler>(
         self,
         handlers: impl Fn() -> H + Send + Sync + 'static,
         stop: impl Future<Output = ()>,
-    ) -> Result<(), HttpError>
-    where
-        H: ServerHandler,
-    {
+    ) -> Result<(), HttpError> {
         self.serve_with_shutdown(handlers, stop, std::future::pending())
             .await
     }
@@ -69,23 +66,15 @@ impl BoundHttpServer {
     /// # Errors
     ///
     /// If connections cannot be accepted.
-    pub async fn serve_with_shutdown<H>(
+    pub async fn serve_with_shutdown<H: ServerHandler>(
         self,
         handlers: impl Fn() -> H + Send + Sync + 'static,
         stop: impl Future<Output = ()>,
         abort: impl Future<Output = ()>,
-    ) -> Result<(), HttpError>
-    where
-        H: ServerHandler,
-    {
+    ) -> Result<(), HttpError> {
         let phases = ShutdownPhases::default();
         // Also when this future is dropped, all tasks end.
-        let _end = [
-            &phases.draining,
-            &phases.subscriptions_closed,
-            &phases.aborted,
-        ]
-        .map(|phase| phase.clone().drop_guard());
+        let _end = phases.drop_guards();
         let Self {
             listener,
             address,
@@ -113,12 +102,10 @@ struct Connections {
 
 impl Connections {
     fn new(router: Router, limits: &HttpLimits, phases: ShutdownPhases) -> Self {
-        let slots = Arc::new(Semaphore::new(
-            limits.max_connections.min(Semaphore::MAX_PERMITS),
-        ));
+        let slots = limits.max_connections.min(Semaphore::MAX_PERMITS);
         Self {
             router,
-            slots,
+            slots: Arc::new(Semaphore::new(slots)),
             limits: limits.clone(),
             tasks: JoinSet::new(),
             phases,
@@ -135,13 +122,9 @@ impl Connections {
         loop {
             let next = async {
                 // Further connections wait in the backlog of the socket.
-                let slot = self
-                    .slots
-                    .clone()
-                    .acquire_owned()
-                    .await
-                    .map_err(io::Error::other)?;
-                listener.accept().await.map(|(stream, _)| (stream, slot))
+                let slot = Arc::clone(&self.slots).acquire_owned().await;
+                let (stream, _) = listener.accept().await?;
+                Ok::<_, io::Error>((stream, slot))
             };
             let accepted = tokio::select! {
                 () = stop.as_mut() => return Ok(()),
@@ -166,12 +149,8 @@ impl Connections {
     fn serve(&mut self, stream: TcpStream, slot: impl Send + 'static) {
         // Finished tasks would otherwise stay in the set until the shutdown.
         while self.tasks.try_join_next().is_some() {}
-        let served = connection::serve(
-            stream,
-            self.router.clone(),
-            self.limits.clone(),
-            self.phases.draining.clone(),
-        );
+        let (router, draining) = (self.router.clone(), self.phases.draining.clone());
+        let served = connection::serve(stream, router, self.limits.clone(), draining);
         self.tasks.spawn(async move {
             served.await;
             drop(slot);

@@ -22,7 +22,7 @@ use super::rejection::Rejection;
 use super::response_guard::attach_guard;
 use crate::Principal;
 
-use table::{SessionQuota, SessionTable};
+use table::{Reservation, SessionQuota, SessionTable};
 
 /// Layer that enters the session that the header names, if the protocol version and the server have
 /// sessions. A session is in use until the response is sent, so that it is not evicted.
@@ -101,35 +101,30 @@ impl SessionOwners {
         request: Request,
         next: Next,
     ) -> Result<Response, Rejection> {
-        let reservation = self.reserve(principal).await?;
+        // Only later there is an id. Until then the reservation counts the session.
+        let _reservation = self.reserve(principal).await?;
         let response = next.run(request).await;
         let id = response.headers().get(SESSION_ID);
         if let Some(id) = id.and_then(|id| id.to_str().ok()) {
             log.session(id);
-            // Only now is there an id. The reservation has counted the session until here.
-            reservation.commit(id);
+            lock_table(&self.table).insert(id.into(), principal);
         }
         Ok(response)
     }
 
-    /// Reserves a session for a principal, until the guard is dropped or a session is committed to
-    /// it.
+    /// Reserves a session for a principal, until the reservation is dropped.
     ///
     /// At the limit, an idle session is evicted: the least recently used one of the principal, or
     /// one of a principal with more than an equal share.
-    async fn reserve(&self, principal: &Principal) -> Result<SessionReservation, Rejection> {
+    async fn reserve(&self, principal: &Principal) -> Result<Reservation, Rejection> {
         // In a block of its own, since the lock must not be held across the `await` below.
-        let evicted = {
+        let (reservation, evicted) = {
             let live = self.manager.sessions.read().await;
             let mut table = lock_table(&self.table);
-            // rmcp creates a session before it is committed, so those that it does not have have
+            // rmcp creates a session before it is in the table, so those that it does not have have
             // ended.
             table.retain(|id| live.contains_key(id));
             table.reserve(principal, self.quota)?
-        };
-        let reservation = SessionReservation {
-            table: self.table.clone(),
-            principal: principal.clone(),
         };
         if let Some(evicted) = evicted {
             // It may have ended in the meantime; its slot is free in any case.
@@ -155,26 +150,6 @@ impl SessionOwners {
             id: id.into(),
             request: request.cloned(),
         })
-    }
-}
-
-/// A session that is being started, counted until this is dropped.
-#[derive(Debug)]
-struct SessionReservation {
-    table: Arc<Mutex<SessionTable>>,
-    principal: Principal,
-}
-
-impl SessionReservation {
-    /// Assigns the started session to the principal.
-    fn commit(self, id: &str) {
-        lock_table(&self.table).insert(id.into(), &self.principal);
-    }
-}
-
-impl Drop for SessionReservation {
-    fn drop(&mut self) {
-        lock_table(&self.table).release(&self.principal);
     }
 }
 
@@ -212,6 +187,10 @@ mod tests {
         sessions.manager.create_session().await.unwrap().0
     }
 
+    fn insert(sessions: &SessionOwners, id: &str, principal: &Principal) {
+        lock_table(&sessions.table).insert(id.into(), principal);
+    }
+
     #[tokio::test]
     async fn a_starting_session_counts_once() {
         let (sessions, principal) = (sessions(2), Principal::local());
@@ -228,8 +207,7 @@ mod tests {
     async fn concurrently_started_sessions_are_kept() {
         let (sessions, principal) = (sessions(9), Principal::local());
         let new = created(&sessions).await;
-        // rmcp is queried, and does not answer before another session was started, committed and
-        // left.
+        // rmcp is queried, and does not answer before another session was started.
         let lock = sessions.manager.sessions.write().await;
         let mut making = Box::pin(sessions.reserve(&principal));
         assert!(
@@ -237,15 +215,7 @@ mod tests {
                 .await
                 .is_err()
         );
-        let table = sessions.table.clone();
-        lock_table(&table)
-            .reserve(&principal, sessions.quota)
-            .unwrap();
-        SessionReservation {
-            table,
-            principal: principal.clone(),
-        }
-        .commit(&new);
+        insert(&sessions, &new, &principal);
         drop(lock);
         making.await.unwrap();
         assert!(sessions.enter(&new, &principal, None).is_ok());
@@ -255,7 +225,7 @@ mod tests {
     async fn ended_sessions_free_their_slots() {
         let (sessions, principal) = (sessions(1), Principal::local());
         let id = created(&sessions).await;
-        sessions.reserve(&principal).await.unwrap().commit(&id);
+        insert(&sessions, &id, &principal);
         let visit = sessions.enter(&id, &principal, None).unwrap();
         assert_eq!(
             sessions.reserve(&principal).await.unwrap_err(),

@@ -3,7 +3,7 @@
 use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
-use tokio_util::sync::CancellationToken;
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::rejection::Rejection;
 
@@ -16,6 +16,14 @@ pub(super) struct ShutdownPhases {
     pub(super) subscriptions_closed: CancellationToken,
     /// Running requests are cancelled.
     pub(super) aborted: CancellationToken,
+}
+
+impl ShutdownPhases {
+    /// Returns guards that complete all phases when they are dropped.
+    pub(super) fn drop_guards(&self) -> [DropGuard; 3] {
+        let phases = [&self.draining, &self.subscriptions_closed, &self.aborted];
+        phases.map(|phase| phase.clone().drop_guard())
+    }
 }
 
 /// Layer that rejects requests during a shutdown.
