@@ -16,7 +16,7 @@ use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use crate::caller::{Caller, Lifecycle, TransportKind};
+use crate::caller::{Caller, Lifecycle};
 use crate::list_changes::ListKind;
 use crate::list_watcher::start_watching;
 use crate::{
@@ -31,7 +31,6 @@ use crate::{
 /// for the session are removed.
 pub struct Connection {
     server: Server,
-    transport: TransportKind,
     /// The session id for tool calls, which is never sent to the client.
     session: OnceLock<String>,
     /// Version of each list when the client read it last.
@@ -42,21 +41,12 @@ pub struct Connection {
 }
 
 impl Connection {
-    pub(crate) fn for_stream(server: &Server) -> Self {
-        Self::new(server, TransportKind::Stream)
-    }
-
-    pub(crate) fn for_http(server: &Server) -> Self {
-        Self::new(server, TransportKind::Http)
-    }
-
-    fn new(server: &Server, kind: TransportKind) -> Self {
+    pub(crate) fn new(server: &Server) -> Self {
         let disconnected = CancellationToken::new();
         // Cancels the token when the connection is dropped, however it ends.
         let disconnect_guard = disconnected.clone().drop_guard();
         Self {
             server: server.clone(),
-            transport: kind,
             session: OnceLock::new(),
             seen_versions: Mutex::default(),
             is_initialized: AtomicBool::new(false),
@@ -94,7 +84,7 @@ impl Connection {
     }
 
     fn caller(&self, context: &RequestContext<RoleServer>) -> Caller {
-        Caller::from_context(context, self.transport, || self.session().to_owned())
+        Caller::from_context(context, || self.session().to_owned())
     }
 
     /// Returns the session id for tool calls, which cannot be guessed.

@@ -7,10 +7,10 @@ use governor::clock::{Clock as _, DefaultClock};
 use governor::{DefaultDirectRateLimiter, Quota};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::HttpLimits;
 use super::body_budget::BodyBudget;
+use super::limits::HttpLimits;
 use super::rejection::Rejection;
-use crate::principal::Principal;
+use crate::Principal;
 
 /// A principal with its limits.
 #[derive(Debug)]
