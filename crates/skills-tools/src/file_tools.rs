@@ -143,14 +143,15 @@ impl FileTools {
     /// Returns whether a write may have changed a skill, so that the catalog needs a refresh: a
     /// mount may contain a root.
     pub(crate) fn may_overlap_skills(&self) -> bool {
-        self.skill_writes == SkillWrites::All && self.runtime.generations().current().is_some()
+        self.skill_writes == SkillWrites::All
+            && self.runtime.library().generations().current().is_some()
     }
 
     /// Scans after a write of the tools themselves, which a watcher has not reported yet.
     pub(crate) fn rescan_after_write(&self) {
         // Before the scan, so that nothing read before the write counts as current.
-        self.runtime.generations().record_change();
-        self.runtime.refresh();
+        self.runtime.library().generations().record_change();
+        self.runtime.library().refresh();
     }
 
     /// Returns the workspace and the mounts.

@@ -18,7 +18,9 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use skills_runtime::discovery::SkillFiles;
 use skills_runtime::policy::HostPattern;
-use skills_runtime::{Entry, ExecutionArtifacts, ExecutionOptions, InputProtocol, SkillRuntime};
+use skills_runtime::{
+    Entry, ExecutionArtifacts, ExecutionOptions, HostCommand, InputProtocol, SkillRuntime,
+};
 
 use self::output::{ProgramOutput, reached_timeout_ms, run_error};
 
@@ -53,11 +55,11 @@ struct RunnableSkill {
     files: SkillFiles,
 }
 
-/// The object of a run.
-enum RunTarget<'a> {
+/// What a program works on.
+enum RunSubject<'a> {
     Skill(&'a Entry),
-    /// A directory, without a skill.
-    Directory(&'a Path),
+    /// A directory, with the command to run in it.
+    Directory(&'a Path, HostCommand),
 }
 
 /// The result of a run.
@@ -104,7 +106,7 @@ impl ProgramTools {
             .snapshot()
             .map_err(failed)?
             .get(&ScriptId::for_script(
-                &self.runtime.catalog(),
+                &self.runtime.library().catalog(),
                 entry,
                 script,
             ));
@@ -127,7 +129,7 @@ impl ProgramTools {
     /// If the program did not run.
     async fn execute(
         &self,
-        target: RunTarget<'_>,
+        subject: RunSubject<'_>,
         mut options: ExecutionOptions,
         deadline: &Deadline,
         path_map: &PathMap,
@@ -135,15 +137,17 @@ impl ProgramTools {
         let remaining_ms = deadline.remaining_ms();
         // The time for the lookup counts, too, so that a call never takes longer than requested.
         options.timeout_ms = Some(remaining_ms);
-        let (result, name) = match target {
-            RunTarget::Skill(entry) => (
+        let (result, name) = match subject {
+            RunSubject::Skill(entry) => (
                 self.runtime
                     .execute_skill(&entry.directory().to_string_lossy(), options)
                     .await,
                 Some(entry.name().as_str()),
             ),
-            RunTarget::Directory(directory) => {
-                (self.runtime.execute_command(directory, options).await, None)
+            RunSubject::Directory(directory, command) => {
+                let executor = self.runtime.executor();
+                let result = executor.execute_command(directory, command, options);
+                (result.await, None)
             }
         };
         let artifacts = result.map_err(|error| run_error(&error, name, path_map))?;
@@ -159,16 +163,15 @@ impl ProgramTools {
 
     /// Returns the options that all runs have in common.
     fn base_options(&self, context: &CallContext) -> ExecutionOptions {
-        let mut options = ExecutionOptions::default();
-        // Standard input stays empty unless the caller sets it; scripts get their arguments on the
-        // command line.
-        options.input_protocol = InputProtocol::ScriptRunner;
-        // Models cannot use more, and concurrent runs must not fill the memory.
-        options.captured_bytes = Some(MAX_OUTPUT_BYTES);
-        options.approver.clone_from(&context.approver);
-        options.session.clone_from(&context.session);
-        options.cancellation.clone_from(&context.cancellation);
-        options
+        ExecutionOptions {
+            // Standard input stays empty unless the caller sets it; scripts get their arguments on
+            // the command line.
+            input_protocol: InputProtocol::ScriptRunner,
+            // Models cannot use more, and concurrent runs must not fill the memory.
+            captured_bytes: Some(MAX_OUTPUT_BYTES),
+            context: context.clone(),
+            ..ExecutionOptions::default()
+        }
     }
 }
 
@@ -202,13 +205,6 @@ impl RunnableSkill {
 }
 
 impl Deadline {
-    fn from_secs(seconds: u64) -> Self {
-        Self {
-            started: Instant::now(),
-            limit: Duration::from_secs(seconds),
-        }
-    }
-
     fn after(limit: Duration) -> Self {
         Self {
             started: Instant::now(),
@@ -236,6 +232,11 @@ impl Deadline {
     }
 }
 
+/// Returns the name of a script below `scripts/`.
+fn short_name(script: &str) -> &str {
+    script.strip_prefix("scripts/").unwrap_or(script)
+}
+
 /// Parses the hosts that a call requests.
 fn parse_hosts(names: &[String]) -> Result<Vec<HostPattern>, ToolError> {
     let parse = |name: &String| {
@@ -249,10 +250,6 @@ fn parse_hosts(names: &[String]) -> Result<Vec<HostPattern>, ToolError> {
         name.parse::<HostPattern>().map_err(invalid)
     };
     names.iter().map(parse).collect()
-}
-
-fn stdin_bytes(text: Option<&String>) -> Option<Vec<u8>> {
-    text.map(|text| text.clone().into_bytes())
 }
 
 /// Returns the parameters that all tools with commands have.

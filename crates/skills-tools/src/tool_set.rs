@@ -220,7 +220,10 @@ impl ToolSet {
     /// with the same session starts a new one. Performs blocking I/O.
     pub fn end_session(&self, session: &str) {
         self.inner.program_tools.sessions.remove(session);
-        self.inner.runtime.clear_session_approvals(session);
+        self.inner
+            .runtime
+            .executor()
+            .clear_session_approvals(session);
     }
 
     /// Returns an executor for scripts that applies the same overrides.
@@ -233,7 +236,7 @@ impl ToolSet {
     }
 
     fn catalog(&self) -> Arc<Catalog> {
-        self.inner.runtime.current_catalog()
+        self.inner.runtime.library().current_catalog()
     }
 
     pub(crate) fn has_group(&self, group: ToolGroup) -> bool {

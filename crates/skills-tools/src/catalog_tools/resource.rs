@@ -69,7 +69,9 @@ impl FileTools {
             .find_skill(name)
             // Unknown names fall through to the read below, which has the suggestions. Drafts are
             // readable, since the model wrote them.
-            .is_ok_and(|(entry, is_draft)| !is_draft && !self.runtime.is_model_invocable(&entry))
+            .is_ok_and(|(entry, is_draft)| {
+                !is_draft && !self.runtime.library().is_model_invocable(&entry)
+            })
         {
             let error = ToolError::new(
                 ToolErrorCode::PermissionDenied,

@@ -60,11 +60,11 @@ pub(crate) fn definition() -> ToolDefinition {
 
 impl CatalogTools {
     pub(crate) fn search(&self, arguments: &SearchArguments) -> Result<ToolOutput, ToolError> {
-        let catalog = self.runtime.current_catalog();
+        let catalog = self.runtime.library().current_catalog();
         let candidates: Vec<&Entry> = catalog
             .entries()
             .iter()
-            .filter(|entry| self.runtime.is_model_invocable(entry))
+            .filter(|entry| self.runtime.library().is_model_invocable(entry))
             .collect();
         let matches = rank(&candidates, &arguments.query);
         let limit = arguments.limit.unwrap_or(DEFAULT_LIMIT);

@@ -126,6 +126,7 @@ impl FileTools {
     fn check_name_free(&self, name: &str) -> Result<(), ToolError> {
         let is_taken = self
             .runtime
+            .library()
             // Not the cached catalog: another process may have added the skill.
             .refresh()
             // Inactive skills count, too: a draft could otherwise take the name of a disabled skill

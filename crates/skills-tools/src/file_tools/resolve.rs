@@ -147,13 +147,13 @@ impl FileTools {
 
     /// Finds a skill by exact name, and returns whether it is a draft.
     pub(crate) fn find_skill(&self, name: &str) -> Result<(Entry, bool), ToolError> {
-        self.runtime.current_catalog();
+        self.runtime.library().current_catalog();
         self.find_cached_skill(name)
     }
 
     /// Finds a skill in the catalog of the last scan.
     pub(crate) fn find_cached_skill(&self, name: &str) -> Result<(Entry, bool), ToolError> {
-        let (catalog, escaped_name) = (self.runtime.catalog(), escape_for_display(name));
+        let (catalog, escaped_name) = (self.runtime.library().catalog(), escape_for_display(name));
         let error = |message: String| {
             ToolError::new(ToolErrorCode::SkillNotFound, message)
                 .with_path(format!("skills/{escaped_name}"))
@@ -247,7 +247,7 @@ impl FileTools {
 
     /// Returns the hidden directories.
     pub(crate) fn hidden_dirs(&self) -> HiddenDirs {
-        HiddenDirs::resolve(self.runtime.hidden_directories())
+        HiddenDirs::resolve(self.runtime.executor().hidden_directories())
     }
 
     /// Canonicalizes an existing path. Rejects hidden paths and key files, by the name in the path

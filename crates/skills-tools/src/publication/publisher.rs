@@ -171,12 +171,14 @@ impl Publisher {
     /// Checks the requirements that are known from the catalog.
     fn check_eligible(&self, entry: &Entry) -> Result<(), UnpublishedReason> {
         match () {
-            () if !self.runtime.is_model_invocable(entry)
-                && self.runtime.is_user_invocable(entry) =>
+            () if !self.runtime.library().is_model_invocable(entry)
+                && self.runtime.library().is_user_invocable(entry) =>
             {
                 Err(UnpublishedReason::UserOnly)
             }
-            () if !self.runtime.is_model_invocable(entry) => Err(UnpublishedReason::NotInvocable),
+            () if !self.runtime.library().is_model_invocable(entry) => {
+                Err(UnpublishedReason::NotInvocable)
+            }
             // Other clients use the name as a path component and reject or misread other
             // characters.
             () if !is_publishable_name(entry.name().as_str()) => {

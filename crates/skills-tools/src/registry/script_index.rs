@@ -66,7 +66,7 @@ impl ScriptScanner {
     /// the current generation.
     pub(crate) fn index(&self, catalog: &Arc<Catalog>) -> Arc<ScriptIndex> {
         // Taken before the files are compared, so that a change meanwhile makes the result stale.
-        let generation = self.runtime.generations().current();
+        let generation = self.runtime.library().generations().current();
         // One comparison at a time, so that an older index does not replace a newer one.
         let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(latest) = latest.as_mut()
@@ -131,7 +131,7 @@ impl ScriptIndex {
     ) -> Vec<(&'a Entry, Vec<String>)> {
         let mut found: Vec<(&Entry, Vec<String>)> = Vec::with_capacity(catalog.entries().len());
         for entry in catalog.entries() {
-            let is_tool = runtime.is_model_invocable(entry)
+            let is_tool = runtime.library().is_model_invocable(entry)
                 && (!self.is_missing_env(runtime, entry)
                     || options.missing_env != MissingEnv::Skip);
             let files = if is_tool {
@@ -178,7 +178,7 @@ impl ScriptIndex {
         let missing = openclaw
             .and_then(|openclaw| openclaw.primary_env.as_deref())
             // The value itself is never read here.
-            .filter(|key| !runtime.has_variable(key));
+            .filter(|key| !runtime.library().has_variable(key));
         let warning = missing.map(|key| {
             format!(
                 "skill `{}`: environment variable `{key}` is not set; its script tools may fail",

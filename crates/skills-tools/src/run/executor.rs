@@ -120,7 +120,7 @@ impl ScriptExecutor {
         };
         let runtime = self.programs.runtime.clone();
         // Scans on a blocking thread. If the task panics, the lookup below fails with the reason.
-        let _ = tokio::task::spawn_blocking(move || runtime.current_catalog()).await;
+        let _ = tokio::task::spawn_blocking(move || runtime.library().current_catalog()).await;
         let arguments = ScriptArguments {
             skill_name: skill.to_owned(),
             script_name: script.to_owned(),

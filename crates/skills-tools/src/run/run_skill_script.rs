@@ -8,8 +8,8 @@ use serde_json::{Map, Value, json};
 use super::output::{ExitKind, strip_terminal_escapes};
 use super::script_tool::script_error;
 use super::{
-    CompletedRun, Deadline, MAX_STDIN_BYTES, MAX_TIMEOUT_SECONDS, ProgramTools, RunTarget,
-    RunnableSkill, stdin_bytes,
+    CompletedRun, Deadline, MAX_STDIN_BYTES, MAX_TIMEOUT_SECONDS, ProgramTools, RunSubject,
+    RunnableSkill, short_name,
 };
 use crate::schema;
 use crate::tool_definition::{Annotations, ToolDefinition};
@@ -148,16 +148,13 @@ impl ProgramTools {
         let script = skill.find_script(&arguments.script_name)?;
         // Also here, since an operator who disables a script tool means the script and not only one
         // way to call it.
-        self.check_enabled(
-            &skill.entry,
-            script.strip_prefix("scripts/").unwrap_or(&script),
-        )?;
+        self.check_enabled(&skill.entry, short_name(&script))?;
         skill.check_dependencies(Some(&script))?;
         let visible_dirs = self.visible_dirs(Some(&skill.entry))?;
         let mut options = self.base_options(context);
-        options.script = Some(script);
+        options.target = skills_runtime::RunTarget::Script(script);
         options.args = vec![json_argument(&arguments.args)?];
-        options.stdin = stdin_bytes(arguments.stdin.as_ref());
+        options.stdin = arguments.stdin.map(String::into_bytes);
         let path_map = visible_dirs.path_map();
         let CompletedRun {
             artifacts,
@@ -165,7 +162,7 @@ impl ProgramTools {
             timeout_seconds,
         } = self
             .execute(
-                RunTarget::Skill(&skill.entry),
+                RunSubject::Skill(&skill.entry),
                 options,
                 &deadline,
                 &path_map,
@@ -235,10 +232,7 @@ impl RunnableSkill {
             }) {
             Some(path) => Ok((*path).to_owned()),
             None => {
-                let names: Vec<&str> = scripts
-                    .iter()
-                    .map(|path| path.strip_prefix("scripts/").unwrap_or(path))
-                    .collect();
+                let names: Vec<&str> = scripts.iter().map(|path| short_name(path)).collect();
                 let error = ToolError::new(
                     ToolErrorCode::ScriptNotFound,
                     format!("skill `{}` has no script `{name}`", self.entry.name()),

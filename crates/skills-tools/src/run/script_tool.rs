@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 use skills_runtime::Workspace;
 
 use super::output::{ExitKind, ProgramOutput, quota_exceeded_error, strip_terminal_escapes};
-use super::{Deadline, ProgramTools, RunTarget, RunnableSkill, result_properties};
+use super::{Deadline, ProgramTools, RunSubject, RunnableSkill, result_properties};
 use crate::registry::ScriptToolEntry;
 use crate::schema;
 use crate::tool_definition::{Annotations, ToolDefinition};
@@ -46,9 +46,9 @@ impl ProgramTools {
         skill.check_dependencies(Some(&path))?;
         let session = self
             .sessions
-            .get_or_create(&self.runtime, context.session.as_deref())?;
+            .get_or_create(&self.runtime, context.session_id())?;
         let mut options = self.base_options(context);
-        options.script = Some(path);
+        options.target = skills_runtime::RunTarget::Script(path);
         options.args = script_argv.args;
         options.stdin = script_argv.stdin.map(String::into_bytes);
         // Relative output paths of the script then end up in the directory of the session, which
@@ -61,7 +61,7 @@ impl ProgramTools {
         options.workspace = Workspace::Session(session);
         let completed = self
             .execute(
-                RunTarget::Skill(&skill.entry),
+                RunSubject::Skill(&skill.entry),
                 options,
                 &deadline,
                 &path_map,

@@ -280,7 +280,7 @@ impl ToolSetBuilder {
             check_trusted_roots_not_writable(&trusted, table)?;
         }
         check_scratch_not_mounted(
-            &canonicalize_existing(self.runtime.scratch_directory()),
+            &canonicalize_existing(self.runtime.executor().scratch_directory()),
             table,
         )
     }
@@ -302,6 +302,7 @@ fn check_drafts_not_mounted(drafts: &Path, table: &MountTable) -> Result<(), Rep
 /// Returns the canonical paths of the roots of a runtime.
 fn canonical_roots(runtime: &SkillRuntime, is_wanted: impl Fn(&Root) -> bool) -> Vec<PathBuf> {
     runtime
+        .library()
         .discovery()
         .roots()
         .iter()

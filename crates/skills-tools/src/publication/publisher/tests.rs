@@ -66,7 +66,7 @@ impl Fixture {
 
     fn catalog(&self) -> Arc<Catalog> {
         self.publisher.runtime.discover_skills();
-        self.publisher.runtime.catalog()
+        self.publisher.runtime.library().catalog()
     }
 }
 
