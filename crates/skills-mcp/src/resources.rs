@@ -41,12 +41,12 @@ pub(crate) async fn list(
 fn list_all(server: &Server) -> Vec<Resource> {
     let resource = |skill: &Arc<PublishedSkill>| {
         let file = skill.file(SKILL_FILE);
-        let resource = Resource::new(uri::skill_uri(skill.name(), SKILL_FILE), skill.name());
+        let resource = Resource::new(uri::skill_uri(&skill.name, SKILL_FILE), &skill.name);
         let resource = resource
             .with_description(skill.summary())
             .with_mime_type("text/markdown");
         file.into_iter()
-            .fold(resource, |resource, file| resource.with_size(file.bytes()))
+            .fold(resource, |resource, file| resource.with_size(file.bytes))
     };
     list_and_track(server).iter().map(resource).collect()
 }
@@ -100,9 +100,9 @@ async fn read_skill_file(
     })?;
     let contents = match file.text() {
         Some(text) => ResourceContents::text(text, uri),
-        None => ResourceContents::blob(STANDARD.encode(file.content()), uri),
+        None => ResourceContents::blob(STANDARD.encode(&file.content), uri),
     };
-    Ok(contents.with_mime_type(file.file().media_type()))
+    Ok(contents.with_mime_type(file.file.media_type))
 }
 
 /// Reads a file like `skills_read`, with the same restrictions.

@@ -27,7 +27,7 @@ pub(crate) async fn list(
 ) -> Result<ListSkillsResult, ErrorData> {
     let page = Page::from_request(
         server.run_blocking(list_and_track).await?,
-        |skill| skill.name(),
+        |skill| skill.name.as_str(),
         request,
     )?;
     let skills = page.items.iter().map(|skill| skill_entry(skill)).collect();
@@ -108,18 +108,18 @@ pub(crate) fn list_and_track(server: &Server) -> Vec<Arc<PublishedSkill>> {
         .filter(|warning| server.inner.log_once.should_log(warning))
         .for_each(|warning| tracing::warn!("{warning}"));
     let mut skills = publications.skills;
-    skills.sort_by(|a, b| a.name().cmp(b.name()));
+    skills.sort_by(|a, b| a.name.cmp(&b.name));
     // The result of `skills/list` contains the digests of all files.
     let digests = |skill: &Arc<PublishedSkill>| {
         skill
-            .files()
+            .files
             .iter()
-            .map(|file| file.sha256().to_owned())
+            .map(|file| file.sha256.clone())
             .collect::<Vec<_>>()
     };
     let served: Vec<_> = skills
         .iter()
-        .map(|skill| (skill.name().to_owned(), skill.summary(), digests(skill)))
+        .map(|skill| (skill.name.clone(), skill.summary(), digests(skill)))
         .collect();
     server
         .inner
@@ -134,22 +134,22 @@ fn resource_not_found(message: &'static str, uri: &str) -> ErrorData {
 }
 
 fn skill_entry(skill: &PublishedSkill) -> Skill {
-    let mut frontmatter = SkillFrontmatter::new(skill.name(), skill.description());
-    frontmatter.extra = skill.frontmatter().clone();
+    let mut frontmatter = SkillFrontmatter::new(&skill.name, &skill.description);
+    frontmatter.extra = skill.frontmatter.clone();
     frontmatter
         .extra
         // Both have fields of their own.
         .retain(|key, _| key != "name" && key != "description");
     let file = |file: &skills_tools::PublishedFile| {
         SkillResource::new(
-            uri::skill_uri(skill.name(), file.path()),
-            format!("sha256:{}", file.sha256()),
-            file.bytes(),
+            uri::skill_uri(&skill.name, &file.path),
+            format!("sha256:{}", file.sha256),
+            file.bytes,
         )
     };
-    let files = skill.files().iter().map(file).collect();
+    let files = skill.files.iter().map(file).collect();
     Skill::new(
-        uri::skill_uri(skill.name(), SKILL_FILE),
+        uri::skill_uri(&skill.name, SKILL_FILE),
         frontmatter,
         SkillResources::Files(files),
     )
@@ -163,13 +163,13 @@ fn list_children(skill: &PublishedSkill, directory: &str) -> BTreeMap<String, Re
         format!("{directory}/")
     };
     let below = skill
-        .files()
+        .files
         .iter()
-        .filter_map(|file| Some((file, file.path().strip_prefix(&prefix)?)));
+        .filter_map(|file| Some((file, file.path.strip_prefix(&prefix)?)));
     let child = |(file, rest): (&skills_tools::PublishedFile, &str)| match rest.split_once('/') {
         Some((name, _)) => {
             let resource = Resource::new(
-                uri::skill_uri(skill.name(), &format!("{prefix}{name}")),
+                uri::skill_uri(&skill.name, &format!("{prefix}{name}")),
                 name,
             );
             (
@@ -178,12 +178,12 @@ fn list_children(skill: &PublishedSkill, directory: &str) -> BTreeMap<String, Re
             )
         }
         None => {
-            let resource = Resource::new(uri::skill_uri(skill.name(), file.path()), rest);
+            let resource = Resource::new(uri::skill_uri(&skill.name, &file.path), rest);
             (
                 rest.to_owned(),
                 resource
-                    .with_mime_type(file.media_type())
-                    .with_size(file.bytes()),
+                    .with_mime_type(&file.media_type)
+                    .with_size(file.bytes),
             )
         }
     };

@@ -37,7 +37,7 @@ mod virtual_path;
 mod watch;
 
 pub use error::{ToolError, ToolErrorCode};
-pub use file_tools::{KeyFileAccess, SkillWrites};
+pub use file_tools::SkillWrites;
 pub use files::sensitive::protected_name;
 pub use mount::{Mount, MountError};
 pub use overrides::{OverrideError, OverrideStore, ToolOverride};
@@ -45,9 +45,7 @@ pub use publication::{
     Completion, PublicationError, PublicationErrorKind, PublishedContent, PublishedFile,
     PublishedSkill, PublishedSkills,
 };
-pub use registry::{DefaultScriptState, MissingEnv};
-pub use run::executor::ScriptExecutor;
-pub use run::run_skill_script::ScriptResult;
+pub use registry::DefaultScriptState;
 /// The crate that finds and runs skills.
 pub use skills_runtime as runtime;
 pub use skills_runtime::CallContext;

@@ -2,7 +2,6 @@
 
 mod command_line;
 mod dependencies;
-pub(crate) mod executor;
 pub(crate) mod output;
 pub(crate) mod run_skill_script;
 pub(crate) mod script_tool;
@@ -82,11 +81,9 @@ impl ProgramTools {
         let (entry, is_draft) = self.files.find_cached_skill(name)?;
         // Its content is whatever the model wrote. Only a user can make it a skill.
         if is_draft {
-            let error = ToolError::new(
-                ToolErrorCode::ApprovalRequired,
-                format!("skill `{name}` is a draft and cannot run"),
-            );
-            return Err(error.with_hint("ask the user to accept it"));
+            return Err(ToolErrorCode::ApprovalRequired
+                .error(format!("skill `{name}` is a draft and cannot run"))
+                .with_hint("ask the user to accept it"));
         }
         RunnableSkill::try_new(entry)
     }
@@ -94,12 +91,8 @@ impl ProgramTools {
     /// Rejects a script that the operator disabled.
     fn check_enabled(&self, entry: &Entry, script: &str) -> Result<(), ToolError> {
         // The error names a file of the host.
-        let failed = |_| {
-            ToolError::new(
-                ToolErrorCode::Internal,
-                "cannot read the tool overrides; nothing ran",
-            )
-        };
+        let failed =
+            |_| ToolErrorCode::Internal.error("cannot read the tool overrides; nothing ran");
         // Read on every call, so that an operator can disable a script at any time.
         let settings = self
             .overrides
@@ -120,7 +113,7 @@ impl ProgramTools {
             Some(_) => format!("script `{script}` is disabled by the operator"),
             None => format!("script `{script}` is not enabled by the operator"),
         };
-        Err(ToolError::new(ToolErrorCode::DeniedByPolicy, message))
+        Err(ToolErrorCode::DeniedByPolicy.error(message))
     }
 
     /// Runs a program in the remaining time, and returns its result with virtual paths.
@@ -178,10 +171,8 @@ impl ProgramTools {
 impl RunnableSkill {
     fn try_new(entry: Entry) -> Result<Self, ToolError> {
         let cannot_open = |_| {
-            ToolError::new(
-                ToolErrorCode::SkillNotFound,
-                format!("cannot open the files of skill `{}`", entry.name()),
-            )
+            ToolErrorCode::SkillNotFound
+                .error(format!("cannot open the files of skill `{}`", entry.name()))
         };
         let files = entry.open().map_err(cannot_open)?;
         Ok(Self { entry, files })
@@ -197,7 +188,8 @@ impl RunnableSkill {
                 let message = format!(
                     "Failed to setup environment: {declared}, and installing packages is not supported"
                 );
-                Err(ToolError::new(ToolErrorCode::SetupFailed, message)
+                Err(ToolErrorCode::SetupFailed
+                    .error(message)
                     .with_hint("ask the user to rewrite the script with the standard library only"))
             }
         }
@@ -205,6 +197,10 @@ impl RunnableSkill {
 }
 
 impl Deadline {
+    fn from_secs(seconds: u64) -> Self {
+        Self::after(Duration::from_secs(seconds))
+    }
+
     fn after(limit: Duration) -> Self {
         Self {
             started: Instant::now(),
@@ -241,10 +237,7 @@ fn short_name(script: &str) -> &str {
 fn parse_hosts(names: &[String]) -> Result<Vec<HostPattern>, ToolError> {
     let parse = |name: &String| {
         let invalid = |error: skills_runtime::policy::PolicyError| {
-            ToolError::new(
-                ToolErrorCode::InvalidArguments,
-                format!("invalid `network`: {error}"),
-            )
+            ToolErrorCode::InvalidArguments.error(format!("invalid `network`: {error}"))
         };
         // The syntax of rules, so that a user can allow exactly what was requested.
         name.parse::<HostPattern>().map_err(invalid)

@@ -28,10 +28,8 @@ impl ArgumentValidator {
             .with_pattern_options(PatternOptions::regex())
             .build(schema);
         let failed = |_| {
-            ToolError::new(
-                ToolErrorCode::Internal,
-                "cannot compile the input schema of the tool; nothing was done",
-            )
+            ToolErrorCode::Internal
+                .error("cannot compile the input schema of the tool; nothing was done")
         };
         built.map(Self).map_err(failed)
     }
@@ -56,10 +54,8 @@ impl ArgumentValidator {
             0 => String::new(),
             more => format!("; and {more} more"),
         };
-        let error = ToolError::new(
-            ToolErrorCode::InvalidArguments,
-            format!("invalid arguments: {}{more}", mistakes.join("; ")),
-        );
+        let error = ToolErrorCode::InvalidArguments
+            .error(format!("invalid arguments: {}{more}", mistakes.join("; ")));
         Err(error.with_hint("check the input schema of the tool, then retry"))
     }
 }

@@ -65,13 +65,10 @@ pub(crate) fn render_prompt(
     arguments: &str,
 ) -> Result<RenderedPrompt, ToolError> {
     let not_found = || {
-        ToolError::new(
-            ToolErrorCode::SkillNotFound,
-            format!(
-                "skill `{}` not found or not user-invocable",
-                escape_for_display(name)
-            ),
-        )
+        ToolErrorCode::SkillNotFound.error(format!(
+            "skill `{}` not found or not user-invocable",
+            escape_for_display(name)
+        ))
     };
     let entry = match catalog.find_by_name(name) {
         Lookup::Found(entry) if catalog_tools.runtime.library().is_user_invocable(entry) => entry,

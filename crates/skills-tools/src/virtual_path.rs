@@ -55,13 +55,10 @@ impl VirtualPath {
     /// As [`parse`](Self::parse), and for absolute paths and the directory itself.
     pub(crate) fn in_skill(name: &str, text: &str) -> Result<Self, ToolError> {
         let invalid_skill_name = |problem| {
-            ToolError::new(
-                ToolErrorCode::InvalidPath,
-                format!(
-                    "invalid skill name `{}`: {problem}",
-                    escape_for_display(name)
-                ),
-            )
+            ToolErrorCode::InvalidPath.error(format!(
+                "invalid skill name `{}`: {problem}",
+                escape_for_display(name)
+            ))
         };
         if let Some(problem) = invalid_part_reason(name) {
             return Err(invalid_skill_name(problem));
@@ -261,11 +258,12 @@ fn has_encoded_separator(part: &str) -> bool {
 fn invalid_path(text: &str, problem: &str) -> ToolError {
     let hint =
         "use a path such as `src/main.py`, `workspace/src/main.py` or `skills/NAME/SKILL.md`";
-    ToolError::new(
-        ToolErrorCode::InvalidPath,
-        format!("invalid path '{}': {problem}", escape_for_display(text)),
-    )
-    .with_hint(hint)
+    ToolErrorCode::InvalidPath
+        .error(format!(
+            "invalid path '{}': {problem}",
+            escape_for_display(text)
+        ))
+        .with_hint(hint)
 }
 
 #[cfg(test)]

@@ -67,10 +67,8 @@ impl CatalogTools {
     pub(crate) fn load(&self, arguments: &LoadArguments) -> Result<ToolOutput, ToolError> {
         let name = arguments.name.as_str();
         let unavailable = || {
-            ToolError::new(
-                ToolErrorCode::PermissionDenied,
-                format!("skill `{name}` is not available to models"),
-            )
+            ToolErrorCode::PermissionDenied
+                .error(format!("skill `{name}` is not available to models"))
         };
         let (entry, is_draft) = self.files.find_skill(name)?;
         // A draft has the trust of the model that wrote it; its text must not come back with the
@@ -132,10 +130,9 @@ impl CatalogTools {
         // applies here, too.
         let document = entry.open().and_then(|files| files.document());
         let document = document.map_err(|_| {
-            ToolError::new(
-                ToolErrorCode::SkillNotFound,
-                format!("cannot read skill `{name}`: it changed or was removed"),
-            )
+            ToolErrorCode::SkillNotFound.error(format!(
+                "cannot read skill `{name}`: it changed or was removed"
+            ))
         })?;
         Ok(SkillText {
             text: path_map.replace_in(&injection.text),

@@ -73,11 +73,9 @@ impl FileTools {
                 !is_draft && !self.runtime.library().is_model_invocable(&entry)
             })
         {
-            let error = ToolError::new(
-                ToolErrorCode::PermissionDenied,
-                format!("skill `{name}` is not available to models"),
-            );
-            return Err(error.with_hint("ask the user to invoke it by name"));
+            return Err(ToolErrorCode::PermissionDenied
+                .error(format!("skill `{name}` is not available to models"))
+                .with_hint("ask the user to invoke it by name"));
         }
         // Goes through the arguments of `skills_read`, so that both tools have the same defaults
         // and limits.
@@ -88,9 +86,8 @@ impl FileTools {
         if let Some(encoding) = encoding {
             document["encoding"] = json!(encoding);
         }
-        let invalid = |error: serde_json::Error| {
-            ToolError::new(ToolErrorCode::InvalidArguments, error.to_string())
-        };
+        let invalid =
+            |error: serde_json::Error| ToolErrorCode::InvalidArguments.error(error.to_string());
         let output =
             self.read(&serde_json::from_value::<ReadArguments>(document).map_err(invalid)?);
         // The model passed a path relative to the skill, so the error shows it in the same form.

@@ -40,7 +40,7 @@ impl ProgramTools {
         let tool = &entry.tool;
         let deadline = Deadline::after(entry.timeout);
         let script_argv = build_argv(arguments, &tool.arguments)
-            .map_err(|error| ToolError::new(ToolErrorCode::InvalidArguments, error.to_string()))?;
+            .map_err(|error| ToolErrorCode::InvalidArguments.error(error.to_string()))?;
         let skill = RunnableSkill::try_new(entry.entry.clone())?;
         let path = format!("scripts/{}", tool.file);
         skill.check_dependencies(Some(&path))?;
@@ -96,20 +96,16 @@ pub(super) fn script_error(output: &ProgramOutput, timeout_seconds: &str) -> Opt
             let message = [&output.stderr, &output.stdout]
                 .map(|text| strip_terminal_escapes(text).trim().to_owned());
             let message = message.into_iter().find(|text| !text.is_empty());
-            ToolError::new(
-                ToolErrorCode::Failed,
-                message.unwrap_or_else(|| format!("Script exited with code {code}")),
-            )
+            ToolErrorCode::Failed
+                .error(message.unwrap_or_else(|| format!("Script exited with code {code}")))
         }
-        ExitKind::TimedOut => ToolError::new(
-            ToolErrorCode::TimedOut,
-            format!("Script execution timed out after {timeout_seconds} seconds"),
-        ),
-        ExitKind::Cancelled => ToolError::new(ToolErrorCode::Cancelled, "cancelled"),
+        ExitKind::TimedOut => ToolErrorCode::TimedOut.error(format!(
+            "Script execution timed out after {timeout_seconds} seconds"
+        )),
+        ExitKind::Cancelled => ToolErrorCode::Cancelled.error("cancelled"),
         ExitKind::QuotaExceeded(exceeded) => quota_exceeded_error(exceeded),
-        ExitKind::Other(reason) => ToolError::new(
-            ToolErrorCode::Failed,
-            format!("the script was stopped: {reason}"),
-        ),
+        ExitKind::Other(reason) => {
+            ToolErrorCode::Failed.error(format!("the script was stopped: {reason}"))
+        }
     })
 }

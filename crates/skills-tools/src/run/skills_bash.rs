@@ -1,7 +1,6 @@
 //! `skills_bash`: runs a command in the workspace.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::json;
@@ -72,7 +71,7 @@ impl ProgramTools {
         arguments: BashArguments,
         context: &CallContext,
     ) -> Result<ToolOutput, ToolError> {
-        let deadline = Deadline::after(Duration::from_secs(arguments.timeout));
+        let deadline = Deadline::from_secs(arguments.timeout);
         let command_line = CommandLine::parse(&arguments.command)?;
         let start_dir = self.resolve_start_directory(&arguments.cwd)?;
         // A working directory inside a skill gives the command the permissions of that skill, so a
@@ -124,11 +123,9 @@ impl ProgramTools {
         let resolved = match self.files.locate(&VirtualPath::parse(cwd)?)? {
             PathTarget::Path(resolved) => resolved,
             PathTarget::SkillList => {
-                let error = ToolError::new(
-                    ToolErrorCode::PathOutsideMounts,
-                    "no working directory: there is no workspace",
-                );
-                return Err(error.with_hint("pass a directory as `cwd`, such as `skills/NAME`"));
+                return Err(ToolErrorCode::PathOutsideMounts
+                    .error("no working directory: there is no workspace")
+                    .with_hint("pass a directory as `cwd`, such as `skills/NAME`"));
             }
         };
         let (_, canonical) =
@@ -173,13 +170,10 @@ fn check_program_name(program: String) -> Result<String, ToolError> {
     if !program.contains('/') {
         return Ok(program);
     }
-    let error = ToolError::new(
-        ToolErrorCode::InvalidArguments,
-        format!(
-            "invalid program name `{}`: must not contain a path",
-            escape_for_display(&program)
-        ),
-    );
+    let error = ToolErrorCode::InvalidArguments.error(format!(
+        "invalid program name `{}`: must not contain a path",
+        escape_for_display(&program)
+    ));
     Err(error.with_hint(format!(
         "run a script with its interpreter: `sh {program}`, `python3 {program}`"
     )))

@@ -1,7 +1,6 @@
 //! `skills_run`: runs a command of a skill.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::json;
@@ -64,7 +63,7 @@ impl ProgramTools {
         arguments: RunArguments,
         context: &CallContext,
     ) -> Result<ToolOutput, ToolError> {
-        let deadline = Deadline::after(Duration::from_secs(arguments.timeout));
+        let deadline = Deadline::from_secs(arguments.timeout);
         let skill = self.find_runnable(&arguments.name)?;
         let command_line = CommandLine::parse(&arguments.command)?;
         let visible_dirs = self.visible_dirs(Some(&skill.entry))?;
@@ -130,14 +129,12 @@ impl ProgramTools {
             } else {
                 format!("declared variables: {}", names.join(", "))
             };
-            let error = ToolError::new(
-                ToolErrorCode::InvalidArguments,
-                format!(
+            return Err(ToolErrorCode::InvalidArguments
+                .error(format!(
                     "undeclared environment variable `{}`",
                     escape_for_display(undeclared)
-                ),
-            );
-            return Err(error.with_hint(hint));
+                ))
+                .with_hint(hint));
         }
         options.env.extend(
             requested
@@ -162,10 +159,7 @@ fn parse_run_command(
         }
     };
     let Some((first, rest)) = words.split_first() else {
-        return Err(ToolError::new(
-            ToolErrorCode::InvalidArguments,
-            "empty command",
-        ));
+        return Err(ToolErrorCode::InvalidArguments.error("empty command"));
     };
     if let Some((target, args)) = find_skill_program(skill, first, rest) {
         return Ok((target, args.to_vec()));
@@ -176,10 +170,8 @@ fn parse_run_command(
         script_type_of(first).is_some_and(|script_type| names_script(name, word, script_type))
     });
     if let Some(missing) = script.or(Some(first).filter(|first| first.contains('/'))) {
-        let error = ToolError::new(
-            ToolErrorCode::ScriptNotFound,
-            format!("skill `{name}` has no script `{missing}`"),
-        );
+        let error = ToolErrorCode::ScriptNotFound
+            .error(format!("skill `{name}` has no script `{missing}`"));
         return Err(error.with_hint(format!(
             "list the files with skills_ls of `skills/{name}`, or pass a program name without a path"
         )));

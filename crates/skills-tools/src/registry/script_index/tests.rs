@@ -1,10 +1,9 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use skills_runtime::{Root, Scope};
+use skills_runtime::{Root, Scope, SkillRuntime};
 
 use super::*;
-use crate::DefaultScriptState;
 
 /// Fails a test that hangs.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -22,13 +21,9 @@ impl Fixture {
         let runtime = SkillRuntime::builder()
             .root(Root::new(directory.path(), Scope::Custom))
             .build();
-        let options = RegistryOptions {
-            default_script_state: DefaultScriptState::default(),
-            missing_env: MissingEnv::default(),
-        };
         Self {
             directory,
-            scanner: ScriptScanner::new(runtime.clone(), options),
+            scanner: ScriptScanner::new(runtime.library().clone()),
             runtime,
         }
     }
