@@ -571,12 +571,7 @@ impl Executor {
             workspace.snapshot();
         }
         // Only size and hash, since a record contains no content.
-        record.update(|event| {
-            event.input = Some(ContentHash::from_prefix(
-                job.stdin_bytes(),
-                job.stdin_bytes().len() as u64,
-            ))
-        });
+        record.update(|event| event.input = Some(ContentHash::new(job.stdin_bytes())));
         Ok(sandbox.run(job).await?)
     }
 }

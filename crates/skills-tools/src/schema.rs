@@ -5,6 +5,7 @@ use jsonschema::{PatternOptions, ValidationError, Validator};
 use serde_json::{Value, json};
 use skills_runtime::is_invisible;
 
+use crate::virtual_path::escape_and_truncate;
 use crate::{ToolError, ToolErrorCode};
 
 /// Maximum number of mistakes in one error message.
@@ -61,10 +62,11 @@ impl ArgumentValidator {
 }
 
 fn describe_error(error: &ValidationError<'_>) -> String {
-    let (location, text) = (
-        escape_and_truncate(&error.instance_path().to_string(), MAX_LOCATION_CHARS),
-        escape_and_truncate(&error_reason(error), MAX_ERROR_CHARS),
-    );
+    // The text contains parts of the arguments and goes into logs and terminals. Backslashes stay,
+    // since JSON and patterns contain them.
+    let escape = |text: &str, max| escape_and_truncate(text, max, is_invisible);
+    let location = escape(&error.instance_path().to_string(), MAX_LOCATION_CHARS);
+    let text = escape(&error_reason(error), MAX_ERROR_CHARS);
     if location.is_empty() {
         text
     } else {
@@ -86,24 +88,6 @@ fn error_reason(error: &ValidationError<'_>) -> String {
         &value
     };
     error.masked_with(value).to_string()
-}
-
-/// Escapes invisible characters and truncates the text. Backslashes stay, since JSON and patterns
-/// contain them.
-fn escape_and_truncate(text: &str, max_characters: usize) -> String {
-    let escaped = |c: char| {
-        if is_invisible(c) {
-            c.escape_default().to_string()
-        } else {
-            c.to_string()
-        }
-    };
-    // The text contains parts of the arguments and goes into logs and terminals.
-    let mut plain: String = text.chars().take(max_characters).map(escaped).collect();
-    if text.chars().nth(max_characters).is_some() {
-        plain.push('…');
-    }
-    plain
 }
 
 /// Returns the schema of an object with exactly these properties.

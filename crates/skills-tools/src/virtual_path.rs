@@ -3,6 +3,7 @@
 use std::fmt;
 
 use skills_runtime::is_invisible;
+use skills_runtime::manifest::escape_characters;
 
 use crate::{ToolError, ToolErrorCode};
 
@@ -170,21 +171,21 @@ pub(crate) fn invalid_part_reason(part: &str) -> Option<&'static str> {
     has_encoded_separator(part).then_some("encoded dots or slashes")
 }
 
-/// Escapes invisible characters of a text and truncates it.
+/// Escapes invisible characters and backslashes of a text and truncates it.
 pub(crate) fn escape_for_display(text: &str) -> String {
-    let mut escaped = String::new();
-    for (index, c) in text.chars().enumerate() {
-        if index == MAX_DISPLAY_CHARS {
-            escaped.push('…');
-            break;
-        }
-        match c {
-            '\\' => escaped.push_str("\\\\"),
-            c if is_invisible(c) => escaped.extend(c.escape_default()),
-            c => escaped.push(c),
-        }
+    escape_and_truncate(text, MAX_DISPLAY_CHARS, |c| c == '\\' || is_invisible(c))
+}
+
+/// Truncates a text and escapes characters of it.
+pub(crate) fn escape_and_truncate(
+    text: &str,
+    max_chars: usize,
+    is_escaped: impl Fn(char) -> bool,
+) -> String {
+    match text.char_indices().nth(max_chars) {
+        None => escape_characters(text, is_escaped).into_owned(),
+        Some((end, _)) => format!("{}…", escape_characters(&text[..end], is_escaped)),
     }
-    escaped
 }
 
 fn check_text(text: &str) -> Result<(), &'static str> {

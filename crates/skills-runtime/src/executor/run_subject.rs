@@ -82,7 +82,7 @@ pub(crate) fn command_digest(
         command.program().to_owned(),
         current_dir.display().to_string(),
         // As a hash, since input can contain NUL, unlike the other parts.
-        sha256(stdin),
+        ContentHash::new(stdin).sha256,
     ];
     let parts: Vec<String> = parts
         .into_iter()
@@ -90,9 +90,6 @@ pub(crate) fn command_digest(
         .chain(options.args.iter().cloned())
         .collect();
     // Arguments cannot contain NUL, so the text is unambiguous.
-    format!("sha256:{}", sha256(parts.join("\0").as_bytes()))
-}
-
-fn sha256(bytes: &[u8]) -> String {
-    ContentHash::from_prefix(bytes, bytes.len() as u64).sha256
+    let text = parts.join("\0");
+    format!("sha256:{}", ContentHash::new(text.as_bytes()).sha256)
 }
