@@ -153,6 +153,12 @@ impl Event {
 }
 
 impl ContentHash {
+    /// Returns the size and hash of content.
+    #[must_use]
+    pub fn new(content: &[u8]) -> Self {
+        Self::from_prefix(content, content.len() as u64)
+    }
+
     /// Returns the size and hash of content of `total_bytes`, of which `captured` is available.
     #[must_use]
     pub fn from_prefix(captured: &[u8], total_bytes: u64) -> Self {

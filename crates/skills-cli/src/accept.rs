@@ -280,6 +280,7 @@ fn print_draft(
         output.status(&format!("requests {}", line(&tools.join(" "))));
     }
     for other in runtime
+        .library()
         .catalog()
         .all_entries()
         // A draft could be meant to take the place of a skill that a user trusts.
@@ -335,6 +336,7 @@ fn target_dir(runtime: &SkillRuntime, given: Option<&Path>) -> anyhow::Result<Pa
         return Ok(std::path::absolute(given)?);
     }
     let mut roots = runtime
+        .library()
         .discovery()
         .roots()
         .iter()

@@ -24,7 +24,7 @@ pub(crate) fn detect(
         [text] => CommandLine::Shell(text),
         words => CommandLine::Argv(words),
     };
-    let index = runtime.implicit_index();
+    let index = runtime.prompt().implicit_index();
     let uses = index.detect(command, &directory);
     if output.is_json() {
         let uses: Vec<Value> = uses.iter().map(to_json).collect();

@@ -23,7 +23,7 @@ type SandboxCheck = (&'static str, Result<EnforcementReport, SandboxError>);
 /// Checks roots, limits, names, links, requirements, policy and sandboxes. Returns `Exit::Failed`
 /// if there is a problem.
 pub(crate) fn doctor(runtime: &SkillRuntime, output: &Output) -> anyhow::Result<Exit> {
-    let catalog = runtime.catalog();
+    let catalog = runtime.library().catalog();
     let mut diagnostics: Vec<Diagnostic> = catalog
         .entries()
         .iter()
@@ -39,7 +39,7 @@ pub(crate) fn doctor(runtime: &SkillRuntime, output: &Output) -> anyhow::Result<
     }
     // Probed, and not read from versions: a container or a hardened host shows only then what it
     // refuses.
-    let sandboxes = runtime.probe_backends();
+    let sandboxes = runtime.executor().probe();
     if output.is_json() {
         let sandboxes: Vec<Value> = (sandboxes.iter())
             .map(|(kind, report)| match report {
@@ -98,7 +98,7 @@ fn render_text(
         .iter()
         .filter(|skipped| matches!(skipped.reason(), SkipReason::RootNotFound))
         .count();
-    let roots = runtime.discovery().roots().len();
+    let roots = runtime.library().discovery().roots().len();
     let mut text = format!("roots      {} of {roots} exist\n", roots - missing);
     text.push_str(&format!(
         "skills     {} active, {} inactive\n",
@@ -192,7 +192,7 @@ fn entry_diagnostics(runtime: &SkillRuntime, entry: &Entry) -> Vec<Diagnostic> {
             ),
         ));
     }
-    let missing = runtime.missing_requirements([entry]);
+    let missing = runtime.library().missing_requirements([entry]);
     let invalid = missing.invalid.iter();
     diagnostics.extend(invalid.map(|invalid| {
         let message = format!("invalid requirement: {}", invalid.reason);

@@ -13,8 +13,8 @@ use crate::output::{Output, line};
 
 /// Lists the roots in search order.
 pub(crate) fn roots(runtime: &SkillRuntime, output: &Output) -> anyhow::Result<Exit> {
-    let catalog = runtime.catalog();
-    let roots = runtime.discovery().roots();
+    let catalog = runtime.library().catalog();
+    let roots = runtime.library().discovery().roots();
     if output.is_json() {
         let roots: Vec<Value> = roots.iter().map(|root| to_json(root, &catalog)).collect();
         output.print_json(&json!({"roots": roots}))?;
@@ -99,8 +99,8 @@ pub(crate) fn explain(
     output: &Output,
 ) -> anyhow::Result<Exit> {
     let name = input::resolve_skill_name(query);
-    let catalog = runtime.catalog();
-    let explanation = runtime.discovery().explain(&catalog, &name);
+    let catalog = runtime.library().catalog();
+    let explanation = runtime.library().discovery().explain(&catalog, &name);
     let status = explanation.status();
     // Text output is the error that all other commands report; a JSON document has the steps.
     if status == SkillStatus::NotFound

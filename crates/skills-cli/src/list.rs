@@ -13,7 +13,7 @@ pub(crate) fn list(
     arguments: &List,
     output: &Output,
 ) -> anyhow::Result<Exit> {
-    let catalog = runtime.catalog();
+    let catalog = runtime.library().catalog();
     if output.is_json() {
         output.print_json(&to_json(runtime, &catalog))?;
         return Ok(Exit::Success);
@@ -60,7 +60,7 @@ pub(crate) fn list(
 fn to_json(runtime: &SkillRuntime, catalog: &Catalog) -> Value {
     let active_to_json = |entry: &Entry| {
         let mut value = entry_to_json(entry);
-        value["missing"] = json!(runtime.missing_requirements([entry]).to_lines());
+        value["missing"] = json!(runtime.library().missing_requirements([entry]).to_lines());
         value
     };
     let skills: Vec<Value> = catalog.entries().iter().map(active_to_json).collect();
@@ -156,6 +156,7 @@ fn render_long(runtime: &SkillRuntime, entries: &[Entry]) -> String {
             .map(|warning| format!("\n  warning: {}", line(&warning.to_string())))
             .collect();
         let missing: String = runtime
+            .library()
             .missing_requirements([entry])
             .to_lines()
             .iter()

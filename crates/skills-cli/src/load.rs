@@ -23,7 +23,8 @@ pub(crate) fn load(
     };
     let name = input::resolve_skill_name(&arguments.name);
     let injected = runtime
-        .inject_skill(&name, form, arguments.max_bytes)
+        .prompt()
+        .inject(&name, form, arguments.max_bytes)
         .map_err(|error| lookup::explain_error(runtime, &name, error))?;
     let Injection {
         text,

@@ -27,7 +27,10 @@ pub(crate) fn explain_error(
 }
 
 fn explain_unknown(runtime: &SkillRuntime, name: &str, error: RuntimeError) -> anyhow::Error {
-    let explanation = runtime.discovery().explain(&runtime.catalog(), name);
+    let explanation = runtime
+        .library()
+        .discovery()
+        .explain(&runtime.library().catalog(), name);
     let (cause, hint) = match (explanation.status(), explanation.steps().last()) {
         (SkillStatus::Skipped, _) => ("skipped by the scan", explain_hint(name)),
         (_, Some(ExplanationStep::OutsideRoots(path)))
@@ -70,7 +73,13 @@ fn outside_cause(runtime: &SkillRuntime, directory: &Path) -> &'static str {
             .canonicalize()
             .is_ok_and(|root| directory.starts_with(root))
     };
-    if runtime.discovery().roots().iter().any(contains_skill) {
+    if runtime
+        .library()
+        .discovery()
+        .roots()
+        .iter()
+        .any(contains_skill)
+    {
         // For example inside another skill.
         "the scan of its root does not search there"
     } else {

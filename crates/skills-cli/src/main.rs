@@ -132,7 +132,7 @@ fn runtime_builder(arguments: &Arguments, output: &Output) -> anyhow::Result<Bui
     if !arguments.disable.is_empty() {
         discovery_config::warn_unused_disable(
             &arguments.disable,
-            &builder.clone().build().catalog(),
+            &builder.clone().build().library().catalog(),
             output,
         );
     }

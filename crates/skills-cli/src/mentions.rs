@@ -30,7 +30,7 @@ pub(crate) fn mentions(
         inputs.push(UserInput::Skill { name, path });
     }
     inputs.push(UserInput::Text(&text));
-    let index = runtime.mention_index();
+    let index = runtime.prompt().mention_index();
     let found = index.find(&inputs, &mention_options(arguments)?);
     let nearest = nearest_names(&found.all, &index);
     let shown: Vec<MentionRow<'_>> = found
@@ -38,7 +38,9 @@ pub(crate) fn mentions(
         .iter()
         .filter_map(|mention| MentionRow::from_mention(mention, &nearest))
         .collect();
-    let missing = runtime.missing_requirements(found.selected.iter().copied());
+    let missing = runtime
+        .library()
+        .missing_requirements(found.selected.iter().copied());
     if output.is_json() {
         let selected: Vec<Value> = found
             .selected

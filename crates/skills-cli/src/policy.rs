@@ -32,7 +32,8 @@ pub(crate) fn policy(
             let name = input::resolve_skill_name(&check.name);
             let options = run_setup::execution_options(&check.what)?;
             let preview = runtime
-                .preview_skill(&name, &options)
+                .executor()
+                .preview(&name, &options)
                 .map_err(|error| lookup::explain_error(&runtime, &name, error))?;
             print_preview(&preview, output)
         }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::anyhow;
 use skills_runtime::Policy;
 use skills_runtime::discovery::Trust;
-use skills_runtime::policy::{ApprovalMode, NewContentPolicy, PolicyFile, Rule, RuleSource};
+use skills_runtime::policy::{PolicyFile, Rule, RuleSource};
 
 use crate::directories::{PolicyPaths, is_world_writable};
 use crate::input::{self, InputError};
@@ -33,26 +33,18 @@ pub(crate) fn load_policy(
         .project
         .iter()
         .map(|path| (RuleSource::Project, path));
-    let mut rules = Policy::default();
     let mut files = Vec::new();
     let mut parsed = Vec::new();
-    for (layer, path) in admin.chain(user).chain(project) {
-        let Some(file) = read_file(layer, path)? else {
+    for (source, path) in admin.chain(user).chain(project) {
+        let Some(file) = read_file(source, path)? else {
             continue;
         };
         // A rule for a symlink must also apply to its target, which is the path that a decision is
         // about.
-        for rule in file.rules() {
-            rules = rules.with_rules(expand_spellings(rule)?);
-        }
-        // Every file can lower a limit and none can raise it, so the order has no effect.
-        rules = rules.lower_ceiling(file.limits());
-        files.push((layer, path.clone()));
-        parsed.push((layer, file));
+        parsed.push(file.expand_rules(expand_spellings)?);
+        files.push((source, path.clone()));
     }
-    rules = rules
-        .with_mode(approval_mode(&parsed))
-        .with_new_content(new_content_policy(&parsed));
+    let rules = Policy::from_files(&parsed);
     Ok(LoadedPolicy {
         rules: match project_trust {
             Trust::Trusted => rules.trust_project(),
@@ -60,43 +52,6 @@ pub(crate) fn load_policy(
         },
         files,
     })
-}
-
-/// Returns the approval mode of the user, else of the administrator, or a stricter one of the
-/// administrator or the project.
-fn approval_mode(files: &[(RuleSource, PolicyFile)]) -> ApprovalMode {
-    let chosen = files_of(files, RuleSource::User)
-        .chain(files_of(files, RuleSource::Admin))
-        .find_map(PolicyFile::mode)
-        .unwrap_or_default();
-    // The administrator counts twice: as the default of users without a mode of their own, and as
-    // a lower bound for those who have chosen one.
-    files_of(files, RuleSource::Admin)
-        .chain(files_of(files, RuleSource::Project))
-        .filter_map(PolicyFile::mode)
-        .fold(chosen, stricter_mode)
-}
-
-/// Returns the policy for new content, by the same precedence as [`approval_mode`].
-fn new_content_policy(files: &[(RuleSource, PolicyFile)]) -> NewContentPolicy {
-    let chosen = files_of(files, RuleSource::User)
-        .chain(files_of(files, RuleSource::Admin))
-        .find_map(PolicyFile::new_content)
-        .unwrap_or_default();
-    files_of(files, RuleSource::Admin)
-        .chain(files_of(files, RuleSource::Project))
-        .filter_map(PolicyFile::new_content)
-        .fold(chosen, stricter_new_content)
-}
-
-fn files_of(
-    files: &[(RuleSource, PolicyFile)],
-    source: RuleSource,
-) -> impl Iterator<Item = &PolicyFile> {
-    files
-        .iter()
-        .filter(move |(of, _)| *of == source)
-        .map(|(_, file)| file)
 }
 
 /// Reads one policy file. Returns `None` if it does not exist.
@@ -197,32 +152,6 @@ pub(crate) fn path_spellings(path: &Path) -> Vec<PathBuf> {
         };
     }
     vec![path.to_owned()]
-}
-
-fn stricter_mode(a: ApprovalMode, b: ApprovalMode) -> ApprovalMode {
-    let rank = |mode| {
-        [
-            ApprovalMode::Strict,
-            ApprovalMode::Ask,
-            ApprovalMode::Trusted,
-        ]
-        .iter()
-        .position(|known| *known == mode)
-    };
-    if rank(b) < rank(a) { b } else { a }
-}
-
-fn stricter_new_content(a: NewContentPolicy, b: NewContentPolicy) -> NewContentPolicy {
-    let rank = |content| {
-        [
-            NewContentPolicy::Ask,
-            NewContentPolicy::AskIfPrivileged,
-            NewContentPolicy::Allow,
-        ]
-        .iter()
-        .position(|known| *known == content)
-    };
-    if rank(b) < rank(a) { b } else { a }
 }
 
 #[cfg(test)]

@@ -74,7 +74,7 @@ fn compile_all(
     let mut all = Vec::new();
     for name in skill_names(runtime, arguments) {
         let explain = |error| lookup::explain_error(runtime, &name, error);
-        let result = match executor.block_on(runtime.precompile_skill(&name)) {
+        let result = match executor.block_on(runtime.executor().precompile(&name)) {
             // Without arguments, only skills with WebAssembly are reported.
             Err(_) | Ok(Preparation::NotNeeded)
                 if arguments.skills.is_empty() && !has_module(runtime, &name) =>
@@ -108,6 +108,7 @@ fn skill_names(runtime: &SkillRuntime, arguments: &Precompile) -> Vec<String> {
     if arguments.skills.is_empty() {
         // By directory, since names can be duplicate.
         return runtime
+            .library()
             .catalog()
             .entries()
             .iter()

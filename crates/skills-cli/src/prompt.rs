@@ -30,15 +30,15 @@ pub(crate) fn prompt(
     } else {
         renderer
     };
-    let section = runtime.render_skills_section(&renderer);
+    let section = runtime.prompt().render_section(&renderer);
     let scripts = arguments
         .script_tool
         .as_ref()
-        .map(|tool| runtime.script_strategy(tool))
+        .map(|tool| runtime.prompt().script_strategy(tool))
         .unwrap_or_default();
     if output.is_json() {
         let entries = if arguments.explain {
-            Some(runtime.explain_skills_section(&renderer))
+            Some(runtime.prompt().explain_section(&renderer))
         } else {
             None
         };
@@ -46,7 +46,7 @@ pub(crate) fn prompt(
     } else if arguments.explain {
         output.text(&render_explanation(
             &section,
-            &runtime.explain_skills_section(&renderer),
+            &runtime.prompt().explain_section(&renderer),
         ))?;
         print_warnings(&section, output);
     } else {
@@ -67,7 +67,7 @@ pub(crate) fn listing_modes(arguments: &Prompt) -> ListingModes {
 
 /// Warns about `--mode` options that match no skill.
 pub(crate) fn warn_unused_modes(runtime: &SkillRuntime, arguments: &Prompt, output: &Output) {
-    let catalog = runtime.catalog();
+    let catalog = runtime.library().catalog();
     for (skill, mode) in &arguments.mode {
         let selector = discovery_config::parse_selector(skill);
         if !catalog

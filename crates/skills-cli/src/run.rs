@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use skills_runtime::discovery::Trust;
 use skills_runtime::{
-    Builder, ErrorKind, ExecutionArtifacts, ExecutionMode, ExecutionOptions, InputFile,
-    RuntimeError, SkillRuntime, WasmProfile, Workspace,
+    Builder, CallContext, ErrorKind, ExecutionArtifacts, ExecutionMode, ExecutionOptions,
+    InputFile, RuntimeError, SkillRuntime, WasmProfile, Workspace,
 };
 
 use self::output_files::{create_output_dir, write_output_files};
@@ -44,7 +44,8 @@ pub(crate) fn run(
     // preview.
     if arguments.dry_run || profile.is_some() {
         let preview = runtime
-            .preview_skill(&name, &options)
+            .executor()
+            .preview(&name, &options)
             .map_err(|error| explain_error(&runtime, &name, error))?;
         check_deterministic(profile, &preview.mode)?;
         if arguments.dry_run {
@@ -57,7 +58,9 @@ pub(crate) fn run(
         .as_deref()
         .map(create_output_dir)
         .transpose()?;
-    options.approver = approver(approver_kind(arguments));
+    options.context = approver(approver_kind(arguments))
+        .into_iter()
+        .fold(options.context, CallContext::approver);
     let result = signals::run_until_interrupt(runtime.execute_skill(&name, options))?.transpose();
     // Output is printed even if the audit record could not be written.
     if let Err(error) = &result

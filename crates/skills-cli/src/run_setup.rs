@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context, anyhow};
 use skills_runtime::discovery::Trust;
 use skills_runtime::policy::{Effect, Rule, RuleSource, Target, is_variable_name};
-use skills_runtime::{Builder, ExecutionOptions, Secrets, Workspace};
+use skills_runtime::{Builder, ExecutionOptions, RunTarget, Secret, Secrets, Workspace};
 
 use crate::arguments::ExecutionArgs;
 use crate::directories;
@@ -68,7 +68,9 @@ pub(crate) fn execution_options(what: &ExecutionArgs) -> anyhow::Result<Executio
     // Options are in MiB. clap has limited the numbers, so the shift cannot overflow.
     options.memory_bytes = what.memory.map(|mib| mib << 20);
     options.scratch_bytes = what.scratch.map(|mib| mib << 20);
-    options.script.clone_from(&what.script);
+    if let Some(script) = &what.script {
+        options.target = RunTarget::Script(script.clone());
+    }
     options.workspace = match &what.workspace {
         Some(directory) => Workspace::Directory(input::resolve_directory(directory)?),
         None => Workspace::None,
@@ -105,7 +107,7 @@ pub(crate) fn execution_options(what: &ExecutionArgs) -> anyhow::Result<Executio
                 InputError::new(format!("invalid variable name `{name}` in `--env`")).into(),
             );
         }
-        options = options.env(name, value);
+        options.env.insert(name.to_owned(), Secret::new(value));
     }
     Ok(options)
 }

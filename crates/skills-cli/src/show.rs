@@ -21,7 +21,7 @@ pub(crate) fn show(
     let skill = runtime
         .get_skill(&name)
         .map_err(|error| lookup::explain_error(runtime, &name, error))?;
-    let catalog = runtime.catalog();
+    let catalog = runtime.library().catalog();
     let entry = catalog
         .entries()
         .iter()

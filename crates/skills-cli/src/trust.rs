@@ -93,7 +93,8 @@ fn approve(
 ) -> anyhow::Result<Exit> {
     let options = run_setup::execution_options(&arguments.what)?;
     let preview = runtime
-        .preview_skill(name, &options)
+        .executor()
+        .preview(name, &options)
         .map_err(|error| lookup::explain_error(runtime, name, error))?;
     let Some(question) = &preview.approval_request else {
         return Ok(match &preview.authorization {
@@ -131,7 +132,7 @@ fn approve(
         }
     }
     // Fails if the skill or its request changed since it was shown.
-    let decision = runtime.approve_skill(name, &options, question)?;
+    let decision = runtime.executor().approve(name, &options, question)?;
     if output.is_json() {
         output.print_json(&json!({"skill": preview.skill, "digest": preview.digest, "decisions": decision.decisions()}))?;
     } else {

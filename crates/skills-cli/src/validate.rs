@@ -254,7 +254,9 @@ fn requirement_findings(declared: &Requirements) -> Vec<Finding> {
     let mut missing = MissingRequirements::default();
     // Without roots: only the host is checked, and not which other skills exist.
     let runtime = SkillRuntime::builder().build();
-    runtime.check_requirements("", declared, &mut missing);
+    runtime
+        .library()
+        .check_requirements("", declared, &mut missing);
     let lines = missing.to_lines();
     let invalid = missing.invalid.into_iter();
     let mut findings: Vec<Finding> = invalid

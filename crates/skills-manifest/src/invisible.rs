@@ -80,12 +80,19 @@ pub(crate) fn has_visible_text(text: &str) -> bool {
 /// Texts of a skill are not trusted: raw control characters could rewrite the terminal of a user.
 #[must_use]
 pub fn escape_invisible(text: &str) -> Cow<'_, str> {
-    if !text.contains(is_invisible) {
+    escape_characters(text, is_invisible)
+}
+
+/// Returns `text` with the characters that `is_escaped` selects as escapes: `\n`, `\\`,
+/// `\u{202e}`.
+#[must_use]
+pub fn escape_characters(text: &str, is_escaped: impl Fn(char) -> bool) -> Cow<'_, str> {
+    if !text.contains(&is_escaped) {
         return text.into();
     }
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
-        if is_invisible(c) {
+        if is_escaped(c) {
             out.extend(c.escape_default());
         } else {
             out.push(c);

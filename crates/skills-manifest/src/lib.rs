@@ -62,7 +62,7 @@ pub use extensions::{CommandDispatch, ContextMode, Extensions};
 pub use frontmatter::Frontmatter;
 pub use frontmatter_scan::FrontmatterScan;
 pub use hooks::{Hook, HookAction, HookEvent};
-pub use invisible::{escape_invisible, is_invisible, is_invisible_after};
+pub use invisible::{escape_characters, escape_invisible, is_invisible, is_invisible_after};
 pub use manifest::{Manifest, Peek};
 pub use name::{NameError, SkillName, SpecViolation};
 pub use openai_yaml::{Interface, InvocationPolicy, OpenAiMetadata, OpenAiWarning, ToolDependency};

@@ -10,7 +10,7 @@ use rmcp::model::{
     Resource, ResourceContents, ResourceTemplate,
 };
 use serde_json::json;
-use skills_tools::{CallContext, PublishedFile, PublishedSkill, ToolErrorCode, ToolOutput};
+use skills_tools::{CallContext, PublishedSkill, ToolErrorCode, ToolOutput};
 
 use crate::caller::{Caller, Lifecycle};
 use crate::pagination::Page;
@@ -38,10 +38,10 @@ pub(crate) async fn list(
 /// Lists the current resources. Performs blocking I/O.
 fn list_all(server: &Server) -> Vec<Resource> {
     let resource = |skill: &Arc<PublishedSkill>| {
-        let mut resource = Resource::new(uri::skill_uri(skill.name(), SKILL_FILE), skill.name())
+        let mut resource = Resource::new(uri::skill_uri(&skill.name, SKILL_FILE), &skill.name)
             .with_description(skill.summary())
             .with_mime_type("text/markdown");
-        resource.size = skill.file(SKILL_FILE).map(PublishedFile::bytes);
+        resource.size = skill.file(SKILL_FILE).map(|file| file.bytes);
         resource
     };
     list_and_track(server).iter().map(resource).collect()
@@ -93,9 +93,9 @@ async fn read_skill_file(
     })?;
     let contents = match file.text() {
         Some(text) => ResourceContents::text(text, uri),
-        None => ResourceContents::blob(STANDARD.encode(file.content()), uri),
+        None => ResourceContents::blob(STANDARD.encode(&file.content), uri),
     };
-    Ok(contents.with_mime_type(file.file().media_type()))
+    Ok(contents.with_mime_type(file.file.media_type))
 }
 
 /// Reads a file like `skills_read`, with the same restrictions.

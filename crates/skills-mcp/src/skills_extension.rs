@@ -26,7 +26,7 @@ pub(crate) async fn list(
 ) -> Result<ListSkillsResult, ErrorData> {
     let skills = server.run_blocking(list_and_track).await?;
     let cursor = request.and_then(|request| request.cursor);
-    let page = Page::after_cursor(skills, |skill| skill.name(), cursor)?;
+    let page = Page::after_cursor(skills, |skill| skill.name.as_str(), cursor)?;
     let skills = page.items.iter().map(|skill| skill_entry(skill)).collect();
     let mut result = ListSkillsResult::with_all_items(skills)
         .with_ttl_ms(CACHE_TTL_MS)
@@ -85,17 +85,15 @@ pub(crate) fn list_and_track(server: &Server) -> Vec<Arc<PublishedSkill>> {
         .filter(|warning| server.inner.log_once.should_log(warning))
         .for_each(|warning| tracing::warn!("{warning}"));
     let mut skills = publications.skills;
-    skills.sort_by(|a, b| a.name().cmp(b.name()));
+    skills.sort_by(|a, b| a.name.cmp(&b.name));
     // The result of `skills/list` contains the digests of all files.
     let digests = |skill: &PublishedSkill| {
-        let files = skill.files().iter();
-        files
-            .map(|file| file.sha256().to_owned())
-            .collect::<Vec<_>>()
+        let files = skill.files.iter();
+        files.map(|file| file.sha256.clone()).collect::<Vec<_>>()
     };
     let served: Vec<_> = skills
         .iter()
-        .map(|skill| (skill.name().to_owned(), skill.summary(), digests(skill)))
+        .map(|skill| (skill.name.clone(), skill.summary(), digests(skill)))
         .collect();
     let lists = &server.inner.list_tracker;
     lists.update(ListKind::Resources, &served);
@@ -113,22 +111,22 @@ fn resource_not_found(message: &'static str, uri: &str) -> ErrorData {
 }
 
 fn skill_entry(skill: &PublishedSkill) -> Skill {
-    let mut frontmatter = SkillFrontmatter::new(skill.name(), skill.description());
-    frontmatter.extra = skill.frontmatter().clone();
+    let mut frontmatter = SkillFrontmatter::new(&skill.name, &skill.description);
+    frontmatter.extra = skill.frontmatter.clone();
     frontmatter
         .extra
         // Both have fields of their own.
         .retain(|key, _| key != "name" && key != "description");
     let file = |file: &skills_tools::PublishedFile| {
         SkillResource::new(
-            uri::skill_uri(skill.name(), file.path()),
-            format!("sha256:{}", file.sha256()),
-            file.bytes(),
+            uri::skill_uri(&skill.name, &file.path),
+            format!("sha256:{}", file.sha256),
+            file.bytes,
         )
     };
-    let files = skill.files().iter().map(file).collect();
+    let files = skill.files.iter().map(file).collect();
     Skill::new(
-        uri::skill_uri(skill.name(), SKILL_FILE),
+        uri::skill_uri(&skill.name, SKILL_FILE),
         frontmatter,
         SkillResources::Files(files),
     )
@@ -142,20 +140,18 @@ fn list_children(skill: &PublishedSkill, directory: &str) -> Vec<Resource> {
         format!("{directory}/")
     };
     let mut children = BTreeMap::new();
-    for file in skill.files() {
-        let Some(rest) = file.path().strip_prefix(&prefix) else {
+    for file in &skill.files {
+        let Some(rest) = file.path.strip_prefix(&prefix) else {
             continue;
         };
         let (name, is_file) = match rest.split_once('/') {
             Some((name, _)) => (name, false),
             None => (rest, true),
         };
-        let uri = uri::skill_uri(skill.name(), &format!("{prefix}{name}"));
+        let uri = uri::skill_uri(skill.name.as_str(), &format!("{prefix}{name}"));
         let child = Resource::new(uri, name);
         let child = if is_file {
-            child
-                .with_mime_type(file.media_type())
-                .with_size(file.bytes())
+            child.with_mime_type(&file.media_type).with_size(file.bytes)
         } else {
             child.with_mime_type(DIRECTORY_MIME_TYPE)
         };

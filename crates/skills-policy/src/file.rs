@@ -8,15 +8,14 @@ use serde::Deserialize;
 use crate::error::Repr;
 use crate::path::is_comparable;
 use crate::{
-    ApprovalMode, Effect, NewContentPolicy, PolicyError, ResourceLimits, Rule, RuleSource,
+    ApprovalMode, Effect, NewContentPolicy, Policy, PolicyError, ResourceLimits, Rule, RuleSource,
 };
 
 /// A parsed policy file in TOML: approval mode, policy for new content, rules, rules within
 /// directories, and the ceiling of resource limits.
 ///
 /// Every key is optional and unknown keys are errors, so a misspelled `deny` cannot be ignored.
-/// The file does not apply itself: add its rules, mode and limits to a [`Policy`](crate::Policy),
-/// the limits of each file with [`Policy::lower_ceiling`](crate::Policy::lower_ceiling).
+/// The file does not apply itself: [`Policy::from_files`] combines all files of a host.
 ///
 /// ```
 /// use skills_policy::{PolicyFile, RuleSource};
@@ -30,6 +29,7 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
 pub struct PolicyFile {
+    source: RuleSource,
     mode: Option<ApprovalMode>,
     new_content: Option<NewContentPolicy>,
     rules: Vec<Rule>,
@@ -119,6 +119,7 @@ impl PolicyFile {
             );
         }
         Ok(Self {
+            source,
             mode: fields.mode,
             new_content: fields.new_content,
             rules,
@@ -138,6 +139,20 @@ impl PolicyFile {
         self.new_content
     }
 
+    /// Replaces each rule by those that `expand` returns for it, for example one for each spelling
+    /// of its path.
+    ///
+    /// # Errors
+    /// The first error of `expand`.
+    pub fn expand_rules<E>(
+        mut self,
+        expand: impl Fn(&Rule) -> Result<Vec<Rule>, E>,
+    ) -> Result<Self, E> {
+        let expanded: Result<Vec<Vec<Rule>>, E> = self.rules.iter().map(expand).collect();
+        self.rules = expanded?.concat();
+        Ok(self)
+    }
+
     /// Returns the rules in the order allow, ask, deny, those of `[[within]]` last. The order has
     /// no effect on decisions.
     pub fn rules(&self) -> &[Rule] {
@@ -149,6 +164,53 @@ impl PolicyFile {
     pub fn limits(&self) -> &ResourceLimits {
         &self.limits
     }
+}
+
+impl Policy {
+    /// Combines policy files. All rules apply, and every file can lower a limit and none can raise
+    /// it.
+    ///
+    /// The approval mode and the policy for new content are those of the user, else of the
+    /// administrator. The administrator and projects can only make them stricter. `allow` rules of
+    /// projects have no effect before [`trust_project`](Self::trust_project).
+    ///
+    /// ```
+    /// use skills_policy::{ApprovalMode, Policy, PolicyFile, RuleSource};
+    ///
+    /// let user = PolicyFile::parse("mode = \"trusted\"", RuleSource::User, "user.toml")?;
+    /// let project = PolicyFile::parse("mode = \"ask\"", RuleSource::Project, "project.toml")?;
+    /// assert_eq!(Policy::from_files(&[user, project]).mode(), ApprovalMode::Ask);
+    /// # Ok::<(), skills_policy::PolicyError>(())
+    /// ```
+    pub fn from_files(files: &[PolicyFile]) -> Self {
+        files
+            .iter()
+            .fold(Self::default(), |policy, file| {
+                policy
+                    .with_rules(file.rules.iter().cloned())
+                    .lower_ceiling(&file.limits)
+            })
+            .with_mode(strictest(files, |file| file.mode))
+            .with_new_content(strictest(files, |file| file.new_content))
+    }
+}
+
+/// Returns the setting of the user, else of the administrator, or a stricter one of the
+/// administrator or a project.
+fn strictest<T: Copy + Default + Ord>(
+    files: &[PolicyFile],
+    setting: impl Fn(&PolicyFile) -> Option<T>,
+) -> T {
+    let of = |source| {
+        let files = files.iter().filter(move |file| file.source == source);
+        files.filter_map(&setting)
+    };
+    let chosen = of(RuleSource::User).chain(of(RuleSource::Admin)).next();
+    // The administrator counts twice: as the default of users without a setting of their own, and
+    // as a lower bound for those who have one.
+    of(RuleSource::Admin)
+        .chain(of(RuleSource::Project))
+        .fold(chosen.unwrap_or_default(), T::min)
 }
 
 fn parse_rules(

@@ -47,10 +47,20 @@ pub struct Policy {
 
 /// How permissions are decided that no rule decides, and those with an `ask` rule.
 ///
-/// In policy files `strict`, `ask` or `trusted`. No mode overrides a `deny` rule, and none grants a
+/// In policy files `strict`, `ask` or `trusted`; ordered from strict to lenient. No mode overrides a `deny` rule, and none grants a
 /// protected path or a hook.
 #[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize,
+    Debug,
+    Clone,
+    Copy,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    serde::Serialize,
+    serde::Deserialize,
 )]
 #[serde(rename_all = "lowercase")]
 pub enum ApprovalMode {
@@ -68,9 +78,20 @@ pub enum ApprovalMode {
 /// Whether content that was never approved may run.
 ///
 /// A rule such as `allow spawn:git` is written for the skills of that day. This setting decides
-/// whether it also applies to a skill, or to an update, that came later.
+/// whether it also applies to a skill, or to an update, that came later. Ordered from strict to
+/// lenient.
 #[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize,
+    Debug,
+    Clone,
+    Copy,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    serde::Serialize,
+    serde::Deserialize,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum NewContentPolicy {

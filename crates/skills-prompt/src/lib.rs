@@ -51,8 +51,8 @@ pub use mentions::{
 };
 pub use requirements::{
     HostProbe, InvalidRequirement, MissingProgram, MissingRequirements, MissingServer,
-    MissingVariable, PromptPolicy, PromptResponse, Prompter, RequirementSession, Secret,
-    SetupPrompt, UnsupportedSystem, resolve_requirements,
+    MissingVariable, PromptPolicy, PromptResponse, Prompter, RequirementSession, SetupPrompt,
+    UnsupportedSystem, resolve_requirements,
 };
 pub use role::Role;
 pub use script_instructions::{SkillScripts, script_tool_instructions};

@@ -8,8 +8,7 @@ use skills_manifest::{EnvVar, InstallSpec, RequiredProgram, RequiredServer, Requ
 use crate::sanitize::escape_line;
 
 pub use setup::{
-    PromptPolicy, PromptResponse, Prompter, RequirementSession, Secret, SetupPrompt,
-    resolve_requirements,
+    PromptPolicy, PromptResponse, Prompter, RequirementSession, SetupPrompt, resolve_requirements,
 };
 
 /// Reports what is available on the host and in the configuration of the client.

@@ -61,11 +61,11 @@ pub fn format_approval_request_in_full(request: &ApprovalRequest) -> Result<Stri
     let open = request
         .pending
         .iter()
-        .map(|decision| escape_invisible(&decision.permission().to_string()));
+        .map(|decision| format_value(&decision.permission().to_string()));
     let others = open
         .chain([
-            escape_invisible(&request.name),
-            escape_invisible(&request.directory.display().to_string()),
+            format_value(&request.name),
+            format_value(&request.directory.display().to_string()),
         ])
         .map(|text| (text, MAX_ROW_CHARS));
     // Measured as displayed: escaped characters are longer.
@@ -235,11 +235,11 @@ fn is_distinct_alone(c: char) -> bool {
 
 /// Escapes and truncates the value of a row.
 fn format_row(text: &str) -> String {
-    truncate(escape_invisible(text), MAX_ROW_CHARS)
+    truncate(format_value(text), MAX_ROW_CHARS)
 }
 
 /// Collapses white space and escapes invisible characters.
-fn escape_invisible(text: &str) -> String {
+fn format_value(text: &str) -> String {
     // A line end becomes a space, so a value cannot start a row of its own.
     escape_line(&text.split_whitespace().collect::<Vec<_>>().join(" "))
 }

@@ -5,20 +5,14 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use skills_audit::AuditSink;
-use skills_discovery::{Discovery, Precedence, Root};
+use skills_discovery::{Discovery, Root};
 use skills_policy::{ApprovalStore, Approver, PermissionManager, Policy};
 use skills_prompt::ListingModes;
 use skills_sandbox::Sandbox;
-use tokio::sync::Semaphore;
 
-use crate::approval_queue::ApprovalQueue;
-use crate::backends::{Backends, Search, WasmConfig};
-use crate::catalog::CatalogCache;
-use crate::requirements::PROGRAM_DIRECTORIES;
-use crate::run_record::Recorder;
-use crate::runtime::Shared;
-use crate::skill_copies::SkillCopyCache;
-use crate::{OnMissing, Precompile, Secrets, SkillRuntime};
+use crate::executor::{Backends, Config, Recorder, Search, WasmConfig, spawn_precompile};
+use crate::library::OnNewCatalog;
+use crate::{Executor, Library, OnMissing, Precompile, Secrets, SkillRuntime};
 
 /// Configures and creates a [`SkillRuntime`].
 ///
@@ -46,7 +40,6 @@ pub struct Builder {
     approval_timeout: Duration,
     secrets: Secrets,
     recorder: Recorder,
-    program_directories: Vec<PathBuf>,
     on_missing_requirements: OnMissing,
     max_concurrent_runs: usize,
     hidden_directories: Vec<PathBuf>,
@@ -71,18 +64,10 @@ impl Default for Builder {
             approval_timeout: Duration::from_secs(300),
             secrets: Secrets::default(),
             recorder: Recorder::default(),
-            program_directories: PROGRAM_DIRECTORIES.iter().map(PathBuf::from).collect(),
             on_missing_requirements: OnMissing::default(),
             max_concurrent_runs: 16,
             hidden_directories: Vec::new(),
         }
-    }
-}
-
-impl SkillRuntime {
-    /// Returns a builder with default configuration.
-    pub fn builder() -> Builder {
-        Builder::default()
     }
 }
 
@@ -94,29 +79,10 @@ impl Builder {
         self
     }
 
-    /// Adds several roots.
-    pub fn roots(mut self, roots: impl IntoIterator<Item = Root>) -> Self {
-        self.roots.extend(roots);
-        self
-    }
-
     /// Sets the discovery configuration: limits, rules, and roots, which come after those added with
     /// [`root`](Self::root).
     pub fn discovery(mut self, discovery: Discovery) -> Self {
         self.discovery = discovery;
-        self
-    }
-
-    /// Sets how skills of the same name are resolved. Default: all are kept.
-    pub fn precedence(mut self, precedence: Precedence) -> Self {
-        self.discovery = self.discovery.precedence(precedence);
-        self
-    }
-
-    /// Sets the name of the host application. Skills that are restricted to other products are
-    /// inactive.
-    pub fn product(mut self, product: impl Into<String>) -> Self {
-        self.discovery = self.discovery.product(product);
         self
     }
 
@@ -162,15 +128,6 @@ impl Builder {
     /// Sets the clock for audit records.
     pub fn clock(mut self, clock: fn() -> SystemTime) -> Self {
         self.recorder.clock = clock;
-        self
-    }
-
-    /// Sets the directories that are searched for the programs that skills require.
-    pub fn program_directories(
-        mut self,
-        directories: impl IntoIterator<Item = impl Into<PathBuf>>,
-    ) -> Self {
-        self.program_directories = directories.into_iter().map(Into::into).collect();
         self
     }
 
@@ -263,6 +220,7 @@ impl Builder {
         let backends = self
             .backends
             .or_default(&self.scratch, &self.program_finder, self.wasm);
+        let backends = Arc::new(backends);
         // Roots of the builder come first: an earlier root takes precedence.
         let roots: Vec<Root> = self
             .roots
@@ -278,23 +236,32 @@ impl Builder {
             .approval_store
             .into_iter()
             .fold(permissions, PermissionManager::store);
-        SkillRuntime::new(Shared {
-            catalog_cache: Arc::new(CatalogCache::new(self.discovery.with_roots(roots))),
+        let library = Library::new(
+            self.discovery.with_roots(roots),
+            self.modes,
+            self.secrets,
+            precompile_at_discovery(self.precompile, &backends),
+        );
+        let config = Config {
             permissions,
-            backends: Arc::new(backends),
-            modes: self.modes,
-            precompile: self.precompile,
-            secrets: self.secrets,
+            backends,
             recorder: self.recorder,
             scratch: self.scratch,
-            program_directories: self.program_directories,
             approval_timeout: self.approval_timeout,
             on_missing_requirements: self.on_missing_requirements,
             hidden_directories: self.hidden_directories,
-            // `Semaphore::new` panics above this number.
-            run_permits: Semaphore::new(self.max_concurrent_runs.min(Semaphore::MAX_PERMITS)),
-            approval_queue: ApprovalQueue::default(),
-            copies: SkillCopyCache::default(),
-        })
+            max_concurrent_runs: self.max_concurrent_runs,
+        };
+        SkillRuntime::from_parts(library.clone(), Executor::new(library, config))
     }
+}
+
+fn precompile_at_discovery(when: Precompile, backends: &Arc<Backends>) -> Option<OnNewCatalog> {
+    if when != Precompile::AtDiscovery {
+        return None;
+    }
+    let backends = Arc::clone(backends);
+    Some(Box::new(move |library, catalog| {
+        spawn_precompile(library, &backends, catalog);
+    }))
 }

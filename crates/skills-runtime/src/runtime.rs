@@ -1,46 +1,30 @@
-//! The runtime: the entry point of this crate.
+//! The entry point of this crate.
 
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
-use tokio::sync::Semaphore;
+use skills_discovery::{Root, Scope};
+use skills_policy::Approver;
 
-use skills_discovery::{Catalog, Discovery, Entry, Generations};
-#[cfg(feature = "watch")]
-use skills_discovery::{CatalogChange, RootWatcher, WatchOptions};
-use skills_manifest::Requirements;
-use skills_policy::PermissionManager;
-use skills_prompt::{ListingModes, MissingRequirements};
-use skills_sandbox::{EnforcementReport, Preparation, SandboxError};
-
-use crate::approval_queue::ApprovalQueue;
-use crate::backends::Backends;
-use crate::catalog::{CatalogCache, CatalogSnapshot, ScanResult};
-use crate::opened_skill::{OpenedSkill, find_entry, read_error};
-use crate::precompile::{precompile, spawn_precompile};
-use crate::requirements::{RunHost, read_requirements};
-use crate::run_record::Recorder;
-use crate::skill_copies::SkillCopyCache;
+use crate::session::run_hooks;
 use crate::{
-    LoadedSkill, OnMissing, Precompile, RuntimeError, Secrets, SessionDirectory, SkillDescriptor,
+    AgentEvent, Builder, ExecutionArtifacts, ExecutionOptions, Executor, HookReport, Library,
+    LoadedSkill, PromptRenderer, RuntimeError, SkillDescriptor, SkillSession,
 };
 
 /// Discovers, loads and runs skills.
 ///
-/// Create one with [`SkillRuntime::builder`]. The runtime scans its roots on first use and caches
-/// the catalog; [`refresh`](Self::refresh) scans again, and `watch` keeps it current. It is
-/// `Send + Sync` and cheap to clone; clones share the catalog, the backends and the approvals of
-/// sessions. Runs need a Tokio runtime, everything else is synchronous and reads the file system.
+/// The runtime has three parts: a [library](Self::library) of skills, a
+/// [prompt renderer](Self::prompt) for models, and an [executor](Self::executor) for programs. The
+/// methods here are the usual path through them; each part has more. It is `Send + Sync` and cheap
+/// to clone; clones share the catalog, the backends and the approvals of sessions. Runs need a
+/// Tokio runtime, everything else is synchronous and reads the file system.
 ///
 /// ```
-/// use skills_runtime::{Root, Scope, SkillRuntime};
+/// use skills_runtime::SkillRuntime;
 ///
 /// # let directory = tempfile::tempdir()?;
-/// let runtime = SkillRuntime::builder()
-///     .root(Root::new(directory.path(), Scope::User))
-///     .build();
+/// let runtime = SkillRuntime::from_directory(directory.path());
 /// assert!(runtime.discover_skills().is_empty());
 ///
 /// std::fs::create_dir(directory.path().join("greet"))?;
@@ -48,53 +32,91 @@ use crate::{
 ///     directory.path().join("greet/SKILL.md"),
 ///     "---\nname: greet\ndescription: Says hello.\n---\nHi\n",
 /// )?;
-/// assert!(runtime.catalog().entries().is_empty(), "the last scan is cached");
-/// assert_eq!(runtime.refresh().entries().len(), 1);
+/// let library = runtime.library();
+/// assert!(library.catalog().entries().is_empty(), "the last scan is cached");
+/// assert_eq!(library.refresh().entries().len(), 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
 pub struct SkillRuntime {
-    pub(crate) shared: Arc<Shared>,
+    prompt: PromptRenderer,
+    executor: Executor,
 }
 
-pub(crate) struct Shared {
-    pub(crate) catalog_cache: Arc<CatalogCache>,
-    pub(crate) permissions: PermissionManager,
-    pub(crate) backends: Arc<Backends>,
-    pub(crate) modes: ListingModes,
-    pub(crate) precompile: Precompile,
-    pub(crate) secrets: Secrets,
-    pub(crate) recorder: Recorder,
-    pub(crate) scratch: PathBuf,
-    pub(crate) program_directories: Vec<PathBuf>,
-    pub(crate) approval_timeout: Duration,
-    pub(crate) on_missing_requirements: OnMissing,
-    /// Directories that are hidden from all programs.
-    pub(crate) hidden_directories: Vec<PathBuf>,
-    /// Permits for concurrent runs.
-    pub(crate) run_permits: Semaphore,
-    pub(crate) approval_queue: ApprovalQueue,
-    pub(crate) copies: SkillCopyCache,
+impl Default for SkillRuntime {
+    fn default() -> Self {
+        Self::builder().build()
+    }
 }
 
 impl SkillRuntime {
-    pub(crate) fn new(shared: Shared) -> Self {
-        Self {
-            shared: Arc::new(shared),
-        }
+    /// Creates a runtime with the defaults of [`Builder`] and without roots: it has no skills, and
+    /// runs host commands only.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
     }
 
-    /// Scans the roots and lists the active skills, in the order of the catalog. Inactive and
-    /// skipped entries are in [`catalog`](Self::catalog); a skill that cannot be parsed never hides
-    /// the others.
+    /// Creates a runtime for the trusted skills in `directory`, with the defaults of [`Builder`].
     ///
     /// ```
-    /// use skills_runtime::{Root, Scope, SkillRuntime};
+    /// use skills_runtime::SkillRuntime;
     ///
     /// # let directory = tempfile::tempdir()?;
     /// # std::fs::create_dir(directory.path().join("greet"))?;
     /// # std::fs::write(directory.path().join("greet/SKILL.md"), "---\nname: greet\ndescription: Says hello.\n---\nHi\n")?;
-    /// let runtime = SkillRuntime::builder().root(Root::new(directory.path(), Scope::User)).build();
+    /// let runtime = SkillRuntime::from_directory(directory.path());
+    /// assert_eq!(runtime.discover_skills()[0].id, "greet");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn from_directory(directory: impl Into<PathBuf>) -> Self {
+        Self::builder()
+            .root(Root::new(directory, Scope::Custom))
+            .build()
+    }
+
+    /// Returns a builder with default configuration.
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+
+    pub(crate) fn from_parts(library: Library, executor: Executor) -> Self {
+        Self {
+            prompt: PromptRenderer::new(library),
+            executor,
+        }
+    }
+
+    /// Returns the skills: catalog, generations, requirements.
+    #[must_use]
+    pub fn library(&self) -> &Library {
+        self.executor.library()
+    }
+
+    /// Returns the renderer of what a model sees: skills section, mentions, injections.
+    #[must_use]
+    pub fn prompt(&self) -> &PromptRenderer {
+        &self.prompt
+    }
+
+    /// Returns the executor: runs, previews, approvals, backends.
+    #[must_use]
+    pub fn executor(&self) -> &Executor {
+        &self.executor
+    }
+
+    /// Scans the roots and lists the active skills, in the order of the catalog. Inactive and
+    /// skipped entries are in the [catalog](Library::catalog); a skill that cannot be parsed never hides
+    /// the others.
+    ///
+    /// ```
+    /// use skills_runtime::SkillRuntime;
+    ///
+    /// # let directory = tempfile::tempdir()?;
+    /// # std::fs::create_dir(directory.path().join("greet"))?;
+    /// # std::fs::write(directory.path().join("greet/SKILL.md"), "---\nname: greet\ndescription: Says hello.\n---\nHi\n")?;
+    /// let runtime = SkillRuntime::from_directory(directory.path());
     /// std::fs::create_dir(directory.path().join("broken"))?;
     /// std::fs::write(directory.path().join("broken/SKILL.md"), "no frontmatter")?;
     /// let skills = runtime.discover_skills();
@@ -103,150 +125,7 @@ impl SkillRuntime {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn discover_skills(&self) -> Vec<SkillDescriptor> {
-        self.refresh()
-            .entries()
-            .iter()
-            .map(SkillDescriptor::new)
-            .collect()
-    }
-
-    /// Returns the catalog of the last scan. Scans the roots on first use; after that it does not
-    /// access the file system and does not change until the next scan.
-    pub fn catalog(&self) -> Arc<Catalog> {
-        Arc::clone(&self.snapshot().catalog)
-    }
-
-    /// Scans the roots and returns the catalog. If nothing changed, this only reads the metadata of
-    /// each file and returns the same catalog.
-    pub fn refresh(&self) -> Arc<Catalog> {
-        let result = self.shared.catalog_cache.scan();
-        Arc::clone(&self.publish_scan(result).catalog)
-    }
-
-    /// Returns the catalog of the last scan if it is of the current
-    /// [generation](Self::generations), and scans otherwise. Without a watcher each call scans.
-    pub fn current_catalog(&self) -> Arc<Catalog> {
-        let result = self.shared.catalog_cache.current();
-        Arc::clone(&self.publish_scan(result).catalog)
-    }
-
-    /// Returns the generations of the skills on disk, for callers that cache what they read from
-    /// skills, that watch the skills themselves, or that write skills.
-    #[must_use]
-    pub fn generations(&self) -> &Arc<Generations> {
-        &self.shared.catalog_cache.generations
-    }
-
-    /// Watches the roots on a background thread and keeps the [catalog](Self::catalog) current
-    /// until the watcher is dropped. The thread calls `on_scan` after each scan: when the watches
-    /// are established, after events below the roots, and periodically. It gets the change of the
-    /// catalog, if there is one; [`catalog`](Self::catalog) has the result of the scan by then.
-    ///
-    /// Scans are debounced: between an event and its scan, the catalog is out of date for the quiet
-    /// period of the options, and for at most ten times that while files keep changing. Runs always
-    /// use the files at the time of the run.
-    #[cfg(feature = "watch")]
-    pub fn watch(
-        &self,
-        options: WatchOptions,
-        mut on_scan: impl FnMut(Option<CatalogChange>) + Send + 'static,
-    ) -> RootWatcher {
-        let runtime = self.clone();
-        let on_scan = move |change: Option<CatalogChange>| {
-            // Another call may have scanned in the meantime. Scanning again lets `refresh` order
-            // the results; publishing the catalog of this event could replace a newer one.
-            runtime.refresh();
-            on_scan(change);
-        };
-        RootWatcher::spawn_with_scans(
-            self.discovery().clone(),
-            self.catalog(),
-            options,
-            Arc::clone(self.generations()),
-            on_scan,
-        )
-    }
-
-    pub(crate) fn snapshot(&self) -> Arc<CatalogSnapshot> {
-        let cache = &self.shared.catalog_cache;
-        cache
-            .latest()
-            .unwrap_or_else(|| self.publish_scan(cache.scan()))
-    }
-
-    /// Returns the discovery configuration.
-    pub fn discovery(&self) -> &Discovery {
-        &self.shared.catalog_cache.discovery
-    }
-
-    /// Returns true if a non-empty value for a variable is configured. This does not mean that a
-    /// program is granted it.
-    #[must_use]
-    pub fn has_variable(&self, name: &str) -> bool {
-        self.shared
-            .secrets
-            .get(name)
-            .is_some_and(|value| !value.expose_secret().is_empty())
-    }
-
-    /// Returns the directories that are hidden from programs
-    /// ([`Builder::hide`](crate::Builder::hide)), as configured.
-    #[must_use]
-    pub fn hidden_directories(&self) -> &[PathBuf] {
-        &self.shared.hidden_directories
-    }
-
-    /// Returns the parent directory of scratch directories and private copies of skills, as
-    /// configured.
-    #[must_use]
-    pub fn scratch_directory(&self) -> &Path {
-        &self.shared.scratch
-    }
-
-    /// Removes the approvals of a [session](crate::ExecutionOptions::session). Call it when the
-    /// client disconnects; approvals of other sessions and permanent approvals stay valid.
-    pub fn clear_session_approvals(&self, session: &str) {
-        self.shared.permissions.clear_session(session);
-    }
-
-    /// Returns the variables that a skill declares, required or not: `requires.env`, those of the
-    /// OpenClaw block, and the `env_var` tools of `agents/openai.yaml`.
-    ///
-    /// # Errors
-    /// Same as [`get_skill`](Self::get_skill).
-    pub fn declared_variables(&self, name: &str) -> Result<BTreeSet<String>, RuntimeError> {
-        let catalog = self.catalog();
-        let skill = OpenedSkill::find(&catalog, name)?;
-        Ok(read_requirements(skill.manifest(), &skill.files).variable_names())
-    }
-
-    /// Probes the backends for scripts and for WebAssembly and returns the restrictions that they
-    /// would enforce on this machine. No skill runs.
-    ///
-    /// The names of the two results are `scripts` and `wasm`, in this order. An unavailable backend
-    /// returns the same error as a run.
-    ///
-    /// ```
-    /// use skills_runtime::SkillRuntime;
-    ///
-    /// let [(scripts, _), (wasm, _)] = SkillRuntime::builder().build().probe_backends();
-    /// assert_eq!((scripts, wasm), ("scripts", "wasm"));
-    /// ```
-    pub fn probe_backends(&self) -> [(&'static str, Result<EnforcementReport, SandboxError>); 2] {
-        self.shared.backends.probe()
-    }
-
-    fn publish_scan(&self, result: ScanResult) -> Arc<CatalogSnapshot> {
-        match result {
-            ScanResult::Known(snapshot) => snapshot,
-            ScanResult::New(snapshot) => {
-                if self.shared.precompile == Precompile::AtDiscovery {
-                    let (cache, backends) = (&self.shared.catalog_cache, &self.shared.backends);
-                    spawn_precompile(cache, backends, &snapshot.catalog);
-                }
-                snapshot
-            }
-        }
+        self.library().discover_skills()
     }
 
     /// Reads a skill's instructions and lists its files. `name` is the name or the directory of the
@@ -254,12 +133,12 @@ impl SkillRuntime {
     /// which can differ from the one of the scan.
     ///
     /// ```
-    /// use skills_runtime::{ErrorKind, Root, Scope, SkillRuntime};
+    /// use skills_runtime::{ErrorKind, SkillRuntime};
     ///
     /// # let directory = tempfile::tempdir()?;
     /// # std::fs::create_dir(directory.path().join("greet"))?;
     /// # std::fs::write(directory.path().join("greet/SKILL.md"), "---\nname: greet\ndescription: Says hello.\n---\nHi\n")?;
-    /// let runtime = SkillRuntime::builder().root(Root::new(directory.path(), Scope::User)).build();
+    /// let runtime = SkillRuntime::from_directory(directory.path());
     /// let skill = runtime.get_skill("greet")?;
     /// assert_eq!(skill.manifest.description(), "Says hello.");
     /// assert_eq!(skill.instructions, "Hi\n");
@@ -273,75 +152,158 @@ impl SkillRuntime {
     /// # Errors
     /// Fails if the skill is not found, ambiguous or inactive, or if its files cannot be read.
     pub fn get_skill(&self, name: &str) -> Result<LoadedSkill, RuntimeError> {
-        let catalog = self.catalog();
-        let OpenedSkill {
-            entry,
-            files,
-            document,
-        } = OpenedSkill::find(&catalog, name)?;
-        let resources = files.list("").map_err(|source| read_error(entry, source))?;
-        Ok(LoadedSkill::new(entry, &document, resources))
+        self.library().get_skill(name)
     }
 
-    /// Creates a temporary directory for the files of several runs, in the [scratch
-    /// directory](Self::scratch_directory).
+    /// Runs a skill's program in a sandbox.
+    ///
+    /// A program that fails, is killed or is denied is returned as [`ExecutionArtifacts`]; see
+    /// [`exit_status`](ExecutionArtifacts::exit_status). Must be called in a Tokio runtime with
+    /// time and I/O enabled. Dropping the future kills the program. With an [audit
+    /// log](crate::Builder::audit), each call writes exactly one record.
+    ///
+    /// The program of this example runs in a backend for tests, which returns its input. Without
+    /// [`native_sandbox`](crate::Builder::native_sandbox) it runs in the backend of the system.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use serde_json::json;
+    /// use skills_runtime::{ExecutionOptions, ExecutionStatus, HostCommand, Root, RunTarget, Scope};
+    /// use skills_runtime::SkillRuntime;
+    ///
+    /// # use skills_runtime::{CapturedOutput, EnforcementReport, Sandbox, Termination};
+    /// # use skills_sandbox::{Job, RunFuture, RunOutput};
+    /// # struct Echo;
+    /// # impl Sandbox for Echo {
+    /// #     fn name(&self) -> &'static str { "echo" }
+    /// #     fn run(&self, job: Job) -> RunFuture<'_> {
+    /// #         let mut stdout = CapturedOutput::default();
+    /// #         stdout.push(job.stdin_bytes(), 1_000);
+    /// #         let exited = Termination::Exited { code: 0 };
+    /// #         let report = EnforcementReport::new("echo");
+    /// #         let output = RunOutput::new(exited, stdout, CapturedOutput::default(), std::time::Duration::ZERO, report);
+    /// #         Box::pin(std::future::ready(Ok(output)))
+    /// #     }
+    /// # }
+    /// # let directory = tempfile::tempdir()?;
+    /// # std::fs::create_dir_all(directory.path().join("greet/scripts"))?;
+    /// # std::fs::write(directory.path().join("greet/SKILL.md"), "---\nname: greet\ndescription: Says hello.\n---\nHi\n")?;
+    /// # std::fs::write(directory.path().join("greet/scripts/greet.sh"), "cat")?;
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build()?.block_on(async {
+    /// let runtime = SkillRuntime::builder()
+    ///     .root(Root::new(directory.path(), Scope::User))
+    ///     .native_sandbox(Arc::new(Echo))
+    ///     .build();
+    /// let options = ExecutionOptions {
+    ///     input: json!({"name": "Ada"}),
+    ///     timeout_ms: Some(5_000),
+    ///     ..ExecutionOptions::default()
+    /// };
+    /// let artifacts = runtime.execute_skill("greet", options.clone()).await?;
+    /// assert!(artifacts.exit_status.is_success());
+    /// assert_eq!(artifacts.output, json!({"name": "Ada"}));
+    ///
+    /// // Rules do not allow this command and there is no approver: the result is a denial, not an error.
+    /// let target = RunTarget::Command(HostCommand::Program("git".to_owned()));
+    /// let options = ExecutionOptions { target, ..options };
+    /// let artifacts = runtime.execute_skill("greet", options).await?;
+    /// assert!(matches!(artifacts.exit_status, ExecutionStatus::PermissionDenied { .. }));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
-    /// Fails if the directory cannot be created.
-    pub fn session_directory(&self) -> Result<SessionDirectory, RuntimeError> {
-        SessionDirectory::new(&self.shared.scratch)
-    }
-
-    /// Returns the requirements that runs of `entries` with default options would miss: programs
-    /// that are not in the [program directories](crate::Builder::program_directories), required
-    /// variables without a value in the [secrets](crate::Builder::secrets), and other operating
-    /// systems.
-    ///
-    /// A run checks the same, with the variables of its options. A run has no MCP servers, so all
-    /// declared ones are listed; settings of the client count as present.
-    /// [`MissingRequirements::collect`] takes the probe of a client, which knows both.
-    #[must_use]
-    pub fn missing_requirements<'a>(
+    /// Fails if the skill or its program is not found, if a declared restriction cannot be parsed,
+    /// if requirements are missing, if no sandbox is available, or if the skill changed after it
+    /// was authorized; then nothing ran. Also fails if the audit record cannot be written, in which
+    /// case the error can have the [artifacts](RuntimeError::artifacts).
+    pub async fn execute_skill(
         &self,
-        entries: impl IntoIterator<Item = &'a Entry>,
-    ) -> MissingRequirements {
-        let mut missing = MissingRequirements::default();
-        for entry in entries {
-            let declared = Requirements::new(entry.manifest(), entry.openai_metadata());
-            self.check_requirements(entry.name().as_str(), &declared, &mut missing);
-        }
-        missing
+        name: &str,
+        options: ExecutionOptions,
+    ) -> Result<ExecutionArtifacts, RuntimeError> {
+        self.executor.execute(name, options).await
     }
 
-    /// Adds to `missing` what a run of `skill` with default options would miss of `declared`, for
-    /// skills that are not in the catalog.
-    pub fn check_requirements(
-        &self,
-        skill: &str,
-        declared: &Requirements,
-        missing: &mut MissingRequirements,
-    ) {
-        let has_variable = |name: &str| self.has_variable(name);
-        missing.add(skill, declared, &self.run_host(&has_variable));
-    }
-
-    /// Returns the host that a run finds, if it has these variables.
-    pub(crate) fn run_host<'a>(&'a self, has_variable: &'a dyn Fn(&str) -> bool) -> RunHost<'a> {
-        RunHost {
-            program_directories: &self.shared.program_directories,
-            has_variable,
-        }
-    }
-
-    /// Compiles the WebAssembly of a skill, so that its first run does not have to. Does nothing
-    /// for scripts.
-    ///
-    /// Nothing is authorized or run. Useful with an on-disk code cache, or in a long-lived process.
+    /// Starts a session of a skill. `approver` replaces the approver of the runtime for its
+    /// programs and hooks.
     ///
     /// # Errors
-    /// Fails if the skill is not found, or if its program cannot be read or compiled.
-    pub async fn precompile_skill(&self, name: &str) -> Result<Preparation, RuntimeError> {
-        let catalog = self.catalog();
-        precompile(find_entry(&catalog, name)?, &self.shared.backends).await
+    /// Same as [`get_skill`](Self::get_skill); also fails if a declared restriction cannot be
+    /// parsed.
+    pub fn start_session(
+        &self,
+        name: &str,
+        approver: Option<Arc<dyn Approver>>,
+    ) -> Result<SkillSession, RuntimeError> {
+        SkillSession::start(&self.executor, name, approver)
+    }
+
+    /// Runs the hooks of a skill for an event, one after another, until one blocks.
+    ///
+    /// A command must be a script of the skill with plain arguments. It is never passed to a shell,
+    /// and runs in the skill directory. It receives the event as JSON on standard input, with the
+    /// field names of Claude Code (`hook_event_name`, `tool_name`, `tool_input`, `tool_response`).
+    /// It blocks with exit code 2 and the reason on standard error, or with exit code 0 and JSON:
+    /// `{"decision": "block", "reason": …}`, `{"continue": false, "stopReason": …}`, or
+    /// `hookSpecificOutput.permissionDecision` of `deny` or `ask`.
+    ///
+    /// A hook runs only if it was approved for this content digest; rules cannot allow hooks. A
+    /// hook before a tool use blocks the tool if it is not approved, cannot run, fails or times
+    /// out, because it might have blocked it.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use serde_json::json;
+    /// use skills_runtime::{AgentEvent, ApprovalResponse, HookDecision, Root, Scope, SkillRuntime};
+    ///
+    /// # use skills_runtime::{CapturedOutput, EnforcementReport, Sandbox, Termination};
+    /// # use skills_sandbox::{Job, RunFuture, RunOutput};
+    /// # struct Echo;
+    /// # impl Sandbox for Echo {
+    /// #     fn name(&self) -> &'static str { "echo" }
+    /// #     fn run(&self, job: Job) -> RunFuture<'_> {
+    /// #         let mut stdout = CapturedOutput::default();
+    /// #         stdout.push(job.stdin_bytes(), 1_000);
+    /// #         let exited = Termination::Exited { code: 0 };
+    /// #         let report = EnforcementReport::new("echo");
+    /// #         let output = RunOutput::new(exited, stdout, CapturedOutput::default(), std::time::Duration::ZERO, report);
+    /// #         Box::pin(std::future::ready(Ok(output)))
+    /// #     }
+    /// # }
+    /// # let directory = tempfile::tempdir()?;
+    /// # std::fs::create_dir_all(directory.path().join("greet/scripts"))?;
+    /// # std::fs::write(directory.path().join("greet/SKILL.md"), "---\nname: greet\ndescription: Says hello.\nhooks: {PreToolUse: [{matcher: Edit, command: scripts/greet.sh}]}\n---\nHi\n")?;
+    /// # std::fs::write(directory.path().join("greet/scripts/greet.sh"), "cat")?;
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build()?.block_on(async {
+    /// // The frontmatter of the skill: `hooks: {PreToolUse: [{matcher: Edit, command: scripts/greet.sh}]}`
+    /// let runtime = SkillRuntime::builder()
+    ///     .root(Root::new(directory.path(), Scope::User))
+    ///     .native_sandbox(Arc::new(Echo))
+    ///     .build();
+    /// let edit = AgentEvent::PreToolUse { tool: "Edit".to_owned(), input: json!({"file": "a.txt"}) };
+    ///
+    /// // A hook that is not approved cannot run, so it blocks the tool that it guards.
+    /// let report = runtime.run_hooks("greet", &edit, None).await?;
+    /// assert!(matches!(report.decision, HookDecision::Block { .. }));
+    ///
+    /// let approver = Arc::new(ApprovalResponse::AllowOnce);
+    /// let report = runtime.run_hooks("greet", &edit, Some(approver)).await?;
+    /// assert_eq!((report.decision, report.runs.len()), (HookDecision::Continue, 1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Fails if the skill is not found or declares a restriction that cannot be parsed.
+    pub async fn run_hooks(
+        &self,
+        name: &str,
+        event: &AgentEvent,
+        approver: Option<Arc<dyn Approver>>,
+    ) -> Result<HookReport, RuntimeError> {
+        run_hooks(&self.executor, name, event, approver).await
     }
 }

@@ -1,6 +1,6 @@
 //! Escapes text of skills for display.
 
-use skills_manifest::is_invisible;
+use skills_manifest::{escape_characters, is_invisible};
 
 /// Escapes control and invisible characters, so that text cannot move the cursor, send terminal
 /// sequences or change the text direction. Line ends, tabs, and joiners that scripts and emoji need
@@ -14,17 +14,10 @@ use skills_manifest::is_invisible;
 /// ```
 #[must_use]
 pub fn escape_terminal(text: &str) -> String {
-    let mut clean = String::with_capacity(text.len());
     // A CR alone is escaped: with it, text overwrites the line before it on a terminal.
-    for c in text.replace("\r\n", "\n").chars() {
-        let is_kept = !is_invisible(c) || matches!(c, '\n' | '\t' | '\u{200C}' | '\u{200D}');
-        if is_kept {
-            clean.push(c)
-        } else {
-            clean.extend(c.escape_unicode())
-        }
-    }
-    clean
+    let text = text.replace("\r\n", "\n").replace('\r', "\\u{d}");
+    let is_kept = |c| matches!(c, '\n' | '\t' | '\u{200C}' | '\u{200D}');
+    escape_characters(&text, |c| is_invisible(c) && !is_kept(c)).into_owned()
 }
 
 /// Escapes text like [`escape_terminal`] and also line ends, so that the result is a single line.

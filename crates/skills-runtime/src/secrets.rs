@@ -5,7 +5,7 @@ mod redact;
 
 use std::collections::BTreeMap;
 
-use skills_prompt::Secret;
+use skills_policy::Secret;
 
 pub use env_file::EnvFileWarning;
 pub(crate) use redact::Redactor;

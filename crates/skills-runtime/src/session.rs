@@ -1,5 +1,8 @@
 //! Sessions: the use of one skill by an agent, from activation to end.
 
+mod hooks;
+mod tool_access;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -8,13 +11,13 @@ use serde_json::Value;
 use skills_manifest::{ContextMode, ToolPattern};
 use skills_policy::Approver;
 
-use crate::error::RuntimeError;
-use crate::opened_skill::OpenedSkill;
-use crate::tool_access::evaluate;
-use crate::{
-    AgentEvent, ExecutionArtifacts, ExecutionOptions, HookDecision, HookReport, SkillRuntime,
-    ToolAccess,
-};
+use crate::library::OpenedSkill;
+use crate::{ExecutionArtifacts, ExecutionOptions, Executor, RuntimeError};
+use tool_access::evaluate;
+
+pub(crate) use hooks::run_hooks;
+pub use hooks::{AgentEvent, HookDecision, HookReport, HookRun};
+pub use tool_access::ToolAccess;
 
 /// Maximum size of all events of a session, in bytes of JSON; later events are only counted.
 const MAX_EVENT_BYTES: usize = 16 << 20;
@@ -55,7 +58,7 @@ const MAX_EVENTS: usize = 10_000;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct SkillSession {
-    runtime: SkillRuntime,
+    executor: Executor,
     skill: String,
     /// Directory of the skill, which identifies it uniquely.
     directory: String,
@@ -142,24 +145,18 @@ pub enum SessionEnd {
     },
 }
 
-impl SkillRuntime {
-    /// Starts a session of a skill. `approver` replaces the approver of the runtime for its
-    /// programs and hooks.
-    ///
-    /// # Errors
-    /// Same as [`get_skill`](Self::get_skill); also fails if a declared restriction cannot be
-    /// parsed.
-    pub fn start_session(
-        &self,
+impl SkillSession {
+    pub(crate) fn start(
+        executor: &Executor,
         name: &str,
         approver: Option<Arc<dyn Approver>>,
-    ) -> Result<SkillSession, RuntimeError> {
-        let catalog = self.catalog();
+    ) -> Result<Self, RuntimeError> {
+        let catalog = executor.library().catalog();
         let skill = OpenedSkill::find_runnable(&catalog, name)?;
         let (entry, manifest) = (skill.entry, skill.manifest());
         let extensions = manifest.extensions();
-        Ok(SkillSession {
-            runtime: self.clone(),
+        Ok(Self {
+            executor: executor.clone(),
             skill: entry.name().to_string(),
             directory: entry.directory().to_string_lossy().into_owned(),
             agent: extensions.agent.clone(),
@@ -176,9 +173,7 @@ impl SkillRuntime {
             started: Instant::now(),
         })
     }
-}
 
-impl SkillSession {
     /// Returns true if the session is forked.
     #[must_use]
     pub fn is_forked(&self) -> bool {
@@ -211,21 +206,19 @@ impl SkillSession {
     /// [`Continue`](HookDecision::Continue).
     ///
     /// # Errors
-    /// Same as [`SkillRuntime::run_hooks`].
+    /// Same as [`SkillRuntime::run_hooks`](crate::SkillRuntime::run_hooks).
     pub async fn before_tool(&self, tool: &str, input: &Value) -> Result<HookReport, RuntimeError> {
         let event = AgentEvent::PreToolUse {
             tool: tool.to_owned(),
             input: input.clone(),
         };
-        self.runtime
-            .run_hooks(&self.directory, &event, self.approver.clone())
-            .await
+        self.run_hooks(&event).await
     }
 
     /// Records the output of a tool and runs the hooks after a tool call.
     ///
     /// # Errors
-    /// Same as [`SkillRuntime::run_hooks`].
+    /// Same as [`SkillRuntime::run_hooks`](crate::SkillRuntime::run_hooks).
     pub async fn after_tool(
         &mut self,
         tool: &str,
@@ -243,21 +236,20 @@ impl SkillSession {
             input: input.clone(),
             output: output.clone(),
         };
-        self.runtime
-            .run_hooks(&self.directory, &event, self.approver.clone())
-            .await
+        self.run_hooks(&event).await
     }
 
     /// Runs a program of the skill and records its output.
     ///
     /// # Errors
-    /// Same as [`SkillRuntime::execute_skill`].
+    /// Same as [`SkillRuntime::execute_skill`](crate::SkillRuntime::execute_skill).
     pub async fn execute(
         &mut self,
         mut options: ExecutionOptions,
     ) -> Result<ExecutionArtifacts, RuntimeError> {
-        options.approver = options.approver.or_else(|| self.approver.clone());
-        let artifacts = self.runtime.execute_skill(&self.directory, options).await?;
+        let context = &mut options.context;
+        context.approver = context.approver.take().or_else(|| self.approver.clone());
+        let artifacts = self.executor.execute(&self.directory, options).await?;
         self.last_output = artifacts.output.clone();
         self.record(SessionEvent::Run {
             program: artifacts.mode.program().to_owned(),
@@ -271,17 +263,13 @@ impl SkillSession {
     /// program. A hook can require the agent to continue.
     ///
     /// # Errors
-    /// Same as [`SkillRuntime::run_hooks`].
+    /// Same as [`SkillRuntime::run_hooks`](crate::SkillRuntime::run_hooks).
     pub async fn finish(&mut self, message: Value) -> Result<SessionEnd, RuntimeError> {
         let event = AgentEvent::Stop {
             reason: "done".to_owned(),
             stop_hook_active: self.stop_was_blocked,
         };
-        // By directory, which stays unambiguous if a skill of the same name is added.
-        let report = self
-            .runtime
-            .run_hooks(&self.directory, &event, self.approver.clone())
-            .await?;
+        let report = self.run_hooks(&event).await?;
         if let HookDecision::Block { reason } = report.decision {
             // The next stop tells the hooks, so that they can avoid an endless loop.
             self.stop_was_blocked = true;
@@ -304,6 +292,12 @@ impl SkillSession {
             dropped_events: self.dropped_events,
             duration: self.started.elapsed(),
         }))
+    }
+
+    async fn run_hooks(&self, event: &AgentEvent) -> Result<HookReport, RuntimeError> {
+        // By directory, which stays unambiguous if a skill of the same name is added.
+        let approver = self.approver.clone();
+        run_hooks(&self.executor, &self.directory, event, approver).await
     }
 
     fn record(&mut self, event: SessionEvent) {

@@ -33,7 +33,7 @@ pub(crate) fn skill_name_schema(runtime: &SkillRuntime, catalog: &Catalog) -> Va
     let mut names: Vec<&str> = catalog
         .entries()
         .iter()
-        .filter(|entry| runtime.is_model_invocable(entry))
+        .filter(|entry| runtime.library().is_model_invocable(entry))
         .map(|entry| entry.name().as_str())
         .collect();
     // Ambiguous names occur several times, next to each other, and the values of an `enum` should

@@ -81,6 +81,20 @@ pub enum ToolErrorCode {
 }
 
 impl ToolErrorCode {
+    /// Creates an error of this class.
+    pub(crate) fn error(self, message: impl Into<String>) -> ToolError {
+        ToolError {
+            code: self,
+            message: message.into(),
+            path: None,
+            hint: None,
+            retryable: matches!(
+                self,
+                Self::Conflict | Self::TimedOut | Self::ApprovalRequired
+            ),
+        }
+    }
+
     /// Returns the code as text, as it is in results.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -113,20 +127,6 @@ impl ToolErrorCode {
 }
 
 impl ToolError {
-    pub(crate) fn new(code: ToolErrorCode, message: impl Into<String>) -> Self {
-        let retryable = matches!(
-            code,
-            ToolErrorCode::Conflict | ToolErrorCode::TimedOut | ToolErrorCode::ApprovalRequired
-        );
-        Self {
-            code,
-            message: message.into(),
-            path: None,
-            hint: None,
-            retryable,
-        }
-    }
-
     /// Sets the virtual path concerned.
     pub(crate) fn with_path(mut self, path: impl Into<String>) -> Self {
         self.path = Some(path.into());

@@ -14,7 +14,6 @@ use std::sync::{Arc, Mutex};
 use skills_runtime::SkillRuntime;
 
 use crate::files::list::ListLimits;
-use crate::files::sensitive;
 use crate::mount::{DEFAULT_QUOTA_BYTES, MountTable, OpenMount, WriteQuota};
 use crate::{ToolError, ToolErrorCode};
 
@@ -36,30 +35,16 @@ pub enum SkillWrites {
     All,
 }
 
-/// Selects whether files that probably contain keys or secrets can be read.
-///
-/// Such files are recognized by name alone: `.env*`, `*.pem`, `id_rsa*`, `.netrc` and similar. The
-/// check also applies to the target of a symlink, so a link with another name does not bypass it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum KeyFileAccess {
-    /// Reading them fails with `permission_denied`.
-    #[default]
-    Deny,
-    /// They are read like other files.
-    Allow,
-}
-
 /// Implements the tools for files.
 pub(crate) struct FileTools {
     pub(crate) runtime: SkillRuntime,
     mounts: MountTable,
-    /// The directory for drafts, if the host application has one.
-    drafts_dir: Option<PathBuf>,
+    /// The directory for drafts, if the host application has one. The runtime needs it as an
+    /// untrusted root, otherwise drafts are not found.
+    pub(crate) drafts_dir: Option<PathBuf>,
     /// Canonical paths that no tool writes.
-    protected_paths: Vec<PathBuf>,
-    skill_writes: SkillWrites,
-    key_file_access: KeyFileAccess,
+    pub(crate) protected_paths: Vec<PathBuf>,
+    pub(crate) skill_writes: SkillWrites,
     list_limits: ListLimits,
     /// Write quota of all skills together.
     skill_quota: Arc<WriteQuota>,
@@ -68,8 +53,7 @@ pub(crate) struct FileTools {
 }
 
 impl FileTools {
-    /// Creates the tools without a directory for drafts and with the defaults of [`SkillWrites`]
-    /// and [`KeyFileAccess`].
+    /// Creates the tools without a directory for drafts, with the default of [`SkillWrites`].
     pub(crate) fn new(runtime: SkillRuntime, mounts: MountTable) -> Self {
         Self {
             runtime,
@@ -77,24 +61,10 @@ impl FileTools {
             drafts_dir: None,
             protected_paths: Vec::new(),
             skill_writes: SkillWrites::default(),
-            key_file_access: KeyFileAccess::default(),
             list_limits: ListLimits::DEFAULT,
             skill_quota: Arc::new(WriteQuota::new(DEFAULT_QUOTA_BYTES)),
             write_lock: Mutex::new(()),
         }
-    }
-
-    /// Sets the directory for drafts. The runtime needs it as an untrusted root, otherwise drafts
-    /// are not found.
-    pub(crate) fn drafts_dir(mut self, directory: Option<PathBuf>) -> Self {
-        self.drafts_dir = directory;
-        self
-    }
-
-    /// Sets the canonical paths that no tool writes.
-    pub(crate) fn protected_paths(mut self, paths: Vec<PathBuf>) -> Self {
-        self.protected_paths = paths;
-        self
     }
 
     /// Rejects hidden and protected paths. Skill and draft rules are checked elsewhere: drafts may
@@ -107,20 +77,15 @@ impl FileTools {
             resolved.host_path.starts_with(protected) || protected.starts_with(&resolved.host_path)
         };
         if resolved.skill.is_none() && self.protected_paths.iter().any(is_protected) {
-            let error = ToolError::new(
-                ToolErrorCode::PermissionDenied,
-                format!("cannot write '{}': protected by the host", resolved.display),
-            );
-            return Err(error
+            return Err(ToolErrorCode::PermissionDenied
+                .error(format!(
+                    "cannot write '{}': protected by the host",
+                    resolved.display
+                ))
                 .with_path(&resolved.display)
                 .with_hint("write to another path"));
         }
         Ok(())
-    }
-
-    /// Returns whether a file must not be read because its name indicates keys or secrets.
-    pub(crate) fn is_key_file<S: AsRef<str>>(&self, parts: &[S]) -> bool {
-        self.key_file_access == KeyFileAccess::Deny && sensitive::is_key_file(parts)
     }
 
     /// Fails if the directory of a mount was replaced at its path, since programs would see the
@@ -132,10 +97,10 @@ impl FileTools {
             // File tools use the handle and are not affected; sandboxes mount by path.
             .find(|mount| mount.path.canonicalize().ok().as_ref() != Some(&mount.path))
         {
-            Some(mount) => Err(ToolError::new(
-                ToolErrorCode::Conflict,
-                format!("cannot use '{}': its directory was replaced", mount.name),
-            )),
+            Some(mount) => Err(ToolErrorCode::Conflict.error(format!(
+                "cannot use '{}': its directory was replaced",
+                mount.name
+            ))),
             None => Ok(()),
         }
     }
@@ -143,14 +108,15 @@ impl FileTools {
     /// Returns whether a write may have changed a skill, so that the catalog needs a refresh: a
     /// mount may contain a root.
     pub(crate) fn may_overlap_skills(&self) -> bool {
-        self.skill_writes == SkillWrites::All && self.runtime.generations().current().is_some()
+        self.skill_writes == SkillWrites::All
+            && self.runtime.library().generations().current().is_some()
     }
 
     /// Scans after a write of the tools themselves, which a watcher has not reported yet.
     pub(crate) fn rescan_after_write(&self) {
         // Before the scan, so that nothing read before the write counts as current.
-        self.runtime.generations().record_change();
-        self.runtime.refresh();
+        self.runtime.library().generations().record_change();
+        self.runtime.library().refresh();
     }
 
     /// Returns the workspace and the mounts.
@@ -161,15 +127,5 @@ impl FileTools {
     /// Returns the workspace, if there is one.
     pub(crate) fn workspace(&self) -> Option<&OpenMount> {
         self.mounts.workspace()
-    }
-
-    pub(crate) fn skill_writes(mut self, skill_writes: SkillWrites) -> Self {
-        self.skill_writes = skill_writes;
-        self
-    }
-
-    pub(crate) fn key_file_access(mut self, key_file_access: KeyFileAccess) -> Self {
-        self.key_file_access = key_file_access;
-        self
     }
 }

@@ -62,7 +62,7 @@ pub(crate) fn io_error(error: &Error, display_path: &str) -> ToolError {
             format!("cannot access '{display_path}': {kind}"),
         ),
     };
-    ToolError::new(code, message).with_path(display_path)
+    code.error(message).with_path(display_path)
 }
 
 #[cfg(unix)]

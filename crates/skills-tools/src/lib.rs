@@ -15,7 +15,6 @@
 //! backend.
 
 mod builtin;
-mod call_context;
 mod catalog_tools;
 mod error;
 mod file_tools;
@@ -37,9 +36,8 @@ mod virtual_path;
 #[cfg(feature = "watch")]
 mod watch;
 
-pub use call_context::CallContext;
 pub use error::{ToolError, ToolErrorCode};
-pub use file_tools::{KeyFileAccess, SkillWrites};
+pub use file_tools::SkillWrites;
 pub use files::sensitive::protected_name;
 pub use mount::{Mount, MountError};
 pub use overrides::{OverrideError, OverrideStore, ToolOverride};
@@ -47,11 +45,10 @@ pub use publication::{
     Completion, PublicationError, PublicationErrorKind, PublishedContent, PublishedFile,
     PublishedSkill, PublishedSkills,
 };
-pub use registry::{DefaultScriptState, MissingEnv};
-pub use run::executor::ScriptExecutor;
-pub use run::run_skill_script::ScriptResult;
+pub use registry::DefaultScriptState;
 /// The crate that finds and runs skills.
 pub use skills_runtime as runtime;
+pub use skills_runtime::CallContext;
 pub use tool_definition::{Annotations, ToolDefinition, ToolFormat};
 pub use tool_output::ToolOutput;
 pub use tool_set::{ToolGroup, ToolSet, ToolSetBuildError, ToolSetBuilder, UnknownTool};

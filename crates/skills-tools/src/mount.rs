@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 
+pub(crate) use skills_runtime::policy::Access;
+
 use crate::virtual_path::invalid_part_reason;
 
 /// Default write quota of a mount: 256 MiB.
@@ -55,24 +57,9 @@ pub struct Mount {
     name: String,
     directory: PathBuf,
     access: Access,
-    host_path: HostPathVisibility,
+    /// Whether the host path of the directory is accepted, too.
+    exposes_host_path: bool,
     quota_bytes: u64,
-}
-
-/// Access to the files of a mount.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Access {
-    /// Reading.
-    ReadOnly,
-    /// Reading and writing.
-    ReadWrite,
-}
-
-/// Whether the host path of the directory is accepted, too.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum HostPathVisibility {
-    Hidden,
-    Visible,
 }
 
 impl Mount {
@@ -96,7 +83,7 @@ impl Mount {
     /// Both the canonical path and the path that was given are accepted, the latter only if it is
     /// absolute.
     pub fn with_host_path(mut self) -> Self {
-        self.host_path = HostPathVisibility::Visible;
+        self.exposes_host_path = true;
         self
     }
 
@@ -113,7 +100,7 @@ impl Mount {
             name,
             directory,
             access,
-            host_path: HostPathVisibility::Hidden,
+            exposes_host_path: false,
             quota_bytes: DEFAULT_QUOTA_BYTES,
         }
     }
@@ -150,15 +137,6 @@ enum Repr {
         directory: PathBuf,
         source: std::io::Error,
     },
-}
-
-impl From<Access> for skills_runtime::policy::Access {
-    fn from(access: Access) -> Self {
-        match access {
-            Access::ReadOnly => Self::ReadOnly,
-            Access::ReadWrite => Self::ReadWrite,
-        }
-    }
 }
 
 /// All mounts, opened.
@@ -285,21 +263,16 @@ impl OpenMount {
             name,
             directory,
             access,
-            host_path: visibility,
+            exposes_host_path,
             quota_bytes,
         } = mount;
-        // Resolved once at the start, so that later changes of symlinks do not move the mount.
-        let path = match directory.canonicalize() {
-            Ok(path) => path,
-            Err(source) => {
-                return Err(Repr::Open {
-                    name,
-                    directory,
-                    source,
-                }
-                .into());
-            }
+        let cannot_open = |source| Repr::Open {
+            name: name.clone(),
+            directory: directory.clone(),
+            source,
         };
+        // Resolved once at the start, so that later changes of symlinks do not move the mount.
+        let path = directory.canonicalize().map_err(cannot_open)?;
         if let Some(reason) = invalid_directory_reason(&path) {
             return Err(Repr::InvalidDirectory {
                 name,
@@ -309,26 +282,18 @@ impl OpenMount {
             .into());
         }
         // All file tools use this handle, whatever happens to the path.
-        let handle = match Dir::open_ambient_dir(&path, ambient_authority()) {
-            Ok(handle) => Arc::new(handle),
-            Err(source) => {
-                return Err(Repr::Open {
-                    name,
-                    directory,
-                    source,
-                }
-                .into());
+        let handle = Dir::open_ambient_dir(&path, ambient_authority()).map_err(cannot_open)?;
+        let mut host_paths = Vec::new();
+        if exposes_host_path {
+            host_paths.push(path.clone());
+            // A relative path depends on the working directory, so only the canonical one is used.
+            if directory.is_absolute() {
+                host_paths.push(directory);
             }
-        };
-        let host_paths = match visibility {
-            HostPathVisibility::Hidden => Vec::new(),
-            // A relative path depends on the working directory, so only the canonical path is used.
-            HostPathVisibility::Visible if !directory.is_absolute() => vec![path.clone()],
-            HostPathVisibility::Visible => vec![directory, path.clone()],
-        };
+        }
         Ok(Self {
             name,
-            directory: handle,
+            directory: Arc::new(handle),
             path,
             access,
             quota: Arc::new(WriteQuota::new(quota_bytes)),

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
 use skills_runtime::{Catalog, Entry, PrivateFile};
@@ -10,7 +10,7 @@ use skills_runtime::{Catalog, Entry, PrivateFile};
 /// Version of the file format; files of a newer version are not changed.
 const VERSION: u32 = 1;
 
-/// Stores operator overrides for script tools, in a file or in memory.
+/// Stores operator overrides for script tools, in a file or (by default) in memory.
 ///
 /// An override belongs to the root and name of the skill and to the file name of the script. It
 /// survives rescans, changes of the skill's content and, in a file, restarts. It applies again when
@@ -49,7 +49,7 @@ pub(crate) struct ScriptId {
     pub(crate) script: String,
 }
 
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct OverrideRecord {
     #[serde(flatten)]
     script_id: ScriptId,
@@ -140,45 +140,21 @@ impl OverrideStore {
         }
     }
 
-    /// Stores overrides in memory, until the process ends.
-    #[must_use]
-    pub fn in_memory() -> Self {
-        Self::default()
-    }
-
     /// Returns all overrides, read once for several lookups.
     pub(crate) fn snapshot(&self) -> Result<OverrideSnapshot, OverrideError> {
-        match &self.file {
-            Some(file) => read_file(file).map(OverrideSnapshot),
-            None => Ok(OverrideSnapshot(
-                self.memory
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .clone(),
-            )),
-        }
+        Ok(OverrideSnapshot(match &self.file {
+            Some(file) => read_file(file)?,
+            None => self.lock_memory().clone(),
+        }))
     }
 
     /// Removes the override of a script, and returns whether there was one.
     pub(crate) fn remove(&self, script_id: &ScriptId) -> Result<bool, OverrideError> {
-        let remove_record = |records: &mut Vec<OverrideRecord>| {
+        self.update(|records| {
             let old_len = records.len();
             records.retain(|record| record.script_id != *script_id);
             records.len() != old_len
-        };
-        let Some(file) = &self.file else {
-            return Ok(remove_record(
-                &mut self.memory.lock().unwrap_or_else(PoisonError::into_inner),
-            ));
-        };
-        // Other processes may share the file, so it is locked from reading to replacing.
-        let _lock = file.lock().map_err(|source| io_error(file, source))?;
-        let mut records = read_file(file)?;
-        let is_changed = remove_record(&mut records);
-        if is_changed {
-            write_file(file, records)?;
-        }
-        Ok(is_changed)
+        })
     }
 
     /// Merges `change` into the override of a script; fields that are `None` stay.
@@ -191,19 +167,30 @@ impl OverrideStore {
         if change.timeout_ms == Some(0) {
             return Err(Repr::ZeroTimeout.into());
         }
+        self.update(|records| merge_record(records, script_id, change))
+    }
+
+    /// Changes the overrides, and stores them if they differ.
+    fn update<T>(
+        &self,
+        change: impl FnOnce(&mut Vec<OverrideRecord>) -> T,
+    ) -> Result<T, OverrideError> {
         let Some(file) = &self.file else {
-            merge_record(
-                &mut self.memory.lock().unwrap_or_else(PoisonError::into_inner),
-                script_id,
-                change,
-            );
-            return Ok(());
+            return Ok(change(&mut self.lock_memory()));
         };
         // Other processes may share the file, so it is locked from reading to replacing.
         let _lock = file.lock().map_err(|source| io_error(file, source))?;
-        let mut records = read_file(file)?;
-        merge_record(&mut records, script_id, change);
-        write_file(file, records)
+        let before = read_file(file)?;
+        let mut records = before.clone();
+        let result = change(&mut records);
+        if records != before {
+            write_file(file, records)?;
+        }
+        Ok(result)
+    }
+
+    fn lock_memory(&self) -> MutexGuard<'_, Vec<OverrideRecord>> {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -47,11 +47,18 @@ pub struct PublishedSkills {
 /// The content of a file is read separately and matches the digest of the snapshot; cloning the
 /// `Arc` is cheap.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct PublishedSkill {
-    name: String,
-    description: String,
-    frontmatter: Map<String, Value>,
-    files: Vec<PublishedFile>,
+    /// The name: 1 to 64 of `a`–`z`, `0`–`9` and single inner hyphens, as in the frontmatter.
+    pub name: String,
+    /// The description exactly as in the frontmatter. It may have several lines and invisible
+    /// characters.
+    pub description: String,
+    /// The complete frontmatter of the listed `SKILL.md` as parsed from YAML, with unknown fields,
+    /// in the order of the file.
+    pub frontmatter: Map<String, Value>,
+    /// All files including `SKILL.md`, ordered by path: at most 512, with at most 16 MiB together.
+    pub files: Vec<PublishedFile>,
 }
 
 /// Describes one file of a published skill: path, size, digest and media type.
@@ -59,12 +66,20 @@ pub struct PublishedSkill {
 /// The description was made when the snapshot was taken. Content that is read later is compared
 /// with the digest, so description and content always belong together.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PublishedFile {
-    path: String,
-    bytes: u64,
-    sha256: String,
-    media_type: String,
-    is_text: bool,
+    /// The path below the skill directory, with `/` as separator. No component is `.` or `..`,
+    /// hidden, or contains invisible characters. Spaces, `%` and other characters that need
+    /// encoding in a URI are possible.
+    pub path: String,
+    /// The size in bytes.
+    pub bytes: u64,
+    /// The SHA-256 of the content, as 64 lowercase hexadecimal digits.
+    pub sha256: String,
+    /// The media type, which is derived from the file extension.
+    pub media_type: String,
+    /// Whether the content is UTF-8 without NUL.
+    pub is_text: bool,
 }
 
 /// The content of a published file, and the snapshot that lists it.
@@ -74,45 +89,21 @@ pub struct PublishedFile {
 /// earlier one should replace it.
 #[derive(Debug, Clone)]
 #[must_use]
+#[non_exhaustive]
 pub struct PublishedContent {
-    skill: Arc<PublishedSkill>,
-    file: PublishedFile,
-    content: Vec<u8>,
+    /// The snapshot that lists the content.
+    pub skill: Arc<PublishedSkill>,
+    /// The description of the file, whose size and digest match the content.
+    pub file: PublishedFile,
+    /// The content.
+    pub content: Vec<u8>,
 }
 
 impl PublishedSkill {
-    /// Returns the name: 1 to 64 of `a`–`z`, `0`–`9` and single inner hyphens, as in the
-    /// frontmatter.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// Returns the description exactly as in the frontmatter. It may have several lines and
-    /// invisible characters.
-    #[must_use]
-    pub fn description(&self) -> &str {
-        &self.description
-    }
-
     /// Returns the description for display: one line of at most 300 visible characters.
     #[must_use]
     pub fn summary(&self) -> String {
         short_description(&self.description)
-    }
-
-    /// Returns the complete frontmatter of the listed `SKILL.md` as parsed from YAML, with unknown
-    /// fields, in the order of the file.
-    #[must_use]
-    pub fn frontmatter(&self) -> &Map<String, Value> {
-        &self.frontmatter
-    }
-
-    /// Returns all files including `SKILL.md`, ordered by path: at most 512, with at most 16 MiB
-    /// together.
-    #[must_use]
-    pub fn files(&self) -> &[PublishedFile] {
-        &self.files
     }
 
     /// Finds a file by its path.
@@ -126,59 +117,7 @@ impl PublishedSkill {
     }
 }
 
-impl PublishedFile {
-    /// Returns the path below the skill directory, with `/` as separator. No component is `.` or
-    /// `..`, hidden, or contains invisible characters. Spaces, `%` and other characters that need
-    /// encoding in a URI are possible.
-    #[must_use]
-    pub fn path(&self) -> &str {
-        &self.path
-    }
-
-    /// Returns the size in bytes.
-    #[must_use]
-    pub fn bytes(&self) -> u64 {
-        self.bytes
-    }
-
-    /// Returns the SHA-256 of the content, as 64 lowercase hexadecimal digits.
-    #[must_use]
-    pub fn sha256(&self) -> &str {
-        &self.sha256
-    }
-
-    /// Returns the media type, which is derived from the file extension.
-    #[must_use]
-    pub fn media_type(&self) -> &str {
-        &self.media_type
-    }
-
-    /// Returns whether the content is UTF-8 without NUL.
-    #[must_use]
-    pub fn is_text(&self) -> bool {
-        self.is_text
-    }
-}
-
 impl PublishedContent {
-    /// Returns the snapshot that lists the content.
-    #[must_use]
-    pub fn skill(&self) -> &Arc<PublishedSkill> {
-        &self.skill
-    }
-
-    /// Returns the description of the file, whose size and digest match the content.
-    #[must_use]
-    pub fn file(&self) -> &PublishedFile {
-        &self.file
-    }
-
-    /// Returns the content.
-    #[must_use]
-    pub fn content(&self) -> &[u8] {
-        &self.content
-    }
-
     /// Returns the content as text without changes, or `None` if it is not text.
     #[must_use]
     pub fn text(&self) -> Option<&str> {

@@ -13,7 +13,7 @@ use self::script_index::{IndexedScript, ScriptIndex};
 use crate::overrides::{OverrideSnapshot, ScriptId, ToolOverride};
 use skills_script::{MAX_SCRIPT_BYTES, ScriptTool, find_spec};
 
-pub use self::options::{DefaultScriptState, MissingEnv};
+pub use self::options::DefaultScriptState;
 pub(crate) use self::script_index::ScriptScanner;
 
 /// Default timeout of a script tool.
@@ -23,7 +23,7 @@ pub(crate) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
 pub(crate) struct ScriptToolRegistry {
     scripts: Arc<ScriptIndex>,
     overrides: OverrideSnapshot,
-    options: RegistryOptions,
+    default_state: DefaultScriptState,
 }
 
 /// A script and its tool.
@@ -40,23 +40,16 @@ pub(crate) struct ScriptToolEntry {
     pub(crate) timeout: Duration,
 }
 
-/// Options that determine which scripts become tools.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct RegistryOptions {
-    pub(crate) default_script_state: DefaultScriptState,
-    pub(crate) missing_env: MissingEnv,
-}
-
 impl ScriptToolRegistry {
     pub(crate) fn new(
         scripts: Arc<ScriptIndex>,
         overrides: OverrideSnapshot,
-        options: RegistryOptions,
+        default_state: DefaultScriptState,
     ) -> Self {
         Self {
             scripts,
             overrides,
-            options,
+            default_state,
         }
     }
 
@@ -67,23 +60,13 @@ impl ScriptToolRegistry {
 
     /// Finds a tool by name, including disabled ones.
     pub(crate) fn find_by_name(&self, name: &str) -> Option<RegistryEntry<'_>> {
-        self.scripts
-            .scripts
-            .iter()
-            .find(|script| script.name == name)
-            .map(|script| self.entry(script))
+        self.scripts().find(|entry| entry.name() == name)
     }
 
     /// Returns the names of the tools of a skill's scripts.
     pub(crate) fn names_of_skill(&self, skill: &str) -> impl Iterator<Item = String> {
-        let of_skill = self
-            .scripts
-            .scripts
-            .iter()
-            .filter(move |script| script.script_id.skill == skill);
-        of_skill
-            .map(|script| self.entry(script))
-            .filter(|entry| entry.is_enabled)
+        self.scripts()
+            .filter(move |entry| entry.is_enabled && entry.script_id().skill == skill)
             .map(|entry| entry.name().to_owned())
     }
 
@@ -97,7 +80,7 @@ impl ScriptToolRegistry {
         let settings = self.overrides.get(&script.script_id);
         let is_enabled = settings
             .enabled
-            .unwrap_or(self.options.default_script_state == DefaultScriptState::Enabled);
+            .unwrap_or(self.default_state == DefaultScriptState::Enabled);
         RegistryEntry {
             script,
             is_enabled,

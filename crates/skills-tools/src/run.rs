@@ -2,7 +2,6 @@
 
 mod command_line;
 mod dependencies;
-pub(crate) mod executor;
 pub(crate) mod output;
 pub(crate) mod run_skill_script;
 pub(crate) mod script_tool;
@@ -18,7 +17,9 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use skills_runtime::discovery::SkillFiles;
 use skills_runtime::policy::HostPattern;
-use skills_runtime::{Entry, ExecutionArtifacts, ExecutionOptions, InputProtocol, SkillRuntime};
+use skills_runtime::{
+    Entry, ExecutionArtifacts, ExecutionOptions, HostCommand, InputProtocol, SkillRuntime,
+};
 
 use self::output::{ProgramOutput, reached_timeout_ms, run_error};
 
@@ -53,11 +54,11 @@ struct RunnableSkill {
     files: SkillFiles,
 }
 
-/// The object of a run.
-enum RunTarget<'a> {
+/// What a program works on.
+enum RunSubject<'a> {
     Skill(&'a Entry),
-    /// A directory, without a skill.
-    Directory(&'a Path),
+    /// A directory, with the command to run in it.
+    Directory(&'a Path, HostCommand),
 }
 
 /// The result of a run.
@@ -80,11 +81,9 @@ impl ProgramTools {
         let (entry, is_draft) = self.files.find_cached_skill(name)?;
         // Its content is whatever the model wrote. Only a user can make it a skill.
         if is_draft {
-            let error = ToolError::new(
-                ToolErrorCode::ApprovalRequired,
-                format!("skill `{name}` is a draft and cannot run"),
-            );
-            return Err(error.with_hint("ask the user to accept it"));
+            return Err(ToolErrorCode::ApprovalRequired
+                .error(format!("skill `{name}` is a draft and cannot run"))
+                .with_hint("ask the user to accept it"));
         }
         RunnableSkill::try_new(entry)
     }
@@ -92,19 +91,15 @@ impl ProgramTools {
     /// Rejects a script that the operator disabled.
     fn check_enabled(&self, entry: &Entry, script: &str) -> Result<(), ToolError> {
         // The error names a file of the host.
-        let failed = |_| {
-            ToolError::new(
-                ToolErrorCode::Internal,
-                "cannot read the tool overrides; nothing ran",
-            )
-        };
+        let failed =
+            |_| ToolErrorCode::Internal.error("cannot read the tool overrides; nothing ran");
         // Read on every call, so that an operator can disable a script at any time.
         let settings = self
             .overrides
             .snapshot()
             .map_err(failed)?
             .get(&ScriptId::for_script(
-                &self.runtime.catalog(),
+                &self.runtime.library().catalog(),
                 entry,
                 script,
             ));
@@ -118,7 +113,7 @@ impl ProgramTools {
             Some(_) => format!("script `{script}` is disabled by the operator"),
             None => format!("script `{script}` is not enabled by the operator"),
         };
-        Err(ToolError::new(ToolErrorCode::DeniedByPolicy, message))
+        Err(ToolErrorCode::DeniedByPolicy.error(message))
     }
 
     /// Runs a program in the remaining time, and returns its result with virtual paths.
@@ -127,7 +122,7 @@ impl ProgramTools {
     /// If the program did not run.
     async fn execute(
         &self,
-        target: RunTarget<'_>,
+        subject: RunSubject<'_>,
         mut options: ExecutionOptions,
         deadline: &Deadline,
         path_map: &PathMap,
@@ -135,15 +130,17 @@ impl ProgramTools {
         let remaining_ms = deadline.remaining_ms();
         // The time for the lookup counts, too, so that a call never takes longer than requested.
         options.timeout_ms = Some(remaining_ms);
-        let (result, name) = match target {
-            RunTarget::Skill(entry) => (
+        let (result, name) = match subject {
+            RunSubject::Skill(entry) => (
                 self.runtime
                     .execute_skill(&entry.directory().to_string_lossy(), options)
                     .await,
                 Some(entry.name().as_str()),
             ),
-            RunTarget::Directory(directory) => {
-                (self.runtime.execute_command(directory, options).await, None)
+            RunSubject::Directory(directory, command) => {
+                let executor = self.runtime.executor();
+                let result = executor.execute_command(directory, command, options);
+                (result.await, None)
             }
         };
         let artifacts = result.map_err(|error| run_error(&error, name, path_map))?;
@@ -159,26 +156,23 @@ impl ProgramTools {
 
     /// Returns the options that all runs have in common.
     fn base_options(&self, context: &CallContext) -> ExecutionOptions {
-        let mut options = ExecutionOptions::default();
-        // Standard input stays empty unless the caller sets it; scripts get their arguments on the
-        // command line.
-        options.input_protocol = InputProtocol::ScriptRunner;
-        // Models cannot use more, and concurrent runs must not fill the memory.
-        options.captured_bytes = Some(MAX_OUTPUT_BYTES);
-        options.approver.clone_from(&context.approver);
-        options.session.clone_from(&context.session);
-        options.cancellation.clone_from(&context.cancellation);
-        options
+        ExecutionOptions {
+            // Standard input stays empty unless the caller sets it; scripts get their arguments on
+            // the command line.
+            input_protocol: InputProtocol::ScriptRunner,
+            // Models cannot use more, and concurrent runs must not fill the memory.
+            captured_bytes: Some(MAX_OUTPUT_BYTES),
+            context: context.clone(),
+            ..ExecutionOptions::default()
+        }
     }
 }
 
 impl RunnableSkill {
     fn try_new(entry: Entry) -> Result<Self, ToolError> {
         let cannot_open = |_| {
-            ToolError::new(
-                ToolErrorCode::SkillNotFound,
-                format!("cannot open the files of skill `{}`", entry.name()),
-            )
+            ToolErrorCode::SkillNotFound
+                .error(format!("cannot open the files of skill `{}`", entry.name()))
         };
         let files = entry.open().map_err(cannot_open)?;
         Ok(Self { entry, files })
@@ -194,7 +188,8 @@ impl RunnableSkill {
                 let message = format!(
                     "Failed to setup environment: {declared}, and installing packages is not supported"
                 );
-                Err(ToolError::new(ToolErrorCode::SetupFailed, message)
+                Err(ToolErrorCode::SetupFailed
+                    .error(message)
                     .with_hint("ask the user to rewrite the script with the standard library only"))
             }
         }
@@ -203,10 +198,7 @@ impl RunnableSkill {
 
 impl Deadline {
     fn from_secs(seconds: u64) -> Self {
-        Self {
-            started: Instant::now(),
-            limit: Duration::from_secs(seconds),
-        }
+        Self::after(Duration::from_secs(seconds))
     }
 
     fn after(limit: Duration) -> Self {
@@ -236,23 +228,21 @@ impl Deadline {
     }
 }
 
+/// Returns the name of a script below `scripts/`.
+fn short_name(script: &str) -> &str {
+    script.strip_prefix("scripts/").unwrap_or(script)
+}
+
 /// Parses the hosts that a call requests.
 fn parse_hosts(names: &[String]) -> Result<Vec<HostPattern>, ToolError> {
     let parse = |name: &String| {
         let invalid = |error: skills_runtime::policy::PolicyError| {
-            ToolError::new(
-                ToolErrorCode::InvalidArguments,
-                format!("invalid `network`: {error}"),
-            )
+            ToolErrorCode::InvalidArguments.error(format!("invalid `network`: {error}"))
         };
         // The syntax of rules, so that a user can allow exactly what was requested.
         name.parse::<HostPattern>().map_err(invalid)
     };
     names.iter().map(parse).collect()
-}
-
-fn stdin_bytes(text: Option<&String>) -> Option<Vec<u8>> {
-    text.map(|text| text.clone().into_bytes())
 }
 
 /// Returns the parameters that all tools with commands have.

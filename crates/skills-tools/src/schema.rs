@@ -5,6 +5,7 @@ use jsonschema::{PatternOptions, ValidationError, Validator};
 use serde_json::{Value, json};
 use skills_runtime::is_invisible;
 
+use crate::virtual_path::escape_and_truncate;
 use crate::{ToolError, ToolErrorCode};
 
 /// Maximum number of mistakes in one error message.
@@ -28,10 +29,8 @@ impl ArgumentValidator {
             .with_pattern_options(PatternOptions::regex())
             .build(schema);
         let failed = |_| {
-            ToolError::new(
-                ToolErrorCode::Internal,
-                "cannot compile the input schema of the tool; nothing was done",
-            )
+            ToolErrorCode::Internal
+                .error("cannot compile the input schema of the tool; nothing was done")
         };
         built.map(Self).map_err(failed)
     }
@@ -56,19 +55,18 @@ impl ArgumentValidator {
             0 => String::new(),
             more => format!("; and {more} more"),
         };
-        let error = ToolError::new(
-            ToolErrorCode::InvalidArguments,
-            format!("invalid arguments: {}{more}", mistakes.join("; ")),
-        );
+        let error = ToolErrorCode::InvalidArguments
+            .error(format!("invalid arguments: {}{more}", mistakes.join("; ")));
         Err(error.with_hint("check the input schema of the tool, then retry"))
     }
 }
 
 fn describe_error(error: &ValidationError<'_>) -> String {
-    let (location, text) = (
-        escape_and_truncate(&error.instance_path().to_string(), MAX_LOCATION_CHARS),
-        escape_and_truncate(&error_reason(error), MAX_ERROR_CHARS),
-    );
+    // The text contains parts of the arguments and goes into logs and terminals. Backslashes stay,
+    // since JSON and patterns contain them.
+    let escape = |text: &str, max| escape_and_truncate(text, max, is_invisible);
+    let location = escape(&error.instance_path().to_string(), MAX_LOCATION_CHARS);
+    let text = escape(&error_reason(error), MAX_ERROR_CHARS);
     if location.is_empty() {
         text
     } else {
@@ -90,24 +88,6 @@ fn error_reason(error: &ValidationError<'_>) -> String {
         &value
     };
     error.masked_with(value).to_string()
-}
-
-/// Escapes invisible characters and truncates the text. Backslashes stay, since JSON and patterns
-/// contain them.
-fn escape_and_truncate(text: &str, max_characters: usize) -> String {
-    let escaped = |c: char| {
-        if is_invisible(c) {
-            c.escape_default().to_string()
-        } else {
-            c.to_string()
-        }
-    };
-    // The text contains parts of the arguments and goes into logs and terminals.
-    let mut plain: String = text.chars().take(max_characters).map(escaped).collect();
-    if text.chars().nth(max_characters).is_some() {
-        plain.push('…');
-    }
-    plain
 }
 
 /// Returns the schema of an object with exactly these properties.

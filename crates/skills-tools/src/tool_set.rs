@@ -16,11 +16,11 @@ use crate::catalog_tools::CatalogTools;
 use crate::file_tools::FileTools;
 use crate::overrides::{OverrideError, OverrideStore};
 use crate::publication::Publisher;
-use crate::registry::{RegistryOptions, ScriptScanner, ScriptToolEntry, ScriptToolRegistry};
+use crate::registry::{ScriptScanner, ScriptToolEntry, ScriptToolRegistry};
 use crate::run::{ProgramTools, run_skill_script, script_tool, skills_bash, skills_run};
 use crate::schema::ArgumentValidator;
 use crate::tool_definition::ToolDefinition;
-use crate::{CallContext, ScriptExecutor, ToolError, ToolErrorCode, ToolFormat, ToolOutput};
+use crate::{CallContext, DefaultScriptState, ToolError, ToolErrorCode, ToolFormat, ToolOutput};
 
 pub use builder::{ToolGroup, ToolSetBuildError, ToolSetBuilder};
 
@@ -67,7 +67,7 @@ pub(crate) struct Inner {
     program_tools: Arc<ProgramTools>,
     pub(crate) script_scanner: Arc<ScriptScanner>,
     overrides: Arc<OverrideStore>,
-    registry_options: RegistryOptions,
+    default_script_state: DefaultScriptState,
     groups: Vec<ToolGroup>,
 }
 
@@ -220,20 +220,14 @@ impl ToolSet {
     /// with the same session starts a new one. Performs blocking I/O.
     pub fn end_session(&self, session: &str) {
         self.inner.program_tools.sessions.remove(session);
-        self.inner.runtime.clear_session_approvals(session);
-    }
-
-    /// Returns an executor for scripts that applies the same overrides.
-    ///
-    /// It shares sessions and mounts with this tool set, so scripts that run through it see the
-    /// same directories as those that a model runs.
-    #[must_use]
-    pub fn executor(&self) -> ScriptExecutor {
-        ScriptExecutor::with_programs(Arc::clone(&self.inner.program_tools))
+        self.inner
+            .runtime
+            .executor()
+            .clear_session_approvals(session);
     }
 
     fn catalog(&self) -> Arc<Catalog> {
-        self.inner.runtime.current_catalog()
+        self.inner.runtime.library().current_catalog()
     }
 
     pub(crate) fn has_group(&self, group: ToolGroup) -> bool {
@@ -244,7 +238,7 @@ impl ToolSet {
         Ok(ScriptToolRegistry::new(
             self.inner.script_scanner.index(catalog),
             self.inner.overrides.snapshot()?,
-            self.inner.registry_options,
+            self.inner.default_script_state,
         ))
     }
 
@@ -293,12 +287,8 @@ impl ToolSet {
     }
 
     fn prepare_script_tool(&self, name: &str, arguments: Value) -> Result<PreparedCall, ToolError> {
-        let unreadable = |_| {
-            ToolError::new(
-                ToolErrorCode::Internal,
-                "cannot read the tool overrides; nothing ran",
-            )
-        };
+        let unreadable =
+            |_| ToolErrorCode::Internal.error("cannot read the tool overrides; nothing ran");
         let registry = self
             .has_group(ToolGroup::ScriptTools)
             .then(|| self.registry(&self.catalog()))
@@ -326,7 +316,7 @@ impl ToolSet {
         };
         let tool = entry
             .load_tool()
-            .map_err(|_| ToolError::new(ToolErrorCode::Conflict, "the script was removed"))?;
+            .map_err(|_| ToolErrorCode::Conflict.error("the script was removed"))?;
         ArgumentValidator::new(&tool.tool.input_schema)?.validate(&arguments)?;
         let arguments = match arguments {
             Value::Object(arguments) => arguments,
@@ -373,10 +363,7 @@ pub struct UnknownTool {
 
 fn parse_arguments<T: DeserializeOwned>(arguments: Value) -> Result<T, ToolError> {
     serde_json::from_value(arguments).map_err(|error| {
-        ToolError::new(
-            ToolErrorCode::InvalidArguments,
-            format!("invalid arguments: {error}"),
-        )
+        ToolErrorCode::InvalidArguments.error(format!("invalid arguments: {error}"))
     })
 }
 
@@ -384,12 +371,9 @@ fn parse_arguments<T: DeserializeOwned>(arguments: Value) -> Result<T, ToolError
 async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, ToolError> + Send + 'static,
 ) -> Result<T, ToolError> {
-    tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| {
-        Err(ToolError::new(
-            ToolErrorCode::Internal,
-            "the tool failed unexpectedly",
-        ))
-    })
+    tokio::task::spawn_blocking(work)
+        .await
+        .unwrap_or_else(|_| Err(ToolErrorCode::Internal.error("the tool failed unexpectedly")))
 }
 
 /// Returns the most similar name, if it is similar enough.

@@ -46,7 +46,7 @@ pub(crate) fn list_prompts(runtime: &SkillRuntime, catalog: &Catalog) -> Vec<Ski
     let callable = catalog
         .entries()
         .iter()
-        .filter(|entry| runtime.is_user_invocable(entry));
+        .filter(|entry| runtime.library().is_user_invocable(entry));
     // Clients address prompts by name and cannot choose between two.
     let unambiguous = callable.filter(|entry| {
         matches!(
@@ -65,16 +65,13 @@ pub(crate) fn render_prompt(
     arguments: &str,
 ) -> Result<RenderedPrompt, ToolError> {
     let not_found = || {
-        ToolError::new(
-            ToolErrorCode::SkillNotFound,
-            format!(
-                "skill `{}` not found or not user-invocable",
-                escape_for_display(name)
-            ),
-        )
+        ToolErrorCode::SkillNotFound.error(format!(
+            "skill `{}` not found or not user-invocable",
+            escape_for_display(name)
+        ))
     };
     let entry = match catalog.find_by_name(name) {
-        Lookup::Found(entry) if catalog_tools.runtime.is_user_invocable(entry) => entry,
+        Lookup::Found(entry) if catalog_tools.runtime.library().is_user_invocable(entry) => entry,
         _ => return Err(not_found()),
     };
     let SkillText {
@@ -150,8 +147,12 @@ mod tests {
             .build();
         let files = Arc::new(FileTools::new(runtime.clone(), MountTable::default()));
         let catalog_tools = CatalogTools { runtime, files };
-        let catalog = catalog_tools.runtime.refresh();
-        let _watcher = catalog_tools.runtime.generations().register_watcher();
+        let catalog = catalog_tools.runtime.library().refresh();
+        let _watcher = catalog_tools
+            .runtime
+            .library()
+            .generations()
+            .register_watcher();
         let load = || {
             catalog_tools.load(
                 &serde_json::from_value::<LoadArguments>(serde_json::json!({"name": "a"})).unwrap(),

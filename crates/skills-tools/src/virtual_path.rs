@@ -3,6 +3,7 @@
 use std::fmt;
 
 use skills_runtime::is_invisible;
+use skills_runtime::manifest::escape_characters;
 
 use crate::{ToolError, ToolErrorCode};
 
@@ -55,13 +56,10 @@ impl VirtualPath {
     /// As [`parse`](Self::parse), and for absolute paths and the directory itself.
     pub(crate) fn in_skill(name: &str, text: &str) -> Result<Self, ToolError> {
         let invalid_skill_name = |problem| {
-            ToolError::new(
-                ToolErrorCode::InvalidPath,
-                format!(
-                    "invalid skill name `{}`: {problem}",
-                    escape_for_display(name)
-                ),
-            )
+            ToolErrorCode::InvalidPath.error(format!(
+                "invalid skill name `{}`: {problem}",
+                escape_for_display(name)
+            ))
         };
         if let Some(problem) = invalid_part_reason(name) {
             return Err(invalid_skill_name(problem));
@@ -173,21 +171,21 @@ pub(crate) fn invalid_part_reason(part: &str) -> Option<&'static str> {
     has_encoded_separator(part).then_some("encoded dots or slashes")
 }
 
-/// Escapes invisible characters of a text and truncates it.
+/// Escapes invisible characters and backslashes of a text and truncates it.
 pub(crate) fn escape_for_display(text: &str) -> String {
-    let mut escaped = String::new();
-    for (index, c) in text.chars().enumerate() {
-        if index == MAX_DISPLAY_CHARS {
-            escaped.push('…');
-            break;
-        }
-        match c {
-            '\\' => escaped.push_str("\\\\"),
-            c if is_invisible(c) => escaped.extend(c.escape_default()),
-            c => escaped.push(c),
-        }
+    escape_and_truncate(text, MAX_DISPLAY_CHARS, |c| c == '\\' || is_invisible(c))
+}
+
+/// Truncates a text and escapes characters of it.
+pub(crate) fn escape_and_truncate(
+    text: &str,
+    max_chars: usize,
+    is_escaped: impl Fn(char) -> bool,
+) -> String {
+    match text.char_indices().nth(max_chars) {
+        None => escape_characters(text, is_escaped).into_owned(),
+        Some((end, _)) => format!("{}…", escape_characters(&text[..end], is_escaped)),
     }
-    escaped
 }
 
 fn check_text(text: &str) -> Result<(), &'static str> {
@@ -261,11 +259,12 @@ fn has_encoded_separator(part: &str) -> bool {
 fn invalid_path(text: &str, problem: &str) -> ToolError {
     let hint =
         "use a path such as `src/main.py`, `workspace/src/main.py` or `skills/NAME/SKILL.md`";
-    ToolError::new(
-        ToolErrorCode::InvalidPath,
-        format!("invalid path '{}': {problem}", escape_for_display(text)),
-    )
-    .with_hint(hint)
+    ToolErrorCode::InvalidPath
+        .error(format!(
+            "invalid path '{}': {problem}",
+            escape_for_display(text)
+        ))
+        .with_hint(hint)
 }
 
 #[cfg(test)]

@@ -43,9 +43,9 @@ impl ToolSet {
         let index =
             move |catalog: Arc<Catalog>| scanner.as_ref().map(|scanner| scanner.index(&catalog));
         // Before the watcher starts, so that a change during its start is a difference.
-        let mut previous = index(runtime.refresh());
+        let mut previous = index(runtime.library().refresh());
         let on_scan = move |change: Option<CatalogChange>| {
-            let now = index(runtime.catalog());
+            let now = index(runtime.library().catalog());
             let scripts_changed = previous
                 .as_ref()
                 .zip(now.as_ref())
@@ -55,6 +55,6 @@ impl ToolSet {
                 changed();
             }
         };
-        self.inner.runtime.watch(options, on_scan)
+        self.inner.runtime.library().watch(options, on_scan)
     }
 }

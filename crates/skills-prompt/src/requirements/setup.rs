@@ -25,26 +25,11 @@ const USER_NOTE_PREFIX: &str = "user_note:";
 /// assert!(session.prompts(&MissingRequirements::default(), "turn-1").is_empty());
 /// assert_eq!(session.variables().count(), 0);
 /// ```
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub struct RequirementSession {
     asked: BTreeSet<String>,
-    secrets: BTreeMap<String, Secret>,
+    secrets: BTreeMap<String, String>,
 }
-
-/// A secret value, such as an API token. `Debug` is redacted.
-///
-/// It is not zeroed when dropped; keep it in a [`RequirementSession`] and pass it only to the
-/// program that needs it.
-///
-/// ```
-/// use skills_prompt::Secret;
-///
-/// let token = Secret::new("s3cret");
-/// assert_eq!(format!("{token:?}"), "Secret(…)");
-/// assert_eq!(token.expose_secret(), "s3cret");
-/// ```
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
 
 /// A question to the user about unmet requirements: one variable, or all MCP servers.
 ///
@@ -168,8 +153,7 @@ impl RequirementSession {
                 if value.is_empty() {
                     return PromptResponse::Declined;
                 }
-                self.secrets
-                    .insert(prompt.id.clone(), Secret(value.to_owned()));
+                self.secrets.insert(prompt.id.clone(), value.to_owned());
                 PromptResponse::Stored
             }
             Some(INSTALL_OPTION) => {
@@ -187,30 +171,21 @@ impl RequirementSession {
         self.secrets.keys().map(String::as_str)
     }
 
-    /// Returns the value of a variable, if the user entered it.
+    /// Returns the secret value of a variable, if the user entered it. Pass it only to the program
+    /// that needs it.
     #[must_use]
-    pub fn secret(&self, name: &str) -> Option<&Secret> {
-        self.secrets.get(name)
+    pub fn secret(&self, name: &str) -> Option<&str> {
+        self.secrets.get(name).map(String::as_str)
     }
 }
 
-impl Secret {
-    /// Wraps a secret value.
-    pub fn new(value: impl Into<String>) -> Self {
-        Self(value.into())
-    }
-
-    /// Returns the value, to pass it to the program that needs it.
-    #[must_use]
-    pub fn expose_secret(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Secret {
+/// Prints the names of variables, but not their values.
+impl fmt::Debug for RequirementSession {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // A derived `Debug` would write the secret into logs.
-        f.write_str("Secret(…)")
+        f.debug_struct("RequirementSession")
+            .field("asked", &self.asked)
+            .field("variables", &self.secrets.keys())
+            .finish()
     }
 }
 

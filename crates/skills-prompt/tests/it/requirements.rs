@@ -364,10 +364,7 @@ fn secrets_stay_in_the_session_and_out_of_debug_output() {
         session.record_response(&prompt, &missing, Some("user_note: s3cret ")),
         PromptResponse::Stored
     );
-    assert_eq!(
-        session.secret("GITHUB_TOKEN").unwrap().expose_secret(),
-        "s3cret"
-    );
+    assert_eq!(session.secret("GITHUB_TOKEN").unwrap(), "s3cret");
     assert_eq!(session.variables().collect::<Vec<_>>(), ["GITHUB_TOKEN"]);
     assert!(!format!("{session:?}").contains("s3cret"));
 }

@@ -3,7 +3,8 @@
 use insta::assert_snapshot;
 use skills_runtime::policy::{ApprovalRequest, Effect, Rule, RuleSource};
 use skills_runtime::{
-    ExecutionOptions, HostCommand, Policy, format_approval_request, format_approval_request_in_full,
+    ExecutionOptions, HostCommand, Policy, RunTarget, format_approval_request,
+    format_approval_request_in_full,
 };
 
 use crate::fixture::Fixture;
@@ -13,11 +14,12 @@ fn approval_request(fixture: &Fixture, words: &[&str]) -> ApprovalRequest {
         .rule(Rule::parse(Effect::Allow, RuleSource::User, "network:api.example.com").unwrap());
     let runtime = fixture.recording().policy(rules).build();
     let mut options = ExecutionOptions::default();
-    options.command = Some(HostCommand::Program("git".to_owned()));
+    options.target = RunTarget::Command(HostCommand::Program("git".to_owned()));
     options.args = words.iter().map(|word| (*word).to_owned()).collect();
     options.hosts = vec!["api.example.com".parse().unwrap()];
     runtime
-        .preview_skill("deploy", &options)
+        .executor()
+        .preview("deploy", &options)
         .unwrap()
         .approval_request
         .unwrap()
@@ -145,10 +147,11 @@ async fn an_approval_request_for_a_command_explains_its_digest() {
     };
     let runtime = fixture.recording().approver(Arc::new(approver)).build();
     let mut options = ExecutionOptions::default();
-    options.command = Some(HostCommand::Program("python3".to_owned()));
+    let command = HostCommand::Program("python3".to_owned());
     options.args = vec!["x.py".to_owned()];
     let _ = runtime
-        .execute_command(&fixture.path("work"), options)
+        .executor()
+        .execute_command(&fixture.path("work"), command, options)
         .await
         .unwrap();
     let text = asked.lock().unwrap()[0].clone();

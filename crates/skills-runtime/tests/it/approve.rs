@@ -14,7 +14,7 @@ use skills_runtime::{
 };
 use skills_sandbox::{Job, RunFuture, RunOutput, Sandbox};
 
-use crate::fixture::{Fixture, UnresponsiveApprover};
+use crate::fixture::{Fixture, OptionsExt as _, UnresponsiveApprover};
 
 /// Approves permanently and records its requests.
 #[derive(Default)]
@@ -174,13 +174,15 @@ fn a_request_that_changed_since_it_was_shown_is_not_approved() {
         .approval_store(approvals.clone())
         .build();
     let shown = runtime
-        .preview_skill("deploy", &ExecutionOptions::default())
+        .executor()
+        .preview("deploy", &ExecutionOptions::default())
         .unwrap()
         .approval_request
         .unwrap();
     fixture.skill("deploy", "allowed-tools: Bash\n");
     let error = runtime
-        .approve_skill("deploy", &ExecutionOptions::default(), &shown)
+        .executor()
+        .approve("deploy", &ExecutionOptions::default(), &shown)
         .unwrap_err();
     assert_eq!(
         (error.kind(), approvals.all().unwrap().len()),
@@ -364,7 +366,8 @@ async fn a_preview_asks_no_approver_and_runs_nothing() {
         )))
         .build();
     let preview = runtime
-        .preview_skill("deploy", &ExecutionOptions::default())
+        .executor()
+        .preview("deploy", &ExecutionOptions::default())
         .unwrap();
     assert!(
         matches!(preview.authorization, Authorization::Denied(_))
@@ -381,12 +384,15 @@ async fn a_preview_asks_no_approver_and_runs_nothing() {
     );
     let question = preview.approval_request.unwrap();
     assert!(matches!(
-        runtime.approve_skill("deploy", &ExecutionOptions::default(), &question),
+        runtime
+            .executor()
+            .approve("deploy", &ExecutionOptions::default(), &question),
         Ok(Authorization::Granted(_))
     ));
     assert!(matches!(
         runtime
-            .preview_skill("deploy", &ExecutionOptions::default())
+            .executor()
+            .preview("deploy", &ExecutionOptions::default())
             .unwrap()
             .authorization,
         Authorization::Granted(_)
@@ -406,7 +412,9 @@ async fn all_declarations_of_requirements_are_checked_alike() {
             "dependencies:\n  tools:\n    - {type: env_var, value: TOOL_KEY}\n    - {type: cli, value: no-such-c}\n",
         );
     let runtime = fixture.recording().build();
-    let listed = runtime.missing_requirements(runtime.catalog().entries());
+    let listed = runtime
+        .library()
+        .missing_requirements(runtime.library().catalog().entries());
     assert_eq!(
         listed.to_lines(),
         [
@@ -419,7 +427,9 @@ async fn all_declarations_of_requirements_are_checked_alike() {
             "variable `PRIMARY_KEY`",
         ]
     );
-    let preview = runtime.preview_skill("deploy", &ExecutionOptions::default());
+    let preview = runtime
+        .executor()
+        .preview("deploy", &ExecutionOptions::default());
     assert_eq!(preview.unwrap().missing_requirements, listed.to_lines());
     let error = runtime.execute_skill("deploy", ExecutionOptions::default());
     assert_eq!(error.await.unwrap_err().suggestions(), listed.to_lines());
@@ -518,11 +528,18 @@ async fn a_session_approval_applies_to_one_session() {
     let runtime = fixture.recording().approver(Arc::new(approver)).build();
     let check = async |session: Option<&str>, is_command: bool, questions: usize| {
         let mut options = ExecutionOptions::default();
-        options.session = session.map(str::to_owned);
-        options.command =
-            is_command.then(|| skills_runtime::HostCommand::Program("git".to_owned()));
+        options.context = session.into_iter().fold(
+            skills_runtime::CallContext::default(),
+            skills_runtime::CallContext::session,
+        );
+        let command = skills_runtime::HostCommand::Program("git".to_owned());
         let ran = match is_command {
-            true => runtime.execute_command(&fixture.path(""), options).await,
+            true => {
+                runtime
+                    .executor()
+                    .execute_command(&fixture.path(""), command, options)
+                    .await
+            }
             false => runtime.execute_skill("deploy", options).await,
         };
         assert!(ran.unwrap().exit_status.is_success());
@@ -544,7 +561,7 @@ async fn a_session_approval_applies_to_one_session() {
     for (session, questions) in [(Some("one"), 4), (Some("one"), 4), (Some("two"), 5)] {
         check(session, true, questions).await;
     }
-    runtime.clear_session_approvals("one");
+    runtime.executor().clear_session_approvals("one");
     for (session, is_command, questions) in [
         (Some("two"), false, 5),
         (None, false, 5),

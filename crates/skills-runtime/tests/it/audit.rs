@@ -6,11 +6,9 @@ use std::time::{Duration, UNIX_EPOCH};
 use proptest::prelude::*;
 use serde_json::json;
 use skills_runtime::audit::{AuditError, AuditLog, AuditSink, Disposition, Event, verify};
-use skills_runtime::{
-    ApprovalResponse, Approver, ErrorKind, ExecutionOptions, Secrets, Termination,
-};
+use skills_runtime::{ApprovalResponse, ErrorKind, ExecutionOptions, Secrets, Termination};
 
-use crate::fixture::{Fixture, UnresponsiveApprover};
+use crate::fixture::{Fixture, OptionsExt as _, UnresponsiveApprover};
 
 #[derive(Default)]
 struct Memory(Mutex<Vec<Event>>);
@@ -271,8 +269,8 @@ proptest! {
         let executor = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         for attempt in tries {
             let mut options = ExecutionOptions::default();
-            options.script = attempt.script.map(str::to_owned);
-            options.approver = attempt.answer.map(|answer| Arc::new(answer) as Arc<dyn Approver>);
+            options = attempt.script.into_iter().fold(options, |options, script| options.script(script));
+            options = attempt.answer.into_iter().fold(options, |options, answer| options.approver(Arc::new(answer)));
             options = attempt.env.into_iter().fold(options, |options, name| options.env(name, "12345678"));
             let before = fixture.sandbox.jobs().len();
             let result = executor.block_on(runtime.execute_skill(attempt.skill, options));

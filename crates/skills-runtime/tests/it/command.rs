@@ -9,11 +9,12 @@ use skills_runtime::audit::{AuditError, AuditSink, Event};
 use skills_runtime::policy::{ApprovalRequest, Effect, Rule, RuleSource};
 use skills_runtime::{
     ApprovalResponse, ExecutionOptions, ExecutionStatus, HostCommand, InputProtocol, Policy,
-    SkillRuntime, Workspace,
+    RunTarget, SkillRuntime, Workspace,
 };
 use skills_sandbox::Program;
 
 use crate::fixture::Fixture;
+use crate::fixture::OptionsExt as _;
 
 fn allow(texts: &[&str]) -> Policy {
     texts.iter().fold(Policy::default(), |rules, text| {
@@ -22,10 +23,11 @@ fn allow(texts: &[&str]) -> Policy {
 }
 
 fn options(command: HostCommand) -> ExecutionOptions {
-    let mut options = ExecutionOptions::default();
-    options.input_protocol = InputProtocol::ScriptRunner;
-    options.command = Some(command);
-    options
+    ExecutionOptions {
+        input_protocol: InputProtocol::ScriptRunner,
+        target: RunTarget::Command(command),
+        ..ExecutionOptions::default()
+    }
 }
 
 async fn denied(runtime: &SkillRuntime, skill: &str, options: ExecutionOptions) -> String {
@@ -83,8 +85,8 @@ async fn a_session_directory_is_shared_by_its_runs_only() {
         .recording()
         .scratch_directory(fixture.path(""))
         .build();
-    let directory = runtime.session_directory().unwrap();
-    let other = runtime.session_directory().unwrap();
+    let directory = runtime.executor().session_directory().unwrap();
+    let other = runtime.executor().session_directory().unwrap();
     assert_ne!(directory.path(), other.path());
     for _ in 0..2 {
         let mut options =
@@ -153,10 +155,14 @@ async fn a_command_without_a_skill_works_on_a_directory_and_is_recorded() {
         .build();
     let work = fixture.path("work");
     let run = |words: &'static [&'static str]| {
-        let mut options = options(HostCommand::Program(words[0].to_owned()));
-        options.args = words[1..].iter().map(|word| (*word).to_owned()).collect();
-        options.writable_paths = vec![work.clone()];
-        runtime.execute_command(&work, options)
+        let command = HostCommand::Program(words[0].to_owned());
+        let options = ExecutionOptions {
+            input_protocol: InputProtocol::ScriptRunner,
+            args: words[1..].iter().map(|word| (*word).to_owned()).collect(),
+            writable_paths: vec![work.clone()],
+            ..ExecutionOptions::default()
+        };
+        runtime.executor().execute_command(&work, command, options)
     };
     assert!(run(&["ls", "-l"]).await.unwrap().exit_status.is_success());
     // The same command needs no second approval; another command does.
@@ -183,19 +189,15 @@ async fn a_command_without_a_skill_works_on_a_directory_and_is_recorded() {
             .all(|(name, _)| name == "SKILL_WORKSPACE")
     );
     let missing = runtime
+        .executor()
         .execute_command(
             &fixture.path("nowhere"),
-            options(HostCommand::Program("ls".to_owned())),
+            HostCommand::Program("ls".to_owned()),
+            ExecutionOptions::default(),
         )
         .await
         .unwrap_err();
     assert!(missing.to_string().contains("nowhere"));
-    assert!(
-        runtime
-            .execute_command(&fixture.path("work"), ExecutionOptions::default())
-            .await
-            .is_err()
-    );
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 //! Tests that discover, load and run the example skills in the real sandboxes.
 
 #[cfg(target_os = "linux")]
+use crate::fixture::OptionsExt as _;
 use crate::fixture::tree;
 use insta::{assert_json_snapshot, assert_snapshot};
 use serde_json::{Value, json};
@@ -77,7 +78,7 @@ fn all_examples_are_found_and_one_has_an_invalid_name_on_purpose() {
         "weather",
     ];
     assert_eq!(names, expected);
-    let catalog = runtime.catalog();
+    let catalog = runtime.library().catalog();
     let warned: Vec<&str> = catalog
         .entries()
         .iter()

@@ -8,6 +8,7 @@ use skills_runtime::{
 };
 
 use crate::fixture::Fixture;
+use crate::fixture::OptionsExt as _;
 
 #[tokio::test]
 async fn the_job_has_exactly_what_was_granted() {

@@ -32,7 +32,7 @@ fn descriptors_contain_only_metadata() {
     pdf "About pdf." repo false true
     "#);
     assert_eq!(
-        runtime.catalog().skipped().len(),
+        runtime.library().catalog().skipped().len(),
         1,
         "the broken one is reported"
     );
@@ -43,12 +43,12 @@ fn the_catalog_is_unchanged_until_the_next_scan() {
     let fixture = Fixture::new();
     fixture.skill("one", "");
     let runtime = fixture.builder().build();
-    assert_eq!(runtime.catalog().entries().len(), 1);
+    assert_eq!(runtime.library().catalog().entries().len(), 1);
     fixture.skill("two", "");
-    assert_eq!(runtime.clone().catalog().entries().len(), 1);
+    assert_eq!(runtime.clone().library().catalog().entries().len(), 1);
     assert_eq!(runtime.discover_skills().len(), 2);
     assert_eq!(
-        runtime.clone().catalog().entries().len(),
+        runtime.clone().library().catalog().entries().len(),
         2,
         "clones share the catalog"
     );
@@ -116,14 +116,16 @@ fn prompts_list_skills_and_fence_their_text() {
     let runtime = fixture.builder().build();
     assert!(
         runtime
-            .skills_section(Budget::Characters(8_000))
+            .prompt()
+            .section(Budget::Characters(8_000))
             .text()
             .contains("- pdf: About pdf. (file: ")
     );
-    let (first, second) = (
-        runtime.skill_prompt("pdf").unwrap(),
-        runtime.skill_prompt("pdf").unwrap(),
-    );
+    let inject = |name| {
+        let prompt = runtime.prompt();
+        prompt.inject(name, InjectionFormat::Fenced, None)
+    };
+    let (first, second) = (inject("pdf").unwrap().text, inject("pdf").unwrap().text);
     assert!(first.starts_with("<skill-") && first.contains("\n# pdf\n"));
     assert_ne!(first, second, "each injection has its own nonce");
 }
@@ -134,7 +136,7 @@ fn a_skill_is_injected_once_per_conversation() {
     fixture.skill("pdf", "");
     let runtime = fixture.builder().build();
     let mut active = ActiveSkills::default();
-    let mut ask = || runtime.activate_skill("pdf", None, &mut active).unwrap();
+    let mut ask = || runtime.prompt().activate("pdf", None, &mut active).unwrap();
     let first = ask();
     assert!(first.activation == Activation::New && first.injected.text.contains("\n# pdf\n"));
     let second = ask();
@@ -150,7 +152,8 @@ fn a_skill_is_injected_once_per_conversation() {
     );
     assert_eq!(
         runtime
-            .activate_skill("absent", None, &mut active)
+            .prompt()
+            .activate("absent", None, &mut active)
             .unwrap_err()
             .kind(),
         ErrorKind::UnknownSkill
@@ -170,14 +173,16 @@ fn a_model_cannot_activate_a_skill_that_is_not_model_invocable() {
     let runtime = fixture.builder().modes(modes).build();
     for name in ["manual", "off"] {
         let error = runtime
-            .activate_skill(name, None, &mut ActiveSkills::default())
+            .prompt()
+            .activate(name, None, &mut ActiveSkills::default())
             .unwrap_err();
         assert_eq!(error.kind(), ErrorKind::NotModelInvocable);
     }
-    assert_eq!(runtime.script_strategy("run"), "");
+    assert_eq!(runtime.prompt().script_strategy("run"), "");
     assert!(
         runtime
-            .inject_skill("manual", InjectionFormat::Codex, None)
+            .prompt()
+            .inject("manual", InjectionFormat::Codex, None)
             .is_ok(),
         "users may"
     );
@@ -192,7 +197,10 @@ fn a_skill_without_a_digest_is_injected_each_time() {
     let runtime = fixture.builder().build();
     let mut active = ActiveSkills::default();
     for _ in 0..2 {
-        let activated = runtime.activate_skill("deep", None, &mut active).unwrap();
+        let activated = runtime
+            .prompt()
+            .activate("deep", None, &mut active)
+            .unwrap();
         assert!(
             activated.activation == Activation::New
                 && activated.injected.text.contains("\n# deep\n")
@@ -206,7 +214,8 @@ fn the_codex_format_injects_the_whole_file() {
     fixture.skill("pdf", "");
     let runtime = fixture.builder().build();
     let text = runtime
-        .inject_skill("pdf", InjectionFormat::Codex, None)
+        .prompt()
+        .inject("pdf", InjectionFormat::Codex, None)
         .unwrap()
         .text;
     assert!(
@@ -216,7 +225,8 @@ fn the_codex_format_injects_the_whole_file() {
     );
     assert!(
         runtime
-            .inject_skill("pdf", InjectionFormat::Codex, Some(10))
+            .prompt()
+            .inject("pdf", InjectionFormat::Codex, Some(10))
             .unwrap()
             .omitted
             .is_some()
@@ -230,10 +240,16 @@ fn indexes_are_built_once_per_catalog_and_apply_modes() {
     let modes =
         ListingModes::default().with_rule(Selector::Name("docx".to_owned()), ListingMode::Disabled);
     let runtime = fixture.builder().modes(modes).build();
-    let (first, second) = (runtime.mention_index(), runtime.clone().mention_index());
+    let (first, second) = (
+        runtime.prompt().mention_index(),
+        runtime.clone().prompt().mention_index(),
+    );
     assert!(
         Arc::ptr_eq(&first, &second)
-            && Arc::ptr_eq(&runtime.implicit_index(), &runtime.implicit_index())
+            && Arc::ptr_eq(
+                &runtime.prompt().implicit_index(),
+                &runtime.prompt().implicit_index()
+            )
     );
     let names = |index: &MentionIndex| {
         let mentions = index.find(
@@ -249,13 +265,14 @@ fn indexes_are_built_once_per_catalog_and_apply_modes() {
     assert_eq!(names(&first), ["pdf"]);
     assert!(
         !runtime
-            .skills_section(Budget::Characters(8_000))
+            .prompt()
+            .section(Budget::Characters(8_000))
             .text()
             .contains("docx")
     );
     fixture.skill("new", "");
     runtime.discover_skills();
-    assert_eq!(names(&runtime.mention_index()), ["new", "pdf"]);
+    assert_eq!(names(&runtime.prompt().mention_index()), ["new", "pdf"]);
 }
 
 /// A program that can write to a project cannot change the skills in any root of a client.

@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use serde_json::Value;
 use skills_runtime::policy::{ApprovalFuture, ApprovalRequest};
 use skills_runtime::{
-    Approver, Builder, CapturedOutput, EnforcementReport, Root, Sandbox, Scope, SkillRuntime,
-    Termination,
+    Approver, Builder, CancellationToken, CapturedOutput, EnforcementReport, ExecutionOptions,
+    Root, RunTarget, Sandbox, Scope, Secret, SkillRuntime, Termination, Workspace,
 };
 use skills_sandbox::{Job, RunFuture, RunOutput};
 use tempfile::TempDir;
@@ -53,6 +54,56 @@ impl Fixture {
         self.builder()
             .wasm_sandbox(self.sandbox.clone())
             .native_sandbox(self.sandbox.clone())
+    }
+}
+
+/// Short forms to set single options.
+pub(crate) trait OptionsExt: Sized {
+    fn options(&mut self) -> &mut ExecutionOptions;
+
+    fn input(mut self, input: Value) -> Self {
+        self.options().input = input;
+        self
+    }
+
+    fn timeout_ms(mut self, timeout_ms: u64) -> Self {
+        self.options().timeout_ms = Some(timeout_ms);
+        self
+    }
+
+    fn script(mut self, script: &str) -> Self {
+        self.options().target = RunTarget::Script(script.to_owned());
+        self
+    }
+
+    fn workspace(mut self, workspace: Workspace) -> Self {
+        self.options().workspace = workspace;
+        self
+    }
+
+    fn env(mut self, name: &str, value: impl Into<String>) -> Self {
+        self.options()
+            .env
+            .insert(name.to_owned(), Secret::new(value));
+        self
+    }
+
+    fn approver(mut self, approver: Arc<dyn Approver>) -> Self {
+        let context = std::mem::take(&mut self.options().context);
+        self.options().context = context.approver(approver);
+        self
+    }
+
+    fn cancellation(mut self, cancellation: CancellationToken) -> Self {
+        let context = std::mem::take(&mut self.options().context);
+        self.options().context = context.cancellation(cancellation);
+        self
+    }
+}
+
+impl OptionsExt for ExecutionOptions {
+    fn options(&mut self) -> &mut ExecutionOptions {
+        self
     }
 }
 

@@ -12,14 +12,14 @@ fn a_selected_skill_is_injected_before_the_message_in_the_user_role() {
     let runtime = fixture.builder().build();
     let path = runtime.get_skill("pdf").unwrap().directory.join("SKILL.md");
     let path = path.to_str().unwrap();
-    let index = runtime.mention_index();
+    let index = runtime.prompt().mention_index();
     let inputs = [
         UserInput::Text("Fill it, with $docx"),
         UserInput::Skill { name: "pdf", path },
     ];
     let mentions = index.find(&inputs, &MentionOptions::codex());
     let mut active = ActiveSkills::default();
-    let injections = runtime.inject_selected(
+    let injections = runtime.prompt().inject_selected(
         &mentions.selected,
         InjectionFormat::Codex,
         None,
@@ -49,12 +49,14 @@ fn a_selected_skill_is_injected_before_the_message_in_the_user_role() {
     let next = index.find(&[UserInput::Text("now $docx")], &MentionOptions::codex());
     assert_eq!(
         runtime
+            .prompt()
             .inject_selected(&next.selected, InjectionFormat::Codex, None, &mut active)
             .already_active,
         ["docx"]
     );
     assert_eq!(
         runtime
+            .prompt()
             .inject_selected(
                 &next.selected,
                 InjectionFormat::Codex,
@@ -83,7 +85,7 @@ fn a_symlinked_skill_is_listed_with_its_own_path() {
         ))
         .build();
     let advertised = link.join("pdf/SKILL.md");
-    let index = runtime.mention_index();
+    let index = runtime.prompt().mention_index();
     let mentions = index.find(
         &[UserInput::Skill {
             name: "pdf",
@@ -93,6 +95,7 @@ fn a_symlinked_skill_is_listed_with_its_own_path() {
     );
     let mut active = ActiveSkills::default();
     let text = &runtime
+        .prompt()
         .inject_selected(
             &mentions.selected,
             InjectionFormat::Codex,
@@ -121,14 +124,14 @@ fn an_unreadable_skill_is_a_warning_and_the_others_are_injected() {
         ),
     );
     let runtime = fixture.builder().build();
-    let index = runtime.mention_index();
+    let index = runtime.prompt().mention_index();
     std::fs::remove_file(fixture.path("gone/SKILL.md")).unwrap();
     let mentions = index.find(
         &[UserInput::Text("$gone $pdf $long")],
         &MentionOptions::codex(),
     );
     let mut active = ActiveSkills::default();
-    let injections = runtime.inject_selected(
+    let injections = runtime.prompt().inject_selected(
         &mentions.selected,
         InjectionFormat::Codex,
         None,

@@ -1,8 +1,9 @@
 use insta::assert_snapshot;
 use serde_json::json;
-use skills_runtime::{ExecutionOptions, detect_execution_mode};
+use skills_runtime::{ExecutionOptions, RunTarget, detect_execution_mode};
 
 use crate::fixture::Fixture;
+use crate::fixture::OptionsExt as _;
 
 /// Creates a skill with these files and returns the detected mode.
 fn mode(files: &[&str], options: &ExecutionOptions) -> String {
@@ -16,7 +17,7 @@ fn mode_of(frontmatter: &str, files: &[&str], options: &ExecutionOptions) -> Str
         fixture.file(&format!("s/{file}"), "");
     }
     let runtime = fixture.builder().build();
-    let catalog = runtime.catalog();
+    let catalog = runtime.library().catalog();
     let opened = catalog.entries()[0].open().unwrap();
     match detect_execution_mode("s", &opened, opened.document().unwrap().manifest(), options) {
         Ok(mode) => serde_json::to_string(&mode).unwrap(),
@@ -53,7 +54,7 @@ fn modules_take_precedence_over_scripts() {
 #[test]
 fn options_take_precedence_and_stay_inside_the_skill() {
     let mut options = ExecutionOptions::default();
-    options.wasm_module = Some("extra/other.wasm".to_owned());
+    options.target = RunTarget::Module("extra/other.wasm".to_owned());
     assert_snapshot!(mode(&["wasm/skill.wasm", "extra/other.wasm"], &options), @r#"{"kind":"wasm","wasm_module":"extra/other.wasm"}"#);
     for outside in [
         "../s/wasm/skill.wasm",
@@ -61,7 +62,7 @@ fn options_take_precedence_and_stay_inside_the_skill() {
         "extra/none.wasm",
         "SKILL.md",
     ] {
-        options.wasm_module = Some(outside.to_owned());
+        options.target = RunTarget::Module(outside.to_owned());
         assert!(
             mode(&["wasm/skill.wasm"], &options).contains("has no script"),
             "{outside}"

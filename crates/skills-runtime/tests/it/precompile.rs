@@ -10,6 +10,7 @@ use skills_runtime::{
 use skills_sandbox::{Job, PrepareFuture, Program, RunFuture, SandboxError};
 
 use crate::fixture::Fixture;
+use crate::fixture::OptionsExt as _;
 
 /// A sandbox that reports the programs to prepare.
 struct Preparer(Sender<Vec<u8>>);
@@ -54,15 +55,20 @@ async fn a_skill_is_prepared_on_request() {
     let (sender, prepared) = channel();
     let (_fixture, runtime) = fixture_runtime(sender, Precompile::OnDemand);
     assert_eq!(
-        runtime.precompile_skill("two").await.unwrap(),
+        runtime.executor().precompile("two").await.unwrap(),
         Preparation::Cached
     );
     assert_eq!(
-        runtime.precompile_skill("scripts").await.unwrap(),
+        runtime.executor().precompile("scripts").await.unwrap(),
         Preparation::NotNeeded
     );
     assert_eq!(
-        runtime.precompile_skill("three").await.unwrap_err().kind(),
+        runtime
+            .executor()
+            .precompile("three")
+            .await
+            .unwrap_err()
+            .kind(),
         ErrorKind::UnknownSkill
     );
     assert_eq!(

@@ -6,6 +6,7 @@ use skills_runtime::policy::{Effect, Rule, RuleSource};
 use skills_runtime::{ApprovalResponse, ExecutionOptions, Policy, Secrets};
 
 use crate::fixture::Fixture;
+use crate::fixture::OptionsExt as _;
 
 const YAML: &str = "requires: {env: [API_KEY]}\nmetadata:\n  openclaw:\n    primaryEnv: OTHER_KEY\n    envVars: [{name: THIRD, required: false}]\n";
 

@@ -11,6 +11,7 @@ use skills_runtime::{
 use skills_sandbox::{EnforcementReport, Job, RunFuture, RunOutput, Sandbox, SandboxError};
 
 use crate::fixture::Fixture;
+use crate::fixture::OptionsExt as _;
 
 /// If a sandbox is unavailable or a program fails, there is no fallback.
 #[tokio::test]

@@ -13,6 +13,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 fn names(runtime: &SkillRuntime) -> String {
     runtime
+        .library()
         .catalog()
         .entries()
         .iter()
@@ -27,7 +28,7 @@ fn watch(runtime: &SkillRuntime, only_poll: bool) -> (RootWatcher, Receiver<bool
     (options.debounce, options.force_polling) = (Duration::from_millis(20), only_poll);
     options.poll_interval = only_poll.then_some(Duration::from_millis(20));
     let (sender, looks) = channel();
-    let watching = runtime.watch(options, move |change| {
+    let watching = runtime.library().watch(options, move |change| {
         sender.send(change.is_some()).unwrap_or_default()
     });
     (watching, looks)
@@ -76,11 +77,13 @@ fn an_explicit_scan_is_effective_immediately() {
     let mut options = WatchOptions::default();
     (options.debounce, options.poll_interval) = (PATIENCE, Some(PATIENCE * 10));
     let (sender, looks) = channel();
-    let _watching = runtime.watch(options, move |_| sender.send(()).unwrap_or_default());
+    let _watching = runtime
+        .library()
+        .watch(options, move |_| sender.send(()).unwrap_or_default());
     looks.recv_timeout(PATIENCE).unwrap();
     fixture.skill("second", "");
     assert_eq!(names(&runtime), "first");
-    assert_eq!(runtime.refresh().entries().len(), 2);
+    assert_eq!(runtime.library().refresh().entries().len(), 2);
     assert_eq!(names(&runtime), "first second");
 }
 
@@ -95,7 +98,9 @@ async fn a_run_uses_the_current_files() {
     let mut options = WatchOptions::default();
     (options.debounce, options.poll_interval) = (PATIENCE, Some(PATIENCE * 10));
     let (sender, looks) = channel();
-    let _watching = runtime.watch(options, move |_| sender.send(()).unwrap_or_default());
+    let _watching = runtime
+        .library()
+        .watch(options, move |_| sender.send(()).unwrap_or_default());
     looks.recv_timeout(PATIENCE).unwrap();
     fixture.skill("demo", "allowed-tools: Bash(git:*)\n");
     let artifacts = runtime
@@ -124,11 +129,11 @@ fn concurrent_scans_keep_the_latest_state() {
     for round in 0..20 {
         std::thread::scope(|scope| {
             for _ in 0..3 {
-                scope.spawn(|| runtime.refresh());
+                scope.spawn(|| runtime.library().refresh());
             }
             fixture.skill(&format!("skill-{round}"), "");
-            runtime.refresh();
+            runtime.library().refresh();
         });
-        assert_eq!(runtime.catalog().entries().len(), round + 2);
+        assert_eq!(runtime.library().catalog().entries().len(), round + 2);
     }
 }

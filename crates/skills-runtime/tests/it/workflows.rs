@@ -1,7 +1,7 @@
 //! Tests of the two workflows of OpenSkills, step by step.
 
 #[cfg(target_os = "linux")]
-use crate::fixture::{Fixture, tree};
+use crate::fixture::{Fixture, OptionsExt as _, tree};
 use serde_json::{Value, json};
 use skills_runtime::policy::PermissionDecision;
 use skills_runtime::{
@@ -36,7 +36,7 @@ async fn code_review_in_webassembly() {
     );
 
     // 2. The model does the matching; mentions of a user are resolved here.
-    let index = runtime.mention_index();
+    let index = runtime.prompt().mention_index();
     let found = index.find(
         &[skills_runtime::prompt::UserInput::Text(
             "Use $code-review on this",

@@ -11,6 +11,7 @@ use skills_runtime::{
 use skills_test_support::skip_without_sandbox;
 
 use crate::fixture::Fixture;
+use crate::fixture::OptionsExt as _;
 
 fn list(output_files: &OutputFiles) -> String {
     let line = |file: &skills_runtime::OutputFile| {
@@ -265,7 +266,8 @@ fn a_preview_includes_the_private_workspace() {
     let preview = fixture
         .recording()
         .build()
-        .preview_skill("pdf", &options)
+        .executor()
+        .preview("pdf", &options)
         .unwrap();
     let skills_runtime::Authorization::Granted(grants) = preview.authorization else {
         panic!("nothing is asked")
@@ -289,7 +291,7 @@ async fn a_private_workspace_has_the_quota_of_the_scratch_directory() {
         .approver(Arc::new(ApprovalResponse::AllowOnce))
         .scratch_directory(fixture.path(""))
         .build();
-    let session = runtime.session_directory().unwrap();
+    let session = runtime.executor().session_directory().unwrap();
     let workspaces = [
         Workspace::None,
         Workspace::Directory(fixture.path("work")),

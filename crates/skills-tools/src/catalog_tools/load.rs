@@ -67,10 +67,8 @@ impl CatalogTools {
     pub(crate) fn load(&self, arguments: &LoadArguments) -> Result<ToolOutput, ToolError> {
         let name = arguments.name.as_str();
         let unavailable = || {
-            ToolError::new(
-                ToolErrorCode::PermissionDenied,
-                format!("skill `{name}` is not available to models"),
-            )
+            ToolErrorCode::PermissionDenied
+                .error(format!("skill `{name}` is not available to models"))
         };
         let (entry, is_draft) = self.files.find_skill(name)?;
         // A draft has the trust of the model that wrote it; its text must not come back with the
@@ -78,7 +76,7 @@ impl CatalogTools {
         if is_draft {
             return Err(unavailable().with_hint("read the draft with skills_read"));
         }
-        if !self.runtime.is_model_invocable(&entry) {
+        if !self.runtime.library().is_model_invocable(&entry) {
             return Err(unavailable().with_hint("ask the user to invoke it by name"));
         }
         let SkillText {
@@ -90,7 +88,11 @@ impl CatalogTools {
         if !manifest.model_invocable() {
             return Err(unavailable().with_hint("ask the user to invoke it by name"));
         }
-        let missing = self.runtime.missing_requirements([&entry]).to_lines();
+        let missing = self
+            .runtime
+            .library()
+            .missing_requirements([&entry])
+            .to_lines();
         let data = json!({
             "name": name,
             "path": format!("skills/{name}"),
@@ -119,18 +121,18 @@ impl CatalogTools {
         let name = entry.name().as_str();
         let path_map = PathMap::default().add(entry.directory(), format!("/skills/{name}"));
         let directory = entry.directory().to_string_lossy();
-        let injection = self
-            .runtime
-            .inject_skill(&directory, InjectionFormat::Fenced, max_bytes);
+        let injection =
+            self.runtime
+                .prompt()
+                .inject(&directory, InjectionFormat::Fenced, max_bytes);
         let injection = injection.map_err(|error| run_error(&error, Some(name), &path_map))?;
         // Read after the text, so that a restriction that is in the file when the text is read
         // applies here, too.
         let document = entry.open().and_then(|files| files.document());
         let document = document.map_err(|_| {
-            ToolError::new(
-                ToolErrorCode::SkillNotFound,
-                format!("cannot read skill `{name}`: it changed or was removed"),
-            )
+            ToolErrorCode::SkillNotFound.error(format!(
+                "cannot read skill `{name}`: it changed or was removed"
+            ))
         })?;
         Ok(SkillText {
             text: path_map.replace_in(&injection.text),

@@ -69,13 +69,13 @@ impl FileTools {
             .find_skill(name)
             // Unknown names fall through to the read below, which has the suggestions. Drafts are
             // readable, since the model wrote them.
-            .is_ok_and(|(entry, is_draft)| !is_draft && !self.runtime.is_model_invocable(&entry))
+            .is_ok_and(|(entry, is_draft)| {
+                !is_draft && !self.runtime.library().is_model_invocable(&entry)
+            })
         {
-            let error = ToolError::new(
-                ToolErrorCode::PermissionDenied,
-                format!("skill `{name}` is not available to models"),
-            );
-            return Err(error.with_hint("ask the user to invoke it by name"));
+            return Err(ToolErrorCode::PermissionDenied
+                .error(format!("skill `{name}` is not available to models"))
+                .with_hint("ask the user to invoke it by name"));
         }
         // Goes through the arguments of `skills_read`, so that both tools have the same defaults
         // and limits.
@@ -86,9 +86,8 @@ impl FileTools {
         if let Some(encoding) = encoding {
             document["encoding"] = json!(encoding);
         }
-        let invalid = |error: serde_json::Error| {
-            ToolError::new(ToolErrorCode::InvalidArguments, error.to_string())
-        };
+        let invalid =
+            |error: serde_json::Error| ToolErrorCode::InvalidArguments.error(error.to_string());
         let output =
             self.read(&serde_json::from_value::<ReadArguments>(document).map_err(invalid)?);
         // The model passed a path relative to the skill, so the error shows it in the same form.

@@ -60,51 +60,48 @@ pub(crate) fn definition() -> ToolDefinition {
 
 impl CatalogTools {
     pub(crate) fn search(&self, arguments: &SearchArguments) -> Result<ToolOutput, ToolError> {
-        let catalog = self.runtime.current_catalog();
+        let catalog = self.runtime.library().current_catalog();
         let candidates: Vec<&Entry> = catalog
             .entries()
             .iter()
-            .filter(|entry| self.runtime.is_model_invocable(entry))
+            .filter(|entry| self.runtime.library().is_model_invocable(entry))
             .collect();
         let matches = rank(&candidates, &arguments.query);
         let limit = arguments.limit.unwrap_or(DEFAULT_LIMIT);
-        let page: Vec<Value> = matches
+        let page: Vec<(&str, String)> = matches
             .iter()
             .skip(arguments.offset)
             .take(limit)
-            .map(|entry| json!({"name": entry.name().as_str(), "description": short_description(entry.manifest().description())}))
+            .map(|entry| {
+                let description = short_description(entry.manifest().description());
+                (entry.name().as_str(), description)
+            })
             .collect();
         // `None` on the last page, so that a model does not ask for an empty one.
         let next = arguments.offset.saturating_add(page.len());
         let next = (next < matches.len()).then_some(next);
-        let lines = page.iter().map(|skill| {
-            format!(
-                "  {} - {}",
-                string_or_empty(&skill["name"]),
-                string_or_empty(&skill["description"])
-            )
-        });
+        let lines: Vec<String> = page
+            .iter()
+            .map(|(name, description)| format!("  {name} - {description}"))
+            .collect();
         let body = match matches.len() {
             0 if arguments.query.trim().is_empty() => "No skills found".to_owned(),
             0 => "No skills found for this query; try other words, or an empty query to list all"
                 .to_owned(),
-            total => format!(
-                "Skills ({total}):\n{}",
-                lines.collect::<Vec<_>>().join("\n")
-            ),
+            total => format!("Skills ({total}):\n{}", lines.join("\n")),
         };
         let more = next.map_or_else(String::new, |next| {
             format!("\nMore results with offset {next}.")
         });
+        let skills: Vec<Value> = page
+            .iter()
+            .map(|(name, description)| json!({"name": name, "description": description}))
+            .collect();
         Ok(ToolOutput::new(
             body + &more,
-            json!({"skills": page, "total": matches.len(), "next_offset": next}),
+            json!({"skills": skills, "total": matches.len(), "next_offset": next}),
         ))
     }
-}
-
-fn string_or_empty(value: &Value) -> &str {
-    value.as_str().unwrap_or_default()
 }
 
 /// Returns a description on one line, without invisible characters, truncated to the limit.

@@ -97,13 +97,11 @@ impl FileTools {
         let drafts = self.open_drafts(&path)?;
         let bytes = files.iter().map(|(_, content)| content.len() as u64).sum();
         let quota_exceeded = |remaining| {
-            ToolError::new(
-                ToolErrorCode::TooLarge,
-                format!(
+            ToolErrorCode::TooLarge
+                .error(format!(
                     "cannot write '{path}': {remaining} bytes left in the write quota of skills"
-                ),
-            )
-            .with_path(&path)
+                ))
+                .with_path(&path)
         };
         // Reserved before writing, so that concurrent calls cannot exceed the quota together.
         self.skill_quota.reserve(bytes).map_err(quota_exceeded)?;
@@ -126,6 +124,7 @@ impl FileTools {
     fn check_name_free(&self, name: &str) -> Result<(), ToolError> {
         let is_taken = self
             .runtime
+            .library()
             // Not the cached catalog: another process may have added the skill.
             .refresh()
             // Inactive skills count, too: a draft could otherwise take the name of a disabled skill
@@ -145,10 +144,8 @@ impl FileTools {
             .as_ref()
             .filter(|_| self.skill_writes != SkillWrites::Never)
         else {
-            let error = ToolError::new(
-                ToolErrorCode::ReadOnly,
-                "cannot create skills: not enabled by the host",
-            );
+            let error =
+                ToolErrorCode::ReadOnly.error("cannot create skills: not enabled by the host");
             return Err(error
                 .with_path(display_path)
                 .with_hint("write the files to the workspace and ask the user to install them"));
@@ -179,14 +176,11 @@ fn draft_error(error: &DraftError) -> ToolError {
         DraftErrorKind::TooLong => ToolErrorCode::TooLarge,
         _ => ToolErrorCode::InvalidArguments,
     };
-    ToolError::new(code, error.to_string())
+    code.error(error.to_string())
 }
 
 fn name_taken_error(name: &str) -> ToolError {
-    let error = ToolError::new(
-        ToolErrorCode::AlreadyExists,
-        format!("skill `{name}` already exists"),
-    );
+    let error = ToolErrorCode::AlreadyExists.error(format!("skill `{name}` already exists"));
     error
         .with_path(format!("skills/{name}"))
         .with_hint("choose another name, or edit the files of a draft with skills_write")
@@ -197,18 +191,18 @@ fn validate_scripts(
     declared: &BTreeMap<String, String>,
 ) -> Result<BTreeMap<String, &str>, ToolError> {
     if declared.len() > MAX_SCRIPTS {
-        return Err(ToolError::new(
-            ToolErrorCode::TooLarge,
-            format!("too many scripts: {}, limit {MAX_SCRIPTS}", declared.len()),
-        ));
+        return Err(ToolErrorCode::TooLarge.error(format!(
+            "too many scripts: {}, limit {MAX_SCRIPTS}",
+            declared.len()
+        )));
     }
     let mut scripts = BTreeMap::new();
     for (name, content) in declared {
-        let invalid = |code, problem: &str| {
-            ToolError::new(
-                code,
-                format!("invalid script `{}`: {problem}", escape_for_display(name)),
-            )
+        let invalid = |code: ToolErrorCode, problem: &str| {
+            code.error(format!(
+                "invalid script `{}`: {problem}",
+                escape_for_display(name)
+            ))
         };
         if !is_valid_script_name(name) {
             let problem = "expected a name of at most 64 letters, digits, `_`, `-` and `.`, not starting with `.` or `-`";

@@ -86,10 +86,8 @@ impl FileTools {
         let depth = arguments.depth.unwrap_or(MAX_DEPTH);
         // The schema has the same limits, but calls from Rust need not have been validated.
         if !(1..=MAX_LIMIT).contains(&limit) || !(1..=MAX_DEPTH).contains(&depth) {
-            return Err(ToolError::new(
-                ToolErrorCode::InvalidArguments,
-                "invalid `limit` or `depth`: expected 1 to 1000 and 1 to 8",
-            ));
+            return Err(ToolErrorCode::InvalidArguments
+                .error("invalid `limit` or `depth`: expected 1 to 1000 and 1 to 8"));
         }
         match self.locate(&VirtualPath::parse(&arguments.path)?)? {
             PathTarget::SkillList => self.list_skills(arguments.cursor.as_deref(), limit),
@@ -155,7 +153,8 @@ impl FileTools {
 
 fn too_many_entries(display_path: &str, limit: usize) -> ToolError {
     let message = format!("cannot list '{display_path}': more than {limit} entries");
-    ToolError::new(ToolErrorCode::TooLarge, message)
+    ToolErrorCode::TooLarge
+        .error(message)
         .with_path(display_path)
         .with_hint("search with skills_bash")
 }
@@ -235,11 +234,9 @@ fn decode_cursor(cursor: &str) -> Result<Vec<OsString>, ToolError> {
 }
 
 fn invalid_cursor() -> ToolError {
-    ToolError::new(
-        ToolErrorCode::InvalidArguments,
-        "invalid `cursor`: expected the `next_cursor` of skills_ls",
-    )
-    .with_hint("call skills_ls without `cursor`")
+    ToolErrorCode::InvalidArguments
+        .error("invalid `cursor`: expected the `next_cursor` of skills_ls")
+        .with_hint("call skills_ls without `cursor`")
 }
 
 #[cfg(unix)]

@@ -118,11 +118,9 @@ impl FileTools {
                 read_base64(&mut source, arguments.offset, limit, &resolved)?
             }
             (Encoding::Base64, Unit::Lines) => {
-                return Err(ToolError::new(
-                    ToolErrorCode::InvalidArguments,
-                    "cannot read lines with encoding `base64`",
-                )
-                .with_hint("use unit `bytes`"));
+                return Err(ToolErrorCode::InvalidArguments
+                    .error("cannot read lines with encoding `base64`")
+                    .with_hint("use unit `bytes`"));
             }
             (_, Unit::Bytes) => read_bytes(&mut source, arguments.offset, limit, &resolved)?
                 .ok_or_else(|| binary_file_error(&resolved, &source))?,
@@ -150,24 +148,21 @@ impl FileTools {
             return Ok(FileSource::InMemory(bytes));
         }
         let to_tool_error = |error| io_error(&error, &resolved.display);
-        let reject =
-            |code, message: String| Err(ToolError::new(code, message).with_path(&resolved.display));
+        let reject = |code: ToolErrorCode, message: String| {
+            Err(code.error(message).with_path(&resolved.display))
+        };
         match open::open_file(&resolved.base_dir, &self.canonicalize(resolved)?)
             .map_err(to_tool_error)?
         {
             OpenedFile::File(file, metadata) => {
                 FileSource::from_file(file, metadata.len()).map_err(to_tool_error)
             }
-            OpenedFile::Directory => {
-                let error = ToolError::new(
-                    ToolErrorCode::IsADirectory,
-                    format!(
-                        "'{}' is a directory, use skills_ls() instead",
-                        resolved.display
-                    ),
-                );
-                Err(error.with_path(&resolved.display))
-            }
+            OpenedFile::Directory => Err(ToolErrorCode::IsADirectory
+                .error(format!(
+                    "'{}' is a directory, use skills_ls() instead",
+                    resolved.display
+                ))
+                .with_path(&resolved.display)),
             OpenedFile::Special => reject(
                 ToolErrorCode::PermissionDenied,
                 format!("cannot read '{}': not a regular file", resolved.display),
@@ -201,10 +196,9 @@ fn effective_limit(arguments: &ReadArguments) -> Result<u64, ToolError> {
     let limit = arguments.limit.unwrap_or(default);
     // The schema cannot express that the maximum depends on the unit.
     if !(1..=max).contains(&limit) {
-        return Err(ToolError::new(
-            ToolErrorCode::InvalidArguments,
-            format!("invalid `limit`: expected 1 to {max}"),
-        ));
+        return Err(
+            ToolErrorCode::InvalidArguments.error(format!("invalid `limit`: expected 1 to {max}"))
+        );
     }
     Ok(limit)
 }
@@ -337,7 +331,8 @@ fn read_lines(
 }
 
 fn too_large_for_lines(message: String, resolved: &ResolvedPath) -> ToolError {
-    ToolError::new(ToolErrorCode::TooLarge, message)
+    ToolErrorCode::TooLarge
+        .error(message)
         .with_path(&resolved.display)
         .with_hint("use unit `bytes`")
 }
@@ -349,7 +344,8 @@ fn binary_file_error(resolved: &ResolvedPath, source: &FileSource) -> ToolError 
         "'{}' is not a text file (binary file): {mime}, {size} bytes",
         resolved.display
     );
-    ToolError::new(ToolErrorCode::BinaryFile, message)
+    ToolErrorCode::BinaryFile
+        .error(message)
         .with_path(&resolved.display)
         .with_hint("read it with encoding `base64`, or process it with a program")
 }

@@ -9,6 +9,7 @@ use skills_runtime::Entry;
 use skills_runtime::discovery::{InactiveReason, Lookup};
 
 use super::{FileTools, SkillWrites};
+use crate::files::sensitive::is_key_file;
 use crate::files::{io_error, open};
 use crate::hidden_dirs::HiddenDirs;
 use crate::mount::{Access, OpenMount, WriteQuota};
@@ -55,15 +56,10 @@ impl FileTools {
     pub(crate) fn resolve(&self, path: &VirtualPath) -> Result<ResolvedPath, ToolError> {
         match self.locate(path)? {
             PathTarget::Path(resolved) => Ok(*resolved),
-            PathTarget::SkillList => {
-                let error = ToolError::new(
-                    ToolErrorCode::IsADirectory,
-                    "cannot use 'skills' as a path: it is the list of skills",
-                );
-                Err(error
-                    .with_path("skills")
-                    .with_hint("list the skills with skills_ls, then use `skills/NAME`"))
-            }
+            PathTarget::SkillList => Err(ToolErrorCode::IsADirectory
+                .error("cannot use 'skills' as a path: it is the list of skills")
+                .with_path("skills")
+                .with_hint("list the skills with skills_ls, then use `skills/NAME`")),
         }
     }
 
@@ -73,47 +69,45 @@ impl FileTools {
     /// `path_outside_mounts` if no mount contains the path, and `skill_not_found`.
     pub(crate) fn locate(&self, path: &VirtualPath) -> Result<PathTarget, ToolError> {
         let parts = path.parts();
-        match (path.anchor(), parts.split_first()) {
-            (Anchor::Skills, None) => Ok(PathTarget::SkillList),
-            (Anchor::Skills, Some((name, rest))) => {
-                self.resolve_in_skill(name, rest).map(PathTarget::from_path)
+        let outside_mounts = |reason| Err(self.outside_mounts_error(path, reason));
+        let anchor = path.anchor();
+        if anchor == Anchor::Skills {
+            return match parts.split_first() {
+                None => Ok(PathTarget::SkillList),
+                Some((name, rest)) => self.resolve_in_skill(name, rest).map(PathTarget::from_path),
+            };
+        }
+        // Host paths first: a mount that exposes its host path is more specific than a name that
+        // is equal to its first component.
+        if anchor == Anchor::Absolute
+            && let Some((mount, rest)) = self.mounts.find_by_host_path(parts)
+        {
+            return Ok(PathTarget::from_path(resolve_in_mount(mount, rest)));
+        }
+        // Programs see the mount `data` at `/data`, so `/data/x` is accepted, too.
+        if anchor != Anchor::Workspace
+            && let Some((name, rest)) = parts.split_first()
+            && let Some(mount) = self.mounts.find_by_name(name)
+        {
+            return Ok(PathTarget::from_path(resolve_in_mount(mount, rest)));
+        }
+        match self.mounts.workspace() {
+            _ if anchor == Anchor::Absolute => {
+                outside_mounts("not in the workspace, a skill or a mount")
             }
-            // Host paths first: a mount that exposes its host path is more specific than a name
-            // that is equal to its first component.
-            (Anchor::Absolute, _) if self.mounts.find_by_host_path(parts).is_some() => self
-                .mounts
-                .find_by_host_path(parts)
-                .map(|(mount, rest)| PathTarget::from_path(resolve_in_mount(mount, rest)))
-                .ok_or_else(|| self.outside_mounts_error(path, "its mount was removed")),
-            // Programs see the mount `data` at `/data`, so `/data/x` is accepted, too.
-            (Anchor::Absolute | Anchor::Relative, Some((name, rest)))
-                if self.mounts.find_by_name(name).is_some() =>
-            {
-                self.mounts
-                    .find_by_name(name)
-                    .map(|mount| PathTarget::from_path(resolve_in_mount(mount, rest)))
-                    .ok_or_else(|| self.outside_mounts_error(path, "its mount was removed"))
-            }
-            (Anchor::Absolute, _) => {
-                Err(self.outside_mounts_error(path, "not in the workspace, a skill or a mount"))
-            }
-            (Anchor::Workspace | Anchor::Relative, _) => match self.mounts.workspace() {
-                Some(mount) => Ok(PathTarget::from_path(resolve_in_mount(mount, parts))),
-                // Without a workspace, the list of skills is the only root there is.
-                None if parts.is_empty() => Ok(PathTarget::SkillList),
-                None => Err(self.outside_mounts_error(path, "there is no workspace")),
-            },
+            Some(mount) => Ok(PathTarget::from_path(resolve_in_mount(mount, parts))),
+            // Without a workspace, the list of skills is the only root there is.
+            None if parts.is_empty() => Ok(PathTarget::SkillList),
+            None => outside_mounts("there is no workspace"),
         }
     }
 
     fn resolve_in_skill(&self, name: &str, rest: &[String]) -> Result<ResolvedPath, ToolError> {
         let (entry, is_draft) = self.find_skill(name)?;
         let cannot_open = || {
-            ToolError::new(
-                ToolErrorCode::SkillNotFound,
-                format!("cannot open the files of skill `{name}`"),
-            )
-            .with_path(format!("skills/{name}"))
+            ToolErrorCode::SkillNotFound
+                .error(format!("cannot open the files of skill `{name}`"))
+                .with_path(format!("skills/{name}"))
         };
         // Opened again for each call: the directory may have been replaced since the scan.
         let files = entry.open().map_err(|_| cannot_open())?;
@@ -147,15 +141,16 @@ impl FileTools {
 
     /// Finds a skill by exact name, and returns whether it is a draft.
     pub(crate) fn find_skill(&self, name: &str) -> Result<(Entry, bool), ToolError> {
-        self.runtime.current_catalog();
+        self.runtime.library().current_catalog();
         self.find_cached_skill(name)
     }
 
     /// Finds a skill in the catalog of the last scan.
     pub(crate) fn find_cached_skill(&self, name: &str) -> Result<(Entry, bool), ToolError> {
-        let (catalog, escaped_name) = (self.runtime.catalog(), escape_for_display(name));
+        let (catalog, escaped_name) = (self.runtime.library().catalog(), escape_for_display(name));
         let error = |message: String| {
-            ToolError::new(ToolErrorCode::SkillNotFound, message)
+            ToolErrorCode::SkillNotFound
+                .error(message)
                 .with_path(format!("skills/{escaped_name}"))
         };
         match catalog.find_by_name(name) {
@@ -206,10 +201,8 @@ impl FileTools {
             .iter()
             .map(|name| format!("`{name}`"))
             .collect();
-        let error = ToolError::new(
-            ToolErrorCode::PathOutsideMounts,
-            format!("invalid path '{path}': {problem}"),
-        );
+        let error =
+            ToolErrorCode::PathOutsideMounts.error(format!("invalid path '{path}': {problem}"));
         error
             .with_path(path.to_string())
             .with_hint(format!("start the path with one of: {}", names.join(", ")))
@@ -239,7 +232,8 @@ impl FileTools {
     ) -> Result<(), ToolError> {
         if self.hidden_dirs().contains(canonical) {
             let message = format!("cannot access '{}': hidden by the host", resolved.display);
-            return Err(ToolError::new(ToolErrorCode::PermissionDenied, message)
+            return Err(ToolErrorCode::PermissionDenied
+                .error(message)
                 .with_path(&resolved.display));
         }
         Ok(())
@@ -247,7 +241,7 @@ impl FileTools {
 
     /// Returns the hidden directories.
     pub(crate) fn hidden_dirs(&self) -> HiddenDirs {
-        HiddenDirs::resolve(self.runtime.hidden_directories())
+        HiddenDirs::resolve(self.runtime.executor().hidden_directories())
     }
 
     /// Canonicalizes an existing path. Rejects hidden paths and key files, by the name in the path
@@ -262,15 +256,12 @@ impl FileTools {
             .map(|name| name.to_string_lossy())
             .collect();
         // Both names count: a link with a harmless name must not expose a key.
-        if self.is_key_file(&names) || self.is_key_file(&resolved.parts) {
-            let error = ToolError::new(
-                ToolErrorCode::PermissionDenied,
-                format!(
+        if is_key_file(&names) || is_key_file(&resolved.parts) {
+            return Err(ToolErrorCode::PermissionDenied
+                .error(format!(
                     "cannot read '{}': it may contain keys or secrets",
                     resolved.display
-                ),
-            );
-            return Err(error
+                ))
                 .with_path(&resolved.display)
                 .with_hint("ask the user for the information you need from it"));
         }
@@ -308,11 +299,9 @@ impl ResolvedPath {
     /// If it does not exist, is not a directory, or a symlink leaves `base_dir`.
     pub(crate) fn open_directory(&self) -> Result<(Dir, Vec<OsString>), ToolError> {
         let failed = |error: std::io::Error| match error.kind() {
-            std::io::ErrorKind::NotADirectory => ToolError::new(
-                ToolErrorCode::NotADirectory,
-                format!("'{}' is not a directory", self.display),
-            )
-            .with_path(&self.display),
+            std::io::ErrorKind::NotADirectory => ToolErrorCode::NotADirectory
+                .error(format!("'{}' is not a directory", self.display))
+                .with_path(&self.display),
             _ => io_error(&error, &self.display),
         };
         let canonical = open::canonicalize(&self.base_dir, &self.parts).map_err(failed)?;

@@ -32,10 +32,10 @@ struct Fixture {
 
 impl Fixture {
     fn new() -> Self {
-        Self::with(|tools| tools)
+        Self::with(|_| {})
     }
 
-    fn with(adjust: impl FnOnce(FileTools) -> FileTools) -> Self {
+    fn with(adjust: impl FnOnce(&mut FileTools)) -> Self {
         let held = tempfile::tempdir().unwrap();
         let path = held.path().canonicalize().unwrap();
         let top = Dir::open_ambient_dir(&path, ambient_authority()).unwrap();
@@ -65,7 +65,9 @@ impl Fixture {
             Mount::writable("out", path.join("out")).quota_bytes(10),
         ];
         let table = MountTable::new(Some(workspace), mounts).unwrap();
-        let tools = adjust(FileTools::new(runtime, table).drafts_dir(Some(path.join("drafts"))));
+        let mut tools = FileTools::new(runtime, table);
+        tools.drafts_dir = Some(path.join("drafts"));
+        adjust(&mut tools);
         Self { held, top, tools }
     }
 

@@ -127,25 +127,25 @@ fn decode_content(arguments: &WriteArguments) -> Result<Cow<'_, [u8]>, ToolError
         Encoding::Base64 => {
             let decoded = STANDARD.decode(&arguments.content);
             Cow::Owned(decoded.map_err(|_| {
-                ToolError::new(
-                    ToolErrorCode::InvalidArguments,
-                    "invalid `content`: expected base64 with padding",
-                )
+                ToolErrorCode::InvalidArguments
+                    .error("invalid `content`: expected base64 with padding")
             })?)
         }
     };
     // Checked after decoding: base64 is a third longer than its content.
     if content.len() > MAX_BYTES {
         let message = format!("`content` is {} bytes, limit 1048576", content.len());
-        return Err(ToolError::new(ToolErrorCode::TooLarge, message)
+        return Err(ToolErrorCode::TooLarge
+            .error(message)
             .with_hint("write the first part, then the rest with mode `append`"));
     }
     Ok(content)
 }
 
 fn check_target(resolved: &ResolvedPath) -> Result<(), ToolError> {
-    let reject = |code, message: String, hint: &str| {
-        Err(ToolError::new(code, message)
+    let reject = |code: ToolErrorCode, message: String, hint: &str| {
+        Err(code
+            .error(message)
             .with_path(&resolved.display)
             .with_hint(hint))
     };
@@ -214,7 +214,9 @@ fn quota_error(resolved: &ResolvedPath, remaining: u64) -> ToolError {
         "cannot write: {remaining} bytes left in the write quota of '{}'",
         resolved.display.split('/').next().unwrap_or_default()
     );
-    ToolError::new(ToolErrorCode::TooLarge, message).with_path(&resolved.display)
+    ToolErrorCode::TooLarge
+        .error(message)
+        .with_path(&resolved.display)
 }
 
 fn write_content(
@@ -223,10 +225,7 @@ fn write_content(
     arguments: &WriteArguments,
 ) -> Result<WriteResult, ToolError> {
     let Some((name, parents)) = resolved.parts.split_last() else {
-        return Err(ToolError::new(
-            ToolErrorCode::IsADirectory,
-            "cannot write a directory",
-        ));
+        return Err(ToolErrorCode::IsADirectory.error("cannot write a directory"));
     };
     let parent = match arguments.if_match {
         None => write::create_parent(&resolved.base_dir, parents, &resolved.display)?,
@@ -281,14 +280,14 @@ fn write_content(
 /// Ensures that the file remains a valid `SKILL.md` with the same name.
 fn check_manifest(resolved: &ResolvedPath, bytes: &[u8]) -> Result<(), ToolError> {
     let invalid = |message: String| {
-        ToolError::new(ToolErrorCode::InvalidArguments, message).with_path(&resolved.display)
+        ToolErrorCode::InvalidArguments
+            .error(message)
+            .with_path(&resolved.display)
     };
     if bytes.len() > MAX_BYTES {
-        return Err(ToolError::new(
-            ToolErrorCode::TooLarge,
-            "SKILL.md is larger than 1048576 bytes",
-        )
-        .with_path(&resolved.display));
+        return Err(ToolErrorCode::TooLarge
+            .error("SKILL.md is larger than 1048576 bytes")
+            .with_path(&resolved.display));
     }
     let document =
         Document::parse(bytes).map_err(|error| invalid(format!("invalid SKILL.md: {error}")))?;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::io::{Read, Result, Seek, SeekFrom};
 
 use cap_std::fs::File;
-use sha2::{Digest, Sha256};
+use skills_runtime::audit::ContentHash;
 
 /// Maximum size of files that are held in memory and hashed: 16 MiB.
 pub(crate) const MAX_IN_MEMORY_BYTES: u64 = 16 << 20;
@@ -77,8 +77,5 @@ impl FileSource {
 
 /// Returns the SHA-256 of bytes in hexadecimal.
 pub(crate) fn sha256(bytes: &[u8]) -> String {
-    Sha256::digest(bytes)
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    ContentHash::new(bytes).sha256
 }

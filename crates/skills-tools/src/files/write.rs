@@ -92,11 +92,8 @@ pub(crate) fn write_file(
 ) -> Result<WriteResult, ToolError> {
     let old = check_existing(parent, name, request.display_path)?;
     if old.is_some() && request.mode == WriteMode::Create {
-        let error = ToolError::new(
-            ToolErrorCode::AlreadyExists,
-            format!("'{}' already exists", request.display_path),
-        );
-        return Err(error
+        return Err(ToolErrorCode::AlreadyExists
+            .error(format!("'{}' already exists", request.display_path))
             .with_path(request.display_path)
             .with_hint("use mode `overwrite` or `append`, or another path"));
     }
@@ -140,11 +137,9 @@ pub(crate) fn read_small(
         .read_to_end(&mut bytes)
         .map_err(|error| io_error(&error, display_path))?;
     if bytes.len() as u64 > MAX_IN_MEMORY_BYTES {
-        return Err(ToolError::new(
-            ToolErrorCode::TooLarge,
-            format!("'{display_path}' is larger than 16 MiB"),
-        )
-        .with_path(display_path));
+        return Err(ToolErrorCode::TooLarge
+            .error(format!("'{display_path}' is larger than 16 MiB"))
+            .with_path(display_path));
     }
     Ok(Some(bytes))
 }
@@ -172,11 +167,10 @@ fn parent_error(
 }
 
 fn symlink_error(display_path: &str) -> ToolError {
-    let error = ToolError::new(
-        ToolErrorCode::PermissionDenied,
-        format!("cannot write '{display_path}': its path contains a symlink"),
-    );
-    error
+    ToolErrorCode::PermissionDenied
+        .error(format!(
+            "cannot write '{display_path}': its path contains a symlink"
+        ))
         .with_path(display_path)
         .with_hint("write to the target of the symlink")
 }
@@ -193,8 +187,10 @@ fn check_existing(
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(io_error(&error, display_path)),
     };
-    let reject = |code, reason: &str| {
-        Err(ToolError::new(code, format!("'{display_path}' {reason}")).with_path(display_path))
+    let reject = |code: ToolErrorCode, reason: &str| {
+        Err(code
+            .error(format!("'{display_path}' {reason}"))
+            .with_path(display_path))
     };
     // A write through a symlink could leave the mount or reach a protected file.
     if metadata.is_symlink() {
@@ -242,12 +238,10 @@ fn check_match(
 
 fn conflict_error(display_path: &str, problem: &str) -> ToolError {
     let hint = "read it again with skills_read and use the new `sha256`";
-    ToolError::new(
-        ToolErrorCode::Conflict,
-        format!("'{display_path}' {problem}"),
-    )
-    .with_path(display_path)
-    .with_hint(hint)
+    ToolErrorCode::Conflict
+        .error(format!("'{display_path}' {problem}"))
+        .with_path(display_path)
+        .with_hint(hint)
 }
 
 /// Appends without copying the file. Later failures do not turn a successful append into an error.
@@ -261,11 +255,9 @@ fn append(parent: &Dir, name: &str, request: &WriteRequest<'_>) -> Result<WriteR
     let metadata = file.metadata().map_err(to_tool_error)?;
     // The file may have been replaced since it was checked.
     if let Some(reason) = unwritable_reason(&metadata) {
-        return Err(ToolError::new(
-            ToolErrorCode::PermissionDenied,
-            format!("'{}' {reason}", request.display_path),
-        )
-        .with_path(request.display_path));
+        return Err(ToolErrorCode::PermissionDenied
+            .error(format!("'{}' {reason}", request.display_path))
+            .with_path(request.display_path));
     }
     file.write_all(request.content)
         // Success is reported only for content that survives a crash.
@@ -295,7 +287,8 @@ fn permission_error(display_path: &str) -> ToolError {
     let message = format!(
         "content was appended to '{display_path}', but its executable bit could not be changed"
     );
-    ToolError::new(ToolErrorCode::PermissionDenied, message)
+    ToolErrorCode::PermissionDenied
+        .error(message)
         .with_path(display_path)
         .with_hint("do not append it again")
 }

@@ -46,9 +46,9 @@ impl Publisher {
         };
         Completion::from_values(
             publication
-                .files()
+                .files
                 .iter()
-                .map(|file| file.path())
+                .map(|file| file.path.as_str())
                 .filter(|path| path.starts_with(prefix)),
         )
     }

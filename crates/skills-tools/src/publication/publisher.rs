@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use skills_runtime::discovery::{InactiveReason, Lookup};
-use skills_runtime::{Catalog, Entry, SkillRuntime};
+use skills_runtime::{Catalog, Entry, Library};
 
-use super::snapshot::{self, CachedCapture, Snapshot};
+use super::snapshot::{self, Capture, CaptureResult};
 use super::unpublished::UnpublishedReason;
-use super::{PublicationError, PublishedContent, PublishedSkill, PublishedSkills};
+use super::{PublicationError, PublishedContent, PublishedSkills};
 use crate::file_tools::FileTools;
 use crate::files::read::sha256;
 
@@ -18,35 +18,16 @@ const MAX_NAME_CHARS: usize = 64;
 
 /// Publishes skills. Caches digests but no contents, and evicts removed skills.
 pub(crate) struct Publisher {
-    runtime: SkillRuntime,
+    library: Library,
     files: Arc<FileTools>,
     /// Cached captures by skill directory.
-    captures: Mutex<HashMap<PathBuf, CachedCapture>>,
+    captures: Mutex<HashMap<PathBuf, Arc<Capture>>>,
 }
-
-/// Where the snapshot comes from that a read file is compared with.
-#[derive(Debug, Clone, Copy)]
-enum SnapshotSource {
-    /// The last snapshot, without any check.
-    Cached,
-    /// A new snapshot that reuses the digests of unchanged files.
-    Refreshed,
-    /// A new snapshot for which all files are read.
-    Recaptured,
-}
-
-impl SnapshotSource {
-    /// All sources, the cheapest first.
-    const ALL: [Self; 3] = [Self::Cached, Self::Refreshed, Self::Recaptured];
-}
-
-/// The result of capturing a skill.
-type CaptureResult = Result<Arc<Snapshot>, Arc<UnpublishedReason>>;
 
 impl Publisher {
-    pub(crate) fn new(runtime: SkillRuntime, files: Arc<FileTools>) -> Self {
+    pub(crate) fn new(library: Library, files: Arc<FileTools>) -> Self {
         Self {
-            runtime,
+            library,
             files,
             captures: Mutex::default(),
         }
@@ -73,7 +54,7 @@ impl Publisher {
                 self.refresh(entry)
             });
             match captured {
-                Ok(snapshot) => publications.skills.push(Arc::clone(&snapshot.skill)),
+                Ok(skill) => publications.skills.push(skill),
                 Err(reason) => {
                     // One warning for all skills that share a name.
                     if warned_names.insert(name) {
@@ -92,15 +73,11 @@ impl Publisher {
     }
 
     /// Captures one skill of a catalog.
-    pub(crate) fn publish_one(
-        &self,
-        catalog: &Catalog,
-        name: &str,
-    ) -> Result<Arc<PublishedSkill>, Arc<UnpublishedReason>> {
+    pub(crate) fn publish_one(&self, catalog: &Catalog, name: &str) -> CaptureResult {
         let entry = self.find_publishable(catalog, name)?;
-        let snapshot = self.refresh(entry)?;
+        let skill = self.refresh(entry)?;
         self.evict_removed(catalog);
-        Ok(Arc::clone(&snapshot.skill))
+        Ok(skill)
     }
 
     /// Reads a published file. Tries the cached snapshot, then a fresh one, then one without cached
@@ -114,9 +91,16 @@ impl Publisher {
         let entry = self
             .find_publishable(catalog, name)
             .map_err(|_| PublicationError::not_published(name))?;
-        for source in SnapshotSource::ALL {
-            let publication = match self.snapshot_from(source, entry, path) {
-                Ok(snapshot) => Arc::clone(&snapshot.skill),
+        // The cheapest snapshot first: without any check, then with the digests of unchanged
+        // files, then with all files read.
+        let snapshots: [&dyn Fn() -> CaptureResult; 3] = [
+            &|| self.cached(entry, path),
+            &|| self.refresh(entry),
+            &|| self.store(entry.directory(), Capture::new(entry, &self.files, None)),
+        ];
+        for snapshot in snapshots {
+            let skill = match snapshot() {
+                Ok(skill) => skill,
                 Err(reason) => match *reason {
                     UnpublishedReason::NotFound => continue,
                     UnpublishedReason::Unstable => {
@@ -126,7 +110,7 @@ impl Publisher {
                 },
             };
             self.evict_removed(catalog);
-            let Some(file) = publication.file(path).cloned() else {
+            let Some(file) = skill.file(path).cloned() else {
                 return Err(PublicationError::file_not_found(name, path));
             };
             let Some(content) = read_candidate(entry, path, file.bytes) else {
@@ -135,24 +119,13 @@ impl Publisher {
             // Compared on every read: a client must never receive bytes that no snapshot lists.
             if sha256(&content) == file.sha256 {
                 return Ok(PublishedContent {
-                    skill: publication,
+                    skill,
                     file,
                     content,
                 });
             }
         }
         Err(PublicationError::unstable(name, path))
-    }
-
-    fn snapshot_from(&self, source: SnapshotSource, entry: &Entry, path: &str) -> CaptureResult {
-        match source {
-            SnapshotSource::Cached => self.cached(entry, path),
-            SnapshotSource::Refreshed => self.refresh(entry),
-            SnapshotSource::Recaptured => {
-                let capture = CachedCapture::capture(entry, &self.files, None);
-                self.store(entry.directory(), capture)
-            }
-        }
     }
 
     /// Finds the only skill with this name that may be published.
@@ -170,36 +143,31 @@ impl Publisher {
 
     /// Checks the requirements that are known from the catalog.
     fn check_eligible(&self, entry: &Entry) -> Result<(), UnpublishedReason> {
-        match () {
-            () if !self.runtime.is_model_invocable(entry)
-                && self.runtime.is_user_invocable(entry) =>
-            {
-                Err(UnpublishedReason::UserOnly)
-            }
-            () if !self.runtime.is_model_invocable(entry) => Err(UnpublishedReason::NotInvocable),
-            // Other clients use the name as a path component and reject or misread other
-            // characters.
-            () if !is_publishable_name(entry.name().as_str()) => {
-                Err(UnpublishedReason::InvalidName)
-            }
-            () => Ok(()),
+        let library = &self.library;
+        if !library.is_model_invocable(entry) {
+            return Err(if library.is_user_invocable(entry) {
+                UnpublishedReason::UserOnly
+            } else {
+                UnpublishedReason::NotInvocable
+            });
         }
+        // Other clients use the name as a path component and reject or misread other characters.
+        if !is_publishable_name(entry.name().as_str()) {
+            return Err(UnpublishedReason::InvalidName);
+        }
+        Ok(())
     }
 
     /// Returns the cached snapshot of a skill if it lists the file.
     fn cached(&self, entry: &Entry, path: &str) -> CaptureResult {
-        let Some(CachedCapture::Published(snapshot)) =
-            self.captures().get(entry.directory()).cloned()
-        else {
-            return Err(UnpublishedReason::NotFound.into());
-        };
-        let has_file =
-            snapshot.skill.name() == entry.name().as_str() && snapshot.skill.file(path).is_some();
-        if has_file {
-            Ok(snapshot)
-        } else {
-            Err(UnpublishedReason::NotFound.into())
-        }
+        let captures = self.captures();
+        let skill = captures
+            .get(entry.directory())
+            .and_then(|capture| capture.result.as_ref().ok())
+            .filter(|skill| skill.name == entry.name().as_str() && skill.file(path).is_some());
+        skill
+            .cloned()
+            .ok_or_else(|| UnpublishedReason::NotFound.into())
     }
 
     /// Captures a skill. Unchanged skills are not read again, whether they were published or
@@ -209,27 +177,24 @@ impl Publisher {
         let previous = self.captures().get(entry.directory()).cloned();
         self.store(
             entry.directory(),
-            CachedCapture::capture(entry, &self.files, previous.as_ref()),
+            Capture::new(entry, &self.files, previous.as_ref()),
         )
     }
 
     fn store(
         &self,
         directory: &Path,
-        captured: Result<CachedCapture, UnpublishedReason>,
+        captured: Result<Arc<Capture>, UnpublishedReason>,
     ) -> CaptureResult {
         let mut captures = self.captures();
         match &captured {
-            Ok(capture) => drop(captures.insert(directory.to_owned(), capture.clone())),
+            Ok(capture) => drop(captures.insert(directory.to_owned(), Arc::clone(capture))),
             // Unchanged files of a skill that is changing can still be read.
             Err(UnpublishedReason::Unstable) => {}
             Err(_) => drop(captures.remove(directory)),
         }
         drop(captures);
-        match captured? {
-            CachedCapture::Published(snapshot) => Ok(snapshot),
-            CachedCapture::Unpublished(refusal) => Err(Arc::clone(&refusal.reason)),
-        }
+        captured?.result.clone()
     }
 
     /// Evicts removed skills once the cache is larger than the catalog.
@@ -242,7 +207,7 @@ impl Publisher {
         }
     }
 
-    fn captures(&self) -> MutexGuard<'_, HashMap<PathBuf, CachedCapture>> {
+    fn captures(&self) -> MutexGuard<'_, HashMap<PathBuf, Arc<Capture>>> {
         self.captures.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -16,47 +16,37 @@ use crate::file_tools::FileTools;
 use crate::files::media::media_type;
 use crate::files::open::{self, OpenedFile};
 use crate::files::read::sha256;
+use crate::files::sensitive::is_key_file;
 use crate::virtual_path::invalid_part_reason;
 
 /// Number of attempts to capture a skill that changes concurrently.
 pub(super) const MAX_ATTEMPTS: usize = 3;
 
-/// A published skill, and the stamps of the files that it was made from.
+/// The last consistent capture of a skill: its snapshot, or the reason why it is not published,
+/// with the stamps of the files that the result was made from.
 #[derive(Debug)]
-pub(crate) struct Snapshot {
-    pub(crate) skill: Arc<PublishedSkill>,
-    listing: StampedListing,
-}
-
-/// The result of the last consistent capture of a skill.
-#[derive(Debug, Clone)]
-pub(crate) enum CachedCapture {
-    Published(Arc<Snapshot>),
-    Unpublished(Arc<CachedRefusal>),
-}
-
-/// The reason for which a skill with these stamps was not published.
-#[derive(Debug)]
-pub(crate) struct CachedRefusal {
+pub(crate) struct Capture {
     name: String,
-    pub(crate) reason: Arc<UnpublishedReason>,
+    pub(crate) result: CaptureResult,
     listing: StampedListing,
 }
 
-impl CachedCapture {
+pub(crate) type CaptureResult = Result<Arc<PublishedSkill>, Arc<UnpublishedReason>>;
+
+impl Capture {
     /// Captures a skill, reading only files that `previous` does not cover. Returns `previous` if
     /// nothing has changed.
     ///
     /// The files are listed, read and listed again; if the listings differ, the capture is
     /// repeated.
-    pub(crate) fn capture(
+    pub(crate) fn new(
         entry: &Entry,
         tools: &FileTools,
-        previous: Option<&Self>,
-    ) -> Result<Self, UnpublishedReason> {
+        previous: Option<&Arc<Self>>,
+    ) -> Result<Arc<Self>, UnpublishedReason> {
         let name = entry.name().as_str();
         // A capture of another skill that was at this path says nothing about this one.
-        let previous = previous.filter(|previous| previous.name() == name);
+        let previous = previous.filter(|previous| previous.name == name);
         for _ in 0..MAX_ATTEMPTS {
             let files = entry.open().map_err(|_| UnpublishedReason::Unlistable)?;
             let listing = files
@@ -65,95 +55,47 @@ impl CachedCapture {
             if let Some(previous) =
                 previous.filter(|previous| previous.is_current(&files, &listing))
             {
-                return Ok(previous.clone());
+                return Ok(Arc::clone(previous));
             }
-            let captured = build_snapshot(
-                entry,
-                tools,
-                &files,
-                &listing,
-                previous.and_then(Self::snapshot),
-            );
+            let known = previous.map(Arc::as_ref);
+            let result = build_snapshot(entry, tools, &files, &listing, known);
             // Listed again after reading: a change in between would mix two versions of the skill.
             let is_stable = files.list_with_stamps().is_ok_and(|now| now == listing);
-            match captured {
-                // The failure may be caused by the concurrent change itself.
-                Err(UnpublishedReason::Unstable) => {}
-                _ if !is_stable => {}
-                Ok(publication) => {
-                    return Ok(Self::Published(Arc::new(Snapshot {
-                        skill: Arc::new(publication),
-                        listing,
-                    })));
-                }
-                Err(refusal) => {
-                    let (name, refusal) = (name.to_owned(), Arc::new(refusal));
-                    return Ok(Self::Unpublished(Arc::new(CachedRefusal {
-                        name,
-                        reason: refusal,
-                        listing,
-                    })));
-                }
+            // A failure may be caused by the concurrent change itself.
+            if is_stable && !matches!(result, Err(UnpublishedReason::Unstable)) {
+                return Ok(Arc::new(Self {
+                    name: name.to_owned(),
+                    result: result.map(Arc::new).map_err(Arc::new),
+                    listing,
+                }));
             }
         }
         Err(UnpublishedReason::Unstable)
     }
 
-    pub(crate) fn snapshot(&self) -> Option<&Snapshot> {
-        match self {
-            Self::Published(snapshot) => Some(snapshot),
-            Self::Unpublished(_) => None,
-        }
-    }
-
-    fn name(&self) -> &str {
-        match self {
-            Self::Published(snapshot) => &snapshot.skill.name,
-            Self::Unpublished(refusal) => &refusal.name,
-        }
-    }
-
     /// Returns whether all stamps are unchanged, so that another capture would give the same
     /// result.
     fn is_current(&self, files: &SkillFiles, now: &StampedListing) -> bool {
-        match self {
-            Self::Published(snapshot) => is_unchanged(&snapshot.listing, now),
-            Self::Unpublished(refusal) => {
-                is_unchanged(&refusal.listing, now) && refusal.is_unchanged(files)
+        let is_same_result = || match self.result.as_ref().map_err(Arc::as_ref) {
+            // Read errors may disappear without a change of stamps, so they are not cached.
+            Err(UnpublishedReason::Unreadable { path }) => {
+                read_listed(files, path, |_| true).is_err()
             }
-        }
-    }
-}
-
-impl CachedRefusal {
-    /// Read errors may disappear without a change of stamps, so they are not cached.
-    fn is_unchanged(&self, files: &SkillFiles) -> bool {
-        match &*self.reason {
-            UnpublishedReason::Unreadable { path } => read_listed(files, path, |_| true).is_err(),
             _ => true,
-        }
+        };
+        is_unchanged(&self.listing, now) && is_same_result()
     }
-}
 
-impl Snapshot {
     /// Returns the known description of a file whose stamp is unchanged.
     fn unchanged_file(&self, now: &StampedFile) -> Option<&PublishedFile> {
-        let index = self
-            .listing
-            .files
+        let files = &self.listing.files;
+        let index = files
             .binary_search_by(|file| file.path.cmp(&now.path))
             .ok()?;
-        let is_unchanged = self
-            .listing
-            .files
-            .get(index)?
-            .stamp
-            .is_unchanged(Some(now.stamp));
-        if is_unchanged {
-            self.skill.file(&now.path)
-        } else {
-            None
-        }
+        let skill = self.result.as_ref().ok()?;
+        skill
+            .file(&now.path)
+            .filter(|_| files[index].stamp.is_unchanged(Some(now.stamp)))
     }
 }
 
@@ -224,7 +166,7 @@ fn build_snapshot(
     tools: &FileTools,
     files: &SkillFiles,
     listing: &StampedListing,
-    previous: Option<&Snapshot>,
+    previous: Option<&Capture>,
 ) -> Result<PublishedSkill, UnpublishedReason> {
     let selected = select_files(entry, tools, listing)?;
     let read_now = |file: &StampedFile| {
@@ -274,7 +216,7 @@ fn select_files<'a>(
         let parts: Vec<&str> = file.path.split('/').collect();
         // Names that the file tools reject are not published either.
         parts.iter().all(|part| invalid_part_reason(part).is_none())
-            && !tools.is_key_file(&parts)
+            && !is_key_file(&parts)
             && !hidden.contains(&entry.directory().join(&file.path))
     };
     let files: Vec<&StampedFile> = listing.files.iter().filter(is_published).collect();

@@ -3,10 +3,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use skills_runtime::discovery::{Generation, InactiveEntry, InactiveReason, StampSet};
-use skills_runtime::{Catalog, Entry, SkillRuntime};
+use skills_runtime::{Catalog, Entry, Library};
 
-use super::RegistryOptions;
-use super::options::MissingEnv;
 use crate::overrides::ScriptId;
 use skills_script::{ScriptSet, assign_names, may_be_script, select_scripts, unmatched_specs};
 
@@ -42,8 +40,7 @@ pub(super) struct IndexedScript {
 
 /// Scans the scripts of a catalog, and caches the last index.
 pub(crate) struct ScriptScanner {
-    runtime: SkillRuntime,
-    options: RegistryOptions,
+    library: Library,
     latest: Mutex<Option<CachedIndex>>,
 }
 
@@ -54,10 +51,9 @@ struct CachedIndex {
 }
 
 impl ScriptScanner {
-    pub(crate) fn new(runtime: SkillRuntime, options: RegistryOptions) -> Self {
+    pub(crate) fn new(library: Library) -> Self {
         Self {
-            runtime,
-            options,
+            library,
             latest: Mutex::default(),
         }
     }
@@ -66,7 +62,7 @@ impl ScriptScanner {
     /// the current generation.
     pub(crate) fn index(&self, catalog: &Arc<Catalog>) -> Arc<ScriptIndex> {
         // Taken before the files are compared, so that a change meanwhile makes the result stale.
-        let generation = self.runtime.generations().current();
+        let generation = self.library.generations().current();
         // One comparison at a time, so that an older index does not replace a newer one.
         let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(latest) = latest.as_mut()
@@ -79,7 +75,7 @@ impl ScriptScanner {
                 return Arc::clone(&latest.index);
             }
         }
-        let index = Arc::new(ScriptIndex::build(&self.runtime, catalog, self.options));
+        let index = Arc::new(ScriptIndex::build(&self.library, catalog));
         *latest = Some(CachedIndex {
             index: Arc::clone(&index),
             generation,
@@ -89,7 +85,7 @@ impl ScriptScanner {
 }
 
 impl ScriptIndex {
-    fn build(runtime: &SkillRuntime, catalog: &Arc<Catalog>, options: RegistryOptions) -> Self {
+    fn build(library: &Library, catalog: &Arc<Catalog>) -> Self {
         let mut index = Self {
             catalog: Arc::clone(catalog),
             scripts: Vec::new(),
@@ -97,7 +93,7 @@ impl ScriptIndex {
             stamps: StampSet::default(),
             uncacheable: Vec::new(),
         };
-        let found = index.collect_scripts(runtime, catalog, options);
+        let found = index.collect_scripts(library, catalog);
         let skills: Vec<ScriptSet<'_>> = found
             .iter()
             .map(|(entry, files)| named_skill(entry, files))
@@ -125,16 +121,13 @@ impl ScriptIndex {
     /// not tools. Skills without tools still take part in the assignment of names.
     fn collect_scripts<'a>(
         &mut self,
-        runtime: &SkillRuntime,
+        library: &Library,
         catalog: &'a Catalog,
-        options: RegistryOptions,
     ) -> Vec<(&'a Entry, Vec<String>)> {
         let mut found: Vec<(&Entry, Vec<String>)> = Vec::with_capacity(catalog.entries().len());
         for entry in catalog.entries() {
-            let is_tool = runtime.is_model_invocable(entry)
-                && (!self.is_missing_env(runtime, entry)
-                    || options.missing_env != MissingEnv::Skip);
-            let files = if is_tool {
+            let files = if library.is_model_invocable(entry) {
+                self.warn_missing_env(library, entry);
                 self.list_files(entry)
             } else {
                 Vec::new()
@@ -171,22 +164,19 @@ impl ScriptIndex {
         self.stamps != other.stamps
     }
 
-    /// Warns if the primary environment variable of a skill is not set, and returns whether it is
-    /// missing.
-    fn is_missing_env(&mut self, runtime: &SkillRuntime, entry: &Entry) -> bool {
+    /// Warns if the primary environment variable of a skill is not set.
+    fn warn_missing_env(&mut self, library: &Library, entry: &Entry) {
         let openclaw = entry.manifest().extensions().openclaw.as_ref();
         let missing = openclaw
             .and_then(|openclaw| openclaw.primary_env.as_deref())
             // The value itself is never read here.
-            .filter(|key| !runtime.has_variable(key));
-        let warning = missing.map(|key| {
+            .filter(|key| !library.has_variable(key));
+        self.warnings.extend(missing.map(|key| {
             format!(
                 "skill `{}`: environment variable `{key}` is not set; its script tools may fail",
                 entry.name()
             )
-        });
-        self.warnings.extend(warning);
-        missing.is_some()
+        }));
     }
 
     fn list_files(&mut self, entry: &Entry) -> Vec<String> {

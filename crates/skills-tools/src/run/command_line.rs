@@ -22,18 +22,18 @@ impl CommandLine {
     /// `invalid_arguments` for an empty command, a NUL, or an unclosed quote.
     pub(crate) fn parse(text: &str) -> Result<Self, ToolError> {
         let invalid = |message: &str, hint: &str| {
-            ToolError::new(ToolErrorCode::InvalidArguments, message).with_hint(hint)
+            ToolErrorCode::InvalidArguments
+                .error(message)
+                .with_hint(hint)
         };
         let text = text.trim();
         if text.len() > MAX_COMMAND_BYTES {
-            let error = ToolError::new(
-                ToolErrorCode::TooLarge,
-                format!(
+            return Err(ToolErrorCode::TooLarge
+                .error(format!(
                     "the command is {} bytes, limit {MAX_COMMAND_BYTES}",
                     text.len()
-                ),
-            );
-            return Err(error.with_hint("move long text to a file or to `stdin`"));
+                ))
+                .with_hint("move long text to a file or to `stdin`"));
         }
         if text.contains('\0') {
             return Err(invalid(

@@ -150,21 +150,15 @@ impl ExitKind {
             Self::Exited(0) => return None,
             Self::Exited(code) => (
                 format!("Exit code: {code}"),
-                ToolError::new(
-                    ToolErrorCode::Failed,
-                    format!("the program failed with exit code {code}"),
-                ),
+                ToolErrorCode::Failed.error(format!("the program failed with exit code {code}")),
             ),
             Self::TimedOut => {
                 let message = format!("Command timed out after {seconds} seconds");
-                (
-                    message.clone(),
-                    ToolError::new(ToolErrorCode::TimedOut, message),
-                )
+                (message.clone(), ToolErrorCode::TimedOut.error(message))
             }
             Self::Cancelled => (
                 "Error: cancelled".to_owned(),
-                ToolError::new(ToolErrorCode::Cancelled, "cancelled"),
+                ToolErrorCode::Cancelled.error("cancelled"),
             ),
             Self::QuotaExceeded(exceeded) => (
                 format!("Error: the program was stopped: {exceeded}"),
@@ -172,7 +166,7 @@ impl ExitKind {
             ),
             Self::Other(reason) => (
                 format!("Error: the program was stopped: {reason}"),
-                ToolError::new(ToolErrorCode::Failed, reason.clone()),
+                ToolErrorCode::Failed.error(reason.clone()),
             ),
         })
     }
@@ -180,7 +174,8 @@ impl ExitKind {
 
 /// Returns the error of a run that exceeded its disk quota.
 pub(crate) fn quota_exceeded_error(exceeded: &str) -> ToolError {
-    ToolError::new(ToolErrorCode::TooLarge, exceeded)
+    ToolErrorCode::TooLarge
+        .error(exceeded)
         .with_hint("write less data, or use another session, which has its own directory")
 }
 
@@ -274,10 +269,12 @@ fn denial_error(denial: &Denial, path_map: &PathMap) -> ToolError {
     };
     let message = format!("permission denied: {}", describe_denial(denial, path_map));
     match code {
-        ToolErrorCode::ApprovalRequired => {
-            ToolError::new(code, message).with_hint("ask the user to allow it, then retry")
-        }
-        _ => ToolError::new(code, message).with_hint("do not retry; use another approach"),
+        ToolErrorCode::ApprovalRequired => code
+            .error(message)
+            .with_hint("ask the user to allow it, then retry"),
+        _ => code
+            .error(message)
+            .with_hint("do not retry; use another approach"),
     }
 }
 
@@ -362,7 +359,7 @@ pub(crate) fn run_error(
         .and_then(|sandbox| sandbox.hint())
         .map(|hint| path_map.replace_in(hint));
     let hint = hint.or_else(|| error_hint(error));
-    let tool_error = ToolError::new(code, message);
+    let tool_error = code.error(message);
     hint.into_iter().fold(tool_error, ToolError::with_hint)
 }
 

@@ -1,15 +1,14 @@
 //! `run_skill_script`: passes one JSON object to a script and parses its JSON output.
 
-use std::time::Duration;
-
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
+use skills_runtime::{ExecutionOptions, RunTarget};
 
-use super::output::{ExitKind, strip_terminal_escapes};
+use super::output::strip_terminal_escapes;
 use super::script_tool::script_error;
 use super::{
-    CompletedRun, Deadline, MAX_STDIN_BYTES, MAX_TIMEOUT_SECONDS, ProgramTools, RunTarget,
-    RunnableSkill, stdin_bytes,
+    CompletedRun, Deadline, MAX_STDIN_BYTES, MAX_TIMEOUT_SECONDS, ProgramTools, RunSubject,
+    RunnableSkill, short_name,
 };
 use crate::schema;
 use crate::tool_definition::{Annotations, ToolDefinition};
@@ -17,7 +16,7 @@ use crate::virtual_path::invalid_part_reason;
 use crate::{CallContext, ToolError, ToolErrorCode, ToolOutput};
 
 /// Default timeout of a script, in seconds.
-pub(crate) const DEFAULT_TIMEOUT: u64 = 10;
+const DEFAULT_TIMEOUT: u64 = 10;
 /// Maximum length of a script's name, in characters.
 const MAX_NAME_CHARS: usize = 64;
 /// Maximum size of the JSON object, in bytes.
@@ -27,37 +26,12 @@ const MAX_ARGUMENT_BYTES: usize = 120 * 1024;
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ScriptArguments {
-    pub(crate) skill_name: String,
-    pub(crate) script_name: String,
+    skill_name: String,
+    script_name: String,
     #[serde(default)]
-    pub(crate) args: Map<String, Value>,
-    pub(crate) timeout: Option<u64>,
-    pub(crate) stdin: Option<String>,
-}
-
-/// Contains the result of a script that ran.
-///
-/// A script that failed, timed out or was cancelled has a result, too: check
-/// [`success`](Self::success). Output is truncated at 256 KiB per stream, and host paths in it are
-/// replaced by virtual ones.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[non_exhaustive]
-pub struct ScriptResult {
-    /// Whether the script exited with code 0.
-    pub success: bool,
-    /// Standard output as JSON, if all of it is one JSON value. `None` if a number would lose
-    /// digits.
-    pub result: Option<Value>,
-    /// Standard output as text.
-    pub raw: String,
-    /// The reason of a failure: standard error, or the limit that stopped the script.
-    pub error: Option<String>,
-    /// The exit code, if the script exited.
-    pub exit_code: Option<i32>,
-    /// Duration of the run in milliseconds.
-    pub duration_ms: u64,
-    /// Whether the script was stopped at its deadline.
-    pub timed_out: bool,
+    args: Map<String, Value>,
+    timeout: Option<u64>,
+    stdin: Option<String>,
 }
 
 pub(crate) fn definition() -> ToolDefinition {
@@ -93,103 +67,51 @@ pub(crate) fn definition() -> ToolDefinition {
 }
 
 impl ProgramTools {
-    /// Runs a script and returns its result.
-    ///
-    /// # Errors
-    /// If the script did not run.
-    pub(crate) async fn execute_script(
-        &self,
-        arguments: ScriptArguments,
-        limit: Duration,
-        context: &CallContext,
-    ) -> Result<ScriptResult, ToolError> {
-        self.execute_script_and_error(arguments, limit, context)
-            .await
-            .map(|(result, _)| result)
-    }
-
-    /// Runs a script as a tool call.
+    /// Runs a script, and returns its output as JSON if it is.
     pub(crate) async fn run_skill_script(
         &self,
         arguments: ScriptArguments,
         context: &CallContext,
     ) -> Result<ToolOutput, ToolError> {
-        let limit = Duration::from_secs(arguments.timeout.unwrap_or(DEFAULT_TIMEOUT));
-        let (result, error) = self
-            .execute_script_and_error(arguments, limit, context)
-            .await?;
-        let data = match json!(result) {
-            Value::Object(mut data) => {
-                // The tool reports errors in its own `error` member, with a code.
-                data.shift_remove("error");
-                data
-            }
-            _ => Map::new(),
-        };
-        Ok(match error {
-            None => ToolOutput::new(
-                strip_terminal_escapes(result.raw.trim()),
-                Value::Object(data),
-            ),
-            Some(error) => {
-                ToolOutput::error_with_data(format!("Error: {}", error.message), data, &error)
-            }
-        })
-    }
-
-    async fn execute_script_and_error(
-        &self,
-        arguments: ScriptArguments,
-        limit: Duration,
-        context: &CallContext,
-    ) -> Result<(ScriptResult, Option<ToolError>), ToolError> {
-        let deadline = Deadline::after(limit);
+        let deadline = Deadline::from_secs(arguments.timeout.unwrap_or(DEFAULT_TIMEOUT));
         let skill = self.find_runnable(&arguments.skill_name)?;
         let script = skill.find_script(&arguments.script_name)?;
         // Also here, since an operator who disables a script tool means the script and not only one
         // way to call it.
-        self.check_enabled(
-            &skill.entry,
-            script.strip_prefix("scripts/").unwrap_or(&script),
-        )?;
+        self.check_enabled(&skill.entry, short_name(&script))?;
         skill.check_dependencies(Some(&script))?;
         let visible_dirs = self.visible_dirs(Some(&skill.entry))?;
-        let mut options = self.base_options(context);
-        options.script = Some(script);
-        options.args = vec![json_argument(&arguments.args)?];
-        options.stdin = stdin_bytes(arguments.stdin.as_ref());
+        let options = ExecutionOptions {
+            target: RunTarget::Script(script),
+            args: vec![json_argument(arguments.args)?],
+            stdin: arguments.stdin.map(String::into_bytes),
+            ..self.base_options(context)
+        };
         let path_map = visible_dirs.path_map();
+        let subject = RunSubject::Skill(&skill.entry);
         let CompletedRun {
             artifacts,
             output,
             timeout_seconds,
-        } = self
-            .execute(
-                RunTarget::Skill(&skill.entry),
-                options,
-                &deadline,
-                &path_map,
-            )
-            .await?;
-        let error = script_error(&output, &timeout_seconds);
+        } = self.execute(subject, options, &deadline, &path_map).await?;
         // Truncated JSON can still be valid, for example a number without its last digits.
         let is_json =
             output.is_success() && !artifacts.stdout.is_truncated() && is_json(&output.stdout);
-        let result = ScriptResult {
-            success: output.is_success(),
+        let data = json!({
+            "success": output.is_success(),
             // Parsed by the runtime, which has redacted secrets in whatever way JSON escapes them.
-            result: is_json.then(|| path_map.replace_in_json(&artifacts.output)),
-            error: error.as_ref().map(|error| error.message.clone()),
-            exit_code: if let ExitKind::Exited(code) = output.exit {
-                Some(code)
-            } else {
-                None
-            },
-            duration_ms: u64::try_from(artifacts.duration.as_millis()).unwrap_or(u64::MAX),
-            timed_out: output.exit == ExitKind::TimedOut,
-            raw: output.stdout,
-        };
-        Ok((result, error))
+            "result": is_json.then(|| path_map.replace_in_json(&artifacts.output)),
+            "raw": output.stdout,
+            "exit_code": output.data["exit_code"],
+            "duration_ms": output.data["duration_ms"],
+            "timed_out": output.data["timed_out"],
+        });
+        Ok(match (script_error(&output, &timeout_seconds), data) {
+            (Some(error), Value::Object(data)) => {
+                ToolOutput::error_with_data(format!("Error: {}", error.message), data, &error)
+            }
+            (_, data) => ToolOutput::new(strip_terminal_escapes(output.stdout.trim()), data),
+        })
     }
 }
 
@@ -197,10 +119,7 @@ impl RunnableSkill {
     /// Finds a script by file name only: no path, no hidden file, nothing outside of `scripts/`.
     fn find_script(&self, name: &str) -> Result<String, ToolError> {
         let invalid = |reason: &str| {
-            ToolError::new(
-                ToolErrorCode::InvalidPath,
-                format!("invalid script name: {reason}"),
-            )
+            ToolErrorCode::InvalidPath.error(format!("invalid script name: {reason}"))
         };
         if name.chars().count() > MAX_NAME_CHARS {
             return Err(invalid("longer than 64 characters"));
@@ -235,14 +154,11 @@ impl RunnableSkill {
             }) {
             Some(path) => Ok((*path).to_owned()),
             None => {
-                let names: Vec<&str> = scripts
-                    .iter()
-                    .map(|path| path.strip_prefix("scripts/").unwrap_or(path))
-                    .collect();
-                let error = ToolError::new(
-                    ToolErrorCode::ScriptNotFound,
-                    format!("skill `{}` has no script `{name}`", self.entry.name()),
-                );
+                let names: Vec<&str> = scripts.iter().map(|path| short_name(path)).collect();
+                let error = ToolErrorCode::ScriptNotFound.error(format!(
+                    "skill `{}` has no script `{name}`",
+                    self.entry.name()
+                ));
                 Err(match names.as_slice() {
                     [] => error.with_hint("the skill has no scripts; read its SKILL.md"),
                     names => error.with_hint(format!("available: {}", names.join(", "))),
@@ -261,15 +177,16 @@ fn stem(path: &str) -> &str {
 }
 
 /// Returns the arguments as the only command line argument of the script.
-fn json_argument(args: &Map<String, Value>) -> Result<String, ToolError> {
-    let text = Value::Object(args.clone()).to_string();
+fn json_argument(args: Map<String, Value>) -> Result<String, ToolError> {
+    let text = Value::Object(args).to_string();
     // Linux limits one argument to 128 KiB and fails with an error that does not name it.
     if text.len() > MAX_ARGUMENT_BYTES {
-        let error = ToolError::new(
-            ToolErrorCode::TooLarge,
-            format!("`args` is {} bytes, limit {MAX_ARGUMENT_BYTES}", text.len()),
-        );
-        return Err(error.with_hint("write the data to a file, or pass it as `stdin`"));
+        return Err(ToolErrorCode::TooLarge
+            .error(format!(
+                "`args` is {} bytes, limit {MAX_ARGUMENT_BYTES}",
+                text.len()
+            ))
+            .with_hint("write the data to a file, or pass it as `stdin`"));
     }
     Ok(text)
 }

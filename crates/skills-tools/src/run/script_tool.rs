@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 use skills_runtime::Workspace;
 
 use super::output::{ExitKind, ProgramOutput, quota_exceeded_error, strip_terminal_escapes};
-use super::{Deadline, ProgramTools, RunTarget, RunnableSkill, result_properties};
+use super::{Deadline, ProgramTools, RunSubject, RunnableSkill, result_properties};
 use crate::registry::ScriptToolEntry;
 use crate::schema;
 use crate::tool_definition::{Annotations, ToolDefinition};
@@ -40,15 +40,15 @@ impl ProgramTools {
         let tool = &entry.tool;
         let deadline = Deadline::after(entry.timeout);
         let script_argv = build_argv(arguments, &tool.arguments)
-            .map_err(|error| ToolError::new(ToolErrorCode::InvalidArguments, error.to_string()))?;
+            .map_err(|error| ToolErrorCode::InvalidArguments.error(error.to_string()))?;
         let skill = RunnableSkill::try_new(entry.entry.clone())?;
         let path = format!("scripts/{}", tool.file);
         skill.check_dependencies(Some(&path))?;
         let session = self
             .sessions
-            .get_or_create(&self.runtime, context.session.as_deref())?;
+            .get_or_create(&self.runtime, context.session_id())?;
         let mut options = self.base_options(context);
-        options.script = Some(path);
+        options.target = skills_runtime::RunTarget::Script(path);
         options.args = script_argv.args;
         options.stdin = script_argv.stdin.map(String::into_bytes);
         // Relative output paths of the script then end up in the directory of the session, which
@@ -61,7 +61,7 @@ impl ProgramTools {
         options.workspace = Workspace::Session(session);
         let completed = self
             .execute(
-                RunTarget::Skill(&skill.entry),
+                RunSubject::Skill(&skill.entry),
                 options,
                 &deadline,
                 &path_map,
@@ -96,20 +96,16 @@ pub(super) fn script_error(output: &ProgramOutput, timeout_seconds: &str) -> Opt
             let message = [&output.stderr, &output.stdout]
                 .map(|text| strip_terminal_escapes(text).trim().to_owned());
             let message = message.into_iter().find(|text| !text.is_empty());
-            ToolError::new(
-                ToolErrorCode::Failed,
-                message.unwrap_or_else(|| format!("Script exited with code {code}")),
-            )
+            ToolErrorCode::Failed
+                .error(message.unwrap_or_else(|| format!("Script exited with code {code}")))
         }
-        ExitKind::TimedOut => ToolError::new(
-            ToolErrorCode::TimedOut,
-            format!("Script execution timed out after {timeout_seconds} seconds"),
-        ),
-        ExitKind::Cancelled => ToolError::new(ToolErrorCode::Cancelled, "cancelled"),
+        ExitKind::TimedOut => ToolErrorCode::TimedOut.error(format!(
+            "Script execution timed out after {timeout_seconds} seconds"
+        )),
+        ExitKind::Cancelled => ToolErrorCode::Cancelled.error("cancelled"),
         ExitKind::QuotaExceeded(exceeded) => quota_exceeded_error(exceeded),
-        ExitKind::Other(reason) => ToolError::new(
-            ToolErrorCode::Failed,
-            format!("the script was stopped: {reason}"),
-        ),
+        ExitKind::Other(reason) => {
+            ToolErrorCode::Failed.error(format!("the script was stopped: {reason}"))
+        }
     })
 }

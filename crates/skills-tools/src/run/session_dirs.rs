@@ -27,6 +27,7 @@ impl SessionDirectories {
     ) -> Result<SessionDirectory, ToolError> {
         let create = || {
             runtime
+                .executor()
                 .session_directory()
                 .map_err(|error| run_error(&error, None, &PathMap::default()))
         };

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 use serde_json::json;
-use skills_runtime::{ExecutionOptions, HostCommand, Workspace};
+use skills_runtime::{HostCommand, RunTarget, Workspace};
 
 use super::command_line::CommandLine;
 use super::{
-    Deadline, ProgramTools, command_properties, parse_hosts, result_properties, stdin_bytes,
+    Deadline, ProgramTools, RunSubject, command_properties, parse_hosts, result_properties,
 };
 use crate::file_tools::PathTarget;
 use crate::schema;
@@ -84,7 +84,7 @@ impl ProgramTools {
         let visible_dirs = self.visible_dirs(skill.as_ref().map(|skill| &skill.entry))?;
         let mut options = self.base_options(context);
         visible_dirs.add_to(&mut options);
-        options.stdin = stdin_bytes(arguments.stdin.as_ref());
+        options.stdin = arguments.stdin.map(String::into_bytes);
         options.hosts = parse_hosts(&arguments.network)?;
         options.current_dir = Some(start_dir.start);
         // Changed files are reported relative to the directory that the program worked on.
@@ -97,16 +97,18 @@ impl ProgramTools {
             options.workspace = Workspace::Directory(workspace.path.clone());
             output_dir = "workspace";
         }
-        set_command(command_line, &mut options)?;
-        let target = match &skill {
+        let (command, args) = host_command(command_line)?;
+        options.args = args;
+        let subject = match &skill {
             Some(skill) => {
                 skill.check_dependencies(None)?;
-                super::RunTarget::Skill(&skill.entry)
+                options.target = RunTarget::Command(command);
+                RunSubject::Skill(&skill.entry)
             }
-            None => super::RunTarget::Directory(&start_dir.base),
+            None => RunSubject::Directory(&start_dir.base, command),
         };
         let completed = self
-            .execute(target, options, &deadline, &visible_dirs.path_map())
+            .execute(subject, options, &deadline, &visible_dirs.path_map())
             .await?;
         Ok(completed
             .output
@@ -121,11 +123,9 @@ impl ProgramTools {
         let resolved = match self.files.locate(&VirtualPath::parse(cwd)?)? {
             PathTarget::Path(resolved) => resolved,
             PathTarget::SkillList => {
-                let error = ToolError::new(
-                    ToolErrorCode::PathOutsideMounts,
-                    "no working directory: there is no workspace",
-                );
-                return Err(error.with_hint("pass a directory as `cwd`, such as `skills/NAME`"));
+                return Err(ToolErrorCode::PathOutsideMounts
+                    .error("no working directory: there is no workspace")
+                    .with_hint("pass a directory as `cwd`, such as `skills/NAME`"));
             }
         };
         let (_, canonical) =
@@ -151,20 +151,17 @@ impl ProgramTools {
     }
 }
 
-fn set_command(command_line: CommandLine, options: &mut ExecutionOptions) -> Result<(), ToolError> {
+/// Returns the command of a command line and its arguments.
+fn host_command(command_line: CommandLine) -> Result<(HostCommand, Vec<String>), ToolError> {
     match command_line {
-        CommandLine::Shell(text) => options.command = Some(HostCommand::Shell(text)),
+        CommandLine::Shell(text) => Ok((HostCommand::Shell(text), Vec::new())),
         CommandLine::Argv(words) => {
             let mut words = words.into_iter();
-            options.command = words
-                .next()
-                .map(check_program_name)
-                .transpose()?
-                .map(HostCommand::Program);
-            options.args = words.collect();
+            // A parsed command line has at least one word.
+            let program = check_program_name(words.next().unwrap_or_default())?;
+            Ok((HostCommand::Program(program), words.collect()))
         }
     }
-    Ok(())
 }
 
 /// Rejects paths: programs of the host are named without one.
@@ -173,13 +170,10 @@ fn check_program_name(program: String) -> Result<String, ToolError> {
     if !program.contains('/') {
         return Ok(program);
     }
-    let error = ToolError::new(
-        ToolErrorCode::InvalidArguments,
-        format!(
-            "invalid program name `{}`: must not contain a path",
-            escape_for_display(&program)
-        ),
-    );
+    let error = ToolErrorCode::InvalidArguments.error(format!(
+        "invalid program name `{}`: must not contain a path",
+        escape_for_display(&program)
+    ));
     Err(error.with_hint(format!(
         "run a script with its interpreter: `sh {program}`, `python3 {program}`"
     )))

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::json;
 use skills_runtime::discovery::SkillFiles;
-use skills_runtime::{ExecutionOptions, HostCommand, ScriptType, Secret, Workspace};
+use skills_runtime::{ExecutionOptions, HostCommand, RunTarget, ScriptType, Secret, Workspace};
 
 use super::command_line::CommandLine;
 use super::{
-    Deadline, ProgramTools, RunTarget, RunnableSkill, command_properties, parse_hosts,
-    result_properties, stdin_bytes,
+    Deadline, ProgramTools, RunSubject, RunnableSkill, command_properties, parse_hosts,
+    result_properties, short_name,
 };
 use crate::schema;
 use crate::tool_definition::{Annotations, ToolDefinition};
@@ -69,25 +69,24 @@ impl ProgramTools {
         let visible_dirs = self.visible_dirs(Some(&skill.entry))?;
         let mut options = self.base_options(context);
         visible_dirs.add_to(&mut options);
-        options.stdin = stdin_bytes(arguments.stdin.as_ref());
+        options.stdin = arguments.stdin.map(String::into_bytes);
         options.hosts = parse_hosts(&arguments.network)?;
         self.apply_declared_env(&skill, &arguments.env, &mut options)?;
-        let program = parse_run_command(&command_line, &skill)?;
-        if let Some(script) = program.script_path() {
+        let (target, args) = parse_run_command(command_line, &skill)?;
+        if let RunTarget::Script(script) = &target {
             // A disabled script must not run as a command line either.
-            self.check_enabled(
-                &skill.entry,
-                script.strip_prefix("scripts/").unwrap_or(script),
-            )?;
+            self.check_enabled(&skill.entry, short_name(script))?;
+            skill.check_dependencies(Some(script))?;
+        } else {
+            skill.check_dependencies(None)?;
         }
-        skill.check_dependencies(program.script_path())?;
-        program.apply_to(&mut options);
+        (options.target, options.args) = (target, args);
         if let Some(workspace) = self.files.workspace() {
             options.workspace = Workspace::Directory(workspace.path.clone());
         }
         let completed = self
             .execute(
-                RunTarget::Skill(&skill.entry),
+                RunSubject::Skill(&skill.entry),
                 options,
                 &deadline,
                 &visible_dirs.path_map(),
@@ -118,6 +117,7 @@ impl ProgramTools {
         let directory = skill.entry.directory().to_string_lossy();
         let declared = self
             .runtime
+            .library()
             .declared_variables(&directory)
             .unwrap_or_default();
         // Undeclared variables could change how programs behave without a declaration that a user
@@ -129,14 +129,12 @@ impl ProgramTools {
             } else {
                 format!("declared variables: {}", names.join(", "))
             };
-            let error = ToolError::new(
-                ToolErrorCode::InvalidArguments,
-                format!(
+            return Err(ToolErrorCode::InvalidArguments
+                .error(format!(
                     "undeclared environment variable `{}`",
                     escape_for_display(undeclared)
-                ),
-            );
-            return Err(error.with_hint(hint));
+                ))
+                .with_hint(hint));
         }
         options.env.extend(
             requested
@@ -147,72 +145,24 @@ impl ProgramTools {
     }
 }
 
-/// The program that a command line runs.
-enum RunCommand {
-    /// A script of the skill, with the interpreter for its type.
-    Script {
-        path: String,
-        arguments: Vec<String>,
-    },
-    /// A WebAssembly module of the skill.
-    Module {
-        path: String,
-        arguments: Vec<String>,
-    },
-    /// A program of the host.
-    Host {
-        command: HostCommand,
-        arguments: Vec<String>,
-    },
-}
-
-impl RunCommand {
-    fn script_path(&self) -> Option<&str> {
-        match self {
-            Self::Script { path, .. } => Some(path),
-            _ => None,
-        }
-    }
-
-    fn apply_to(self, options: &mut ExecutionOptions) {
-        match self {
-            Self::Script { path, arguments } => {
-                (options.script, options.args) = (Some(path), arguments)
-            }
-            Self::Module { path, arguments } => {
-                (options.wasm_module, options.args) = (Some(path), arguments)
-            }
-            Self::Host { command, arguments } => {
-                (options.command, options.args) = (Some(command), arguments)
-            }
-        }
-    }
-}
-
 /// Determines the program of a command line. Scripts of the skill, named alone or after their
 /// interpreter, need no extra permission; any other program is a program of the host and needs
 /// `spawn`.
 fn parse_run_command(
-    command_line: &CommandLine,
+    command_line: CommandLine,
     skill: &RunnableSkill,
-) -> Result<RunCommand, ToolError> {
+) -> Result<(RunTarget, Vec<String>), ToolError> {
     let words = match command_line {
         CommandLine::Argv(words) => words,
         CommandLine::Shell(text) => {
-            return Ok(RunCommand::Host {
-                command: HostCommand::Shell(text.clone()),
-                arguments: Vec::new(),
-            });
+            return Ok((RunTarget::Command(HostCommand::Shell(text)), Vec::new()));
         }
     };
     let Some((first, rest)) = words.split_first() else {
-        return Err(ToolError::new(
-            ToolErrorCode::InvalidArguments,
-            "empty command",
-        ));
+        return Err(ToolErrorCode::InvalidArguments.error("empty command"));
     };
-    if let Some(command) = find_skill_program(skill, first, rest) {
-        return Ok(command);
+    if let Some((target, args)) = find_skill_program(skill, first, rest) {
+        return Ok((target, args.to_vec()));
     }
     let name = skill.entry.name().as_str();
     // Also after an interpreter: asking for permission to start it would not help.
@@ -220,22 +170,23 @@ fn parse_run_command(
         script_type_of(first).is_some_and(|script_type| names_script(name, word, script_type))
     });
     if let Some(missing) = script.or(Some(first).filter(|first| first.contains('/'))) {
-        let error = ToolError::new(
-            ToolErrorCode::ScriptNotFound,
-            format!("skill `{name}` has no script `{missing}`"),
-        );
+        let error = ToolErrorCode::ScriptNotFound
+            .error(format!("skill `{name}` has no script `{missing}`"));
         return Err(error.with_hint(format!(
             "list the files with skills_ls of `skills/{name}`, or pass a program name without a path"
         )));
     }
-    Ok(RunCommand::Host {
-        command: HostCommand::Program(first.clone()),
-        arguments: rest.to_vec(),
-    })
+    let command = HostCommand::Program(first.clone());
+    Ok((RunTarget::Command(command), rest.to_vec()))
 }
 
-/// Finds the script or module of the skill that a command line starts, if there is one.
-fn find_skill_program(skill: &RunnableSkill, first: &str, rest: &[String]) -> Option<RunCommand> {
+/// Finds the script or module of the skill that a command line starts, if there is one, and returns
+/// it with its arguments.
+fn find_skill_program<'a>(
+    skill: &RunnableSkill,
+    first: &str,
+    rest: &'a [String],
+) -> Option<(RunTarget, &'a [String])> {
     let name = skill.entry.name().as_str();
     if let (Some(script_type), Some((script, arguments))) =
         (script_type_of(first), rest.split_first())
@@ -244,19 +195,15 @@ fn find_skill_program(skill: &RunnableSkill, first: &str, rest: &[String]) -> Op
             // interpreter counts as a program of the host.
             .filter(|path| ScriptType::from_path(path.as_ref()) == Some(script_type))
     {
-        let arguments = arguments.to_vec();
-        return Some(RunCommand::Script { path, arguments });
+        return Some((RunTarget::Script(path), arguments));
     }
     let path = find_in_skill(&skill.files, name, first)?;
-    let arguments = rest.to_vec();
     if ScriptType::from_path(path.as_ref()).is_some() {
-        return Some(RunCommand::Script { path, arguments });
+        return Some((RunTarget::Script(path), rest));
     }
     // A module runs in the WebAssembly sandbox and needs no interpreter.
-    if path.ends_with(".wasm") {
-        return Some(RunCommand::Module { path, arguments });
-    }
-    None
+    path.ends_with(".wasm")
+        .then_some((RunTarget::Module(path), rest))
 }
 
 /// Returns the type of scripts that an interpreter runs.

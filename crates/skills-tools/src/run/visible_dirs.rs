@@ -39,7 +39,7 @@ impl ProgramTools {
         let mounts = self.files.mounts().map(|mount| VisibleDir {
             alias: format!("/{}", mount.name),
             host_path: mount.path.clone(),
-            access: Some(mount.access.into()),
+            access: Some(mount.access),
         });
         Ok(VisibleDirs {
             dirs: skill.into_iter().chain(mounts).collect(),

@@ -13,15 +13,14 @@ use crate::hidden_dirs::canonicalize_existing;
 use crate::mount::{Access, MountTable};
 use crate::overrides::OverrideStore;
 use crate::publication::Publisher;
-use crate::registry::{RegistryOptions, ScriptScanner};
+use crate::registry::ScriptScanner;
 use crate::run::{ProgramTools, SessionDirectories};
-use crate::{DefaultScriptState, KeyFileAccess, MissingEnv, Mount, MountError, SkillWrites};
+use crate::{DefaultScriptState, Mount, MountError, SkillWrites};
 
 /// Configures and builds a [`ToolSet`].
 ///
 /// By default, all tool groups are enabled, there is no workspace, mount or drafts directory,
-/// overrides are held in memory, new scripts are tools, a missing environment variable causes a
-/// warning only, key files cannot be read, and only drafts can be written.
+/// overrides are held in memory, new scripts are tools, and only drafts can be written.
 ///
 /// ```
 /// use serde_json::json;
@@ -60,9 +59,8 @@ pub struct ToolSetBuilder {
     drafts_dir: Option<PathBuf>,
     protected_paths: Vec<PathBuf>,
     skill_writes: SkillWrites,
-    key_file_access: KeyFileAccess,
     overrides: OverrideStore,
-    registry_options: RegistryOptions,
+    default_script_state: DefaultScriptState,
     groups: Vec<ToolGroup>,
 }
 
@@ -122,12 +120,8 @@ impl ToolSetBuilder {
             drafts_dir: None,
             protected_paths: Vec::new(),
             skill_writes: SkillWrites::default(),
-            key_file_access: KeyFileAccess::default(),
-            overrides: OverrideStore::in_memory(),
-            registry_options: RegistryOptions {
-                default_script_state: DefaultScriptState::default(),
-                missing_env: MissingEnv::default(),
-            },
+            overrides: OverrideStore::default(),
+            default_script_state: DefaultScriptState::default(),
             groups: vec![
                 ToolGroup::Workspace,
                 ToolGroup::ScriptExecutor,
@@ -186,13 +180,6 @@ impl ToolSetBuilder {
         self
     }
 
-    /// Selects whether key files can be read by tools; by default, they cannot. Access of programs
-    /// is up to the policy.
-    pub fn key_file_access(mut self, key_file_access: KeyFileAccess) -> Self {
-        self.key_file_access = key_file_access;
-        self
-    }
-
     /// Sets the store of the tool overrides; by default, they are held in memory. Overrides apply
     /// to script tools, to `run_skill_script` and to scripts that `skills_run` starts.
     pub fn overrides(mut self, overrides: OverrideStore) -> Self {
@@ -203,14 +190,7 @@ impl ToolSetBuilder {
     /// Selects whether scripts without an operator override are tools and can be run; by default,
     /// they are and can.
     pub fn default_script_state(mut self, state: DefaultScriptState) -> Self {
-        self.registry_options.default_script_state = state;
-        self
-    }
-
-    /// Selects what happens to the scripts of a skill whose `primaryEnv` is not set; by default, a
-    /// warning is reported and they remain tools.
-    pub fn missing_env(mut self, missing_env: MissingEnv) -> Self {
-        self.registry_options.missing_env = missing_env;
+        self.default_script_state = state;
         self
     }
 
@@ -229,29 +209,25 @@ impl ToolSetBuilder {
             .iter()
             .map(|path| canonicalize_existing(path))
             .collect();
-        let files = FileTools::new(self.runtime.clone(), table)
-            .drafts_dir(self.drafts_dir)
-            .protected_paths(protected_paths)
-            .skill_writes(self.skill_writes)
-            .key_file_access(self.key_file_access);
+        let mut files = FileTools::new(self.runtime.clone(), table);
+        files.drafts_dir = self.drafts_dir;
+        files.protected_paths = protected_paths;
+        files.skill_writes = self.skill_writes;
         let files = Arc::new(files);
         let overrides = Arc::new(self.overrides);
         let program_tools = Arc::new(ProgramTools {
             runtime: self.runtime.clone(),
             files: Arc::clone(&files),
             overrides: Arc::clone(&overrides),
-            default_script_state: self.registry_options.default_script_state,
+            default_script_state: self.default_script_state,
             sessions: SessionDirectories::default(),
         });
-        let script_scanner = Arc::new(ScriptScanner::new(
-            self.runtime.clone(),
-            self.registry_options,
-        ));
+        let script_scanner = Arc::new(ScriptScanner::new(self.runtime.library().clone()));
         let catalog_tools = CatalogTools {
             runtime: self.runtime.clone(),
             files: Arc::clone(&files),
         };
-        let publisher = Publisher::new(self.runtime.clone(), Arc::clone(&files));
+        let publisher = Publisher::new(self.runtime.library().clone(), Arc::clone(&files));
         Ok(ToolSet {
             inner: Arc::new(Inner {
                 runtime: self.runtime,
@@ -261,7 +237,7 @@ impl ToolSetBuilder {
                 program_tools,
                 script_scanner,
                 overrides,
-                registry_options: self.registry_options,
+                default_script_state: self.default_script_state,
                 groups: self.groups,
             }),
         })
@@ -280,7 +256,7 @@ impl ToolSetBuilder {
             check_trusted_roots_not_writable(&trusted, table)?;
         }
         check_scratch_not_mounted(
-            &canonicalize_existing(self.runtime.scratch_directory()),
+            &canonicalize_existing(self.runtime.executor().scratch_directory()),
             table,
         )
     }
@@ -302,6 +278,7 @@ fn check_drafts_not_mounted(drafts: &Path, table: &MountTable) -> Result<(), Rep
 /// Returns the canonical paths of the roots of a runtime.
 fn canonical_roots(runtime: &SkillRuntime, is_wanted: impl Fn(&Root) -> bool) -> Vec<PathBuf> {
     runtime
+        .library()
         .discovery()
         .roots()
         .iter()

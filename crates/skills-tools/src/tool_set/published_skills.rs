@@ -30,9 +30,9 @@ impl ToolSet {
     /// let tools = ToolSet::builder(runtime).build()?;
     /// let published = tools.published_skills();
     /// let skill = &published.skills[0];
-    /// assert_eq!((skill.name(), skill.files().len()), ("greet", 2));
+    /// assert_eq!((skill.name.as_str(), skill.files.len()), ("greet", 2));
     /// let content = tools.published_file("greet", "SKILL.md")?;
-    /// assert_eq!(content.file(), &skill.files()[0]);
+    /// assert_eq!(content.file, skill.files[0]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]

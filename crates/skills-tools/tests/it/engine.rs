@@ -1,10 +1,8 @@
-//! `run_skill_script` and [`ScriptExecutor`]: one JSON object as input, standard output as result.
-
-use std::time::Duration;
+//! `run_skill_script`: one JSON object as input, standard output as result.
 
 use serde_json::{Value, json};
 use skills_test_support::skip_without_sandbox;
-use skills_tools::{CallContext, ScriptExecutor, ToolErrorCode, ToolOutput};
+use skills_tools::{CallContext, ToolErrorCode, ToolOutput};
 
 use crate::fixture::{Host, Tools};
 
@@ -381,81 +379,5 @@ async fn similar_names_are_suggested() {
     assert_eq!(
         script,
         "Error: skill `demo` has no script `mian`\nHint: available: main.py"
-    );
-}
-
-#[tokio::test]
-async fn the_executor_returns_failures_as_results_and_errors_if_nothing_ran() {
-    if skip_without_sandbox() {
-        return;
-    }
-    let host = host(
-        "import json, sys\nargs = json.loads(sys.argv[1])\nprint(json.dumps(10 / args['by']))\n",
-    );
-    host.script("demo", "slow.py", "while True: pass\n");
-    let executor = ScriptExecutor::new(host.runtime().build()).timeout(Duration::from_secs(20));
-    let fine = executor
-        .execute("demo", "main", json!({"by": 4}))
-        .await
-        .unwrap();
-    assert_eq!(
-        (
-            fine.success,
-            fine.result,
-            fine.raw.as_str(),
-            fine.error,
-            fine.exit_code
-        ),
-        (true, Some(json!(2.5)), "2.5\n", None, Some(0))
-    );
-    let failed = executor
-        .execute("demo", "main.py", json!({"by": 0}))
-        .await
-        .unwrap();
-    assert_eq!(
-        (
-            failed.success,
-            failed.result,
-            failed.exit_code,
-            failed.timed_out
-        ),
-        (false, None, Some(1), false)
-    );
-    assert!(
-        failed
-            .error
-            .unwrap()
-            .ends_with("ZeroDivisionError: division by zero")
-    );
-    let missing = executor
-        .execute("demo", "main.py", Value::Null)
-        .await
-        .unwrap();
-    assert!(missing.error.unwrap().ends_with("KeyError: 'by'"));
-    for (skill, script, args, code) in [
-        ("demo", "main", json!([1]), ToolErrorCode::InvalidArguments),
-        ("demo", "main", json!("{}"), ToolErrorCode::InvalidArguments),
-        ("demo", "gone", json!({}), ToolErrorCode::ScriptNotFound),
-        ("demo", "../main", json!({}), ToolErrorCode::InvalidPath),
-        ("gone", "main", json!({}), ToolErrorCode::SkillNotFound),
-    ] {
-        assert_eq!(
-            executor
-                .execute(skill, script, args)
-                .await
-                .unwrap_err()
-                .code,
-            code,
-            "{skill} {script}"
-        );
-    }
-    let slow = executor
-        .timeout(Duration::from_millis(500))
-        .execute("demo", "slow", json!({}))
-        .await
-        .unwrap();
-    assert_eq!(
-        (slow.timed_out, slow.error.as_deref()),
-        (true, Some("Script execution timed out after 0.5 seconds"))
     );
 }

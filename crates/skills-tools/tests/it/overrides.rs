@@ -391,18 +391,21 @@ fn overrides_can_be_cleared() {
 }
 
 #[tokio::test]
-async fn an_executor_applies_overrides() {
+async fn run_skill_script_applies_overrides() {
     let host = host();
     let set = process(&host);
     turn_off(&set, "skill__demo__a");
-    let error = set
-        .executor()
-        .execute("demo", "a", serde_json::Value::Null)
+    let arguments = serde_json::json!({"skill_name": "demo", "script_name": "a"});
+    let output = set
+        .call("run_skill_script", arguments, &CallContext::default())
         .await
-        .unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "script `a.py` is disabled by the operator"
+        .unwrap();
+    assert!(
+        output
+            .text
+            .contains("script `a.py` is disabled by the operator"),
+        "{}",
+        output.text
     );
 }
 

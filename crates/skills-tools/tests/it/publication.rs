@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use skills_runtime::discovery::NestedSkills;
 use skills_runtime::{Root, Scope, SkillRuntime};
-use skills_tools::{KeyFileAccess, PublicationErrorKind, PublishedSkill, ToolSet};
+use skills_tools::{PublicationErrorKind, PublishedSkill, ToolSet};
 
 use crate::fixture::Host;
 
@@ -30,7 +30,11 @@ fn set(host: &Host) -> ToolSet {
 }
 
 fn paths(publication: &PublishedSkill) -> Vec<&str> {
-    publication.files().iter().map(|file| file.path()).collect()
+    publication
+        .files
+        .iter()
+        .map(|file| file.path.as_str())
+        .collect()
 }
 
 /// Reads a file, and asserts that the snapshot lists its content.
@@ -38,17 +42,14 @@ fn read(set: &ToolSet, skill: &str, path: &str) -> Result<Vec<u8>, PublicationEr
     let given = set
         .published_file(skill, path)
         .map_err(|error| error.kind())?;
-    let listed = given.skill().file(path).unwrap();
-    assert_eq!(given.file(), listed);
+    let listed = given.skill.file(path).unwrap();
+    assert_eq!(&given.file, listed);
     assert_eq!(
-        (listed.bytes(), listed.sha256()),
-        (
-            given.content().len() as u64,
-            sha256(given.content()).as_str()
-        )
+        (listed.bytes, listed.sha256.as_str()),
+        (given.content.len() as u64, sha256(&given.content).as_str())
     );
-    assert_eq!(given.text().is_some(), listed.is_text());
-    Ok(given.content().to_vec())
+    assert_eq!(given.text().is_some(), listed.is_text);
+    Ok(given.content)
 }
 
 #[test]
@@ -65,24 +66,35 @@ fn a_skill_is_published_with_all_files_and_frontmatter() {
         panic!("{publications:?}")
     };
     assert_eq!(
-        (demo.name(), demo.description(), demo.summary().as_str()),
+        (
+            demo.name.as_str(),
+            demo.description.as_str(),
+            demo.summary().as_str()
+        ),
         ("demo", "About demo.\nMore.\n", "About demo. More.")
     );
     let frontmatter = json!({
         "name": "demo", "description": "About demo.\nMore.\n", "version": 1.1, "x-vendor": {"deep": [1, {"e": null}], "flag": true},
         "metadata": {"author": "someone", "openclaw": {"requires": {"bins": ["git"]}}},
     });
-    assert_eq!(Value::Object(demo.frontmatter().clone()), frontmatter);
+    assert_eq!(Value::Object(demo.frontmatter.clone()), frontmatter);
     assert!(
-        demo.frontmatter()
+        demo.frontmatter
             .keys()
             .eq(["name", "description", "version", "x-vendor", "metadata"]),
         "the order of the file"
     );
     let facts: Vec<_> = demo
-        .files()
+        .files
         .iter()
-        .map(|file| (file.path(), file.bytes(), file.media_type(), file.is_text()))
+        .map(|file| {
+            (
+                file.path.as_str(),
+                file.bytes,
+                file.media_type.as_str(),
+                file.is_text,
+            )
+        })
         .collect();
     assert_eq!(
         facts,
@@ -94,7 +106,7 @@ fn a_skill_is_published_with_all_files_and_frontmatter() {
         ]
     );
     assert_eq!(
-        demo.file("SKILL.md").unwrap().sha256(),
+        demo.file("SKILL.md").unwrap().sha256,
         sha256(TEXT.as_bytes())
     );
     assert_eq!(read(&set, "demo", "SKILL.md"), Ok(TEXT.as_bytes().to_vec()));
@@ -113,7 +125,7 @@ fn crlf_line_ends_are_supported() {
     host.file("skills/demo/SKILL.md", &text);
     let set = set(&host);
     assert_eq!(
-        set.published_skill("demo").unwrap().description(),
+        set.published_skill("demo").unwrap().description,
         "About demo.\nMore.\n"
     );
     assert_eq!(read(&set, "demo", "SKILL.md"), Ok(text.into_bytes()));
@@ -198,24 +210,6 @@ fn omitted_files_cannot_be_read() {
 }
 
 #[test]
-fn key_files_are_published_if_the_host_allows_reading_them() {
-    let host = Host::new();
-    host.skill("demo", "")
-        .file("skills/demo/tls.key", "example")
-        .file("skills/demo/.env", "A=1");
-    let set = host
-        .builder(host.runtime())
-        .key_file_access(KeyFileAccess::Allow)
-        .build()
-        .unwrap();
-    assert_eq!(
-        paths(&set.published_skill("demo").unwrap()),
-        ["SKILL.md", "tls.key"]
-    );
-    assert_eq!(read(&set, "demo", "tls.key"), Ok(b"example".to_vec()));
-}
-
-#[test]
 fn a_nested_skill_is_part_of_the_outer_one() {
     let host = Host::new();
     host.skill("outer", "").file(
@@ -233,7 +227,7 @@ fn a_nested_skill_is_part_of_the_outer_one() {
         publications
             .skills
             .iter()
-            .map(|skill| format!("{}: {}", skill.name(), paths(skill).join(" ")))
+            .map(|skill| format!("{}: {}", skill.name, paths(skill).join(" ")))
             .collect::<Vec<_>>()
     };
     let outer = "outer: SKILL.md inner/SKILL.md inner/data.txt";
@@ -271,10 +265,7 @@ fn a_changed_file_is_read_with_a_new_snapshot() {
         Err(PublicationErrorKind::NotPublished)
     );
     host.skill("demo", "x-new: 1\n");
-    assert_eq!(
-        set.published_skill("demo").unwrap().frontmatter()["x-new"],
-        1
-    );
+    assert_eq!(set.published_skill("demo").unwrap().frontmatter["x-new"], 1);
     fs::remove_dir_all(host.path("skills/demo")).unwrap();
     assert_eq!(
         read(&set, "demo", "data"),
@@ -301,13 +292,13 @@ fn unchanged_skills_are_not_captured_again() {
         .unwrap();
     assert!(Arc::ptr_eq(&one, &two));
     assert!(Arc::ptr_eq(
-        set.published_file("demo", "data").unwrap().skill(),
+        &set.published_file("demo", "data").unwrap().skill,
         &one
     ));
     host.file("skills/demo/data", "other");
     let (three, _) = again();
     assert_eq!(three.file("SKILL.md"), one.file("SKILL.md"));
-    assert_eq!(three.file("data").unwrap().sha256(), sha256(b"other"));
+    assert_eq!(three.file("data").unwrap().sha256, sha256(b"other"));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 
 use serde_json::{Value, json};
-use skills_runtime::discovery::Precedence;
+use skills_runtime::discovery::{Discovery, Precedence};
 use skills_runtime::{Root, Scope, is_invisible};
 use skills_test_support::skip_without_sandbox;
 use skills_tools::{CallContext, ToolDefinition, ToolErrorCode, ToolOutput};
@@ -129,7 +129,7 @@ fn adding_or_removing_a_skill_reassigns_no_tool_name() {
     let runtime = host
         .runtime()
         .root(Root::new(host.path("others"), Scope::Custom))
-        .precedence(Precedence::FirstRoot);
+        .discovery(Discovery::new([]).precedence(Precedence::FirstRoot));
     let tools = host.wrap(host.builder(runtime).build().unwrap());
     let before = names(&tools);
     assert_eq!(before[1], "skill__deploy__run");

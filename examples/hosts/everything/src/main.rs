@@ -49,7 +49,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         content: b"three short words".to_vec(),
     };
     let artifacts = session
-        .execute(ExecutionOptions::default().workspace(Workspace::Private(vec![report])))
+        .execute(ExecutionOptions {
+            workspace: Workspace::Private(vec![report]),
+            ..ExecutionOptions::default()
+        })
         .await?;
     println!("{:?}: {}", artifacts.exit_status, artifacts.output);
     for file in &artifacts.output_files.files {

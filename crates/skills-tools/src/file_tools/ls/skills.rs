@@ -17,7 +17,7 @@ impl FileTools {
         cursor: Option<&str>,
         limit: usize,
     ) -> Result<ToolOutput, ToolError> {
-        let catalog = self.runtime.current_catalog();
+        let catalog = self.runtime.library().current_catalog();
         let total = catalog.entries().len() + catalog.inactive().len();
         let start = cursor.map_or(Ok(0), |cursor| {
             cursor.parse::<usize>().map_err(|_| invalid_cursor())

@@ -224,11 +224,11 @@ fn existing_files_with_the_name_are_kept() {
 fn the_host_controls_whether_skills_are_created() {
     let arguments = json!({"name": "new", "description": "x", "instructions": ""});
     assert_eq!(
-        code(Fixture::with(|tools| tools.drafts_dir(None)).create(arguments.clone())),
+        code(Fixture::with(|tools| tools.drafts_dir = None).create(arguments.clone())),
         ToolErrorCode::ReadOnly
     );
     assert_eq!(
-        code(Fixture::with(|tools| tools.skill_writes(SkillWrites::Never)).create(arguments)),
+        code(Fixture::with(|tools| tools.skill_writes = SkillWrites::Never).create(arguments)),
         ToolErrorCode::ReadOnly
     );
 }

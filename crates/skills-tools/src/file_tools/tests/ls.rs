@@ -84,7 +84,7 @@ fn the_skill_list_shows_inactive_skills() {
 
 #[test]
 fn text_of_untrusted_skills_is_not_shown() {
-    let fixture = Fixture::with(|tools| tools.drafts_dir(None));
+    let fixture = Fixture::with(|tools| tools.drafts_dir = None);
     let listed = fixture.ls(json!({"path": "skills"})).unwrap();
     assert_eq!(
         listed.text,
@@ -150,12 +150,11 @@ fn large_directories_are_paged_without_gaps() {
 
 #[test]
 fn recursion_is_limited_and_reported() {
-    let fixture = Fixture::with(|tools| FileTools {
-        list_limits: ListLimits {
+    let fixture = Fixture::with(|tools| {
+        tools.list_limits = ListLimits {
             max_entries: 100,
             max_visited: 4,
-        },
-        ..tools
+        }
     });
     fixture.top.create_dir_all("work/a/b").unwrap();
     fixture.top.write("work/a/x", "").unwrap();

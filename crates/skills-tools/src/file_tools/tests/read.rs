@@ -3,7 +3,6 @@
 use skills_runtime::discovery::SkillFileSymlinks;
 
 use super::*;
-use crate::file_tools::KeyFileAccess;
 
 #[test]
 fn text_is_returned_unchanged() {
@@ -170,7 +169,7 @@ fn large_files_are_returned_in_parts() {
 }
 
 #[test]
-fn key_files_are_readable_only_if_the_host_allows_it() {
+fn key_files_are_not_readable() {
     let fixture = Fixture::new();
     for name in [".env", "id_rsa", "server.PEM", ".npmrc"] {
         fixture.top.write(format!("work/{name}"), "secret").unwrap();
@@ -180,12 +179,6 @@ fn key_files_are_readable_only_if_the_host_allows_it() {
             "{name}"
         );
     }
-    let fixture = Fixture::with(|tools| tools.key_file_access(KeyFileAccess::Allow));
-    fixture.top.write("work/.env", "secret").unwrap();
-    assert_eq!(
-        fixture.read(json!({"path": ".env"})).unwrap().text,
-        "secret"
-    );
 }
 
 #[cfg(unix)]

@@ -217,12 +217,12 @@ fn a_draft_remains_valid_and_keeps_its_name() {
 
 #[test]
 fn the_host_controls_which_skills_are_writable() {
-    let fixture = Fixture::with(|tools| tools.skill_writes(SkillWrites::Never));
+    let fixture = Fixture::with(|tools| tools.skill_writes = SkillWrites::Never);
     assert_eq!(
         code(fixture.write(json!({"path": "skills/note/a", "content": "x"}))),
         ToolErrorCode::ReadOnly
     );
-    let fixture = Fixture::with(|tools| tools.skill_writes(SkillWrites::All));
+    let fixture = Fixture::with(|tools| tools.skill_writes = SkillWrites::All);
     done(fixture.write(json!({"path": "skills/pdf/a", "content": "x"})));
     assert_eq!(fixture.text("skills/pdf/a"), "x");
 }

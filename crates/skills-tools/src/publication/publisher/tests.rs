@@ -1,7 +1,7 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use skills_runtime::{Root, Scope};
+use skills_runtime::{Root, Scope, SkillRuntime};
 use tempfile::TempDir;
 
 use super::*;
@@ -43,7 +43,7 @@ impl Fixture {
             .build();
         let files = Arc::new(FileTools::new(runtime.clone(), MountTable::default()));
         Self {
-            publisher: Publisher::new(runtime, files),
+            publisher: Publisher::new(runtime.library().clone(), files),
             directory,
         }
     }
@@ -65,8 +65,8 @@ impl Fixture {
     }
 
     fn catalog(&self) -> Arc<Catalog> {
-        self.publisher.runtime.discover_skills();
-        self.publisher.runtime.catalog()
+        self.publisher.library.discover_skills();
+        self.publisher.library.catalog()
     }
 }
 
@@ -108,29 +108,20 @@ fn cached_digests_are_verified_when_a_file_is_read() {
     let known = fixture.publisher.publish_one(&catalog, "a").unwrap();
     // Simulates two captures that end in the wrong order.
     fixture.skill("b");
-    let of_b = fixture
-        .publisher
-        .refresh(
-            fixture
-                .catalog()
-                .entries()
-                .iter()
-                .find(|entry| entry.name().as_str() == "b")
-                .unwrap(),
-        )
-        .unwrap();
+    let catalog_of_b = fixture.catalog();
+    let is_b = |entry: &&Entry| entry.name().as_str() == "b";
+    let b = catalog_of_b.entries().iter().find(is_b).unwrap();
+    fixture.publisher.refresh(b).unwrap();
+    let of_b = Arc::clone(&fixture.publisher.captures()[b.directory()]);
     let directory = catalog.entries()[0].directory().to_owned();
-    fixture
-        .publisher
-        .captures()
-        .insert(directory, CachedCapture::Published(of_b));
+    fixture.publisher.captures().insert(directory, of_b);
     let given = fixture
         .publisher
         .read_file(&catalog, "a", "SKILL.md")
         .unwrap();
     assert_eq!(
-        (given.skill().name(), given.file()),
-        ("a", &known.files()[0])
+        (given.skill.name.as_str(), &given.file),
+        ("a", &known.files[0])
     );
 }
 

@@ -1,10 +1,9 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use skills_runtime::{Root, Scope};
+use skills_runtime::{Root, Scope, SkillRuntime};
 
 use super::*;
-use crate::DefaultScriptState;
 
 /// Fails a test that hangs.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -22,13 +21,9 @@ impl Fixture {
         let runtime = SkillRuntime::builder()
             .root(Root::new(directory.path(), Scope::Custom))
             .build();
-        let options = RegistryOptions {
-            default_script_state: DefaultScriptState::default(),
-            missing_env: MissingEnv::default(),
-        };
         Self {
             directory,
-            scanner: ScriptScanner::new(runtime.clone(), options),
+            scanner: ScriptScanner::new(runtime.library().clone()),
             runtime,
         }
     }
@@ -51,7 +46,8 @@ impl Fixture {
     }
 
     fn index(&self) -> Arc<ScriptIndex> {
-        self.scanner.index(&self.runtime.current_catalog())
+        self.scanner
+            .index(&self.runtime.library().current_catalog())
     }
 
     /// Scans until the result is stable: files that were just written count as changed.
@@ -73,15 +69,15 @@ fn scripts_are_compared_once_in_a_generation() {
     let fixture = Fixture::new();
     fixture.skill("a");
     fixture.file("a/scripts/a.py", "print(1)\n");
-    let _watcher = fixture.runtime.generations().register_watcher();
-    let before = fixture.runtime.generations().current();
+    let _watcher = fixture.runtime.library().generations().register_watcher();
+    let before = fixture.runtime.library().generations().current();
     assert_eq!(fixture.index().scripts.len(), 1);
     fixture.file("a/scripts/b.py", "");
     let scripts = fixture.index().scripts.len();
     // A slow machine may have needed a second, and then the next generation sees the file.
-    let is_same = fixture.runtime.generations().current() == before;
+    let is_same = fixture.runtime.library().generations().current() == before;
     assert!(scripts == 1 || !is_same && scripts == 2, "{scripts}");
-    fixture.runtime.generations().record_change();
+    fixture.runtime.library().generations().record_change();
     assert_eq!(fixture.index().scripts.len(), 2);
 }
 

@@ -97,7 +97,7 @@ fn a_write_right_after_a_capture_is_seen_by_the_next() {
                 .unwrap()
                 .file("data")
                 .unwrap()
-                .sha256(),
+                .sha256,
             sha256(content.as_bytes()),
             "{round}"
         );
@@ -125,10 +125,10 @@ fn the_frontmatter_matches_the_listed_text() {
     };
     while_changing(change, || {
         for publication in set.published_skills().skills {
-            let digest = publication.file("SKILL.md").unwrap().sha256();
+            let digest = &publication.file("SKILL.md").unwrap().sha256;
             assert_eq!(
                 known.get(digest).map(String::as_str),
-                Some(publication.description())
+                Some(publication.description.as_str())
             );
         }
     });

@@ -18,7 +18,7 @@ fn notes(host: &Host, runtime: skills_runtime::Builder) -> String {
     let names: Vec<&str> = publications
         .skills
         .iter()
-        .map(|skill| skill.name())
+        .map(|skill| skill.name.as_str())
         .collect();
     assert_eq!(names, ["good"]);
     let warnings = publications.warnings.join("\n");
@@ -60,7 +60,7 @@ fn names_that_clients_reject_are_not_published() {
     let names: Vec<&str> = publications
         .skills
         .iter()
-        .map(|skill| skill.name())
+        .map(|skill| skill.name.as_str())
         .collect();
     assert_eq!(
         names,
@@ -176,7 +176,7 @@ fn skills_that_are_too_large() {
     let sizes: Vec<_> = publications
         .skills
         .iter()
-        .map(|skill| (skill.name(), skill.files().len()))
+        .map(|skill| (skill.name.as_str(), skill.files.len()))
         .collect();
     assert_eq!(sizes, [("limit", 512)]);
     insta::assert_snapshot!(publications.warnings.join("\n"), @"

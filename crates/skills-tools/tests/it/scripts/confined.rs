@@ -6,7 +6,7 @@ use serde_json::json;
 use skills_runtime::policy::{Effect, Rule, RuleSource};
 use skills_runtime::{Policy, ResourceLimits, Secrets};
 use skills_test_support::skip_without_sandbox;
-use skills_tools::{CallContext, MissingEnv, ToolErrorCode};
+use skills_tools::{CallContext, ToolErrorCode};
 
 use super::{ECHO, block, data, host, names, run};
 use crate::fixture::{Host, Tools};
@@ -231,20 +231,9 @@ fn a_missing_primary_variable_causes_a_warning() {
         (tools.set.warnings().unwrap(), names(&tools)),
         (vec![note.to_owned()], vec!["skill__demo__main".to_owned()])
     );
-    let skipping = host.wrap(
-        host.builder(host.runtime())
-            .missing_env(MissingEnv::Skip)
-            .build()
-            .unwrap(),
-    );
-    assert_eq!(
-        (skipping.set.warnings().unwrap(), names(&skipping)),
-        (vec![note.to_owned()], Vec::new())
-    );
     let secrets = Secrets::default().with("BAIDU_API_KEY", "key-0123456789");
     let having = host.wrap(
         host.builder(host.runtime().secrets(secrets))
-            .missing_env(MissingEnv::Skip)
             .build()
             .unwrap(),
     );

@@ -5,7 +5,7 @@
 use skills_policy::FileGrant;
 use skills_sandbox::Job;
 
-use crate::run_plan::RunPlan;
+use super::super::run_plan::RunPlan;
 use crate::{ExecutionMode, ExecutionOptions, InputProtocol, Workspace};
 
 /// Maximum length of `NAME=value` on Linux, with the final NUL. Longer input is passed on standard
@@ -16,7 +16,7 @@ const MAX_VARIABLE_BYTES: usize = 128 * 1024 - 1;
 pub(crate) const MAX_VARIABLE_INPUT_BYTES: usize = MAX_VARIABLE_BYTES - 1 - "SKILL_INPUT=".len();
 
 /// Sets the environment variables of the input protocol.
-pub(super) fn set_protocol_env(job: Job, plan: &RunPlan) -> Job {
+pub(super) fn set_protocol_env(job: Job, plan: &RunPlan, stdin: &[u8]) -> Job {
     let RunPlan {
         mode,
         options,
@@ -25,7 +25,7 @@ pub(super) fn set_protocol_env(job: Job, plan: &RunPlan) -> Job {
     } = plan;
     let is_wasm = matches!(mode, ExecutionMode::Wasm { .. });
     let mut job = job;
-    if let Some(skill) = plan.target.skill() {
+    if let Some(skill) = plan.subject.skill() {
         let name = skill.entry.name().as_str();
         let directory = skill.entry.directory();
         job = job.env("SKILL_NAME", name);
@@ -52,13 +52,9 @@ pub(super) fn set_protocol_env(job: Job, plan: &RunPlan) -> Job {
         };
         job = job.env("SKILL_WORKSPACE", path);
     }
-    match std::str::from_utf8(&plan.input) {
-        Ok(input)
-            if options.stdin.is_none()
-                && options.input_protocol == InputProtocol::OpenSkills
-                // `execve` would fail with a longer value.
-                && input.len() <= MAX_VARIABLE_INPUT_BYTES =>
-        {
+    match std::str::from_utf8(stdin) {
+        // `execve` would fail with a longer value.
+        Ok(input) if plan.has_protocol_input && input.len() <= MAX_VARIABLE_INPUT_BYTES => {
             job.env("SKILL_INPUT", input)
         }
         _ => job,

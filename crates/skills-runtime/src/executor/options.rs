@@ -1,17 +1,14 @@
 //! Options of a run.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use skills_policy::{Access, Approver, Capability, HostPattern, ResourceLimits};
-use skills_sandbox::CancellationToken;
+use skills_policy::{Access, Capability, HostPattern, ResourceLimits, Secret};
 
 use crate::error::{Repr, RuntimeError};
-use crate::{HostCommand, InputProtocol, Secret, SessionDirectory};
+use crate::{CallContext, HostCommand, InputProtocol, SessionDirectory};
 
 /// Options of one run.
 ///
@@ -19,21 +16,24 @@ use crate::{HostCommand, InputProtocol, Secret, SessionDirectory};
 /// the default limits, no workspace and no additional permissions. Options request permissions;
 /// they never grant them. Limits can be raised up to the ceilings of the policy.
 ///
+/// Set fields and take the others from the default; versions can add fields.
+///
 /// ```
 /// use serde_json::json;
-/// use skills_runtime::{ExecutionOptions, Workspace};
+/// use skills_runtime::{ExecutionOptions, RunTarget, Secret, Workspace};
 ///
-/// let mut options = ExecutionOptions::default()
-///     .script("report.py")
-///     .input(json!({"month": "2026-11"}))
-///     .timeout_ms(5_000)
-///     .workspace(Workspace::Private(Vec::new()))
-///     .env("API_KEY", "hunter2hunter2");
-/// options.args = vec!["--verbose".to_owned()];
+/// let options = ExecutionOptions {
+///     target: RunTarget::Script("report.py".to_owned()),
+///     input: json!({"month": "2026-11"}),
+///     timeout_ms: Some(5_000),
+///     args: vec!["--verbose".to_owned()],
+///     workspace: Workspace::Private(Vec::new()),
+///     env: [("API_KEY".to_owned(), Secret::new("hunter2hunter2"))].into(),
+///     ..ExecutionOptions::default()
+/// };
 /// assert!(!format!("{options:?}").contains("hunter2"), "values are not printed");
 /// ```
-#[derive(Clone)]
-#[non_exhaustive]
+#[derive(Debug, Clone)]
 pub struct ExecutionOptions {
     /// Input of the program, passed as JSON on standard input and, up to 128 KiB, in `SKILL_INPUT`.
     /// Default: `{}`.
@@ -45,12 +45,9 @@ pub struct ExecutionOptions {
     /// Limit in bytes of the scratch directory, and separately of a [private](Workspace::Private)
     /// or [session](Workspace::Session) workspace. Default: 256 MiB. Limited by the policy.
     pub scratch_bytes: Option<u64>,
-    /// Runs this module of the skill instead of the detected one.
-    pub wasm_module: Option<String>,
-    /// Runs this script of the skill: `run.py`, `scripts/run.py` or `run`.
-    pub script: Option<String>,
-    /// Runs this host command instead of a program of the skill. Default: none.
-    pub command: Option<HostCommand>,
+    /// What runs. Default: the program of the skill that
+    /// [`detect_execution_mode`](crate::detect_execution_mode) selects.
+    pub target: RunTarget,
     /// Arguments, passed unmodified. Default: none.
     pub args: Vec<String>,
     /// Directory for the program's input and output files. Default: none.
@@ -86,15 +83,33 @@ pub struct ExecutionOptions {
     pub env: BTreeMap<String, Secret>,
     /// Capabilities to drop although the skill requests them. Default: none.
     pub dropped_capabilities: Vec<Capability>,
-    /// Approver of this run. Default: the approver of the runtime.
-    pub approver: Option<Arc<dyn Approver>>,
-    /// Session of the run. Approvals for a session apply only to it, until they are
-    /// [cleared](crate::SkillRuntime::clear_session_approvals). Default: the session of the
-    /// runtime.
-    pub session: Option<String>,
-    /// Cancellation token. A run that is cancelled ends as
-    /// [cancelled](crate::Termination::Cancelled), with its output until then. Default: none.
-    pub cancellation: Option<CancellationToken>,
+    /// Session, cancellation and approver of the run. Default: the session and the approver of the
+    /// runtime, and no cancellation.
+    pub context: CallContext,
+}
+
+/// What a run starts: one program of the skill, or a command of the host.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RunTarget {
+    /// The program of the skill, detected from its files and the input.
+    #[default]
+    Automatic,
+    /// A script of the skill: `run.py`, `scripts/run.py` or `run`.
+    Script(String),
+    /// A WebAssembly module of the skill, by its path.
+    Module(String),
+    /// A command of the host, for the skill.
+    Command(HostCommand),
+}
+
+impl RunTarget {
+    pub(crate) fn command(&self) -> Option<&HostCommand> {
+        match self {
+            Self::Command(command) => Some(command),
+            _ => None,
+        }
+    }
 }
 
 /// Directory for a program's input and output files.
@@ -144,9 +159,7 @@ impl Default for ExecutionOptions {
             timeout_ms: None,
             memory_bytes: None,
             scratch_bytes: None,
-            wasm_module: None,
-            script: None,
-            command: None,
+            target: RunTarget::default(),
             args: Vec::new(),
             workspace: Workspace::None,
             readable_paths: Vec::new(),
@@ -160,63 +173,12 @@ impl Default for ExecutionOptions {
             captured_bytes: None,
             env: BTreeMap::new(),
             dropped_capabilities: Vec::new(),
-            approver: None,
-            session: None,
-            cancellation: None,
+            context: CallContext::default(),
         }
     }
 }
 
 impl ExecutionOptions {
-    /// Sets the input of the program.
-    #[must_use]
-    pub fn input(mut self, input: Value) -> Self {
-        self.input = input;
-        self
-    }
-
-    /// Sets the deadline in milliseconds.
-    #[must_use]
-    pub fn timeout_ms(mut self, timeout_ms: u64) -> Self {
-        self.timeout_ms = Some(timeout_ms);
-        self
-    }
-
-    /// Selects a script of the skill.
-    #[must_use]
-    pub fn script(mut self, script: impl Into<String>) -> Self {
-        self.script = Some(script.into());
-        self
-    }
-
-    /// Sets the workspace.
-    #[must_use]
-    pub fn workspace(mut self, workspace: Workspace) -> Self {
-        self.workspace = workspace;
-        self
-    }
-
-    /// Adds an environment variable.
-    #[must_use]
-    pub fn env(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
-        self.env.insert(name.into(), Secret::new(value));
-        self
-    }
-
-    /// Sets the approver of this run.
-    #[must_use]
-    pub fn approver(mut self, approver: Arc<dyn Approver>) -> Self {
-        self.approver = Some(approver);
-        self
-    }
-
-    /// Sets the cancellation token of the run.
-    #[must_use]
-    pub fn cancellation(mut self, cancellation: CancellationToken) -> Self {
-        self.cancellation = Some(cancellation);
-        self
-    }
-
     pub(crate) fn limits(&self) -> ResourceLimits {
         let mut limits = ResourceLimits::default();
         if let Some(timeout_ms) = self.timeout_ms.filter(|timeout_ms| *timeout_ms > 0) {
@@ -235,23 +197,22 @@ impl ExecutionOptions {
     }
 
     /// Canonicalizes all paths, so that policy and sandbox use the same paths.
-    pub(crate) fn resolve_paths(&self) -> Result<Self, RuntimeError> {
-        let mut options = self.clone();
-        if let Workspace::Directory(directory) = &mut options.workspace {
+    pub(crate) fn resolve_paths(mut self) -> Result<Self, RuntimeError> {
+        if let Workspace::Directory(directory) = &mut self.workspace {
             *directory = resolve(directory)?;
         }
         // Optional mounts are missing here: they must be canonical already, or the run fails.
-        let aliased = options.path_aliases.iter_mut().map(|(_, path)| path);
-        for path in options
+        let aliased = self.path_aliases.iter_mut().map(|(_, path)| path);
+        for path in self
             .readable_paths
             .iter_mut()
-            .chain(&mut options.writable_paths)
-            .chain(&mut options.current_dir)
+            .chain(&mut self.writable_paths)
+            .chain(&mut self.current_dir)
             .chain(aliased)
         {
             *path = resolve(path)?;
         }
-        Ok(options)
+        Ok(self)
     }
 }
 
@@ -263,30 +224,4 @@ fn resolve(path: &Path) -> Result<PathBuf, RuntimeError> {
         }
         .into()
     })
-}
-
-/// Prints the names of variables, but not their values.
-impl fmt::Debug for ExecutionOptions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ExecutionOptions")
-            .field("input", &self.input)
-            .field("timeout_ms", &self.timeout_ms)
-            .field("memory_bytes", &self.memory_bytes)
-            .field("scratch_bytes", &self.scratch_bytes)
-            .field("wasm_module", &self.wasm_module)
-            .field("script", &self.script)
-            .field("command", &self.command)
-            .field("args", &self.args)
-            .field("workspace", &self.workspace)
-            .field("readable_paths", &self.readable_paths)
-            .field("writable_paths", &self.writable_paths)
-            .field("optional_mounts", &self.optional_mounts)
-            .field("hosts", &self.hosts)
-            .field("current_dir", &self.current_dir)
-            .field("input_protocol", &self.input_protocol)
-            .field("env", &self.env)
-            .field("dropped_capabilities", &self.dropped_capabilities)
-            .field("session", &self.session)
-            .finish_non_exhaustive()
-    }
 }

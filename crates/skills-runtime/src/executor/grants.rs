@@ -7,8 +7,8 @@ use cap_std::fs::Dir;
 use skills_manifest::Manifest;
 use skills_policy::{Access, Capability, Grants};
 
+use super::workspace::ActiveWorkspace;
 use crate::error::{Repr, RuntimeError};
-use crate::workspace::ActiveWorkspace;
 
 /// Rejects a granted path that contains a symlink, such as `src/**` of a workspace whose `src` is a
 /// symlink.

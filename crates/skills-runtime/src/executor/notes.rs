@@ -3,10 +3,10 @@
 use skills_policy::Grants;
 use skills_sandbox::Termination;
 
-use crate::job::MAX_VARIABLE_INPUT_BYTES;
-use crate::run_plan::RunPlan;
+use super::job::MAX_VARIABLE_INPUT_BYTES;
+use super::run_plan::RunPlan;
 use crate::secrets::Redactor;
-use crate::{ExecutionArtifacts, ExecutionStatus, InputProtocol};
+use crate::{ExecutionArtifacts, ExecutionStatus};
 
 /// Describes what the caller should know about a run that is about to start.
 pub(super) fn notes_before_run(
@@ -22,9 +22,7 @@ pub(super) fn notes_before_run(
         .filter(|name| grants.variables().contains(*name))
         .map(|name| format!("the value of `{name}` is too short to be redacted in the output"))
         .collect();
-    let has_protocol_input =
-        plan.options.input_protocol == InputProtocol::OpenSkills && plan.options.stdin.is_none();
-    if has_protocol_input && plan.input.len() > MAX_VARIABLE_INPUT_BYTES {
+    if plan.has_protocol_input && plan.stdin.len() > MAX_VARIABLE_INPUT_BYTES {
         notes.push(
             "the input is too long for SKILL_INPUT; it was passed on standard input only"
                 .to_owned(),

@@ -3,25 +3,24 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use skills_discovery::{DiscoveryError, Entry, SkillFiles};
+use skills_discovery::{Entry, SkillFiles};
 use skills_manifest::Manifest;
 use skills_sandbox::ScriptType;
 
 use crate::error::{Repr, RuntimeError};
-use crate::{ExecutionMode, ExecutionOptions};
+use crate::library::{resource_paths, scripts, short_name};
+use crate::{ExecutionMode, ExecutionOptions, RunTarget};
 
 /// Paths of a skill's WebAssembly module, in order of precedence; after these, any `.wasm` in the
 /// skill directory or in `wasm/`.
 const WASM_NAMES: [&str; 3] = ["wasm/skill.wasm", "skill.wasm", "module.wasm"];
 const WASM_DIRECTORIES: [&str; 2] = ["", "wasm"];
-const SCRIPTS_DIRECTORY: &str = "scripts";
 /// Maximum size of a WebAssembly module, in bytes.
 const MAX_MODULE_BYTES: u64 = 32 << 20;
 
 /// Selects the program to run, in the order of the OpenSkills specification:
 ///
-/// 1. [`ExecutionOptions::command`], [`ExecutionOptions::wasm_module`], then
-///    [`ExecutionOptions::script`];
+/// 1. the [target](ExecutionOptions::target) of the options, unless it is automatic;
 /// 2. `wasm/skill.wasm`, `skill.wasm`, `module.wasm`, else the first `.wasm` by name in the skill's
 ///    directory or in `wasm/`;
 /// 3. a script in `scripts/`. Scripts that the `scripts` block of the frontmatter names take
@@ -41,22 +40,15 @@ pub fn detect_execution_mode(
     manifest: &Manifest,
     options: &ExecutionOptions,
 ) -> Result<ExecutionMode, RuntimeError> {
-    if let Some(command) = &options.command {
-        return Ok(ExecutionMode::Command {
-            program: command.program().to_owned(),
-        });
-    }
-    if let Some(module) = &options.wasm_module {
+    match &options.target {
+        RunTarget::Automatic => {}
+        RunTarget::Command(command) => return Ok(command.mode()),
+        RunTarget::Script(script) => return named_script(skill, files, script),
         // Names are resolved through the handle of the skill, so `../x.wasm` does not exist.
-        let is_module = module.ends_with(".wasm") && files.contains(module);
-        return if is_module {
-            Ok(wasm_mode(module))
-        } else {
-            Err(unknown_program(skill, module, modules(files)))
-        };
-    }
-    if let Some(script) = &options.script {
-        return named_script(skill, files, script);
+        RunTarget::Module(module) if module.ends_with(".wasm") && files.contains(module) => {
+            return Ok(wasm_mode(module));
+        }
+        RunTarget::Module(module) => return Err(unknown_program(skill, module, modules(files))),
     }
     if let Some(module) = WASM_NAMES.into_iter().find(|name| files.contains(name)) {
         return Ok(wasm_mode(module));
@@ -87,51 +79,40 @@ fn choose_script(
     manifest: &Manifest,
     input: &Value,
 ) -> Result<ExecutionMode, RuntimeError> {
-    let declared = declared_scripts(all, manifest);
+    let all: Vec<&String> = all.iter().collect();
+    let declared = declared_scripts(&all, manifest);
     // Names that match no file must not leave a skill with nothing to run.
-    let candidates: Vec<&String> = if declared.is_empty() {
-        all.iter().collect()
-    } else {
-        declared
-    };
-    let mut by_action: Vec<&String> = candidates
-        .iter()
-        .filter(|script| is_action(script, input))
-        .copied()
-        .collect();
+    let candidates = if declared.is_empty() { &all } else { &declared };
     // The action is a choice of the caller, so it can also name a script that is not declared.
-    if by_action.is_empty() {
-        by_action = all
-            .iter()
-            .filter(|script| is_action(script, input))
-            .collect();
-    }
-    if by_action.is_empty() {
-        match openskills_scripts(candidates.clone()).as_slice() {
-            [] => return Err(nothing_to_run(skill)),
-            [only] => return script_mode(skill, only),
-            _ => {}
+    let by_action = [candidates, &all]
+        .map(|scripts| filter_scripts(scripts, |script| is_action(script, input)))
+        .into_iter()
+        .find(|found| !found.is_empty());
+    let selected = match by_action {
+        Some(found) => found,
+        None => {
+            let preferred = openskills_scripts(candidates);
+            if preferred.len() < 2 {
+                let mode = preferred.first().and_then(|script| native_mode(script));
+                return mode.ok_or_else(|| nothing_to_run(skill));
+            }
+            filter_scripts(candidates, |script| stem(script) == "main")
         }
-    }
-    let selected = if by_action.is_empty() {
-        candidates
-            .iter()
-            .filter(|script| stem(script) == "main")
-            .copied()
-            .collect()
-    } else {
-        by_action
     };
-    match openskills_scripts(selected.clone()).as_slice() {
+    match openskills_scripts(&selected).as_slice() {
         // Which script the input means is the model's to judge.
-        [] => Err(ambiguous_script(skill, &candidates)),
-        [only] => script_mode(skill, only),
+        [] => Err(ambiguous_script(skill, candidates)),
+        [only] => native_mode(only).ok_or_else(|| nothing_to_run(skill)),
         _ => Err(ambiguous_script(skill, &selected)),
     }
 }
 
-fn script_mode(skill: &str, script: &str) -> Result<ExecutionMode, RuntimeError> {
-    native_mode(script).ok_or_else(|| nothing_to_run(skill))
+fn filter_scripts<'a>(scripts: &[&'a String], keep: impl Fn(&str) -> bool) -> Vec<&'a String> {
+    scripts
+        .iter()
+        .filter(|script| keep(script))
+        .copied()
+        .collect()
 }
 
 fn nothing_to_run(skill: &str) -> RuntimeError {
@@ -142,28 +123,25 @@ fn nothing_to_run(skill: &str) -> RuntimeError {
 }
 
 /// Returns the `.py` and `.sh` scripts if there are any, else all.
-fn openskills_scripts(scripts: Vec<&String>) -> Vec<&String> {
-    let preferred: Vec<&String> = scripts
-        .iter()
-        .filter(|script| script.ends_with(".py") || script.ends_with(".sh"))
-        .copied()
-        .collect();
+fn openskills_scripts<'a>(scripts: &[&'a String]) -> Vec<&'a String> {
+    let preferred = filter_scripts(scripts, |script| {
+        script.ends_with(".py") || script.ends_with(".sh")
+    });
     if preferred.is_empty() {
-        scripts
+        scripts.to_vec()
     } else {
         preferred
     }
 }
 
 /// Returns the scripts that the `scripts` block names, by file name or stem.
-fn declared_scripts<'a>(all: &'a [String], manifest: &Manifest) -> Vec<&'a String> {
+fn declared_scripts<'a>(all: &[&'a String], manifest: &Manifest) -> Vec<&'a String> {
     let specs = &manifest.extensions().scripts;
-    let is_named = |script: &&String| {
-        specs.iter().any(|spec| {
-            [short_name(script), stem(script), script.as_str()].contains(&spec.name.as_str())
-        })
-    };
-    all.iter().filter(is_named).collect()
+    filter_scripts(all, |script| {
+        specs
+            .iter()
+            .any(|spec| [short_name(script), stem(script), script].contains(&spec.name.as_str()))
+    })
 }
 
 /// Accepts `run.py`, `scripts/run.py`, and `run` if only one script, or only one `.py` or `.sh`
@@ -173,7 +151,7 @@ fn named_script(
     files: &SkillFiles,
     name: &str,
 ) -> Result<ExecutionMode, RuntimeError> {
-    let inside = format!("{SCRIPTS_DIRECTORY}/{name}");
+    let inside = format!("scripts/{name}");
     let exact = [name, inside.as_str()]
         .into_iter()
         .find(|path| ScriptType::from_path(path.as_ref()).is_some() && files.contains(path));
@@ -181,22 +159,11 @@ fn named_script(
         return Ok(mode);
     }
     let scripts = scripts(files);
-    let stems = openskills_scripts(
-        scripts
-            .iter()
-            .filter(|script| stem(script) == name)
-            .collect(),
-    );
+    let all: Vec<&String> = scripts.iter().collect();
+    let stems = openskills_scripts(&filter_scripts(&all, |script| stem(script) == name));
     match stems.as_slice() {
         [only] => native_mode(only).ok_or_else(|| unknown_program(skill, name, Vec::new())),
-        [] => Err(unknown_program(
-            skill,
-            name,
-            scripts
-                .iter()
-                .map(|script| short_name(script).to_owned())
-                .collect(),
-        )),
+        [] => Err(unknown_program(skill, name, short_names(&all))),
         _ => Err(ambiguous_script(skill, &stems)),
     }
 }
@@ -216,8 +183,7 @@ fn wasm_mode(module: &str) -> ExecutionMode {
     }
 }
 
-fn native_mode(script: &(impl AsRef<str> + ?Sized)) -> Option<ExecutionMode> {
-    let script = script.as_ref();
+fn native_mode(script: &str) -> Option<ExecutionMode> {
     let script_type = ScriptType::from_path(script.as_ref())?;
     Some(ExecutionMode::Native {
         script_path: script.to_owned(),
@@ -228,36 +194,14 @@ fn native_mode(script: &(impl AsRef<str> + ?Sized)) -> Option<ExecutionMode> {
 fn modules(files: &SkillFiles) -> Vec<String> {
     WASM_DIRECTORIES
         .into_iter()
-        .flat_map(|directory| resource_paths(files.list_directory(directory)))
+        .flat_map(|directory| resource_paths(files, directory))
         .filter(|path| path.ends_with(".wasm"))
         .collect()
-}
-
-pub(crate) fn scripts(files: &SkillFiles) -> Vec<String> {
-    let paths = resource_paths(files.list_directory(SCRIPTS_DIRECTORY));
-    paths
-        .filter(|path| ScriptType::from_path(path.as_ref()).is_some())
-        .collect()
-}
-
-/// Returns the paths of resources; none for a directory that cannot be listed.
-fn resource_paths(
-    resources: Result<Vec<skills_discovery::Resource>, DiscoveryError>,
-) -> impl Iterator<Item = String> {
-    resources
-        .unwrap_or_default()
-        .into_iter()
-        .map(|resource| resource.path)
 }
 
 fn stem(script: &str) -> &str {
     let name = script.rsplit('/').next().unwrap_or(script);
     name.rsplit_once('.').map_or(name, |(stem, _)| stem)
-}
-
-/// Returns the name of a script as users write it.
-pub(crate) fn short_name(script: &str) -> &str {
-    script.strip_prefix("scripts/").unwrap_or(script)
 }
 
 fn unknown_program(skill: &str, program: &str, candidates: Vec<String>) -> RuntimeError {
@@ -270,13 +214,16 @@ fn unknown_program(skill: &str, program: &str, candidates: Vec<String>) -> Runti
 }
 
 fn ambiguous_script(skill: &str, candidates: &[&String]) -> RuntimeError {
-    let candidates = candidates
-        .iter()
-        .map(|script| short_name(script).to_owned())
-        .collect();
     Repr::AmbiguousScript {
         skill: skill.to_owned(),
-        candidates,
+        candidates: short_names(candidates),
     }
     .into()
+}
+
+fn short_names(scripts: &[&String]) -> Vec<String> {
+    scripts
+        .iter()
+        .map(|script| short_name(script).to_owned())
+        .collect()
 }

@@ -1,31 +1,36 @@
 //! Plans of runs: the program and its request, before authorization.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use skills_discovery::Entry;
 use skills_manifest::{HookAction, Manifest};
-use skills_policy::{Capability, Permission, Request, VariableSource};
+use skills_policy::{Capability, Permission, Request, Secret, VariableSource};
 use skills_prompt::MissingRequirements;
 
-use crate::error::{Repr, RuntimeError};
-use crate::opened_skill::OpenedSkill;
-use crate::requirements::read_requirements;
-use crate::run_target::{HOST_COMMAND_NAME, HostTarget, RunTarget, SkillTarget, command_digest};
-use crate::skill_copies::SkillCopy;
-use crate::workspace::ActiveWorkspace;
+use super::Executor;
+use super::run_subject::{
+    HOST_COMMAND_NAME, HostSubject, RunSubject, SkillSubject, command_digest,
+};
+use super::skill_copies::SkillCopy;
+use super::workspace::ActiveWorkspace;
+use crate::error::RuntimeError;
+use crate::library::{OpenedSkill, RunHost, read_requirements};
 use crate::{
-    ExecutionMode, ExecutionOptions, HostCommand, InputProtocol, Secret, SkillRuntime, Workspace,
+    ExecutionMode, ExecutionOptions, HostCommand, InputProtocol, RunTarget, Workspace,
     detect_execution_mode,
 };
 
 /// A run before authorization.
 pub(crate) struct RunPlan {
-    pub(crate) target: RunTarget,
+    pub(crate) subject: RunSubject,
     pub(crate) mode: ExecutionMode,
     pub(crate) options: ExecutionOptions,
-    /// Standard input of the program.
-    pub(crate) input: Vec<u8>,
+    /// Standard input of the program; moved to its job.
+    pub(crate) stdin: Vec<u8>,
+    /// Whether that is the input of the OpenSkills protocol.
+    pub(crate) has_protocol_input: bool,
     pub(crate) request: Request,
     /// Variables that can be granted to the program.
     pub(crate) variables: Vec<(String, Secret)>,
@@ -33,16 +38,16 @@ pub(crate) struct RunPlan {
     pub(crate) workspace: Option<PathBuf>,
 }
 
-impl SkillRuntime {
+impl Executor {
     /// Plans a run of a skill, using its current files, not those of the scan. All paths of
     /// `options` must be resolved.
     pub(crate) fn plan(
         &self,
         name: &str,
-        options: ExecutionOptions,
+        mut options: ExecutionOptions,
         workspace: Option<&ActiveWorkspace>,
     ) -> Result<RunPlan, RuntimeError> {
-        let catalog = self.catalog();
+        let catalog = self.library().catalog();
         let OpenedSkill {
             entry,
             files,
@@ -62,14 +67,15 @@ impl SkillRuntime {
         let request = with_owned_workspace(request, &options.workspace, workspace);
         let request = with_variables(request, &variables);
         Ok(RunPlan {
-            target: RunTarget::Skill(Box::new(SkillTarget {
+            subject: RunSubject::Skill(Box::new(SkillSubject {
                 entry: entry.clone(),
                 files: Arc::new(files),
                 manifest,
                 requirements,
             })),
             mode,
-            input: stdin_bytes(&options),
+            has_protocol_input: has_protocol_input(&options),
+            stdin: take_stdin(&mut options),
             options,
             // Last, since it depends on the requested paths.
             request: self.with_protected_paths(request),
@@ -83,50 +89,44 @@ impl SkillRuntime {
     pub(crate) fn plan_command(
         &self,
         directory: &Path,
-        options: ExecutionOptions,
-    ) -> Result<RunPlan, RuntimeError> {
-        let Some(command) = &options.command else {
-            return Err(Repr::NothingToRun {
-                skill: HOST_COMMAND_NAME.to_owned(),
-            }
-            .into());
-        };
-        let mode = ExecutionMode::Command {
-            program: command.program().to_owned(),
-        };
-        let host = HostTarget::new(directory, command, &options);
-        let digest = command_digest(directory, command, &options);
-        let options = ExecutionOptions {
-            current_dir: options
-                .current_dir
-                .clone()
-                .or_else(|| Some(directory.to_owned())),
-            ..options
-        };
-        let variables = self.variables(&std::collections::BTreeSet::new(), &options);
+        command: HostCommand,
+        mut options: ExecutionOptions,
+    ) -> RunPlan {
+        let mode = command.mode();
+        let digest = command_digest(directory, &command, &options);
+        options.target = RunTarget::Command(command);
+        if options.current_dir.is_none() {
+            options.current_dir = Some(directory.to_owned());
+        }
+        let variables = self.variables(&BTreeSet::new(), &options);
         let request = Request::for_host_command(directory)
             .display_name(HOST_COMMAND_NAME)
             .command(command_line(directory, &mode, &options))
-            .limits(options.limits());
-        let request = request.ad_hoc(digest).session(options.session.clone());
+            .limits(options.limits())
+            .ad_hoc(digest.clone())
+            .session(options.context.session.clone());
         let request = with_host_programs(with_caller_paths(request, &options), &options);
         let request = with_variables(request, &variables);
-        Ok(RunPlan {
-            target: RunTarget::Host(host),
+        RunPlan {
+            subject: RunSubject::Host(HostSubject {
+                directory: directory.to_owned(),
+                digest,
+            }),
             mode,
-            input: stdin_bytes(&options),
+            has_protocol_input: has_protocol_input(&options),
+            stdin: take_stdin(&mut options),
             options,
             request: self.with_protected_paths(request),
             variables: without_sources(variables),
             workspace: Some(directory.to_owned()),
-        })
+        }
     }
 
     /// Returns the declared variables with a value from the host application or the caller, and the
     /// undeclared variables of the caller.
     fn variables(
         &self,
-        declared: &std::collections::BTreeSet<String>,
+        declared: &BTreeSet<String>,
         options: &ExecutionOptions,
     ) -> Vec<SourcedVariable> {
         // A value of the caller takes precedence over the configured one.
@@ -144,7 +144,7 @@ impl SkillRuntime {
         let secrets = secrets.filter_map(|name| {
             Some((
                 name.clone(),
-                self.shared.secrets.get(name)?.clone(),
+                self.library().secrets().get(name)?.clone(),
                 VariableSource::Secret,
             ))
         });
@@ -160,16 +160,14 @@ impl SkillRuntime {
         // Grants have canonical paths; a rule on another spelling of a path would not match them.
         let canonical = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone());
         let hidden = self
-            .shared
-            .hidden_directories
+            .hidden_directories()
             .iter()
             // A program without granted files has nothing to hide from.
             .filter(|_| requested.iter().any(concerns_files));
         let request = hidden.map(canonical).fold(request, Request::hide);
         let roots = self
-            .shared
-            .catalog_cache
-            .discovery
+            .library()
+            .discovery()
             .roots()
             .iter()
             // Roots are protected against writing only; a skill may read another one.
@@ -181,7 +179,7 @@ impl SkillRuntime {
 
     /// Describes the missing requirements of the skill, one phrase each.
     pub(crate) fn missing_for_run(&self, plan: &RunPlan) -> Vec<String> {
-        let Some(skill) = plan.target.skill() else {
+        let Some(skill) = plan.subject.skill() else {
             return Vec::new();
         };
         let has_variable = |name: &str| {
@@ -190,7 +188,9 @@ impl SkillRuntime {
                 .any(|(candidate, value)| candidate == name && !value.expose_secret().is_empty())
         };
         let mut missing = MissingRequirements::default();
-        let host = self.run_host(&has_variable);
+        let host = RunHost {
+            has_variable: &has_variable,
+        };
         missing.add(skill.entry.name().as_str(), &skill.requirements, &host);
         missing.to_lines()
     }
@@ -208,10 +208,14 @@ impl RunPlan {
 
     /// Returns the request for the content with this digest.
     pub(crate) fn request_for_digest(&self, digest: Option<&str>) -> Request {
-        match digest {
-            Some(digest) => self.request.clone().content_digest(digest),
-            None => self.request.clone(),
-        }
+        with_digest(&self.request, digest)
+    }
+}
+
+pub(super) fn with_digest(request: &Request, digest: Option<&str>) -> Request {
+    match digest {
+        Some(digest) => request.clone().content_digest(digest),
+        None => request.clone(),
     }
 }
 
@@ -260,7 +264,7 @@ fn build_request(
         .display_name(entry.name().as_str())
         .command(command_line(entry.directory(), mode, options))
         .limits(options.limits())
-        .session(options.session.clone());
+        .session(options.context.session.clone());
     let request = match &options.workspace {
         Workspace::Directory(directory) => request.workspace(directory),
         _ => request,
@@ -273,7 +277,7 @@ fn build_request(
         });
     let request = hook_texts(manifest).fold(with_caller_paths(request, options), Request::declare);
     let request = with_host_programs(request, options);
-    match &options.command {
+    match options.target.command() {
         Some(command) => request.ad_hoc(command_digest(entry.directory(), command, options)),
         None => request,
     }
@@ -298,7 +302,7 @@ fn with_caller_paths(request: Request, options: &ExecutionOptions) -> Request {
 
 /// Adds the programs that a host command spawns.
 fn with_host_programs(request: Request, options: &ExecutionOptions) -> Request {
-    match &options.command {
+    match options.target.command() {
         None => request,
         Some(HostCommand::Program(name)) => request.spawn(name),
         // A command line can start any program, so permission for `sh` alone would not describe it.
@@ -308,8 +312,8 @@ fn with_host_programs(request: Request, options: &ExecutionOptions) -> Request {
 
 /// Returns the program with its arguments, for an approval request.
 fn command_line(base: &Path, mode: &ExecutionMode, options: &ExecutionOptions) -> Vec<String> {
-    let leading_args = options.command.iter().flat_map(HostCommand::leading_args);
-    let is_command = options.command.is_some();
+    let command = options.target.command();
+    let is_command = command.is_some();
     // The standard input of `sh` is code, so the approver must see it.
     let stdin = options
         .stdin
@@ -332,7 +336,7 @@ fn command_line(base: &Path, mode: &ExecutionMode, options: &ExecutionOptions) -
         .filter(|directory| is_command && *directory != base)
         .map(|directory| format!("(in {})", directory.display()));
     std::iter::once(mode.program().to_owned())
-        .chain(leading_args)
+        .chain(command.into_iter().flat_map(HostCommand::leading_args))
         .chain(options.args.iter().cloned())
         .chain(stdin)
         .chain(current_dir)
@@ -342,13 +346,19 @@ fn command_line(base: &Path, mode: &ExecutionMode, options: &ExecutionOptions) -
 /// Maximum number of characters of a command's standard input in an approval request.
 const MAX_DISPLAYED_INPUT_CHARS: usize = 4_096;
 
-/// Returns the standard input of the program.
-fn stdin_bytes(options: &ExecutionOptions) -> Vec<u8> {
-    match (&options.stdin, options.input_protocol) {
-        (Some(bytes), _) => bytes.clone(),
-        (None, InputProtocol::OpenSkills) => options.input.to_string().into_bytes(),
-        (None, InputProtocol::ScriptRunner) => Vec::new(),
+/// Returns true if the program gets the input of the options on standard input.
+fn has_protocol_input(options: &ExecutionOptions) -> bool {
+    options.input_protocol == InputProtocol::OpenSkills && options.stdin.is_none()
+}
+
+/// Moves the standard input of the program out of the options, since it can be large.
+fn take_stdin(options: &mut ExecutionOptions) -> Vec<u8> {
+    let is_protocol = has_protocol_input(options);
+    let input = std::mem::take(&mut options.input);
+    if is_protocol {
+        return input.to_string().into_bytes();
     }
+    options.stdin.take().unwrap_or_default()
 }
 
 /// Returns the hooks of a skill as text.

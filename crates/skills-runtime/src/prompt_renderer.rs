@@ -2,17 +2,27 @@
 
 use std::sync::Arc;
 
-use skills_discovery::{Entry, ResourceListing, SkillFiles};
+use skills_discovery::{Entry, SkillFiles};
 use skills_prompt::{
-    Activation, ActiveSkills, Budget, EntryReport, ImplicitIndex, Injection, InjectionBuilder,
-    ListingMode, MentionIndex, Nonce, SkillList, SkillListRenderer, SkillScripts, SkillSummary,
-    already_active_notice, model_invocable_skills, root_paths, script_tool_instructions,
+    Activation, ActiveSkills, Budget, DEFAULT_MAX_INJECTION_BYTES, EntryReport, ImplicitIndex,
+    Injection, InjectionBuilder, MentionIndex, Nonce, SkillList, SkillListRenderer, SkillScripts,
+    SkillSummary, already_active_notice, model_invocable_skills, root_paths,
+    script_tool_instructions,
 };
 use skills_sandbox::SandboxError;
 
 use crate::error::{Repr, RuntimeError};
-use crate::opened_skill::{find_entry, read_error};
-use crate::{SkillRuntime, program_detection};
+use crate::library::{Library, find_entry, open_files, read_error, scripts, short_name};
+
+/// The prompt part of a runtime: renders what a model sees of the skills.
+///
+/// [`SkillRuntime::prompt`](crate::SkillRuntime::prompt) returns it. The usual order: the skills
+/// section goes into the system prompt, mentions in the input of the user select skills, and their
+/// texts are injected. A skill that the model selects itself is activated.
+#[derive(Clone)]
+pub struct PromptRenderer {
+    library: Library,
+}
 
 /// Format of a skill's text in the context of a model.
 ///
@@ -31,7 +41,7 @@ pub enum InjectionFormat {
 
 /// Injections of the skills that a user mentioned.
 ///
-/// Returned by [`SkillRuntime::inject_selected`]. Each selected skill is in exactly one of the
+/// Returned by [`PromptRenderer::inject_selected`]. Each selected skill is in exactly one of the
 /// lists, except that a truncated one is additionally in the warnings. An unreadable skill does not
 /// prevent the injection of the others.
 #[derive(Debug, Clone, Default)]
@@ -49,7 +59,7 @@ pub struct Injections {
 
 /// Result of activating a skill.
 ///
-/// Returned by [`SkillRuntime::activate_skill`]. The text is always safe to add to the conversation:
+/// Returned by [`PromptRenderer::activate`]. The text is always safe to add to the conversation:
 /// for a skill that is already there it is a single line that says so, which saves context.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
@@ -60,7 +70,11 @@ pub struct ActivationResult {
     pub injected: Injection,
 }
 
-impl SkillRuntime {
+impl PromptRenderer {
+    pub(crate) fn new(library: Library) -> Self {
+        Self { library }
+    }
+
     /// Renders the skills section in the format of Codex, for the system prompt of a model. It lists
     /// the model-invocable skills with name, description and path, and shortens descriptions, then
     /// omits skills, to stay within the budget. Empty if there are none.
@@ -72,24 +86,24 @@ impl SkillRuntime {
     /// # std::fs::create_dir(directory.path().join("greet"))?;
     /// # std::fs::write(directory.path().join("greet/SKILL.md"), "---\nname: greet\ndescription: Says hello.\n---\nHi\n")?;
     /// let runtime = SkillRuntime::builder().root(Root::new(directory.path(), Scope::User)).build();
-    /// let section = runtime.skills_section(Budget::for_context_window(Some(200_000)));
+    /// let section = runtime.prompt().section(Budget::for_context_window(Some(200_000)));
     /// assert!(section.text().contains("greet: Says hello."));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
-    pub fn skills_section(&self, budget: Budget) -> SkillList {
-        self.render_skills_section(&SkillListRenderer::new(budget))
+    pub fn section(&self, budget: Budget) -> SkillList {
+        self.render_section(&SkillListRenderer::new(budget))
     }
 
     /// Renders the skills section. Aliases refer to the roots of the catalog.
     #[must_use]
-    pub fn render_skills_section(&self, renderer: &SkillListRenderer<'_>) -> SkillList {
+    pub fn render_section(&self, renderer: &SkillListRenderer<'_>) -> SkillList {
         self.with_items(renderer, |renderer, items| renderer.render(items))
     }
 
     /// Explains how each skill is listed in the skills section.
     #[must_use]
-    pub fn explain_skills_section(&self, renderer: &SkillListRenderer<'_>) -> Vec<EntryReport> {
+    pub fn explain_section(&self, renderer: &SkillListRenderer<'_>) -> Vec<EntryReport> {
         self.with_items(renderer, |renderer, items| renderer.explain(items))
     }
 
@@ -98,23 +112,23 @@ impl SkillRuntime {
         renderer: &SkillListRenderer<'_>,
         render: impl FnOnce(&SkillListRenderer<'_>, &[SkillSummary<'_>]) -> R,
     ) -> R {
-        let catalog = self.catalog();
+        let catalog = self.library.catalog();
         let roots = root_paths(&catalog);
         let renderer = renderer.clone().roots(roots.iter().map(String::as_str));
         render(
             &renderer,
-            &model_invocable_skills(&catalog, &self.shared.modes),
+            &model_invocable_skills(&catalog, self.library.modes()),
         )
     }
 
     /// Returns the index for finding skill mentions in user input. Built once per catalog.
     #[must_use]
     pub fn mention_index(&self) -> Arc<MentionIndex> {
-        let snapshot = self.snapshot();
+        let snapshot = self.library.snapshot();
         let build = || {
             Arc::new(MentionIndex::with_modes(
                 Arc::clone(&snapshot.catalog),
-                &self.shared.modes,
+                self.library.modes(),
             ))
         };
         Arc::clone(snapshot.mentions.get_or_init(build))
@@ -124,7 +138,7 @@ impl SkillRuntime {
     /// catalog.
     #[must_use]
     pub fn implicit_index(&self) -> Arc<ImplicitIndex> {
-        let snapshot = self.snapshot();
+        let snapshot = self.library.snapshot();
         Arc::clone(
             snapshot
                 .implicit
@@ -132,43 +146,20 @@ impl SkillRuntime {
         )
     }
 
-    /// Reads a skill and returns its injection in the [fenced](InjectionFormat::Fenced) format, with
-    /// the default limit of [`inject_skill`](Self::inject_skill). The tags have a random name, so
-    /// the text of the skill cannot close them.
-    ///
-    /// ```
-    /// use skills_runtime::{Root, Scope, SkillRuntime};
-    ///
-    /// # let directory = tempfile::tempdir()?;
-    /// # std::fs::create_dir(directory.path().join("greet"))?;
-    /// # std::fs::write(directory.path().join("greet/SKILL.md"), "---\nname: greet\ndescription: Says hello.\n---\nHi\n")?;
-    /// let runtime = SkillRuntime::builder().root(Root::new(directory.path(), Scope::User)).build();
-    /// let prompt = runtime.skill_prompt("greet")?;
-    /// assert!(prompt.contains("Hi\n"));
-    /// assert_ne!(prompt, runtime.skill_prompt("greet")?, "each injection has its own tags");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// Same as [`get_skill`](Self::get_skill); also fails if the system has no random bytes.
-    pub fn skill_prompt(&self, name: &str) -> Result<String, RuntimeError> {
-        Ok(self.inject_skill(name, InjectionFormat::Fenced, None)?.text)
-    }
-
     /// Reads a skill and returns its injection. A text longer than `max_bytes` (default:
     /// [`DEFAULT_MAX_INJECTION_BYTES`](skills_prompt::DEFAULT_MAX_INJECTION_BYTES)) is truncated, with a notice of the
     /// omitted lines.
     ///
     /// # Errors
-    /// Same as [`get_skill`](Self::get_skill); the fenced format also fails if the system has no
+    /// Same as [`get_skill`](crate::SkillRuntime::get_skill); the fenced format also fails if the system has no
     /// random bytes.
-    pub fn inject_skill(
+    pub fn inject(
         &self,
         name: &str,
         format: InjectionFormat,
         max_bytes: Option<usize>,
     ) -> Result<Injection, RuntimeError> {
-        let catalog = self.catalog();
+        let catalog = self.library.catalog();
         let entry = find_entry(&catalog, name)?;
         inject(entry, &open_files(entry)?, format, max_bytes)
     }
@@ -208,20 +199,6 @@ impl SkillRuntime {
         injections
     }
 
-    /// Returns true if a model can activate a skill by itself: neither the skill nor its
-    /// [mode](crate::Builder::modes) forbids it.
-    #[must_use]
-    pub fn is_model_invocable(&self, entry: &Entry) -> bool {
-        entry.is_model_invocable() && self.shared.modes.get(entry).is_listed()
-    }
-
-    /// Returns true if a user can invoke a skill by its name: neither the skill nor its
-    /// [mode](crate::Builder::modes) forbids it.
-    #[must_use]
-    pub fn is_user_invocable(&self, entry: &Entry) -> bool {
-        entry.manifest().user_invocable() && self.shared.modes.get(entry) != ListingMode::Disabled
-    }
-
     /// Activates a skill that a model requested: returns its injection, or one line if `active` has
     /// it already. The skill is injected again if any of its files changed, or if its content
     /// digest cannot be computed.
@@ -234,27 +211,27 @@ impl SkillRuntime {
     /// # std::fs::write(directory.path().join("greet/SKILL.md"), "---\nname: greet\ndescription: Says hello.\n---\nHi\n")?;
     /// let runtime = SkillRuntime::builder().root(Root::new(directory.path(), Scope::User)).build();
     /// let mut active = prompt::ActiveSkills::default();
-    /// let first = runtime.activate_skill("greet", None, &mut active)?;
+    /// let first = runtime.prompt().activate("greet", None, &mut active)?;
     /// assert_eq!(first.activation, prompt::Activation::New);
-    /// let second = runtime.activate_skill("greet", None, &mut active)?;
+    /// let second = runtime.prompt().activate("greet", None, &mut active)?;
     /// assert_eq!(second.activation, prompt::Activation::AlreadyActive);
     /// assert!(second.injected.text.len() < first.injected.text.len());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
-    /// Same as [`inject_skill`](Self::inject_skill); also fails if the skill is not
+    /// Same as [`inject`](Self::inject); also fails if the skill is not
     /// model-invocable, because the skill forbids it or its mode is manual or off.
-    pub fn activate_skill(
+    pub fn activate(
         &self,
         name: &str,
         max_bytes: Option<usize>,
         active: &mut ActiveSkills,
     ) -> Result<ActivationResult, RuntimeError> {
-        let catalog = self.catalog();
+        let catalog = self.library.catalog();
         let entry = find_entry(&catalog, name)?;
         // The list omits such a skill, but a model can know its name from elsewhere.
-        if !self.is_model_invocable(entry) {
+        if !self.library.is_model_invocable(entry) {
             return Err(Repr::NotModelInvocable {
                 name: entry.name().to_string(),
                 path: entry.location(),
@@ -272,7 +249,7 @@ impl SkillRuntime {
         active: &mut ActiveSkills,
     ) -> Result<ActivationResult, RuntimeError> {
         let files = open_files(entry)?;
-        let digest = self.shared.copies.try_digest(&files);
+        let digest = self.library.digests().digest(&files);
         // Without a digest no change would be noticed, so a skill that is too large for one is
         // injected each time.
         let Ok(digest) = digest else {
@@ -303,42 +280,25 @@ impl SkillRuntime {
     /// skills.
     #[must_use]
     pub fn script_strategy(&self, tool: &str) -> String {
-        let catalog = self.catalog();
-        let listed = catalog
+        let catalog = self.library.catalog();
+        let scripts: Vec<(&str, Vec<String>)> = catalog
             .entries()
             .iter()
-            .filter(|entry| self.is_model_invocable(entry));
-        let scripts = listed
+            .filter(|entry| self.library.is_model_invocable(entry))
             // A skill that cannot be opened must not hide the others.
-            .filter_map(|entry| {
-                Some((
-                    entry.name().as_str(),
-                    program_detection::scripts(&entry.open().ok()?),
-                ))
-            });
-        let scripts: Vec<(&str, Vec<String>)> = scripts.collect();
-        let scripts_by_skill: Vec<(&str, Vec<&str>)> = scripts
-            .iter()
-            .map(|(skill, scripts)| {
-                (
-                    *skill,
-                    scripts
-                        .iter()
-                        .map(|script| program_detection::short_name(script))
-                        .collect(),
-                )
-            })
+            .filter_map(|entry| Some((entry.name().as_str(), scripts(&entry.open().ok()?))))
             .collect();
-        let skills: Vec<SkillScripts<'_>> = scripts_by_skill
+        let short_names: Vec<Vec<&str>> = scripts
             .iter()
-            .map(|(skill, scripts)| SkillScripts { skill, scripts })
+            .map(|(_, scripts)| scripts.iter().map(|script| short_name(script)).collect())
+            .collect();
+        let skills: Vec<SkillScripts<'_>> = scripts
+            .iter()
+            .zip(&short_names)
+            .map(|((skill, _), scripts)| SkillScripts { skill, scripts })
             .collect();
         script_tool_instructions(tool, &skills)
     }
-}
-
-fn open_files(entry: &Entry) -> Result<SkillFiles, RuntimeError> {
-    entry.open().map_err(|source| read_error(entry, source))
 }
 
 fn inject(
@@ -353,46 +313,30 @@ fn inject(
     let directory = entry.directory().to_string_lossy();
     let location = entry.location();
     let location = location.to_string_lossy();
-    let render = |injection: InjectionBuilder<'_>| -> Result<Injection, RuntimeError> {
-        let injection = max_bytes.map_or(injection, |max_bytes| injection.max_bytes(max_bytes));
-        match format {
-            InjectionFormat::Codex => Ok(injection.render_codex()),
-            // A new nonce for each injection: a text that knows the name of its tags could close
-            // them.
-            InjectionFormat::Fenced => Ok(injection.render_delimited(&random_nonce()?)),
-        }
-    };
-    match format {
-        InjectionFormat::Codex => render(InjectionBuilder::new(
-            entry.name().as_str(),
-            &directory,
-            &location,
-            &text,
-        )),
-        InjectionFormat::Fenced => {
-            let ResourceListing {
-                resources,
-                truncated,
-                ..
-            } = files.list("").map_err(failed)?;
-            let paths: Vec<&str> = resources
-                .iter()
-                .map(|resource| resource.path.as_str())
-                .collect();
-            let injection = InjectionBuilder::new(
-                entry.name().as_str(),
-                &directory,
-                &location,
-                document.body(),
-            );
-            let injection = injection.first_line(document.body_line()).resources(&paths);
-            render(if truncated {
-                injection.more_resources()
-            } else {
-                injection
-            })
-        }
+    let name = entry.name().as_str();
+    let max_bytes = max_bytes.unwrap_or(DEFAULT_MAX_INJECTION_BYTES);
+    if format == InjectionFormat::Codex {
+        return Ok(InjectionBuilder::new(name, &directory, &location, &text)
+            .max_bytes(max_bytes)
+            .render_codex());
     }
+    let listing = files.list("").map_err(failed)?;
+    let paths: Vec<&str> = listing
+        .resources
+        .iter()
+        .map(|resource| resource.path.as_str())
+        .collect();
+    let injection = InjectionBuilder::new(name, &directory, &location, document.body())
+        .max_bytes(max_bytes)
+        .first_line(document.body_line())
+        .resources(&paths);
+    let injection = if listing.truncated {
+        injection.more_resources()
+    } else {
+        injection
+    };
+    // A new nonce for each injection: a text that knows the name of its tags could close them.
+    Ok(injection.render_delimited(&random_nonce()?))
 }
 
 fn random_nonce() -> Result<Nonce, RuntimeError> {

@@ -11,8 +11,8 @@ use skills_policy::Approver;
 use skills_sandbox::Termination;
 
 use crate::error::RuntimeError;
-use crate::opened_skill::OpenedSkill;
-use crate::{ExecutionArtifacts, ExecutionOptions, ExecutionStatus, SkillRuntime};
+use crate::library::OpenedSkill;
+use crate::{ExecutionArtifacts, ExecutionStatus, Executor};
 
 /// Maximum length of a hook command in bytes, so that an approver can read all of it.
 const MAX_COMMAND_BYTES: usize = 300;
@@ -20,7 +20,7 @@ const MAX_COMMAND_BYTES: usize = 300;
 /// Event of an agent, for the hooks of a skill.
 ///
 /// Hooks receive it as JSON with the field names of Claude Code, on standard input. Pass it to
-/// [`SkillRuntime::run_hooks`], or use a [`SkillSession`](crate::SkillSession), which creates the
+/// [`SkillRuntime::run_hooks`](crate::SkillRuntime::run_hooks), or use a [`SkillSession`](crate::SkillSession), which creates the
 /// events.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
@@ -100,157 +100,86 @@ pub struct HookRun {
     pub status: Result<ExecutionStatus, String>,
 }
 
-impl SkillRuntime {
-    /// Runs the hooks of a skill for an event, one after another, until one blocks.
-    ///
-    /// A command must be a script of the skill with plain arguments. It is never passed to a shell,
-    /// and runs in the skill directory. It receives the event as JSON on standard input, with the
-    /// field names of Claude Code (`hook_event_name`, `tool_name`, `tool_input`, `tool_response`).
-    /// It blocks with exit code 2 and the reason on standard error, or with exit code 0 and JSON:
-    /// `{"decision": "block", "reason": …}`, `{"continue": false, "stopReason": …}`, or
-    /// `hookSpecificOutput.permissionDecision` of `deny` or `ask`.
-    ///
-    /// A hook runs only if it was approved for this content digest; rules cannot allow hooks. A
-    /// hook before a tool use blocks the tool if it is not approved, cannot run, fails or times
-    /// out, because it might have blocked it.
-    ///
-    /// ```
-    /// use std::sync::Arc;
-    /// use serde_json::json;
-    /// use skills_runtime::{AgentEvent, ApprovalResponse, HookDecision, Root, Scope, SkillRuntime};
-    ///
-    /// # use skills_runtime::{CapturedOutput, EnforcementReport, Sandbox, Termination};
-    /// # use skills_sandbox::{Job, RunFuture, RunOutput};
-    /// # struct Echo;
-    /// # impl Sandbox for Echo {
-    /// #     fn name(&self) -> &'static str { "echo" }
-    /// #     fn run(&self, job: Job) -> RunFuture<'_> {
-    /// #         let mut stdout = CapturedOutput::default();
-    /// #         stdout.push(job.stdin_bytes(), 1_000);
-    /// #         let exited = Termination::Exited { code: 0 };
-    /// #         let report = EnforcementReport::new("echo");
-    /// #         let output = RunOutput::new(exited, stdout, CapturedOutput::default(), std::time::Duration::ZERO, report);
-    /// #         Box::pin(std::future::ready(Ok(output)))
-    /// #     }
-    /// # }
-    /// # let directory = tempfile::tempdir()?;
-    /// # std::fs::create_dir_all(directory.path().join("greet/scripts"))?;
-    /// # std::fs::write(directory.path().join("greet/SKILL.md"), "---\nname: greet\ndescription: Says hello.\nhooks: {PreToolUse: [{matcher: Edit, command: scripts/greet.sh}]}\n---\nHi\n")?;
-    /// # std::fs::write(directory.path().join("greet/scripts/greet.sh"), "cat")?;
-    /// # tokio::runtime::Builder::new_current_thread().enable_time().build()?.block_on(async {
-    /// // The frontmatter of the skill: `hooks: {PreToolUse: [{matcher: Edit, command: scripts/greet.sh}]}`
-    /// let runtime = SkillRuntime::builder()
-    ///     .root(Root::new(directory.path(), Scope::User))
-    ///     .native_sandbox(Arc::new(Echo))
-    ///     .build();
-    /// let edit = AgentEvent::PreToolUse { tool: "Edit".to_owned(), input: json!({"file": "a.txt"}) };
-    ///
-    /// // A hook that is not approved cannot run, so it blocks the tool that it guards.
-    /// let report = runtime.run_hooks("greet", &edit, None).await?;
-    /// assert!(matches!(report.decision, HookDecision::Block { .. }));
-    ///
-    /// let approver = Arc::new(ApprovalResponse::AllowOnce);
-    /// let report = runtime.run_hooks("greet", &edit, Some(approver)).await?;
-    /// assert_eq!((report.decision, report.runs.len()), (HookDecision::Continue, 1));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// # })?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// Fails if the skill is not found or declares a restriction that cannot be parsed.
-    pub async fn run_hooks(
-        &self,
-        name: &str,
-        event: &AgentEvent,
-        approver: Option<Arc<dyn Approver>>,
-    ) -> Result<HookReport, RuntimeError> {
-        let hooks = self.load_hooks(name)?;
-        let mut report = HookReport {
-            decision: HookDecision::Continue,
-            runs: Vec::new(),
-        };
-        for hook in hooks
-            .iter()
-            .filter(|hook| hook.event == event.kind() && matches(hook, event))
-        {
-            let (run, decision) = self.run_hook(name, hook, event, approver.clone()).await;
-            report.runs.push(run);
-            match decision {
-                HookDecision::Continue => {}
-                // A later hook can still block.
-                HookDecision::Ask { .. } => report.decision = decision,
-                HookDecision::Block { .. } => {
-                    report.decision = decision;
-                    break;
-                }
-            }
-        }
-        Ok(report)
-    }
-
-    fn load_hooks(&self, name: &str) -> Result<Vec<Hook>, RuntimeError> {
-        let catalog = self.catalog();
+/// Runs the hooks of a skill for an event; see
+/// [`SkillRuntime::run_hooks`](crate::SkillRuntime::run_hooks).
+pub(crate) async fn run_hooks(
+    executor: &Executor,
+    name: &str,
+    event: &AgentEvent,
+    approver: Option<Arc<dyn Approver>>,
+) -> Result<HookReport, RuntimeError> {
+    let hooks = {
+        let catalog = executor.library().catalog();
         let skill = OpenedSkill::find_runnable(&catalog, name)?;
-        Ok(skill.manifest().extensions().hooks.clone())
-    }
-
-    async fn run_hook(
-        &self,
-        name: &str,
-        hook: &Hook,
-        event: &AgentEvent,
-        approver: Option<Arc<dyn Approver>>,
-    ) -> (HookRun, HookDecision) {
-        let text = match &hook.action {
-            HookAction::Command { command, .. } => command.clone(),
-            HookAction::Other(kind) => format!("({kind})"),
-            _ => "(unknown)".to_owned(),
-        };
-        // An approver must be able to read all of it, so a longer command is not even prompted for.
-        let options = if text.len() > MAX_COMMAND_BYTES {
-            Err("the command is too long for an approver to read")
-        } else {
-            command::hook_options(hook)
-        };
-        let options = match options {
-            Ok(options) => ExecutionOptions {
-                approver,
-                input: event.to_json(),
-                ..options
-            },
-            // Every attempt is recorded, also one that never reaches the policy.
-            Err(reason) => {
-                let text: String = text.chars().take(MAX_COMMAND_BYTES).collect();
-                let error =
-                    self.record_rejection(name, &format!("{} {text}", hook.event.as_str()), reason);
-                return failed_run(
-                    text,
-                    error.map_or_else(|| reason.to_owned(), |error| error.to_string()),
-                    event,
-                );
+        skill.manifest().extensions().hooks.clone()
+    };
+    let mut report = HookReport {
+        decision: HookDecision::Continue,
+        runs: Vec::new(),
+    };
+    for hook in hooks
+        .iter()
+        .filter(|hook| hook.event == event.kind() && matches(hook, event))
+    {
+        let (run, decision) = run_hook(executor, name, hook, event, approver.clone()).await;
+        report.runs.push(run);
+        match decision {
+            HookDecision::Continue => {}
+            // A later hook can still block.
+            HookDecision::Ask { .. } => report.decision = decision,
+            HookDecision::Block { .. } => {
+                report.decision = decision;
+                break;
             }
-        };
-        match self
-            .execute(
-                name,
-                options,
-                Some(&format!("{} {text}", hook.event.as_str())),
-            )
-            .await
-        {
-            Ok(artifacts) => {
-                let decision = read_decision(&artifacts, event);
-                (
-                    HookRun {
-                        command: text,
-                        status: Ok(artifacts.exit_status),
-                    },
-                    decision,
-                )
-            }
-            Err(error) => failed_run(text, error.to_string(), event),
         }
+    }
+    Ok(report)
+}
+
+async fn run_hook(
+    executor: &Executor,
+    name: &str,
+    hook: &Hook,
+    event: &AgentEvent,
+    approver: Option<Arc<dyn Approver>>,
+) -> (HookRun, HookDecision) {
+    let text = match &hook.action {
+        HookAction::Command { command, .. } => command.clone(),
+        HookAction::Other(kind) => format!("({kind})"),
+        _ => "(unknown)".to_owned(),
+    };
+    let title = |text: &str| format!("{} {text}", hook.event.as_str());
+    // An approver must be able to read all of it, so a longer command is not even prompted for.
+    let options = if text.len() > MAX_COMMAND_BYTES {
+        Err("the command is too long for an approver to read")
+    } else {
+        command::hook_options(hook)
+    };
+    let mut options = match options {
+        Ok(options) => options,
+        // Every attempt is recorded, also one that never reaches the policy.
+        Err(reason) => {
+            let text: String = text.chars().take(MAX_COMMAND_BYTES).collect();
+            let error = executor.record_rejection(name, &title(&text), reason);
+            let reason = error.map_or_else(|| reason.to_owned(), |error| error.to_string());
+            return failed_run(text, reason, event);
+        }
+    };
+    options.input = event.to_json();
+    options.context.approver = approver;
+    match executor
+        .execute_as(name, options, Some(&title(&text)))
+        .await
+    {
+        Ok(artifacts) => {
+            let decision = read_decision(&artifacts, event);
+            let run = HookRun {
+                command: text,
+                status: Ok(artifacts.exit_status),
+            };
+            (run, decision)
+        }
+        Err(error) => failed_run(text, error.to_string(), event),
     }
 }
 

@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use skills_discovery::{ContentDigest, DigestCache, DiscoveryError, SkillFiles};
+use skills_discovery::{DiscoveryError, SkillFiles};
 use skills_process::ScratchDir;
 use skills_sandbox::SandboxError;
 
 use crate::RuntimeError;
+use crate::library::ContentDigests;
 
 /// Maximum number of cached copies. The least recently used copy is evicted first; a copy in use is
 /// removed when its run ends.
@@ -63,10 +64,10 @@ impl SkillCopy {
     }
 }
 
-/// Cache of copies and of file digests. There is one copy per content digest.
-#[derive(Debug, Default)]
+/// Cache of copies. There is one copy per content digest.
+#[derive(Debug)]
 pub(crate) struct SkillCopyCache {
-    digests: Mutex<DigestCache>,
+    digests: Arc<ContentDigests>,
     /// Ordered by last use; the most recently used copy is last.
     copies: Mutex<Vec<Arc<SkillCopy>>>,
     /// Total size of all existing copies.
@@ -74,15 +75,12 @@ pub(crate) struct SkillCopyCache {
 }
 
 impl SkillCopyCache {
-    /// Computes the digest of a skill without copying it. Returns `None` if the skill is too large
-    /// or cannot be read.
-    pub(crate) fn digest(&self, files: &SkillFiles) -> Option<String> {
-        self.try_digest(files).ok().map(|digest| digest.to_string())
-    }
-
-    /// Same as [`digest`](Self::digest), but returns the error.
-    pub(crate) fn try_digest(&self, files: &SkillFiles) -> Result<ContentDigest, DiscoveryError> {
-        files.digest(&mut self.lock_digests())
+    pub(crate) fn new(digests: Arc<ContentDigests>) -> Self {
+        Self {
+            digests,
+            copies: Mutex::default(),
+            live_bytes: Arc::default(),
+        }
     }
 
     /// Finds or creates the copy of the current version of a skill. Returns `None` if it has no
@@ -96,7 +94,7 @@ impl SkillCopyCache {
         files: &SkillFiles,
         parent: &Path,
     ) -> Result<Option<Arc<SkillCopy>>, RuntimeError> {
-        let digest = files.cached_digest(&mut self.lock_digests()).ok().flatten();
+        let digest = files.cached_digest(&mut self.digests.lock()).ok().flatten();
         if let Some(copy) = digest.and_then(|digest| self.get(&digest.to_string())) {
             return Ok(Some(copy));
         }
@@ -104,16 +102,11 @@ impl SkillCopyCache {
         // the copied bytes counts, not that of the files.
         match self.create(files, parent) {
             Ok(content) => Ok(Some(self.insert(content))),
-            Err(error) if self.digest(files).is_some() => {
+            Err(error) if self.digests.digest(files).is_ok() => {
                 Err(SandboxError::setup("copying the skill to run it", error).into())
             }
             Err(_) => Ok(None),
         }
-    }
-
-    /// Clears the cached digests, because a file changed without a change of its metadata.
-    pub(crate) fn clear_digests(&self) {
-        self.lock_digests().clear();
     }
 
     #[cfg(unix)]
@@ -124,7 +117,7 @@ impl SkillCopyCache {
         let scratch = ScratchDir::new(parent)?;
         let path = scratch.path().canonicalize()?;
         let (digest, bytes) = files
-            .copy_to(&path, &mut self.lock_digests())
+            .copy_to(&path, &mut self.digests.lock())
             .map_err(std::io::Error::other)?;
         self.live_bytes.fetch_add(bytes, Ordering::Relaxed);
         Ok(SkillCopy {
@@ -149,7 +142,7 @@ impl SkillCopyCache {
     fn create(&self, files: &SkillFiles, _parent: &Path) -> std::io::Result<SkillCopy> {
         self.check_capacity()?;
         let digest = files
-            .digest(&mut self.lock_digests())
+            .digest(&mut self.digests.lock())
             .map_err(std::io::Error::other)?;
         Ok(SkillCopy {
             digest: digest.to_string(),
@@ -197,9 +190,5 @@ impl SkillCopyCache {
         // Files are removed after the lock is released, since that takes time.
         drop(removed);
         content
-    }
-
-    fn lock_digests(&self) -> std::sync::MutexGuard<'_, DigestCache> {
-        self.digests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -5,11 +5,10 @@ use std::sync::Arc;
 use skills_discovery::{Catalog, Entry};
 use skills_sandbox::{Preparation, Program};
 
-use crate::backends::Backends;
-use crate::catalog::CatalogCache;
+use super::backends::Backends;
+use super::program_detection::{detect_execution_mode, read_module};
 use crate::error::RuntimeError;
-use crate::opened_skill::OpenedSkill;
-use crate::program_detection::{detect_execution_mode, read_module};
+use crate::library::{Library, OpenedSkill};
 use crate::{ErrorKind, ExecutionMode, ExecutionOptions};
 
 /// When WebAssembly programs are compiled.
@@ -60,12 +59,12 @@ pub(crate) async fn precompile(
 /// Starts to compile the programs of a catalog on a background thread. If the thread cannot be
 /// started, programs are compiled by their first run.
 pub(crate) fn spawn_precompile(
-    cache: &Arc<CatalogCache>,
+    library: &Library,
     backends: &Arc<Backends>,
     catalog: &Arc<Catalog>,
 ) {
     // Weak, so that this thread does not keep what a dropped runtime had.
-    let (cache, backends) = (Arc::downgrade(cache), Arc::downgrade(backends));
+    let (library, backends) = (library.downgrade(), Arc::downgrade(backends));
     let catalog = Arc::clone(catalog);
     let work = move || {
         let Ok(executor) = tokio::runtime::Builder::new_current_thread().build() else {
@@ -74,11 +73,10 @@ pub(crate) fn spawn_precompile(
         for entry in catalog.entries() {
             // Stops after the current program if the runtime was dropped or a later scan found
             // another catalog.
-            let (Some(cache), Some(backends)) = (cache.upgrade(), backends.upgrade()) else {
+            let (Some(library), Some(backends)) = (library(), backends.upgrade()) else {
                 return;
             };
-            let latest = cache.latest();
-            if latest.is_none_or(|latest| !Arc::ptr_eq(&latest.catalog, &catalog)) {
+            if !Arc::ptr_eq(&library.catalog(), &catalog) {
                 return;
             }
             // The run of the program reports the error.

@@ -5,10 +5,10 @@ use std::path::Path;
 use skills_manifest::ToolPattern;
 use skills_policy::{Access, Authorization, Capability, Decision, Permission, Request};
 
-use crate::SkillRuntime;
-use crate::run_plan::RunPlan;
+use super::Executor;
+use super::run_plan::{RunPlan, with_digest};
 
-impl SkillRuntime {
+impl Executor {
     /// Requests the [optional mounts](crate::ExecutionOptions::optional_mounts) that rules and
     /// stored approvals grant without a prompt. The others are not requested, so they cause no
     /// prompt and no failure.
@@ -46,7 +46,7 @@ impl SkillRuntime {
         requested: &Permission,
     ) -> bool {
         // `preview` asks no approver: an optional directory is not worth a prompt.
-        let authorization = self.shared.permissions.preview(extended);
+        let authorization = self.config().permissions.preview(extended);
         // A protected path has a different permission, so the path is compared too.
         let is_requested = |permission: &Permission| {
             (permission.capability(), permission.path())
@@ -58,17 +58,10 @@ impl SkillRuntime {
         // A request that needs approval anyway may be extended; a granted one must stay granted.
         let stays_granted = matches!(authorization, Authorization::Granted(_))
             || !matches!(
-                self.shared.permissions.preview(original),
+                self.config().permissions.preview(original),
                 Authorization::Granted(_)
             );
         is_granted && stays_granted
-    }
-}
-
-fn with_digest(request: &Request, digest: Option<&str>) -> Request {
-    match digest {
-        Some(digest) => request.clone().content_digest(digest),
-        None => request.clone(),
     }
 }
 
@@ -77,7 +70,7 @@ impl RunPlan {
     /// tool without a pattern. A pattern limits access to parts.
     fn wants_any_directory(&self, access: Access) -> bool {
         // A host command has no `allowed-tools` that could restrict it.
-        let Some(skill) = self.target.skill() else {
+        let Some(skill) = self.subject.skill() else {
             return true;
         };
         let tools = skill.manifest.allowed_tools();

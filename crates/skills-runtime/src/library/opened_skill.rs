@@ -19,9 +19,10 @@ impl<'a> OpenedSkill<'a> {
     }
 
     pub(crate) fn open(entry: &'a Entry) -> Result<Self, RuntimeError> {
-        let failed = |source| read_error(entry, source);
-        let files = entry.open().map_err(failed)?;
-        let document = files.document().map_err(failed)?;
+        let files = open_files(entry)?;
+        let document = files
+            .document()
+            .map_err(|source| read_error(entry, source))?;
         Ok(Self {
             entry,
             files,
@@ -48,6 +49,10 @@ impl<'a> OpenedSkill<'a> {
     pub(crate) fn manifest(&self) -> &Manifest {
         self.document.manifest()
     }
+}
+
+pub(crate) fn open_files(entry: &Entry) -> Result<SkillFiles, RuntimeError> {
+    entry.open().map_err(|source| read_error(entry, source))
 }
 
 /// Returns the error for a file of a skill that cannot be read.

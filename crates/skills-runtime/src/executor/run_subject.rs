@@ -1,4 +1,4 @@
-//! The target of a run: a skill or a host command.
+//! The subject of a run: a skill or a host command.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -7,19 +7,19 @@ use skills_audit::ContentHash;
 use skills_discovery::{Entry, SkillFiles};
 use skills_manifest::{Manifest, Requirements};
 
-use crate::skill_copies::SkillCopyCache;
+use crate::library::ContentDigests;
 use crate::{ExecutionOptions, HostCommand};
 
 /// The skill or the directory that a run belongs to.
-pub(crate) enum RunTarget {
+pub(crate) enum RunSubject {
     /// A program of a skill, or a command that runs for a skill.
-    Skill(Box<SkillTarget>),
+    Skill(Box<SkillSubject>),
     /// A host command on a directory, without a skill.
-    Host(HostTarget),
+    Host(HostSubject),
 }
 
 /// A skill with its current files.
-pub(crate) struct SkillTarget {
+pub(crate) struct SkillSubject {
     pub(crate) entry: Entry,
     pub(crate) files: Arc<SkillFiles>,
     pub(crate) manifest: Manifest,
@@ -27,17 +27,17 @@ pub(crate) struct SkillTarget {
 }
 
 /// A host command on a directory.
-pub(crate) struct HostTarget {
+pub(crate) struct HostSubject {
     pub(crate) directory: PathBuf,
     /// Digest of the command, in place of a content digest: an approval covers exactly this
     /// command.
-    digest: String,
+    pub(crate) digest: String,
 }
 
 /// Pseudo skill name of host commands. Its `/` is invalid in skill names.
 pub(crate) const HOST_COMMAND_NAME: &str = "commands/";
 
-impl RunTarget {
+impl RunSubject {
     pub(crate) fn name(&self) -> &str {
         match self {
             Self::Skill(skill) => skill.entry.name().as_str(),
@@ -53,7 +53,7 @@ impl RunTarget {
         }
     }
 
-    pub(crate) fn skill(&self) -> Option<&SkillTarget> {
+    pub(crate) fn skill(&self) -> Option<&SkillSubject> {
         match self {
             Self::Skill(skill) => Some(skill),
             Self::Host(_) => None,
@@ -61,20 +61,10 @@ impl RunTarget {
     }
 
     /// Returns the current content digest.
-    pub(crate) fn digest(&self, copies: &SkillCopyCache) -> Option<String> {
+    pub(crate) fn digest(&self, digests: &ContentDigests) -> Option<String> {
         match self {
-            Self::Skill(skill) => copies.digest(&skill.files),
+            Self::Skill(skill) => Some(digests.digest(&skill.files).ok()?.to_string()),
             Self::Host(host) => Some(host.digest.clone()),
-        }
-    }
-}
-
-impl HostTarget {
-    /// Creates the target of a command on `directory`.
-    pub(crate) fn new(directory: &Path, command: &HostCommand, options: &ExecutionOptions) -> Self {
-        Self {
-            directory: directory.to_owned(),
-            digest: command_digest(directory, command, options),
         }
     }
 }
@@ -86,16 +76,14 @@ pub(crate) fn command_digest(
     command: &HostCommand,
     options: &ExecutionOptions,
 ) -> String {
-    let current_dir = options
-        .current_dir
-        .as_deref()
-        .unwrap_or(directory)
-        .display()
-        .to_string();
+    let current_dir = options.current_dir.as_deref().unwrap_or(directory);
     let stdin = options.stdin.as_deref().unwrap_or_default();
-    // As a hash, since input can contain NUL, unlike the other parts.
-    let stdin = ContentHash::from_prefix(stdin, stdin.len() as u64).sha256;
-    let parts = [command.program().to_owned(), current_dir, stdin];
+    let parts = [
+        command.program().to_owned(),
+        current_dir.display().to_string(),
+        // As a hash, since input can contain NUL, unlike the other parts.
+        ContentHash::new(stdin).sha256,
+    ];
     let parts: Vec<String> = parts
         .into_iter()
         .chain(command.leading_args())
@@ -103,8 +91,5 @@ pub(crate) fn command_digest(
         .collect();
     // Arguments cannot contain NUL, so the text is unambiguous.
     let text = parts.join("\0");
-    format!(
-        "sha256:{}",
-        ContentHash::from_prefix(text.as_bytes(), text.len() as u64).sha256
-    )
+    format!("sha256:{}", ContentHash::new(text.as_bytes()).sha256)
 }

@@ -2,7 +2,7 @@
 
 use skills_manifest::{Hook, HookAction};
 
-use crate::ExecutionOptions;
+use crate::{ExecutionOptions, RunTarget};
 
 /// Characters that a shell interprets.
 const SHELL_METACHARACTERS: [char; 18] = [
@@ -43,13 +43,15 @@ pub(super) fn hook_options(hook: &Hook) -> Result<ExecutionOptions, &'static str
         return Err("its working directory is not the skill directory");
     }
     let (script, args) = split_words(command)?;
-    let mut options = ExecutionOptions::default().script(script);
-    options.args = args;
-    options.timeout_ms = hook
-        .timeout_seconds
-        // 0 would mean the default.
-        .map(|seconds| (seconds * 1_000.0).ceil().max(1.0) as u64);
-    Ok(options)
+    Ok(ExecutionOptions {
+        target: RunTarget::Script(script),
+        args,
+        timeout_ms: hook
+            .timeout_seconds
+            // 0 would mean the default.
+            .map(|seconds| (seconds * 1_000.0).ceil().max(1.0) as u64),
+        ..ExecutionOptions::default()
+    })
 }
 
 fn split_words(command: &str) -> Result<(String, Vec<String>), &'static str> {

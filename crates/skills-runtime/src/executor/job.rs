@@ -5,11 +5,11 @@ mod script_environment;
 use skills_policy::{Grants, ResourceLimits};
 use skills_sandbox::{Job, Program, Quota};
 
+use super::program_detection::read_module;
+use super::run_plan::RunPlan;
+use super::run_subject::RunSubject;
+use super::skill_copies::SkillCopy;
 use crate::error::{Repr, RuntimeError};
-use crate::program_detection::read_module;
-use crate::run_plan::RunPlan;
-use crate::run_target::RunTarget;
-use crate::skill_copies::SkillCopy;
 use crate::{ExecutionMode, HostCommand, Workspace};
 
 pub(crate) use script_environment::MAX_VARIABLE_INPUT_BYTES;
@@ -17,28 +17,31 @@ use script_environment::set_protocol_env;
 
 /// Builds the job for a program of the skill or of its private copy.
 pub(crate) fn build_job(
-    plan: &RunPlan,
+    plan: &mut RunPlan,
     content: Option<&SkillCopy>,
     grants: Grants,
 ) -> Result<Job, RuntimeError> {
+    // Moved, since it can be large.
+    let stdin = std::mem::take(&mut plan.stdin);
     let RunPlan {
         mode,
         options,
         variables,
         ..
-    } = plan;
+    } = &*plan;
     let granted = grants.variables().clone();
-    let job = set_protocol_env(Job::new(grants, job_program(plan, content)?), plan);
+    let job = set_protocol_env(Job::new(grants, job_program(plan, content)?), plan, &stdin);
     let mut job = options
-        .command
-        .iter()
+        .target
+        .command()
+        .into_iter()
         .flat_map(HostCommand::leading_args)
         .fold(job, Job::arg);
     // The host application may have values that policy denied to this run.
     for (name, value) in variables.iter().filter(|(name, _)| granted.contains(name)) {
         job = job.secret_env(name, value.expose_secret())?;
     }
-    let job = job.stdin(plan.input.clone());
+    let job = job.stdin(stdin);
     // WebAssembly has no working directory; its paths start at the preopened directories.
     let job = match mode {
         ExecutionMode::Wasm { .. } => job,
@@ -48,14 +51,15 @@ pub(crate) fn build_job(
         .path_aliases
         .iter()
         .fold(job, |job, (alias, path)| job.path_alias(alias, path));
-    let job = options
+    let context = &options.context;
+    let job = context
         .cancellation
         .iter()
         .cloned()
         .fold(job, Job::cancellation);
     // The WebAssembly backend limits compilation per caller, so that one client does not block the
     // others.
-    let job = options.session.iter().cloned().fold(job, Job::caller);
+    let job = context.session.iter().cloned().fold(job, Job::caller);
     let quota = workspace_quota(plan, job.grants().limits());
     let job = quota.into_iter().fold(job, Job::quota);
     Ok(options
@@ -78,8 +82,8 @@ fn workspace_quota(plan: &RunPlan, limits: &ResourceLimits) -> Option<Quota> {
 }
 
 fn job_program(plan: &RunPlan, content: Option<&SkillCopy>) -> Result<Program, RuntimeError> {
-    Ok(match (&plan.mode, &plan.target) {
-        (ExecutionMode::Wasm { wasm_module }, RunTarget::Skill(skill)) => {
+    Ok(match (&plan.mode, &plan.subject) {
+        (ExecutionMode::Wasm { wasm_module }, RunSubject::Skill(skill)) => {
             // The module is read from the authorized copy, not from the directory of the skill,
             // which another process may have changed since.
             let copy = content.and_then(SkillCopy::files).transpose();
@@ -98,7 +102,7 @@ fn job_program(plan: &RunPlan, content: Option<&SkillCopy>) -> Result<Program, R
                 script_path,
                 script_type,
             },
-            RunTarget::Skill(skill),
+            RunSubject::Skill(skill),
             // The path in the skill, not in the copy. The grants map it to where the copy is.
         ) => Program::script(*script_type, skill.entry.directory().join(script_path)),
         (mode, _) => Program::command(mode.program()),

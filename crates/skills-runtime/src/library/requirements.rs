@@ -1,6 +1,6 @@
 //! Declared requirements of skills, compared with what runs have.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use skills_discovery::SkillFiles;
 use skills_manifest::{Manifest, Requirements};
@@ -20,8 +20,8 @@ pub enum OnMissing {
     Warn,
 }
 
-/// Default search directories for required programs, the same as in the sandbox.
-pub(crate) const PROGRAM_DIRECTORIES: [&str; 3] = ["/usr/bin", "/bin", "/usr/local/bin"];
+/// Search directories for required programs, the same as in the sandbox.
+const PROGRAM_DIRECTORIES: [&str; 3] = ["/usr/bin", "/bin", "/usr/local/bin"];
 /// Variables that every sandbox sets to values of its own.
 const SANDBOX_VARIABLES: [&str; 4] = ["HOME", "LANG", "PATH", "TMPDIR"];
 
@@ -33,7 +33,6 @@ pub(crate) fn read_requirements(manifest: &Manifest, files: &SkillFiles) -> Requ
 
 /// The host as a run in a sandbox finds it.
 pub(crate) struct RunHost<'a> {
-    pub(crate) program_directories: &'a [PathBuf],
     pub(crate) has_variable: &'a dyn Fn(&str) -> bool,
 }
 
@@ -51,8 +50,9 @@ impl HostProbe for RunHost<'_> {
     }
 
     fn has_program(&self, name: &str) -> bool {
-        let mut directories = self.program_directories.iter();
-        directories.any(|directory| is_program(directory, name))
+        PROGRAM_DIRECTORIES
+            .iter()
+            .any(|directory| is_program(Path::new(directory), name))
     }
 
     /// Only a client knows its settings, so they are never reported as missing.

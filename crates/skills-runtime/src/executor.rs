@@ -1,100 +1,130 @@
-//! Runs a skill or a host command: plans, authorizes, executes and records.
+//! The executor part of a runtime: plans, authorizes, runs and records.
 
+mod approval_queue;
+mod artifacts;
+mod backends;
+mod call_context;
 mod grants;
+mod host_command;
+mod input_protocol;
+mod job;
+mod mode;
 mod notes;
+mod optional_mounts;
+mod options;
+mod output_files;
+mod precompile;
+mod preview;
+mod program_detection;
+mod run_plan;
+mod run_record;
+mod run_subject;
+mod session_directory;
+mod skill_copies;
+mod workspace;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
-use skills_audit::Disposition as Recorded;
+use skills_audit::{ContentHash, Disposition};
 use skills_manifest::{Document, MAX_FILE_BYTES};
-use skills_policy::{Authorization, Evaluation, Grants};
-use skills_sandbox::{CancellationToken, RunOutput, Sandbox};
+use skills_policy::{Authorization, Evaluation, Grants, PermissionManager};
+use skills_sandbox::{
+    CancellationToken, EnforcementReport, Preparation, RunOutput, Sandbox, SandboxError,
+};
+use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-use self::grants::{check_canonical, create_missing_dirs, is_privileged, is_writable, used_tools};
-use self::notes::{notes_before_run, report_unwritten_files};
 use crate::error::{Repr, RuntimeError};
-use crate::job::build_job;
-use crate::run_plan::RunPlan;
-use crate::run_record::RunRecord;
-use crate::run_target::{HOST_COMMAND_NAME, RunTarget};
+use crate::library::{Library, OnMissing, find_entry};
 use crate::secrets::Redactor;
-use crate::skill_copies::SkillCopy;
-use crate::workspace::ActiveWorkspace;
-use crate::{ExecutionArtifacts, ExecutionOptions, OnMissing, SkillRuntime, Workspace};
+use approval_queue::ApprovalQueue;
+use grants::{check_canonical, create_missing_dirs, is_privileged, is_writable, used_tools};
+use job::build_job;
+use notes::{notes_before_run, report_unwritten_files};
+use run_plan::RunPlan;
+use run_record::RunRecord;
+use run_subject::{HOST_COMMAND_NAME, RunSubject};
+use skill_copies::{SkillCopy, SkillCopyCache};
+use workspace::ActiveWorkspace;
 
-impl SkillRuntime {
-    /// Runs a skill's program in a sandbox.
-    ///
-    /// A program that fails, is killed or is denied is returned as [`ExecutionArtifacts`]; see
-    /// [`exit_status`](ExecutionArtifacts::exit_status). Must be called in a Tokio runtime with
-    /// time and I/O enabled. Dropping the future kills the program. With an [audit
-    /// log](crate::Builder::audit), each call writes exactly one record.
-    ///
-    /// The program of this example runs in a backend for tests, which returns its input. Without
-    /// [`native_sandbox`](crate::Builder::native_sandbox) it runs in the backend of the system.
-    ///
-    /// ```
-    /// use std::sync::Arc;
-    /// use serde_json::json;
-    /// use skills_runtime::{ExecutionOptions, ExecutionStatus, HostCommand, Root, Scope, SkillRuntime};
-    ///
-    /// # use skills_runtime::{CapturedOutput, EnforcementReport, Sandbox, Termination};
-    /// # use skills_sandbox::{Job, RunFuture, RunOutput};
-    /// # struct Echo;
-    /// # impl Sandbox for Echo {
-    /// #     fn name(&self) -> &'static str { "echo" }
-    /// #     fn run(&self, job: Job) -> RunFuture<'_> {
-    /// #         let mut stdout = CapturedOutput::default();
-    /// #         stdout.push(job.stdin_bytes(), 1_000);
-    /// #         let exited = Termination::Exited { code: 0 };
-    /// #         let report = EnforcementReport::new("echo");
-    /// #         let output = RunOutput::new(exited, stdout, CapturedOutput::default(), std::time::Duration::ZERO, report);
-    /// #         Box::pin(std::future::ready(Ok(output)))
-    /// #     }
-    /// # }
-    /// # let directory = tempfile::tempdir()?;
-    /// # std::fs::create_dir_all(directory.path().join("greet/scripts"))?;
-    /// # std::fs::write(directory.path().join("greet/SKILL.md"), "---\nname: greet\ndescription: Says hello.\n---\nHi\n")?;
-    /// # std::fs::write(directory.path().join("greet/scripts/greet.sh"), "cat")?;
-    /// # tokio::runtime::Builder::new_current_thread().enable_time().build()?.block_on(async {
-    /// let runtime = SkillRuntime::builder()
-    ///     .root(Root::new(directory.path(), Scope::User))
-    ///     .native_sandbox(Arc::new(Echo))
-    ///     .build();
-    /// let options = ExecutionOptions::default().input(json!({"name": "Ada"}));
-    /// let artifacts = runtime.execute_skill("greet", options.clone()).await?;
-    /// assert!(artifacts.exit_status.is_success());
-    /// assert_eq!(artifacts.output, json!({"name": "Ada"}));
-    ///
-    /// // Rules do not allow this command and there is no approver: the result is a denial, not an error.
-    /// let mut options = options;
-    /// options.command = Some(HostCommand::Program("git".to_owned()));
-    /// let artifacts = runtime.execute_skill("greet", options).await?;
-    /// assert!(matches!(artifacts.exit_status, ExecutionStatus::PermissionDenied { .. }));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// # })?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+pub use artifacts::{ExecutionArtifacts, ExecutionStatus};
+pub(crate) use backends::{Backends, Search, WasmConfig};
+pub use call_context::CallContext;
+pub use host_command::HostCommand;
+pub use input_protocol::InputProtocol;
+pub use mode::ExecutionMode;
+pub use options::{ExecutionOptions, InputFile, RunTarget, Workspace};
+pub use output_files::{OutputFile, OutputFiles};
+pub use precompile::Precompile;
+pub(crate) use precompile::spawn_precompile;
+pub use preview::Preview;
+pub use program_detection::detect_execution_mode;
+pub(crate) use run_record::Recorder;
+pub use session_directory::SessionDirectory;
+
+/// The part of a runtime that runs programs of skills and commands in sandboxes.
+///
+/// [`SkillRuntime::executor`](crate::SkillRuntime::executor) returns it. Every run is planned from
+/// the current files, authorized by policy, run by the backend for its type, and recorded. Cheap to
+/// clone; clones share the backends, permits and approvals of sessions.
+#[derive(Clone)]
+pub struct Executor(Arc<Shared>);
+
+struct Shared {
+    library: Library,
+    config: Config,
+    /// Permits for concurrent runs.
+    run_permits: Semaphore,
+    approval_queue: ApprovalQueue,
+    copies: SkillCopyCache,
+}
+
+/// What the builder configures.
+pub(crate) struct Config {
+    pub(crate) permissions: PermissionManager,
+    pub(crate) backends: Arc<Backends>,
+    pub(crate) recorder: Recorder,
+    pub(crate) scratch: PathBuf,
+    pub(crate) approval_timeout: Duration,
+    pub(crate) on_missing_requirements: OnMissing,
+    /// Directories that are hidden from all programs.
+    pub(crate) hidden_directories: Vec<PathBuf>,
+    pub(crate) max_concurrent_runs: usize,
+}
+
+impl Executor {
+    pub(crate) fn new(library: Library, config: Config) -> Self {
+        let copies = SkillCopyCache::new(Arc::clone(library.digests()));
+        // `Semaphore::new` panics above this number.
+        let permits = config.max_concurrent_runs.min(Semaphore::MAX_PERMITS);
+        Self(Arc::new(Shared {
+            library,
+            config,
+            run_permits: Semaphore::new(permits),
+            approval_queue: ApprovalQueue::default(),
+            copies,
+        }))
+    }
+
+    /// Runs a skill's program; see
+    /// [`SkillRuntime::execute_skill`](crate::SkillRuntime::execute_skill).
     ///
     /// # Errors
-    /// Fails if the skill or its program is not found, if a declared restriction cannot be parsed,
-    /// if requirements are missing, if no sandbox is available, or if the skill changed after it
-    /// was authorized; then nothing ran. Also fails if the audit record cannot be written, in which
-    /// case the error can have the [artifacts](RuntimeError::artifacts).
-    pub async fn execute_skill(
+    /// Fails if nothing ran, or if the audit record cannot be written.
+    pub async fn execute(
         &self,
         name: &str,
         options: ExecutionOptions,
     ) -> Result<ExecutionArtifacts, RuntimeError> {
-        self.execute(name, options, None).await
+        self.execute_as(name, options, None).await
     }
 
-    /// Runs a [host command](ExecutionOptions::command) on a directory, without a skill. The
+    /// Runs a host command on a directory, without a skill. The
     /// command can read the directory unless a rule denies it, and write it if that is
     /// [requested](ExecutionOptions::writable_paths) and allowed. The directory is its default
-    /// working directory. The workspace of `options` is ignored.
+    /// working directory. The target and the workspace of `options` are ignored.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -123,10 +153,9 @@ impl SkillRuntime {
     ///     .approver(Arc::new(ApprovalResponse::AllowOnce))
     ///     .native_sandbox(Arc::new(Echo))
     ///     .build();
-    /// let mut options = ExecutionOptions::default();
-    /// options.command = Some(HostCommand::Program("ls".to_owned()));
-    /// options.args = vec!["-l".to_owned()];
-    /// let artifacts = runtime.execute_command(directory.path(), options).await?;
+    /// let command = HostCommand::Program("ls".to_owned());
+    /// let options = ExecutionOptions { args: vec!["-l".to_owned()], ..ExecutionOptions::default() };
+    /// let artifacts = runtime.executor().execute_command(directory.path(), command, options).await?;
     /// assert_eq!(artifacts.mode.program(), "ls");
     /// assert!(artifacts.exit_status.is_success());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -135,16 +164,17 @@ impl SkillRuntime {
     /// ```
     ///
     /// # Errors
-    /// Fails if the directory does not exist or `options` has no command; otherwise the same as
-    /// [`execute_skill`](Self::execute_skill).
+    /// Fails if the directory does not exist; otherwise the same as
+    /// [`execute_skill`](crate::SkillRuntime::execute_skill).
     pub async fn execute_command(
         &self,
         directory: &Path,
+        command: HostCommand,
         options: ExecutionOptions,
     ) -> Result<ExecutionArtifacts, RuntimeError> {
         // First: without a writable log nothing runs, and from here on every return leaves a
         // record.
-        let mut record = self.shared.recorder.begin(HOST_COMMAND_NAME)?;
+        let mut record = self.config().recorder.begin(HOST_COMMAND_NAME)?;
         let result = async {
             let directory = directory
                 .canonicalize()
@@ -152,12 +182,11 @@ impl SkillRuntime {
                     path: directory.to_owned(),
                     source,
                 })?;
-            let options = options.resolve_paths()?;
             let workspace = ActiveWorkspace::new(
                 &Workspace::Directory(directory.clone()),
-                &self.shared.scratch,
+                self.scratch_directory(),
             )?;
-            let plan = self.plan_command(&directory, options)?;
+            let plan = self.plan_command(&directory, command, options.resolve_paths()?);
             record.set_program(plan.mode.program());
             self.execute_plan(&mut record, plan, workspace).await
         };
@@ -165,14 +194,79 @@ impl SkillRuntime {
         record.close(result)
     }
 
+    /// Compiles the WebAssembly of a skill, so that its first run does not have to. Does nothing
+    /// for scripts.
+    ///
+    /// Nothing is authorized or run. Useful with an on-disk code cache, or in a long-lived process.
+    ///
+    /// # Errors
+    /// Fails if the skill is not found, or if its program cannot be read or compiled.
+    pub async fn precompile(&self, name: &str) -> Result<Preparation, RuntimeError> {
+        let catalog = self.library().catalog();
+        precompile::precompile(find_entry(&catalog, name)?, &self.config().backends).await
+    }
+
+    /// Probes the backends for scripts and for WebAssembly and returns the restrictions that they
+    /// would enforce on this machine. No skill runs.
+    ///
+    /// The names of the two results are `scripts` and `wasm`, in this order. An unavailable backend
+    /// returns the same error as a run.
+    ///
+    /// ```
+    /// use skills_runtime::SkillRuntime;
+    ///
+    /// let [(scripts, _), (wasm, _)] = SkillRuntime::new().executor().probe();
+    /// assert_eq!((scripts, wasm), ("scripts", "wasm"));
+    /// ```
+    pub fn probe(&self) -> [(&'static str, Result<EnforcementReport, SandboxError>); 2] {
+        self.config().backends.probe()
+    }
+
+    /// Creates a temporary directory for the files of several runs, in the [scratch
+    /// directory](Self::scratch_directory).
+    ///
+    /// # Errors
+    /// Fails if the directory cannot be created.
+    pub fn session_directory(&self) -> Result<SessionDirectory, RuntimeError> {
+        SessionDirectory::new(self.scratch_directory())
+    }
+
+    /// Returns the parent directory of scratch directories and private copies of skills, as
+    /// configured.
+    #[must_use]
+    pub fn scratch_directory(&self) -> &Path {
+        &self.config().scratch
+    }
+
+    /// Returns the directories that are hidden from programs
+    /// ([`Builder::hide`](crate::Builder::hide)), as configured.
+    #[must_use]
+    pub fn hidden_directories(&self) -> &[PathBuf] {
+        &self.config().hidden_directories
+    }
+
+    /// Removes the approvals of a [session](CallContext::session). Call it when the client
+    /// disconnects; approvals of other sessions and permanent approvals stay valid.
+    pub fn clear_session_approvals(&self, session: &str) {
+        self.config().permissions.clear_session(session);
+    }
+
+    pub(crate) fn library(&self) -> &Library {
+        &self.0.library
+    }
+
+    fn config(&self) -> &Config {
+        &self.0.config
+    }
+
     /// Runs a program, optionally as a hook.
-    pub(crate) async fn execute(
+    pub(crate) async fn execute_as(
         &self,
         name: &str,
         options: ExecutionOptions,
         hook: Option<&str>,
     ) -> Result<ExecutionArtifacts, RuntimeError> {
-        let mut record = self.shared.recorder.begin(name)?;
+        let mut record = self.config().recorder.begin(name)?;
         let result = self
             .execute_recorded(&mut record, name, options, hook)
             .await;
@@ -187,7 +281,7 @@ impl SkillRuntime {
         program: &str,
         reason: &'static str,
     ) -> Option<RuntimeError> {
-        let mut record = match self.shared.recorder.begin(name) {
+        let mut record = match self.config().recorder.begin(name) {
             Ok(record) => record,
             Err(error) => return Some(error),
         };
@@ -204,7 +298,7 @@ impl SkillRuntime {
     ) -> Result<ExecutionArtifacts, RuntimeError> {
         let options = options.resolve_paths()?;
         // After the paths are resolved, since policy and sandbox compare canonical paths.
-        let workspace = ActiveWorkspace::new(&options.workspace, &self.shared.scratch)?;
+        let workspace = ActiveWorkspace::new(&options.workspace, self.scratch_directory())?;
         let mut plan = self.plan(name, options, workspace.as_ref())?;
         if let Some(hook) = hook {
             plan.request = plan.request.hook(hook);
@@ -220,9 +314,9 @@ impl SkillRuntime {
         plan: RunPlan,
         workspace: Option<ActiveWorkspace>,
     ) -> Result<ExecutionArtifacts, RuntimeError> {
-        let plan = self.with_allowed_mounts(plan).await;
-        let skill = plan.target.name().to_owned();
-        let manifest = plan.target.skill().map(|skill| &skill.manifest);
+        let mut plan = self.with_allowed_mounts(plan).await;
+        let skill = plan.subject.name().to_owned();
+        let manifest = plan.subject.skill().map(|skill| &skill.manifest);
         record.set_skill(&skill, None, manifest);
         let missing = self.missing_for_run(&plan);
         let sandbox = self.check_startable(&plan, &missing)?;
@@ -236,12 +330,12 @@ impl SkillRuntime {
         let grants = match authorization {
             Authorization::Granted(grants) => grants,
             Authorization::Denied(denial) => {
-                record.record_decision(Recorded::Denied, denial.decisions());
+                record.record_decision(Disposition::Denied, denial.decisions());
                 return Ok(ExecutionArtifacts::denied(skill, plan.mode, denial));
             }
         };
         record.record_limits(grants.limits());
-        record.record_decision(Recorded::Granted, grants.decisions());
+        record.record_decision(Disposition::Granted, grants.decisions());
         // Files in a workspace that the program cannot write are not its output.
         let mut workspace = workspace.filter(|workspace| is_writable(workspace, &grants));
         let permissions_used = manifest
@@ -251,7 +345,7 @@ impl SkillRuntime {
         let notes = notes_before_run(&plan, &grants, &record.redactor, &missing);
         let output = self
             .run(
-                &plan,
+                &mut plan,
                 grants,
                 content.as_deref(),
                 &mut workspace,
@@ -276,7 +370,7 @@ impl SkillRuntime {
         let digest = if plan.options.optional_mounts.is_empty() {
             None
         } else {
-            self.content_digest(&plan.target).await
+            self.content_digest(&plan.subject).await
         };
         self.with_optional_mounts(plan, digest.as_deref())
     }
@@ -288,15 +382,15 @@ impl SkillRuntime {
         plan: &RunPlan,
         missing: &[String],
     ) -> Result<Arc<dyn Sandbox>, RuntimeError> {
-        if !missing.is_empty() && self.shared.on_missing_requirements == OnMissing::Fail {
+        if !missing.is_empty() && self.config().on_missing_requirements == OnMissing::Fail {
             return Err(Repr::MissingRequirements {
-                skill: plan.target.name().to_owned(),
+                skill: plan.subject.name().to_owned(),
                 missing: missing.to_vec(),
             }
             .into());
         }
         // There is no fallback to another backend.
-        Ok(Arc::clone(self.shared.backends.for_mode(&plan.mode)?))
+        Ok(Arc::clone(self.config().backends.for_mode(&plan.mode)?))
     }
 
     /// Authorizes the run by rules, stored approvals, then the approver. If the decision depends on
@@ -306,23 +400,23 @@ impl SkillRuntime {
         plan: &RunPlan,
         record: &mut RunRecord,
     ) -> Result<(Authorization, Option<Arc<SkillCopy>>), RuntimeError> {
-        let permissions = &self.shared.permissions;
+        let permissions = &self.config().permissions;
         // Without an audit log, which needs the digest, a decision by rules alone on an
         // unprivileged request spares the copy.
-        if !self.shared.recorder.is_enabled()
+        if !self.config().recorder.is_enabled()
             && let Evaluation::Decided(decision) = permissions.evaluate(&plan.request)
             && !matches!(&*decision, Authorization::Granted(grants) if is_privileged(grants))
         {
             return Ok((*decision, None));
         }
-        let content = self.copy_content(&plan.target).await?;
+        let content = self.copy_content(&plan.subject).await?;
         // Before the approver is asked, who must see a request that belongs to this content.
         self.check_manifest_unchanged(plan, content.as_deref())?;
         let digest = content.as_ref().map(|content| content.digest.clone());
         record.set_skill(
-            plan.target.name(),
+            plan.subject.name(),
             digest,
-            plan.target.skill().map(|skill| &skill.manifest),
+            plan.subject.skill().map(|skill| &skill.manifest),
         );
         let request = plan.request_for_content(content.as_deref());
         if let Evaluation::Decided(decision) = permissions.evaluate(&request) {
@@ -330,17 +424,18 @@ impl SkillRuntime {
         }
         // Requests to one approver are serialized. The second evaluation uses the response to an
         // earlier request, so that the approver is not asked twice for the same.
-        let cancellation = plan.options.cancellation.as_ref();
-        let lock = self.shared.approval_queue.lock_for(&plan.options);
+        let cancellation = plan.options.context.cancellation.as_ref();
+        let lock = self.0.approval_queue.lock_for(&plan.options.context);
         let _guard = unless_cancelled(cancellation, lock.lock()).await?;
         let pending = match permissions.evaluate(&request) {
             Evaluation::Decided(decision) => return Ok((*decision, content)),
             Evaluation::NeedsApproval(pending) => *pending,
         };
-        let response = permissions.request_approval(pending, plan.options.approver.as_deref());
+        let response =
+            permissions.request_approval(pending, plan.options.context.approver.as_deref());
         let decision = match unless_cancelled(
             cancellation,
-            timeout(self.shared.approval_timeout, response),
+            timeout(self.config().approval_timeout, response),
         )
         .await?
         {
@@ -360,7 +455,7 @@ impl SkillRuntime {
         plan: &RunPlan,
         content: Option<&SkillCopy>,
     ) -> Result<(), RuntimeError> {
-        let (Some(skill), Some(copy)) = (plan.target.skill(), content.and_then(SkillCopy::files))
+        let (Some(skill), Some(copy)) = (plan.subject.skill(), content.and_then(SkillCopy::files))
         else {
             return Ok(());
         };
@@ -374,16 +469,16 @@ impl SkillRuntime {
             })?;
         match Document::parse(&text) {
             Ok(document) if *document.manifest() == skill.manifest => Ok(()),
-            _ => Err(self.content_changed(&plan.target)),
+            _ => Err(self.content_changed(&plan.subject)),
         }
     }
 
     /// Clears the cached digests and returns the error for changed content.
-    fn content_changed(&self, target: &RunTarget) -> RuntimeError {
-        self.shared.copies.clear_digests();
+    fn content_changed(&self, subject: &RunSubject) -> RuntimeError {
+        self.library().digests().lock().clear();
         Repr::ContentChanged {
-            skill: target.name().to_owned(),
-            path: target.location(),
+            skill: subject.name().to_owned(),
+            path: subject.location(),
         }
         .into()
     }
@@ -391,46 +486,43 @@ impl SkillRuntime {
     /// Finds or creates the private copy of a skill on a blocking thread.
     async fn copy_content(
         &self,
-        target: &RunTarget,
+        subject: &RunSubject,
     ) -> Result<Option<Arc<SkillCopy>>, RuntimeError> {
-        let Some(skill) = target.skill() else {
-            return Ok(target
-                .digest(&self.shared.copies)
+        let Some(skill) = subject.skill() else {
+            return Ok(subject
+                .digest(self.library().digests())
                 .map(SkillCopy::for_command));
         };
-        let runtime = self.clone();
+        let executor = self.clone();
         let files = Arc::clone(&skill.files);
         // Copying and hashing read up to 256 MiB.
         tokio::task::spawn_blocking(move || {
-            let shared = &runtime.shared;
-            shared.copies.get_or_create(&files, &shared.scratch)
+            let scratch = executor.scratch_directory();
+            executor.0.copies.get_or_create(&files, scratch)
         })
         .await
         .unwrap_or(Ok(None))
     }
 
     /// Computes a content digest on a blocking thread, since it can read up to 256 MiB.
-    async fn content_digest(&self, target: &RunTarget) -> Option<String> {
-        let Some(skill) = target.skill() else {
-            return target.digest(&self.shared.copies);
+    async fn content_digest(&self, subject: &RunSubject) -> Option<String> {
+        let Some(skill) = subject.skill() else {
+            return subject.digest(self.library().digests());
         };
-        let runtime = self.clone();
+        let digests = Arc::clone(self.library().digests());
         let files = Arc::clone(&skill.files);
-        tokio::task::spawn_blocking(move || runtime.shared.copies.digest(&files))
-            .await
-            .ok()
-            .flatten()
+        let digest = tokio::task::spawn_blocking(move || digests.digest(&files)).await;
+        Some(digest.ok()?.ok()?.to_string())
     }
 
     /// Rejects a granted directory that contains the scratch directory: the program could access
     /// private copies and workspaces of other runs.
     fn check_outside_scratch(&self, grants: &Grants) -> Result<(), RuntimeError> {
         // Granted paths are canonical, so the scratch directory is compared in that form.
-        let scratch = self
-            .shared
-            .scratch
+        let scratch = self.scratch_directory();
+        let scratch = scratch
             .canonicalize()
-            .unwrap_or_else(|_| self.shared.scratch.clone());
+            .unwrap_or_else(|_| scratch.to_owned());
         match grants
             .files()
             .iter()
@@ -448,16 +540,17 @@ impl SkillRuntime {
     /// Acquires a run permit, verifies that paths and content digest are unchanged, then runs.
     async fn run(
         &self,
-        plan: &RunPlan,
+        plan: &mut RunPlan,
         grants: Grants,
         content: Option<&SkillCopy>,
         workspace: &mut Option<ActiveWorkspace>,
         record: &mut RunRecord,
         sandbox: &dyn Sandbox,
     ) -> Result<RunOutput, RuntimeError> {
-        let cancellation = plan.options.cancellation.as_ref();
+        let cancellation = plan.options.context.cancellation.clone();
+        let cancellation = cancellation.as_ref();
         // Before the job starts, so that the wait does not count as time of the run.
-        let _permit = unless_cancelled(cancellation, self.shared.run_permits.acquire())
+        let _permit = unless_cancelled(cancellation, self.0.run_permits.acquire())
             .await?
             .map_err(|_| Repr::Closed)?;
         // Paths are checked after the wait for a permit, which can take minutes in which another
@@ -469,21 +562,16 @@ impl SkillRuntime {
         // The authorized copy would run in any case. This check reports that the skill changed
         // during the prompt or the wait, instead of running an outdated version silently.
         if let Some(content) = content
-            && self.content_digest(&plan.target).await.as_ref() != Some(&content.digest)
+            && self.content_digest(&plan.subject).await.as_ref() != Some(&content.digest)
         {
-            return Err(self.content_changed(&plan.target));
+            return Err(self.content_changed(&plan.subject));
         }
         // As late as possible: what others changed during the wait is not output of this program.
         if let Some(workspace) = workspace {
             workspace.snapshot();
         }
         // Only size and hash, since a record contains no content.
-        record.update(|event| {
-            event.input = Some(skills_audit::ContentHash::from_prefix(
-                job.stdin_bytes(),
-                job.stdin_bytes().len() as u64,
-            ))
-        });
+        record.update(|event| event.input = Some(ContentHash::new(job.stdin_bytes())));
         Ok(sandbox.run(job).await?)
     }
 }

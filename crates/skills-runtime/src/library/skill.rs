@@ -4,7 +4,10 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 use skills_discovery::{Entry, ResourceListing, Scope};
-use skills_manifest::{Document, Manifest};
+use skills_manifest::Manifest;
+
+use super::{OpenedSkill, read_error};
+use crate::RuntimeError;
 
 /// The metadata of a skill, from which a model or user selects one; about 100 tokens.
 ///
@@ -29,7 +32,7 @@ pub struct SkillDescriptor {
 }
 
 impl SkillDescriptor {
-    pub(crate) fn new(entry: &Entry) -> Self {
+    pub(super) fn new(entry: &Entry) -> Self {
         Self {
             id: entry.name().to_string(),
             description: entry.manifest().description().to_owned(),
@@ -66,8 +69,15 @@ pub struct LoadedSkill {
 }
 
 impl LoadedSkill {
-    pub(crate) fn new(entry: &Entry, document: &Document, resources: ResourceListing) -> Self {
-        Self {
+    /// Reads the instructions and lists the files of an opened skill.
+    pub(super) fn read(skill: OpenedSkill<'_>) -> Result<Self, RuntimeError> {
+        let OpenedSkill {
+            entry,
+            files,
+            document,
+        } = skill;
+        let resources = files.list("").map_err(|source| read_error(entry, source))?;
+        Ok(Self {
             id: entry.name().to_string(),
             manifest: document.manifest().clone(),
             instructions: document.body().to_owned(),
@@ -75,6 +85,6 @@ impl LoadedSkill {
             directory: entry.directory().to_owned(),
             resources,
             outline: document.outline(),
-        }
+        })
     }
 }

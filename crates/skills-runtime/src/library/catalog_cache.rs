@@ -27,11 +27,10 @@ struct LatestSnapshot {
 }
 
 /// The result of a scan.
-pub(crate) enum ScanResult {
-    /// The catalog has changed.
-    New(Arc<CatalogSnapshot>),
-    /// The catalog is the same as before, or a later scan has finished already.
-    Known(Arc<CatalogSnapshot>),
+pub(crate) struct ScanResult {
+    pub(crate) snapshot: Arc<CatalogSnapshot>,
+    /// Whether it differs from the one before. It does not if a later scan has finished already.
+    pub(crate) is_new: bool,
 }
 
 /// A catalog with the indexes that are built from it on demand.
@@ -80,7 +79,10 @@ impl CatalogCache {
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         match self.latest_if_current() {
-            Some(snapshot) => ScanResult::Known(snapshot),
+            Some(snapshot) => ScanResult {
+                snapshot,
+                is_new: false,
+            },
             None => self.scan(),
         }
     }
@@ -112,16 +114,19 @@ impl CatalogCache {
         let mut latest = self.latest.write().unwrap_or_else(PoisonError::into_inner);
         let known = latest.snapshot.clone();
         if let Some(known) = known.clone().filter(|_| latest.scan_id > scan_id) {
-            return ScanResult::Known(known);
+            return ScanResult {
+                snapshot: known,
+                is_new: false,
+            };
         }
         *latest = LatestSnapshot {
             snapshot: Some(Arc::clone(&found)),
             scan_id,
             generation,
         };
-        match known {
-            Some(known) if Arc::ptr_eq(&known, &found) => ScanResult::Known(found),
-            _ => ScanResult::New(found),
+        ScanResult {
+            is_new: known.is_none_or(|known| !Arc::ptr_eq(&known, &found)),
+            snapshot: found,
         }
     }
 }

@@ -2,13 +2,15 @@
 
 use skills_policy::{ApprovalRequest, Authorization, Evaluation};
 
+use super::Executor;
+use super::run_plan::RunPlan;
 use crate::error::{Repr, RuntimeError};
-use crate::{ExecutionMode, ExecutionOptions, SkillRuntime};
+use crate::{ExecutionMode, ExecutionOptions};
 
 /// Preview of a run: what would run, what it would be granted, and why.
 ///
 /// Nothing runs and no approver is asked. Pass `approval_request` to
-/// [`SkillRuntime::approve_skill`] to store a permanent approval for exactly this request.
+/// [`Executor::approve`] to store a permanent approval for exactly this request.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Preview {
@@ -33,7 +35,7 @@ pub struct Preview {
     pub backend: Result<&'static str, String>,
 }
 
-impl SkillRuntime {
+impl Executor {
     /// Previews a run without asking an approver or running anything.
     ///
     /// ```
@@ -66,37 +68,30 @@ impl SkillRuntime {
     ///     .approval_store(Arc::new(FileApprovalStore::new(directory.path().join("approvals.json"))))
     ///     .build();
     /// let options = ExecutionOptions::default();
-    /// let preview = runtime.preview_skill("greet", &options)?;
+    /// let preview = runtime.executor().preview("greet", &options)?;
     /// assert!(matches!(preview.authorization, Authorization::Denied(_)));
     ///
     /// let request = preview.approval_request.expect("rules leave it open");
     /// println!("{}", format_approval_request(&request));
-    /// let authorization = runtime.approve_skill("greet", &options, &request)?;
+    /// let authorization = runtime.executor().approve("greet", &options, &request)?;
     /// assert!(matches!(authorization, Authorization::Granted(_)));
-    /// assert!(runtime.preview_skill("greet", &options)?.approval_request.is_none());
+    /// assert!(runtime.executor().preview("greet", &options)?.approval_request.is_none());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
-    /// Same as [`execute_skill`](Self::execute_skill) for errors before authorization, except that
+    /// Same as [`execute`](Self::execute) for errors before authorization, except that
     /// missing requirements are not an error.
-    pub fn preview_skill(
-        &self,
-        name: &str,
-        options: &ExecutionOptions,
-    ) -> Result<Preview, RuntimeError> {
-        // Without a workspace: a preview creates no files.
-        let plan = self.plan(name, options.resolve_paths()?, None)?;
-        let digest = plan.target.digest(&self.shared.copies);
-        let plan = self.with_optional_mounts(plan, digest.as_deref());
+    pub fn preview(&self, name: &str, options: &ExecutionOptions) -> Result<Preview, RuntimeError> {
+        let (plan, digest) = self.plan_preview(name, options)?;
         let request = plan.request_for_digest(digest.as_deref());
-        let approval_request = match self.shared.permissions.evaluate(&request) {
+        let approval_request = match self.config().permissions.evaluate(&request) {
             Evaluation::NeedsApproval(pending) => Some(pending.approval_request().clone()),
             Evaluation::Decided(_) => None,
         };
-        let authorization = self.shared.permissions.preview(&request);
+        let authorization = self.config().permissions.preview(&request);
         let backend = self
-            .shared
+            .config()
             .backends
             .for_mode(&plan.mode)
             .and_then(|backend| {
@@ -107,7 +102,7 @@ impl SkillRuntime {
                 Ok(backend.name())
             });
         Ok(Preview {
-            skill: plan.target.name().to_owned(),
+            skill: plan.subject.name().to_owned(),
             digest,
             authorization,
             approval_request,
@@ -122,32 +117,44 @@ impl SkillRuntime {
     /// nothing if the request no longer needs approval.
     ///
     /// # Errors
-    /// Same as [`preview_skill`](Self::preview_skill); also fails if the skill or its request
+    /// Same as [`preview`](Self::preview); also fails if the skill or its request
     /// changed since it was shown, or if the approval cannot be stored.
-    pub fn approve_skill(
+    pub fn approve(
         &self,
         name: &str,
         options: &ExecutionOptions,
         shown: &ApprovalRequest,
     ) -> Result<Authorization, RuntimeError> {
-        let plan = self.plan(name, options.resolve_paths()?, None)?;
-        let digest = plan.target.digest(&self.shared.copies);
-        let plan = self.with_optional_mounts(plan, digest.as_deref());
+        let (plan, digest) = self.plan_preview(name, options)?;
         let request = plan.request_for_digest(digest.as_deref());
-        match self.shared.permissions.evaluate(&request) {
+        let permissions = &self.config().permissions;
+        match permissions.evaluate(&request) {
             Evaluation::Decided(authorization) => Ok(*authorization),
             // An answer allows only what the request showed, so the request must not have changed
             // since.
-            Evaluation::NeedsApproval(pending) if pending.approval_request() == shown => self
-                .shared
-                .permissions
-                .approve_permanently(*pending)
-                .map_err(|source| Repr::Approval(source).into()),
+            Evaluation::NeedsApproval(pending) if pending.approval_request() == shown => {
+                permissions
+                    .approve_permanently(*pending)
+                    .map_err(|source| Repr::Approval(source).into())
+            }
             Evaluation::NeedsApproval(_) => Err(Repr::ContentChanged {
-                skill: plan.target.name().to_owned(),
-                path: plan.target.location(),
+                skill: plan.subject.name().to_owned(),
+                path: plan.subject.location(),
             }
             .into()),
         }
+    }
+
+    /// Plans a run and returns the content digest, if it can be computed.
+    fn plan_preview(
+        &self,
+        name: &str,
+        options: &ExecutionOptions,
+    ) -> Result<(RunPlan, Option<String>), RuntimeError> {
+        // Without a workspace: a preview creates no files.
+        let plan = self.plan(name, options.clone().resolve_paths()?, None)?;
+        let digest = plan.subject.digest(self.library().digests());
+        let plan = self.with_optional_mounts(plan, digest.as_deref());
+        Ok((plan, digest))
     }
 }

@@ -1,5 +1,7 @@
 //! Commands of the host system.
 
+use crate::ExecutionMode;
+
 /// A command of the host system that runs instead of a program of a skill.
 ///
 /// The policy must grant every program that it starts, and it runs in the same sandbox as scripts.
@@ -26,6 +28,12 @@ impl HostCommand {
         match self {
             Self::Program(name) => name,
             Self::Shell(_) => SHELL,
+        }
+    }
+
+    pub(crate) fn mode(&self) -> ExecutionMode {
+        ExecutionMode::Command {
+            program: self.program().to_owned(),
         }
     }
 

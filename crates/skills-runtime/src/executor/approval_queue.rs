@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use tokio::sync::Mutex as AsyncMutex;
 
-use crate::ExecutionOptions;
+use crate::CallContext;
 
 /// Serializes approval requests per approver; approvers do not block each other.
 #[derive(Default)]
@@ -18,8 +18,8 @@ pub(crate) struct ApprovalQueue {
 impl ApprovalQueue {
     /// Returns the lock of the approver of a run: that of the runtime, that of the session, or a
     /// new one if only this run is known.
-    pub(crate) fn lock_for(&self, options: &ExecutionOptions) -> Arc<AsyncMutex<()>> {
-        match (&options.approver, &options.session) {
+    pub(crate) fn lock_for(&self, context: &CallContext) -> Arc<AsyncMutex<()>> {
+        match (&context.approver, &context.session) {
             (None, _) => Arc::clone(&self.host),
             (Some(_), None) => Arc::default(),
             (Some(_), Some(session)) => self.session_lock(session),
@@ -50,10 +50,10 @@ mod tests {
         let queue = ApprovalQueue::default();
         let options = |approver: bool, session: Option<&str>| {
             let approval = approver.then(|| Arc::new(ApprovalResponse::Deny) as _);
-            queue.lock_for(&ExecutionOptions {
+            queue.lock_for(&CallContext {
                 approver: approval,
                 session: session.map(str::to_owned),
-                ..ExecutionOptions::default()
+                ..CallContext::default()
             })
         };
         assert!(

@@ -1,0 +1,61 @@
+//! The caller of a run: session, cancellation and approver.
+
+use std::fmt;
+use std::sync::Arc;
+
+use skills_policy::Approver;
+use skills_sandbox::CancellationToken;
+
+/// Identifies the caller of a run or a tool, and how the call can be cancelled or approved.
+///
+/// By default, the session is that of the host application, nothing cancels the call, and the
+/// approver of the runtime answers approval requests. The context is cheap to clone and can be
+/// reused for several calls.
+#[derive(Clone, Default)]
+#[must_use]
+pub struct CallContext {
+    pub(crate) session: Option<String>,
+    pub(crate) cancellation: Option<CancellationToken>,
+    pub(crate) approver: Option<Arc<dyn Approver>>,
+}
+
+impl CallContext {
+    /// Sets the session that the call belongs to.
+    ///
+    /// Approvals for a session apply only to it, until they are
+    /// [cleared](crate::Executor::clear_session_approvals). Tools additionally keep a private
+    /// directory for each session. A server with several users must use a separate session id for
+    /// each of them.
+    pub fn session(mut self, session: impl Into<String>) -> Self {
+        self.session = Some(session.into());
+        self
+    }
+
+    /// Sets a token that stops the call. A run that is cancelled ends as
+    /// [cancelled](crate::Termination::Cancelled), with its output until then.
+    pub fn cancellation(mut self, cancellation: CancellationToken) -> Self {
+        self.cancellation = Some(cancellation);
+        self
+    }
+
+    /// Sets the approver, which replaces the approver of the runtime. The call waits for its answer
+    /// at most as long as the approval timeout of the runtime.
+    pub fn approver(mut self, approver: Arc<dyn Approver>) -> Self {
+        self.approver = Some(approver);
+        self
+    }
+
+    /// Returns the session, if one is set.
+    #[must_use]
+    pub fn session_id(&self) -> Option<&str> {
+        self.session.as_deref()
+    }
+}
+
+impl fmt::Debug for CallContext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CallContext")
+            .field("session", &self.session)
+            .finish_non_exhaustive()
+    }
+}

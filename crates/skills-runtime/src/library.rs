@@ -1,0 +1,262 @@
+//! The library part of a runtime: which skills there are, and what they contain and require.
+
+mod catalog_cache;
+mod opened_skill;
+mod requirements;
+mod scripts;
+mod skill;
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use skills_discovery::{
+    Catalog, ContentDigest, DigestCache, Discovery, DiscoveryError, Entry, Generations, SkillFiles,
+};
+#[cfg(feature = "watch")]
+use skills_discovery::{CatalogChange, RootWatcher, WatchOptions};
+use skills_manifest::Requirements;
+use skills_prompt::{ListingMode, ListingModes, MissingRequirements};
+
+use crate::{RuntimeError, Secrets};
+
+use catalog_cache::{CatalogCache, CatalogSnapshot, ScanResult};
+pub(crate) use opened_skill::{OpenedSkill, find_entry, open_files, read_error};
+pub use requirements::OnMissing;
+pub(crate) use requirements::{RunHost, read_requirements};
+pub(crate) use scripts::{resource_paths, scripts, short_name};
+pub use skill::{LoadedSkill, SkillDescriptor};
+
+/// The skills of a runtime: the catalog, the skills in it, and what they require.
+///
+/// [`SkillRuntime::library`](crate::SkillRuntime::library) returns it. The roots are scanned on
+/// first use and the catalog is cached; [`refresh`](Self::refresh) scans again, and `watch` keeps
+/// it current. Cheap to clone; clones share the catalog. All methods are synchronous and can read
+/// the file system.
+#[derive(Clone)]
+pub struct Library(Arc<Shared>);
+
+struct Shared {
+    cache: CatalogCache,
+    modes: ListingModes,
+    secrets: Secrets,
+    digests: Arc<ContentDigests>,
+    on_new_catalog: Option<OnNewCatalog>,
+}
+
+/// Called after each scan that found another catalog than the one before.
+pub(crate) type OnNewCatalog = Box<dyn Fn(&Library, &Arc<Catalog>) + Send + Sync>;
+
+/// The digests of unchanged files, shared by all parts of a runtime.
+#[derive(Debug, Default)]
+pub(crate) struct ContentDigests(Mutex<DigestCache>);
+
+impl ContentDigests {
+    pub(crate) fn digest(&self, files: &SkillFiles) -> Result<ContentDigest, DiscoveryError> {
+        files.digest(&mut self.lock())
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, DigestCache> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Library {
+    pub(crate) fn new(
+        discovery: Discovery,
+        modes: ListingModes,
+        secrets: Secrets,
+        on_new_catalog: Option<OnNewCatalog>,
+    ) -> Self {
+        Self(Arc::new(Shared {
+            cache: CatalogCache::new(discovery),
+            modes,
+            secrets,
+            digests: Arc::default(),
+            on_new_catalog,
+        }))
+    }
+
+    /// Scans the roots and lists the active skills; see
+    /// [`SkillRuntime::discover_skills`](crate::SkillRuntime::discover_skills).
+    pub fn discover_skills(&self) -> Vec<SkillDescriptor> {
+        self.refresh()
+            .entries()
+            .iter()
+            .map(SkillDescriptor::new)
+            .collect()
+    }
+
+    /// Reads a skill's instructions and lists its files; see
+    /// [`SkillRuntime::get_skill`](crate::SkillRuntime::get_skill).
+    ///
+    /// # Errors
+    /// Fails if the skill is not found, ambiguous or inactive, or if its files cannot be read.
+    pub fn get_skill(&self, name: &str) -> Result<LoadedSkill, RuntimeError> {
+        LoadedSkill::read(OpenedSkill::find(&self.catalog(), name)?)
+    }
+
+    /// Returns the catalog of the last scan. Scans the roots on first use; after that it does not
+    /// access the file system and does not change until the next scan.
+    pub fn catalog(&self) -> Arc<Catalog> {
+        Arc::clone(&self.snapshot().catalog)
+    }
+
+    /// Scans the roots and returns the catalog. If nothing changed, this only reads the metadata of
+    /// each file and returns the same catalog.
+    pub fn refresh(&self) -> Arc<Catalog> {
+        self.publish_scan(self.0.cache.scan())
+    }
+
+    /// Returns the catalog of the last scan if it is of the current
+    /// [generation](Self::generations), and scans otherwise. Without a watcher each call scans.
+    pub fn current_catalog(&self) -> Arc<Catalog> {
+        self.publish_scan(self.0.cache.current())
+    }
+
+    /// Returns the generations of the skills on disk, for callers that cache what they read from
+    /// skills, that watch the skills themselves, or that write skills.
+    #[must_use]
+    pub fn generations(&self) -> &Arc<Generations> {
+        &self.0.cache.generations
+    }
+
+    /// Watches the roots on a background thread and keeps the [catalog](Self::catalog) current
+    /// until the watcher is dropped. The thread calls `on_scan` after each scan: when the watches
+    /// are established, after events below the roots, and periodically. It gets the change of the
+    /// catalog, if there is one; [`catalog`](Self::catalog) has the result of the scan by then.
+    ///
+    /// Scans are debounced: between an event and its scan, the catalog is out of date for the quiet
+    /// period of the options, and for at most ten times that while files keep changing. Runs always
+    /// use the files at the time of the run.
+    #[cfg(feature = "watch")]
+    pub fn watch(
+        &self,
+        options: WatchOptions,
+        mut on_scan: impl FnMut(Option<CatalogChange>) + Send + 'static,
+    ) -> RootWatcher {
+        let library = self.clone();
+        let on_scan = move |change: Option<CatalogChange>| {
+            // Another call may have scanned in the meantime. Scanning again lets `refresh` order
+            // the results; publishing the catalog of this event could replace a newer one.
+            library.refresh();
+            on_scan(change);
+        };
+        RootWatcher::spawn_with_scans(
+            self.discovery().clone(),
+            self.catalog(),
+            options,
+            Arc::clone(self.generations()),
+            on_scan,
+        )
+    }
+
+    /// Returns the discovery configuration.
+    pub fn discovery(&self) -> &Discovery {
+        &self.0.cache.discovery
+    }
+
+    /// Returns true if a model can activate a skill by itself: neither the skill nor its
+    /// [mode](crate::Builder::modes) forbids it.
+    #[must_use]
+    pub fn is_model_invocable(&self, entry: &Entry) -> bool {
+        entry.is_model_invocable() && self.modes().get(entry).is_listed()
+    }
+
+    /// Returns true if a user can invoke a skill by its name: neither the skill nor its
+    /// [mode](crate::Builder::modes) forbids it.
+    #[must_use]
+    pub fn is_user_invocable(&self, entry: &Entry) -> bool {
+        entry.manifest().user_invocable() && self.modes().get(entry) != ListingMode::Disabled
+    }
+
+    /// Returns true if a non-empty value for a variable is configured. This does not mean that a
+    /// program is granted it.
+    #[must_use]
+    pub fn has_variable(&self, name: &str) -> bool {
+        self.secrets()
+            .get(name)
+            .is_some_and(|value| !value.expose_secret().is_empty())
+    }
+
+    /// Returns the variables that a skill declares, required or not: `requires.env`, those of the
+    /// OpenClaw block, and the `env_var` tools of `agents/openai.yaml`.
+    ///
+    /// # Errors
+    /// Same as [`get_skill`](Self::get_skill).
+    pub fn declared_variables(&self, name: &str) -> Result<BTreeSet<String>, RuntimeError> {
+        let catalog = self.catalog();
+        let skill = OpenedSkill::find(&catalog, name)?;
+        Ok(read_requirements(skill.manifest(), &skill.files).variable_names())
+    }
+
+    /// Returns the requirements that runs of `entries` with default options would miss: programs
+    /// that are not in `/usr/bin`, `/bin` or `/usr/local/bin`, required variables without a value in the [secrets](crate::Builder::secrets), and other operating
+    /// systems.
+    ///
+    /// A run checks the same, with the variables of its options. A run has no MCP servers, so all
+    /// declared ones are listed; settings of the client count as present.
+    /// [`MissingRequirements::collect`] takes the probe of a client, which knows both.
+    #[must_use]
+    pub fn missing_requirements<'a>(
+        &self,
+        entries: impl IntoIterator<Item = &'a Entry>,
+    ) -> MissingRequirements {
+        let mut missing = MissingRequirements::default();
+        for entry in entries {
+            let declared = Requirements::new(entry.manifest(), entry.openai_metadata());
+            self.check_requirements(entry.name().as_str(), &declared, &mut missing);
+        }
+        missing
+    }
+
+    /// Adds to `missing` what a run of `skill` with default options would miss of `declared`, for
+    /// skills that are not in the catalog.
+    pub fn check_requirements(
+        &self,
+        skill: &str,
+        declared: &Requirements,
+        missing: &mut MissingRequirements,
+    ) {
+        let has_variable = |name: &str| self.has_variable(name);
+        let host = RunHost {
+            has_variable: &has_variable,
+        };
+        missing.add(skill, declared, &host);
+    }
+
+    pub(crate) fn modes(&self) -> &ListingModes {
+        &self.0.modes
+    }
+
+    pub(crate) fn secrets(&self) -> &Secrets {
+        &self.0.secrets
+    }
+
+    pub(crate) fn digests(&self) -> &Arc<ContentDigests> {
+        &self.0.digests
+    }
+
+    pub(crate) fn snapshot(&self) -> Arc<CatalogSnapshot> {
+        self.0.cache.latest().unwrap_or_else(|| {
+            let result = self.0.cache.scan();
+            let snapshot = Arc::clone(&result.snapshot);
+            self.publish_scan(result);
+            snapshot
+        })
+    }
+
+    /// Returns a function that returns the library until it is dropped, for threads that must not
+    /// keep it.
+    pub(crate) fn downgrade(&self) -> impl Fn() -> Option<Self> + use<> {
+        let shared: Weak<Shared> = Arc::downgrade(&self.0);
+        move || shared.upgrade().map(Self)
+    }
+
+    fn publish_scan(&self, result: ScanResult) -> Arc<Catalog> {
+        let catalog = &result.snapshot.catalog;
+        if let Some(on_new_catalog) = self.0.on_new_catalog.as_ref().filter(|_| result.is_new) {
+            on_new_catalog(self, catalog);
+        }
+        Arc::clone(catalog)
+    }
+}
