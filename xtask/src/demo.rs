@@ -29,8 +29,12 @@ pub(crate) fn demo() -> Result<()> {
     print_heading(
         "3. Load: the instructions of a skill that a user mentions, in tags that they cannot close",
     );
-    skills.show(&["load", "incident-handbook", "--fenced"])?;
-    skills.show(&["mentions", "Use the incident handbook skill, not $wether."])?;
+    skills.show(&["prompt", "load", "incident-handbook", "--fenced"])?;
+    skills.show(&[
+        "prompt",
+        "mentions",
+        "Use the incident handbook skill, not $wether.",
+    ])?;
 
     print_heading(&format!(
         "4. Run in WebAssembly: code-review reviews {REVIEW_INPUT}"

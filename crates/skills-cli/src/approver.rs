@@ -3,12 +3,13 @@
 use std::io::{self, BufRead, IsTerminal};
 use std::sync::Arc;
 
+use clap::Args;
 use skills_runtime::policy::{
     ApprovalFuture, ApprovalRequest, Permission, PermissionDecision, RuleSource,
 };
 use skills_runtime::{ApprovalResponse, Approver, format_approval_request_in_full};
 
-use crate::output::{Output, OutputFormat};
+use crate::output::Output;
 
 /// Formats an approval request as text.
 pub(crate) use skills_runtime::format_approval_request as text;
@@ -16,26 +17,31 @@ pub(crate) use skills_runtime::format_approval_request as text;
 /// Asks the user at the terminal.
 struct TerminalApprover;
 
-/// Selects the approver of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ApproverKind {
-    /// `--yes`: allows everything except `ask` rules of the administrator and protected paths.
-    AllowAll,
-    /// `--deny`: denies every request.
-    DenyAll,
-    /// Asks on the terminal if standard input and standard error are terminals.
-    Terminal,
-    /// No approver: standard input carries the program's input.
-    None,
+/// The options that answer approval requests.
+#[derive(Debug, Args)]
+pub(crate) struct ApprovalArgs {
+    /// Approve all requests; `deny` rules still apply
+    #[arg(long, conflicts_with = "deny")]
+    yes: bool,
+
+    /// Deny all requests
+    #[arg(long)]
+    deny: bool,
 }
 
-/// Returns the approver, or `None` if no approver is available.
-pub(crate) fn approver(kind: ApproverKind) -> Option<Arc<dyn Approver>> {
-    match kind {
-        ApproverKind::AllowAll => Some(Arc::new(AutoApprover)),
-        ApproverKind::DenyAll => Some(Arc::new(ApprovalResponse::Deny)),
-        ApproverKind::Terminal if is_terminal() => Some(Arc::new(TerminalApprover)),
-        ApproverKind::Terminal | ApproverKind::None => None,
+impl ApprovalArgs {
+    /// Returns the approver, or `None` if none is available. `input` is the argument that can be
+    /// `-`: then standard input was the input of the program, so no answer can be read from it.
+    pub(crate) fn approver(&self, input: Option<&str>) -> Option<Arc<dyn Approver>> {
+        if self.yes {
+            Some(Arc::new(AutoApprover))
+        } else if self.deny {
+            Some(Arc::new(ApprovalResponse::Deny))
+        } else if input != Some("-") && is_terminal() {
+            Some(Arc::new(TerminalApprover))
+        } else {
+            None
+        }
     }
 }
 
@@ -50,16 +56,12 @@ struct AutoApprover;
 
 impl Approver for AutoApprover {
     fn request_approval<'a>(&'a self, request: &'a ApprovalRequest) -> ApprovalFuture<'a> {
-        let is_asked_by_admin = |decision: &PermissionDecision| {
-            matches!(decision.ask_rule(), Some((RuleSource::Admin, _)))
-        };
-        let is_protected = |decision: &PermissionDecision| {
-            matches!(decision.permission(), Permission::WriteProtected { .. })
-        };
         // The administrator asks for a person, and other programs execute protected paths, so
         // `--yes` answers for neither.
-        let needs_explicit_rule =
-            |decision: &PermissionDecision| is_asked_by_admin(decision) || is_protected(decision);
+        let needs_explicit_rule = |decision: &PermissionDecision| {
+            matches!(decision.ask_rule(), Some((RuleSource::Admin, _)))
+                || matches!(decision.permission(), Permission::WriteProtected { .. })
+        };
         let response = (!request.pending.iter().any(needs_explicit_rule))
             .then_some(ApprovalResponse::AllowOnce);
         Box::pin(std::future::ready(Ok(response)))
@@ -73,7 +75,7 @@ impl Approver for TerminalApprover {
             // not shown is not approved.
             let text = format_approval_request_in_full(request)?;
             // The prompt is for a person, also with `--json`.
-            let output = Output::new(OutputFormat::Text);
+            let output = Output::Text;
             output.status_lines(&text);
             output.status_lines("Allow? [o]nce / [a]lways for this version / [N]o");
             // Keys typed ahead were pressed before the request could be read, so they approve
@@ -91,15 +93,38 @@ impl Approver for TerminalApprover {
     }
 }
 
-/// Asks for confirmation on the terminal. Returns `None` if there is no terminal.
-pub(crate) fn confirm(text: &str, output: &Output) -> Option<bool> {
+/// The answer to a confirmation prompt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Confirmation {
+    Yes,
+    No,
+    /// There is no terminal to ask at, which was reported.
+    Unanswered,
+}
+
+/// Asks for confirmation on the terminal.
+pub(crate) fn confirm(text: &str, output: Output) -> Confirmation {
     if !is_terminal() {
-        return None;
+        output.status("error: cannot ask for confirmation: standard input is not a terminal");
+        output.status("help: pass `--yes`");
+        return Confirmation::Unanswered;
     }
     output.status_lines(text);
     flush_terminal_input();
     // A terminal that cannot be read has not confirmed anything.
-    Some(read_line().is_ok_and(|response| matches!(response.as_str(), "y" | "yes")))
+    match read_line().as_deref() {
+        Ok("y" | "yes") => Confirmation::Yes,
+        _ => Confirmation::No,
+    }
+}
+
+/// Asks for confirmation on the terminal, and reports a refusal.
+pub(crate) fn is_confirmed(text: &str, refusal: &str, output: Output) -> bool {
+    let answer = confirm(text, output);
+    if answer == Confirmation::No {
+        output.status(refusal);
+    }
+    answer == Confirmation::Yes
 }
 
 fn read_line() -> io::Result<String> {

@@ -4,8 +4,7 @@
     reason = "a file from the command line is not a file of a skill"
 )]
 
-use std::fmt;
-use std::fs::Metadata;
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -13,59 +12,25 @@ use anyhow::Context;
 use serde_json::Value;
 use skills_runtime::discovery::canonical_skill_path;
 
+use crate::error::CommandError;
+
 /// Maximum size of an input, in bytes.
 pub(crate) const MAX_BYTES: u64 = 64 << 20;
-
-/// Invalid input or usage, as opposed to a failed skill. The command exits with code 2. A hint, if
-/// present, is printed on a line of its own after `help:`.
-#[derive(Debug)]
-pub(crate) struct InputError {
-    message: String,
-    help: Option<String>,
-}
-
-impl InputError {
-    pub(crate) fn new(message: impl Into<String>) -> Self {
-        Self {
-            message: message.into(),
-            help: None,
-        }
-    }
-
-    /// Adds a hint, without the prefix `help:`.
-    pub(crate) fn with_help(mut self, help: impl Into<String>) -> Self {
-        self.help = Some(help.into());
-        self
-    }
-
-    /// Returns the hint, if there is one.
-    pub(crate) fn help(&self) -> Option<&str> {
-        self.help.as_deref()
-    }
-}
-
-impl fmt::Display for InputError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-impl std::error::Error for InputError {}
 
 /// Reads text from the argument, from the file after `@`, or from standard input for `-`.
 pub(crate) fn read_text(argument: &str) -> anyhow::Result<String> {
     match argument.strip_prefix('@') {
         // An `@name` that is not a file is text.
-        Some(path) if std::path::Path::new(path).is_file() => {
-            let file = std::fs::File::open(path)
-                .with_context(|| InputError::new(format!("cannot open `{path}`")))?;
+        Some(path) if Path::new(path).is_file() => {
+            let file = File::open(path)
+                .with_context(|| CommandError::input(format!("cannot open `{path}`")))?;
             read_all(file)
         }
         Some(path)
             if path.contains(std::path::is_separator) && !path.contains(char::is_whitespace) =>
         {
             // With a separator and without spaces it is a mistyped path, and not text.
-            Err(InputError::new(format!("cannot open `{path}`")).into())
+            Err(CommandError::input(format!("cannot open `{path}`")).into())
         }
         _ if argument == "-" => read_all(std::io::stdin()),
         _ => Ok(argument.to_owned()),
@@ -77,15 +42,17 @@ pub(crate) fn read_text(argument: &str) -> anyhow::Result<String> {
 pub(crate) fn read_json(argument: &str, option: &str) -> anyhow::Result<Value> {
     let (text, source) = match argument.strip_prefix('@') {
         Some(path) => {
-            let file = std::fs::File::open(path)
-                .with_context(|| InputError::new(format!("cannot open the input file `{path}`")))?;
+            let file = File::open(path).with_context(|| {
+                CommandError::input(format!("cannot open the input file `{path}`"))
+            })?;
             (read_all(file)?, format!("`{path}`"))
         }
         None if argument == "-" => (read_all(std::io::stdin())?, "standard input".to_owned()),
         None => (argument.to_owned(), option.to_owned()),
     };
-    serde_json::from_str(&text)
-        .map_err(|error| InputError::new(format!("cannot parse {source} as JSON: {error}")).into())
+    serde_json::from_str(&text).map_err(|error| {
+        CommandError::input(format!("cannot parse {source} as JSON: {error}")).into()
+    })
 }
 
 fn read_all(reader: impl Read) -> anyhow::Result<String> {
@@ -94,12 +61,10 @@ fn read_all(reader: impl Read) -> anyhow::Result<String> {
         // One more byte than allowed tells a file of the maximum size from a larger one.
         .take(MAX_BYTES + 1)
         .read_to_string(&mut text)
-        .with_context(|| InputError::new("cannot read the input as UTF-8 text"))?;
+        .with_context(|| CommandError::input("cannot read the input as UTF-8 text"))?;
     if read as u64 > MAX_BYTES {
-        return Err(InputError::new(format!(
-            "cannot read the input: larger than {MAX_BYTES} bytes"
-        ))
-        .into());
+        let message = format!("cannot read the input: larger than {MAX_BYTES} bytes");
+        return Err(CommandError::input(message).into());
     }
     Ok(text)
 }
@@ -114,12 +79,14 @@ pub(crate) fn read_bytes_and_metadata(
     path: &Path,
     max_bytes: u64,
 ) -> anyhow::Result<(Vec<u8>, Metadata)> {
-    let failed = || InputError::new(format!("cannot read `{}`", path.display()));
+    let shown = path.display();
+    let failed = || CommandError::input(format!("cannot read `{shown}`"));
     let file = open_file(path).with_context(failed)?;
     // Of the open file and not of the path, which can refer to another file by now.
     let metadata = file.metadata().with_context(failed)?;
     if !metadata.is_file() {
-        return Err(InputError::new(format!("`{}` is not a regular file", path.display())).into());
+        let message = format!("`{shown}` is not a regular file");
+        return Err(CommandError::input(message).into());
     }
     let mut bytes = Vec::new();
     let read = file
@@ -127,11 +94,8 @@ pub(crate) fn read_bytes_and_metadata(
         .read_to_end(&mut bytes)
         .with_context(failed)?;
     if read as u64 > max_bytes {
-        return Err(InputError::new(format!(
-            "`{}` is larger than {max_bytes} bytes",
-            path.display()
-        ))
-        .into());
+        let message = format!("`{shown}` is larger than {max_bytes} bytes");
+        return Err(CommandError::input(message).into());
     }
     Ok((bytes, metadata))
 }
@@ -144,28 +108,24 @@ pub(crate) fn read_text_file(path: &Path, max_bytes: u64) -> anyhow::Result<Stri
 /// Decodes the bytes of a file as UTF-8.
 pub(crate) fn decode_utf8(path: &Path, bytes: Vec<u8>) -> anyhow::Result<String> {
     String::from_utf8(bytes)
-        .map_err(|_| InputError::new(format!("`{}` is not valid UTF-8", path.display())).into())
+        .map_err(|_| CommandError::input(format!("`{}` is not valid UTF-8", path.display())).into())
 }
 
-#[cfg(unix)]
-fn open_file(path: &Path) -> std::io::Result<std::fs::File> {
-    use std::os::unix::fs::OpenOptionsExt;
-    std::fs::OpenOptions::new()
-        .read(true)
-        // Opening a named pipe would otherwise wait for a writer, before its type can be checked.
-        .custom_flags(nix::fcntl::OFlag::O_NONBLOCK.bits())
-        .open(path)
-}
-
-#[cfg(not(unix))]
-fn open_file(path: &Path) -> std::io::Result<std::fs::File> {
-    std::fs::File::open(path)
+fn open_file(path: &Path) -> std::io::Result<File> {
+    let mut options = OpenOptions::new();
+    // Opening a named pipe would otherwise wait for a writer, before its type can be checked.
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(
+        &mut options,
+        nix::fcntl::OFlag::O_NONBLOCK.bits(),
+    );
+    options.read(true).open(path)
 }
 
 /// Resolves the path of a directory that must exist.
 pub(crate) fn resolve_directory(path: &Path) -> anyhow::Result<PathBuf> {
     let cannot_open = |cause: String| {
-        InputError::new(format!(
+        CommandError::input(format!(
             "cannot open directory `{}`: {cause}",
             path.display()
         ))
@@ -183,13 +143,10 @@ pub(crate) fn resolve_directory(path: &Path) -> anyhow::Result<PathBuf> {
 
 /// Resolves a skill that is given by its directory. A bare name is returned unchanged.
 pub(crate) fn resolve_skill_name(argument: &str) -> String {
-    let path = Path::new(argument);
-    let resolved = argument
-        .contains(std::path::is_separator)
-        .then(|| canonical_skill_path(path))
-        .flatten();
-    resolved.map_or_else(
-        || argument.to_owned(),
-        |path| path.to_string_lossy().into_owned(),
-    )
+    if argument.contains(std::path::is_separator)
+        && let Some(path) = canonical_skill_path(Path::new(argument))
+    {
+        return path.to_string_lossy().into_owned();
+    }
+    argument.to_owned()
 }

@@ -1,85 +1,136 @@
-//! Selection of script interpreters.
+//! Selection of script interpreters. Scripts run on Unix only.
 
 #[cfg(unix)]
-use std::path::Path;
+mod trusted_path;
 
-use skills_runtime::Builder;
-#[cfg(unix)]
-use skills_runtime::ScriptType;
+use std::path::{Path, PathBuf};
 
-use crate::arguments::{Command, InterpreterArg};
-#[cfg(unix)]
-use crate::input::InputError;
-#[cfg(unix)]
-use crate::trusted_path;
+use skills_runtime::{Builder, ScriptType};
 
-/// Configures interpreters: those of the command line, else those of the system, else those in
-/// trusted directories of `PATH`.
+use crate::environment::Environment;
+use crate::error::CommandError;
+use crate::file_mode::is_executable;
+use crate::permission::similar;
+
+/// An interpreter for all scripts of a type.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct InterpreterArg {
+    pub(crate) kind: ScriptType,
+    /// The path as given, which can be relative.
+    pub(crate) path: PathBuf,
+}
+
+/// Configures interpreters: the given ones, else those of the system, else those in trusted
+/// directories of `PATH`.
 #[cfg(unix)]
-pub(crate) fn configure_interpreters(
+pub(crate) fn configure(
     builder: Builder,
-    command: &Command,
+    given: &[InterpreterArg],
+    environment: &Environment,
 ) -> anyhow::Result<Builder> {
-    use skills_runtime::ProgramFinder;
-
-    let mut interpreters =
-        ProgramFinder::default().with_fallback_path(trusted_path::trusted_dirs());
-    for InterpreterArg { kind, path } in interpreter_args(command) {
+    let finder = skills_runtime::ProgramFinder::default();
+    let mut finder = finder.with_fallback_path(trusted_path::trusted_dirs(environment));
+    for InterpreterArg { kind, path } in given {
         // Also for a type that does not run, since the path was given for this command.
         check_interpreter(*kind, path)?;
         // Symlinks are not resolved: Python finds its virtual environment by the path of the
         // symlink.
-        interpreters = interpreters.override_interpreter(*kind, std::path::absolute(path)?);
+        finder = finder.override_interpreter(*kind, std::path::absolute(path)?);
     }
-    Ok(builder.program_finder(interpreters))
+    Ok(builder.program_finder(finder))
 }
 
-/// Rejects a path that is not an executable file. A link is followed.
-#[cfg(unix)]
-fn check_interpreter(kind: ScriptType, path: &Path) -> anyhow::Result<()> {
-    use std::io::ErrorKind;
-    use std::os::unix::fs::PermissionsExt;
-
-    let cause = match path.metadata() {
-        Ok(file) if !file.is_file() => "not a regular file".to_owned(),
-        Ok(file) if file.permissions().mode() & 0o111 == 0 => "not executable".to_owned(),
-        Ok(_) => return Ok(()),
-        Err(error) if error.kind() == ErrorKind::NotFound => "not found".to_owned(),
-        Err(error) => error.to_string(),
-    };
-    let message = format!("cannot use interpreter `{}`: {cause}", path.display());
-    Err(InputError::new(message)
-        .with_help(format!(
-            "pass the path of an executable file, such as `--interpreter {}=/usr/bin/{}`; `PATH` is not searched",
-            kind.as_str(),
-            example_program(kind)
-        ))
-        .into())
-}
-
-/// Returns the usual name of an interpreter.
-#[cfg(unix)]
-fn example_program(kind: ScriptType) -> &'static str {
-    match kind {
-        ScriptType::Python => "python3",
-        ScriptType::Shell => "bash",
-        _ => kind.as_str(),
-    }
-}
-
-/// Scripts do not run on other systems.
 #[cfg(not(unix))]
-pub(crate) fn configure_interpreters(
+pub(crate) fn configure(
     builder: Builder,
-    command: &Command,
+    given: &[InterpreterArg],
+    _environment: &Environment,
 ) -> anyhow::Result<Builder> {
-    let _: &[InterpreterArg] = interpreter_args(command);
+    for InterpreterArg { kind, path } in given {
+        check_interpreter(*kind, path)?;
+    }
     Ok(builder)
 }
 
-fn interpreter_args(command: &Command) -> &[InterpreterArg] {
-    match command {
-        Command::Run(run) => &run.interpreter,
-        _ => &[],
+/// Rejects a path that is not an executable file. A link is followed.
+fn check_interpreter(kind: ScriptType, path: &Path) -> anyhow::Result<()> {
+    let cause = match path.metadata() {
+        Ok(file) if !file.is_file() => "not a regular file".to_owned(),
+        Ok(_) if !is_executable(path) => "not executable".to_owned(),
+        Ok(_) => return Ok(()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => "not found".to_owned(),
+        Err(error) => error.to_string(),
+    };
+    let program = match kind {
+        ScriptType::Python => "python3",
+        ScriptType::Shell => "bash",
+        _ => kind.as_str(),
+    };
+    let kind = kind.as_str();
+    let message = format!("cannot use interpreter `{}`: {cause}", path.display());
+    anyhow::bail!(CommandError::input(message).with_help(format!(
+        "pass the path of an executable file, such as `--interpreter {kind}=/usr/bin/{program}`; `PATH` is not searched"
+    )))
+}
+
+/// Parses `KIND=PATH`.
+pub(crate) fn parse_interpreter(text: &str) -> Result<InterpreterArg, String> {
+    let (name, path) = text
+        .split_once('=')
+        .filter(|(_, path)| !path.is_empty())
+        .ok_or_else(|| "expected KIND=PATH".to_owned())?;
+    let kind = ScriptType::ALL
+        .into_iter()
+        .find(|known| known.as_str() == name);
+    Ok(InterpreterArg {
+        kind: kind.ok_or_else(|| unknown_script_type(name))?,
+        path: PathBuf::from(path),
+    })
+}
+
+fn unknown_script_type(name: &str) -> String {
+    let names = ScriptType::ALL.map(ScriptType::as_str);
+    match similar(&name.to_lowercase(), &names) {
+        Some(nearest) => format!("unknown script type `{name}`; did you mean `{nearest}`?"),
+        None => format!(
+            "unknown script type `{name}`: expected one of {}",
+            names.join(", ")
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interpreter_argument_is_a_type_and_a_path() {
+        let read = parse_interpreter("python=.venv/bin/a=b").unwrap();
+        assert_eq!(
+            read,
+            InterpreterArg {
+                kind: ScriptType::Python,
+                path: ".venv/bin/a=b".into()
+            }
+        );
+        for (wrong, message) in [
+            ("python", "expected KIND=PATH"),
+            ("python=", "expected KIND=PATH"),
+            (
+                "Pyhton3=/x",
+                "unknown script type `Pyhton3`; did you mean `python`?",
+            ),
+            ("nod=/x", "unknown script type `nod`; did you mean `node`?"),
+            (
+                "lua=/x",
+                "unknown script type `lua`: expected one of python, shell, node, deno, ruby, perl",
+            ),
+            (
+                "=/x",
+                "unknown script type ``: expected one of python, shell, node, deno, ruby, perl",
+            ),
+        ] {
+            assert_eq!(parse_interpreter(wrong), Err(message.to_owned()), "{wrong}");
+        }
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use skills_runtime::discovery::{ExplanationStep, SkillStatus};
 use skills_runtime::{ErrorKind, Root, RuntimeError, SkillRuntime};
 
-use crate::error_report::HintedError;
+use crate::error::CommandError;
 use crate::shell::is_shell_word;
 
 /// Name of the file that makes a directory a skill.
@@ -20,7 +20,7 @@ pub(crate) fn explain_error(
     error: RuntimeError,
 ) -> anyhow::Error {
     match error.kind() {
-        ErrorKind::InactiveSkill => HintedError::new(error, explain_hint(name)).into(),
+        ErrorKind::InactiveSkill => CommandError::with_hint(&error, explain_hint(name)).into(),
         ErrorKind::UnknownSkill => explain_unknown(runtime, name, error),
         _ => error.into(),
     }
@@ -54,7 +54,9 @@ fn explain_unknown(runtime: &SkillRuntime, name: &str, error: RuntimeError) -> a
         }
         _ => return error.into(),
     };
-    HintedError::new(error, hint).with_cause(cause).into()
+    CommandError::with_hint(&error, hint)
+        .with_cause(cause)
+        .into()
 }
 
 /// Returns the skill directory that a path refers to: the directory, or that of its `SKILL.md`.
@@ -69,9 +71,8 @@ fn skill_directory(path: &Path) -> Option<&Path> {
 
 fn outside_cause(runtime: &SkillRuntime, directory: &Path) -> &'static str {
     let contains_skill = |root: &Root| {
-        root.path()
-            .canonicalize()
-            .is_ok_and(|root| directory.starts_with(root))
+        let root = root.path().canonicalize();
+        root.is_ok_and(|root| directory.starts_with(root))
     };
     if runtime
         .library()
@@ -90,14 +91,14 @@ fn outside_cause(runtime: &SkillRuntime, directory: &Path) -> &'static str {
 fn root_hint(directory: &Path) -> String {
     let parent = directory.parent().unwrap_or(directory).to_string_lossy();
     format!(
-        "search its parent directory with `--root {}`; `skills roots` lists the roots in use",
+        "search its parent directory with `--root {}`; `skills list --roots` lists the roots in use",
         shown_argument(&parent, "DIR")
     )
 }
 
 fn explain_hint(name: &str) -> String {
     format!(
-        "run `skills explain {}` with the same global options to see why",
+        "run `skills show --why {}` with the same global options to see why",
         shown_argument(name, "NAME")
     )
 }

@@ -5,48 +5,54 @@ use std::io::{self, IsTerminal, Write};
 use serde::Serialize;
 use skills_runtime::is_invisible;
 
+use crate::exit::Exit;
+
 pub(crate) use skills_runtime::{escape_line as line, escape_terminal};
 
-/// The format of results on standard output. Status lines on standard error are always text.
+/// Prints results to standard output in one format, and status lines, which are always text, to
+/// standard error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum OutputFormat {
-    /// Text for people.
+pub(crate) enum Output {
+    /// Results are text for people.
     Text,
-    /// One JSON document.
+    /// The result is one JSON document.
     Json,
 }
 
-/// Prints results in one format, and status lines.
-pub(crate) struct Output {
-    format: OutputFormat,
-}
-
 impl Output {
-    pub(crate) fn new(format: OutputFormat) -> Self {
-        Self { format }
-    }
-
     /// Returns true if results are printed as JSON.
-    pub(crate) fn is_json(&self) -> bool {
-        self.format == OutputFormat::Json
+    pub(crate) fn is_json(self) -> bool {
+        self == Self::Json
     }
 
     /// Prints a JSON document to standard output.
-    pub(crate) fn print_json(&self, document: &impl Serialize) -> anyhow::Result<()> {
+    pub(crate) fn print_json(self, document: &impl Serialize) -> anyhow::Result<()> {
         // serde_json escapes C0 controls only. Bidirectional and other invisible characters of a
         // skill would still reach the terminal.
         let text = serde_json::to_string_pretty(document)?;
         write_stdout(format!("{}\n", escape_controls(&text)).as_bytes())
     }
 
+    /// Prints a JSON document like [`print_json`](Self::print_json), as the whole result of a
+    /// command.
+    pub(crate) fn json(self, document: &impl Serialize) -> anyhow::Result<Exit> {
+        self.print_json(document).map(|()| Exit::Success)
+    }
+
     /// Prints text to standard output. Line breaks are kept; control and invisible characters are
     /// escaped.
-    pub(crate) fn text(&self, text: &str) -> anyhow::Result<()> {
+    pub(crate) fn text(self, text: &str) -> anyhow::Result<()> {
         write_stdout(escape_terminal(text).as_bytes())
     }
 
+    /// Prints lines to standard output, like [`text`](Self::text).
+    pub(crate) fn lines(self, lines: impl IntoIterator<Item = String>) -> anyhow::Result<()> {
+        let ended = lines.into_iter().map(|line| line + "\n");
+        self.text(&ended.collect::<String>())
+    }
+
     /// Prints output of a program: unchanged to a pipe or file, escaped on a terminal.
-    pub(crate) fn bytes(&self, bytes: &[u8]) -> anyhow::Result<()> {
+    pub(crate) fn bytes(self, bytes: &[u8]) -> anyhow::Result<()> {
         // A pipe or file gets the exact bytes of the program. A terminal would interpret them.
         if io::stdout().is_terminal() {
             self.text(&String::from_utf8_lossy(bytes))
@@ -56,13 +62,13 @@ impl Output {
     }
 
     /// Prints one escaped line to standard error.
-    pub(crate) fn status(&self, text: &str) {
+    pub(crate) fn status(self, text: &str) {
         // One line: text of a skill cannot add a line that looks like a message of this command.
         self.status_lines(&line(text));
     }
 
     /// Prints several escaped lines to standard error.
-    pub(crate) fn status_lines(&self, text: &str) {
+    pub(crate) fn status_lines(self, text: &str) {
         // A closed standard error is ignored.
         let _ = writeln!(io::stderr(), "{}", escape_terminal(text));
     }
@@ -86,16 +92,12 @@ fn ignore_broken_pipe(result: io::Result<()>) -> anyhow::Result<()> {
 fn escape_controls(json: &str) -> String {
     let mut clean = String::with_capacity(json.len());
     for c in json.chars() {
-        // The line breaks are those of the pretty printer; a line break inside a string is already
-        // `\n`.
+        // The line breaks are those of the pretty printer; one inside a string is already `\n`.
         if is_invisible(c) && c != '\n' {
             // JSON has no escapes for code points above U+FFFF, only for UTF-16 units.
             let mut units = [0; 2];
-            clean.extend(
-                c.encode_utf16(&mut units)
-                    .iter()
-                    .map(|unit| format!("\\u{unit:04x}")),
-            );
+            let units = c.encode_utf16(&mut units).iter();
+            clean.extend(units.map(|unit| format!("\\u{unit:04x}")));
         } else {
             clean.push(c);
         }
@@ -108,14 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn control_and_invisible_characters_are_escaped() {
-        assert_eq!(
-            escape_terminal("a\tb\n\u{1b}[31mred\u{7}"),
-            "a\tb\n\\u{1b}[31mred\\u{7}"
-        );
-        assert_eq!(escape_terminal("a\r\nb\rc"), "a\nb\\u{d}c");
-        assert_eq!(escape_terminal("a\u{202e}b"), "a\\u{202e}b");
-        assert_eq!(line("MIT\nscope  system"), "MIT\\nscope  system");
+    fn invisible_characters_are_escaped_in_json() {
         assert_eq!(
             escape_controls("\"a\u{202e}b\u{e0041}\""),
             "\"a\\u202eb\\udb40\\udc41\""

@@ -1,27 +1,69 @@
 //! Builds the tool set that `skills tools`, `skills call` and `skills mcp` share.
 
-use skills_runtime::discovery::{SearchDepth, Trust};
-use skills_runtime::{Builder, Root, Scope};
-use skills_tools::{Mount, OverrideStore, ToolSet};
+use std::path::{Path, PathBuf};
 
-use crate::arguments::{ExecutionArgs, Host};
-use crate::input::{self, InputError};
-use crate::output::Output;
-use crate::{directories, run_setup};
+use clap::Args;
+use skills_runtime::discovery::{SearchDepth, Trust};
+use skills_runtime::policy::Rule;
+use skills_runtime::{Builder, Root, Scope};
+use skills_tools::{Mount, OverrideStore, ToolSet, ToolSetBuilder};
+
+use crate::context::Context;
+use crate::environment::Environment;
+use crate::error::CommandError;
+use crate::execution::ExecutionArgs;
+use crate::input;
+use crate::mount::{MountArg, parse_mount};
+use crate::permission::PermissionParser;
+use crate::state;
+
+/// Directories that tools and programs can access.
+#[derive(Debug, Args)]
+pub(crate) struct HostArgs {
+    /// Workspace directory of tools and programs, writable
+    #[arg(long, value_name = "DIR")]
+    workspace: Option<PathBuf>,
+
+    /// Mount another directory under a name, read-only (repeatable)
+    ///
+    /// The suffix `,rw` makes it writable; `,mirror` makes its host path valid as well.
+    #[arg(long, value_name = "NAME=DIR[,rw][,mirror]", value_parser = parse_mount)]
+    mount: Vec<MountArg>,
+
+    /// Directory of drafts [default: drafts in the data directory]
+    ///
+    /// Skills that a model creates are drafts. They do not run until `skills accept`.
+    #[arg(long, value_name = "DIR")]
+    drafts: Option<PathBuf>,
+}
+
+/// What programs may do that tools start. Script, input, limits and paths are arguments of the tool.
+#[derive(Debug, Args)]
+pub(crate) struct PermissionArgs {
+    /// Grant a permission to programs (repeatable)
+    ///
+    /// One of write:/DIR, spawn, spawn:PROGRAM, network:HOST, env:NAME.
+    #[arg(long, value_name = "PERMISSION", value_parser = PermissionParser)]
+    allow: Vec<Rule>,
+
+    /// Read variables that skills declare from this .env file (repeatable)
+    #[arg(long, value_name = "FILE")]
+    env_file: Vec<PathBuf>,
+}
 
 /// Returns the directory of drafts: the given one, else the default.
 pub(crate) fn drafts_dir(
-    given: Option<&std::path::PathBuf>,
-) -> anyhow::Result<Option<std::path::PathBuf>> {
-    given
-        .map(std::path::absolute)
-        .transpose()
-        .map_err(Into::into)
-        .map(|given| given.or_else(directories::drafts_dir))
+    given: Option<&Path>,
+    environment: &Environment,
+) -> anyhow::Result<Option<PathBuf>> {
+    Ok(match given {
+        Some(given) => Some(std::path::absolute(given)?),
+        None => environment.drafts_dir(),
+    })
 }
 
 /// Returns the root of the drafts. It is untrusted, so drafts are listed, but do not run.
-pub(crate) fn draft_root(drafts: &std::path::Path) -> Root {
+pub(crate) fn draft_root(drafts: &Path) -> Root {
     Root::new(drafts, Scope::User)
         // Trust is a property of roots, so drafts need no list of their own: accepting a draft
         // moves it to a trusted root.
@@ -29,71 +71,51 @@ pub(crate) fn draft_root(drafts: &std::path::Path) -> Root {
         .depth(SearchDepth::Children)
 }
 
-/// Builds the tool set for inspection: nothing can run.
-pub(crate) fn inspection_tools(builder: Builder, host: &Host) -> anyhow::Result<ToolSet> {
-    build_tools(builder, host)
-}
+impl HostArgs {
+    /// Builds the tool set for calls, with the policy of all sources, approval store and audit log.
+    pub(crate) fn callable_tools(
+        &self,
+        builder: Builder,
+        permissions: &PermissionArgs,
+        context: &Context,
+    ) -> anyhow::Result<ToolSet> {
+        // The user named these directories to be written, so they count as approved like those of
+        // `--write`.
+        let writable = self.mount.iter().filter(|mount| mount.is_writable);
+        let writable = writable.map(|mount| &mount.directory);
+        let execution = ExecutionArgs {
+            write: self.workspace.iter().chain(writable).cloned().collect(),
+            allow: permissions.allow.clone(),
+            env_file: permissions.env_file.clone(),
+            ..ExecutionArgs::default()
+        };
+        self.tools(execution.configure(builder, context)?, context)
+    }
 
-/// Builds the tool set for calls, with the policy of all sources, approval store and audit log.
-pub(crate) fn callable_tools(
-    builder: Builder,
-    host: &Host,
-    what: ExecutionArgs,
-    project_trust: Trust,
-    output: &Output,
-) -> anyhow::Result<ToolSet> {
-    // The user named these directories to be written, so they count as approved like those of
-    // `--write`.
-    let writable = host
-        .mount
-        .iter()
-        .filter(|mount| mount.is_writable)
-        .map(|mount| &mount.directory);
-    let write = host.workspace.iter().chain(writable).cloned().collect();
-    build_tools(
-        run_setup::configure_runtime(
-            builder,
-            &ExecutionArgs { write, ..what },
-            project_trust,
-            output,
-        )?,
-        host,
-    )
-}
-
-fn build_tools(builder: Builder, host: &Host) -> anyhow::Result<ToolSet> {
-    let drafts = drafts_dir(host.drafts.as_ref())?;
-    let builder = drafts
-        .iter()
-        .fold(builder, |builder, drafts| builder.root(draft_root(drafts)));
-    let tools = ToolSet::builder(builder.build());
-    let tools = match &host.workspace {
-        Some(directory) => tools.workspace(Mount::writable(
-            "workspace",
-            input::resolve_directory(directory)?,
-        )),
-        None => tools,
-    };
-    let tools = host
-        .mount
-        .iter()
-        .fold(tools, |tools, mount| tools.mount(mount.to_mount()));
-    let tools = drafts
-        .into_iter()
-        .fold(tools, skills_tools::ToolSetBuilder::drafts_dir);
-    // A mount can contain these paths. The rules deny them to programs only, so the file tools get
-    // them too.
-    let tools = tools.protect(
-        directories::write_protected_paths()
-            .into_iter()
-            .chain(directories::overrides_path()),
-    );
-    let tools = directories::overrides_path()
-        .into_iter()
-        .fold(tools, |tools, path| {
-            tools.overrides(OverrideStore::in_file(path))
-        });
-    tools
-        .build()
-        .map_err(|error| InputError::new(error.to_string()).into())
+    /// Builds the tool set with a runtime. Without a policy nothing can run.
+    pub(crate) fn tools(&self, mut builder: Builder, context: &Context) -> anyhow::Result<ToolSet> {
+        let drafts = drafts_dir(self.drafts.as_deref(), &context.environment)?;
+        if let Some(drafts) = &drafts {
+            builder = builder.root(draft_root(drafts));
+        }
+        let mut tools = ToolSet::builder(builder.build());
+        if let Some(directory) = &self.workspace {
+            let directory = input::resolve_directory(directory)?;
+            tools = tools.workspace(Mount::writable("workspace", directory));
+        }
+        for mount in &self.mount {
+            tools = tools.mount(mount.to_mount());
+        }
+        tools = drafts.into_iter().fold(tools, ToolSetBuilder::drafts_dir);
+        // A mount can contain these paths. The rules deny them to programs only, so the file tools
+        // get them too.
+        tools = tools.protect(state::write_protected_paths(&context.environment));
+        if let Some(path) = state::overrides_path(&context.environment) {
+            tools = tools
+                .protect([path.clone()])
+                .overrides(OverrideStore::in_file(path));
+        }
+        let tools = tools.build();
+        tools.map_err(|error| CommandError::input(error.to_string()).into())
+    }
 }

@@ -9,9 +9,9 @@ use crate::{
 
 /// The explanation of why a skill is available or not: a status and the steps that led to it.
 ///
-/// Made by [`Discovery::explain`] from a catalog, for commands such as `skills explain`. Steps are
-/// in the order in which a user reads them; each has a stable [`code`](ExplanationStep::code) and a
-/// text.
+/// Made by [`Discovery::explain`] from a catalog, for commands such as `skills show --why`. Steps
+/// are in the order in which a user reads them; each has a stable
+/// [`code`](ExplanationStep::code) and a text.
 #[derive(Debug, Clone)]
 pub struct Explanation {
     status: SkillStatus,

@@ -82,7 +82,7 @@ pub enum LoadError {
     },
     /// Compiling it was stopped after some time; it is tried again only with much more time.
     #[error(
-        "too large to compile: compilation did not finish within {} ms; precompile it (`skills precompile`) or allow at least \
+        "too large to compile: compilation did not finish within {} ms; precompile it (`skills wasm precompile`) or allow at least \
          twice the time, else split its largest functions",
         .limit.as_millis()
     )]

@@ -1,4 +1,4 @@
-//! Tests of `validate` (lenient and for clients), `roots`, `explain`, `new` and `doctor`.
+//! Tests of `validate` (lenient and for clients), `list --roots`, `show --why`, `new` and `doctor`.
 
 use std::path::Path;
 
@@ -111,7 +111,7 @@ fn skills_of_the_project_come_before_those_of_the_user() {
     assert_snapshot!(
         "roots",
         fixture
-            .run("repo/sub", &["roots", "--trust-project"])
+            .run("repo/sub", &["list", "--roots", "--trust-project"])
             .page()
     );
     assert_snapshot!(
@@ -126,7 +126,14 @@ fn skills_of_the_project_come_before_those_of_the_user() {
     let json = fixture
         .run(
             "repo/sub",
-            &["roots", "--json", "--profile", "claude", "--trust-project"],
+            &[
+                "list",
+                "--roots",
+                "--json",
+                "--profile",
+                "claude",
+                "--trust-project",
+            ],
         )
         .json();
     assert_json_snapshot!("roots_json", json);
@@ -141,7 +148,7 @@ fn an_untrusted_project_is_blocked() {
     exit 1
     -- stderr
     error: skill `near` (PLACE/repo/sub/.claude/skills/near/SKILL.md) is inactive: its root is not trusted
-    help: run `skills explain near` with the same global options to see why
+    help: run `skills show --why near` with the same global options to see why
     ");
     assert!(!fixture.run("repo/sub", &["prompt"]).stdout.contains("near"));
 }
@@ -176,16 +183,19 @@ fn explain() {
     let mut text = String::new();
     for query in ["pdf", "bad", "pfd", "near", "../.agents/skills/.hidden/h"] {
         text.push_str(&format!(
-            "$ explain {query}\n{}\n",
+            "$ show --why {query}\n{}\n",
             fixture
-                .run("repo/sub", &["explain", query, "--trust-project"])
+                .run("repo/sub", &["show", "--why", query, "--trust-project"])
                 .page()
         ));
     }
     assert_snapshot!(text);
     assert_eq!(
         fixture
-            .run("repo/sub", &["explain", "pdf", "--json", "--trust-project"])
+            .run(
+                "repo/sub",
+                &["show", "--why", "pdf", "--json", "--trust-project"]
+            )
             .json()["status"],
         "model-invocable"
     );
@@ -213,7 +223,7 @@ fn new_skills_are_valid_for_every_client() {
     ");
     assert_eq!(
         fixture
-            .run("skills", &["validate", "--strict", "quarterly-report"])
+            .run("skills", &["compat", "validate", "quarterly-report"])
             .code,
         0
     );

@@ -119,7 +119,7 @@ fn large_modules_are_compiled_in_a_child_process() {
     skill(root.path(), "long", &long());
     let root = ["--root", root.path().to_str().unwrap()];
     let compiled = skills_in(
-        &[&["precompile", "long", "--json"], &root[..]].concat(),
+        &[&["wasm", "precompile", "long", "--json"], &root[..]].concat(),
         "",
         state.path(),
     );

@@ -42,19 +42,26 @@ fn write_help(page: &mut String, command: &[&str]) {
     }
 }
 
-/// Returns the names that stand below `Commands:`.
+/// Returns the names of the commands that a help text lists: below `Commands:`, or in the sections
+/// before the options.
 fn subcommands(help: &str) -> Vec<&str> {
-    let list = help
-        .split_once("\nCommands:\n")
-        .map_or("", |(_, list)| list);
-    let list = list.split("\n\n").next().unwrap();
-    let name = |line: &'_ str| {
-        line.strip_prefix("  ")
-            .is_some_and(|name| !name.starts_with(' '))
+    let is_list = |part: &&str| {
+        let title = part.lines().next().unwrap();
+        title.ends_with(':') && !matches!(title, "Arguments:" | "Options:" | "Over HTTP:")
     };
-    let lines = list.lines().filter(|line| name(line));
-    let names = lines.filter_map(|line| line.split_whitespace().next());
-    names.filter(|name| *name != "help").collect()
+    let lines = help
+        .split("\n\n")
+        .filter(is_list)
+        .flat_map(|part| part.lines().skip(1));
+    let names = lines.filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
+    names.filter(|name| !matches!(*name, "" | "help")).collect()
+}
+
+#[test]
+fn help_lists_commands_in_sections() {
+    let help = skills(&["-h"]).stdout;
+    let list = help.split("\nOptions:").next().unwrap();
+    insta::assert_snapshot!(list);
 }
 
 #[test]

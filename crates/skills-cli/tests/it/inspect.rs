@@ -29,7 +29,7 @@ fn missing_and_empty_roots_are_reported() {
     exit 0
     -- stderr
     no skills found
-    help: pass `--root DIR`, or list the searched directories with `skills roots`
+    help: pass `--root DIR`, or list the searched directories with `skills list --roots`
     ");
 }
 

@@ -21,15 +21,15 @@ fn a_skipped_skill_refers_to_explain() {
     exit 1
     -- stderr
     error: skill `bad` not found: skipped by the scan
-    help: run `skills explain bad` with the same global options to see why
+    help: run `skills show --why bad` with the same global options to see why
     ");
     assert_snapshot!(fixture.run("", &["show", "skills/bad", "--root", "skills"]).page(), @"
     exit 1
     -- stderr
     error: skill `PLACE/skills/bad` not found: skipped by the scan
-    help: run `skills explain PLACE/skills/bad` with the same global options to see why
+    help: run `skills show --why PLACE/skills/bad` with the same global options to see why
     ");
-    let document = fixture.run("", &["load", "bad", "--root", "skills", "--json"]);
+    let document = fixture.run("", &["prompt", "load", "bad", "--root", "skills", "--json"]);
     assert_snapshot!(document.page(), @r#"
     exit 1
     -- stdout
@@ -38,7 +38,7 @@ fn a_skipped_skill_refers_to_explain() {
         "code": "unknown-skill",
         "message": "skill `bad` not found: skipped by the scan",
         "candidates": [],
-        "hint": "run `skills explain bad` with the same global options to see why"
+        "hint": "run `skills show --why bad` with the same global options to see why"
       }
     }
     "#);
@@ -52,14 +52,14 @@ fn an_inactive_skill_refers_to_explain() {
     exit 1
     -- stderr
     error: skill `good` (PLACE/skills/good/SKILL.md) is inactive: disabled by rule `disable name good (--disable)`
-    help: run `skills explain good` with the same global options to see why
+    help: run `skills show --why good` with the same global options to see why
     ");
     let checked = fixture.run("", &[&["policy", "check", "good"], &disabled[..]].concat());
     assert_snapshot!(checked.page(), @"
     exit 1
     -- stderr
     error: skill `good` (PLACE/skills/good/SKILL.md) is inactive: disabled by rule `disable name good (--disable)`
-    help: run `skills explain good` with the same global options to see why
+    help: run `skills show --why good` with the same global options to see why
     ");
     assert_eq!(
         fixture
@@ -76,7 +76,7 @@ fn a_path_outside_of_all_roots_is_reported_with_its_root() {
     exit 1
     -- stderr
     error: skill `PLACE/elsewhere/other` not found: not below any root
-    help: search its parent directory with `--root PLACE/elsewhere`; `skills roots` lists the roots in use
+    help: search its parent directory with `--root PLACE/elsewhere`; `skills list --roots` lists the roots in use
     ");
     // The name of a directory without a separator is a skill name, but the cause is the same.
     let bare = fixture.run("elsewhere", &["show", "other", "--root", "../skills"]);
@@ -84,7 +84,7 @@ fn a_path_outside_of_all_roots_is_reported_with_its_root() {
     exit 1
     -- stderr
     error: skill `other` not found: not below any root
-    help: search its parent directory with `--root PLACE/elsewhere`; `skills roots` lists the roots in use
+    help: search its parent directory with `--root PLACE/elsewhere`; `skills list --roots` lists the roots in use
     ");
     fixture.skill("skills/good/nested", "nested");
     let nested = fixture.run("", &["show", "skills/good/nested", "--root", "skills"]);
@@ -92,7 +92,7 @@ fn a_path_outside_of_all_roots_is_reported_with_its_root() {
     exit 1
     -- stderr
     error: skill `PLACE/skills/good/nested` not found: the scan of its root does not search there
-    help: search its parent directory with `--root PLACE/skills/good`; `skills roots` lists the roots in use
+    help: search its parent directory with `--root PLACE/skills/good`; `skills list --roots` lists the roots in use
     ");
 }
 
@@ -113,7 +113,7 @@ fn a_path_that_is_not_a_skill_is_reported_with_its_cause() {
     error: skill `PLACE/skills/good/notes.md` not found: not a directory
     help: pass the name or the directory of a skill; `skills list` shows all
     ");
-    assert_snapshot!(fixture.run("", &["load", "./absent", "--root", "skills"]).page(), @"
+    assert_snapshot!(fixture.run("", &["prompt", "load", "./absent", "--root", "skills"]).page(), @"
     exit 1
     -- stderr
     error: skill `./absent` not found: no such file or directory
@@ -131,11 +131,11 @@ fn a_path_that_is_not_a_skill_is_reported_with_its_cause() {
 fn explain_reports_an_unknown_skill_like_every_command() {
     let fixture = fixture();
     for query in ["godo", "nope", "./elsewhere/other", "./absent"] {
-        let explained = fixture.run("", &["explain", query, "--root", "skills"]);
+        let explained = fixture.run("", &["show", "--why", query, "--root", "skills"]);
         let shown = fixture.run("", &["show", query, "--root", "skills"]);
         assert_eq!(explained.page(), shown.page());
     }
-    let document = fixture.run("", &["explain", "nope", "--root", "skills", "--json"]);
+    let document = fixture.run("", &["show", "--why", "nope", "--root", "skills", "--json"]);
     assert_eq!(
         (document.code, &document.json()["status"]),
         (1, &"not-found".into())

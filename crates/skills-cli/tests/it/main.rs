@@ -11,6 +11,7 @@ mod build;
 mod check;
 mod compile_wasm;
 mod fixture;
+mod former;
 mod help;
 mod inspect;
 mod interpreters;

@@ -169,17 +169,18 @@ fn a_change_is_shown_before_it_is_written() {
     exit 3
     -- stderr
     HERE/home/.claude.json (MCP servers of Claude Code)
-        // mine
-        "mcpServers": {
-    -     "other": {"command": "x"}
-    +     "other": {"command": "x"},
-    +     "skills": {
-    +       "type": "stdio",
-    +       "command": "/bin/skills",
-    +       "args": ["mcp"]
-    +     }
-        }
-      }
+    @@ -2,5 +2,10 @@
+       // mine
+       "mcpServers": {
+    -    "other": {"command": "x"}
+    +    "other": {"command": "x"},
+    +    "skills": {
+    +      "type": "stdio",
+    +      "command": "/bin/skills",
+    +      "args": ["mcp"]
+    +    }
+       }
+     }
     Claude Code will start: "/bin/skills" "mcp"
     error: cannot ask for confirmation: standard input is not a terminal
     help: pass `--yes`
@@ -188,17 +189,18 @@ fn a_change_is_shown_before_it_is_written() {
     exit 0
     -- stdout
     HERE/home/.claude.json (MCP servers of Claude Code)
-        // mine
-        "mcpServers": {
-    -     "other": {"command": "x"}
-    +     "other": {"command": "x"},
-    +     "skills": {
-    +       "type": "stdio",
-    +       "command": "/bin/skills",
-    +       "args": ["mcp"]
-    +     }
-        }
-      }
+    @@ -2,5 +2,10 @@
+       // mine
+       "mcpServers": {
+    -    "other": {"command": "x"}
+    +    "other": {"command": "x"},
+    +    "skills": {
+    +      "type": "stdio",
+    +      "command": "/bin/skills",
+    +      "args": ["mcp"]
+    +    }
+       }
+     }
     Claude Code will start: "/bin/skills" "mcp"
     "#);
     assert_eq!(fixture.read("home/.claude.json"), before);
@@ -206,17 +208,18 @@ fn a_change_is_shown_before_it_is_written() {
     exit 0
     -- stderr
     HERE/home/.claude.json (MCP servers of Claude Code)
-        // mine
-        "mcpServers": {
-    -     "other": {"command": "x"}
-    +     "other": {"command": "x"},
-    +     "skills": {
-    +       "type": "stdio",
-    +       "command": "/bin/skills",
-    +       "args": ["mcp"]
-    +     }
-        }
-      }
+    @@ -2,5 +2,10 @@
+       // mine
+       "mcpServers": {
+    -    "other": {"command": "x"}
+    +    "other": {"command": "x"},
+    +    "skills": {
+    +      "type": "stdio",
+    +      "command": "/bin/skills",
+    +      "args": ["mcp"]
+    +    }
+       }
+     }
     Claude Code will start: "/bin/skills" "mcp"
     wrote HERE/home/.claude.json; restart Claude Code; `/mcp` lists it
     "#);
@@ -247,11 +250,12 @@ fn a_server_of_that_name_is_replaced_only_after_confirmation() {
     exit 3
     -- stderr
     HERE/home/.codex/config.toml (MCP servers of Codex)
-      model = "m"
-      [mcp_servers.skills]
-    - command = "/bin/other"
-    + command = "/bin/skills"
-    + args = ["mcp"]
+    @@ -1,3 +1,4 @@
+     model = "m"
+     [mcp_servers.skills]
+    -command = "/bin/other"
+    +command = "/bin/skills"
+    +args = ["mcp"]
     this replaces another server named `skills`; pass `--name` to keep both
     Codex will start: "/bin/skills" "mcp"
     error: cannot ask for confirmation: standard input is not a terminal
@@ -300,7 +304,7 @@ fn json_output_describes_the_change() {
             && diff
                 .as_str()
                 .unwrap()
-                .starts_with("+ {\n+   \"mcpServers\": {\n"),
+                .starts_with("@@ -0,0 +1,9 @@\n+{\n+  \"mcpServers\": {\n"),
         "{diff}"
     );
     insta::assert_json_snapshot!(planned, @r#"
@@ -338,15 +342,16 @@ fn a_project_has_its_own_file_at_its_root() {
     exit 0
     -- stderr
     HERE/project/.mcp.json (MCP servers of Claude Code)
-    + {
-    +   "mcpServers": {
-    +     "skills": {
-    +       "type": "stdio",
-    +       "command": "/bin/skills",
-    +       "args": ["mcp"]
-    +     }
-    +   }
-    + }
+    @@ -0,0 +1,9 @@
+    +{
+    +  "mcpServers": {
+    +    "skills": {
+    +      "type": "stdio",
+    +      "command": "/bin/skills",
+    +      "args": ["mcp"]
+    +    }
+    +  }
+    +}
     Claude Code will start: "/bin/skills" "mcp"
     wrote HERE/project/.mcp.json; restart Claude Code in the project, and approve the server when asked
     "#);
@@ -474,15 +479,16 @@ fn symlinks_are_kept_and_their_targets_written() {
     exit 0
     -- stderr
     HERE/home/.gemini/settings.json (MCP servers of Gemini CLI, symlink to HERE/dotfiles/settings.json)
-    - {}
-    + {
-    +   "mcpServers": {
-    +     "skills": {
-    +       "command": "/bin/skills",
-    +       "args": ["mcp"]
-    +     }
-    +   }
-    + }
+    @@ -1 +1,8 @@
+    -{}
+    +{
+    +  "mcpServers": {
+    +    "skills": {
+    +      "command": "/bin/skills",
+    +      "args": ["mcp"]
+    +    }
+    +  }
+    +}
     Gemini CLI will start: "/bin/skills" "mcp"
     wrote HERE/home/.gemini/settings.json; restart Gemini CLI; `/mcp` lists it
     "#);

@@ -64,7 +64,7 @@ fn prompt_in_other_formats() {
             "examples/skills/text-stats",
         ])
         .stdout,
-        skills(&["to-prompt", "examples/skills/text-stats"]).stdout,
+        skills(&["compat", "to-prompt", "examples/skills/text-stats"]).stdout,
     );
     assert_eq!(ours, theirs);
 }
@@ -146,15 +146,23 @@ fn prompt_with_a_tool_for_scripts() {
 
 #[test]
 fn load() {
-    assert_snapshot!(examples(&["load", "text-stats"]).page());
-    let page = examples(&["load", "incident-handbook", "--fenced"]);
+    assert_snapshot!(examples(&["prompt", "load", "text-stats"]).page());
+    let page = examples(&["prompt", "load", "incident-handbook", "--fenced"]);
     let (first, last) = (
         page.stdout.lines().next().unwrap(),
         page.stdout.lines().last().unwrap(),
     );
     assert_eq!(last, first.replace('<', "</"));
     assert!(first.starts_with("<skill-") && first.len() == "<skill-".len() + 33);
-    let short = examples(&["load", "incident-handbook", "--max-bytes", "300", "--json"]).json();
+    let short = examples(&[
+        "prompt",
+        "load",
+        "incident-handbook",
+        "--max-bytes",
+        "300",
+        "--json",
+    ])
+    .json();
     assert_eq!(short["role"], "user");
     assert!(
         short["omitted"]["bytes"]
@@ -168,11 +176,11 @@ fn load() {
             .unwrap()
             .contains("[Skill text truncated: lines ")
     );
-    assert_eq!(examples(&["load", "absent"]).code, 1);
+    assert_eq!(examples(&["prompt", "load", "absent"]).code, 1);
 }
 
 fn mentioned(arguments: &[&str]) -> String {
-    let all: Vec<&str> = ["mentions"]
+    let all: Vec<&str> = ["prompt", "mentions"]
         .into_iter()
         .chain(arguments.iter().copied())
         .collect();
@@ -206,6 +214,7 @@ fn mentions() {
     "weather" (sigil, high): conflict: a connector has this name; use the path of the skill
     "#);
     let chosen = examples(&[
+        "prompt",
         "mentions",
         "hello",
         "--skill",
@@ -216,7 +225,7 @@ fn mentions() {
     assert_eq!(chosen["selected"][0]["name"], "weather");
     assert_eq!(
         skills_with(
-            &["mentions", "-", "--root", "examples/skills"],
+            &["prompt", "mentions", "-", "--root", "examples/skills"],
             "用 weather 技能"
         )
         .stdout
@@ -224,8 +233,14 @@ fn mentions() {
         .count(),
         1
     );
-    assert_eq!(examples(&["mentions", "x", "--skill", "weather"]).code, 2);
-    assert_eq!(examples(&["mentions", "@/nowhere/text.txt"]).code, 2);
+    assert_eq!(
+        examples(&["prompt", "mentions", "x", "--skill", "weather"]).code,
+        2
+    );
+    assert_eq!(
+        examples(&["prompt", "mentions", "@/nowhere/text.txt"]).code,
+        2
+    );
 }
 
 #[test]
@@ -245,14 +260,16 @@ fn mentions_report_missing_requirements() {
         "dependencies:\n  tools:\n    - {type: mcp, value: docs, url: 'https://docs.example/mcp'}\n",
     );
     let root = directory.path().to_str().unwrap();
-    let done = skills(&["mentions", "$docs", "--root", root]);
+    let done = skills(&["prompt", "mentions", "$docs", "--root", root]);
     assert_snapshot!(done.stderr, @r#"
     "docs" (sigil, high): selected
     missing requirement: program `no-such-program`
     missing requirement: variable `NO_SUCH_TOKEN`
     missing requirement: MCP server `docs` (streamable_http https://docs.example/mcp), required by docs
     "#);
-    let needs = skills(&["mentions", "$docs", "--root", root, "--json"]).json()["missing"].clone();
+    let needs =
+        skills(&["prompt", "mentions", "$docs", "--root", root, "--json"]).json()["missing"]
+            .clone();
     assert_eq!(
         needs["servers"][0]["key"],
         "mcp__streamable_http__https://docs.example/mcp"
@@ -273,7 +290,7 @@ fn mentions_report_missing_requirements() {
 #[test]
 fn detect() {
     let detect = |arguments: &[&str]| {
-        let all: Vec<&str> = ["--root", "examples/skills", "detect"]
+        let all: Vec<&str> = ["--root", "examples/skills", "prompt", "detect"]
             .into_iter()
             .chain(arguments.iter().copied())
             .collect();
@@ -319,12 +336,12 @@ fn a_skill_is_found_by_the_path_of_its_root_as_given() {
     let root = root.to_str().unwrap();
     let text = format!("[$weather]({root}/weather/SKILL.md)");
     assert_eq!(
-        skills(&["mentions", &text, "--root", root, "--json"]).json()["selected"][0]["name"],
+        skills(&["prompt", "mentions", &text, "--root", root, "--json"]).json()["selected"][0]["name"],
         "weather"
     );
     let command = format!("cat {root}/weather/SKILL.md");
     assert_eq!(
-        skills(&["--root", root, "detect", "--json", "--", &command]).json()["uses"][0]["skill"],
+        skills(&["--root", root, "prompt", "detect", "--json", "--", &command]).json()["uses"][0]["skill"],
         "weather"
     );
 }

@@ -10,7 +10,7 @@ fn compiled_modules_are_cached_until_cleared() {
     let state = tempfile::tempdir().unwrap();
     let precompile = |arguments: &[&str]| {
         skills_in(
-            &[&["precompile"], arguments, &EXAMPLES].concat(),
+            &[&["wasm", "precompile"], arguments, &EXAMPLES].concat(),
             "",
             state.path(),
         )
@@ -50,7 +50,8 @@ fn compiled_modules_are_cached_until_cleared() {
 
 #[test]
 fn errors_of_several_skills_have_hints() {
-    let precompile = |arguments: &[&str]| skills(&[&["precompile"], arguments, &EXAMPLES].concat());
+    let precompile =
+        |arguments: &[&str]| skills(&[&["wasm", "precompile"], arguments, &EXAMPLES].concat());
     assert_snapshot!(precompile(&["wether", "text-stats"]).page(), @"
     exit 1
     -- stdout
@@ -70,7 +71,7 @@ fn errors_of_several_skills_have_hints() {
 #[test]
 fn precompile_needs_a_cache_directory() {
     let scratch = tempfile::tempdir().unwrap();
-    let mut command = command(&["precompile"], scratch.path());
+    let mut command = command(&["wasm", "precompile"], scratch.path());
     let output = command
         .env("HOME", "relative")
         .env_remove("XDG_CACHE_HOME")
@@ -167,7 +168,7 @@ fn source_that_was_not_built_is_reported() {
 fn modified_code_is_recompiled_and_recorded() {
     let state = tempfile::tempdir().unwrap();
     let skills = |arguments: &[&str]| skills_in(&[arguments, &EXAMPLES].concat(), "", state.path());
-    assert_eq!(skills(&["precompile", "code-review"]).code, 0);
+    assert_eq!(skills(&["wasm", "precompile", "code-review"]).code, 0);
     let artifact = find(state.path()).expect("compiled code is cached");
     let mut bytes = std::fs::read(&artifact).unwrap();
     *bytes.last_mut().unwrap() ^= 1;

@@ -1,4 +1,4 @@
-//! Compares `validate --strict`, `read-properties` and `to-prompt` with recorded output of
+//! Compares `skills compat` with recorded output of
 //! skills-ref 0.1.0, byte for byte.
 
 use std::path::Path;
@@ -92,17 +92,17 @@ fn check(command: &str, arguments: &[&str], step: usize) {
 
 #[test]
 fn validate_matches_the_reference_tool() {
-    check("validate", &["validate", "--strict"], 3);
+    check("validate", &["compat", "validate"], 3);
 }
 
 #[test]
 fn read_properties_matches_the_reference_tool() {
-    check("read_properties", &["read-properties"], 5);
+    check("read_properties", &["compat", "read-properties"], 5);
 }
 
 #[test]
 fn to_prompt_matches_the_reference_tool() {
-    check("to_prompt", &["to-prompt"], 5);
+    check("to_prompt", &["compat", "to-prompt"], 5);
 }
 
 #[test]
@@ -120,18 +120,18 @@ fn several_skills_and_files_as_paths() {
     let base = base.to_str().unwrap();
     let (one, two) = (format!("{base}/one/SKILL.md"), format!("{base}/./two//"));
     let redacted = |done: Done| done.page().replace(base, "BASE");
-    insta::assert_snapshot!(redacted(skills(&["validate", "--strict", &one, &two])), @"
+    insta::assert_snapshot!(redacted(skills(&["compat", "validate", &one, &two])), @"
     exit 0
     -- stdout
     Valid skill: BASE/one
     Valid skill: BASE/two
     ");
-    insta::assert_snapshot!(redacted(skills(&["to-prompt", &one, &two])));
+    insta::assert_snapshot!(redacted(skills(&["compat", "to-prompt", &one, &two])));
     let missing = format!("{base}/three");
-    assert_eq!(skills(&["validate", "--strict", &missing]).code, 2);
+    assert_eq!(skills(&["compat", "validate", &missing]).code, 2);
     let file = format!("{base}/one/notes.txt");
     std::fs::write(&file, "").unwrap();
-    insta::assert_snapshot!(redacted(skills(&["validate", "--strict", &file])), @"
+    insta::assert_snapshot!(redacted(skills(&["compat", "validate", &file])), @"
     exit 1
     -- stderr
     Validation failed for BASE/one/notes.txt:

@@ -171,7 +171,7 @@ fn a_tool_can_be_disabled_permanently() {
     exit 2
     -- stderr
     error: nothing to change
-    help: pass `--off`, `--on`, `--description`, `--timeout` or `--reset`
+    help: pass `--off`, `--on`, `--description` or `--timeout`, or run `skills tools reset`
     ");
     assert_snapshot!(run(&["tools", "change", "skill__weather__nothing", "--off"]).page(), @"
     exit 1

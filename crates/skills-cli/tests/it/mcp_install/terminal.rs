@@ -58,7 +58,7 @@ fn the_user_confirms_at_the_terminal() {
     let fixture = Fixture::new();
     let (code, shown) = answered(fixture.command(&["--client", "codex"]), "n", || {});
     assert!(
-        code == 3 && shown.contains("+ [mcp_servers.skills]") && shown.contains("was not changed"),
+        code == 3 && shown.contains("+[mcp_servers.skills]") && shown.contains("was not changed"),
         "{code}\n{shown}"
     );
     assert!(fixture.files("home").is_empty());

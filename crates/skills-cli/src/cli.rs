@@ -1,0 +1,150 @@
+//! The command line: commands and their help.
+
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+
+use crate::commands::former::FormerCommand;
+use crate::commands::{
+    accept, audit, build, call, compat, completions, doctor, list, mcp, new, policy, prompt, run,
+    show, tools, trust, validate, wasm,
+};
+use crate::context::Context;
+use crate::exit::Exit;
+use crate::global_options::GlobalOptions;
+
+/// Find, check, show and safely run agent skills
+///
+/// A skill is a directory with a SKILL.md. Without --root, the skill directories of known clients
+/// are searched, such as .agents/skills and .claude/skills of the project and of the home
+/// directory; `skills list --roots` lists them.
+#[derive(Debug, Parser)]
+#[command(name = "skills", version, max_term_width = 100, after_help = EXIT_CODES)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    pub(crate) options: GlobalOptions,
+
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const EXIT_CODES: &str = "Exit codes: 0 success, 1 failure or not found, 2 usage, 3 denied or no sandbox, 4 timeout, 130 interrupted";
+
+/// The commands. [`SECTIONS`] lists the visible ones.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    List(list::List),
+    Show(show::Show),
+    New(new::New),
+    Validate(validate::Validate),
+    Build(build::Build),
+    Run(Box<run::Run>),
+    Trust(Box<trust::Trust>),
+    #[command(alias = "adopt")]
+    Accept(accept::Accept),
+    Mcp(Box<mcp::Mcp>),
+    Prompt(prompt::Prompt),
+    Tools(tools::Tools),
+    Call(call::Call),
+    Wasm(wasm::Wasm),
+    Doctor(doctor::Doctor),
+    Policy(policy::Policy),
+    Audit(audit::Audit),
+    Compat(compat::Compat),
+    Completions(completions::Completions),
+    #[command(flatten)]
+    Former(FormerCommand),
+}
+
+/// The sections of the help, with their commands.
+const SECTIONS: [(&str, &str); 4] = [
+    ("Manage skills", "list show new validate build accept"),
+    ("Run skills", "run call trust wasm"),
+    ("Integrate with agents", "mcp prompt tools compat"),
+    ("Inspect and set up", "doctor policy audit completions help"),
+];
+
+impl Arguments {
+    /// Parses the arguments of this process. Does not exit, since errors are JSON with `--json`.
+    pub(crate) fn from_process() -> Result<Self, clap::Error> {
+        Self::from_arg_matches(&Self::command_with_sections().try_get_matches()?)
+    }
+
+    /// Returns the definition of the command line, with the commands in sections.
+    fn command_with_sections() -> clap::Command {
+        let mut command = Self::command();
+        command.build();
+        let template = format!(
+            "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{}{{all-args}}{{after-help}}",
+            render_sections(&command)
+        );
+        command
+            .help_template(template)
+            // clap lists the visible commands in addition, and has no section for them.
+            .mut_subcommands(|command| command.hide(true))
+            .override_usage("skills [OPTIONS] <COMMAND>")
+    }
+}
+
+/// Returns the list of the commands in sections, which clap does not offer.
+fn render_sections(command: &clap::Command) -> String {
+    let styles = command.get_styles();
+    let (header, literal) = (styles.get_header(), styles.get_literal());
+    let mut text = String::new();
+    for (title, names) in SECTIONS {
+        text.push_str(&format!("{header}{title}:{header:#}\n"));
+        for name in names.split(' ') {
+            let known = command.find_subcommand(name);
+            let about = known.and_then(clap::Command::get_about).cloned();
+            let about = about.unwrap_or_default();
+            text.push_str(&format!("  {literal}{name:<11}{literal:#}  {about}\n"));
+        }
+        text.push('\n');
+    }
+    text
+}
+
+impl Command {
+    pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Exit> {
+        match self {
+            Self::List(list) => list.run(context),
+            Self::Show(show) => show.run(context),
+            Self::New(new) => new.run(context),
+            Self::Validate(validate) => validate.run(context),
+            Self::Build(build) => build.run(context),
+            Self::Run(run) => run.run(context),
+            Self::Trust(trust) => trust.run(context),
+            Self::Accept(accept) => accept.run(context),
+            Self::Mcp(mcp) => mcp.run(context),
+            Self::Prompt(prompt) => prompt.run(context),
+            Self::Tools(tools) => tools.run(context),
+            Self::Call(call) => call.run(context),
+            Self::Wasm(wasm) => wasm.run(context),
+            Self::Doctor(doctor) => doctor.run(context),
+            Self::Policy(policy) => policy.run(context),
+            Self::Audit(audit) => audit.run(context),
+            Self::Compat(compat) => compat.run(context),
+            Self::Completions(completions) => completions.run(context),
+            Self::Former(former) => former.run(context),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_visible_command_is_in_one_section() {
+        let mut command = Arguments::command();
+        command.build();
+        let visible = command.get_subcommands().filter(|one| !one.is_hide_set());
+        let mut visible: Vec<&str> = visible.map(clap::Command::get_name).collect();
+        let mut listed: Vec<&str> = SECTIONS
+            .iter()
+            .flat_map(|(_, names)| names.split(' '))
+            .collect();
+        visible.sort_unstable();
+        listed.sort_unstable();
+        assert_eq!(listed, visible);
+        command.debug_assert();
+    }
+}

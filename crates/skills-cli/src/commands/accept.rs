@@ -1,0 +1,248 @@
+//! `skills accept`: reviews drafts that a model wrote and moves them to a skill root.
+
+mod staging;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use clap::Args;
+use serde_json::json;
+use skills_runtime::discovery::{DigestCache, Discovery, SkillFiles};
+use skills_runtime::{Scope, SkillRuntime};
+
+use self::staging::{StagedDraft, lock_drafts, restore_staged};
+use crate::approver::is_confirmed;
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::exit::Exit;
+use crate::output::{Output, line};
+use crate::tool_host;
+
+/// Maximum number of files of a draft that are listed.
+const MAX_FILES: usize = 1_000;
+
+/// Accept a skill drafted by a model
+#[derive(Debug, Args)]
+pub(crate) struct Accept {
+    /// Name of the draft; without it, drafts are listed
+    name: Option<String>,
+
+    /// Target directory [default: the first trusted user root]
+    #[arg(long, value_name = "DIR")]
+    to: Option<PathBuf>,
+
+    /// Directory of drafts [default: drafts in the data directory]
+    #[arg(long, value_name = "DIR")]
+    drafts: Option<PathBuf>,
+
+    /// Accept without asking
+    #[arg(long)]
+    yes: bool,
+}
+
+/// A skill that a model wrote.
+struct Draft {
+    name: String,
+    directory: PathBuf,
+}
+
+impl Accept {
+    /// Moves a draft to a skill root after a user has reviewed and accepted it.
+    pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Exit> {
+        let (runtime, output) = (context.runtime()?, context.output);
+        let drafts = tool_host::drafts_dir(self.drafts.as_deref(), &context.environment)?;
+        let drafts = drafts.ok_or_else(|| {
+            CommandError::input("cannot find the drafts: no home directory")
+                .with_help("pass `--drafts DIR`")
+        })?;
+        // Before any draft is listed or moved: another call may be restoring or staging one.
+        let _lock = lock_drafts(&drafts)?;
+        restore_staged(&drafts, output)?;
+        let all = find_drafts(&drafts);
+        let Some(name) = &self.name else {
+            return list_drafts(&all, output);
+        };
+        let Some(draft) = all.iter().find(|draft| draft.name == *name) else {
+            return Ok(report_unknown(name, &all, output));
+        };
+        let destination = self.free_destination(&runtime, &draft.directory)?;
+        // Tools of a model write below the drafts, and must not change one while a user reads it.
+        let staged = StagedDraft::stage(&drafts, &draft.directory)?;
+        let digest = content_digest(&staged.path)?;
+        print_draft(&staged.path, name, &runtime, output)?;
+        let (path, shown) = (staged.path.display(), destination.display());
+        output.status(&format!(
+            "review it in {path}; accepting moves it to {shown}"
+        ));
+        let refusal = format!("`{name}` stays a draft");
+        if !self.yes && !is_confirmed("Accept this skill? [y/N]", &refusal, output) {
+            return Ok(Exit::Denied);
+        }
+        // A program that had a file of the draft open can still write to it after it was staged.
+        if content_digest(&staged.path)? != digest {
+            anyhow::bail!("the draft changed during the review; review it again");
+        }
+        staged.move_to(&destination)?;
+        if output.is_json() {
+            let moved = json!({"skill": name, "directory": destination, "digest": digest});
+            return output.json(&moved);
+        }
+        output.status(&format!(
+            "accepted `{name}`: moved to {shown}, content digest {digest}"
+        ));
+        Ok(Exit::Success)
+    }
+
+    /// Returns the path in the target directory for a draft, and creates the target directory.
+    ///
+    /// # Errors
+    /// Fails if something exists at the path: a skill is not replaced.
+    fn free_destination(&self, runtime: &SkillRuntime, draft: &Path) -> anyhow::Result<PathBuf> {
+        let target = match &self.to {
+            Some(given) => std::path::absolute(given)?,
+            None => target_root(runtime)?,
+        };
+        let name = draft
+            .file_name()
+            .context("the draft directory has no name")?;
+        let destination = target.join(name);
+        // Not `exists`, which is false for a dangling symlink.
+        if destination.symlink_metadata().is_ok() {
+            let message = format!("`{}` already exists", destination.display());
+            anyhow::bail!(CommandError::input(message));
+        }
+        std::fs::create_dir_all(&target)
+            .with_context(|| format!("cannot create `{}`", target.display()))?;
+        Ok(destination)
+    }
+}
+
+/// Returns the first trusted root in user or custom scope.
+fn target_root(runtime: &SkillRuntime) -> anyhow::Result<PathBuf> {
+    let mut roots = runtime.library().discovery().roots().iter();
+    // In an untrusted root the accepted skill would stay inactive.
+    let root =
+        roots.find(|root| root.is_trusted() && matches!(root.scope(), Scope::User | Scope::Custom));
+    let root = root.ok_or_else(|| {
+        CommandError::input("no trusted user root found").with_help("pass `--to DIR`")
+    })?;
+    Ok(root.path().to_owned())
+}
+
+/// Returns all drafts.
+fn find_drafts(drafts: &Path) -> Vec<Draft> {
+    let found = Discovery::new([tool_host::draft_root(drafts)]).scan();
+    // The root is untrusted, so all of its skills are inactive.
+    let entries = found.inactive().iter().map(|inactive| inactive.entry());
+    let draft = entries.map(|entry| Draft {
+        name: entry.name().to_string(),
+        directory: entry.directory().to_owned(),
+    });
+    draft.collect()
+}
+
+fn report_unknown(name: &str, all: &[Draft], output: Output) -> Exit {
+    output.status(&format!("error: draft `{name}` not found"));
+    if all.is_empty() {
+        output.status("note: there are no drafts");
+    } else {
+        let names: Vec<&str> = all.iter().map(|draft| draft.name.as_str()).collect();
+        output.status(&format!("help: available: {}", names.join(", ")));
+    }
+    Exit::Failed
+}
+
+fn list_drafts(all: &[Draft], output: Output) -> anyhow::Result<Exit> {
+    if output.is_json() {
+        let drafts = all
+            .iter()
+            .map(|draft| json!({"name": draft.name, "directory": draft.directory}));
+        return output.json(&json!({"drafts": drafts.collect::<Vec<_>>()}));
+    }
+    if all.is_empty() {
+        output.status("no drafts");
+    }
+    output.lines(all.iter().map(|Draft { name, directory }| {
+        format!("{}  {}", line(name), line(&directory.to_string_lossy()))
+    }))?;
+    Ok(Exit::Success)
+}
+
+fn content_digest(directory: &Path) -> anyhow::Result<String> {
+    let files = SkillFiles::open_directory(directory)?;
+    Ok(files.digest(&mut DigestCache::default())?.to_string())
+}
+
+/// Shows what would be accepted: every file of the content digest, and the requested tools.
+fn print_draft(
+    directory: &Path,
+    name: &str,
+    runtime: &SkillRuntime,
+    output: Output,
+) -> anyhow::Result<()> {
+    let files = SkillFiles::open_directory(directory)?;
+    let document = files.document()?;
+    let description = line(document.manifest().description());
+    output.status(&format!("{name}: {description}"));
+    let mut paths = Vec::new();
+    // Not the resources that discovery lists: those omit hidden files, which the digest covers.
+    collect_files(directory, directory, &mut paths)?;
+    paths.sort();
+    for (path, what) in paths.iter().take(MAX_FILES) {
+        output.status(&format!("  {} ({what})", line(path)));
+    }
+    if paths.len() > MAX_FILES {
+        output.status(&format!(" and {} more files", paths.len() - MAX_FILES));
+    }
+    let tools = document.manifest().allowed_tools().iter();
+    let tools: Vec<String> = tools.map(ToString::to_string).collect();
+    if !tools.is_empty() {
+        output.status(&format!("requests {}", line(&tools.join(" "))));
+    }
+    let catalog = runtime.library().catalog();
+    // A draft could be meant to take the place of a skill that a user trusts.
+    for other in catalog
+        .all_entries()
+        .filter(|entry| entry.name().as_str() == name)
+    {
+        let directory = other.directory().display();
+        output.status(&format!(
+            "warning: another skill has this name: {directory}"
+        ));
+    }
+    Ok(())
+}
+
+/// Lists all files of a draft, including hidden files and symlinks.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the draft is in a directory of this command, and symlinks are not followed"
+)]
+fn collect_files(
+    top: &Path,
+    directory: &Path,
+    paths: &mut Vec<(String, String)>,
+) -> anyhow::Result<()> {
+    for entry in std::fs::read_dir(directory)? {
+        let path = entry?.path();
+        // Symlinks are shown and not followed: the target can be any file of the user.
+        let metadata = path.symlink_metadata()?;
+        let shown = path
+            .strip_prefix(top)
+            .unwrap_or(&path)
+            .display()
+            .to_string();
+        if metadata.is_dir() {
+            collect_files(top, &path, paths)?;
+        } else if metadata.is_symlink() {
+            let target = std::fs::read_link(&path)?;
+            paths.push((
+                shown,
+                format!("symlink to {}", line(&target.to_string_lossy())),
+            ));
+        } else {
+            paths.push((shown, format!("{} bytes", metadata.len())));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,194 @@
+//! `skills audit`: shows and verifies the audit log.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
+use skills_runtime::audit::{AuditLog, Event, Line, read, tail, verify_since};
+
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::exit::Exit;
+use crate::output::{Output, line};
+use crate::state;
+
+/// Show and verify the audit log
+#[derive(Debug, Args)]
+pub(crate) struct Audit {
+    /// Audit log [default: audit.jsonl in the state directory]
+    #[arg(long, value_name = "FILE", global = true)]
+    log: Option<PathBuf>,
+
+    #[command(subcommand)]
+    command: AuditCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum AuditCommand {
+    /// Show recent audit records
+    Tail(Tail),
+    /// Show one audit record
+    Show(ShowRecord),
+    /// Verify the hash chain of the audit log
+    Verify(Verify),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Tail {
+    /// Number of records
+    #[arg(long, short = 'n', value_name = "NUMBER", default_value_t = 20)]
+    lines: usize,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ShowRecord {
+    /// Sequence number of the record
+    number: u64,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Verify {
+    /// Hash of a record that the log must contain
+    ///
+    /// Store the hash outside the log to detect truncation. Records after it are counted.
+    #[arg(long, value_name = "HASH")]
+    last: Option<String>,
+}
+
+impl Audit {
+    pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Exit> {
+        let files = self.files(context)?;
+        match &self.command {
+            AuditCommand::Tail(tailed) => print_tail(&tail(&files, tailed.lines)?, context.output),
+            AuditCommand::Show(record) => print_record(&files, record.number, context.output),
+            AuditCommand::Verify(verify) => verify_log(&files, verify, context.output),
+        }
+    }
+
+    /// Returns the files of the log, which must exist.
+    fn files(&self, context: &Context) -> anyhow::Result<Vec<PathBuf>> {
+        let default = || state::audit_log_path(&context.environment);
+        let path = self.log.clone().or_else(default).ok_or_else(|| {
+            CommandError::input("cannot find the audit log: no home directory")
+                .with_help("set `XDG_STATE_HOME` or pass `--log FILE`")
+        })?;
+        let message = format!("cannot open the audit log `{}`: not found", path.display());
+        let mut files = AuditLog::reader(path).files()?;
+        files.retain(|file| file.is_file());
+        if files.is_empty() {
+            let error = CommandError::input(message);
+            anyhow::bail!(match self.log {
+                Some(_) => error,
+                None => error.with_help("the first run of a skill creates it"),
+            });
+        }
+        Ok(files)
+    }
+}
+
+fn print_tail(lines: &[Line], output: Output) -> anyhow::Result<Exit> {
+    if output.is_json() {
+        let records: Vec<Value> = lines.iter().map(to_json).collect();
+        return output.json(&json!({"records": records}));
+    }
+    output.lines(lines.iter().map(|record| line(&render_row(record))))?;
+    Ok(Exit::Success)
+}
+
+fn render_row(record: &Line) -> String {
+    match record {
+        Line::Record {
+            sequence, event, ..
+        } => {
+            let decision = json!(event.disposition);
+            let decision = decision.as_str().unwrap_or_default();
+            let Event {
+                time,
+                skill,
+                program,
+                termination,
+                ..
+            } = event.as_ref();
+            let program = program.as_deref().unwrap_or_default();
+            let termination = termination.as_deref().unwrap_or_default();
+            format!("{sequence:>6}  {time}  {decision:<7}  {skill}  {program}  {termination}")
+        }
+        Line::Malformed { line } => {
+            format!("{:>6}  line {line} is not a record: torn or edited", "?")
+        }
+        _ => String::new(),
+    }
+}
+
+fn to_json(record: &Line) -> Value {
+    match record {
+        Line::Record {
+            sequence,
+            hash,
+            event,
+        } => {
+            let mut document = json!(event);
+            document["sequence"] = json!(sequence);
+            document["hash"] = json!(hash);
+            document
+        }
+        Line::Malformed { line } => json!({"broken": line}),
+        _ => Value::Null,
+    }
+}
+
+fn print_record(files: &[PathBuf], number: u64, output: Output) -> anyhow::Result<Exit> {
+    for file in files {
+        let is_it =
+            |record: &Line| matches!(record, Line::Record { sequence, .. } if *sequence == number);
+        if let Some(record) = read(file)?.find(is_it) {
+            return output.json(&to_json(&record));
+        }
+    }
+    output.status(&format!("error: audit record {number} not found"));
+    Ok(Exit::Failed)
+}
+
+fn verify_log(files: &[PathBuf], arguments: &Verify, output: Output) -> anyhow::Result<Exit> {
+    let verified = verify_since(files, arguments.last.as_deref())?;
+    // A truncated log is a valid chain. Only a hash that was kept elsewhere shows what is missing.
+    let is_truncated = arguments.last.is_some() && verified.records_since.is_none();
+    let mut problems: Vec<String> = verified.problems.iter().map(ToString::to_string).collect();
+    if is_truncated {
+        problems.push(
+            "no record has the given hash: the end of the log was truncated or rewritten"
+                .to_owned(),
+        );
+    }
+    if output.is_json() {
+        output.print_json(&json!({
+            "records": verified.records, "first": verified.first_sequence, "last_hash": verified.last_hash, "since": verified.records_since, "problems": problems,
+        }))?;
+    } else {
+        let chain = if problems.is_empty() {
+            "intact"
+        } else {
+            "broken"
+        };
+        let mut text = format!("{} records, the hash chain is {chain}", verified.records);
+        if let Some(first) = verified.first_sequence.filter(|first| *first > 1) {
+            text.push_str(&format!(", records before {first} are not in the log"));
+        }
+        text.push('\n');
+        for problem in &problems {
+            text.push_str(&format!("  {}\n", line(problem)));
+        }
+        if let Some(since) = verified.records_since {
+            text.push_str(&format!("{since} records after the given hash\n"));
+        }
+        if let Some(hash) = &verified.last_hash {
+            text.push_str(&format!("last hash {hash}\n"));
+        }
+        output.text(&text)?;
+    }
+    Ok(if problems.is_empty() {
+        Exit::Success
+    } else {
+        Exit::Failed
+    })
+}

@@ -1,0 +1,101 @@
+//! `skills call TOOL`: calls a tool as a model would.
+
+use clap::Args;
+use serde_json::json;
+use skills_tools::{CallContext, ToolErrorCode, ToolOutput};
+
+use crate::approver::ApprovalArgs;
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::exit::Exit;
+use crate::input;
+use crate::output::Output;
+use crate::signals;
+use crate::tool_host::{HostArgs, PermissionArgs};
+
+/// Call a tool as a model would
+#[derive(Debug, Args)]
+pub(crate) struct Call {
+    /// Tool name
+    tool: String,
+
+    /// Arguments of the tool: JSON, @FILE, or - for standard input
+    #[arg(value_name = "JSON|@FILE|-", default_value = "{}")]
+    arguments: String,
+
+    #[command(flatten)]
+    host: HostArgs,
+
+    #[command(flatten)]
+    permissions: PermissionArgs,
+
+    #[command(flatten)]
+    approval: ApprovalArgs,
+}
+
+impl Call {
+    pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Exit> {
+        let builder = context.builder(&[])?;
+        let given = input::read_json(&self.arguments, "the tool arguments")?;
+        let tools = self
+            .host
+            .callable_tools(builder, &self.permissions, context)?;
+        let approver = self.approval.approver(Some(&self.arguments)).into_iter();
+        let caller = approver.fold(CallContext::default(), CallContext::approver);
+        let called = tools.call(&self.tool, given, &caller);
+        let called = signals::run_until_interrupt(called)?.transpose();
+        // An unknown tool is a mistake of the caller, and not a failed call.
+        let called = called.map_err(|error| CommandError::input(error.to_string()))?;
+        let Some(result) = called else {
+            return Ok(Exit::Interrupted);
+        };
+        print_result(&result, context.output)?;
+        Ok(exit_status(&result))
+    }
+}
+
+fn print_result(result: &ToolOutput, output: Output) -> anyhow::Result<()> {
+    if output.is_json() {
+        return output.print_json(&json!({
+            "text": result.text,
+            "structured": result.structured,
+            "is_error": result.is_error,
+            "files": result.files,
+        }));
+    }
+    if !result.is_error {
+        return output.lines([result
+            .text
+            .strip_suffix('\n')
+            .unwrap_or(&result.text)
+            .to_owned()]);
+    }
+    output.status_lines(&result.text);
+    if result.has_code(ToolErrorCode::ApprovalRequired) {
+        output.status(
+            "help: allow it with `--allow PERMISSION` or `--yes`; accept a draft with `skills accept NAME`",
+        );
+    }
+    // The text is what a model reads, so it can contain the hint already.
+    if let Some(hint) = result.structured["error"]["hint"].as_str()
+        && !result.text.contains(hint)
+    {
+        output.status(&format!("help: {hint}"));
+    }
+    Ok(())
+}
+
+fn exit_status(result: &ToolOutput) -> Exit {
+    const CODES: [(ToolErrorCode, Exit); 5] = [
+        (ToolErrorCode::InvalidArguments, Exit::Usage),
+        (ToolErrorCode::DeniedByPolicy, Exit::Denied),
+        (ToolErrorCode::ApprovalRequired, Exit::Denied),
+        (ToolErrorCode::SandboxUnavailable, Exit::Denied),
+        (ToolErrorCode::TimedOut, Exit::Timeout),
+    ];
+    if !result.is_error {
+        return Exit::Success;
+    }
+    let found = CODES.into_iter().find(|(code, _)| result.has_code(*code));
+    found.map_or(Exit::Failed, |(_, exit)| exit)
+}

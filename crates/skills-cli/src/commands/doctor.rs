@@ -1,0 +1,187 @@
+//! `skills doctor`: checks roots, skills, policy and sandbox.
+
+use clap::Args;
+use serde_json::{Value, json};
+use skills_runtime::discovery::{DiscoveryError, EntryWarning, SkipReason, Skipped, Trust};
+use skills_runtime::{Catalog, EnforcementReport, Entry, SandboxError, SkillRuntime};
+
+use super::list::{inactive_to_json, skipped_to_json, unexpected_skips};
+use crate::context::Context;
+use crate::exit::Exit;
+use crate::output::line;
+use crate::policy_files;
+use crate::state::PolicyPaths;
+
+/// Check roots, skills, policy and sandbox
+#[derive(Debug, Args)]
+pub(crate) struct Doctor {}
+
+/// A problem with one skill.
+struct Diagnostic {
+    skill: String,
+    code: &'static str,
+    message: String,
+}
+
+/// A type of program, and the restrictions that the sandbox would enforce for it.
+type SandboxCheck = (&'static str, Result<EnforcementReport, SandboxError>);
+
+impl Doctor {
+    /// Checks roots, limits, names, links, requirements, policy and sandboxes. Returns
+    /// `Exit::Failed` if there is a problem.
+    pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Exit> {
+        let (runtime, output) = (context.runtime()?, context.output);
+        let catalog = runtime.library().catalog();
+        let entries = catalog.entries().iter();
+        let diagnostics = entries.flat_map(|entry| entry_diagnostics(&runtime, entry));
+        // A policy that cannot be read prevents every run.
+        let paths = PolicyPaths::new(&context.environment);
+        let policy = policy_files::load(&paths, Trust::Untrusted).err();
+        let policy = policy.map(|error| Diagnostic {
+            skill: "policy".to_owned(),
+            code: "policy",
+            message: format!("{error:#}"),
+        });
+        let diagnostics: Vec<Diagnostic> = diagnostics.chain(policy).collect();
+        // Probed, and not read from versions: a container or a hardened host shows only then what
+        // it refuses.
+        let sandboxes = runtime.executor().probe();
+        if output.is_json() {
+            output.print_json(&to_json(&catalog, &diagnostics, &sandboxes))?;
+        } else {
+            output.lines(render_rows(&runtime, &catalog, &diagnostics, &sandboxes))?;
+        }
+        let all_run = sandboxes.iter().all(|(_, report)| report.is_ok());
+        let is_complete = unexpected_skips(&catalog).next().is_none();
+        Ok(if all_run && is_complete && diagnostics.is_empty() {
+            Exit::Success
+        } else {
+            Exit::Failed
+        })
+    }
+}
+
+fn to_json(catalog: &Catalog, diagnostics: &[Diagnostic], sandboxes: &[SandboxCheck]) -> Value {
+    let sandbox = |(kind, report): &SandboxCheck| match report {
+        Ok(report) => {
+            let mut document = json!(report);
+            document["runs"] = json!(kind);
+            document["available"] = json!(true);
+            document
+        }
+        Err(error) => {
+            json!({"runs": kind, "available": false, "message": error.to_string(), "hint": error.hint()})
+        }
+    };
+    let diagnostic = |problem: &Diagnostic| json!({"skill": problem.skill, "code": problem.code, "message": problem.message});
+    json!({
+        "skills": catalog.entries().len(),
+        "skipped": unexpected_skips(catalog).map(skipped_to_json).collect::<Vec<_>>(),
+        "inactive": catalog.inactive().iter().map(inactive_to_json).collect::<Vec<_>>(),
+        "diagnostics": diagnostics.iter().map(diagnostic).collect::<Vec<_>>(),
+        "sandboxes": sandboxes.iter().map(sandbox).collect::<Vec<_>>(),
+    })
+}
+
+fn render_rows(
+    runtime: &SkillRuntime,
+    catalog: &Catalog,
+    diagnostics: &[Diagnostic],
+    sandboxes: &[SandboxCheck],
+) -> Vec<String> {
+    let is_missing = |skipped: &&Skipped| matches!(skipped.reason(), SkipReason::RootNotFound);
+    let missing = catalog.skipped().iter().filter(is_missing).count();
+    let roots = runtime.library().discovery().roots().len();
+    let (active, inactive) = (catalog.entries().len(), catalog.inactive().len());
+    let mut rows = vec![
+        format!("roots      {} of {roots} exist", roots - missing),
+        format!("skills     {active} active, {inactive} inactive"),
+    ];
+    let mut push_detail = |text: &str| rows.push(format!("           {text}"));
+    for inactive in catalog.inactive() {
+        let reason = line(&inactive.reason().to_string());
+        push_detail(&format!("inactive: {}: {reason}", inactive.entry().name()));
+    }
+    for skipped in unexpected_skips(catalog) {
+        push_detail(&format!("skipped {}", line(&skipped.to_string())));
+    }
+    for Diagnostic { skill, message, .. } in diagnostics {
+        push_detail(&format!("{}: {}", line(skill), line(message)));
+    }
+    for (kind, report) in sandboxes {
+        match report {
+            Ok(report) => {
+                rows.push(format!(
+                    "{kind:<10} run in the {} sandbox",
+                    report.backend()
+                ));
+                let lines = report.to_lines().into_iter();
+                rows.extend(lines.map(|row| format!("           {}", line(&row))));
+            }
+            Err(error) => {
+                rows.push(format!("{kind:<10} {}", line(&error.to_string())));
+                let hint = error.hint().map(line).filter(|hint| !hint.is_empty());
+                rows.extend(hint.map(|hint| format!("           help: {hint}")));
+            }
+        }
+    }
+    rows
+}
+
+fn entry_diagnostics(runtime: &SkillRuntime, entry: &Entry) -> Vec<Diagnostic> {
+    let diagnostic = |code, message: String| Diagnostic {
+        skill: entry.name().to_string(),
+        code,
+        message,
+    };
+    let mut diagnostics = Vec::new();
+    match broken_links(entry) {
+        Ok(links) => {
+            diagnostics.extend(
+                links
+                    .into_iter()
+                    .map(|link| diagnostic("broken-link", link)),
+            );
+        }
+        Err(error) => diagnostics.push(diagnostic(error.kind().code(), error.to_string())),
+    }
+    let is_problem = |warning: &&EntryWarning| {
+        matches!(
+            warning,
+            EntryWarning::DuplicateName { .. }
+                | EntryWarning::ConfusableName { .. }
+                | EntryWarning::SymlinkedSkillFile { .. }
+        )
+    };
+    let problems = entry.warnings().iter().filter(is_problem);
+    diagnostics.extend(problems.map(|warning| diagnostic(warning.code(), warning.to_string())));
+    let unparsed = entry.manifest().unparsed_restrictions();
+    if !unparsed.is_empty() {
+        let fields = unparsed.join("`, `");
+        let message = format!("cannot parse `{fields}`; the skill cannot run");
+        diagnostics.push(diagnostic("restriction-unread", message));
+    }
+    let missing = runtime.library().missing_requirements([entry]);
+    let invalid = missing.invalid.iter();
+    let invalid = invalid.map(|invalid| format!("invalid requirement: {}", invalid.reason));
+    let lines = missing.to_lines().into_iter();
+    let lines = lines.map(|line| format!("missing requirement: {line}"));
+    diagnostics.extend(
+        invalid
+            .chain(lines)
+            .map(|message| diagnostic("requirement", message)),
+    );
+    diagnostics
+}
+
+fn broken_links(entry: &Entry) -> Result<Vec<String>, DiscoveryError> {
+    let files = entry.open()?;
+    let links = files.broken_links(&files.document()?.outline()).into_iter();
+    let lines = links.map(|link| {
+        format!(
+            "line {}: `{}` is not a file of the skill",
+            link.line, link.target
+        )
+    });
+    Ok(lines.collect())
+}

@@ -1,0 +1,47 @@
+//! `skills mcp`: the MCP server and its registration with clients.
+
+#[cfg(feature = "mcp-http")]
+mod http;
+mod install;
+mod log;
+mod serve;
+mod stdio;
+
+use clap::{Args, Subcommand};
+
+use crate::context::Context;
+use crate::exit::Exit;
+
+/// Start the MCP server
+///
+/// Serves skills and their tools to clients of the Model Context Protocol. Clients start this
+/// command and use its standard input and output; `skills mcp install` registers it with a
+/// client. With --http, clients connect over HTTP.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct Mcp {
+    #[command(flatten)]
+    serve: serve::Serve,
+
+    #[command(subcommand)]
+    command: Option<McpCommand>,
+}
+
+#[derive(Debug, Subcommand)]
+enum McpCommand {
+    Install(install::Install),
+}
+
+impl Mcp {
+    pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Exit> {
+        match &self.command {
+            Some(McpCommand::Install(install)) => install.run(context),
+            None => self.serve.run(context),
+        }
+    }
+
+    /// Returns true if this starts a server over standard input and output.
+    fn is_stdio_server(&self) -> bool {
+        self.command.is_none() && self.serve.http.is_none()
+    }
+}

@@ -1,0 +1,101 @@
+//! Bearer tokens of HTTP clients, and the key that signs request state.
+
+use std::path::Path;
+
+use anyhow::Context as _;
+use skills_mcp::BearerToken;
+use skills_runtime::PrivateFile;
+
+use crate::commands::mcp::serve::Serve;
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::file_mode::is_group_or_world_accessible;
+use crate::input;
+
+/// Maximum size of a token file and of a key file, in bytes.
+const MAX_FILE_BYTES: u64 = 64 << 10;
+/// Name of the generated token.
+const DEFAULT_TOKEN_NAME: &str = "owner";
+
+/// Returns the tokens of `--token-file`, else the generated token of the user, which is created on
+/// first use. Returns no tokens with `--no-token`.
+pub(super) fn load_tokens(serve: &Serve, context: &Context) -> anyhow::Result<Vec<BearerToken>> {
+    if serve.no_token {
+        // Opt-in, since every user of the machine can reach a port on loopback.
+        return Ok(Vec::new());
+    }
+    if let Some(path) = &serve.token_file {
+        let tokens = read_tokens(path)?;
+        anyhow::ensure!(
+            // An empty list of tokens would mean a server without authentication.
+            !tokens.is_empty(),
+            CommandError::input(format!("token file `{}` has no token", path.display()))
+        );
+        return Ok(tokens);
+    }
+    let state = context.environment.state_dir().ok_or_else(|| {
+        CommandError::input("cannot create a token: no home directory")
+            .with_help("set `XDG_STATE_HOME` or pass `--token-file FILE`")
+    })?;
+    let path = state.join("mcp-token");
+    // An empty file was created, but never written.
+    if path.metadata().map_or(0, |file| file.len()) == 0 {
+        create_token(&path)?;
+    }
+    // The path and not the token: standard error is often a log that others read.
+    context.output.status(&format!(
+        "clients authenticate with the token in {}: `Authorization: Bearer TOKEN`",
+        path.display()
+    ));
+    read_tokens(&path)
+}
+
+/// Reads the key that signs request state: the bytes of the file, without a trailing newline if at
+/// least 32 bytes remain.
+pub(super) fn read_state_key(path: &Path) -> anyhow::Result<Vec<u8>> {
+    const MIN_KEY_BYTES: usize = 32;
+    check_private(path)?;
+    let mut key = input::read_bytes(path, MAX_FILE_BYTES)?;
+    // Editors and `echo` add a line end. It is kept if the key would be too short without it, since
+    // random bytes can end with one.
+    if key.len() > MIN_KEY_BYTES && key.ends_with(b"\n") {
+        key.pop();
+    }
+    Ok(key)
+}
+
+fn read_tokens(path: &Path) -> anyhow::Result<Vec<BearerToken>> {
+    check_private(path)?;
+    let text = input::read_text_file(path, MAX_FILE_BYTES)?;
+    BearerToken::parse_file(&text)
+        .map_err(|error| CommandError::input(format!("{}: {error}", path.display())).into())
+}
+
+/// Rejects a file that other users can read or change.
+fn check_private(path: &Path) -> anyhow::Result<()> {
+    // Writing is as bad as reading: a token that another user added authenticates that user.
+    if is_group_or_world_accessible(path) {
+        let message = format!("`{}` is accessible by other users", path.display());
+        anyhow::bail!(CommandError::input(message).with_help("run `chmod 600` on it"));
+    }
+    Ok(())
+}
+
+/// Generates a token in a private file, atomically. Of two concurrent commands, the first one wins.
+fn create_token(path: &Path) -> anyhow::Result<()> {
+    let token =
+        BearerToken::generate(DEFAULT_TOKEN_NAME).map_err(|error| anyhow::anyhow!("{error}"))?;
+    let file = PrivateFile::new(path);
+    let failed = || format!("cannot create `{}`", path.display());
+    // Clients of the first command are configured with its token, so a second one must not replace
+    // it.
+    let _lock = file.lock().with_context(failed)?;
+    if path.metadata().map_or(0, |file| file.len()) > 0 {
+        return Ok(());
+    }
+    file.replace(&format!(
+        "{DEFAULT_TOKEN_NAME}: {}\n",
+        token.expose_secret()
+    ))
+    .with_context(failed)
+}

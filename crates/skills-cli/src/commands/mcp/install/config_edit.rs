@@ -1,0 +1,61 @@
+//! Edits of a client's configuration, as pure functions from text to text.
+
+mod json;
+#[cfg(test)]
+mod tests;
+mod toml;
+
+use super::client::{Client, ConfigFormat, ConfigLanguage};
+use super::diff;
+use super::server_entry::{ConfigEditError, EntryChange, ServerEntry};
+
+/// Byte order mark, which some Windows editors write at the start of a file.
+const BYTE_ORDER_MARK: char = '\u{feff}';
+
+/// The new content of a file, and the kind of change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ConfigEdit {
+    pub(crate) text: String,
+    pub(crate) change: EntryChange,
+}
+
+/// Adds or updates an entry in the text of a client's file. `None` is a file that does not exist.
+/// Bytes outside the entry are preserved.
+///
+/// # Errors
+/// Fails if the text is invalid, or if the servers are not a table.
+pub(crate) fn plan_edit(
+    client: Client,
+    existing: Option<&str>,
+    entry: &ServerEntry,
+) -> Result<ConfigEdit, ConfigEditError> {
+    let whole = existing.unwrap_or_default();
+    let text = whole.strip_prefix(BYTE_ORDER_MARK).unwrap_or(whole);
+    let format = client.format();
+    let (edited, change) = edit_text(format, text, entry)?;
+    if change == EntryChange::Unchanged {
+        let text = whole.to_owned();
+        return Ok(ConfigEdit { text, change });
+    }
+    let mark = &whole[..whole.len() - text.len()];
+    let edited = diff::merge_line_ends(text, &edited);
+    // The result is parsed before it is written: a client must never get an unusable file.
+    match edit_text(format, &edited, entry) {
+        Ok((_, EntryChange::Unchanged)) => {
+            let text = format!("{mark}{edited}");
+            Ok(ConfigEdit { text, change })
+        }
+        _ => Err(ConfigEditError::UnsupportedLayout),
+    }
+}
+
+fn edit_text(
+    format: ConfigFormat,
+    text: &str,
+    entry: &ServerEntry,
+) -> Result<(String, EntryChange), ConfigEditError> {
+    match format.language {
+        ConfigLanguage::Json => json::edit_json(text, format, entry),
+        ConfigLanguage::Toml => toml::edit_toml(text, format.section, entry),
+    }
+}

@@ -1,0 +1,163 @@
+//! Edits JSON configuration. Comments, trailing commas, indentation and order are preserved.
+
+use jsonc_parser::cst::{CstInputValue, CstObject, CstObjectProp, CstRootNode};
+use jsonc_parser::{ParseOptions, parse_to_serde_value};
+use serde_json::{Map, Value, json};
+
+use crate::commands::mcp::install::client::{ConfigFormat, ConfigLanguage};
+use crate::commands::mcp::install::server_entry::{
+    ConfigEditError, EntryChange, ServerEntry, is_this_program,
+};
+
+/// Keys of a remote server, which clients prefer over a command.
+const REMOTE_KEYS: [&str; 3] = ["url", "httpUrl", "serverUrl"];
+
+/// Comments and trailing commas are common in files of editors; other extensions of JSON are
+/// errors.
+const PARSE_OPTIONS: ParseOptions = ParseOptions {
+    allow_comments: true,
+    allow_trailing_commas: true,
+    allow_loose_object_property_names: false,
+    allow_missing_commas: false,
+    allow_single_quoted_strings: false,
+    allow_hexadecimal_numbers: false,
+    allow_unary_plus_numbers: false,
+    allow_bare_decimal_point_numbers: false,
+    allow_non_finite_numbers: false,
+    allow_extended_string_escapes: false,
+};
+
+/// Adds or updates an entry in a text.
+pub(super) fn edit_json(
+    text: &str,
+    format: ConfigFormat,
+    entry: &ServerEntry,
+) -> Result<(String, EntryChange), ConfigEditError> {
+    let root =
+        CstRootNode::parse(text, &PARSE_OPTIONS).map_err(|error| ConfigEditError::Syntax {
+            language: ConfigLanguage::Json,
+            line: error.line_display(),
+            message: error.kind().to_string(),
+        })?;
+    let top = root
+        .object_value_or_create()
+        .ok_or(ConfigEditError::NotATable { key: None })?;
+    let value = entry_value(format, entry);
+    let change = match single_property(&top, format.section)? {
+        None => {
+            let servers = vec![(entry.name.clone(), to_cst(&value))];
+            top.append(format.section, CstInputValue::Object(servers));
+            EntryChange::Added
+        }
+        Some(section) => {
+            let key = Some(format.section.to_owned());
+            let servers = section.object_value();
+            let servers = servers.ok_or(ConfigEditError::NotATable { key })?;
+            put_entry(&servers, entry, &value)?
+        }
+    };
+    Ok((root.to_string(), change))
+}
+
+/// Adds or updates an entry in the table of servers.
+fn put_entry(
+    servers: &CstObject,
+    entry: &ServerEntry,
+    value: &Value,
+) -> Result<EntryChange, ConfigEditError> {
+    let Some(server) = single_property(servers, &entry.name)? else {
+        servers.append(&entry.name, to_cst(value));
+        return Ok(EntryChange::Added);
+    };
+    // An entry of another program is replaced as a whole: its environment and other fields were
+    // meant for that program.
+    let Some(object) = server
+        .object_value()
+        .filter(|object| is_same_server(object, entry))
+    else {
+        server.set_value(to_cst(value));
+        return Ok(EntryChange::Replaced);
+    };
+    let mut change = EntryChange::Unchanged;
+    for (key, value) in value.as_object().into_iter().flatten() {
+        match single_property(&object, key)? {
+            // An equal value is not written again, which would lose its comments and layout.
+            Some(old) if property_value(&old) == *value => continue,
+            // A server with a command uses standard input and output, even without this field.
+            None if key == "type" => continue,
+            Some(old) => old.set_value(to_cst(value)),
+            None => drop(object.append(key, to_cst(value))),
+        }
+        change = EntryChange::Updated;
+    }
+    Ok(change)
+}
+
+/// Returns true if an entry starts this program.
+fn is_same_server(object: &CstObject, entry: &ServerEntry) -> bool {
+    let values: Map<String, Value> = object
+        .properties()
+        .iter()
+        .filter_map(|property| Some((property.decoded_name()?, property_value(property))))
+        .collect();
+    let first = values
+        .get("args")
+        .and_then(|arguments| arguments.get(0))
+        .and_then(Value::as_str);
+    // An entry with a URL is a remote server, even if it also names this command.
+    let is_remote = REMOTE_KEYS.iter().any(|key| values.contains_key(*key));
+    !is_remote && is_this_program(entry, values.get("command").and_then(Value::as_str), first)
+}
+
+fn entry_value(format: ConfigFormat, entry: &ServerEntry) -> Value {
+    let mut value = Map::new();
+    if let Some(transport) = format.transport {
+        value.insert("type".to_owned(), json!(transport));
+    }
+    value.insert("command".to_owned(), json!(entry.command));
+    value.insert("args".to_owned(), json!(entry.arguments));
+    Value::Object(value)
+}
+
+/// Finds the property of a name. A duplicate is an error, since programs differ in which one they
+/// use.
+fn single_property(
+    object: &CstObject,
+    name: &str,
+) -> Result<Option<CstObjectProp>, ConfigEditError> {
+    let mut found = object
+        .properties()
+        .into_iter()
+        .filter(|property| property.decoded_name().as_deref() == Some(name));
+    match (found.next(), found.next()) {
+        (_, Some(_)) => Err(ConfigEditError::DuplicateKey {
+            key: name.to_owned(),
+        }),
+        (first, None) => Ok(first),
+    }
+}
+
+fn property_value(property: &CstObjectProp) -> Value {
+    // The value was parsed before, so this cannot fail.
+    property
+        .value()
+        .and_then(|value| parse_to_serde_value(&value.to_string(), &PARSE_OPTIONS).ok())
+        .unwrap_or_default()
+}
+
+/// Converts a JSON value to an input of the syntax tree.
+fn to_cst(value: &Value) -> CstInputValue {
+    match value {
+        Value::Null => CstInputValue::Null,
+        Value::Bool(value) => CstInputValue::Bool(*value),
+        Value::Number(value) => CstInputValue::Number(value.to_string()),
+        Value::String(value) => CstInputValue::String(value.clone()),
+        Value::Array(values) => CstInputValue::Array(values.iter().map(to_cst).collect()),
+        Value::Object(values) => CstInputValue::Object(
+            values
+                .iter()
+                .map(|(key, value)| (key.clone(), to_cst(value)))
+                .collect(),
+        ),
+    }
+}

@@ -1,0 +1,158 @@
+//! `skills mcp`: serves until the client disconnects or a signal arrives.
+
+use std::io::IsTerminal;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use clap::Args;
+use skills_mcp::{Server, ServerBuilder};
+use skills_runtime::Builder;
+use tokio::runtime::Runtime;
+use tracing_subscriber::filter::LevelFilter;
+
+use super::log::{self, LogFormat};
+use super::stdio;
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::exit::Exit;
+use crate::signals;
+use crate::tool_host::{HostArgs, PermissionArgs};
+
+/// Help heading of the options for HTTP.
+const HTTP_HEADING: &str = "Over HTTP";
+
+#[derive(Debug, Args)]
+pub(crate) struct Serve {
+    #[command(flatten)]
+    host: HostArgs,
+
+    #[command(flatten)]
+    permissions: PermissionArgs,
+
+    /// Maximum number of concurrent calls per client
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        default_value_t = 64,
+        hide_short_help = true
+    )]
+    calls: usize,
+
+    /// Log level; logs go to standard error
+    #[arg(long, value_name = "LEVEL", default_value = "warn", value_parser = log::level_parser())]
+    log: LevelFilter,
+
+    /// Log format
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = LogFormat::Text)]
+    log_format: LogFormat,
+
+    /// Serve over HTTP at this address instead of standard input and output
+    ///
+    /// Port 0 selects a free port.
+    #[arg(long, value_name = "ADDRESS:PORT", num_args = 0..=1, default_missing_value = "127.0.0.1:8640", help_heading = HTTP_HEADING)]
+    pub(super) http: Option<SocketAddr>,
+
+    /// File of client tokens, one `NAME: TOKEN` per line
+    ///
+    /// [default: a token that is generated in the state directory]
+    #[arg(long, value_name = "FILE", requires = "http", help_heading = HTTP_HEADING)]
+    pub(super) token_file: Option<PathBuf>,
+
+    /// Serve without a token, to every user of this machine
+    #[arg(long, requires = "http", conflicts_with_all = ["token_file", "allow_remote"], help_heading = HTTP_HEADING)]
+    pub(super) no_token: bool,
+
+    /// Serve at an address that other machines can reach
+    ///
+    /// Needs --allow-host. The server does not encrypt: use a reverse proxy with TLS.
+    #[arg(long, requires = "http", help_heading = HTTP_HEADING)]
+    pub(super) allow_remote: bool,
+
+    /// Accept requests for this host name (repeatable)
+    #[arg(long, value_name = "HOST[:PORT]", requires = "http", help_heading = HTTP_HEADING)]
+    pub(super) allow_host: Vec<String>,
+
+    /// Accept requests from web pages of this origin (repeatable)
+    #[arg(long, value_name = "ORIGIN", requires = "http", help_heading = HTTP_HEADING)]
+    pub(super) allow_origin: Vec<String>,
+
+    /// Disable sessions
+    ///
+    /// Clients of protocol versions before 2026-07-28 then cannot be asked for approval.
+    #[arg(long, requires = "http", help_heading = HTTP_HEADING)]
+    pub(super) no_sessions: bool,
+
+    /// File with the key that signs request state, at least 32 bytes
+    ///
+    /// Servers behind one load balancer share the key.
+    #[arg(long, value_name = "FILE", requires = "http", help_heading = HTTP_HEADING)]
+    pub(super) key_file: Option<PathBuf>,
+}
+
+impl Serve {
+    pub(super) fn run(&self, context: &Context) -> anyhow::Result<Exit> {
+        let builder = context.builder(&[])?;
+        // Standard output carries the protocol, so logs go to standard error in both transports.
+        log::init_stderr_logging(self.log, self.log_format);
+        match self.http {
+            None => self.serve_stdio(builder, context),
+            Some(address) => self.serve_http(builder, address, context),
+        }
+    }
+
+    fn serve_stdio(&self, builder: Builder, context: &Context) -> anyhow::Result<Exit> {
+        if std::io::stdin().is_terminal() {
+            context.output.status("note: MCP clients start this command and use its standard input and output; register it with `skills mcp install`");
+        }
+        // Before any other code can read or write the streams.
+        let streams =
+            stdio::take().context("cannot reserve standard input and output for the protocol")?;
+        let server = build(self.server(builder, context)?)?;
+        let executor = build_async_runtime()?;
+        let served = executor.block_on(async {
+            let _children = signals::handle_child_signals();
+            let (input, output) = streams.open()?;
+            let served = server.serve(input, output, signals::wait_for_interrupt());
+            anyhow::Ok(served.await?)
+        });
+        // Pending reads of standard input are not awaited; dropping the server kills running
+        // programs.
+        drop(server);
+        executor.shutdown_timeout(Duration::from_secs(1));
+        served.map(|()| Exit::Success)
+    }
+
+    #[cfg(not(feature = "mcp-http"))]
+    fn serve_http(
+        &self,
+        _builder: Builder,
+        _address: SocketAddr,
+        _context: &Context,
+    ) -> anyhow::Result<Exit> {
+        Err(CommandError::missing_feature("the HTTP server", "mcp-http").into())
+    }
+
+    pub(super) fn server(
+        &self,
+        builder: Builder,
+        context: &Context,
+    ) -> anyhow::Result<ServerBuilder> {
+        let tools = self
+            .host
+            .callable_tools(builder, &self.permissions, context)?;
+        Ok(Server::builder(tools).max_concurrent_calls(self.calls))
+    }
+}
+
+pub(super) fn build(server: ServerBuilder) -> anyhow::Result<Server> {
+    let server = server.build();
+    server.map_err(|error| CommandError::input(error.to_string()).into())
+}
+
+pub(super) fn build_async_runtime() -> anyhow::Result<Runtime> {
+    Ok(tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?)
+}

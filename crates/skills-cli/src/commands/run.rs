@@ -1,0 +1,233 @@
+//! `skills run NAME`: runs a skill's script or WebAssembly module in a sandbox.
+
+mod denial_hints;
+mod output_files;
+mod report;
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use skills_runtime::{
+    Builder, CallContext, ErrorKind, ExecutionArtifacts, ExecutionMode, ExecutionOptions,
+    InputFile, RuntimeError, SkillRuntime, Workspace,
+};
+
+use self::output_files::{create_output_dir, write_output_files};
+use super::policy::print_preview;
+use crate::approver::ApprovalArgs;
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::execution::ExecutionArgs;
+use crate::exit::Exit;
+use crate::input;
+use crate::interpreters::{InterpreterArg, parse_interpreter};
+use crate::lookup;
+use crate::signals;
+
+/// Run a skill's script or WebAssembly module in a sandbox
+#[derive(Debug, Args)]
+pub(crate) struct Run {
+    /// Skill name or directory
+    name: String,
+
+    #[command(flatten)]
+    what: ExecutionArgs,
+
+    /// Show what would run and be granted, without running
+    #[arg(long)]
+    dry_run: bool,
+
+    #[command(flatten)]
+    approval: ApprovalArgs,
+
+    /// Copy a file into a private workspace of this run (repeatable)
+    #[arg(long, value_name = "FILE", conflicts_with = "workspace")]
+    file: Vec<PathBuf>,
+
+    /// Save output files of the private workspace in this directory
+    ///
+    /// Existing files are not replaced.
+    #[arg(long, value_name = "DIR", conflicts_with = "workspace")]
+    output: Option<PathBuf>,
+
+    /// Run scripts of a type with this interpreter (repeatable)
+    ///
+    /// Types are python, shell, node, deno, ruby and perl. Use it for the Python of a virtual
+    /// environment.
+    #[arg(long, value_name = "KIND=PATH", value_parser = parse_interpreter)]
+    interpreter: Vec<InterpreterArg>,
+
+    /// Run WebAssembly with a fixed seed, clock and fuel
+    #[arg(long, value_name = "SEED")]
+    deterministic: Option<u64>,
+
+    /// Print the command and the enforced restrictions
+    #[arg(long, short)]
+    verbose: bool,
+
+    /// Also print the grants and the rules behind them
+    #[arg(long)]
+    explain: bool,
+
+    /// Arguments of the program
+    #[arg(last = true, value_name = "ARGUMENTS")]
+    args: Vec<String>,
+}
+
+impl Run {
+    pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Exit> {
+        let output = context.output;
+        let builder = context.builder(&self.interpreter)?;
+        let builder = self.what.configure(builder, context)?;
+        let runtime = self.with_profile(builder)?.build();
+        let mut options = self.options(context)?;
+        let name = input::resolve_skill_name(&self.name);
+        // Which program is selected, and with it whether it is WebAssembly, is known only from a
+        // preview.
+        if self.dry_run || self.deterministic.is_some() {
+            let preview = runtime
+                .executor()
+                .preview(&name, &options)
+                .map_err(|error| explain_error(&runtime, &name, error))?;
+            self.check_deterministic(&preview.mode)?;
+            if self.dry_run {
+                return print_preview(&preview, output);
+            }
+        }
+        // Creates the output directory first, so that a failure shows before the run.
+        let output_dir = self.output.as_deref().map(create_output_dir).transpose()?;
+        options.context = self
+            .approval
+            .approver(self.what.input.as_deref())
+            .into_iter()
+            .fold(options.context, CallContext::approver);
+        let result = signals::run_until_interrupt(runtime.execute_skill(&name, options))?;
+        let result = result.transpose();
+        // Output is printed even if the audit record could not be written.
+        if let Err(error) = &result
+            && let Some(unrecorded) = error.artifacts()
+            // A JSON document contains either a result or an error, and here it is the error.
+            && !output.is_json()
+        {
+            self.print_result(unrecorded, output)?;
+        }
+        let result = result.map_err(|error| explain_error(&runtime, &name, error))?;
+        let Some(artifacts) = result else {
+            return Ok(Exit::Interrupted);
+        };
+        self.save_and_report(&artifacts, output_dir.as_deref(), context)
+    }
+
+    #[cfg(feature = "wasm")]
+    fn with_profile(&self, builder: Builder) -> anyhow::Result<Builder> {
+        let profile = |seed| skills_runtime::WasmProfile::Deterministic { seed };
+        let profile = self.deterministic.map(profile).into_iter();
+        Ok(profile.fold(builder, Builder::wasm_profile))
+    }
+
+    #[cfg(not(feature = "wasm"))]
+    fn with_profile(&self, builder: Builder) -> anyhow::Result<Builder> {
+        match self.deterministic {
+            Some(_) => Err(CommandError::missing_feature("WebAssembly", "wasm").into()),
+            None => Ok(builder),
+        }
+    }
+
+    /// Returns the options of the run, without an approver.
+    fn options(&self, context: &Context) -> anyhow::Result<ExecutionOptions> {
+        let mut options = self.what.options(context)?;
+        options.args.clone_from(&self.args);
+        if !self.file.is_empty() || self.output.is_some() {
+            // Input and output files are those of a private workspace, so `--workspace` conflicts
+            // with both.
+            options.workspace = Workspace::Private(read_input_files(&self.file)?);
+        }
+        Ok(options)
+    }
+
+    /// Rejects `--deterministic` for scripts.
+    fn check_deterministic(&self, mode: &ExecutionMode) -> anyhow::Result<()> {
+        // A script can read the clock and random numbers of the kernel, so a seed would promise too
+        // much.
+        if self.deterministic.is_some() && matches!(mode, ExecutionMode::Native { .. }) {
+            anyhow::bail!(CommandError::input(
+                "cannot run a script with `--deterministic`: only WebAssembly is deterministic"
+            ));
+        }
+        Ok(())
+    }
+
+    /// Saves the output files, prints the result and returns the exit code. A run whose files
+    /// cannot be saved has failed.
+    fn save_and_report(
+        &self,
+        artifacts: &ExecutionArtifacts,
+        output_dir: Option<&Path>,
+        context: &Context,
+    ) -> anyhow::Result<Exit> {
+        let output = context.output;
+        let not_saved = output_dir.map(|directory| write_output_files(artifacts, directory));
+        let not_saved = not_saved.unwrap_or_default();
+        if output.is_json() {
+            output.print_json(&report::to_json(artifacts, &not_saved))?;
+        } else {
+            self.print_result(artifacts, output)?;
+        }
+        for error in &not_saved {
+            output.status(&format!("error: {error}"));
+        }
+        Ok(match Exit::from_status(&artifacts.exit_status) {
+            Exit::Success if !not_saved.is_empty() => Exit::Failed,
+            // A failed run keeps its own exit code, which says more than unsaved files.
+            exit => exit,
+        })
+    }
+}
+
+/// Adds a hint to an error of a skill that cannot be used, or that has source but was not built.
+fn explain_error(runtime: &SkillRuntime, name: &str, error: RuntimeError) -> anyhow::Error {
+    if error.kind() != ErrorKind::NothingToRun {
+        return lookup::explain_error(runtime, name, error);
+    }
+    // The error of the run is reported, whatever goes wrong while the hint is looked up.
+    let Ok(skill) = runtime.get_skill(name) else {
+        return error.into();
+    };
+    let mut files = skill.resources.resources.iter();
+    if !files.any(|file| file.path.starts_with("guest/")) {
+        return error.into();
+    }
+    let directory = skill.directory.display();
+    let hint = format!("build its source in `guest` with `skills build {directory}`");
+    CommandError::with_hint(&error, hint).into()
+}
+
+/// Reads the input files of a private workspace. Their file names must be unique.
+fn read_input_files(paths: &[PathBuf]) -> anyhow::Result<Vec<InputFile>> {
+    let mut files: Vec<InputFile> = Vec::new();
+    for path in paths {
+        let file = read_input_file(path)?;
+        // All files are in one directory of the workspace, so a second one would replace the first.
+        if files.iter().any(|known| known.name == file.name) {
+            let message = format!("duplicate file name `{}` in `--file`", file.name);
+            anyhow::bail!(CommandError::input(message));
+        }
+        files.push(file);
+    }
+    Ok(files)
+}
+
+fn read_input_file(path: &Path) -> anyhow::Result<InputFile> {
+    let name = path
+        .file_name()
+        .and_then(|name| name.to_str())
+        .ok_or_else(|| {
+            let path = path.display();
+            CommandError::input(format!("invalid file name `{path}`: not valid UTF-8"))
+        })?;
+    Ok(InputFile {
+        name: name.to_owned(),
+        // Copied before the run, so that the program gets no access to the file itself.
+        content: input::read_bytes(path, input::MAX_BYTES)?,
+    })
+}

@@ -1,0 +1,91 @@
+//! Saves the output files of a run in a directory of the user.
+
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+use skills_runtime::ExecutionArtifacts;
+use skills_tools::protected_name;
+
+use crate::error::CommandError;
+use crate::input;
+
+/// Creates the output directory unless it exists.
+pub(super) fn create_output_dir(path: &Path) -> anyhow::Result<PathBuf> {
+    if let Err(error) = std::fs::create_dir(path)
+        && error.kind() != io::ErrorKind::AlreadyExists
+    {
+        return Err(
+            CommandError::input(format!("cannot create `{}`: {error}", path.display())).into(),
+        );
+    }
+    input::resolve_directory(path)
+}
+
+/// Writes the output files and returns an error message for each that could not be written.
+/// Existing files are not replaced.
+pub(super) fn write_output_files(artifacts: &ExecutionArtifacts, directory: &Path) -> Vec<String> {
+    let mut errors = Vec::new();
+    for file in &artifacts.output_files.files {
+        // Only files of a private workspace have content.
+        if let Some(content) = &file.content
+            && let Err(error) = write_output_file(directory, &file.path, content)
+        {
+            errors.push(format!("cannot save `{}`: {error}", file.path));
+        }
+    }
+    errors
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the directory is given on the command line"
+)]
+fn write_output_file(directory: &Path, name: &str, content: &[u8]) -> io::Result<()> {
+    // The name comes from the program, so it is not trusted.
+    let is_below = Path::new(name)
+        .components()
+        // Rejects absolute paths, `..` and prefixes of Windows alike.
+        .all(|part| matches!(part, Component::Normal(_)));
+    if !is_below || name.is_empty() {
+        return Err(io::Error::other("the path leaves the output directory"));
+    }
+    // A program could otherwise create hooks, start files or keys in the directory of a project,
+    // which other programs execute or trust later.
+    if let Some(protected) = protected_name(&directory.join(name), directory) {
+        let reason = format!(
+            "`{protected}` is a protected name: other programs execute or trust such files"
+        );
+        return Err(io::Error::other(reason));
+    }
+    let path = directory.join(name);
+    let parents: Vec<&Path> = path
+        .ancestors()
+        .skip(1)
+        .take_while(|parent| *parent != directory)
+        .collect();
+    for parent in parents.into_iter().rev() {
+        // One directory at a time from the top, and not `create_dir_all`, which follows a symlink
+        // in the path to wherever it leads.
+        match std::fs::create_dir(parent) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+            _ if parent.symlink_metadata()?.is_dir() => {}
+            _ => {
+                return Err(io::Error::other(
+                    "a parent directory is a symlink or a file",
+                ));
+            }
+        }
+    }
+    let mut file = std::fs::OpenOptions::new()
+        .write(true)
+        // Neither replaces a file of the user nor follows a symlink at the path.
+        .create_new(true)
+        .open(&path)?;
+    let written = io::Write::write_all(&mut file, content);
+    if written.is_err() {
+        // A partial file, as on a full disk, would look complete. If it cannot be removed either,
+        // the write error is still reported.
+        let _ = std::fs::remove_file(&path);
+    }
+    written
+}

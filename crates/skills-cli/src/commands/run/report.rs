@@ -1,0 +1,148 @@
+//! Prints the result of a run as text or JSON.
+
+use serde_json::{Value, json};
+use skills_runtime::{CapturedOutput, ExecutionArtifacts, ExecutionStatus, Termination};
+
+use super::Run;
+use super::denial_hints::denial_hints;
+use crate::output::Output;
+
+impl Run {
+    /// Prints the output of the program to standard output, and everything else to standard error.
+    pub(super) fn print_result(
+        &self,
+        artifacts: &ExecutionArtifacts,
+        output: Output,
+    ) -> anyhow::Result<()> {
+        print_streams(artifacts, output)?;
+        self.print_status(artifacts, output);
+        print_files(artifacts, output);
+        for note in &artifacts.notes {
+            output.status(&format!("note: {note}"));
+        }
+        if self.explain {
+            for decision in &artifacts.decisions {
+                output.status(&decision.to_string());
+            }
+        }
+        if self.verbose || self.explain {
+            print_explanation(artifacts, output);
+        }
+        Ok(())
+    }
+
+    /// Prints how a run failed, with hints. Prints nothing if it succeeded.
+    fn print_status(&self, artifacts: &ExecutionArtifacts, output: Output) {
+        let name = &artifacts.skill;
+        match &artifacts.exit_status {
+            ExecutionStatus::Success => {}
+            ExecutionStatus::Failed { termination } => {
+                output.status(&format!("error: `{name}` failed: {termination}"));
+                if matches!(termination, Termination::DiskLimit(_)) {
+                    output.status("help: `--scratch` raises the quota, as far as `scratch-mib` in the policy allows");
+                }
+            }
+            ExecutionStatus::Timeout { limit_ms } => {
+                // Says who set a limit below the requested one, which would otherwise look like a
+                // bug.
+                let is_lowered = self
+                    .what
+                    .timeout
+                    .is_some_and(|requested| requested > *limit_ms);
+                let lowered = if is_lowered {
+                    ", the limit of the policy"
+                } else {
+                    ""
+                };
+                output.status(&format!(
+                    "error: `{name}` timed out after {limit_ms} ms{lowered}"
+                ));
+            }
+            ExecutionStatus::PermissionDenied { denial } => {
+                output.status(&format!("error: cannot run `{name}`: {denial}"));
+                for hint in denial_hints(denial, name) {
+                    output.status(&format!("help: {hint}"));
+                }
+            }
+            other => output.status(&format!("error: `{name}` failed: {other:?}")),
+        }
+    }
+}
+
+fn print_streams(artifacts: &ExecutionArtifacts, output: Output) -> anyhow::Result<()> {
+    // Not as text: a program may write bytes that are not UTF-8 to a pipe or file.
+    output.bytes(artifacts.stdout.head())?;
+    if artifacts.stdout.is_truncated() {
+        output.bytes(artifacts.stdout.truncation_marker().as_bytes())?;
+        output.bytes(&artifacts.stdout.tail())?;
+    }
+    // Always escaped, since standard error also carries the messages of this command.
+    let stderr = artifacts.stderr.text();
+    if !stderr.is_empty() {
+        output.status_lines(stderr.trim_end_matches('\n'));
+    }
+    for (stream, captured) in [
+        ("standard output", &artifacts.stdout),
+        ("standard error", &artifacts.stderr),
+    ] {
+        if captured.is_truncated() {
+            let total = captured.total_bytes();
+            let shown = total - captured.dropped_bytes();
+            output.status(&format!(
+                "{stream} truncated: {shown} of {total} bytes shown, the first and the last"
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn print_files(artifacts: &ExecutionArtifacts, output: Output) {
+    for file in &artifacts.output_files.files {
+        let change = if file.is_created {
+            "created"
+        } else {
+            "changed"
+        };
+        output.status(&format!("{change} {} ({} bytes)", file.path, file.bytes));
+    }
+    for omitted in &artifacts.output_files.omitted {
+        output.status(&format!("omitted: {omitted}"));
+    }
+}
+
+fn print_explanation(artifacts: &ExecutionArtifacts, output: Output) {
+    if let Some(report) = &artifacts.enforcement {
+        let milliseconds = artifacts.duration.as_millis();
+        output.status(&format!(
+            "ran {} in {milliseconds} ms",
+            artifacts.mode.program()
+        ));
+        output.status(&format!("sandbox {}", report.backend()));
+        for row in report.to_lines() {
+            output.status(&format!("  {row}"));
+        }
+    }
+}
+
+pub(super) fn to_json(artifacts: &ExecutionArtifacts, not_saved: &[String]) -> Value {
+    json!({
+        "skill": artifacts.skill,
+        "mode": artifacts.mode,
+        "status": artifacts.exit_status,
+        "output": artifacts.output,
+        "stdout": stream_to_json(&artifacts.stdout),
+        "stderr": stream_to_json(&artifacts.stderr),
+        "permissions_used": artifacts.permissions_used,
+        // Milliseconds are counted in 128 bits, which JSON readers do not support.
+        "duration_ms": u64::try_from(artifacts.duration.as_millis()).unwrap_or(u64::MAX),
+        "sandbox": artifacts.enforcement,
+        "decisions": artifacts.decisions,
+        "files": artifacts.output_files,
+        "not_saved": not_saved,
+        "notes": artifacts.notes,
+    })
+}
+
+fn stream_to_json(captured: &CapturedOutput) -> Value {
+    json!({"text": captured.text(), "bytes": captured.total_bytes(), "truncated": captured.is_truncated()})
+}

@@ -1,0 +1,162 @@
+//! `skills show NAME`: prints a skill's manifest, files and instructions, or its availability.
+
+pub(crate) mod why;
+
+use std::fmt::Write;
+
+use clap::Args;
+use serde_json::{Value, json};
+use skills_runtime::{Entry, LoadedSkill, Manifest};
+
+use super::list::warnings_to_json;
+use crate::context::Context;
+use crate::exit::Exit;
+use crate::input;
+use crate::lookup;
+use crate::output::line;
+
+/// Show a skill's manifest, files and instructions
+///
+/// With --why, explains instead why the skill is or is not available: where it was found, and what
+/// disabled, hid or rejected it.
+#[derive(Debug, Args)]
+pub(crate) struct Show {
+    /// Skill name, directory or SKILL.md file
+    #[arg(value_name = "NAME|PATH")]
+    name: String,
+
+    /// Explain why the skill is or is not available
+    #[arg(long)]
+    why: bool,
+}
+
+impl Show {
+    pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Exit> {
+        if self.why {
+            return why::explain(&self.name, context);
+        }
+        let (runtime, output) = (context.runtime()?, context.output);
+        let name = input::resolve_skill_name(&self.name);
+        let skill = runtime
+            .get_skill(&name)
+            .map_err(|error| lookup::explain_error(&runtime, &name, error))?;
+        let catalog = runtime.library().catalog();
+        let mut entries = catalog.entries().iter();
+        let entry = entries.find(|entry| entry.directory() == skill.directory);
+        if output.is_json() {
+            return output.json(&to_json(&skill, entry));
+        }
+        output.text(&render_text(&skill)?)?;
+        for warning in entry.map(Entry::warnings).unwrap_or_default() {
+            output.status(&format!("warning: {warning}"));
+        }
+        Ok(Exit::Success)
+    }
+}
+
+fn to_json(skill: &LoadedSkill, entry: Option<&Entry>) -> Value {
+    let manifest = &skill.manifest;
+    let (resources, outline) = (&skill.resources, &skill.outline);
+    let files = resources.resources.iter();
+    let files: Vec<Value> = files
+        .map(|file| json!({"path": file.path, "bytes": file.bytes}))
+        .collect();
+    let headings: Vec<Value> = outline.headings().iter().map(|heading| json!({"level": heading.level, "text": heading.text, "line": heading.line, "last_line": heading.last_line})).collect();
+    let links: Vec<Value> = outline
+        .links()
+        .iter()
+        .map(|link| json!({"target": link.target, "line": link.line, "kind": link.kind.as_str()}))
+        .collect();
+    json!({
+        "name": skill.id,
+        "description": manifest.description(),
+        "scope": skill.location.as_str(),
+        "directory": skill.directory.to_string_lossy(),
+        "path": entry.map(|entry| entry.location().to_string_lossy().into_owned()),
+        "license": manifest.license(),
+        "compatibility": manifest.compatibility(),
+        "allowed_tools": manifest.allowed_tools().iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "user_invocable": manifest.user_invocable(),
+        "model_invocable": manifest.model_invocable(),
+        "metadata": manifest.metadata(),
+        "extra": manifest.extra(),
+        "resources": files,
+        "resources_truncated": resources.truncated,
+        "headings": headings,
+        "links": links,
+        "warnings": entry.map(warnings_to_json).unwrap_or_default(),
+        "instructions": skill.instructions,
+    })
+}
+
+fn render_text(skill: &LoadedSkill) -> Result<String, std::fmt::Error> {
+    let manifest = &skill.manifest;
+    let mut text = String::new();
+    let description: Vec<&str> = manifest.description().split_whitespace().collect();
+    writeln!(
+        text,
+        "{}\n  {}\n",
+        line(&skill.id),
+        line(&description.join(" "))
+    )?;
+    let directory = skill.directory.to_string_lossy();
+    writeln!(text, "directory       {}", line(&directory))?;
+    writeln!(text, "scope           {}", skill.location)?;
+    for (name, value) in manifest_fields(manifest) {
+        writeln!(text, "{:<15} {}", line(&name), line(&value))?;
+    }
+    for file in &skill.resources.resources {
+        let (path, bytes) = (line(&file.path), file.bytes);
+        writeln!(text, "file            {path} ({bytes} bytes)")?;
+    }
+    if skill.resources.truncated {
+        writeln!(text, "                … and more")?;
+    }
+    writeln!(text, "\n{}", skill.instructions.trim_matches('\n'))?;
+    Ok(text)
+}
+
+/// Returns the fields that are set, except name and description.
+fn manifest_fields(manifest: &Manifest) -> Vec<(String, String)> {
+    let tools: Vec<String> = manifest
+        .allowed_tools()
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    let tools = tools.join(", ");
+    let metadata = Value::Object(manifest.metadata().clone()).to_string();
+    let known = [
+        ("license", manifest.license()),
+        ("compatibility", manifest.compatibility()),
+        (
+            "allowed-tools",
+            Some(&*tools).filter(|tools| !tools.is_empty()),
+        ),
+        (
+            "user-invocable",
+            Some("no").filter(|_| !manifest.user_invocable()),
+        ),
+        (
+            "model-invocable",
+            Some("no").filter(|_| !manifest.model_invocable()),
+        ),
+        (
+            "metadata",
+            Some(&*metadata).filter(|_| !manifest.metadata().is_empty()),
+        ),
+    ];
+    let mut fields: Vec<(String, String)> = Vec::new();
+    for (name, value) in known {
+        fields.extend(value.map(|value| (name.to_owned(), value.to_owned())));
+    }
+    for (name, value) in manifest.extra() {
+        // These fields are shown above by their effect.
+        if !matches!(name.as_str(), "user-invocable" | "disable-model-invocation") {
+            let text = value
+                .as_str()
+                .map_or_else(|| value.to_string(), str::to_owned);
+            fields.push((name.clone(), text));
+        }
+    }
+    fields
+}

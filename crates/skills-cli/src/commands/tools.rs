@@ -1,0 +1,167 @@
+//! `skills tools`: lists, configures and calls the tools offered to a model.
+
+use clap::{Args, Subcommand, ValueEnum};
+use serde_json::json;
+use skills_tools::{ToolFormat, ToolOverride, ToolSet};
+
+use super::call::Call;
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::execution::parse_seconds;
+use crate::exit::Exit;
+use crate::output::{Output, line};
+use crate::tool_host::HostArgs;
+
+/// List and configure the tools offered to a model
+///
+/// Without a subcommand, lists the tools. These are the six skills tools, one tool per script of a
+/// skill, run_skill_script, and the file tools for models without file access.
+#[derive(Debug, Args)]
+pub(crate) struct Tools {
+    #[command(flatten)]
+    host: HostArgs,
+
+    /// Print the definitions in the format of this API
+    #[arg(long = "for", value_name = "HOST", value_enum)]
+    format: Option<ToolFormatArg>,
+
+    #[command(subcommand)]
+    command: Option<ToolsCommand>,
+}
+
+#[derive(Debug, Subcommand)]
+enum ToolsCommand {
+    /// Call a tool, like `skills call`
+    Call(Call),
+    Change(Change),
+    /// Remove all overrides of a tool
+    Reset {
+        /// Tool name
+        tool: String,
+    },
+}
+
+/// Configure the tool of a script
+#[derive(Debug, Args)]
+pub(crate) struct Change {
+    /// Tool name
+    tool: String,
+
+    /// Disable the tool
+    #[arg(long, conflicts_with = "on")]
+    off: bool,
+
+    /// Enable the tool
+    #[arg(long)]
+    on: bool,
+
+    // Former `skills tools reset`.
+    #[arg(long, hide = true, conflicts_with_all = ["off", "on", "description", "timeout"])]
+    reset: bool,
+
+    /// Description for models
+    #[arg(long, value_name = "TEXT")]
+    description: Option<String>,
+
+    /// Deadline in seconds, at most 600
+    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
+    timeout: Option<u64>,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum ToolFormatArg {
+    /// Clients of the Model Context Protocol
+    Mcp,
+    /// APIs like OpenAI's
+    Openai,
+    /// Anthropic's API
+    Anthropic,
+}
+
+impl From<ToolFormatArg> for ToolFormat {
+    fn from(format: ToolFormatArg) -> Self {
+        match format {
+            ToolFormatArg::Mcp => Self::Mcp,
+            ToolFormatArg::Openai => Self::OpenAi,
+            ToolFormatArg::Anthropic => Self::Anthropic,
+        }
+    }
+}
+
+impl Tools {
+    pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Exit> {
+        let set = || self.host.tools(context.builder(&[])?, context);
+        match &self.command {
+            None => self.list(&set()?, context.output),
+            Some(ToolsCommand::Call(call)) => call.run(context),
+            Some(ToolsCommand::Change(change)) => change.run(&set()?, context.output),
+            Some(ToolsCommand::Reset { tool }) => reset(&set()?, tool, context.output),
+        }
+    }
+
+    fn list(&self, set: &ToolSet, output: Output) -> anyhow::Result<Exit> {
+        for note in set.warnings()? {
+            output.status(&format!("note: {note}"));
+        }
+        if let Some(format) = self.format {
+            return output.json(&set.render(format.into())?);
+        }
+        if output.is_json() {
+            return output.json(&json!({"tools": set.render(ToolFormat::Mcp)?}));
+        }
+        let definitions = set.definitions()?;
+        let width = definitions
+            .iter()
+            .map(|definition| definition.name.len())
+            .max();
+        let width = width.unwrap_or_default();
+        output.lines(definitions.iter().map(|definition| {
+            format!(
+                "{:width$}  {}",
+                definition.name,
+                line(&definition.description)
+            )
+        }))?;
+        Ok(Exit::Success)
+    }
+}
+
+impl Change {
+    fn run(&self, set: &ToolSet, output: Output) -> anyhow::Result<Exit> {
+        if self.reset {
+            return reset(set, &self.tool, output);
+        }
+        let mut changes = ToolOverride::default();
+        // `None` keeps the current state; clap has rejected both options together.
+        changes.enabled = (self.on || self.off).then_some(self.on);
+        changes.description.clone_from(&self.description);
+        changes.timeout_ms = self.timeout;
+        if changes == ToolOverride::default() {
+            return Err(CommandError::input("nothing to change")
+                .with_help("pass `--off`, `--on`, `--description` or `--timeout`, or run `skills tools reset`")
+                .into());
+        }
+        set.set_override(&self.tool, changes)?;
+        print_override(set, &self.tool, output)
+    }
+}
+
+fn reset(set: &ToolSet, tool: &str, output: Output) -> anyhow::Result<Exit> {
+    if !set.clear_override(tool)? {
+        output.status(&format!("`{tool}` has no overrides"));
+    }
+    print_override(set, tool, output)
+}
+
+fn print_override(set: &ToolSet, tool: &str, output: Output) -> anyhow::Result<Exit> {
+    let definitions = set.definitions()?;
+    let is_enabled = definitions.iter().any(|definition| definition.name == tool);
+    if output.is_json() {
+        return output.json(&json!({"tool": tool, "enabled": is_enabled}));
+    }
+    let state = if is_enabled { "enabled" } else { "disabled" };
+    output.status(&format!(
+        "{tool} is {state}, also after changes of the skill"
+    ));
+    Ok(Exit::Success)
+}

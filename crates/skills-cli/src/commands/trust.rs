@@ -1,0 +1,176 @@
+//! `skills trust`: approves the current version of a skill, lists and revokes approvals.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use serde_json::json;
+use skills_runtime::policy::{Approval, BoxError};
+use skills_runtime::{Authorization, FileApprovalStore, Preview, SkillRuntime};
+
+use crate::approver::{self, is_confirmed};
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::execution::ExecutionArgs;
+use crate::exit::Exit;
+use crate::input;
+use crate::lookup;
+use crate::output::{Output, line};
+use crate::state;
+
+/// Approve the current version of a skill
+#[derive(Debug, Args)]
+pub(crate) struct Trust {
+    /// Skill name or directory
+    #[arg(required_unless_present = "list")]
+    name: Option<String>,
+
+    #[command(flatten)]
+    what: ExecutionArgs,
+
+    /// List stored approvals
+    #[arg(long, conflicts_with_all = ["name", "revoke"])]
+    list: bool,
+
+    /// Revoke all approvals of the skill
+    #[arg(long)]
+    revoke: bool,
+
+    /// Approve without asking
+    #[arg(long)]
+    yes: bool,
+}
+
+impl Trust {
+    pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Exit> {
+        let builder = context.builder(&[])?;
+        let approvals = state::open_approvals(&context.environment).ok_or_else(|| {
+            CommandError::input("cannot open the approval store: no home directory")
+                .with_help("set `XDG_STATE_HOME`")
+        })?;
+        // Neither listing nor revoking needs the policy: both must work when a policy file is
+        // broken.
+        let Some(name) = &self.name else {
+            return list_approvals(&approvals.all().map_err(approval_error)?, context.output);
+        };
+        let name = input::resolve_skill_name(name);
+        if self.revoke {
+            return revoke(&builder.build(), &approvals, &name, context.output);
+        }
+        let runtime = self.what.configure(builder, context)?.build();
+        self.approve(&runtime, &name, context)
+    }
+
+    fn approve(
+        &self,
+        runtime: &SkillRuntime,
+        name: &str,
+        context: &Context,
+    ) -> anyhow::Result<Exit> {
+        let output = context.output;
+        let options = self.what.options(context)?;
+        let preview = runtime
+            .executor()
+            .preview(name, &options)
+            .map_err(|error| lookup::explain_error(runtime, name, error))?;
+        let Some(request) = &preview.approval_request else {
+            return report_decided(&preview, output);
+        };
+        if !self.yes {
+            output.status_lines(&approver::text(request));
+            let refusal = format!("`{}` is not approved", preview.skill);
+            if !is_confirmed("Approve this version permanently? [y/N]", &refusal, output) {
+                return Ok(Exit::Denied);
+            }
+        }
+        // Fails if the skill or its request changed since it was shown.
+        let decision = runtime.executor().approve(name, &options, request)?;
+        if output.is_json() {
+            return output.json(&json!({"skill": preview.skill, "digest": preview.digest, "decisions": decision.decisions()}));
+        }
+        output.status(&format!("approved this version of `{}`", preview.skill));
+        for decision in decision.decisions() {
+            output.status(&format!("  {decision}"));
+        }
+        Ok(Exit::Success)
+    }
+}
+
+/// Reports a request that needs no approval, or that no approval can allow.
+fn report_decided(preview: &Preview, output: Output) -> anyhow::Result<Exit> {
+    let skill = &preview.skill;
+    match &preview.authorization {
+        Authorization::Granted(grants) if output.is_json() => output.json(
+            &json!({"skill": skill, "digest": preview.digest, "decisions": grants.decisions()}),
+        ),
+        Authorization::Granted(_) => {
+            output.status(&format!("`{skill}` needs no approval: rules and stored approvals grant everything that it requests"));
+            Ok(Exit::Success)
+        }
+        Authorization::Denied(denial) => {
+            output.status(&format!("error: cannot approve `{skill}`: {denial}"));
+            Ok(Exit::Denied)
+        }
+    }
+}
+
+/// Revokes the approvals of a skill. A skill that no longer exists or is not in the catalog is
+/// found by the name or directory of its approvals.
+fn revoke(
+    runtime: &SkillRuntime,
+    approvals: &FileApprovalStore,
+    name: &str,
+    output: Output,
+) -> anyhow::Result<Exit> {
+    let all = approvals.all().map_err(approval_error)?.into_iter();
+    let known = all.filter(|known| known.name == name || known.directory == Path::new(name));
+    let known: Vec<PathBuf> = known.map(|known| known.directory).collect();
+    let directories = match runtime.get_skill(name) {
+        Ok(skill) => vec![skill.directory],
+        // A skill names itself, so several directories can have approvals under one name.
+        Err(_) if known.len() > 1 => {
+            let error = CommandError::input(format!("skill name `{name}` is ambiguous"));
+            let help = "pass the directory of the skill; `skills trust --list` shows them";
+            return Err(error.with_help(help).into());
+        }
+        Err(_) => known,
+    };
+    let mut is_revoked = false;
+    for directory in directories {
+        is_revoked |= approvals.revoke(&directory).map_err(approval_error)?;
+    }
+    if output.is_json() {
+        output.print_json(&json!({"revoked": is_revoked}))?;
+    } else if is_revoked {
+        output.status(&format!("revoked all approvals of `{name}`"));
+    } else {
+        output.status(&format!("`{name}` has no approvals"));
+    }
+    Ok(if is_revoked {
+        Exit::Success
+    } else {
+        Exit::Failed
+    })
+}
+
+fn approval_error(error: BoxError) -> anyhow::Error {
+    anyhow::anyhow!("{error}")
+}
+
+fn list_approvals(approvals: &[Approval], output: Output) -> anyhow::Result<Exit> {
+    if output.is_json() {
+        return output.json(&json!({"approvals": approvals}));
+    }
+    let mut lines = Vec::new();
+    for approval in approvals {
+        let directory = line(&approval.directory.to_string_lossy());
+        let (name, digest) = (line(&approval.name), line(&approval.digest));
+        lines.push(format!("{name}  {directory} ({digest})"));
+        let permissions = approval.permissions.iter();
+        lines.extend(permissions.map(|permission| format!("  {}", line(&permission.to_string()))));
+    }
+    output.lines(lines)?;
+    if approvals.is_empty() {
+        output.status("no approvals");
+    }
+    Ok(Exit::Success)
+}

@@ -1,0 +1,328 @@
+//! `skills validate PATH…`: checks skills against the specification or a client.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde::Serialize;
+use serde_json::{Value, json};
+use skills_ref_compat::{Client, Diagnostic, Severity, StrictError};
+use skills_runtime::SkillRuntime;
+use skills_runtime::discovery::{DiscoveryError, SkillFiles};
+use skills_runtime::manifest::{Document, ManifestError, Requirements};
+use skills_runtime::prompt::MissingRequirements;
+
+use super::compat::{print_error, print_plain};
+use crate::context::{Context, unknown_profile};
+use crate::error::CommandError;
+use crate::exit::Exit;
+use crate::output::{Output, line};
+use crate::skill_path::SkillPath;
+
+/// Check skills against the specification or a client
+///
+/// `skills compat validate` reports exactly like skills-ref.
+#[derive(Debug, Args)]
+pub(crate) struct Validate {
+    /// Skill directories or SKILL.md files
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
+
+    // Former `skills compat validate`.
+    #[arg(long, hide = true, conflicts_with = "profile")]
+    strict: bool,
+}
+
+impl Validate {
+    pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Exit> {
+        let profile = context.options.profile.as_deref();
+        let rules = match profile.map(find_client).transpose()? {
+            _ if self.strict => Rules::Reference,
+            client => Rules::Lenient(client),
+        };
+        check_paths(&self.paths, rules, context.output)
+    }
+}
+
+/// The rules that skills are checked against, and with them the form of the report.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Rules {
+    /// Those of the reference tool.
+    Reference,
+    /// Those of this project, and of a client.
+    Lenient(Option<Client>),
+}
+
+/// Checks all skills and prints their findings.
+pub(crate) fn check_paths(paths: &[PathBuf], rules: Rules, output: Output) -> anyhow::Result<Exit> {
+    let mut results = Vec::new();
+    let mut exit = Exit::Success;
+    for path in paths {
+        // A missing path does not end the check of the others.
+        let target = match SkillPath::from_path(path) {
+            Ok(target) => target,
+            Err(error) => {
+                exit = Exit::Usage;
+                let message = format!("{error:#}");
+                if !output.is_json() {
+                    output.status(&format!("error: {message}"));
+                }
+                let error = Finding::error("path", message);
+                results.push(json!({"path": path.to_string_lossy(), "valid": false, "errors": [error], "warnings": []}));
+                continue;
+            }
+        };
+        let findings = match rules {
+            Rules::Reference => reference_findings(&target),
+            Rules::Lenient(client) => lenient_findings(&target, client),
+        };
+        if findings.iter().any(Finding::is_error) && exit == Exit::Success {
+            exit = Exit::Failed;
+        }
+        match rules {
+            _ if output.is_json() => results.push(to_json(&target, &findings)),
+            Rules::Reference => print_like_reference(&target, &findings, output)?,
+            Rules::Lenient(_) => print_findings(&target, &findings, output)?,
+        }
+    }
+    if output.is_json() {
+        output.print_json(&json!({"valid": exit == Exit::Success, "results": results}))?;
+    }
+    Ok(exit)
+}
+
+/// An error or warning about a skill.
+#[derive(Debug, Serialize)]
+struct Finding {
+    #[serde(skip)]
+    severity: Severity,
+    code: &'static str,
+    line: Option<usize>,
+    column: Option<usize>,
+    message: String,
+}
+
+impl Finding {
+    fn error(code: &'static str, message: impl Into<String>) -> Self {
+        Self {
+            severity: Severity::Error,
+            code,
+            line: None,
+            column: None,
+            message: message.into(),
+        }
+    }
+
+    fn warning(code: &'static str, message: impl Into<String>) -> Self {
+        Self {
+            severity: Severity::Warning,
+            ..Self::error(code, message)
+        }
+    }
+
+    fn at(self, line: Option<usize>) -> Self {
+        Self { line, ..self }
+    }
+
+    fn is_error(&self) -> bool {
+        self.severity == Severity::Error
+    }
+}
+
+/// Finds the client profile by its name.
+fn find_client(name: &str) -> Result<Client, CommandError> {
+    let client = Client::ALL
+        .into_iter()
+        .find(|client| client.as_str() == name);
+    client.ok_or_else(|| unknown_profile(name, &Client::ALL.map(Client::as_str)))
+}
+
+/// Returns the errors that the reference tool reports.
+fn reference_findings(target: &SkillPath) -> Vec<Finding> {
+    let finding =
+        |error: StrictError| Finding::error(error.code(), error.message()).at(error.line());
+    match target.validate() {
+        Ok(errors) => errors.into_iter().map(finding).collect(),
+        Err(message) => vec![Finding::error("path", message)],
+    }
+}
+
+/// Returns the findings of the lenient parser, and of the rules of one client.
+fn lenient_findings(target: &SkillPath, client: Option<Client>) -> Vec<Finding> {
+    if let Err(message) = target.check_directory() {
+        return vec![Finding::error("path", message)];
+    }
+    let files = match SkillFiles::open_directory(target.directory()) {
+        Ok(files) => files,
+        Err(error) => {
+            // The same words as those of the reference tool.
+            return vec![unreadable_finding(
+                &error,
+                "Missing required file: SKILL.md",
+            )];
+        }
+    };
+    let document = match files.document() {
+        Ok(document) => document,
+        Err(error) => return invalid_document_findings(&error),
+    };
+    let mut findings = manifest_findings(&document, &files);
+    let directory = target.directory_name();
+    match client {
+        Some(client) => findings.extend(client_findings(client, &document, &directory)),
+        None => findings.extend(name_finding(&document, &directory)),
+    }
+    findings.sort_by_key(|finding| (std::cmp::Reverse(finding.severity), finding.line));
+    findings
+}
+
+/// Returns the error of a document that cannot be parsed, and the warnings until there.
+fn invalid_document_findings(error: &DiscoveryError) -> Vec<Finding> {
+    let mut findings = vec![unreadable_finding(error, &error.to_string())];
+    let manifest = error.manifest();
+    for warning in manifest.map(ManifestError::warnings).unwrap_or_default() {
+        let kind = warning.kind();
+        findings.push(Finding::warning(kind.code(), kind.to_string()).at(warning.line()));
+    }
+    findings
+}
+
+/// Returns the findings of one client's rules.
+fn client_findings(client: Client, document: &Document, directory: &str) -> Vec<Finding> {
+    let finding = |found: Diagnostic| Finding {
+        severity: found.severity,
+        ..Finding::error(found.code, found.message).at(found.line)
+    };
+    let found = client.lint(document, directory).into_iter();
+    found.map(finding).collect()
+}
+
+/// Returns a warning if the name is missing or is not the name of the directory. Clients have rules
+/// of their own for names, so this is only for a check without a client.
+fn name_finding(document: &Document, directory: &str) -> Option<Finding> {
+    let line = document.field_line("name");
+    let Some(name) = document.manifest().name() else {
+        let message = "no valid `name`; the directory name is used";
+        return Some(Finding::warning("name-missing", message).at(line));
+    };
+    (name.as_str() != directory).then(|| {
+        let message = format!("the name differs from the directory name `{directory}`");
+        Finding::warning("name-differs", message).at(line)
+    })
+}
+
+/// Returns the findings that do not depend on a client: the file, its links and its host metadata.
+fn manifest_findings(document: &Document, files: &SkillFiles) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for warning in document.warnings() {
+        let kind = warning.kind();
+        findings.push(Finding {
+            column: warning.position().map(|position| position.column),
+            ..Finding::warning(kind.code(), kind.to_string()).at(warning.line())
+        });
+    }
+    let name = files.file_name();
+    if name != "SKILL.md" {
+        let message = format!("the file is named `{name}`; other clients read only `SKILL.md`");
+        findings.push(Finding::warning("file-name", message));
+    }
+    for link in files.broken_links(&document.outline()) {
+        let message = format!("`{}` is not a file of the skill", link.target);
+        findings.push(Finding::warning("broken-link", message).at(Some(link.line)));
+    }
+    let (metadata, notes) = files.openai_metadata();
+    let requirements = Requirements::new(document.manifest(), Some(&metadata));
+    findings.extend(requirement_findings(&requirements));
+    for note in notes {
+        let mut file = "agents/openai.yaml".to_owned();
+        if !note.field.is_empty() {
+            file.push_str(&format!(": `{}`", note.field));
+        }
+        let message = format!("{file}: {}", note.reason);
+        findings.push(Finding::warning("host-metadata", message));
+    }
+    findings
+}
+
+/// Returns invalid declarations, and what a run on this host would miss.
+fn requirement_findings(declared: &Requirements) -> Vec<Finding> {
+    let mut missing = MissingRequirements::default();
+    // Without roots: only the host is checked, and not which other skills exist.
+    let runtime = SkillRuntime::builder().build();
+    runtime
+        .library()
+        .check_requirements("", declared, &mut missing);
+    let lines = missing.to_lines();
+    let invalid = missing.invalid.into_iter();
+    let mut findings: Vec<Finding> = invalid
+        .map(|invalid| Finding::warning("requirement", invalid.reason))
+        .collect();
+    if !lines.is_empty() {
+        let message = format!("missing on this host: {}", lines.join("; "));
+        findings.push(Finding::warning("missing-requirement", message));
+    }
+    findings
+}
+
+fn unreadable_finding(error: &DiscoveryError, message: &str) -> Finding {
+    let manifest = error.manifest();
+    let code = manifest.map_or(error.kind().code(), |error| error.kind().code());
+    Finding {
+        column: manifest.and_then(ManifestError::column),
+        ..Finding::error(code, message).at(manifest.and_then(ManifestError::line))
+    }
+}
+
+/// Prints findings byte for byte like the reference tool.
+fn print_like_reference(
+    target: &SkillPath,
+    findings: &[Finding],
+    output: Output,
+) -> anyhow::Result<()> {
+    if findings.is_empty() {
+        // Unescaped on a pipe, since the output must equal that of the reference tool.
+        return print_plain(&format!("Valid skill: {target}\n"), output);
+    }
+    let lines = findings
+        .iter()
+        .map(|Finding { message, .. }| format!("  - {message}\n"));
+    let lines: String = lines.collect();
+    print_error(&format!("Validation failed for {target}:\n{lines}"));
+    Ok(())
+}
+
+/// Prints findings in the same form, with lines and warnings. Text of a skill or path is escaped to
+/// one line.
+fn print_findings(target: &SkillPath, findings: &[Finding], output: Output) -> anyhow::Result<()> {
+    let (errors, warnings): (Vec<_>, Vec<_>) =
+        findings.iter().partition(|finding| finding.is_error());
+    if errors.is_empty() {
+        output.lines([format!("Valid skill: {}", line(&target.to_string()))])?;
+    } else {
+        output.status(&format!("Validation failed for {target}:"));
+    }
+    for Finding { line, message, .. } in errors {
+        let position = line
+            .map(|line| format!("line {line}: "))
+            .unwrap_or_default();
+        output.status(&format!("  - {position}{message}"));
+    }
+    let file = target.directory().join(target.file_name());
+    for Finding {
+        line,
+        column,
+        message,
+        ..
+    } in warnings
+    {
+        let position = [*line, *column].into_iter().flatten();
+        let position: String = position.map(|number| format!(":{number}")).collect();
+        output.status(&format!("{}{position}: warning: {message}", file.display()));
+    }
+    Ok(())
+}
+
+fn to_json(target: &SkillPath, findings: &[Finding]) -> Value {
+    let (errors, warnings): (Vec<_>, Vec<_>) =
+        findings.iter().partition(|finding| finding.is_error());
+    json!({"path": target.to_string(), "valid": errors.is_empty(), "errors": errors, "warnings": warnings})
+}

@@ -1,0 +1,179 @@
+//! What all commands share: global options, environment, output and the runtime made of them.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+
+use skills_runtime::discovery::{
+    ClientProfile, ConfigRule, Discovery, InactiveReason, ProfileContext, ScanLimits, Selector,
+    SkillFileSymlinks, Trust,
+};
+use skills_runtime::{Builder, Catalog, Root, Scope, SkillRuntime};
+
+use crate::environment::Environment;
+use crate::error::CommandError;
+use crate::global_options::GlobalOptions;
+use crate::input;
+use crate::interpreters::{self, InterpreterArg};
+use crate::output::Output;
+
+/// The surroundings of a command.
+pub(crate) struct Context {
+    pub(crate) options: GlobalOptions,
+    pub(crate) environment: Environment,
+    pub(crate) output: Output,
+}
+
+impl Context {
+    pub(crate) fn new(options: GlobalOptions) -> Self {
+        let output = if options.json {
+            Output::Json
+        } else {
+            Output::Text
+        };
+        Self {
+            options,
+            environment: Environment::from_process(),
+            output,
+        }
+    }
+
+    /// Returns the trust in the skills and the policy of the project.
+    pub(crate) fn project_trust(&self) -> Trust {
+        if self.options.trust_project {
+            Trust::Trusted
+        } else {
+            Trust::Untrusted
+        }
+    }
+
+    /// Returns a runtime in which nothing can run.
+    pub(crate) fn runtime(&self) -> anyhow::Result<SkillRuntime> {
+        Ok(self.builder(&[])?.build())
+    }
+
+    /// Configures what all commands with a runtime share: discovery, scratch space, interpreters,
+    /// code cache and compiler. Policy, approvals and audit log are added by the commands that run
+    /// programs.
+    pub(crate) fn builder(&self, interpreters: &[InterpreterArg]) -> anyhow::Result<Builder> {
+        let builder = SkillRuntime::builder()
+            .discovery(self.discovery()?)
+            .scratch_directory(self.environment.temp_dir());
+        // For all commands and not only for those that run: previews and `doctor` must find the
+        // same interpreters as a run.
+        let builder = interpreters::configure(builder, interpreters, &self.environment)?;
+        #[cfg(feature = "wasm")]
+        let builder = crate::wasm_compiler::configure(builder, &self.environment);
+        // The scan for this warning is skipped without `--disable`: it would cost a second scan for
+        // every command.
+        if !self.options.disable.is_empty() {
+            self.warn_unused_disable(&builder.clone().build().library().catalog());
+        }
+        Ok(builder)
+    }
+
+    /// Configures discovery: the roots of `--root`, else those of the client profile, with the
+    /// limits and rules of the command line.
+    fn discovery(&self) -> anyhow::Result<Discovery> {
+        let options = &self.options;
+        // A default root can be missing; one given with `--root` cannot.
+        for root in &options.root {
+            input::resolve_directory(root)?;
+        }
+        let profile = find_profile(options.profile.as_deref())?;
+        let discovery = profile.discovery(&self.profile_context());
+        let mut roots = discovery.roots().to_vec();
+        if !options.root.is_empty() {
+            let given = given_roots(&options.root).into_iter();
+            roots = given.map(|root| profile.configure_root(root)).collect();
+        }
+        if options.follow_skill_links {
+            let follow = |root: Root| root.skill_file_symlinks(SkillFileSymlinks::Follow);
+            roots = roots.into_iter().map(follow).collect();
+        }
+        let mut limits = ScanLimits::default();
+        limits.max_directories = options.max_directories.unwrap_or(limits.max_directories);
+        limits.max_entries = options.max_entries.unwrap_or(limits.max_entries);
+        let disabled = options.disable.iter().map(|pattern| disable_rule(pattern));
+        Ok(discovery.with_roots(roots).limits(limits).rules(disabled))
+    }
+
+    fn profile_context(&self) -> ProfileContext {
+        let environment = &self.environment;
+        let mut context = ProfileContext::default();
+        context.project_directories = environment.project_dirs();
+        context.home = environment.home().map(Into::into);
+        context.codex_home = environment.path("CODEX_HOME");
+        context.claude_config = environment.path("CLAUDE_CONFIG_DIR");
+        context.xdg_config_home = environment.path("XDG_CONFIG_HOME");
+        context.openclaw_state = environment.path("OPENCLAW_STATE_DIR");
+        let listed = environment.variable("COPILOT_SKILLS_DIRS");
+        let listed = listed.unwrap_or_default().to_string_lossy();
+        let listed = listed.split(',').map(|path| PathBuf::from(path.trim()));
+        context.copilot_directories = listed.filter(|path| path.is_absolute()).collect();
+        // Without `--trust-project` skills of a project are found but inactive: a cloned repository
+        // must not address a model before the user has agreed.
+        context.project_trust = self.project_trust();
+        context
+    }
+
+    /// Warns about `--disable` patterns that match nothing: a safety switch must not fail silently.
+    fn warn_unused_disable(&self, catalog: &Catalog) {
+        for pattern in &self.options.disable {
+            let rule = disable_rule(pattern).with_resolved_path();
+            let is_disabled = catalog.inactive().iter().any(|inactive| {
+                matches!(inactive.reason(), InactiveReason::Disabled { rule: by } if *by == rule)
+            });
+            if !is_disabled {
+                self.output
+                    .status(&format!("warning: `--disable {pattern}` matches no skill"));
+            }
+        }
+    }
+}
+
+/// Returns the roots of `--root`.
+fn given_roots(paths: &[PathBuf]) -> Vec<Root> {
+    let mut seen = HashSet::new();
+    let mut roots = Vec::new();
+    for path in paths {
+        // A root keeps the path as given, since skills can be referred to by it.
+        let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+        // Two spellings of one root would make each of its skills a duplicate of itself.
+        if seen.insert(path.canonicalize().unwrap_or_else(|_| path.clone())) {
+            roots.push(Root::new(path, Scope::Custom));
+        }
+    }
+    roots
+}
+
+fn disable_rule(pattern: &str) -> ConfigRule {
+    ConfigRule::disable(parse_selector(pattern), "--disable")
+}
+
+/// Finds the client profile by its name. Default: `universal`.
+fn find_profile(name: Option<&str>) -> anyhow::Result<ClientProfile> {
+    let Some(name) = name else {
+        return Ok(ClientProfile::Universal);
+    };
+    let profile = ClientProfile::from_name(name);
+    Ok(profile
+        .ok_or_else(|| unknown_profile(name, &ClientProfile::ALL.map(ClientProfile::as_str)))?)
+}
+
+/// Returns the error for an unknown value of `--profile`.
+pub(crate) fn unknown_profile(name: &str, known: &[&str]) -> CommandError {
+    CommandError::input(format!("unknown client profile `{name}`"))
+        .with_help(format!("available: {}", known.join(", ")))
+}
+
+/// Parses a selector: a path, a pattern or a name.
+pub(crate) fn parse_selector(text: &str) -> Selector {
+    // First, since a pattern can contain separators too.
+    if text.contains(['*', '?']) {
+        Selector::Pattern(text.to_owned())
+    } else if text.contains(std::path::is_separator) {
+        Selector::Path(PathBuf::from(text))
+    } else {
+        Selector::Name(text.to_owned())
+    }
+}

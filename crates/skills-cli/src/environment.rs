@@ -1,0 +1,115 @@
+//! The environment of this process: variables, home directory and working directory.
+//!
+//! No other module reads them. Functions that need one get an [`Environment`].
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the only module that reads the environment"
+)]
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use skills_runtime::discovery::project_directories;
+
+/// Entries that mark a directory as the root of a project.
+const PROJECT_MARKERS: [&str; 1] = [".git"];
+
+/// A snapshot of the environment of the process.
+pub(crate) struct Environment {
+    variables: Vec<(OsString, OsString)>,
+    home: Option<PathBuf>,
+    current_dir: Option<PathBuf>,
+    temp_dir: PathBuf,
+}
+
+impl Environment {
+    /// Reads the environment of this process.
+    pub(crate) fn from_process() -> Self {
+        Self {
+            variables: env::vars_os().collect(),
+            // A relative path would depend on the working directory, so it is ignored.
+            home: env::home_dir().filter(|home| home.is_absolute()),
+            current_dir: env::current_dir().ok(),
+            temp_dir: env::temp_dir(),
+        }
+    }
+
+    /// Returns the value of a variable, if it is set.
+    pub(crate) fn variable(&self, name: &str) -> Option<&OsStr> {
+        let is_named = |known: &OsStr| {
+            known == name || cfg!(windows) && known.eq_ignore_ascii_case(OsStr::new(name))
+        };
+        let variable = self.variables.iter().find(|(known, _)| is_named(known));
+        variable.map(|(_, value)| value.as_os_str())
+    }
+
+    /// Returns the value of a variable that is an absolute path. Empty and relative values are
+    /// ignored, so that the working directory is never used in their place.
+    pub(crate) fn path(&self, name: &str) -> Option<PathBuf> {
+        let path = self.variable(name).map(PathBuf::from);
+        path.filter(|path| path.is_absolute())
+    }
+
+    /// Returns the entries of `PATH`.
+    pub(crate) fn search_path(&self) -> Vec<PathBuf> {
+        env::split_paths(self.variable("PATH").unwrap_or_default()).collect()
+    }
+
+    /// Returns the home directory.
+    pub(crate) fn home(&self) -> Option<&Path> {
+        self.home.as_deref()
+    }
+
+    /// Returns the working directory.
+    pub(crate) fn current_dir(&self) -> anyhow::Result<&Path> {
+        let directory = self.current_dir.as_deref();
+        directory.context("cannot find the working directory")
+    }
+
+    /// Returns the parent directory of scratch directories.
+    pub(crate) fn temp_dir(&self) -> &Path {
+        &self.temp_dir
+    }
+
+    /// Returns the directories of the project, the innermost first.
+    pub(crate) fn project_dirs(&self) -> Vec<PathBuf> {
+        let current = self.current_dir.as_deref();
+        current.map(project_dirs_of).unwrap_or_default()
+    }
+
+    /// Returns `$XDG_CONFIG_HOME/skills`, else `~/.config/skills`. Like the other directories it is
+    /// `None` without a home directory.
+    pub(crate) fn config_dir(&self) -> Option<PathBuf> {
+        self.xdg_dir("XDG_CONFIG_HOME", ".config")
+    }
+
+    /// Returns `$XDG_STATE_HOME/skills`, else `~/.local/state/skills`.
+    pub(crate) fn state_dir(&self) -> Option<PathBuf> {
+        self.xdg_dir("XDG_STATE_HOME", ".local/state")
+    }
+
+    /// Returns `$XDG_CACHE_HOME/skills`, else `~/.cache/skills`.
+    pub(crate) fn cache_dir(&self) -> Option<PathBuf> {
+        self.xdg_dir("XDG_CACHE_HOME", ".cache")
+    }
+
+    /// Returns `$XDG_DATA_HOME/skills/drafts`, else `~/.local/share/skills/drafts`.
+    pub(crate) fn drafts_dir(&self) -> Option<PathBuf> {
+        let data = self.xdg_dir("XDG_DATA_HOME", ".local/share");
+        data.map(|data| data.join("drafts"))
+    }
+
+    fn xdg_dir(&self, variable: &str, below_home: &str) -> Option<PathBuf> {
+        let below_home = || Some(self.home()?.join(below_home));
+        // The XDG specification says that relative paths are invalid and ignored.
+        let directory = self.path(variable).or_else(below_home);
+        directory.map(|directory| directory.join("skills"))
+    }
+}
+
+/// Returns a directory and its parents up to the root of the project, the innermost first.
+pub(crate) fn project_dirs_of(directory: &Path) -> Vec<PathBuf> {
+    project_directories(directory, &PROJECT_MARKERS)
+}

@@ -1,0 +1,241 @@
+//! Errors of the command, and their report as text with hints or as JSON.
+
+use std::fmt;
+
+use clap::error::{ContextKind, ContextValue};
+use serde_json::{Value, json};
+use skills_runtime::{ErrorKind, RuntimeError, SandboxError, SandboxErrorKind};
+
+use crate::exit::Exit;
+use crate::output::Output;
+
+/// An error with what is reported about it: code, exit code and hint.
+#[derive(Debug, Clone)]
+pub(crate) struct CommandError {
+    code: &'static str,
+    exit: Exit,
+    message: String,
+    /// Whether the line ends of the message are printed, as for the output of a compiler.
+    has_lines: bool,
+    /// Similar or possible names.
+    candidates: Vec<String>,
+    /// What to do, without the prefix `help:`.
+    help: Option<String>,
+    /// A hint made of the candidates. It is not in JSON documents, which have the candidates.
+    suggestion: Option<String>,
+}
+
+impl CommandError {
+    /// Creates an error with a code and an exit code.
+    pub(crate) fn new(code: &'static str, exit: Exit, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            exit,
+            message: message.into(),
+            has_lines: false,
+            candidates: Vec::new(),
+            help: None,
+            suggestion: None,
+        }
+    }
+
+    /// Creates an error about invalid input or usage, as opposed to a failed skill.
+    pub(crate) fn input(message: impl Into<String>) -> Self {
+        Self::new("input", Exit::Usage, message)
+    }
+
+    /// Creates an error about a part that this program was compiled without.
+    #[cfg(not(all(feature = "build", feature = "mcp-http", feature = "wasm")))]
+    pub(crate) fn missing_feature(part: &str, feature: &str) -> Self {
+        let message = format!("this `skills` was compiled without {part}");
+        Self::new("missing-feature", Exit::Usage, message)
+            .with_help(format!("compile it with `--features {feature}`"))
+    }
+
+    /// Creates an error of the runtime with a hint that needs the arguments or the file system.
+    pub(crate) fn with_hint(error: &RuntimeError, help: impl Into<String>) -> Self {
+        Self {
+            suggestion: None,
+            ..Self::from(error).with_help(help)
+        }
+    }
+
+    /// Adds a hint, without the prefix `help:`.
+    pub(crate) fn with_help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// Adds a cause, which the message shows after a colon.
+    pub(crate) fn with_cause(mut self, cause: &str) -> Self {
+        self.message = format!("{}: {cause}", self.message);
+        self
+    }
+
+    /// Prints the line ends of the message as they are.
+    #[cfg(feature = "build")]
+    pub(crate) fn with_lines(mut self) -> Self {
+        self.has_lines = true;
+        self
+    }
+
+    /// Converts any error of a command.
+    fn from_any(error: &anyhow::Error) -> Self {
+        let known = match (error.downcast_ref::<Self>(), error.downcast_ref()) {
+            (Some(known), _) => known.clone(),
+            (None, Some(error)) => Self::from(error),
+            _ => Self::new("io", Exit::Failed, ""),
+        };
+        Self {
+            // With the causes.
+            message: format!("{error:#}"),
+            ..known
+        }
+    }
+}
+
+impl fmt::Display for CommandError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for CommandError {}
+
+impl From<&RuntimeError> for CommandError {
+    fn from(error: &RuntimeError) -> Self {
+        let sandbox = error.sandbox();
+        let code = sandbox.map_or(error.kind().code(), |sandbox| sandbox.kind().code());
+        Self {
+            candidates: error.suggestions().to_vec(),
+            help: sandbox.and_then(SandboxError::hint).map(str::to_owned),
+            suggestion: suggestion(error.kind(), error.suggestions()),
+            ..Self::new(code, runtime_exit(error), error.to_string())
+        }
+    }
+}
+
+fn suggestion(kind: ErrorKind, candidates: &[String]) -> Option<String> {
+    let (first, rest) = candidates.split_first()?;
+    Some(match kind {
+        ErrorKind::UnknownSkill if rest.is_empty() => format!("did you mean `{first}`?"),
+        ErrorKind::MissingRequirements => {
+            "install programs in /usr/bin or /usr/local/bin; pass variables with `--env NAME` or `--env-file FILE`".to_owned()
+        }
+        ErrorKind::UnknownSkill => format!("did you mean one of {}?", candidates.join(", ")),
+        _ => format!("available: {}", candidates.join(", ")),
+    })
+}
+
+fn runtime_exit(error: &RuntimeError) -> Exit {
+    match error.sandbox().map(SandboxError::kind) {
+        // Refusals to run anything, like those of the policy, and not failures of the skill.
+        None if matches!(
+            error.kind(),
+            ErrorKind::InvalidRestriction
+                | ErrorKind::ContentChanged
+                | ErrorKind::Symlink
+                | ErrorKind::Audit
+        ) =>
+        {
+            Exit::Denied
+        }
+        Some(SandboxErrorKind::InvalidProgram) | None => Exit::Failed,
+        Some(_) => Exit::Denied,
+    }
+}
+
+/// Prints an error as text or JSON and returns the exit code.
+pub(crate) fn report(error: &anyhow::Error, output: Output) -> Exit {
+    if !output.is_json() {
+        print_error(error, output);
+    } else if output
+        .print_json(&json!({"error": to_json(error)}))
+        .is_err()
+    {
+        output.status(&format!("error: {error:#}"));
+    }
+    exit_status(error)
+}
+
+/// Prints an error as text, with a hint if there is one.
+pub(crate) fn print_error(error: &anyhow::Error, output: Output) {
+    let error = CommandError::from_any(error);
+    let message = format!("error: {error}");
+    if error.has_lines {
+        output.status_lines(&message);
+    } else {
+        output.status(&message);
+    }
+    if let Some(hint) = error.suggestion.or(error.help) {
+        output.status(&format!("help: {hint}"));
+    }
+}
+
+/// Returns an error as JSON.
+pub(crate) fn to_json(error: &anyhow::Error) -> Value {
+    let error = CommandError::from_any(error);
+    json!({"code": error.code, "message": error.message, "candidates": error.candidates, "hint": error.help})
+}
+
+/// Returns the exit code of an error.
+pub(crate) fn exit_status(error: &anyhow::Error) -> Exit {
+    CommandError::from_any(error).exit
+}
+
+/// Prints a usage error, as JSON if `--json` was given. Help and version are printed with exit code
+/// 0.
+pub(crate) fn report_usage(error: &clap::Error) -> Exit {
+    // The arguments could not be parsed, so the option is searched for in their text.
+    let wants_json = std::env::args_os().any(|argument| argument == "--json");
+    if !error.use_stderr() {
+        // A closed stream is ignored.
+        let _ = error.print();
+        return Exit::Success;
+    }
+    if !wants_json || print_usage_json(error).is_err() {
+        let _ = error.print();
+    }
+    Exit::Usage
+}
+
+fn print_usage_json(error: &clap::Error) -> anyhow::Result<()> {
+    // What clap prints after `tip:`.
+    let hint = match error.get(ContextKind::Suggested) {
+        Some(ContextValue::StyledStrs(hints)) => hints.first().map(ToString::to_string),
+        _ => None,
+    };
+    Output::Json.print_json(&json!({"error": {
+        "code": "usage", "message": first_line(error), "candidates": [], "hint": hint,
+    }}))
+}
+
+/// Returns the error without usage and hints for people, which are the lines after the first.
+pub(crate) fn first_line(error: &clap::Error) -> String {
+    let text = error.to_string();
+    let line = text.lines().next().unwrap_or_default();
+    line.trim_start_matches("error: ").to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unsupported_platform_and_an_unavailable_restriction_are_both_denied() {
+        for error in [
+            SandboxError::unsupported_platform("windows"),
+            SandboxError::unavailable("Landlock", "the kernel is old", "update it"),
+        ] {
+            assert_eq!(exit_status(&RuntimeError::from(error).into()), Exit::Denied);
+        }
+        assert_eq!(
+            exit_status(&RuntimeError::from(SandboxError::invalid_program("it is text")).into()),
+            Exit::Failed
+        );
+        let unsupported = anyhow::Error::from(RuntimeError::from(
+            SandboxError::unsupported_platform("windows"),
+        ));
+        assert_eq!(to_json(&unsupported)["code"], "unsupported-platform");
+    }
+}

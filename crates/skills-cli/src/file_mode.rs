@@ -1,0 +1,58 @@
+//! Permission bits of files, which other systems than Unix do not have.
+
+use std::io;
+use std::path::Path;
+
+/// The sticky bit.
+const STICKY: u32 = 0o1000;
+
+/// Creates a directory with mode 0700, with its parents.
+pub(crate) fn create_private_dir(directory: &Path) -> io::Result<()> {
+    create_dir_with_mode(directory, 0o700)
+}
+
+/// Creates a directory and its parents with a mode, which the umask restricts.
+pub(crate) fn create_dir_with_mode(directory: &Path, mode: u32) -> io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, mode);
+    #[cfg(not(unix))]
+    let _ = mode;
+    builder.create(directory)
+}
+
+/// Returns true if every user can change a file or directory, or replace it.
+pub(crate) fn is_world_writable(path: &Path) -> bool {
+    let parent = path.parent().map_or(0, mode);
+    // In a sticky directory, such as `/tmp`, only the owner of a file can replace it.
+    mode(path) & 0o002 != 0 || (parent & 0o002 != 0 && parent & STICKY == 0)
+}
+
+/// Returns true if users other than the owner can read a file.
+pub(crate) fn is_readable_by_others(path: &Path) -> bool {
+    mode(path) & 0o044 != 0
+}
+
+/// Returns true if the group or other users have any access to a file.
+#[cfg(feature = "mcp-http")]
+pub(crate) fn is_group_or_world_accessible(path: &Path) -> bool {
+    mode(path) & 0o077 != 0
+}
+
+/// Returns true if a file is executable by anyone.
+pub(crate) fn is_executable(path: &Path) -> bool {
+    cfg!(not(unix)) || mode(path) & 0o111 != 0
+}
+
+/// Returns the permission bits of a file, or 0 if they cannot be read.
+#[cfg(unix)]
+fn mode(path: &Path) -> u32 {
+    use std::os::unix::fs::MetadataExt;
+    path.metadata().map_or(0, |metadata| metadata.mode())
+}
+
+#[cfg(not(unix))]
+fn mode(_path: &Path) -> u32 {
+    0
+}

@@ -1,0 +1,50 @@
+//! The options of every command.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+/// Help heading of the global options.
+const GLOBAL_HEADING: &str = "Options of every command";
+
+/// The options of every command.
+#[derive(Debug, Args)]
+#[command(next_help_heading = GLOBAL_HEADING)]
+pub(crate) struct GlobalOptions {
+    /// Search this directory instead of the defaults (repeatable)
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(crate) root: Vec<PathBuf>,
+
+    /// Search and parse like this client
+    ///
+    /// One of universal, codex, claude, openclaw, gemini, copilot, goose, opencode; `validate` also
+    /// accepts spec, claude-api, deepagents, agent-framework.
+    #[arg(long, global = true, value_name = "CLIENT")]
+    pub(crate) profile: Option<String>,
+
+    /// Ignore skills by name, glob or path (repeatable)
+    #[arg(long, global = true, value_name = "SKILL")]
+    pub(crate) disable: Vec<String>,
+
+    /// Trust the project's skills and policy
+    ///
+    /// Without this option, skills of the project do not run, and its rules can only restrict.
+    #[arg(long, global = true)]
+    pub(crate) trust_project: bool,
+
+    /// Follow SKILL.md symlinks that leave the skill
+    #[arg(long, global = true)]
+    pub(crate) follow_skill_links: bool,
+
+    /// Maximum number of directories per root [default: 2000]
+    #[arg(long, global = true, value_name = "NUMBER", hide_short_help = true)]
+    pub(crate) max_directories: Option<usize>,
+
+    /// Maximum number of directory entries per root [default: 20000]
+    #[arg(long, global = true, value_name = "NUMBER", hide_short_help = true)]
+    pub(crate) max_entries: Option<usize>,
+
+    /// Print one JSON document
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+}

@@ -1,0 +1,51 @@
+//! Directories of `PATH` in which interpreters may be found.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use nix::unistd::{getegid, geteuid};
+
+use crate::environment::{Environment, project_dirs_of};
+
+/// Returns the absolute directories of `PATH` that only this user or the administrator can write
+/// to, and that are outside the project and the working directory. A skill may be allowed to write
+/// there, and could otherwise replace the interpreter of another skill.
+pub(crate) fn trusted_dirs(environment: &Environment) -> Vec<PathBuf> {
+    let here = environment.current_dir().ok();
+    let here = here.and_then(|here| here.canonicalize().ok());
+    let here = here.unwrap_or_else(|| PathBuf::from("/"));
+    let project = project_dirs_of(&here);
+    let is_outside = |directory: &Path| {
+        !directory.starts_with(&here) && !project.iter().any(|part| directory.starts_with(part))
+    };
+    let is_trusted = |directory: &PathBuf| {
+        let real = directory.canonicalize();
+        real.is_ok_and(|real| {
+            // Both, since a directory of the project can be a symlink to elsewhere, and the other
+            // way round.
+            is_outside(directory) && is_outside(&real) && real.ancestors().all(is_trusted_dir)
+        })
+    };
+    environment
+        .search_path()
+        .into_iter()
+        // A relative entry of `PATH` refers to the working directory, which is the project.
+        .filter(|directory| directory.is_absolute())
+        .filter(is_trusted)
+        .collect()
+}
+
+/// Returns true if only this user and the administrator can change or replace a directory. Returns
+/// false if its metadata cannot be read.
+fn is_trusted_dir(directory: &Path) -> bool {
+    const STICKY: u32 = 0o1000;
+    directory.metadata().is_ok_and(|found| {
+        let is_owned = found.uid() == 0 || found.uid() == geteuid().as_raw();
+        let by_group =
+            // Many systems give each user a group of the same name.
+            found.mode() & 0o020 != 0 && found.gid() != 0 && found.gid() != getegid().as_raw();
+        let by_others = found.mode() & 0o002 != 0;
+        // In a sticky directory others can add entries but cannot replace those of this user.
+        is_owned && (found.mode() & STICKY != 0 || !by_group && !by_others)
+    })
+}

@@ -1,0 +1,114 @@
+//! Files and directories of the command: state, caches and policy files.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use skills_runtime::audit::AuditLog;
+use skills_runtime::{Builder, FileApprovalStore};
+
+use crate::environment::Environment;
+use crate::file_mode::{create_private_dir, is_world_writable};
+
+/// Configuration directory of the administrator.
+const ADMIN_DIR: &str = "/etc/skills";
+/// Policy file, relative to the directory of the user, of the administrator and of a project.
+const POLICY_FILE: &str = "policy.toml";
+/// Configuration directory of a project, relative to each of its directories.
+const PROJECT_DIR: &str = ".skills";
+
+/// Paths of the policy files, which need not exist.
+pub(crate) struct PolicyPaths {
+    pub(crate) admin: PathBuf,
+    pub(crate) user: Option<PathBuf>,
+    pub(crate) project: Vec<PathBuf>,
+}
+
+impl PolicyPaths {
+    pub(crate) fn new(environment: &Environment) -> Self {
+        let user = environment.config_dir();
+        // Files of all directories apply. `deny` wins in any order, so an inner file cannot undo an
+        // outer one.
+        let project = environment.project_dirs().into_iter();
+        Self {
+            admin: PathBuf::from(ADMIN_DIR).join(POLICY_FILE),
+            user: user.map(|config| config.join(POLICY_FILE)),
+            project: project
+                .map(|directory| directory.join(PROJECT_DIR).join(POLICY_FILE))
+                .collect(),
+        }
+    }
+}
+
+/// Returns the file with the user's tool overrides.
+pub(crate) fn overrides_path(environment: &Environment) -> Option<PathBuf> {
+    Some(environment.state_dir()?.join("tools.json"))
+}
+
+/// Returns the path of the audit log.
+pub(crate) fn audit_log_path(environment: &Environment) -> Option<PathBuf> {
+    Some(environment.state_dir()?.join("audit.jsonl"))
+}
+
+/// Returns the approval store of the user.
+pub(crate) fn open_approvals(environment: &Environment) -> Option<FileApprovalStore> {
+    let state = environment.state_dir()?;
+    Some(FileApprovalStore::new(state.join("approvals.json")))
+}
+
+/// Returns the paths denied for writing regardless of rules: policy, approvals, audit log, drafts
+/// and caches. The policy of a project is not included: it is inside the directory that programs
+/// work on, and can only restrict unless the project is trusted.
+pub(crate) fn write_protected_paths(environment: &Environment) -> Vec<PathBuf> {
+    let policy = PolicyPaths::new(environment);
+    // Compiled code, build tools and their caches run with the privileges of the user.
+    let caches = environment
+        .cache_dir()
+        .into_iter()
+        .flat_map(|cache| ["code", "tools", "build"].map(|name| cache.join(name)));
+    let mut paths = vec![policy.admin];
+    paths.extend(policy.user);
+    paths.extend(environment.state_dir());
+    paths.extend(environment.drafts_dir());
+    paths.extend(caches);
+    paths
+}
+
+/// Returns the directories hidden from all programs and tools, even inside a readable directory:
+/// approvals, audit log, server token, caches, and the policy of the user and of the administrator.
+pub(crate) fn hidden_dirs(environment: &Environment) -> Vec<PathBuf> {
+    let mut directories = vec![PathBuf::from(ADMIN_DIR)];
+    directories.extend(environment.state_dir());
+    directories.extend(environment.cache_dir());
+    directories.extend(environment.config_dir());
+    directories
+}
+
+/// Adds the approval store and the audit log to a runtime.
+///
+/// # Errors
+/// Fails without a state directory, or if it is world-writable; then nothing runs.
+pub(crate) fn with_state(builder: Builder, environment: &Environment) -> anyhow::Result<Builder> {
+    // No fallback to the temporary directory or to no log at all: both would lose what was approved
+    // or run.
+    let (Some(directory), Some(log), Some(approvals)) = (
+        environment.state_dir(),
+        audit_log_path(environment),
+        open_approvals(environment),
+    ) else {
+        anyhow::bail!(
+            "cannot open the audit log and the approval store: no home directory; set `XDG_STATE_HOME`"
+        );
+    };
+    let shown = directory.display();
+    // Before the log is opened: without a record nothing may run.
+    create_private_dir(&directory).map_err(|error| {
+        anyhow::anyhow!("cannot create `{shown}`: {error}; set `XDG_STATE_HOME`")
+    })?;
+    // Any program could write an approval there, or replace the log.
+    if is_world_writable(&directory) {
+        anyhow::bail!("state directory `{shown}` is world-writable; run `chmod o-w` on it");
+    }
+    Ok(builder
+        .approval_store(Arc::new(approvals))
+        .audit(Arc::new(AuditLog::open(log)?)))
+}
