@@ -26,6 +26,8 @@ use crate::{Language, ScriptWarning, file_stem};
 pub(crate) const MAX_SOURCE_BYTES: usize = 256 * 1024;
 /// Maximum number of arguments that are inferred.
 pub(crate) const MAX_ARGUMENTS: usize = 100;
+/// Maximum number of arguments of a script and all its commands together.
+const MAX_TOTAL_ARGUMENTS: usize = 300;
 
 /// Infers the arguments from source of at most 256 KiB.
 pub(crate) fn infer_arguments(
@@ -37,11 +39,22 @@ pub(crate) fn infer_arguments(
         return ArgumentSpec::unknown(InputConvention::Words);
     }
     let stem = file_stem(file);
-    match Language::of(file) {
+    limit_arguments(match Language::of(file) {
         Language::Python => python::infer(source, stem, &Tokens::python(source), warnings),
         Language::JavaScript => javascript::infer(source, stem, &Tokens::javascript(source)),
         Language::Shell => shell::infer(source, stem),
+    })
+}
+
+/// Leaves the arguments of commands open if there are too many for a schema.
+fn limit_arguments(mut spec: ArgumentSpec) -> ArgumentSpec {
+    if spec.all_arguments().count() <= MAX_TOTAL_ARGUMENTS {
+        return spec;
     }
+    for command in spec.commands.iter_mut().flat_map(|set| &mut set.commands) {
+        command.arguments.clear();
+    }
+    spec.open()
 }
 
 /// What a text without a framework tells about its input.

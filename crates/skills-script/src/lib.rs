@@ -1,14 +1,17 @@
 //! Reads the text of scripts into tools that a model can call.
 //!
 //! ```text
-//! files of scripts/ ---select_scripts---> scripts ---assign_names---> tool names
-//! text of a script, declaration ---ScriptTool::new---> description, JSON schema, argument passing
+//! files of scripts/ ---select_scripts, find_modules---> scripts ---assign_names---> tool names
+//! text of a script, declaration ---ScriptTool::new---> description, JSON schema, ArgumentSpec
 //! JSON arguments of a call ---build_argv---> words and standard input of the program
 //! ```
 //!
 //! Everything is computed from values: nothing is read from disk, imported or started. Text in a
-//! script is not trusted: descriptions become one line without invisible characters, and
-//! arguments never become options that the model did not name.
+//! script is not trusted: descriptions become one line without invisible characters, values never
+//! become options that the model did not name, and each reader takes linear time.
+//!
+//! Without a declaration, a reader for the framework that the text uses returns an
+//! [`ArgumentSpec`]. What the text does not tell makes it open for further words and options.
 //!
 //! ```
 //! use skills_script::{ScriptTool, build_argv};

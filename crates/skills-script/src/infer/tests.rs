@@ -529,6 +529,21 @@ const { values, positionals } = parseArgs({ options, allowPositionals: true });
     assert_eq!(infer("a.ts", &closed).extra, ExtraArguments::Rejected);
 }
 
+#[test]
+fn many_arguments_of_commands_are_left_open() {
+    let mut source =
+        "import argparse\np = argparse.ArgumentParser()\ns = p.add_subparsers()\n".to_owned();
+    for command in 0..20 {
+        source.push_str(&format!("c = s.add_parser('c{command}')\n"));
+        for argument in 0..20 {
+            source.push_str(&format!("c.add_argument('--a{argument}')\n"));
+        }
+    }
+    let spec = infer("a.py", &source);
+    assert_eq!(commands(&spec).len(), 20);
+    check(&spec, json!({"command": "c1", "a1": "x"}), "c1·--a1·x");
+}
+
 /// Text that repeats what readers search for takes time in proportion to its length.
 #[test]
 fn hostile_sources_take_linear_time() {

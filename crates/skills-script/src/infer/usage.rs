@@ -163,7 +163,15 @@ fn is_script_name(word: &str) -> bool {
 
 fn parse_form(form: &str) -> Option<Vec<Argument>> {
     let mut arguments: Vec<Argument> = Vec::new();
-    let mut items = split_items(form)?.into_iter().peekable();
+    let items = split_items(form)?;
+    // Beside `<name>` another word is a keyword, which only some calls contain.
+    let is_keyword = |item: &String| {
+        item.starts_with(|c: char| c.is_ascii_alphabetic()) && !is_placeholder(item)
+    };
+    if items.iter().any(|item| item.starts_with('<')) && items.iter().any(is_keyword) {
+        return None;
+    }
+    let mut items = items.into_iter().peekable();
     while let Some(item) = items.next() {
         // The rest explains.
         if item.starts_with(['#', '—', '–']) || item == "-" || item.starts_with('(') {
@@ -284,7 +292,6 @@ fn positional(item: &str) -> Option<Argument> {
     if !is_placeholder(item) && !item.starts_with('"') && !is_optional_name {
         return None;
     }
-    // Without brackets a lower-case word is a keyword or an example.
     let is_many = item.contains("...");
     let text = item.replace("...", "");
     let text = text.trim_matches(['<', '>', '{', '}', '"', ' ']);
@@ -359,6 +366,7 @@ mod tests {
             "--out VALUE --mode VALUE",
         );
         check("# Usage: a.sh", "");
+        check("# Usage: a.sh in.txt [out.txt]", "in_txt out_txt");
         check("# Usage: tool \"<query>\" [--max N]", "query --max VALUE");
         check("echo \"Usage: $0 \\\"<query>\\\" [n]\" >&2", "query n");
         check("Usage: python3 a.py \"search query\"", "search_query");
@@ -374,6 +382,7 @@ mod tests {
             "# Usage: a.sh <file",
             "# Usage: a.sh input.txt | sort",
             "# Usage: a.sh <x> <x>",
+            "# Usage: a.sh add <name>",
             "# Usage: a.sh <天>",
             "diskusage: a.sh <x>",
         ] {
