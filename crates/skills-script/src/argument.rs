@@ -1,22 +1,141 @@
 //! Arguments of a script: names, types and how they are passed.
 
 use serde_json::{Map, Value};
-use skills_manifest::{ScriptArg, ScriptSpec};
 
-use super::{Language, ScriptWarning, argparse, schema, warning::truncate_name};
-
-/// The arguments of a script, and where they are known from.
+/// The arguments of a script, where they are known from, and how a call passes them.
 ///
-/// A declaration in `SKILL.md` takes precedence over the source of the script. If neither names
-/// arguments, any are accepted and passed on standard input as one JSON object.
+/// A declaration in `SKILL.md` takes precedence over the text of the script. What a text cannot
+/// tell is left open: then a call may also contain further words and further named values.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Arguments {
-    /// Not known: any arguments are accepted and passed on standard input as one JSON object.
-    Unknown,
+pub struct ArgumentSpec {
+    /// Where the arguments are known from.
+    pub source: ArgumentSource,
+    /// How the program takes its input.
+    pub input: InputConvention,
+    /// The known arguments of the program itself.
+    pub arguments: Vec<Argument>,
+    /// The subcommands with their arguments, if the program has any.
+    pub commands: Option<CommandSet>,
+    /// Which other arguments a call may contain.
+    pub extra: ExtraArguments,
+    /// How words are written.
+    pub syntax: WordSyntax,
+    /// Which words come first.
+    pub order: WordOrder,
+    /// Whether a call may contain text for standard input, in addition to its words.
+    pub standard_input: StandardInput,
+}
+
+/// Where the arguments of a script are known from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ArgumentSource {
     /// Declared in the `scripts` block of the skill.
-    Declared(Vec<Argument>),
-    /// Inferred from the script's calls of `add_argument`.
-    Inferred(Vec<Argument>),
+    Declared,
+    /// Inferred from the text of the script, by the reader for this framework.
+    Inferred(Framework),
+    /// Not known.
+    Unknown,
+    /// The text of the script reads none, as far as known.
+    NoneFound,
+}
+
+/// A framework or convention for command lines that a reader recognizes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Framework {
+    /// Python's `argparse`.
+    Argparse,
+    /// Python's `click`.
+    Click,
+    /// Python's `typer`.
+    Typer,
+    /// JavaScript's `commander`.
+    Commander,
+    /// JavaScript's `yargs`.
+    Yargs,
+    /// `util.parseArgs` of Node.js.
+    ParseArgs,
+    /// The shell's `getopts`.
+    Getopts,
+    /// A shell loop with `case "$1" in --option)`.
+    ShellCase,
+    /// Words that the code of the script compares or reads by their position, such as
+    /// `sys.argv[1]` or `$1`.
+    Position,
+    /// A usage text.
+    Usage,
+}
+
+/// How a program takes its input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum InputConvention {
+    /// As words of the command line.
+    Words,
+    /// As one JSON object in the first word.
+    JsonArgument,
+    /// As one JSON object on standard input.
+    JsonStdin,
+    /// As text on standard input. A call without `stdin` passes its values as one JSON object.
+    TextStdin,
+}
+
+/// Which arguments a call may contain besides the known ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ExtraArguments {
+    /// None.
+    Rejected,
+    /// `args`, a list of words, and named values that are passed as options.
+    Accepted,
+}
+
+/// How words with values are written for a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum WordSyntax {
+    /// `--name=-v` for a value that starts with a hyphen, and `--` before such positional words.
+    Gnu,
+    /// `--name -v`, since the program takes the next word whatever it is, and `--` as above.
+    Getopt,
+    /// `--name -v`, and no way to pass a positional word that starts with a hyphen.
+    Plain,
+}
+
+/// Which words come first on the command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum WordOrder {
+    /// Options, then a subcommand with its options, then positional words.
+    OptionsFirst,
+    /// A subcommand and positional words, then options.
+    PositionalFirst,
+}
+
+/// Whether a program also reads standard input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum StandardInput {
+    /// It does not, as far as known.
+    Unused,
+    /// A call may contain `stdin`, a text.
+    Text,
+}
+
+/// The subcommands of a program.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CommandSet {
+    /// The property of the schema that selects the command.
+    pub property: String,
+    /// Whether the program requires a command.
+    pub required: bool,
+    /// The commands, in the order of the source.
+    pub commands: Vec<Command>,
+}
+
+/// One subcommand with its own arguments.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Command {
+    /// The word that selects it.
+    pub name: String,
+    /// The description: one line of at most 300 characters.
+    pub description: Option<String>,
+    /// The arguments that are valid with this command.
+    pub arguments: Vec<Argument>,
 }
 
 /// One argument of a script: its name in the schema, its type, and how it is passed.
@@ -54,16 +173,22 @@ pub enum JsonType {
     Array,
     /// An object.
     Object,
+    /// Any type: the text of the script does not tell.
+    Any,
 }
 
 /// How an argument is passed on the command line.
 ///
-/// Declared by `style` in `SKILL.md`, or inferred from the call of `add_argument`. Each value is one
-/// word: no shell splits or expands it.
+/// Declared by `style` in `SKILL.md`, or inferred. Each value is one word: no shell splits or
+/// expands it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ArgumentStyle {
     /// `--city Taipei`, repeated for each item of an array.
     Option(String),
+    /// `--city=Taipei`, repeated for each item of an array.
+    JoinedOption(String),
+    /// The option alone for true, nothing for false, and `--city Taipei` for other values.
+    FlagOrOption(String),
     /// The option alone if the value is `when`; otherwise the option `otherwise`, if there is one.
     Flag {
         /// The option.
@@ -94,35 +219,169 @@ pub enum ArgumentStyle {
     },
 }
 
-impl Arguments {
-    /// Determines the arguments from the `scripts` block of the skill, else from Python source.
-    pub fn from_script(
-        spec: Option<&ScriptSpec>,
-        source: &str,
-        language: Language,
-    ) -> (Self, Vec<ScriptWarning>) {
-        let mut warnings = Vec::new();
-        let arguments = match (spec.and_then(|spec| spec.args.as_deref()), language) {
-            (Some(args), _) => Self::Declared(parse_declared(args, &mut warnings)),
-            (None, Language::Python) => argparse::parse_arguments(source, &mut warnings)
-                .map_or(Self::Unknown, Self::Inferred),
-            (None, Language::Shell) => Self::Unknown,
-        };
-        (arguments, warnings)
+/// The property with further words, if no argument has this name.
+pub const EXTRA_WORDS: &str = "args";
+/// The property with text for standard input, if no argument has this name.
+pub const STDIN_TEXT: &str = "stdin";
+
+impl ArgumentSpec {
+    /// Returns the arguments of a `scripts` block.
+    pub(crate) fn declared(arguments: Vec<Argument>) -> Self {
+        Self {
+            source: ArgumentSource::Declared,
+            arguments,
+            extra: ExtraArguments::Rejected,
+            ..Self::unknown(InputConvention::Words)
+        }
+    }
+
+    /// Returns what a reader inferred, without subcommands. Nothing else is accepted.
+    pub(crate) fn inferred(
+        framework: Framework,
+        arguments: Vec<Argument>,
+        syntax: WordSyntax,
+    ) -> Self {
+        Self {
+            source: ArgumentSource::Inferred(framework),
+            arguments,
+            extra: ExtraArguments::Rejected,
+            syntax,
+            order: WordOrder::OptionsFirst,
+            ..Self::unknown(InputConvention::Words)
+        }
+    }
+
+    /// Returns the arguments of a script that tells nothing but its input convention.
+    pub(crate) fn unknown(input: InputConvention) -> Self {
+        Self {
+            source: ArgumentSource::Unknown,
+            input,
+            arguments: Vec::new(),
+            commands: None,
+            extra: ExtraArguments::Accepted,
+            syntax: WordSyntax::Gnu,
+            // Words are often a subcommand, whose options follow.
+            order: WordOrder::PositionalFirst,
+            standard_input: StandardInput::Unused,
+        }
+    }
+
+    /// Returns the arguments of a script whose text reads neither words nor standard input.
+    ///
+    /// Another file that it uses may still read some, so words are accepted.
+    pub(crate) fn none_found() -> Self {
+        Self {
+            source: ArgumentSource::NoneFound,
+            ..Self::unknown(InputConvention::Words)
+        }
+    }
+
+    /// Makes the script accept further words and named values.
+    pub(crate) fn open(mut self) -> Self {
+        self.extra = ExtraArguments::Accepted;
+        self
+    }
+
+    /// Returns the arguments of the program and of all its commands.
+    pub(crate) fn all_arguments(&self) -> impl Iterator<Item = &Argument> {
+        let commands = self.commands.iter().flat_map(|set| &set.commands);
+        self.arguments
+            .iter()
+            .chain(commands.flat_map(|command| &command.arguments))
+    }
+
+    /// Returns whether a call may contain `args`, a list of further words.
+    pub(crate) fn accepts_words(&self) -> bool {
+        self.extra == ExtraArguments::Accepted
+            && self.input == InputConvention::Words
+            && !self.has_property(EXTRA_WORDS)
+    }
+
+    /// Returns whether a call may contain `stdin`, a text for standard input.
+    pub(crate) fn accepts_stdin(&self) -> bool {
+        (self.standard_input == StandardInput::Text || self.input == InputConvention::TextStdin)
+            && !self.has_property(STDIN_TEXT)
+    }
+
+    /// Returns whether the schema has a property of this name, other than `args` and `stdin`.
+    pub(crate) fn has_property(&self, name: &str) -> bool {
+        self.all_arguments().any(|argument| argument.name == name)
+            || self
+                .commands
+                .as_ref()
+                .is_some_and(|set| set.property == name)
+    }
+}
+
+impl CommandSet {
+    /// Returns commands of which only the names are known.
+    pub(crate) fn of_names(property: &str, names: impl IntoIterator<Item = String>) -> Self {
+        let commands = names.into_iter().map(|name| Command {
+            name,
+            description: None,
+            arguments: Vec::new(),
+        });
+        Self {
+            property: property.to_owned(),
+            required: false,
+            commands: commands.collect(),
+        }
+    }
+}
+
+impl Argument {
+    /// Returns an optional argument without keywords.
+    pub(crate) fn new(name: String, json_type: JsonType, style: ArgumentStyle) -> Self {
+        let mut keywords = Map::new();
+        if json_type == JsonType::Array {
+            keywords.insert("items".to_owned(), serde_json::json!({"type": "string"}));
+        }
+        Self {
+            name,
+            json_type,
+            required: false,
+            description: None,
+            keywords,
+            style,
+        }
+    }
+
+    /// Returns whether the argument is identified by its position.
+    pub(crate) fn is_positional(&self) -> bool {
+        matches!(self.style, ArgumentStyle::Positional { .. })
+    }
+}
+
+impl Framework {
+    /// Returns the name, as it is shown in a schema.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Argparse => "argparse",
+            Self::Click => "click",
+            Self::Typer => "typer",
+            Self::Commander => "commander",
+            Self::Yargs => "yargs",
+            Self::ParseArgs => "parseArgs",
+            Self::Getopts => "getopts",
+            Self::ShellCase => "case",
+            Self::Position => "position",
+            Self::Usage => "usage",
+        }
     }
 }
 
 impl JsonType {
-    /// Returns the name of the type in a schema.
-    pub fn as_str(self) -> &'static str {
-        match self {
+    /// Returns the name of the type in a schema. `None` for any type.
+    pub fn name(self) -> Option<&'static str> {
+        Some(match self {
             Self::String => "string",
             Self::Integer => "integer",
             Self::Number => "number",
             Self::Boolean => "boolean",
             Self::Array => "array",
             Self::Object => "object",
-        }
+            Self::Any => return None,
+        })
     }
 
     /// Parses the name of a type of JSON Schema or Python.
@@ -137,65 +396,27 @@ impl JsonType {
             _ => return None,
         })
     }
+
+    /// Returns whether a value has the type.
+    pub(crate) fn accepts(self, value: &Value) -> bool {
+        match self {
+            Self::String => value.is_string(),
+            Self::Integer => value.is_i64() || value.is_u64(),
+            Self::Number => value.is_number(),
+            Self::Boolean => value.is_boolean(),
+            Self::Array => value.is_array(),
+            Self::Object => value.is_object(),
+            Self::Any => true,
+        }
+    }
 }
 
 /// Returns whether a name cannot be read as an option.
-pub(super) fn is_argument_name(name: &str) -> bool {
+pub(crate) fn is_argument_name(name: &str) -> bool {
     name.len() <= 64
         // The first character is never `-`, so that `--` plus the name is one long option.
         && name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && name
             .bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
-}
-
-fn parse_declared(args: &[ScriptArg], warnings: &mut Vec<ScriptWarning>) -> Vec<Argument> {
-    let mut arguments: Vec<Argument> = Vec::new();
-    for arg in args {
-        let name = || truncate_name(&arg.name);
-        // The name becomes an option, so it must not contain `=`, spaces or a leading hyphen.
-        if !is_argument_name(&arg.name) {
-            warnings.push(ScriptWarning::InvalidArgumentName { argument: name() });
-        } else if arguments.iter().any(|other| other.name == arg.name) {
-            warnings.push(ScriptWarning::DuplicateArgument { argument: name() });
-        } else {
-            arguments.push(parse_argument(arg, warnings));
-        }
-    }
-    arguments
-}
-
-fn parse_argument(arg: &ScriptArg, warnings: &mut Vec<ScriptWarning>) -> Argument {
-    let kind = JsonType::parse(&arg.kind).unwrap_or_else(|| {
-        warnings.push(ScriptWarning::UnknownType {
-            argument: arg.name.clone(),
-            kind: truncate_name(&arg.kind),
-        });
-        JsonType::String
-    });
-    let has = |key: &str, value: Value| arg.raw.get(key) == Some(&value);
-    let option = format!("--{}", arg.name);
-    let style = match kind {
-        _ if has("style", "json".into()) => ArgumentStyle::Json(option),
-        JsonType::Boolean => {
-            let otherwise = has("negatable", true.into()).then(|| format!("--no-{}", arg.name));
-            ArgumentStyle::Flag {
-                option,
-                when: true,
-                otherwise,
-            }
-        }
-        _ => ArgumentStyle::Option(option),
-    };
-    Argument {
-        name: arg.name.clone(),
-        json_type: kind,
-        required: arg.required,
-        description: arg
-            .description
-            .as_deref()
-            .and_then(schema::clean_description),
-        keywords: schema::parse_keywords(&arg.name, kind, &arg.raw, warnings),
-        style,
-    }
 }

@@ -1,11 +1,13 @@
 //! Passing of arguments to a script: as command line words, or as JSON on standard input.
 
+mod command_line;
 mod positional;
+mod words;
 
 use serde_json::{Map, Value};
 use thiserror::Error;
 
-use super::argument::{Argument, ArgumentStyle, Arguments};
+use crate::argument::{ArgumentSpec, InputConvention, STDIN_TEXT};
 
 /// Maximum size of all words together, each with its terminating byte.
 pub(crate) const MAX_ARGV_BYTES: usize = 128 * 1024;
@@ -63,6 +65,30 @@ pub enum ArgvError {
         /// The argument.
         argument: String,
     },
+    /// The argument belongs to another subcommand, or to a subcommand and none is selected.
+    #[error("invalid argument `{argument}`: it is not an argument of {}", command_phrase(command.as_deref()))]
+    OtherCommand {
+        /// The argument.
+        argument: String,
+        /// The selected subcommand.
+        command: Option<String>,
+    },
+    /// The subcommand requires an argument that the call does not contain.
+    #[error("missing argument `{argument}`: command `{command}` requires it")]
+    Missing {
+        /// The argument.
+        argument: String,
+        /// The selected subcommand.
+        command: String,
+    },
+    /// The value of a property that has a fixed meaning is of another type or unknown.
+    #[error("invalid argument `{argument}`: expected {expected}")]
+    Unexpected {
+        /// The argument.
+        argument: String,
+        /// The expected value.
+        expected: &'static str,
+    },
     /// Words of this positional argument would be assigned to another one.
     #[error(
         "invalid argument `{argument}`: the script would assign its values to another positional argument"
@@ -73,181 +99,78 @@ pub enum ArgvError {
     },
 }
 
-/// Builds the command line for validated arguments.
+/// Builds the command line and the standard input for validated arguments.
 ///
-/// Options come in the order of the declaration, then positional arguments, after a `--` where one
-/// could be parsed as something else. Each value is a word of its own; a value that starts with `-`
-/// is joined to its option by `=`. Null values are omitted. If the arguments are unknown,
-/// everything is passed on standard input as one JSON object, without any word.
+/// How they are passed depends on the [`InputConvention`] of the script. On a command line, options
+/// come in the order of the declaration, and positional words after a `--` where one could be
+/// parsed as something else. Each value is a word of its own, or joined to its option by `=`. Null
+/// values are omitted. If the script accepts further arguments, `args` are added word by word as
+/// they are, and other names become `--name value`.
+///
+/// # Errors
+/// If a value cannot be passed as data, or the script does not have the argument.
 pub fn build_argv(
     given: &Map<String, Value>,
-    arguments: &Arguments,
+    spec: &ArgumentSpec,
 ) -> Result<ScriptArgv, ArgvError> {
-    let arguments = match arguments {
-        Arguments::Unknown => {
-            return Ok(ScriptArgv {
-                args: Vec::new(),
-                stdin: Some(Value::Object(given.clone()).to_string()),
-            });
+    match spec.input {
+        InputConvention::Words => command_line::build(given, spec),
+        InputConvention::JsonArgument => {
+            let mut words = words::ArgvBuilder::new(spec.syntax);
+            words.argument = "object";
+            words.push(to_json(given))?;
+            Ok(ScriptArgv {
+                args: words.finish()?,
+                stdin: None,
+            })
         }
-        Arguments::Declared(arguments) | Arguments::Inferred(arguments) => arguments,
+        InputConvention::JsonStdin => Ok(standard_input(to_json(given))),
+        InputConvention::TextStdin => text_or_json(given),
+    }
+}
+
+/// Passes `stdin` as text; a call without it as one JSON object.
+fn text_or_json(given: &Map<String, Value>) -> Result<ScriptArgv, ArgvError> {
+    let Some(text) = stdin_text(given)? else {
+        return Ok(standard_input(to_json(given)));
     };
-    // Validation rejects these already if the schema is closed; this also holds without it.
-    if let Some(unknown) = given
-        .keys()
-        .find(|name| !arguments.iter().any(|argument| argument.name == **name))
-    {
-        return Err(ArgvError::Unknown {
-            argument: unknown.clone(),
-        });
-    }
-    let mut builder = ArgvBuilder::default();
-    for argument in arguments {
-        if let Some(value) = given.get(&argument.name).filter(|value| !value.is_null()) {
-            builder.argument = &argument.name;
-            builder.push_argument(argument, value)?;
-        }
-    }
-    positional::push_positionals(given, arguments, &mut builder)?;
-    // Below the limit of the kernel, which counts the environment, too.
-    if builder.bytes > MAX_ARGV_BYTES {
-        return Err(ArgvError::TooLong {
-            bytes: builder.bytes,
-        });
-    }
-    Ok(ScriptArgv {
-        args: builder.words,
-        stdin: None,
-    })
-}
-
-/// The words built so far.
-#[derive(Default)]
-struct ArgvBuilder<'a> {
-    words: Vec<String>,
-    bytes: usize,
-    /// The argument that is being added.
-    argument: &'a str,
-    /// Whether an option takes any number of following words.
-    has_open_option: bool,
-}
-
-impl ArgvBuilder<'_> {
-    fn push(&mut self, word: String) -> Result<(), ArgvError> {
-        let argument = || self.argument.to_owned();
-        // The system call would end the word there.
-        if word.contains('\0') {
-            return Err(ArgvError::Nul {
-                argument: argument(),
-            });
-        }
-        // Linux limits a single word to 128 KiB and fails with an error that does not name it.
-        if word.len() > MAX_WORD_BYTES {
-            return Err(ArgvError::WordTooLong {
-                argument: argument(),
-                bytes: word.len(),
-            });
-        }
-        self.bytes += word.len() + 1;
-        self.words.push(word);
-        Ok(())
-    }
-
-    fn push_argument(&mut self, argument: &Argument, value: &Value) -> Result<(), ArgvError> {
-        match (&argument.style, value) {
-            (ArgumentStyle::Positional { .. }, _) => Ok(()),
-            (
-                ArgumentStyle::Flag {
-                    option: word,
-                    when,
-                    otherwise,
-                },
-                Value::Bool(value),
-            ) => {
-                let word = if value == when {
-                    Some(word)
-                } else {
-                    otherwise.as_ref()
-                };
-                word.map_or(Ok(()), |word| self.push(word.clone()))
-            }
-            (ArgumentStyle::EmptyIsFalse(word), Value::Bool(false)) => {
-                self.push(format!("{word}="))
-            }
-            (ArgumentStyle::EmptyIsFalse(word), Value::Bool(true)) => {
-                self.push_value(word, "True".to_owned())
-            }
-            (ArgumentStyle::Json(word), value) => self.push_value(word, value.to_string()),
-            (ArgumentStyle::ManyValues { option: word, min }, Value::Array(items)) => {
-                self.push_many(word, *min, items)
-            }
-            (ArgumentStyle::Option(word), Value::Array(items)) => items
-                .iter()
-                .try_for_each(|item| self.push_value(word, to_word(item))),
-            (
-                ArgumentStyle::Option(word)
-                | ArgumentStyle::EmptyIsFalse(word)
-                | ArgumentStyle::Flag { option: word, .. }
-                | ArgumentStyle::ManyValues { option: word, .. },
-                value,
-            ) => self.push_value(word, to_word(value)),
-        }
-    }
-
-    /// Adds one value with its option.
-    fn push_value(&mut self, option: &str, value: String) -> Result<(), ArgvError> {
-        if value.starts_with('-') {
-            // As a word of its own, argparse would parse it as an option.
-            return self.push(format!("{option}={value}"));
-        }
-        self.push(option.to_owned())?;
-        self.push(value)
-    }
-
-    /// Adds all items after one option.
-    fn push_many(&mut self, option: &str, min: usize, items: &[Value]) -> Result<(), ArgvError> {
-        if items.len() < min {
-            return Ok(());
-        }
-        self.has_open_option = true;
-        if let [item] = items {
-            // A single value can be joined with `=`, so that any text is possible.
-            return self.push_value(option, to_word(item));
-        }
-        self.push(option.to_owned())?;
-        for item in items {
-            let text = to_word(item);
-            if text.starts_with('-') && !(item.is_number() && is_negative_number(&text)) {
-                return Err(ArgvError::LeadingHyphen {
-                    argument: self.argument.to_owned(),
-                });
-            }
-            self.push(text)?;
-        }
-        Ok(())
+    match given.keys().find(|name| *name != STDIN_TEXT) {
+        // Both cannot be passed.
+        Some(other) => Err(ArgvError::Unknown {
+            argument: other.clone(),
+        }),
+        None => Ok(standard_input(text)),
     }
 }
 
-/// Formats a value as one word: strings unchanged, numbers without exponent, others as JSON.
-fn to_word(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        // JSON Schema accepts `3.0` as an integer, Python's `int` does not. `Display` writes no
-        // exponent.
-        Value::Number(number) if number.is_f64() => number
-            .as_f64()
-            .map_or_else(|| number.to_string(), |number| number.to_string()),
-        value => value.to_string(),
+/// Returns the text for standard input, if there is one.
+fn stdin_text(given: &Map<String, Value>) -> Result<Option<String>, ArgvError> {
+    match given.get(STDIN_TEXT) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text.clone())),
+        Some(_) => Err(ArgvError::Unexpected {
+            argument: STDIN_TEXT.to_owned(),
+            expected: "a text",
+        }),
     }
 }
 
-/// Returns whether a negative number is parsed as a number and not as an option.
-fn is_negative_number(word: &str) -> bool {
-    word.strip_prefix('-')
-        .is_some_and(|digits| digits.starts_with(|c: char| c.is_ascii_digit()))
-        && word[1..]
-            .bytes()
-            .all(|byte| byte.is_ascii_digit() || byte == b'.')
+fn standard_input(text: String) -> ScriptArgv {
+    ScriptArgv {
+        args: Vec::new(),
+        stdin: Some(text),
+    }
+}
+
+fn to_json(given: &Map<String, Value>) -> String {
+    Value::Object(given.clone()).to_string()
+}
+
+fn command_phrase(command: Option<&str>) -> String {
+    command.map_or_else(
+        || "the script without a command".to_owned(),
+        |command| format!("command `{command}`"),
+    )
 }
 
 #[cfg(test)]
@@ -256,37 +179,37 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::Language;
+    use crate::resolve::resolve_arguments;
     use crate::spec_match::tests::specs;
 
-    fn listed(args: &str) -> Arguments {
-        Arguments::from_script(
+    fn listed(args: &str) -> ArgumentSpec {
+        resolve_arguments(
             specs(&format!("  a:\n    args: [{args}]")).first(),
             "",
-            Language::Shell,
+            "a.sh",
         )
         .0
     }
 
-    fn derived(calls: &[&str]) -> Arguments {
+    fn derived(calls: &[&str]) -> ArgumentSpec {
         let source: String = calls
             .iter()
             .map(|call| format!("p.add_argument({call})\n"))
             .collect();
-        Arguments::from_script(None, &source, Language::Python).0
+        resolve_arguments(None, &source, "a.py").0
     }
 
-    fn try_pass(arguments: &Arguments, given: Value) -> Result<ScriptArgv, ArgvError> {
+    fn try_pass(arguments: &ArgumentSpec, given: Value) -> Result<ScriptArgv, ArgvError> {
         build_argv(given.as_object().unwrap(), arguments)
     }
 
-    fn check(arguments: &Arguments, given: Value, expected: &[&str]) {
+    fn check(arguments: &ArgumentSpec, given: Value, expected: &[&str]) {
         let passed = try_pass(arguments, given).unwrap();
         assert_eq!(passed.args, expected);
         assert_eq!(passed.stdin, None);
     }
 
-    fn refuse(arguments: &Arguments, given: Value, expected: &str) {
+    fn refuse(arguments: &ArgumentSpec, given: Value, expected: &str) {
         assert_eq!(
             try_pass(arguments, given).unwrap_err().to_string(),
             expected
@@ -476,8 +399,11 @@ mod tests {
 
     #[test]
     fn unknown_arguments_are_passed_on_standard_input() {
-        let passed =
-            try_pass(&Arguments::Unknown, json!({"--help": "-x", "a": [1, "天"]})).unwrap();
+        let passed = try_pass(
+            &ArgumentSpec::unknown(InputConvention::JsonStdin),
+            json!({"--help": "-x", "a": [1, "天"]}),
+        )
+        .unwrap();
         assert_eq!(passed.args, [""; 0]);
         assert_eq!(
             passed.stdin.as_deref(),
@@ -551,7 +477,7 @@ mod tests {
         #[test]
         fn argument_names_never_inject_options(name in "(-{0,2}[a-z= ]{0,4}|\\PC{0,4})", value in "\\PC{0,4}") {
             let specs = specs(&format!("  a:\n    args:\n      - {{name: {}, type: string}}", json!(name)));
-            let (arguments, warnings) = Arguments::from_script(specs.first(), "", Language::Shell);
+            let (arguments, warnings) = resolve_arguments(specs.first(), "", "a.sh");
             let bare = name.trim_start_matches('-');
             let given = Map::from_iter([(bare.to_owned(), json!(value))]);
             match build_argv(&given, &arguments) {

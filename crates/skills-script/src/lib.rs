@@ -1,14 +1,17 @@
 //! Reads the text of scripts into tools that a model can call.
 //!
 //! ```text
-//! files of scripts/ ---select_scripts---> scripts ---assign_names---> tool names
-//! text of a script, declaration ---ScriptTool::new---> description, JSON schema, argument passing
+//! files of scripts/ ---select_scripts, find_modules---> scripts ---assign_names---> tool names
+//! text of a script, declaration ---ScriptTool::new---> description, JSON schema, ArgumentSpec
 //! JSON arguments of a call ---build_argv---> words and standard input of the program
 //! ```
 //!
 //! Everything is computed from values: nothing is read from disk, imported or started. Text in a
-//! script is not trusted: descriptions become one line without invisible characters, and
-//! arguments never become options that the model did not name.
+//! script is not trusted: descriptions become one line without invisible characters, values never
+//! become options that the model did not name, and each reader takes linear time.
+//!
+//! Without a declaration, a reader for the framework that the text uses returns an
+//! [`ArgumentSpec`]. What the text does not tell makes it open for further words and options.
 //!
 //! ```
 //! use skills_script::{ScriptTool, build_argv};
@@ -22,13 +25,18 @@
 //! assert_eq!(call.args, ["--city", "Bern"]);
 //! ```
 
-mod argparse;
 mod argument;
 mod argv;
-mod docstring;
-mod python_lexer;
+mod declared;
+mod description;
+mod infer;
+mod keywords;
+mod language;
+mod module;
+mod resolve;
 mod schema;
 mod select;
+mod source;
 mod spec_match;
 mod text;
 mod tool_name;
@@ -39,8 +47,14 @@ use std::time::Duration;
 use serde_json::Value;
 use skills_manifest::ScriptSpec;
 
-pub use argument::{Argument, ArgumentStyle, Arguments, JsonType};
+pub use argument::{
+    Argument, ArgumentSource, ArgumentSpec, ArgumentStyle, Command, CommandSet, EXTRA_WORDS,
+    ExtraArguments, Framework, InputConvention, JsonType, STDIN_TEXT, StandardInput, WordOrder,
+    WordSyntax,
+};
 pub use argv::{ArgvError, ScriptArgv, build_argv};
+pub use language::Language;
+pub use module::{ScriptText, find_modules};
 pub use select::{
     MAX_SCRIPT_BYTES, ScriptSelection, ScriptSkipReason, SkippedScript, may_be_script,
     select_scripts,
@@ -59,29 +73,20 @@ const MIN_TIMEOUT_SECONDS: f64 = 0.001;
 pub struct ScriptTool {
     /// The name of the skill.
     pub skill: String,
-    /// The file name in `scripts/`.
+    /// The path relative to `scripts/`.
     pub file: String,
     /// The name of the tool, from [`tool_name::assign_names`].
     pub name: String,
     /// The description: one line of at most 1024 characters.
     pub description: String,
     /// The arguments, and how they are passed.
-    pub arguments: Arguments,
+    pub arguments: ArgumentSpec,
     /// The arguments as JSON Schema 2020-12.
     pub input_schema: Value,
     /// The timeout that the skill requests, from 1 ms to one hour.
     pub timeout: Option<Duration>,
     /// Parts of the declaration that were ignored.
     pub warnings: Vec<ScriptWarning>,
-}
-
-/// The language of a script, as far as its source is inspected.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Language {
-    /// `.py`.
-    Python,
-    /// Any other extension.
-    Shell,
 }
 
 impl ScriptTool {
@@ -97,18 +102,12 @@ impl ScriptTool {
         spec: Option<&ScriptSpec>,
     ) -> Self {
         let source = String::from_utf8_lossy(source);
-        let (arguments, warnings) = Arguments::from_script(spec, &source, Language::of(file));
+        let (arguments, warnings) = resolve::resolve_arguments(spec, &source, file);
         Self {
             skill: skill.to_owned(),
             file: file.to_owned(),
             name,
-            description: docstring::tool_description(
-                spec,
-                &source,
-                Language::of(file),
-                file,
-                skill,
-            ),
+            description: description::tool_description(spec, &source, file, skill, &arguments),
             input_schema: schema::input_schema(&arguments),
             arguments,
             timeout: spec.and_then(|spec| spec.timeout_seconds).and_then(timeout),
@@ -117,20 +116,17 @@ impl ScriptTool {
     }
 }
 
-impl Language {
-    /// Returns the language for a file extension.
-    pub fn of(file: &str) -> Self {
-        if file.ends_with(".py") {
-            Self::Python
-        } else {
-            Self::Shell
-        }
-    }
+/// Returns the path of a file without its last extension.
+pub fn stem(file: &str) -> &str {
+    let name = file.rfind('/').map_or(0, |slash| slash + 1);
+    file[name..]
+        .rfind('.')
+        .map_or(file, |dot| &file[..name + dot])
 }
 
-/// Returns a file name without its last extension.
-pub fn stem(file: &str) -> &str {
-    file.rsplit_once('.').map_or(file, |(stem, _)| stem)
+/// Returns the last component of a path without its last extension.
+fn file_stem(path: &str) -> &str {
+    stem(path.rsplit(['/', '\\']).next().unwrap_or(path))
 }
 
 fn timeout(seconds: f64) -> Option<Duration> {
@@ -258,8 +254,8 @@ if p.add_argument == '--x': pass
             b"\xff\xfe\x00'''\xc3\x28",
             None,
         );
-        assert_eq!(tool.description, "Execute a from s");
-        assert_eq!(tool.arguments, Arguments::Unknown);
+        assert!(tool.description.starts_with("Execute a from s. "));
+        assert_eq!(tool.arguments, ArgumentSpec::none_found());
         assert_eq!(tool.timeout, None);
     }
 

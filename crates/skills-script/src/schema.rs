@@ -1,192 +1,212 @@
 //! Argument schemas of scripts, as JSON Schema 2020-12.
 
-use jsonschema::PatternOptions;
 use serde_json::{Map, Value, json};
 
-use super::argument::{Argument, ArgumentStyle, Arguments, JsonType};
-use super::{ScriptWarning, text};
-
-/// Maximum length of the description of an argument, in characters.
-const MAX_DESCRIPTION_CHARS: usize = 300;
-/// Maximum length of a value or pattern, in characters.
-const MAX_VALUE_CHARS: usize = 300;
-/// Maximum number of values of an `enum`.
-const MAX_VALUES: usize = 100;
+use crate::argument::{
+    Argument, ArgumentSource, ArgumentSpec, ArgumentStyle, Command, CommandSet, EXTRA_WORDS,
+    ExtraArguments, InputConvention, JsonType, STDIN_TEXT,
+};
+use crate::text;
 
 /// Returns the input schema of a script.
 ///
-/// Known arguments are the only properties. If they are unknown, any object is valid. Inferred
-/// schemas are marked with `x-derived`.
-pub(crate) fn input_schema(arguments: &Arguments) -> Value {
-    match arguments {
-        Arguments::Unknown => json!({"type": "object", "additionalProperties": true}),
-        Arguments::Declared(arguments) => Value::Object(closed_object(arguments)),
-        Arguments::Inferred(arguments) => {
-            let mut schema = closed_object(arguments);
-            schema.insert("x-derived".to_owned(), "argparse".into());
-            Value::Object(schema)
+/// If nothing else is accepted, the known arguments are the only properties. Inferred schemas are
+/// marked with `x-derived`.
+pub(crate) fn input_schema(spec: &ArgumentSpec) -> Value {
+    let mut properties = Map::new();
+    let mut required: Vec<&str> = Vec::new();
+    if let Some(set) = &spec.commands {
+        properties.insert(set.property.clone(), command_property(set));
+        if set.required {
+            required.push(&set.property);
         }
     }
-}
-
-/// Sanitizes a description. Returns `None` if nothing is left.
-pub(super) fn clean_description(text: &str) -> Option<String> {
-    Some(text::one_line(text, MAX_DESCRIPTION_CHARS)).filter(|line| !line.is_empty())
-}
-
-/// Extracts the keywords that apply to the type of an argument, under their names in JSON Schema.
-///
-/// Unusable keywords cause a warning: kept, they would make the schema invalid or show invisible
-/// text to the model.
-pub(super) fn parse_keywords(
-    argument: &str,
-    kind: JsonType,
-    declared: &Map<String, Value>,
-    warnings: &mut Vec<ScriptWarning>,
-) -> Map<String, Value> {
-    let mut found = Map::new();
-    for keyword in KEYWORDS
-        .iter()
-        .filter(|keyword| keyword.types.is_empty() || keyword.types.contains(&kind))
-    {
-        let Some(value) = keyword
-            .aliases
-            .iter()
-            // The name of JSON Schema comes first in the list and wins over aliases.
-            .find_map(|name| declared.get(*name))
-            .filter(|value| !value.is_null())
-        else {
-            continue;
-        };
-        match (keyword.parse)(value) {
-            Some(value) => {
-                found.insert(keyword.name.to_owned(), value);
-            }
-            None => warnings.push(ScriptWarning::InvalidKeyword {
-                argument: argument.to_owned(),
-                keyword: keyword.name,
-            }),
+    for argument in &spec.arguments {
+        properties.insert(argument.name.clone(), property_schema(argument));
+        if argument.required {
+            required.push(&argument.name);
         }
     }
-    if kind == JsonType::Array {
-        found
-            .entry("items")
-            .or_insert_with(|| json!({"type": "string"}));
+    if let Some(set) = &spec.commands {
+        for (name, property) in command_argument_properties(set) {
+            properties.entry(name).or_insert(property);
+        }
     }
-    found
-}
-
-/// A keyword of JSON Schema that an argument can have.
-struct Keyword {
-    /// The name in JSON Schema.
-    name: &'static str,
-    /// The spellings in skills.
-    aliases: &'static [&'static str],
-    /// The types that it applies to; empty for all.
-    types: &'static [JsonType],
-    /// Parses its value, if it is valid.
-    parse: fn(&Value) -> Option<Value>,
-}
-
-const fn keyword(
-    name: &'static str,
-    aliases: &'static [&'static str],
-    types: &'static [JsonType],
-    parse: fn(&Value) -> Option<Value>,
-) -> Keyword {
-    Keyword {
-        name,
-        aliases,
-        types,
-        parse,
+    if spec.accepts_words() {
+        properties.insert(EXTRA_WORDS.to_owned(), extra_words_property(spec));
     }
-}
-
-const NUMBER_TYPES: &[JsonType] = &[JsonType::Integer, JsonType::Number];
-const STRING_TYPES: &[JsonType] = &[JsonType::String];
-const ARRAY_TYPES: &[JsonType] = &[JsonType::Array];
-
-static KEYWORDS: &[Keyword] = &[
-    keyword("default", &["default"], &[], plain_value),
-    keyword("enum", &["enum", "choices"], &[], enum_values),
-    keyword("minimum", &["minimum", "min"], NUMBER_TYPES, finite_number),
-    keyword("maximum", &["maximum", "max"], NUMBER_TYPES, finite_number),
-    keyword(
-        "exclusiveMinimum",
-        &["exclusiveMinimum", "exclusive_minimum"],
-        NUMBER_TYPES,
-        finite_number,
-    ),
-    keyword(
-        "exclusiveMaximum",
-        &["exclusiveMaximum", "exclusive_maximum"],
-        NUMBER_TYPES,
-        finite_number,
-    ),
-    keyword(
-        "multipleOf",
-        &["multipleOf", "multiple_of"],
-        NUMBER_TYPES,
-        multiple_of,
-    ),
-    keyword(
-        "minLength",
-        &["minLength", "min_length"],
-        STRING_TYPES,
-        length_limit,
-    ),
-    keyword(
-        "maxLength",
-        &["maxLength", "max_length"],
-        STRING_TYPES,
-        length_limit,
-    ),
-    keyword("pattern", &["pattern"], STRING_TYPES, linear_pattern),
-    keyword("format", &["format"], STRING_TYPES, format_name),
-    keyword("items", &["items"], ARRAY_TYPES, item_schema),
-    keyword(
-        "minItems",
-        &["minItems", "min_items"],
-        ARRAY_TYPES,
-        length_limit,
-    ),
-    keyword(
-        "maxItems",
-        &["maxItems", "max_items"],
-        ARRAY_TYPES,
-        length_limit,
-    ),
-    keyword(
-        "uniqueItems",
-        &["uniqueItems", "unique_items"],
-        ARRAY_TYPES,
-        boolean,
-    ),
-];
-
-fn closed_object(arguments: &[Argument]) -> Map<String, Value> {
-    let required: Vec<_> = arguments
-        .iter()
-        .filter(|argument| argument.required)
-        .map(|argument| argument.name.as_str())
-        .collect();
-    let properties: Map<_, _> = arguments
-        .iter()
-        .map(|argument| (argument.name.clone(), property_schema(argument)))
-        .collect();
+    if spec.accepts_stdin() {
+        let property = json!({"type": "string", "description": "Text for standard input."});
+        properties.insert(STDIN_TEXT.to_owned(), property);
+    }
+    let is_open = spec.extra == ExtraArguments::Accepted;
     let mut schema = Map::new();
     schema.insert("type".to_owned(), "object".into());
-    schema.insert("properties".to_owned(), properties.into());
+    if !properties.is_empty() || !is_open {
+        schema.insert("properties".to_owned(), properties.into());
+    }
     if !required.is_empty() {
         schema.insert("required".to_owned(), required.into());
     }
-    schema.insert("additionalProperties".to_owned(), false.into());
-    schema
+    schema.insert("additionalProperties".to_owned(), is_open.into());
+    if let ArgumentSource::Inferred(framework) = spec.source {
+        schema.insert("x-derived".to_owned(), framework.as_str().into());
+    }
+    Value::Object(schema)
+}
+
+/// Returns the sentence that tells a model how its arguments reach the script. `None` if the
+/// schema says everything.
+pub(crate) fn input_sentence(spec: &ArgumentSpec) -> Option<&'static str> {
+    let is_open = spec.extra == ExtraArguments::Accepted;
+    match spec.input {
+        InputConvention::JsonArgument => {
+            Some("All properties are passed as one JSON object in the first argument.")
+        }
+        InputConvention::JsonStdin => {
+            Some("All properties are passed as one JSON object on standard input.")
+        }
+        InputConvention::TextStdin => Some(
+            "`stdin` is passed as text on standard input; without it, all properties are passed there as one JSON object.",
+        ),
+        InputConvention::Words if !is_open => None,
+        InputConvention::Words if spec.source == ArgumentSource::NoneFound => Some(
+            "The script seems to take no arguments; `args` would be words of its command line.",
+        ),
+        InputConvention::Words if spec.source == ArgumentSource::Unknown => Some(
+            "`args` are the words of the command line; other properties are passed as `--name value`.",
+        ),
+        InputConvention::Words if spec.accepts_words() => Some(
+            "Further words of the command line go into `args`; other properties are passed as `--name value`.",
+        ),
+        InputConvention::Words => Some("Other properties are passed as `--name value`."),
+    }
+}
+
+fn extra_words_property(spec: &ArgumentSpec) -> Value {
+    let description = match spec.source {
+        ArgumentSource::Unknown | ArgumentSource::NoneFound => {
+            "Words of the command line, in order, options included."
+        }
+        ArgumentSource::Declared | ArgumentSource::Inferred(_) => {
+            "Further words of the command line, in order."
+        }
+    };
+    json!({"type": "array", "items": {"type": "string"}, "description": description})
+}
+
+fn command_property(set: &CommandSet) -> Value {
+    let names: Vec<&str> = set
+        .commands
+        .iter()
+        .map(|command| command.name.as_str())
+        .collect();
+    let described = set.commands.iter().filter_map(|command| {
+        let description = command.description.as_deref()?;
+        Some(format!("{}: {description}", command.name))
+    });
+    let mut property = json!({"type": "string", "enum": names});
+    let described: Vec<String> = described.collect();
+    if let Some(description) = text::argument_description(&described.join("; ")) {
+        property["description"] = description.into();
+    }
+    property
+}
+
+/// Returns the properties of the arguments of all commands, each with the commands it is for.
+fn command_argument_properties(set: &CommandSet) -> Vec<(String, Value)> {
+    let mut names: Vec<&str> = Vec::new();
+    for argument in set.commands.iter().flat_map(|command| &command.arguments) {
+        if !names.contains(&argument.name.as_str()) {
+            names.push(&argument.name);
+        }
+    }
+    names
+        .into_iter()
+        .map(|name| (name.to_owned(), shared_property(name, set)))
+        .collect()
+}
+
+/// Returns the property of an argument that may differ between commands.
+fn shared_property(name: &str, set: &CommandSet) -> Value {
+    let users: Vec<(&Command, &Argument)> = set
+        .commands
+        .iter()
+        .filter_map(|command| {
+            let argument = command.arguments.iter().find(|one| one.name == name)?;
+            Some((command, argument))
+        })
+        .collect();
+    let schemas: Vec<Value> = users
+        .iter()
+        .map(|(_, argument)| property_schema(argument))
+        .collect();
+    let mut property = match schemas.as_slice() {
+        [first, rest @ ..] => rest.iter().fold(first.clone(), common_keywords),
+        [] => json!({}),
+    };
+    let description = shared_description(&users, set.commands.len());
+    if let Some(description) = description {
+        property["description"] = description.into();
+    }
+    property
+}
+
+/// Keeps the keywords that are equal in both schemas, so that each value that one of them accepts
+/// is accepted.
+fn common_keywords(mut one: Value, other: &Value) -> Value {
+    let Some(object) = one.as_object_mut() else {
+        return one;
+    };
+    object.retain(|keyword, value| other.get(keyword) == Some(value));
+    // Without its type, the other keywords would still apply to values of that type.
+    if !object.contains_key("type") {
+        object.clear();
+    }
+    one
+}
+
+fn shared_description(users: &[(&Command, &Argument)], commands: usize) -> Option<String> {
+    let mut descriptions: Vec<&str> = Vec::new();
+    for description in users
+        .iter()
+        .filter_map(|(_, argument)| argument.description.as_deref())
+    {
+        if !descriptions.contains(&description) {
+            descriptions.push(description);
+        }
+    }
+    let mut line = descriptions.join("; ");
+    let names = |users: &[&(&Command, &Argument)]| {
+        let names: Vec<&str> = users
+            .iter()
+            .map(|(command, _)| command.name.as_str())
+            .collect();
+        names.join(", ")
+    };
+    let all: Vec<_> = users.iter().collect();
+    let required: Vec<_> = users
+        .iter()
+        .filter(|(_, argument)| argument.required)
+        .collect();
+    let mut notes: Vec<String> = Vec::new();
+    if users.len() < commands && required.len() < users.len() {
+        notes.push(format!("with {}", names(&all)));
+    }
+    if !required.is_empty() {
+        notes.push(format!("required with {}", names(&required)));
+    }
+    if !notes.is_empty() {
+        line.push_str(&format!(" ({})", notes.join("; ")));
+    }
+    text::argument_description(&line)
 }
 
 fn property_schema(argument: &Argument) -> Value {
     let mut property = Map::new();
-    property.insert("type".to_owned(), argument.json_type.as_str().into());
+    if let Some(name) = argument.json_type.name() {
+        property.insert("type".to_owned(), name.into());
+    }
     if let Some(description) = &argument.description {
         property.insert("description".to_owned(), description.as_str().into());
     }
@@ -203,97 +223,19 @@ fn property_schema(argument: &Argument) -> Value {
     Value::Object(property)
 }
 
-/// Returns the value if all texts in it are displayable and within the length limit.
-fn plain_value(value: &Value) -> Option<Value> {
-    let is_plain = match value {
-        Value::String(value) => text::is_displayable(value, MAX_VALUE_CHARS),
-        Value::Array(values) => {
-            values.len() <= MAX_VALUES
-                && values
-                    .iter()
-                    .all(|value| !value.is_array() && plain_value(value).is_some())
-        }
-        Value::Object(_) => text::is_displayable(&value.to_string(), MAX_VALUE_CHARS),
-        Value::Null | Value::Bool(_) | Value::Number(_) => true,
-    };
-    is_plain.then(|| value.clone())
-}
-
-fn enum_values(value: &Value) -> Option<Value> {
-    let values = value
-        .as_array()
-        .filter(|values| !values.is_empty() && values.len() <= MAX_VALUES)?;
-    let is_scalar =
-        |value: &Value| !value.is_array() && !value.is_object() && plain_value(value).is_some();
-    values.iter().all(is_scalar).then(|| value.clone())
-}
-
-fn finite_number(value: &Value) -> Option<Value> {
-    value.is_number().then(|| value.clone())
-}
-
-fn multiple_of(value: &Value) -> Option<Value> {
-    value
-        .as_f64()
-        .filter(|step| *step > 0.0)
-        .map(|_| value.clone())
-}
-
-fn length_limit(value: &Value) -> Option<Value> {
-    value.as_u64().map(Value::from)
-}
-
-fn boolean(value: &Value) -> Option<Value> {
-    value.as_bool().map(Value::from)
-}
-
-/// A pattern for the regular expression engine with linear time.
-fn linear_pattern(value: &Value) -> Option<Value> {
-    plain_value(value).filter(Value::is_string)?;
-    // Compiled with the engine that validates calls, so that a pattern that is accepted here cannot
-    // fail there.
-    let schema = json!({ "pattern": value });
-    jsonschema::options()
-        .with_pattern_options(PatternOptions::regex())
-        .build(&schema)
-        .ok()
-        .map(|_| value.clone())
-}
-
-fn format_name(value: &Value) -> Option<Value> {
-    let name = value.as_str().filter(|name| name.len() <= 32)?;
-    name.bytes()
-        .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
-        .then(|| name.into())
-}
-
-/// `string`, or `{type: string, enum: […]}`. Deeper schemas are not supported.
-fn item_schema(value: &Value) -> Option<Value> {
-    let declared = value.as_object();
-    let kind = value
-        .as_str()
-        .or_else(|| declared?.get("type")?.as_str())
-        .and_then(JsonType::parse)?;
-    let mut items = Map::from_iter([("type".to_owned(), kind.as_str().into())]);
-    if let Some(value) =
-        declared.and_then(|declared| declared.get("enum").or_else(|| declared.get("choices")))
-    {
-        items.insert("enum".to_owned(), enum_values(value)?);
-    }
-    Some(items.into())
-}
-
 #[cfg(test)]
 mod tests {
+    use jsonschema::PatternOptions;
+
     use super::*;
-    use crate::Language;
+    use crate::resolve::resolve_arguments;
     use crate::spec_match::tests::specs;
 
     /// Parses the arguments of one script, in YAML, and returns the schema and the warnings.
     fn read(args: &str) -> (Value, Vec<String>) {
         let indented: String = args.lines().map(|line| format!("      {line}\n")).collect();
         let specs = specs(&format!("  a:\n    args:\n{indented}"));
-        let (arguments, warnings) = Arguments::from_script(specs.first(), "", Language::Shell);
+        let (arguments, warnings) = resolve_arguments(specs.first(), "", "a.sh");
         let schema = input_schema(&arguments);
         jsonschema::options()
             .with_pattern_options(PatternOptions::regex())
@@ -364,7 +306,7 @@ mod tests {
     #[test]
     fn unknown_arguments_are_open_and_empty_ones_closed() {
         assert_eq!(
-            input_schema(&Arguments::Unknown),
+            input_schema(&ArgumentSpec::unknown(InputConvention::JsonStdin)),
             json!({"type": "object", "additionalProperties": true})
         );
         assert_eq!(
@@ -385,7 +327,7 @@ mod tests {
                 .unwrap()
                 .chars()
                 .count(),
-            MAX_DESCRIPTION_CHARS
+            text::MAX_ARGUMENT_CHARS
         );
     }
 }

@@ -4,6 +4,8 @@ use std::fmt;
 
 use skills_manifest::is_invisible;
 
+use crate::stem;
+
 /// Maximum size of a script that becomes a tool, in bytes.
 pub const MAX_SCRIPT_BYTES: u64 = 1024 * 1024;
 
@@ -24,7 +26,7 @@ pub struct ScriptSelection {
 /// Callers report it, so that the author of a skill learns why a model is not offered the script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkippedScript {
-    /// The file name.
+    /// The path relative to `scripts/`.
     pub file: String,
     /// The reason.
     pub reason: ScriptSkipReason,
@@ -42,10 +44,14 @@ pub enum ScriptSkipReason {
     DotFile,
     /// It is `__init__.py`.
     PackageMarker,
-    /// Its name starts with `test_`.
+    /// It is a test, by its name or its directory.
     Test,
-    /// It is in a subdirectory of `scripts/`.
-    Nested,
+    /// It is `conftest.py` or a configuration of a build tool.
+    Configuration,
+    /// It is in a directory of installed packages.
+    Package,
+    /// It has only definitions, for other scripts. See [`find_modules`](crate::find_modules).
+    Module,
     /// Its name has invisible characters.
     InvisibleCharacters,
     /// It is larger than [`MAX_SCRIPT_BYTES`].
@@ -55,9 +61,17 @@ pub enum ScriptSkipReason {
     },
 }
 
+/// Extensions of scripts that become tools.
+const EXTENSIONS: [&str; 7] = ["py", "sh", "bash", "js", "mjs", "cjs", "ts"];
+/// Directories of tests.
+const TEST_DIRECTORIES: [&str; 4] = ["test", "tests", "__tests__", "__mocks__"];
+/// Directories of packages and caches.
+const PACKAGE_DIRECTORIES: [&str; 4] = ["node_modules", "site-packages", "vendor", "__pycache__"];
+
 /// Selects the files that become tools, from paths relative to `scripts/` and sizes in bytes.
 ///
-/// Files that end in neither `.py` nor `.sh` are ignored silently.
+/// Files with other extensions than `.py`, `.sh`, `.bash`, `.js`, `.mjs`, `.cjs` and `.ts` are
+/// ignored silently.
 pub fn select_scripts(files: &[(String, u64)]) -> ScriptSelection {
     let mut found = ScriptSelection::default();
     for (file, bytes) in files.iter().filter(|(file, _)| may_be_script(file)) {
@@ -76,24 +90,71 @@ pub fn select_scripts(files: &[(String, u64)]) -> ScriptSelection {
     found
 }
 
-/// Returns whether a file of this name may become a tool.
-pub fn may_be_script(file: &str) -> bool {
-    file.ends_with(".py") || file.ends_with(".sh")
+impl ScriptSelection {
+    /// Moves a script to those that are skipped.
+    pub fn skip(&mut self, file: &str, reason: ScriptSkipReason) {
+        let Some(index) = self.scripts.iter().position(|script| script == file) else {
+            return;
+        };
+        let file = self.scripts.remove(index);
+        let at = self.skipped.partition_point(|skipped| skipped.file < file);
+        self.skipped.insert(at, SkippedScript { file, reason });
+    }
 }
 
-fn skip_reason(file: &str, bytes: u64) -> Option<ScriptSkipReason> {
+/// Returns whether a file of this name may become a tool.
+pub fn may_be_script(file: &str) -> bool {
+    let is_declaration = file.ends_with(".d.ts");
+    let extension = file.rsplit_once('.').map(|(_, extension)| extension);
+    !is_declaration && extension.is_some_and(|extension| EXTENSIONS.contains(&extension))
+}
+
+fn skip_reason(path: &str, bytes: u64) -> Option<ScriptSkipReason> {
     // First, since such a name could look like any other one in a warning or a tool list.
-    if file.contains(is_invisible) {
+    if path.contains(is_invisible) {
         return Some(ScriptSkipReason::InvisibleCharacters);
+    }
+    let (directories, file) = path.rsplit_once('/').unwrap_or(("", path));
+    let mut directories = directories.split('/');
+    if let Some(reason) = directories.find_map(directory_skip_reason) {
+        return Some(reason);
     }
     match file {
         "__init__.py" => Some(ScriptSkipReason::PackageMarker),
-        _ if file.contains(['/', '\\']) => Some(ScriptSkipReason::Nested),
+        "conftest.py" | "setup.py" => Some(ScriptSkipReason::Configuration),
         _ if file.starts_with('_') => Some(ScriptSkipReason::Private),
         _ if file.starts_with('.') => Some(ScriptSkipReason::DotFile),
-        _ if file.starts_with("test_") => Some(ScriptSkipReason::Test),
+        _ if is_test(file) => Some(ScriptSkipReason::Test),
+        _ if is_configuration(file) => Some(ScriptSkipReason::Configuration),
         _ => (bytes > MAX_SCRIPT_BYTES).then_some(ScriptSkipReason::TooLarge { bytes }),
     }
+}
+
+fn directory_skip_reason(directory: &str) -> Option<ScriptSkipReason> {
+    if TEST_DIRECTORIES.contains(&directory) {
+        return Some(ScriptSkipReason::Test);
+    }
+    if PACKAGE_DIRECTORIES.contains(&directory) {
+        return Some(ScriptSkipReason::Package);
+    }
+    match directory.bytes().next() {
+        Some(b'_') => Some(ScriptSkipReason::Private),
+        Some(b'.') => Some(ScriptSkipReason::DotFile),
+        _ => None,
+    }
+}
+
+fn is_test(file: &str) -> bool {
+    let name = stem(file);
+    file.starts_with("test_")
+        || name.ends_with("_test")
+        || name.ends_with(".test")
+        || name.ends_with(".spec")
+}
+
+/// Returns whether a file configures a build tool, such as `vite.config.js`.
+fn is_configuration(file: &str) -> bool {
+    stem(file).ends_with(".config")
 }
 
 impl fmt::Display for ScriptSkipReason {
@@ -103,7 +164,9 @@ impl fmt::Display for ScriptSkipReason {
             Self::DotFile => f.write_str("hidden file"),
             Self::PackageMarker => f.write_str("package marker"),
             Self::Test => f.write_str("test"),
-            Self::Nested => f.write_str("in a subdirectory of `scripts`"),
+            Self::Configuration => f.write_str("configuration"),
+            Self::Package => f.write_str("in a directory of packages"),
+            Self::Module => f.write_str("only definitions, for other scripts"),
             Self::InvisibleCharacters => f.write_str("invisible characters in its name"),
             Self::TooLarge { bytes } => write!(f, "{bytes} bytes, limit {MAX_SCRIPT_BYTES}"),
         }
@@ -137,17 +200,19 @@ mod tests {
     }
 
     #[test]
-    fn python_and_shell_become_tools_in_byte_order() {
+    fn scripts_become_tools_in_byte_order() {
         check(
             &[
                 ("run.sh", 1),
                 ("a.js", 1),
                 ("get.py", 0),
                 ("README.md", 1),
-                ("run.bash", 1),
+                ("a.d.ts", 1),
+                ("run.rb", 1),
+                ("sub/tool.py", 1),
                 ("B.py", 1),
             ],
-            "B.py\nget.py\nrun.sh",
+            "B.py\na.js\nget.py\nrun.sh\nsub/tool.py",
         );
     }
 
@@ -159,7 +224,12 @@ mod tests {
                 (".a.sh", 1),
                 ("__init__.py", 1),
                 ("test_a.py", 1),
-                ("in/a.py", 1),
+                ("conftest.py", 1),
+                ("tests/a.py", 1),
+                ("b.test.ts", 1),
+                ("in/_private/a.py", 1),
+                ("node_modules/x/a.js", 1),
+                ("vite.config.js", 1),
                 ("a\u{200B}.py", 1),
                 ("a\n.sh", 1),
             ],
@@ -168,8 +238,30 @@ script `__init__.py` is not a tool: package marker
 script `_lib.py` is not a tool: private name
 script `a\\n.sh` is not a tool: invisible characters in its name
 script `a\\u{200b}.py` is not a tool: invisible characters in its name
-script `in/a.py` is not a tool: in a subdirectory of `scripts`
-script `test_a.py` is not a tool: test",
+script `b.test.ts` is not a tool: test
+script `conftest.py` is not a tool: configuration
+script `in/_private/a.py` is not a tool: private name
+script `node_modules/x/a.js` is not a tool: in a directory of packages
+script `test_a.py` is not a tool: test
+script `tests/a.py` is not a tool: test
+script `vite.config.js` is not a tool: configuration",
+        );
+    }
+
+    #[test]
+    fn a_selected_script_can_be_skipped_later() {
+        let files = ["a.py", "b.py", "_c.py"].map(|file| (file.to_owned(), 1));
+        let mut found = select_scripts(&files);
+        found.skip("b.py", ScriptSkipReason::Module);
+        found.skip("x.py", ScriptSkipReason::Module);
+        assert_eq!(found.scripts, ["a.py"]);
+        let skipped: Vec<String> = found.skipped.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            skipped,
+            [
+                "script `_c.py` is not a tool: private name",
+                "script `b.py` is not a tool: only definitions, for other scripts",
+            ]
         );
     }
 

@@ -2,9 +2,12 @@
 
 use skills_manifest::is_invisible_after;
 
+/// Maximum length of the description of an argument, in characters.
+pub(crate) const MAX_ARGUMENT_CHARS: usize = 300;
+
 /// Returns `text` as one line: white space becomes single spaces, invisible characters are removed,
 /// and text over `max_chars` is truncated with `…`.
-pub(super) fn one_line(text: &str, max_chars: usize) -> String {
+pub(crate) fn one_line(text: &str, max_chars: usize) -> String {
     let mut line = String::new();
     let (mut chars, mut before, mut space) = (0, ' ', false);
     for c in text.chars() {
@@ -30,11 +33,25 @@ pub(super) fn one_line(text: &str, max_chars: usize) -> String {
     line
 }
 
+/// Sanitizes the description of an argument. Returns `None` if nothing is left.
+pub(crate) fn argument_description(text: &str) -> Option<String> {
+    Some(one_line(text, MAX_ARGUMENT_CHARS)).filter(|line| !line.is_empty())
+}
+
 /// Returns whether a value can be shown unchanged: no invisible characters, and at most `max_chars`
 /// characters.
-pub(super) fn is_displayable(text: &str, max_chars: usize) -> bool {
+pub(crate) fn is_displayable(text: &str, max_chars: usize) -> bool {
     // Counted up to the limit only, since the text can be very long.
     text.chars().take(max_chars + 1).count() <= max_chars && one_line(text, max_chars) == text
+}
+
+/// Returns the largest end of at most `max_bytes` that is not inside a character.
+pub(crate) fn floor_boundary(text: &str, max_bytes: usize) -> usize {
+    let mut end = text.len().min(max_bytes);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    end
 }
 
 fn truncate(line: &str, max_chars: usize) -> String {

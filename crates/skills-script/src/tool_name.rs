@@ -27,7 +27,7 @@ pub struct ScriptSet<'a> {
     pub name: &'a str,
     /// The canonical path of its directory, which is unique.
     pub directory: &'a Path,
-    /// File names in `scripts/`, without duplicates.
+    /// Paths relative to `scripts/`, without duplicates.
     pub files: &'a [String],
 }
 
@@ -57,6 +57,7 @@ pub struct Collision {
 }
 
 /// Assigns names to the scripts of a catalog: `skill__{skill}__{stem}`, where that is unambiguous.
+/// In a subdirectory the `/` of the path becomes `_`, as in `skill__pdf__forms_fill`.
 ///
 /// A hash of skill and file is appended after another `__` if a part has other characters than
 /// letters, digits, `_` and `-`, contains `__`, or starts or ends with `_`; if the name is longer
@@ -137,9 +138,9 @@ struct NameClaim<'a> {
 impl NameClaim<'_> {
     /// Returns the name without a hash, if it is unambiguous.
     fn plain_name(&self) -> Option<String> {
-        let (skill, stem) = (self.skill.name, stem(self.file));
+        let (skill, stem) = (self.skill.name, flat_stem(self.file));
         let name = format!("{PREFIX}{skill}{SEPARATOR}{stem}");
-        (is_plain_part(skill) && is_plain_part(stem) && name.len() <= MAX_NAME_BYTES)
+        (is_plain_part(skill) && is_plain_part(&stem) && name.len() <= MAX_NAME_BYTES)
             .then_some(name)
     }
 
@@ -164,7 +165,7 @@ impl NameClaim<'_> {
     /// Appends a hash. The second `__` distinguishes it from plain names, and each kind of hash has
     /// a different number of parts.
     fn hashed_name(&self, digits: usize, hash_of: &[&[u8]]) -> String {
-        let (mut skill, mut stem) = (sanitize(self.skill.name), sanitize(stem(self.file)));
+        let (mut skill, mut stem) = (sanitize(self.skill.name), sanitize(&flat_stem(self.file)));
         // The hash is never truncated. Each part keeps up to half of the remaining space, so that
         // both stay recognizable.
         let available = MAX_NAME_BYTES - PREFIX.len() - 2 * SEPARATOR.len() - digits;
@@ -209,6 +210,12 @@ impl std::fmt::Display for Collision {
             None => write!(f, "skill name `{skill}` is ambiguous"),
         }
     }
+}
+
+/// Returns the path without its extension, as one word.
+fn flat_stem(file: &str) -> String {
+    // `a/b.py` and `a_b.py` of one skill would share the name, and both get a hash then.
+    stem(file).replace('/', "_")
 }
 
 /// Returns whether a part of a name is used unchanged, because its end is unambiguous.
@@ -347,6 +354,16 @@ mod tests {
         skill__w__b
         ");
         insta::assert_snapshot!(found.collisions[0], @"skill `w`: script `a.py` is the tool `skill__w__a__fee743c95d5f417b`: tool name `skill__w__a` is ambiguous");
+        assert_eq!(found.collisions.len(), 2);
+    }
+
+    #[test]
+    fn a_script_in_a_subdirectory_is_named_by_its_path() {
+        check(
+            &[("pdf", &["sub/tool.py", "a/b/c.sh"])],
+            &["skill__pdf__sub_tool", "skill__pdf__a_b_c"],
+        );
+        let found = named(&[("pdf", &["sub/tool.py", "sub_tool.py"])]);
         assert_eq!(found.collisions.len(), 2);
     }
 

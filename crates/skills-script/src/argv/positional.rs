@@ -2,13 +2,14 @@
 
 use serde_json::{Map, Value};
 
-use super::{ArgvBuilder, ArgvError, to_word};
-use crate::argument::{Argument, ArgumentStyle};
+use super::ArgvError;
+use super::words::{ArgvBuilder, is_negative_number, to_word};
+use crate::argument::{Argument, ArgumentStyle, WordSyntax};
 
 /// Adds positional arguments, if the script assigns each word to the right one.
 pub(super) fn push_positionals<'a>(
     given: &Map<String, Value>,
-    arguments: &'a [Argument],
+    arguments: &[&'a Argument],
     builder: &mut ArgvBuilder<'a>,
 ) -> Result<(), ArgvError> {
     let positionals: Vec<PositionalArgument<'_>> = arguments
@@ -34,12 +35,23 @@ pub(super) fn push_positionals<'a>(
         }
         remaining -= count;
     }
-    let starts_with_hyphen = positionals
-        .iter()
-        .flat_map(|positional| &positional.words)
-        .any(|word| word.starts_with('-'));
-    if starts_with_hyphen || builder.has_open_option {
-        builder.push("--".to_owned())?;
+    let hyphen_argument = positionals.iter().find(|positional| {
+        let mut words = positional.words.iter();
+        words.any(|word| word.starts_with('-'))
+    });
+    match hyphen_argument {
+        Some(positional) if builder.syntax() == WordSyntax::Plain => {
+            let mut words = positional.words.iter();
+            // A negative number is no option of a script that takes its words by position.
+            if words.any(|word| word.starts_with('-') && !is_negative_number(word)) {
+                return Err(ArgvError::LeadingHyphen {
+                    argument: positional.argument.to_owned(),
+                });
+            }
+        }
+        Some(_) => builder.end_options()?,
+        None if builder.has_open_option => builder.end_options()?,
+        None => {}
     }
     for positional in positionals {
         builder.argument = positional.argument;

@@ -1,18 +1,22 @@
 //! Index of the scripts of all skills, rebuilt only after changes.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use skills_runtime::discovery::{Generation, InactiveEntry, InactiveReason, StampSet};
 use skills_runtime::{Catalog, Entry, Library};
 
 use crate::overrides::ScriptId;
-use skills_script::{ScriptSet, assign_names, may_be_script, select_scripts, unmatched_specs};
+use skills_script::{
+    MAX_SCRIPT_BYTES, ScriptSelection, ScriptSet, ScriptSkipReason, ScriptText, assign_names,
+    find_modules, find_spec, may_be_script, select_scripts, unmatched_specs,
+};
 
 /// Maximum number of scripts of one skill that become tools.
 const MAX_SCRIPTS: usize = 200;
 
-/// The scripts of all model-invocable skills, with the names of their tools. Contents and operator
-/// overrides are not included.
+/// The scripts of all model-invocable skills, with the names of their tools. Operator overrides are
+/// not included.
 pub(crate) struct ScriptIndex {
     catalog: Arc<Catalog>,
     /// In the order of the catalog.
@@ -182,9 +186,12 @@ impl ScriptIndex {
     fn list_files(&mut self, entry: &Entry) -> Vec<String> {
         let (skill, specs) = (entry.name(), &entry.manifest().extensions().scripts);
         let directory = entry.directory().join("scripts");
-        // The directory itself, too: its stamp changes when a script is added or removed.
+        // The directories, too: their stamps change when a script is added or removed.
         self.stamps.add(&directory);
         let listed = list_scripts(entry);
+        for subdirectory in subdirectories(listed.as_deref().unwrap_or_default()) {
+            self.stamps.add(directory.join(subdirectory));
+        }
         let files = match &listed {
             Ok(files) => files.clone(),
             Err(error) => {
@@ -211,7 +218,8 @@ impl ScriptIndex {
                 .iter()
                 .map(|warning| format!("skill `{skill}`: {warning}")),
         );
-        let selection = select_scripts(&files);
+        let mut selection = select_scripts(&files);
+        skip_modules(entry, &mut selection);
         self.warnings.extend(
             selection
                 .skipped
@@ -239,13 +247,55 @@ fn named_skill<'a>(entry: &'a Entry, files: &'a [String]) -> ScriptSet<'a> {
     }
 }
 
+/// Removes the scripts that have only definitions, unless the skill declares them.
+fn skip_modules(entry: &Entry, selection: &mut ScriptSelection) {
+    let specs = &entry.manifest().extensions().scripts;
+    let Ok(files) = entry.open() else {
+        return;
+    };
+    // A script that cannot be read is reported when its tool is made.
+    let texts: Vec<(String, String)> = selection
+        .scripts
+        .iter()
+        .filter_map(|file| {
+            let text = files
+                .read(&format!("scripts/{file}"), MAX_SCRIPT_BYTES)
+                .ok()?;
+            Some((file.clone(), String::from_utf8_lossy(&text).into_owned()))
+        })
+        .collect();
+    let scripts: Vec<ScriptText<'_>> = texts
+        .iter()
+        .map(|(file, text)| ScriptText { file, text })
+        .collect();
+    for (script, is_module) in scripts.iter().zip(find_modules(&scripts)) {
+        if is_module && find_spec(specs, script.file).is_none() {
+            selection.skip(script.file, ScriptSkipReason::Module);
+        }
+    }
+}
+
+/// Returns the directories of files, relative to `scripts/`.
+fn subdirectories(files: &[(String, u64)]) -> BTreeSet<&str> {
+    let mut found = BTreeSet::new();
+    for (file, _) in files {
+        let mut path = file.as_str();
+        while let Some((directory, _)) = path.rsplit_once('/') {
+            found.insert(directory);
+            path = directory;
+        }
+    }
+    found
+}
+
 fn list_scripts(entry: &Entry) -> ListedScripts {
     let listed = entry
         .open()
-        .and_then(|files| files.list_directory("scripts"))
+        .and_then(|files| files.list("scripts"))
         .map_err(|error| error.to_string())?;
     let short = |path: &str| path.strip_prefix("scripts/").unwrap_or(path).to_owned();
     Ok(listed
+        .resources
         .iter()
         .map(|file| (short(&file.path), file.bytes))
         .collect())

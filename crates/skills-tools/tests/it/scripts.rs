@@ -70,6 +70,8 @@ fn scripts_are_tools_and_skipped_files_cause_warnings() {
         "_x.py",
         "test_x.py",
         "__init__.py",
+        "conftest.py",
+        "tests/x.py",
         "deep/inner.py",
         "b c.py",
         "天气.py",
@@ -78,6 +80,7 @@ fn scripts_are_tools_and_skipped_files_cause_warnings() {
     ] {
         host.script("demo", file, "");
     }
+    host.script("demo", "lib.py", "import os\n\n\ndef f():\n    return 1\n");
     host.file("outside.py", "print('CANARY')\n");
     symlink(
         host.path("outside.py"),
@@ -93,6 +96,7 @@ fn scripts_are_tools_and_skipped_files_cause_warnings() {
             "skill__demo__a__333b9cf43b0e6ef6",
             "skill__demo__b_c__974100289ec658d7",
             "skill__demo__d__e__c1922e87917b42ed",
+            "skill__demo__deep_inner",
             "skill__demo______71527407241dfcb7",
         ],
         "in byte order of the files"
@@ -105,7 +109,14 @@ fn scripts_are_tools_and_skipped_files_cause_warnings() {
         ),
         "{notes}"
     );
-    for file in ["_x.py", "test_x.py", "__init__.py"] {
+    for file in [
+        "_x.py",
+        "test_x.py",
+        "__init__.py",
+        "conftest.py",
+        "tests/x.py",
+        "lib.py",
+    ] {
         assert!(
             notes.contains(&format!("skill `demo`: script `{file}` is not a tool: ")),
             "{file}: {notes}"
@@ -197,6 +208,13 @@ fn skills_that_are_not_model_invocable_have_no_tools() {
 
 #[test]
 fn descriptions_come_from_the_block_then_the_script_then_its_name() {
+    // A sentence about the input follows.
+    let description = |extra: &str, file: &str, source: &str| {
+        let shown = description(extra, file, source);
+        let end =
+            " The script seems to take no arguments; `args` would be words of its command line.";
+        shown.strip_suffix(end).unwrap_or(&shown).to_owned()
+    };
     let source = "\"\"\"From the script.\n\nMore.\n\"\"\"\n# Description: From the comment.\n";
     assert_eq!(
         description(&block("description: From the block."), "main.py", source),
@@ -221,11 +239,11 @@ fn descriptions_come_from_the_block_then_the_script_then_its_name() {
     );
     assert_eq!(
         description("", "main.py", "print(1)\n"),
-        "Execute main from demo"
+        "Execute main from demo."
     );
     assert_eq!(
         description("", "get_all.sh", "echo\n"),
-        "Execute get_all from demo"
+        "Execute get_all from demo."
     );
 }
 
@@ -352,21 +370,71 @@ async fn invalid_arguments_are_rejected_before_the_start() {
 }
 
 #[tokio::test]
-async fn undeclared_arguments_are_json_on_standard_input() {
+async fn undeclared_arguments_are_words_and_options() {
     if skip_without_sandbox() {
         return;
     }
     let host = host("", "main.py", ECHO);
     let tools = host.tools();
-    let given = json!({"city": "台北 'x'", "days": [1, null], "--help": true});
     assert_eq!(
-        data(&run(&tools, given.clone()).await),
-        json!({"argv": [], "stdin": given.to_string()})
+        data(
+            &run(
+                &tools,
+                json!({"args": ["台北 'x'", "-v"], "days": 3, "loud": true, "stdin": "text"})
+            )
+            .await
+        ),
+        json!({"argv": ["台北 'x'", "-v", "--days", "3", "--loud"], "stdin": "text"})
     );
     assert_eq!(
         data(&run(&tools, Value::Null).await),
-        json!({"argv": [], "stdin": "{}"})
+        json!({"argv": [], "stdin": ""})
     );
+    let rejected = run(&tools, json!({"--help": true})).await;
+    assert!(
+        rejected.has_code(ToolErrorCode::InvalidArguments),
+        "{}",
+        rejected.text
+    );
+}
+
+/// A script that parses JSON gets it where it reads it, and its description says so.
+#[tokio::test]
+async fn json_is_passed_where_the_script_reads_it() {
+    if skip_without_sandbox() {
+        return;
+    }
+    let given = json!({"city": "台北 'x'", "days": [1, null]});
+    for (source, expected) in [
+        (
+            "import json, sys\nprint(json.dumps(json.load(sys.stdin)))\n",
+            "on standard input",
+        ),
+        (
+            "import json, sys\nprint(json.dumps(json.loads(sys.argv[1])))\n",
+            "in the first argument",
+        ),
+    ] {
+        let host = host("", "main.py", source);
+        let tools = host.tools();
+        let description = script_tools(&tools).pop().unwrap().description;
+        assert!(description.contains(expected), "{description}");
+        assert_eq!(data(&run(&tools, given.clone()).await), given);
+    }
+}
+
+#[tokio::test]
+async fn scripts_in_subdirectories_run() {
+    if skip_without_sandbox() {
+        return;
+    }
+    let host = host("", "main.py", ECHO);
+    host.script("demo", "deep/inner.py", ECHO);
+    let tools = host.tools();
+    let outcome = tools
+        .call("skill__demo__deep_inner", json!({"args": ["a"]}))
+        .await;
+    assert_eq!(data(&outcome)["argv"], json!(["a"]));
 }
 
 #[tokio::test]

@@ -82,6 +82,29 @@ fn scripts_are_compared_once_in_a_generation() {
 }
 
 #[test]
+fn a_script_that_is_added_to_a_subdirectory_is_noticed() {
+    let fixture = Fixture::new();
+    fixture.skill("a");
+    fixture.file("a/scripts/deep/a.py", "print(1)\n");
+    assert_eq!(fixture.settled_index().scripts.len(), 1);
+    fixture.file("a/scripts/deep/b.py", "print(1)\n");
+    assert_eq!(fixture.index().scripts.len(), 2);
+}
+
+#[test]
+fn a_module_is_a_tool_only_if_it_is_declared() {
+    let fixture = Fixture::new();
+    fixture.skill("a");
+    fixture.file("a/scripts/lib.py", "def f():\n    pass\n");
+    assert_eq!(fixture.index().scripts.len(), 0);
+    fixture.file(
+        "a/SKILL.md",
+        "---\nname: a\ndescription: d\nscripts: {lib: Says.}\n---\n",
+    );
+    assert_eq!(fixture.index().scripts.len(), 1);
+}
+
+#[test]
 fn a_skill_whose_scripts_cannot_be_listed_does_not_affect_others() {
     let fixture = Fixture::new();
     fixture.skill("a");

@@ -5,7 +5,7 @@ const MAX_CHARACTER_NAME_BYTES: usize = 128;
 
 /// A token. Comments, indentation and line ends inside brackets are skipped.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Token<'a> {
+pub(crate) enum Token<'a> {
     /// A name or keyword.
     Name(&'a str),
     /// A number, as written.
@@ -23,17 +23,26 @@ pub(super) enum Token<'a> {
 /// Splits Python source into tokens in linear time. Invalid source results in some tokens, never in
 /// an error.
 #[derive(Debug)]
-pub(super) struct Lexer<'a> {
+pub(crate) struct Lexer<'a> {
     rest: &'a str,
     depth: usize,
+    is_at_line_start: bool,
+    indent: usize,
 }
 
 impl<'a> Lexer<'a> {
-    pub(super) fn new(source: &'a str) -> Self {
+    pub(crate) fn new(source: &'a str) -> Self {
         Self {
             rest: source.strip_prefix('\u{FEFF}').unwrap_or(source),
             depth: 0,
+            is_at_line_start: true,
+            indent: 0,
         }
+    }
+
+    /// Returns the number of blanks before the logical line of the last token.
+    pub(crate) fn indent(&self) -> usize {
+        self.indent
     }
 
     /// Consumes `bytes` of the source.
@@ -130,6 +139,10 @@ impl<'a> Iterator for Lexer<'a> {
     type Item = Token<'a>;
 
     fn next(&mut self) -> Option<Token<'a>> {
+        if std::mem::take(&mut self.is_at_line_start) {
+            let blanks = |c: char| c != '\n' && c != '\r' && c.is_whitespace();
+            self.indent = self.take_while(blanks).chars().count();
+        }
         self.skip_trivia();
         let c = self.rest.chars().next()?;
         let mut following = self.rest.chars().skip(1);
@@ -139,6 +152,7 @@ impl<'a> Iterator for Lexer<'a> {
             '.' if following.next().is_some_and(|c| c.is_ascii_digit()) => self.lex_number(),
             '\n' | '\r' => {
                 self.take_while(|c| c == '\n' || c == '\r');
+                self.is_at_line_start = true;
                 Token::Newline
             }
             c if c.is_alphabetic() || c == '_' || !c.is_ascii() => self.lex_word(),
@@ -163,7 +177,7 @@ enum StringKind {
 }
 
 /// Finds the closing quotes. A quote after a backslash does not close, in raw strings either.
-fn find_string_end(text: &str, quote: char, triple: bool) -> Option<usize> {
+pub(super) fn find_string_end(text: &str, quote: char, triple: bool) -> Option<usize> {
     let closing = if triple {
         String::from(quote).repeat(3)
     } else {
@@ -183,7 +197,7 @@ fn find_string_end(text: &str, quote: char, triple: bool) -> Option<usize> {
 }
 
 /// Decodes the escapes of a string. Unknown character names become the replacement character.
-fn decode_escapes(body: &str) -> String {
+pub(super) fn decode_escapes(body: &str) -> String {
     let mut text = String::with_capacity(body.len());
     let mut rest = body;
     while let Some(at) = rest.find(['\\', '\r']) {

@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
-use super::MAX_ARGUMENTS;
-use super::call::Call;
 use crate::argument::{ArgumentStyle, JsonType};
+use crate::infer::MAX_ARGUMENTS;
+use crate::source::Call;
 
 /// Type and style of an argument.
 pub(super) struct ArgumentType {
@@ -151,7 +151,7 @@ fn single_value(call: &Call<'_, '_>, style: ArgumentStyle) -> ArgumentType {
 }
 
 fn value_list(call: &Call<'_, '_>, style: ArgumentStyle, max: Option<usize>) -> ArgumentType {
-    let mut items = Map::from_iter([("type".to_owned(), json_type(call).as_str().into())]);
+    let mut items = Map::from_iter([("type".to_owned(), json_type(call).name().into())]);
     if let Some(choices) = enum_choices(call) {
         items.insert("enum".to_owned(), choices);
     }
@@ -181,18 +181,6 @@ fn enum_choices(call: &Call<'_, '_>) -> Option<Value> {
     let fitting = choices
         .as_array()?
         .iter()
-        .all(|choice| is_of_type(choice, kind));
+        .all(|choice| kind.accepts(choice));
     fitting.then_some(choices)
-}
-
-/// Returns whether a constant is a value of the type.
-pub(super) fn is_of_type(value: &Value, kind: JsonType) -> bool {
-    match kind {
-        JsonType::String => value.is_string(),
-        JsonType::Integer => value.is_i64() || value.is_u64(),
-        JsonType::Number => value.is_number(),
-        JsonType::Boolean => value.is_boolean(),
-        JsonType::Array => value.is_array(),
-        JsonType::Object => value.is_object(),
-    }
 }

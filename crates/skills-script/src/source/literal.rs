@@ -2,14 +2,14 @@
 
 use serde_json::{Number, Value};
 
-use crate::python_lexer::Token;
+use super::python_lexer::Token;
 
 /// Maximum nesting of lists.
 const MAX_DEPTH: usize = 4;
 
 /// Parses a constant expression: a string, number, boolean, `None`, or a list, tuple or set of
 /// these. Any other expression returns `None`.
-pub(super) fn parse_literal(tokens: &[Token<'_>]) -> Option<Value> {
+pub(crate) fn parse_literal(tokens: &[Token<'_>]) -> Option<Value> {
     let (value, rest) = parse_value(tokens, MAX_DEPTH)?;
     rest.is_empty().then_some(value)
 }
@@ -26,9 +26,9 @@ fn parse_value<'t, 'a>(tokens: &'t [Token<'a>], depth: usize) -> Option<(Value, 
             }
             _ => None,
         },
-        Token::Name("True") => Some((true.into(), rest)),
-        Token::Name("False") => Some((false.into(), rest)),
-        Token::Name("None") => Some((Value::Null, rest)),
+        Token::Name("True" | "true") => Some((true.into(), rest)),
+        Token::Name("False" | "false") => Some((false.into(), rest)),
+        Token::Name("None" | "null") => Some((Value::Null, rest)),
         Token::Symbol('(') => parse_items(rest, ')', depth),
         Token::Symbol('[') => parse_items(rest, ']', depth),
         Token::Symbol('{') => parse_items(rest, '}', depth),
@@ -114,7 +114,7 @@ fn parse_number(written: &str, sign: &str) -> Option<Number> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::python_lexer::Lexer;
+    use crate::source::PythonLexer as Lexer;
 
     fn check(source: &str, expected: Option<&str>) {
         let tokens: Vec<_> = Lexer::new(source).collect();

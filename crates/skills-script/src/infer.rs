@@ -1,0 +1,154 @@
+//! Inference of the arguments of a script from its text.
+//!
+//! Each reader recognizes one framework or convention and returns an
+//! [`ArgumentSpec`], or `None` if the text does not use it or uses it in a way that constants do not
+//! tell. Nothing is executed. What a reader cannot tell makes the result open, so that a call that
+//! the script accepts is always possible.
+
+mod argparse;
+mod javascript;
+mod option_literals;
+mod position;
+mod python;
+mod shell;
+pub(crate) mod usage;
+
+pub(crate) use self::shell::{ShellLines, is_function_start};
+
+use crate::argument::{
+    Argument, ArgumentSource, ArgumentSpec, ExtraArguments, Framework, InputConvention,
+    StandardInput, WordOrder, WordSyntax,
+};
+use crate::source::Tokens;
+use crate::{Language, ScriptWarning, file_stem};
+
+/// Maximum size of source that is inspected, in bytes.
+pub(crate) const MAX_SOURCE_BYTES: usize = 256 * 1024;
+/// Maximum number of arguments that are inferred.
+pub(crate) const MAX_ARGUMENTS: usize = 100;
+/// Maximum number of arguments of a script and all its commands together.
+const MAX_TOTAL_ARGUMENTS: usize = 300;
+
+/// Infers the arguments from source of at most 256 KiB.
+pub(crate) fn infer_arguments(
+    source: &str,
+    file: &str,
+    warnings: &mut Vec<ScriptWarning>,
+) -> ArgumentSpec {
+    if source.len() > MAX_SOURCE_BYTES {
+        return ArgumentSpec::unknown(InputConvention::Words);
+    }
+    let stem = file_stem(file);
+    limit_arguments(match Language::of(file) {
+        Language::Python => python::infer(source, stem, &Tokens::python(source), warnings),
+        Language::JavaScript => javascript::infer(source, stem, &Tokens::javascript(source)),
+        Language::Shell => shell::infer(source, stem),
+    })
+}
+
+/// Leaves the arguments of commands open if there are too many for a schema.
+fn limit_arguments(mut spec: ArgumentSpec) -> ArgumentSpec {
+    if spec.all_arguments().count() <= MAX_TOTAL_ARGUMENTS {
+        return spec;
+    }
+    for command in spec.commands.iter_mut().flat_map(|set| &mut set.commands) {
+        command.arguments.clear();
+    }
+    spec.open()
+}
+
+/// What a text without a framework tells about its input.
+struct Signs {
+    /// It reads words of the command line.
+    reads_words: bool,
+    /// It parses the first word as JSON.
+    parses_first_word: bool,
+    /// It reads standard input.
+    reads_stdin: bool,
+    /// It parses JSON somewhere.
+    parses_json: bool,
+}
+
+impl Signs {
+    /// Returns the input convention.
+    fn convention(&self) -> InputConvention {
+        match self {
+            Self {
+                parses_first_word: true,
+                ..
+            } => InputConvention::JsonArgument,
+            Self {
+                reads_words: false,
+                reads_stdin: true,
+                parses_json,
+                ..
+            } => {
+                if *parses_json {
+                    InputConvention::JsonStdin
+                } else {
+                    InputConvention::TextStdin
+                }
+            }
+            _ => InputConvention::Words,
+        }
+    }
+
+    /// Returns the arguments of a script whose words are not known.
+    fn without_known_words(&self) -> ArgumentSpec {
+        match self.convention() {
+            InputConvention::Words if !self.reads_words => ArgumentSpec::none_found(),
+            input => ArgumentSpec::unknown(input),
+        }
+    }
+
+    fn standard_input(&self) -> StandardInput {
+        if self.reads_stdin {
+            StandardInput::Text
+        } else {
+            StandardInput::Unused
+        }
+    }
+}
+
+/// Returns the arguments of a script that reads its words itself, from what its code and its usage
+/// text tell.
+///
+/// The usage text names positional words as their author sees them, and the code may hide an order
+/// of its own, so those of the text win. Of options those of the code win, since a text is
+/// incomplete more often.
+fn merge_code_and_usage(code: ArgumentSpec, usage: Option<Vec<Argument>>) -> ArgumentSpec {
+    let mut usage = usage.unwrap_or_default();
+    let mut spec = code;
+    if spec.commands.is_some()
+        && let Some(first) = usage.iter().position(Argument::is_positional)
+    {
+        // The command itself.
+        usage.remove(first);
+    }
+    if usage.is_empty() {
+        return spec;
+    }
+    if usage.iter().any(Argument::is_positional) {
+        spec.arguments.retain(|argument| !argument.is_positional());
+    }
+    let has_options = spec
+        .arguments
+        .iter()
+        .any(|argument| !argument.is_positional());
+    if spec.arguments.is_empty() && spec.commands.is_none() {
+        spec.source = ArgumentSource::Inferred(Framework::Usage);
+        spec.syntax = WordSyntax::Plain;
+        spec.order = WordOrder::PositionalFirst;
+    }
+    for argument in usage {
+        let is_used = argument.is_positional() || !has_options;
+        if is_used && !spec.has_property(&argument.name) {
+            spec.arguments.push(argument);
+        }
+    }
+    spec.extra = ExtraArguments::Accepted;
+    spec
+}
+
+#[cfg(test)]
+mod tests;

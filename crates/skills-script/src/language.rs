@@ -1,0 +1,23 @@
+//! Languages of scripts.
+
+/// The language of a script, as far as its source is inspected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Language {
+    /// `.py`.
+    Python,
+    /// `.js`, `.mjs`, `.cjs` and `.ts`.
+    JavaScript,
+    /// Any other extension.
+    Shell,
+}
+
+impl Language {
+    /// Returns the language for a file extension.
+    pub fn of(file: &str) -> Self {
+        match file.rsplit_once('.').map(|(_, extension)| extension) {
+            Some("py") => Self::Python,
+            Some("js" | "mjs" | "cjs" | "ts") => Self::JavaScript,
+            _ => Self::Shell,
+        }
+    }
+}

@@ -1,0 +1,333 @@
+//! Files that other scripts import, and that do nothing when they are run.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::source::{PythonLexer, Token, Tokens};
+use crate::{Language, file_stem};
+
+/// The text of a script, as input of [`find_modules`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ScriptText<'a> {
+    /// The path relative to `scripts/`.
+    pub file: &'a str,
+    /// The text.
+    pub text: &'a str,
+}
+
+/// Returns for each script of a skill whether it is a module and not a program.
+///
+/// A module has only definitions at its top level, and no `#!` line unless another script imports
+/// it. In JavaScript, a module also has exports and another script imports it. In doubt a script is
+/// a program.
+pub fn find_modules(scripts: &[ScriptText<'_>]) -> Vec<bool> {
+    let imports = imported_stems(scripts);
+    scripts
+        .iter()
+        .enumerate()
+        .map(|(index, script)| {
+            let importers = imports.get(file_stem(script.file));
+            let is_imported =
+                importers.is_some_and(|importers| importers.iter().any(|one| *one != index));
+            is_module(script, is_imported)
+        })
+        .collect()
+}
+
+fn is_module(script: &ScriptText<'_>, is_imported: bool) -> bool {
+    let has_interpreter = script.text.starts_with("#!");
+    match Language::of(script.file) {
+        Language::Python => {
+            (is_imported || !has_interpreter) && has_only_python_definitions(script.text)
+        }
+        Language::Shell => {
+            (is_imported || !has_interpreter) && has_only_shell_definitions(script.text)
+        }
+        Language::JavaScript => {
+            is_imported
+                && !has_interpreter
+                && is_javascript_module(&Tokens::javascript(script.text))
+        }
+    }
+}
+
+/// Returns the scripts that import each file name without extension.
+fn imported_stems(scripts: &[ScriptText<'_>]) -> HashMap<String, HashSet<usize>> {
+    let mut found: HashMap<String, HashSet<usize>> = HashMap::new();
+    for (index, script) in scripts.iter().enumerate() {
+        let stems = match Language::of(script.file) {
+            Language::Python => python_imports(script.text),
+            Language::JavaScript => javascript_imports(script.text),
+            Language::Shell => shell_imports(script.text),
+        };
+        for stem in stems {
+            found.entry(stem).or_default().insert(index);
+        }
+    }
+    found
+}
+
+fn python_imports(text: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    let mut in_import = false;
+    let mut is_start = true;
+    for token in PythonLexer::new(text) {
+        match token {
+            Token::Newline => (in_import, is_start) = (false, true),
+            Token::Name("import" | "from") if is_start => (in_import, is_start) = (true, false),
+            Token::Name(name) if in_import => names.push(name.to_owned()),
+            _ => is_start = false,
+        }
+    }
+    names
+}
+
+fn javascript_imports(text: &str) -> Vec<String> {
+    let tokens = Tokens::javascript(text);
+    let texts = tokens.all().iter().filter_map(|token| match token {
+        Token::StringLiteral(text) if text.starts_with("./") || text.starts_with("../") => {
+            Some(file_stem(text).to_owned())
+        }
+        _ => None,
+    });
+    texts.collect()
+}
+
+fn shell_imports(text: &str) -> Vec<String> {
+    text.lines()
+        .map(str::trim_start)
+        .filter_map(|line| {
+            line.strip_prefix("source ")
+                .or_else(|| line.strip_prefix(". "))
+        })
+        .map(|path| {
+            let path = path.trim().trim_end_matches(['"', '\'']);
+            file_stem(path.split(';').next().unwrap_or_default().trim()).to_owned()
+        })
+        .collect()
+}
+
+/// Returns whether all statements of a Python file are imports, definitions and assignments.
+fn has_only_python_definitions(text: &str) -> bool {
+    let mut lexer = PythonLexer::new(text);
+    let mut line: Vec<Token<'_>> = Vec::new();
+    let mut skip_deeper_than: Option<usize> = None;
+    let mut has_definition = false;
+    loop {
+        let token = lexer.next();
+        let is_end = matches!(token, None | Some(Token::Newline));
+        if let Some(token) = token.clone().filter(|_| !is_end) {
+            line.push(token);
+            continue;
+        }
+        let indent = lexer.indent();
+        let is_skipped = skip_deeper_than.is_some_and(|limit| indent > limit);
+        if !line.is_empty() && !is_skipped {
+            skip_deeper_than = None;
+            match classify(&line) {
+                Statement::Definition => {
+                    has_definition = true;
+                    skip_deeper_than = Some(indent);
+                }
+                Statement::Handler => skip_deeper_than = Some(indent),
+                Statement::Passive => {}
+                Statement::Effect => return false,
+            }
+        }
+        line.clear();
+        if token.is_none() {
+            return has_definition;
+        }
+    }
+}
+
+enum Statement {
+    /// A function or a class.
+    Definition,
+    /// What happens only after an exception.
+    Handler,
+    /// An import, an assignment, a condition.
+    Passive,
+    /// Anything else may do something.
+    Effect,
+}
+
+fn classify(line: &[Token<'_>]) -> Statement {
+    let has = |name: &str| line.contains(&Token::Name(name));
+    match line {
+        [Token::Name("def" | "class"), ..] | [Token::Name("async"), Token::Name("def"), ..] => {
+            Statement::Definition
+        }
+        [Token::Name("except"), ..] => Statement::Handler,
+        _ if has("__name__")
+            || has("__main__")
+            || has("argv")
+            || has("parse_args")
+            || has("input") =>
+        {
+            Statement::Effect
+        }
+        [
+            Token::Name(
+                "import" | "from" | "if" | "elif" | "else" | "try" | "finally" | "pass" | "global"
+                | "type",
+            ),
+            ..,
+        ]
+        | [Token::Symbol('@'), ..]
+        | [Token::StringLiteral(_) | Token::Opaque] => Statement::Passive,
+        // Settings that modules make for themselves.
+        [
+            Token::Name("sys"),
+            Token::Symbol('.'),
+            Token::Name("path"),
+            ..,
+        ]
+        | [Token::Name("logging" | "warnings"), Token::Symbol('.'), ..]
+        | [Token::Name("load_dotenv"), ..] => Statement::Passive,
+        line if is_assignment(line) => Statement::Passive,
+        _ => Statement::Effect,
+    }
+}
+
+fn is_assignment(line: &[Token<'_>]) -> bool {
+    let mut depth = 0_usize;
+    let at = line.iter().position(|token| {
+        match token {
+            Token::Symbol('(' | '[' | '{') => depth += 1,
+            Token::Symbol(')' | ']' | '}') => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth == 0 && *token == Token::Symbol('=')
+    });
+    let is_annotation = matches!(line, [Token::Name(_), Token::Symbol(':'), ..]);
+    is_annotation || at.is_some_and(|at| at > 0 && line.get(at + 1) != Some(&Token::Symbol('=')))
+}
+
+/// Returns whether all lines of a shell file are functions, assignments and settings.
+fn has_only_shell_definitions(text: &str) -> bool {
+    let lines = crate::infer::ShellLines::new(text);
+    let has_function = lines
+        .code()
+        .any(|(_, line)| crate::infer::is_function_start(line));
+    has_function
+        && lines
+            .top_level()
+            .all(|(_, line)| is_passive_shell_line(line.trim()))
+        && !lines.has_entry_function()
+}
+
+fn is_passive_shell_line(line: &str) -> bool {
+    let is_setting = [
+        "set ",
+        "shopt ",
+        "export ",
+        "readonly ",
+        "declare ",
+        "source ",
+        ". ",
+        "return",
+        "fi",
+        "unset ",
+    ]
+    .iter()
+    .any(|start| line.starts_with(start));
+    let is_guard = line.starts_with("[ -n \"${") || line.starts_with("[[ -n \"${");
+    let is_assignment = line.split_once('=').is_some_and(|(name, _)| {
+        !name.is_empty()
+            && name
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    });
+    is_setting || is_guard || is_assignment
+}
+
+fn is_javascript_module(tokens: &Tokens<'_>) -> bool {
+    let has_exports = tokens.has_any_name(&["export", "exports"]);
+    has_exports && !tokens.has_any_name(&["argv", "main", "argv0", "isMain", "meta"])
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn check(files: &[(&str, &str)], modules: &[&str]) {
+        let scripts: Vec<_> = files
+            .iter()
+            .map(|(file, text)| ScriptText { file, text })
+            .collect();
+        let found: Vec<&str> = find_modules(&scripts)
+            .into_iter()
+            .zip(files)
+            .filter(|(is_module, _)| *is_module)
+            .map(|(_, (file, _))| *file)
+            .collect();
+        assert_eq!(found, modules);
+    }
+
+    #[test]
+    fn python_files_with_only_definitions_are_modules() {
+        let module = "\"\"\"Helpers.\"\"\"\nimport sys\nsys.path.insert(0, 'x')\ntry:\n    import requests\nexcept ImportError:\n    print('no')\n    sys.exit(1)\nX: int = f(1)\nif TYPE_CHECKING:\n    import y\n\n@cache\ndef f(x):\n    print(x)\n    return x\n\nclass C:\n    f(1)\n";
+        check(&[("lib.py", module)], &["lib.py"]);
+        for end in [
+            "if __name__ == '__main__':\n    f(1)\n",
+            "f(1)\n",
+            "for x in y:\n    f(x)\n",
+            "args = parser.parse_args()\n",
+        ] {
+            check(&[("a.py", &format!("{module}{end}"))], &[]);
+        }
+        check(&[("a.py", "import x\n"), ("b.py", "")], &[]);
+    }
+
+    #[test]
+    fn a_file_with_an_interpreter_is_a_module_if_it_is_imported() {
+        let module = "#!/usr/bin/env python3\ndef f():\n    pass\n";
+        check(&[("lib.py", module)], &[]);
+        check(
+            &[("sub/lib.py", module), ("a.py", "from lib import f\nf()\n")],
+            &["sub/lib.py"],
+        );
+        let shell = "#!/bin/sh\nset -e\nX=1\nlog() {\n  echo \"$1\"\n}\n";
+        check(
+            &[
+                ("common.sh", shell),
+                ("a.sh", ". \"$DIR/common.sh\"\nlog a\n"),
+            ],
+            &["common.sh"],
+        );
+        check(&[("common.sh", shell)], &[]);
+        check(&[("a.sh", "log() {\n echo\n}\nlog a\n")], &[]);
+    }
+
+    #[test]
+    fn javascript_files_are_modules_if_they_export_and_are_imported() {
+        let module = "export function f() {}\n";
+        check(
+            &[
+                ("lib.mjs", module),
+                ("a.mjs", "import { f } from './lib.mjs';\nf();\n"),
+            ],
+            &["lib.mjs"],
+        );
+        check(&[("lib.mjs", module)], &[]);
+        check(
+            &[
+                (
+                    "lib.js",
+                    "module.exports = { f };\nif (require.main === module) f(process.argv);",
+                ),
+                ("a.js", "const { f } = require('./lib');"),
+            ],
+            &[],
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_classified(text in "(\\PC|def f\\(\\):|import a|[\n ={}()#'\"])*", file in "a\\.(py|sh|js)") {
+            prop_assert_eq!(find_modules(&[ScriptText { file: &file, text: &text }]).len(), 1);
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Tokens of source text, as far as readers of command lines need them.
+
+mod call;
+mod javascript_lexer;
+mod literal;
+mod python_lexer;
+
+use std::ops::Range;
+
+pub(crate) use call::{Call, Fields, split_at_commas};
+pub(crate) use literal::parse_literal;
+pub(crate) use python_lexer::{Lexer as PythonLexer, Token};
+
+use javascript_lexer::Lexer as JavaScriptLexer;
+
+/// The tokens of a source text, with the pairs of brackets.
+pub(crate) struct Tokens<'a> {
+    tokens: Vec<Token<'a>>,
+    /// For each opening bracket the index of the one that closes it.
+    closing: Vec<Option<usize>>,
+}
+
+/// A call `.name(…)`.
+pub(crate) struct MethodCall<'t, 'a> {
+    pub(crate) name: &'a str,
+    /// The index of the name.
+    pub(crate) at: usize,
+    /// The tokens between the brackets.
+    pub(crate) inside: Range<usize>,
+    pub(crate) call: Call<'t, 'a>,
+}
+
+impl<'a> Tokens<'a> {
+    pub(crate) fn python(source: &'a str) -> Self {
+        Self::new(PythonLexer::new(source).collect())
+    }
+
+    pub(crate) fn javascript(source: &'a str) -> Self {
+        Self::new(JavaScriptLexer::new(source).collect())
+    }
+
+    fn new(tokens: Vec<Token<'a>>) -> Self {
+        let mut closing = vec![None; tokens.len()];
+        let mut open = Vec::new();
+        for (index, token) in tokens.iter().enumerate() {
+            match token {
+                Token::Symbol('(' | '[' | '{') => open.push(index),
+                Token::Symbol(')' | ']' | '}') => {
+                    if let Some(start) = open.pop() {
+                        closing[start] = Some(index);
+                    }
+                }
+                _ => {}
+            }
+        }
+        Self { tokens, closing }
+    }
+
+    pub(crate) fn all(&self) -> &[Token<'a>] {
+        &self.tokens
+    }
+
+    pub(crate) fn get(&self, index: usize) -> Option<&Token<'a>> {
+        self.tokens.get(index)
+    }
+
+    /// Returns whether the token is this symbol.
+    pub(crate) fn is_symbol(&self, index: usize, symbol: char) -> bool {
+        self.get(index) == Some(&Token::Symbol(symbol))
+    }
+
+    /// Returns whether the token is this name.
+    pub(crate) fn is_name(&self, index: usize, name: &str) -> bool {
+        matches!(self.get(index), Some(Token::Name(found)) if *found == name)
+    }
+
+    /// Returns the name at an index.
+    pub(crate) fn name(&self, index: usize) -> Option<&'a str> {
+        match self.get(index) {
+            Some(Token::Name(name)) => Some(name),
+            _ => None,
+        }
+    }
+
+    /// Returns the text of a string literal at an index.
+    pub(crate) fn text(&self, index: usize) -> Option<&str> {
+        match self.get(index) {
+            Some(Token::StringLiteral(text)) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Returns whether one of the tokens is this name.
+    pub(crate) fn has_name(&self, name: &str) -> bool {
+        self.has_any_name(&[name])
+    }
+
+    /// Returns whether one of the tokens is one of these names.
+    pub(crate) fn has_any_name(&self, names: &[&str]) -> bool {
+        self.tokens
+            .iter()
+            .any(|token| matches!(token, Token::Name(found) if names.contains(found)))
+    }
+
+    /// Returns the indices between an opening bracket and the one that closes it.
+    pub(crate) fn inside(&self, open: usize) -> Option<Range<usize>> {
+        let close = (*self.closing.get(open)?)?;
+        Some(open + 1..close)
+    }
+
+    /// Returns the tokens of a range of indices.
+    pub(crate) fn slice(&self, range: Range<usize>) -> &[Token<'a>] {
+        self.tokens.get(range).unwrap_or_default()
+    }
+
+    /// Returns the call `.name(…)` or `name(…)` whose name is at an index.
+    pub(crate) fn call_at(&self, at: usize) -> Option<MethodCall<'_, 'a>> {
+        let name = self.name(at)?;
+        if !self.is_symbol(at + 1, '(') {
+            return None;
+        }
+        let inside = self.inside(at + 1)?;
+        Some(MethodCall {
+            name,
+            at,
+            call: Call::parse(self.slice(inside.clone())),
+            inside,
+        })
+    }
+
+    /// Returns the calls `.name(…)` with one of these names, in order. A call inside another one of
+    /// them is part of it; an unterminated call is ignored.
+    pub(crate) fn method_calls<'t>(
+        &'t self,
+        names: &'t [&str],
+    ) -> impl Iterator<Item = MethodCall<'t, 'a>> {
+        let mut next = 1;
+        std::iter::from_fn(move || {
+            loop {
+                let at = next;
+                self.get(at)?;
+                next += 1;
+                let is_method = self.is_symbol(at - 1, '.')
+                    && self.name(at).is_some_and(|name| names.contains(&name));
+                if let Some(call) = is_method.then(|| self.call_at(at)).flatten() {
+                    next = call.inside.end + 1;
+                    return Some(call);
+                }
+            }
+        })
+    }
+
+    /// Returns the first index of the dotted name that ends at `at`, such as `self` in
+    /// `self.parser.add_argument`.
+    pub(crate) fn dotted_start(&self, mut at: usize) -> usize {
+        while at >= 2 && self.is_symbol(at - 1, '.') && self.name(at - 2).is_some() {
+            at -= 2;
+        }
+        at
+    }
+
+    /// Returns the name that an expression is assigned to, if it starts at `at`.
+    pub(crate) fn assigned_name(&self, at: usize) -> Option<&'a str> {
+        let equals = at.checked_sub(1)?;
+        let target = equals.checked_sub(1)?;
+        self.is_symbol(equals, '=').then(|| self.name(target))?
+    }
+}
