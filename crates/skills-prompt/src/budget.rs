@@ -1,5 +1,7 @@
 //! The token or character budget of the skill list.
 
+use std::fmt;
+
 /// The budget of the entries of a skill list, in tokens or characters.
 ///
 /// It limits the entries and the table of root aliases. Headings, introduction and usage
@@ -33,6 +35,12 @@ pub enum Budget {
 pub trait Tokenizer {
     /// Returns the number of tokens of `text`.
     fn count(&self, text: &str) -> usize;
+}
+
+impl fmt::Debug for dyn Tokenizer + '_ {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Tokenizer")
+    }
 }
 
 impl<F: Fn(&str) -> usize> Tokenizer for F {
@@ -96,6 +104,14 @@ pub(crate) struct TextSize {
 }
 
 impl TextSize {
+    /// Returns the size of an ASCII text of this length.
+    pub(crate) fn ascii(length: usize) -> Self {
+        Self {
+            bytes: length,
+            characters: length,
+        }
+    }
+
     pub(crate) fn from_text(text: &str) -> Self {
         // Counts the bytes that do not continue a character; unlike `chars().count()` on some
         // targets, this loop vectorizes.
@@ -117,7 +133,7 @@ impl std::ops::Add for TextSize {
 }
 
 /// Computes costs for a budget, with the tokenizer of the caller if it has one.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct CostMeter<'a> {
     pub(crate) budget: Budget,
     pub(crate) tokenizer: Option<&'a dyn Tokenizer>,

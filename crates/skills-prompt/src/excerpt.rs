@@ -53,14 +53,7 @@ pub(crate) fn excerpt(
         .unwrap_or(end);
     let (kept, rest) = text.split_at(end);
     let first = first_line + kept.matches('\n').count();
-    // A `#` in an open code block is a comment of a shell or Python script, not a heading.
-    let is_in_code = kept.lines().filter(|line| is_code_fence(line)).count() % 2 == 1;
-    let start = if is_in_code {
-        MarkdownState::Code
-    } else {
-        MarkdownState::Prose
-    };
-    let headings = collect_headings(rest, start)
+    let headings = omitted_headings(kept, rest)
         .take(MAX_HEADINGS)
         .map(|heading| heading.chars().take(MAX_HEADING_CHARACTERS).collect())
         .collect();
@@ -74,36 +67,16 @@ pub(crate) fn excerpt(
     (kept, Some(omitted))
 }
 
-/// Whether a line is inside a fenced code block.
-#[derive(Clone, Copy, PartialEq)]
-enum MarkdownState {
-    Prose,
-    Code,
-}
-
-impl MarkdownState {
-    /// Returns the state after a code fence.
-    fn toggled(self) -> Self {
-        match self {
-            Self::Prose => Self::Code,
-            Self::Code => Self::Prose,
-        }
-    }
-}
-
-/// Returns the ATX headings of a text outside of code blocks.
-fn collect_headings(text: &str, mut state: MarkdownState) -> impl Iterator<Item = &str> {
-    text.lines().filter_map(move |line| {
-        if is_code_fence(line) {
-            state = state.toggled();
-        }
+/// Returns the ATX headings of `rest` outside of code blocks, which can begin in `kept`.
+fn omitted_headings<'t>(kept: &str, rest: &'t str) -> impl Iterator<Item = &'t str> {
+    // A `#` in an open code block is a comment of a shell or Python script, not a heading.
+    let mut is_in_code = kept.lines().filter(|line| is_code_fence(line)).count() % 2 == 1;
+    rest.lines().filter_map(move |line| {
+        is_in_code ^= is_code_fence(line);
         let heading = line.trim_start_matches('#');
         let level = line.len() - heading.len();
-        let is_heading =
-            state == MarkdownState::Prose && (1..=6).contains(&level) && heading.starts_with(' ');
-        is_heading
-            .then(|| heading.trim())
-            .filter(|heading| !heading.is_empty())
+        let is_heading = !is_in_code && (1..=6).contains(&level) && heading.starts_with(' ');
+        Some(heading.trim()).filter(|heading| is_heading && !heading.is_empty())
     })
 }
 

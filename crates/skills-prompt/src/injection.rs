@@ -2,17 +2,12 @@
 
 use crate::Role;
 use crate::excerpt::{DEFAULT_MAX_INJECTION_BYTES, OmittedRange, excerpt};
-use crate::sanitize::{escape_line, escape_path, strip_invisible};
+use crate::sanitize::{
+    TRUNCATION_NOTE_PREFIX, escape_line, escape_path, escape_reserved_marks, strip_invisible,
+};
 
 /// The maximum number of files of a skill that are listed.
 const MAX_RESOURCES: usize = 100;
-/// The tags that the runtime writes into prompts, apart from those with a nonce.
-const RESERVED_TAGS: [&str; 3] = ["skill", "skills_instructions", "available_skills"];
-/// The start of the note on a truncated text.
-const TRUNCATION_NOTE_PREFIX: &str = "[Skill text truncated";
-/// The minimum number of hexadecimal digits that make a tag look like one with a nonce.
-const MIN_NONCE_DIGITS: usize = 16;
-
 /// A random part of tag names, which the author of a skill cannot know: 32 hexadecimal digits.
 ///
 /// Create a new one for every session. A nonce that is reused can become known to an author,
@@ -258,47 +253,6 @@ fn end_line(text: &str, next: &str) -> String {
     }
 }
 
-/// Escapes tags of the runtime and the start of its truncation note; other tags are unchanged.
-fn escape_reserved_marks(text: &str) -> String {
-    // A forged note could send the model to a file of the author's choice.
-    let text = text.replace(
-        TRUNCATION_NOTE_PREFIX,
-        &TRUNCATION_NOTE_PREFIX.replace('[', "("),
-    );
-    let mut safe = String::with_capacity(text.len());
-    let mut rest = text.as_str();
-    while let Some(start) = rest.find('<') {
-        let (before, tag) = rest.split_at(start);
-        safe.push_str(before);
-        safe.push_str(if is_reserved_tag(&tag[1..]) {
-            "&lt;"
-        } else {
-            "<"
-        });
-        rest = &tag[1..];
-    }
-    safe.push_str(rest);
-    safe
-}
-
-/// Returns true if the text after a `<` is a tag of the runtime. White space and case are ignored,
-/// since a model ignores them as well.
-fn is_reserved_tag(tag: &str) -> bool {
-    let name = tag.trim_start().trim_start_matches('/').trim_start();
-    let end = name
-        .find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '-')))
-        .unwrap_or(name.len());
-    let name = name[..end].to_ascii_lowercase();
-    // Also tags with another nonce: a model does not compare 32 digits.
-    let has_nonce = |prefix: &str| {
-        let nonce = name.strip_prefix(prefix);
-        nonce.is_some_and(|nonce| {
-            nonce.len() >= MIN_NONCE_DIGITS && nonce.bytes().all(|b| b.is_ascii_hexdigit())
-        })
-    };
-    RESERVED_TAGS.contains(&name.as_str()) || has_nonce("skill-") || has_nonce("instructions-")
-}
-
 /// Returns the response to a model that loads a skill which is already active: one line without
 /// the text of the skill.
 #[must_use]
@@ -313,28 +267,5 @@ pub fn already_active_notice(name: &str, directory: &str) -> Injection {
         role: Role::User,
         removed: None,
         omitted: None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_reserved_tags_are_escaped() {
-        let check = |text: &str, expected: &str| assert_eq!(escape_reserved_marks(text), expected);
-        check(
-            "a < b <name> <skill-name> <skills>",
-            "a < b <name> <skill-name> <skills>",
-        );
-        check("</skill><skill>", "&lt;/skill>&lt;skill>");
-        check("< / SKILL >", "&lt; / SKILL >");
-        check("</skills_instructions\n>", "&lt;/skills_instructions\n>");
-        check("<<skill", "<&lt;skill");
-        check(
-            "<skill-0123456789abcdef> <instructions-0123456789ABCDEF0> <skill-0123>",
-            "&lt;skill-0123456789abcdef> &lt;instructions-0123456789ABCDEF0> <skill-0123>",
-        );
-        check("[Skill text truncated: x]", "(Skill text truncated: x]");
     }
 }

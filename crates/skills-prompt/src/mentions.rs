@@ -69,39 +69,31 @@ impl MentionOptions {
 
     /// Sets the connectors of the client, which `$name` may refer to as well. A skill with the same
     /// name, ignoring ASCII case, is then selected only by its path.
-    pub fn connectors<S: AsRef<str>>(self, slugs: impl IntoIterator<Item = S>) -> Self {
-        Self {
-            connectors: slugs
-                .into_iter()
-                .map(|slug| slug.as_ref().to_ascii_lowercase())
-                .collect(),
-            ..self
-        }
+    pub fn connectors<S: AsRef<str>>(mut self, slugs: impl IntoIterator<Item = S>) -> Self {
+        let slugs = slugs.into_iter();
+        self.connectors = slugs
+            .map(|slug| slug.as_ref().to_ascii_lowercase())
+            .collect();
+        self
     }
 
     /// Sets the directory that relative paths of structured input start at.
-    pub fn working_directory(self, directory: impl Into<PathBuf>) -> Self {
-        Self {
-            working_directory: Some(directory.into()),
-            ..self
-        }
+    pub fn working_directory(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.working_directory = Some(directory.into());
+        self
     }
 
     /// Allows letters and digits of all scripts in `$name`.
-    pub fn unicode_names(self) -> Self {
-        Self {
-            unicode_names: true,
-            ..self
-        }
+    pub fn unicode_names(mut self) -> Self {
+        self.unicode_names = true;
+        self
     }
 
     /// Sets the minimum confidence at which a phrase is selected and not just suggested; `None`
     /// disables phrases.
-    pub fn phrases(self, min_confidence: Option<Confidence>) -> Self {
-        Self {
-            phrases: min_confidence,
-            ..self
-        }
+    pub fn phrases(mut self, min_confidence: Option<Confidence>) -> Self {
+        self.phrases = min_confidence;
+        self
     }
 
     /// Returns the absolute path of structured input; `None` for a relative one without a working

@@ -1,4 +1,5 @@
-//! Escapes text of a skill for use inside text of the runtime.
+//! Makes text of a skill safe to show inside text of the runtime: no text can begin a line, an entry
+//! or a tag there, or hide other text.
 
 use std::borrow::Cow;
 
@@ -7,6 +8,13 @@ use unicode_normalization::char::is_combining_mark;
 
 /// The maximum number of combining marks on one letter; more would cover the lines around it.
 const MAX_COMBINING_MARKS: usize = 8;
+
+/// The tags that the runtime writes into prompts, apart from those with a nonce.
+const RESERVED_TAGS: [&str; 3] = ["skill", "skills_instructions", "available_skills"];
+/// The start of the note on a truncated text.
+pub(crate) const TRUNCATION_NOTE_PREFIX: &str = "[Skill text truncated";
+/// The minimum number of hexadecimal digits that make a tag look like one with a nonce.
+const MIN_NONCE_DIGITS: usize = 16;
 
 /// Text on one line, without invisible characters.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -121,6 +129,134 @@ pub(crate) fn escape_path(path: &str) -> Cow<'_, str> {
     }
 }
 
+/// Removes the space of each `: ` in a name: in `a: b: text` a model reads `a` as the name of the
+/// skill.
+pub(crate) fn without_separator(name: Cow<'_, str>) -> Cow<'_, str> {
+    if name.contains(": ") {
+        Cow::Owned(name.replace(": ", ":"))
+    } else {
+        name
+    }
+}
+
+/// ASCII characters and their replacements in a format.
+pub(crate) type Replacements = &'static [(char, &'static str)];
+
+/// Returns true if a text is ASCII and has none of the characters to replace.
+pub(crate) fn is_plain(text: &str, replacements: Replacements) -> bool {
+    let is_absent = |c: char| memchr::memchr(c as u8, text.as_bytes()).is_none();
+    text.is_ascii() && replacements.iter().all(|(c, _)| is_absent(*c))
+}
+
+/// Returns the replacement of a character; `None` if it is unchanged.
+pub(crate) fn replacement(c: char, replacements: Replacements) -> Option<&'static str> {
+    let (_, text) = replacements.iter().find(|(special, _)| *special == c)?;
+    Some(text)
+}
+
+/// Replaces characters of a text.
+pub(crate) fn escape(text: &str, replacements: Replacements) -> Cow<'_, str> {
+    if is_plain(text, replacements) {
+        return Cow::Borrowed(text);
+    }
+    let mut escaped = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        match replacement(c, replacements) {
+            Some(text) => escaped.push_str(text),
+            None => escaped.push(c),
+        }
+    }
+    Cow::Owned(escaped)
+}
+
+/// Replaces the colon of `(file:`, which precedes the path of an entry, by U+2236, which looks the
+/// same to a reader.
+pub(crate) fn escape_path_marker(text: Cow<'_, str>) -> Cow<'_, str> {
+    let mut safe = String::new();
+    let mut start = 0;
+    for colon in path_marker_positions(&text) {
+        safe.push_str(&text[start..colon]);
+        safe.push('\u{2236}');
+        start = colon + 1;
+    }
+    if start == 0 {
+        return text;
+    }
+    safe.push_str(&text[start..]);
+    Cow::Owned(safe)
+}
+
+/// Returns the positions of the colons of `(file:`, ignoring case and spaces as a model does.
+fn path_marker_positions(text: &str) -> impl Iterator<Item = usize> {
+    let marker_colon = |open: usize| {
+        let rest = &text[open + 1..];
+        let word = rest.trim_start();
+        let is_file = word
+            .get(..4)
+            .is_some_and(|word| word.eq_ignore_ascii_case("file"));
+        let colon = word.get(4..).filter(|_| is_file)?.trim_start();
+        colon.starts_with(':').then(|| text.len() - colon.len())
+    };
+    text.match_indices('(')
+        .filter_map(move |(open, _)| marker_colon(open))
+}
+
+/// Formats inline code of Markdown, delimited by more backticks than any run in `text` has.
+pub(crate) fn inline_code(text: &str) -> String {
+    let longest_run = text
+        .split(|c| c != '`')
+        .map(str::len)
+        .max()
+        .unwrap_or_default();
+    let delimiter = "`".repeat(longest_run + 1);
+    if longest_run == 0 {
+        format!("`{text}`")
+    } else {
+        format!("{delimiter} {text} {delimiter}")
+    }
+}
+
+/// Escapes tags of the runtime and the start of its truncation note; other tags are unchanged.
+pub(crate) fn escape_reserved_marks(text: &str) -> String {
+    // A forged note could send the model to a file of the author's choice.
+    let text = text.replace(
+        TRUNCATION_NOTE_PREFIX,
+        &TRUNCATION_NOTE_PREFIX.replace('[', "("),
+    );
+    let mut safe = String::with_capacity(text.len());
+    let mut rest = text.as_str();
+    while let Some(start) = rest.find('<') {
+        let (before, tag) = rest.split_at(start);
+        safe.push_str(before);
+        safe.push_str(if is_reserved_tag(&tag[1..]) {
+            "&lt;"
+        } else {
+            "<"
+        });
+        rest = &tag[1..];
+    }
+    safe.push_str(rest);
+    safe
+}
+
+/// Returns true if the text after a `<` is a tag of the runtime. White space and case are ignored,
+/// since a model ignores them as well.
+fn is_reserved_tag(tag: &str) -> bool {
+    let name = tag.trim_start().trim_start_matches('/').trim_start();
+    let end = name
+        .find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '-')))
+        .unwrap_or(name.len());
+    let name = name[..end].to_ascii_lowercase();
+    // Also tags with another nonce: a model does not compare 32 digits.
+    let has_nonce = |prefix: &str| {
+        let nonce = name.strip_prefix(prefix);
+        nonce.is_some_and(|nonce| {
+            nonce.len() >= MIN_NONCE_DIGITS && nonce.bytes().all(|b| b.is_ascii_hexdigit())
+        })
+    };
+    RESERVED_TAGS.contains(&name.as_str()) || has_nonce("skill-") || has_nonce("instructions-")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -186,5 +322,23 @@ mod tests {
             Some('\u{202E}')
         );
         assert_eq!(sanitize_line(" a\tb ").removed, None);
+    }
+
+    #[test]
+    fn only_reserved_tags_are_escaped() {
+        let check = |text: &str, expected: &str| assert_eq!(escape_reserved_marks(text), expected);
+        check(
+            "a < b <name> <skill-name> <skills>",
+            "a < b <name> <skill-name> <skills>",
+        );
+        check("</skill><skill>", "&lt;/skill>&lt;skill>");
+        check("< / SKILL >", "&lt; / SKILL >");
+        check("</skills_instructions\n>", "&lt;/skills_instructions\n>");
+        check("<<skill", "<&lt;skill");
+        check(
+            "<skill-0123456789abcdef> <instructions-0123456789ABCDEF0> <skill-0123>",
+            "&lt;skill-0123456789abcdef> &lt;instructions-0123456789ABCDEF0> <skill-0123>",
+        );
+        check("[Skill text truncated: x]", "(Skill text truncated: x]");
     }
 }

@@ -1,6 +1,8 @@
 //! Instructions for a model that has a tool for running scripts.
 
-use crate::sanitize::escape_line;
+use std::borrow::Cow;
+
+use crate::sanitize::{escape_line, without_separator};
 
 /// The maximum number of skills in the list.
 const MAX_SKILLS: usize = 50;
@@ -73,7 +75,6 @@ fn skill_line(skill: &SkillScripts<'_>) -> String {
     } else {
         String::new()
     };
-    // A name with `: ` would read as another name with a list of its own.
-    let name = escape_line(skill.skill).replace(": ", ":");
+    let name = without_separator(Cow::Owned(escape_line(skill.skill)));
     format!("- {name}: {}{more}", scripts.join(", "))
 }

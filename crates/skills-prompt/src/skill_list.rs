@@ -10,7 +10,6 @@ mod root_aliases;
 mod truncation;
 
 use std::borrow::Cow;
-use std::fmt;
 
 pub use entry_report::{EntryReport, Inclusion};
 pub use instructions::UsageInstructions;
@@ -43,12 +42,11 @@ use list_entry::ListEntry;
 /// );
 /// assert_eq!(list.report().truncated, ["a", "b"]);
 /// ```
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 #[must_use]
 pub struct SkillListRenderer<'a> {
-    budget: Budget,
+    meter: CostMeter<'a>,
     format: ListFormat,
-    tokenizer: Option<&'a dyn Tokenizer>,
     truncation: Truncation,
     allocation: Allocation,
     roots: Vec<&'a str>,
@@ -70,36 +68,15 @@ pub enum Allocation {
     Ranked,
 }
 
-impl fmt::Debug for SkillListRenderer<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            budget,
-            format,
-            tokenizer,
-            truncation,
-            allocation,
-            roots,
-            usage_instructions,
-        } = self;
-        f.debug_struct("SkillListRenderer")
-            .field("budget", budget)
-            .field("format", format)
-            .field("has_tokenizer", &tokenizer.is_some())
-            .field("truncation", truncation)
-            .field("allocation", allocation)
-            .field("roots", roots)
-            .field("usage_instructions", usage_instructions)
-            .finish()
-    }
-}
-
 impl<'a> SkillListRenderer<'a> {
     /// Creates a renderer with the default options.
     pub fn new(budget: Budget) -> Self {
         Self {
-            budget,
+            meter: CostMeter {
+                budget,
+                tokenizer: None,
+            },
             format: ListFormat::default(),
-            tokenizer: None,
             truncation: Truncation::default(),
             allocation: Allocation::default(),
             roots: Vec::new(),
@@ -113,11 +90,9 @@ impl<'a> SkillListRenderer<'a> {
     }
 
     /// Sets the tokenizer for budgets in tokens; it has no effect on a budget in characters.
-    pub fn tokenizer(self, tokenizer: &'a dyn Tokenizer) -> Self {
-        Self {
-            tokenizer: Some(tokenizer),
-            ..self
-        }
+    pub fn tokenizer(mut self, tokenizer: &'a dyn Tokenizer) -> Self {
+        self.meter.tokenizer = Some(tokenizer);
+        self
     }
 
     /// Sets how descriptions are truncated.
@@ -179,22 +154,16 @@ impl<'a> SkillListRenderer<'a> {
         let prepared = self.prepare_entries(items);
         let listed = prepared.listed;
         let layout = self.choose_layout(&listed, prepared.entries);
-        let meter = self.cost_meter();
-        let reports =
-            layout
-                .entries
-                .iter()
-                .zip(&layout.plan)
-                .zip(&listed)
-                .map(|((entry, shown), item)| EntryReport {
-                    name: entry.name.to_string(),
-                    location: item.location.to_string(),
-                    inclusion: entry.inclusion(*shown),
-                    cost: shown.map_or(0, |characters| {
-                        let description = self.truncated_description(entry, characters);
-                        meter.entry_cost(&entry.render(&description))
-                    }),
-                });
+        let entries = layout.entries.iter().zip(&layout.plan).zip(&listed);
+        let reports = entries.map(|((entry, shown), item)| EntryReport {
+            name: entry.name.to_string(),
+            location: item.location.to_string(),
+            inclusion: entry.inclusion(*shown),
+            cost: shown.map_or(0, |characters| {
+                let description = self.truncated_description(entry, characters);
+                self.meter.entry_cost(&entry.render(&description))
+            }),
+        });
         let unlisted = items
             .iter()
             .filter(|item| !item.mode.is_listed())
@@ -219,26 +188,13 @@ impl<'a> SkillListRenderer<'a> {
         let mut removed_characters = Vec::new();
         for item in &listed {
             let (entry, removed) = ListEntry::new(item, self.format, self.truncation);
-            if let Some(removed) = removed {
-                removed_characters.push(RemovedCharacter {
-                    skill: entry.name.to_string(),
-                    field: removed.field,
-                    code_point: removed.code_point,
-                });
-            }
+            removed_characters.extend(removed);
             entries.push(entry);
         }
         PreparedEntries {
             listed,
             entries,
             removed_characters,
-        }
-    }
-
-    fn cost_meter(&self) -> CostMeter<'a> {
-        CostMeter {
-            budget: self.budget,
-            tokenizer: self.tokenizer,
         }
     }
 
@@ -249,10 +205,10 @@ impl<'a> SkillListRenderer<'a> {
         items: &[&SkillSummary<'_>],
         entries: Vec<ListEntry<'b>>,
     ) -> Layout<'b> {
-        let meter = self.cost_meter();
-        let limit = self.budget.limit();
-        let plan = budget_plan::plan_budget(&entries, &meter, limit, self.allocation);
-        let absolute = Layout::new(entries, plan, Vec::new(), 0, &meter);
+        let meter = &self.meter;
+        let limit = meter.budget.limit();
+        let plan = budget_plan::plan_budget(&entries, meter, limit, self.allocation);
+        let absolute = Layout::new(entries, plan, Vec::new(), 0, meter);
         // The other formats have no place for a table, and nothing can improve a complete list.
         if self.format != ListFormat::Codex
             || self.roots.is_empty()
@@ -277,13 +233,9 @@ impl<'a> SkillListRenderer<'a> {
         if table_cost >= limit {
             return absolute;
         }
-        let plan = budget_plan::plan_budget(
-            &aliases.entries,
-            &meter,
-            limit - table_cost,
-            self.allocation,
-        );
-        let aliased = Layout::new(aliases.entries, plan, aliases.table, table_cost, &meter);
+        let plan =
+            budget_plan::plan_budget(&aliases.entries, meter, limit - table_cost, self.allocation);
+        let aliased = Layout::new(aliases.entries, plan, aliases.table, table_cost, meter);
         if aliased.is_better_than(&absolute) {
             aliased
         } else {
@@ -304,17 +256,15 @@ impl<'a> SkillListRenderer<'a> {
         {
             return Cow::Borrowed(prefix);
         }
-        let meter = self.cost_meter();
+        let meter = &self.meter;
         // Sentences must not cost more than the prefix that they replace. Fewer characters can be
         // more bytes, so the cost is checked as well.
-        let limit = entry.cost(characters, &meter);
-        let fits = |text: &str| match meter.tokenizer() {
-            Some(_) => meter.entry_cost(&entry.render(text)) <= limit,
-            None => {
-                self.format.escaped_size(text).characters
-                    <= self.format.escaped_size(prefix).characters
-                    && meter.entry_cost(&entry.render(text)) <= limit
-            }
+        let limit = entry.cost(characters, meter);
+        let prefix_characters = self.format.escaped_size(prefix).characters;
+        let fits = |text: &str| {
+            let is_short = || self.format.escaped_size(text).characters <= prefix_characters;
+            (meter.tokenizer().is_some() || is_short())
+                && meter.entry_cost(&entry.render(text)) <= limit
         };
         Cow::Owned(truncation::truncate_to_sentences(
             &entry.description,
@@ -325,8 +275,7 @@ impl<'a> SkillListRenderer<'a> {
 
     /// Writes the entries of a layout, and reports what was truncated and omitted.
     fn write_entries(&self, layout: &Layout<'_>) -> (String, RenderReport) {
-        let meter = self.cost_meter();
-        let mut report = RenderReport::new(self.budget, layout);
+        let mut report = RenderReport::new(self.meter.budget, layout);
         let mut text = String::new();
         for (entry, shown) in layout.entries.iter().zip(&layout.plan) {
             let is_truncated = shown.unwrap_or_default() < entry.shown_chars;
@@ -349,10 +298,7 @@ impl<'a> SkillListRenderer<'a> {
                 report.truncated_characters += characters.saturating_sub(sentences.chars().count());
             }
             entry.write(&description, &mut text);
-            report.cost += match self.truncation {
-                Truncation::Characters => entry.cost(characters, &meter),
-                Truncation::Sentences => meter.entry_cost(&text[start..]),
-            };
+            report.cost += self.meter.entry_cost(&text[start..]);
             text.push('\n');
         }
         (text, report)

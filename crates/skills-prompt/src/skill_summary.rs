@@ -154,17 +154,13 @@ impl<'a> SkillSummary<'a> {
     /// Creates the summary of an entry of `catalog`, with its scope and root.
     #[must_use]
     pub fn from_entry(catalog: &'a Catalog, entry: &'a Entry) -> Self {
-        // Not copied on Unix, where paths have slashes already.
-        let root = match catalog.root_of(entry).to_string_lossy() {
-            Cow::Owned(root) => Cow::Owned(to_slash_path(root)),
-            Cow::Borrowed(root) if cfg!(windows) => Cow::Owned(to_slash_path(root.to_owned())),
-            Cow::Borrowed(root) => Cow::Borrowed(root),
-        };
+        let location = entry.location().to_string_lossy().into_owned();
         let summary = Self::new(
             entry.name().as_str(),
             entry.manifest().description(),
-            to_slash_path(location_text(entry)),
+            to_slash_path(Cow::Owned(location)),
         );
+        let root = to_slash_path(catalog.root_of(entry).to_string_lossy());
         summary.scope(entry.scope()).root(root)
     }
 
@@ -204,7 +200,7 @@ pub fn root_paths(catalog: &Catalog) -> Vec<String> {
     catalog
         .used_roots()
         .into_iter()
-        .map(|root| to_slash_path(root.to_string_lossy().into_owned()))
+        .map(|root| to_slash_path(root.to_string_lossy()).into_owned())
         .collect()
 }
 
@@ -219,19 +215,11 @@ fn scope_rank(scope: Scope) -> u8 {
     }
 }
 
-fn location_text(entry: &Entry) -> String {
-    // Paths are UTF-8 in nearly all cases, and then the text is moved and not copied.
-    let location = entry.location().into_os_string();
-    location
-        .into_string()
-        .unwrap_or_else(|other| other.to_string_lossy().into_owned())
-}
-
 /// Replaces backslashes on Windows, since models write paths with slashes. Elsewhere a backslash is
 /// part of a name.
-fn to_slash_path(path: String) -> String {
+fn to_slash_path(path: Cow<'_, str>) -> Cow<'_, str> {
     if cfg!(windows) {
-        path.replace('\\', "/")
+        Cow::Owned(path.replace('\\', "/"))
     } else {
         path
     }

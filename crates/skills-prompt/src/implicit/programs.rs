@@ -3,221 +3,131 @@
 use std::borrow::Cow;
 
 use super::shell_lexer::ShellWord;
+use crate::words::{WordMap, Words, contains_ignore_case, section, section_map};
 
-/// The program that a command runs, by how it uses its arguments.
-pub(super) enum Program<'w> {
-    /// A shell with `-c` and this script.
-    Shell(&'w str),
-    /// Runs its first argument as a script.
-    Runner,
-    /// Reads all of its arguments.
-    Reader,
-    /// The file itself is run.
-    File(&'w ShellWord<'w>),
-    /// `cd` or `pushd`.
-    ChangeDirectory,
-    /// A program without a known use of files.
-    Other,
-}
+const PROGRAMS: &str = include_str!("programs.txt");
 
-/// One step from the start of a command to its program.
-pub(super) enum Step<'w> {
-    /// A wrapper, to be skipped with its options; it may change the working directory.
-    Wrapper {
+static READERS: Words = Words::new(|| section(PROGRAMS, "readers"));
+static RUNNERS: Words = Words::new(|| section(PROGRAMS, "runners"));
+static SHELLS: Words = Words::new(|| section(PROGRAMS, "shells"));
+static SCRIPT_EXTENSIONS: Words = Words::new(|| section(PROGRAMS, "script extensions"));
+static KEYWORDS: Words = Words::new(|| section(PROGRAMS, "keywords"));
+static WRAPPERS: WordMap = WordMap::new(|| section_map(PROGRAMS, "wrappers"));
+static SUBCOMMAND_WRAPPERS: WordMap = WordMap::new(|| section_map(PROGRAMS, "subcommand wrappers"));
+static SUBCOMMAND_WRAPPER_OPTIONS: Words =
+    Words::new(|| section(PROGRAMS, "subcommand wrapper options"));
+static RUNNER_OPTIONS: WordMap = WordMap::new(|| section_map(PROGRAMS, "runner options"));
+static CODE_OPTIONS: WordMap = WordMap::new(|| section_map(PROGRAMS, "code options"));
+
+/// What a command does with its words.
+pub(super) enum Action<'w> {
+    /// Starts another command after so many words; it may change the directory of that command.
+    Wrap {
         skipped: usize,
         changes_to: Option<ShellWord<'w>>,
     },
-    /// The program, and its operands.
-    Program(Program<'w>, Vec<&'w ShellWord<'w>>),
+    /// Runs a script for a shell, from the option `-c`.
+    RunShell(&'w str),
+    /// Runs a file.
+    Run(&'w ShellWord<'w>),
+    /// Reads files.
+    Read(Vec<&'w ShellWord<'w>>),
+    /// Changes the working directory, as `cd` and `pushd` do; without an operand to the default.
+    ChangeDirectory(Option<&'w ShellWord<'w>>),
 }
 
-/// The readers of Codex.
-const READERS: [&str; 9] = [
-    "cat", "sed", "head", "tail", "less", "more", "bat", "awk", "batcat",
-];
-/// The runners of Codex, and others of the same kind.
-const RUNNERS: [&str; 18] = [
-    "python",
-    "python3",
-    "bash",
-    "zsh",
-    "sh",
-    "node",
-    "deno",
-    "ruby",
-    "perl",
-    "pwsh",
-    "pypy",
-    "pypy3",
-    "dash",
-    "ksh",
-    "bun",
-    "tsx",
-    "ts-node",
-    "powershell",
-];
-/// The runners that take a script with `-c`.
-const SHELLS: [&str; 5] = ["bash", "zsh", "sh", "dash", "ksh"];
-/// The file extensions of scripts (Codex).
-const SCRIPT_EXTENSIONS: [&str; 7] = ["py", "sh", "js", "ts", "rb", "pl", "ps1"];
-
-/// Wrappers that start another program, with their options that take a value.
-const WRAPPERS: [(&str, &[&str]); 15] = [
-    ("env", &["-u", "--unset", "-C", "--chdir"]),
-    ("sudo", &["-u", "-g", "-h", "-p", "-C", "-T", "-r", "-D"]),
-    ("doas", &["-u", "-C"]),
-    ("nohup", &[]),
-    ("time", &["-f", "-o"]),
-    ("exec", &["-a"]),
-    ("command", &[]),
-    ("builtin", &[]),
-    ("setsid", &[]),
-    ("nice", &["-n"]),
-    ("ionice", &["-c", "-n"]),
-    ("stdbuf", &["-i", "-o", "-e"]),
-    ("timeout", &["-k", "-s", "--kill-after", "--signal"]),
-    ("xargs", &["-I", "-n", "-P", "-d", "-L", "-a", "-s"]),
-    ("npx", &["-p", "--package", "-c", "--call"]),
-];
-/// Wrappers that start another program after a subcommand.
-const WRAPPERS_WITH_ARGUMENT: [(&str, &[&str]); 11] = [
-    ("uv", &["run"]),
-    ("poetry", &["run"]),
-    ("pipenv", &["run"]),
-    ("pdm", &["run"]),
-    ("rye", &["run"]),
-    ("hatch", &["run"]),
-    ("bundle", &["exec"]),
-    ("pnpm", &["exec", "dlx"]),
-    ("yarn", &["exec", "dlx"]),
-    ("npm", &["exec", "x"]),
-    ("bunx", &[]),
-];
-/// The options of these wrappers that take a value.
-const OPTIONS_WITH_VALUE: &[&str] = &[
-    "--with",
-    "--with-editable",
-    "--with-requirements",
-    "--python",
-    "-p",
-    "--project",
-    "--directory",
-    "--extra",
-    "--group",
-    "--env-file",
-    "--index",
-    "--index-url",
-    "--default-index",
-    "--package",
-    "-C",
-    "--prefix",
-];
-
-/// Returns the next step for a command that begins with `words`; `None` if there is none.
-pub(super) fn identify_program<'w>(words: &'w [ShellWord<'w>]) -> Option<Step<'w>> {
+/// Returns the action of a command; `None` if it has no known use of files.
+pub(super) fn identify_action<'w>(words: &'w [ShellWord<'w>]) -> Option<Action<'w>> {
     let (first, rest) = words.split_first()?;
     let name = program_name(&first.text);
     let name = name.as_ref();
-    if let Some((_, options)) = WRAPPERS.iter().find(|(wrapper, _)| *wrapper == name) {
-        return Some(skip_wrapper(name, rest, options, 0));
+    if let Some(options) = WRAPPERS.get(name) {
+        let options = skip_options(name, rest, options)?;
+        return Some(options.into_wrap(1));
     }
-    if let Some((_, subcommands)) = WRAPPERS_WITH_ARGUMENT
-        .iter()
-        .find(|(wrapper, _)| *wrapper == name)
-    {
-        return skip_wrapper_with_subcommand(name, words, subcommands);
+    if let Some(subcommands) = SUBCOMMAND_WRAPPERS.get(name) {
+        return identify_subcommand_wrapper(name, rest, subcommands);
     }
-    Some(match name {
-        "cd" | "pushd" => Step::Program(Program::ChangeDirectory, operands(rest, &[], &[])),
-        "source" | "." => Step::Program(Program::Runner, operands(rest, &[], &[])),
-        // Shell keywords precede a command like a wrapper does.
-        "{" | "then" | "do" | "else" | "elif" | "if" | "while" | "until" | "!" | "coproc" => {
-            Step::Wrapper {
-                skipped: 1,
-                changes_to: None,
-            }
+    match name {
+        "cd" | "pushd" => {
+            let directory = operands(rest, &[], &[]).first().copied();
+            Some(Action::ChangeDirectory(directory))
         }
+        "source" | "." => run_script(&operands(rest, &[], &[])),
+        _ if KEYWORDS.contains(&name) => Some(SkippedOptions::default().into_wrap(1)),
         _ if is_runner(name) => identify_runner(name, rest),
-        _ if READERS.contains(&name) => Step::Program(
-            Program::Reader,
-            rest.iter()
-                .filter(|word| !word.text.starts_with('-'))
-                .collect(),
-        ),
-        // Without a slash the shell searches `PATH`, which cannot find a script of a skill.
-        _ if first.text.contains('/') && !is_installed_tool(&first.text) => {
-            Step::Program(Program::File(first), Vec::new())
+        _ if READERS.contains(&name) => {
+            let is_file = |word: &&ShellWord<'_>| !word.text.starts_with('-');
+            Some(Action::Read(rest.iter().filter(is_file).collect()))
         }
-        _ => Step::Program(Program::Other, Vec::new()),
-    })
+        // Without a slash the shell searches `PATH`, which cannot find a script of a skill.
+        _ => (first.text.contains('/') && !is_installed_tool(&first.text))
+            .then_some(Action::Run(first)),
+    }
 }
 
-/// Skips a wrapper such as `uv run`, whose subcommand has options before and after it.
-fn skip_wrapper_with_subcommand<'w>(
+/// Returns the action of a wrapper such as `uv run`, whose subcommand has options before and after
+/// it.
+fn identify_subcommand_wrapper<'w>(
     name: &str,
-    words: &'w [ShellWord<'w>],
+    rest: &'w [ShellWord<'w>],
     subcommands: &[&str],
-) -> Option<Step<'w>> {
-    let Step::Wrapper {
-        skipped,
-        changes_to,
-    } = skip_wrapper(name, words.get(1..)?, OPTIONS_WITH_VALUE, 0)
-    else {
-        return None;
-    };
+) -> Option<Action<'w>> {
+    let options = skip_options(name, rest, &SUBCOMMAND_WRAPPER_OPTIONS)?;
     if subcommands.is_empty() {
-        return Some(Step::Wrapper {
-            skipped,
-            changes_to,
-        });
+        return Some(options.into_wrap(1));
     }
-    let is_subcommand = words
-        .get(skipped)
-        .is_some_and(|word| subcommands.contains(&word.text.as_ref()));
-    if !is_subcommand {
-        return Some(Step::Program(Program::Other, Vec::new()));
-    }
-    let Step::Wrapper {
-        skipped,
-        changes_to: changes_to_after,
-    } = skip_wrapper(name, &words[skipped + 1..], OPTIONS_WITH_VALUE, skipped)
-    else {
+    let (subcommand, rest) = rest.get(options.skipped..)?.split_first()?;
+    if !subcommands.contains(&subcommand.text.as_ref()) {
         return None;
-    };
-    let changes_to = changes_to_after.or(changes_to);
-    Some(match words.get(skipped) {
+    }
+    let more = skip_options(name, rest, &SUBCOMMAND_WRAPPER_OPTIONS)?;
+    let changes_to = more.changes_to.or(options.changes_to);
+    match rest.get(more.skipped) {
         // `uv run script.py` runs the script with Python, without naming an interpreter.
         Some(script)
             if name == "uv" && changes_to.is_none() && has_script_extension(&script.text) =>
         {
-            Step::Program(Program::Runner, vec![script])
+            Some(Action::Run(script))
         }
-        _ => Step::Wrapper {
-            skipped,
+        _ => Some(Action::Wrap {
+            skipped: 2 + options.skipped + more.skipped,
             changes_to,
-        },
-    })
+        }),
+    }
 }
 
-/// Skips a wrapper with its options, their values, and its own operand.
-///
-/// `rest` are the words after the wrapper, `options` those that take a value, and `before` is the
-/// number of words that were skipped already.
-fn skip_wrapper<'w>(
+/// The options of a wrapper.
+#[derive(Default)]
+struct SkippedOptions<'w> {
+    /// The number of words.
+    skipped: usize,
+    changes_to: Option<ShellWord<'w>>,
+}
+
+impl<'w> SkippedOptions<'w> {
+    /// Returns the action of a wrapper that has `before` words before these options.
+    fn into_wrap(self, before: usize) -> Action<'w> {
+        Action::Wrap {
+            skipped: before + self.skipped,
+            changes_to: self.changes_to,
+        }
+    }
+}
+
+/// Skips the options of a wrapper, their values, and its own operand; `None` if the wrapper starts
+/// no program. `with_value` are the options that take a value.
+fn skip_options<'w>(
     name: &str,
-    rest: &'w [ShellWord<'w>],
-    options: &[&str],
-    before: usize,
-) -> Step<'w> {
-    let mut index = 0;
+    words: &'w [ShellWord<'w>],
+    with_value: &[&str],
+) -> Option<SkippedOptions<'w>> {
+    let mut skipped = 0;
     let mut changes_to = None;
-    while let Some(word) = rest.get(index) {
+    while let Some(word) = words.get(skipped) {
         let text = word.text.as_ref();
-        let (option, joined) = text
-            .split_once('=')
-            .map_or((text, None), |(option, value)| (option, Some(value)));
         if text == "--" {
-            index += 1;
+            skipped += 1;
             break;
         }
         // With these options the wrapper describes a program or edits a file, and runs nothing.
@@ -225,12 +135,14 @@ fn skip_wrapper<'w>(
             (name, text),
             ("command", "-v" | "-V") | ("sudo", "-l" | "-e")
         ) {
-            return Step::Program(Program::Other, Vec::new());
+            return None;
         }
         if !text.starts_with('-') {
             break;
         }
-        let takes_value = options.contains(&option) && joined.is_none();
+        let (option, joined) = text
+            .split_once('=')
+            .map_or((text, None), |(option, value)| (option, Some(value)));
         // `sudo -C` and `doas -C` take something else than a directory.
         if matches!(option, "-C" | "--chdir" | "--directory")
             && matches!(name, "env" | "uv" | "pnpm")
@@ -239,77 +151,48 @@ fn skip_wrapper<'w>(
                 text: Cow::Borrowed(text),
                 has_expansion: word.has_expansion,
             });
-            changes_to = value.or_else(|| rest.get(index + 1).cloned());
+            changes_to = value.or_else(|| words.get(skipped + 1).cloned());
         }
-        index += if takes_value { 2 } else { 1 };
+        let takes_next = with_value.contains(&option) && joined.is_none();
+        skipped += 1 + usize::from(takes_next);
     }
     // `timeout` has a duration before the program.
-    let operands = usize::from(name == "timeout");
-    Step::Wrapper {
-        skipped: 1 + before + index + operands,
+    skipped += usize::from(name == "timeout");
+    Some(SkippedOptions {
+        skipped,
         changes_to,
-    }
+    })
 }
 
-fn identify_runner<'w>(name: &str, rest: &'w [ShellWord<'w>]) -> Step<'w> {
+fn identify_runner<'w>(name: &str, rest: &'w [ShellWord<'w>]) -> Option<Action<'w>> {
     // A shell without `-c` runs a file and is handled like any other runner.
     if SHELLS.contains(&name)
         && let Some(script) = shell_script(rest)
     {
-        return Step::Program(Program::Shell(script), Vec::new());
+        return Some(Action::RunShell(script));
     }
     let rest = match rest.split_first() {
         // `deno run x.ts` and `bun run x.ts` have a subcommand, unlike `node x.js`.
         Some((word, rest)) if matches!(name, "deno" | "bun") && word.text == "run" => rest,
         _ => rest,
     };
-    Step::Program(
-        Program::Runner,
-        operands(rest, runner_options_with_value(name), code_options(name)),
-    )
+    let name = if name.starts_with("py") {
+        "python"
+    } else {
+        name
+    };
+    let options = |map: &'static WordMap| map.get(name).map_or(&[][..], Vec::as_slice);
+    run_script(&operands(
+        rest,
+        options(&RUNNER_OPTIONS),
+        options(&CODE_OPTIONS),
+    ))
 }
 
-/// Returns the options of a runner that take a value.
-fn runner_options_with_value(name: &str) -> &'static [&'static str] {
-    match name {
-        "node" | "tsx" | "ts-node" => &[
-            "-r",
-            "--require",
-            "--import",
-            "--loader",
-            "-C",
-            "--conditions",
-        ],
-        "deno" => &["-c", "--config", "--import-map", "--lock"],
-        "ruby" => &["-r", "-I", "-C"],
-        "bash" | "sh" | "zsh" | "dash" | "ksh" => &[
-            "-o",
-            "-O",
-            "-eo",
-            "-euo",
-            "-euxo",
-            "-exo",
-            "-uo",
-            "-xo",
-            "--rcfile",
-            "--init-file",
-        ],
-        "pwsh" | "powershell" => &["-ExecutionPolicy"],
-        _ if name.starts_with("py") => &["-W", "-X"],
-        _ => &[],
-    }
-}
-
-/// Returns the options of a runner after which no file of the command line is run, because they
-/// contain the code, name a module, or only check the syntax.
-fn code_options(name: &str) -> &'static [&'static str] {
-    match name {
-        _ if SHELLS.contains(&name) => &["-n", "-s"],
-        _ if name.starts_with("py") => &["-c", "-m"],
-        "node" | "tsx" | "ts-node" | "bun" => &["-e", "-p", "--eval", "--print", "--check"],
-        "deno" => &["eval"],
-        _ => &["-c", "-e"],
-    }
+/// Returns the action of a runner: it runs its first operand, if that has the name of a script.
+fn run_script<'w>(operands: &[&'w ShellWord<'w>]) -> Option<Action<'w>> {
+    let script = *operands.first()?;
+    has_script_extension(&script.text).then_some(Action::Run(script))
 }
 
 /// Returns the script of `-c`, also in a cluster such as `-lc`.
@@ -371,16 +254,12 @@ fn is_installed_tool(path: &str) -> bool {
 }
 
 /// Returns true if a file has the extension of a script, in any case.
-pub(super) fn has_script_extension(path: &str) -> bool {
+fn has_script_extension(path: &str) -> bool {
     let extension = path
         .rsplit(['/', '\\'])
         .next()
         .and_then(|name| name.rsplit_once('.'));
-    extension.is_some_and(|(_, extension)| {
-        SCRIPT_EXTENSIONS
-            .iter()
-            .any(|script| extension.eq_ignore_ascii_case(script))
-    })
+    extension.is_some_and(|(_, extension)| contains_ignore_case(&SCRIPT_EXTENSIONS, extension))
 }
 
 fn is_runner(name: &str) -> bool {
@@ -398,14 +277,43 @@ fn program_name(path: &str) -> Cow<'_, str> {
         .rposition(|b| matches!(b, b'/' | b'\\'))
         .map_or(0, |separator| separator + 1);
     let name = &path[start..];
-    if name.bytes().any(|b| b.is_ascii_uppercase()) || name.ends_with(".exe") {
-        let lower = name.to_ascii_lowercase();
-        return Cow::Owned(
-            lower
-                .strip_suffix(".exe")
-                .map(str::to_owned)
-                .unwrap_or(lower),
-        );
+    // Nearly all names are lowercase already.
+    if name.bytes().any(|b| b.is_ascii_uppercase()) {
+        let name = name.to_ascii_lowercase();
+        return Cow::Owned(name.strip_suffix(".exe").unwrap_or(&name).to_owned());
     }
-    Cow::Borrowed(name)
+    Cow::Borrowed(name.strip_suffix(".exe").unwrap_or(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::words::check_sections;
+
+    #[test]
+    fn the_list_of_programs_is_well_formed() {
+        let sections = [
+            "readers",
+            "runners",
+            "shells",
+            "script extensions",
+            "keywords",
+            "wrappers",
+            "subcommand wrappers",
+            "subcommand wrapper options",
+            "runner options",
+            "code options",
+        ];
+        check_sections(PROGRAMS, &sections);
+        for name in sections {
+            assert!(
+                section(PROGRAMS, name).is_sorted(),
+                "[{name}] is not sorted"
+            );
+        }
+        // A runner with a version is a Python.
+        for runner in RUNNERS.iter().filter(|name| !name.starts_with("py")) {
+            assert!(CODE_OPTIONS.contains_key(runner), "{runner}");
+        }
+    }
 }

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use memchr::memmem::Finder;
 
 use super::UseKind;
-use super::programs::{Program, Step, has_script_extension, identify_program};
+use super::programs::{Action, identify_action};
 use super::shell_lexer::{Lexer, ShellToken, ShellWord, UnterminatedQuote};
 use crate::paths::normalize_path;
 
@@ -134,67 +134,41 @@ impl ScriptWalker {
             return;
         }
         let mut directory = self.directory.clone();
-        // The operands borrow from `words`, so the directory is tracked in a copy.
-        let Some((program, arguments)) = self.resolve_program(words, &mut directory) else {
-            return;
+        let mut words = words;
+        // Ends because each step removes at least one word.
+        let action = loop {
+            // Assignments can also follow a wrapper: `env A=1 python3 x.py`.
+            words = &words[words.iter().take_while(|word| is_assignment(word)).count()..];
+            match identify_action(words) {
+                Some(Action::Wrap {
+                    skipped,
+                    changes_to,
+                }) => {
+                    if let Some(word) = changes_to {
+                        directory = self.resolve_path(&word).map(Rc::from);
+                    }
+                    words = words.get(skipped..).unwrap_or_default();
+                }
+                action => break action,
+            }
         };
         // A wrapper such as `env -C` changes the directory of this command only.
-        let previous = std::mem::replace(&mut self.directory, directory);
-        match program {
-            Program::Shell(script) => self.walk_script(script),
-            Program::Runner => {
-                if let Some(script) = arguments
-                    .first()
-                    .filter(|word| has_script_extension(&word.text))
-                {
-                    self.add_use(UseKind::RunScript, script);
-                }
+        let outer_directory = std::mem::replace(&mut self.directory, directory);
+        match action {
+            // The only program that changes the directory of the commands after it.
+            Some(Action::ChangeDirectory(target)) => {
+                self.directory = self.changed_directory(target);
+                return;
             }
-            Program::Reader => arguments
+            Some(Action::RunShell(script)) => self.walk_script(script),
+            Some(Action::Run(word)) => self.add_use(UseKind::RunScript, word),
+            Some(Action::Read(files)) => files
                 .into_iter()
                 .chain(inputs)
                 .for_each(|word| self.add_use(UseKind::ReadDocument, word)),
-            Program::File(word) => self.add_use(UseKind::RunScript, word),
-            // The only program that changes the directory of the commands after it.
-            Program::ChangeDirectory => {
-                self.directory = self.changed_directory(arguments.first().copied());
-                return;
-            }
-            Program::Other => {}
+            Some(Action::Wrap { .. }) | None => {}
         }
-        self.directory = previous;
-    }
-
-    /// Skips assignments and wrappers, and returns the program with its operands.
-    ///
-    /// A wrapper may change `directory`.
-    fn resolve_program<'w>(
-        &self,
-        words: &'w [ShellWord<'w>],
-        directory: &mut Option<Rc<Path>>,
-    ) -> Option<(Program<'w>, Vec<&'w ShellWord<'w>>)> {
-        let mut words = words;
-        // Ends because each step removes at least one word.
-        loop {
-            // Assignments can also follow a wrapper: `env A=1 python3 x.py`.
-            while let Some((word, rest)) = words.split_first()
-                && is_assignment(word)
-            {
-                words = rest;
-            }
-            match identify_program(words)? {
-                Step::Wrapper {
-                    skipped,
-                    changes_to,
-                } => {
-                    if let Some(word) = changes_to {
-                        *directory = self.resolve_path(&word).map(Rc::from);
-                    }
-                    words = words.get(skipped.max(1)..)?;
-                }
-                Step::Program(program, arguments) => return Some((program, arguments)),
-            }
-        }
+        self.directory = outer_directory;
     }
 
     /// Returns the directory after `cd`; `None` for `cd -` and plain `cd`, which depend on the

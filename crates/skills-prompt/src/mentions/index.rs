@@ -50,20 +50,26 @@ const MAX_SUGGESTIONS: usize = 3;
 #[derive(Debug, Clone)]
 pub struct MentionIndex {
     pub(super) catalog: Arc<Catalog>,
-    by_name: HashMap<String, Vec<u32>>,
-    inactive: HashMap<String, u32>,
+    by_name: HashMap<String, SameName>,
     by_directory: HashMap<PathBuf, EntryRef>,
     symlinks: HashMap<PathBuf, PathBuf>,
     disabled: HashSet<u32>,
     /// By the normalized name, which is how names are compared in phrases.
-    by_spoken_name: HashMap<String, Vec<u32>>,
-    inactive_by_spoken_name: HashMap<String, u32>,
+    by_spoken_name: HashMap<String, SameName>,
     /// By the skeleton of the name; names with the same skeleton look alike.
     by_skeleton: HashMap<String, Vec<u32>>,
     /// The first words of normalized names, or their first characters in scripts that do not
     /// separate words. Most words of a text start no name, which this set tells at once.
     first_words: HashSet<String>,
     max_spoken_bytes: usize,
+}
+
+/// The skills with one name, as indexes into the entries of the catalog.
+#[derive(Debug, Clone, Default)]
+struct SameName {
+    active: Vec<u32>,
+    /// Of several inactive skills, the first one gives the reason.
+    inactive: Option<u32>,
 }
 
 /// An index into the active or the inactive entries of the catalog.
@@ -86,12 +92,10 @@ impl MentionIndex {
     pub fn with_modes(catalog: Arc<Catalog>, modes: &ListingModes) -> Self {
         let mut index = Self {
             by_name: HashMap::new(),
-            inactive: HashMap::new(),
             by_directory: HashMap::new(),
             symlinks: catalog.symlinks().iter().cloned().collect(),
             disabled: HashSet::new(),
             by_spoken_name: HashMap::new(),
-            inactive_by_spoken_name: HashMap::new(),
             by_skeleton: HashMap::new(),
             first_words: HashSet::new(),
             max_spoken_bytes: 0,
@@ -99,18 +103,14 @@ impl MentionIndex {
         };
         // Inactive skills are in the index as well, so that a mention can say why it has no effect.
         for (inactive, number) in catalog.inactive().iter().zip(0..) {
-            let name = inactive.entry().name().as_str();
-            // Of several inactive skills with one name, the first one gives the reason.
-            index.inactive.entry(name.to_owned()).or_insert(number);
+            let entry = inactive.entry();
+            for name in index.names_of(entry) {
+                name.inactive.get_or_insert(number);
+            }
+            let directory = entry.directory().to_owned();
             index
-                .inactive_by_spoken_name
-                .entry(normalize_name(name))
-                .or_insert(number);
-            index.by_directory.insert(
-                inactive.entry().directory().to_owned(),
-                EntryRef::Inactive(number),
-            );
-            index.add_first_word(&normalize_name(name));
+                .by_directory
+                .insert(directory, EntryRef::Inactive(number));
         }
         for (entry, number) in catalog.entries().iter().zip(0..) {
             index.add(entry, number);
@@ -122,28 +122,27 @@ impl MentionIndex {
     }
 
     fn add(&mut self, entry: &Entry, number: u32) {
-        let name = entry.name().as_str();
-        self.by_name
-            .entry(name.to_owned())
-            .or_default()
-            .push(number);
+        for name in self.names_of(entry) {
+            name.active.push(number);
+        }
         self.by_directory
             .insert(entry.directory().to_owned(), EntryRef::Active(number));
-        let normalized = normalize_name(name);
-        self.add_first_word(&normalized);
         self.by_skeleton
-            .entry(confusable_skeleton(name))
-            .or_default()
-            .push(number);
-        self.by_spoken_name
-            .entry(normalized)
+            .entry(confusable_skeleton(entry.name().as_str()))
             .or_default()
             .push(number);
     }
 
-    fn add_first_word(&mut self, normalized: &str) {
-        self.first_words.insert(first_word(normalized).to_owned());
+    /// Returns the skills with the name of an entry: exactly that name, and the normalized one.
+    fn names_of(&mut self, entry: &Entry) -> [&mut SameName; 2] {
+        let name = entry.name().as_str();
+        let normalized = normalize_name(name);
+        self.first_words.insert(first_word(&normalized).to_owned());
         self.max_spoken_bytes = self.max_spoken_bytes.max(normalized.len());
+        [
+            self.by_name.entry(name.to_owned()).or_default(),
+            self.by_spoken_name.entry(normalized).or_default(),
+        ]
     }
 
     /// Finds the mentions in `inputs` and resolves them.
@@ -170,11 +169,10 @@ impl MentionIndex {
             .iter()
             // Without this, Jaro-Winkler would find `pdf-tools` similar to `pdf`.
             .filter(|(candidate, _)| candidate.len().abs_diff(wanted.len()) <= wanted.len() / 2 + 2)
-            .flat_map(|(candidate, numbers)| {
+            .flat_map(|(candidate, same_name)| {
                 let score = similarity(candidate);
-                numbers
-                    .iter()
-                    .map(move |number| (score, self.entry(*number).name().as_str()))
+                let numbers = same_name.active.iter();
+                numbers.map(move |number| (score, self.entry(*number).name().as_str()))
             })
             .filter(|(score, _)| *score >= MIN_SIMILARITY)
             .collect();
@@ -206,26 +204,21 @@ impl MentionIndex {
         self.max_spoken_bytes
     }
 
-    /// Returns the active skills with exactly this name.
-    pub(super) fn with_name(&self, name: &str) -> &[u32] {
-        self.by_name.get(name).map_or(&[], Vec::as_slice)
+    /// Returns the active skills with exactly this name, and the inactive one.
+    pub(super) fn with_name(&self, name: &str) -> (&[u32], Option<&InactiveEntry>) {
+        self.split(self.by_name.get(name))
     }
 
-    pub(super) fn inactive_with_name(&self, name: &str) -> Option<&InactiveEntry> {
-        self.inactive.get(name).map(|number| self.inactive(*number))
+    /// Returns the active skills with this normalized name, and the inactive one.
+    pub(super) fn with_spoken_name(&self, normalized: &str) -> (&[u32], Option<&InactiveEntry>) {
+        self.split(self.by_spoken_name.get(normalized))
     }
 
-    /// Returns the active skills with this normalized name.
-    pub(super) fn by_spoken_name(&self, normalized: &str) -> &[u32] {
-        self.by_spoken_name
-            .get(normalized)
-            .map_or(&[], Vec::as_slice)
-    }
-
-    pub(super) fn inactive_with_spoken_name(&self, normalized: &str) -> Option<&InactiveEntry> {
-        self.inactive_by_spoken_name
-            .get(normalized)
-            .map(|number| self.inactive(*number))
+    fn split<'i>(&'i self, name: Option<&'i SameName>) -> (&'i [u32], Option<&'i InactiveEntry>) {
+        name.map_or((&[], None), |name| {
+            let inactive = name.inactive.map(|number| self.inactive(number));
+            (&name.active, inactive)
+        })
     }
 
     /// Returns the active skills whose names look like `name`.

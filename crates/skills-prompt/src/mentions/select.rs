@@ -83,15 +83,14 @@ impl<'a> Selection<'a, '_> {
             NameAlphabet::Ascii
         };
         let sigils = find_sigils(text, alphabet);
-        let (links, plain): (Vec<&SigilName<'_>>, Vec<&SigilName<'_>>) =
-            sigils.iter().partition(|sigil| sigil.path.is_some());
-        let links = links
-            .into_iter()
+        let links = sigils
+            .iter()
             .filter_map(|sigil| self.link_mention(input, sigil))
             .collect();
         self.add_mentions(links);
-        let plain = plain
-            .into_iter()
+        let plain = sigils
+            .iter()
+            .filter(|sigil| sigil.path.is_none())
             .filter_map(|sigil| self.sigil_mention(input, sigil))
             .collect();
         self.add_mentions(plain);
@@ -132,32 +131,28 @@ impl<'a> Selection<'a, '_> {
     }
 
     fn sigil_mention(&self, input: usize, sigil: &SigilName<'_>) -> Option<Mention<'a>> {
-        let Some(name) = self.find_known_name(sigil.name) else {
-            // Amounts of money and variables are not misspelled skills.
-            let is_variable = sigil.name.bytes().all(|b| {
+        // Amounts of money and variables are not misspelled skills.
+        let is_variable = |name: &str| {
+            name.bytes().all(|b| {
                 b.is_ascii_uppercase() || b.is_ascii_digit() || matches!(b, b'_' | b'-' | b':')
-            });
-            return (!is_variable).then(|| {
-                sigil_to_mention(
-                    input,
-                    sigil,
-                    MentionKind::Sigil,
-                    Confidence::High,
-                    Resolution::Unknown,
-                )
-            });
+            })
         };
-        let known = SigilName {
+        let (name, resolution) = match self.find_known_name(sigil.name) {
+            Some(name) => (name, self.resolve_name(name)),
+            None if is_variable(sigil.name) => return None,
+            None => (sigil.name, Resolution::Unknown),
+        };
+        let written = SigilName {
             name,
             path: None,
             span: sigil.span.start..sigil.span.start + 1 + name.len(),
         };
         Some(sigil_to_mention(
             input,
-            &known,
+            &written,
             MentionKind::Sigil,
             Confidence::High,
-            self.resolve_name(name),
+            resolution,
         ))
     }
 
@@ -169,9 +164,7 @@ impl<'a> Selection<'a, '_> {
         let ascii = name
             .find(|c: char| !c.is_ascii())
             .map_or(name, |end| &name[..end]);
-        let is_known = |name: &&str| {
-            !self.index.with_name(name).is_empty() || self.index.inactive_with_name(name).is_some()
-        };
+        let is_known = |name: &&str| !matches!(self.index.with_name(name), ([], None));
         let may_be_known = |prefix: &&str| {
             prefix.len() > ascii.len() && prefix.len() <= self.index.max_spoken_bytes()
         };
@@ -196,18 +189,15 @@ impl<'a> Selection<'a, '_> {
             return Resolution::Superseded;
         }
         match self.index.with_name(name) {
-            [] => self
-                .index
-                .inactive_with_name(name)
-                .map_or(Resolution::Unknown, Resolution::Inactive),
+            ([], inactive) => inactive.map_or(Resolution::Unknown, Resolution::Inactive),
             // The client cannot tell which of the two is meant, and a skill can choose any name.
-            [number] if self.options.connectors.contains(&name.to_ascii_lowercase()) => {
+            ([number], _) if self.options.connectors.contains(&name.to_ascii_lowercase()) => {
                 Resolution::ConnectorConflict(self.index.entry(*number))
             }
-            [number] => self.index.resolution(*number),
+            ([number], _) => self.index.resolution(*number),
             // A link has already selected one of them.
             _ if self.selected_names.contains(name) => Resolution::Superseded,
-            several => {
+            (several, _) => {
                 // Skills that cannot be selected cause no ambiguity.
                 let selectable: Vec<u32> = several
                     .iter()

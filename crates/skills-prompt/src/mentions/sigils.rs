@@ -2,20 +2,11 @@
 
 use std::ops::Range;
 
-/// Well-known environment variables, which are not mentions (Codex).
-const ENVIRONMENT_VARIABLES: [&str; 11] = [
-    "PATH",
-    "HOME",
-    "USER",
-    "SHELL",
-    "PWD",
-    "TMPDIR",
-    "TEMP",
-    "TMP",
-    "LANG",
-    "TERM",
-    "XDG_CONFIG_HOME",
-];
+use crate::words::{Words, contains_ignore_case, section};
+
+const WORDS: &str = include_str!("sigils.txt");
+
+static ENVIRONMENT_VARIABLES: Words = Words::new(|| section(WORDS, "environment variables"));
 
 /// A name with a sigil.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,25 +39,15 @@ pub(super) fn find_sigils(text: &str, alphabet: NameAlphabet) -> Vec<SigilName<'
         // brackets would take quadratic time.
         may_have_links =
             may_have_links && (bytes[at] != b'[' || memchr::memchr(b')', &bytes[at..]).is_some());
-        let link = if bytes[at] == b'[' && may_have_links {
-            parse_link(text, at, alphabet)
-        } else {
-            None
+        let sigil = match bytes[at] {
+            b'[' if may_have_links => parse_link(text, at, alphabet),
+            b'[' => None,
+            _ => parse_plain(text, at, alphabet),
         };
-        let sigil = link.or_else(|| {
-            if bytes[at] == b'$' {
-                parse_plain(text, at, alphabet)
-            } else {
-                None
-            }
-        });
         match sigil {
             Some(sigil) => {
                 at = sigil.span.end;
-                if !ENVIRONMENT_VARIABLES
-                    .iter()
-                    .any(|variable| sigil.name.eq_ignore_ascii_case(variable))
-                {
+                if !contains_ignore_case(&ENVIRONMENT_VARIABLES, sigil.name) {
                     names.push(sigil);
                 }
             }
@@ -136,6 +117,11 @@ mod tests {
                 None => assert_eq!(written, format!("${}", sigil.name)),
             }
         }
+    }
+
+    #[test]
+    fn the_list_of_variables_is_well_formed() {
+        crate::words::check_sections(WORDS, &["environment variables"]);
     }
 
     #[test]

@@ -107,31 +107,22 @@ impl RequirementSession {
     /// `turn` makes the call ids unique.
     pub fn prompts(&mut self, missing: &MissingRequirements, turn: &str) -> Vec<SetupPrompt> {
         let mut prompts = Vec::new();
-        for variable in missing
-            .variables
-            .iter()
-            .filter(|variable| variable.is_required && !self.secrets.contains_key(&variable.name))
-        {
+        for variable in &missing.variables {
+            let is_needed = variable.is_required && !self.secrets.contains_key(&variable.name);
             // Marked before the answer is known, so that a user who declines is not asked again.
-            if !self.asked.insert(format!("env_var__{}", variable.name)) {
-                continue;
+            if is_needed && self.asked.insert(format!("env_var__{}", variable.name)) {
+                prompts.push(variable_prompt(variable, turn));
             }
-            prompts.push(variable_prompt(variable, turn));
         }
-        let servers = self.unasked_servers(missing);
+        let servers: Vec<&MissingServer> = missing
+            .servers
+            .iter()
+            .filter(|server| self.asked.insert(server.server.key.clone()))
+            .collect();
         if !servers.is_empty() {
             prompts.push(server_prompt(&servers, turn));
         }
         prompts
-    }
-
-    /// Returns the servers that this session has not asked for yet, and marks them as asked.
-    fn unasked_servers<'a>(&mut self, missing: &'a MissingRequirements) -> Vec<&'a MissingServer> {
-        missing
-            .servers
-            .iter()
-            .filter(|server| self.asked.insert(server.server.key.clone()))
-            .collect()
     }
 
     /// Records the answer to a prompt and returns what follows from it. No answer, a blank one and
@@ -264,35 +255,20 @@ pub fn resolve_requirements(
 ) -> Vec<String> {
     let mut failures = Vec::new();
     for prompt in session.prompts(missing, turn) {
-        let servers = if policy == PromptPolicy::AssumeYes && !prompt.is_secret {
-            missing
-                .servers
-                .iter()
-                .filter(|server| prompt.servers.contains(&server.server.key))
-                .cloned()
-                .collect()
-        } else {
+        let answer = match policy {
+            PromptPolicy::AssumeYes if !prompt.is_secret => Some(INSTALL_OPTION.to_owned()),
             // A secret is asked for even with `AssumeYes`: nothing else can provide its value.
-            let answer = prompter.ask(&prompt);
-            match session.record_response(&prompt, missing, answer.as_deref()) {
-                PromptResponse::Install(servers) => servers,
-                PromptResponse::Stored | PromptResponse::Declined => Vec::new(),
-            }
+            PromptPolicy::Ask | PromptPolicy::AssumeYes => prompter.ask(&prompt),
         };
-        failures.extend(install_servers(&servers, prompter));
-    }
-    failures
-}
-
-/// Installs servers one after the other, and returns a message for each failure.
-fn install_servers(servers: &[MissingServer], prompter: &mut dyn Prompter) -> Vec<String> {
-    let mut failures = Vec::new();
-    for server in servers {
-        if let Err(cause) = prompter.install(server) {
-            failures.push(format!(
-                "cannot install MCP server `{}`: {cause}",
-                escape_line(&server.server.name)
-            ));
+        let response = session.record_response(&prompt, missing, answer.as_deref());
+        let PromptResponse::Install(servers) = response else {
+            continue;
+        };
+        for server in servers {
+            if let Err(cause) = prompter.install(&server) {
+                let name = escape_line(&server.server.name);
+                failures.push(format!("cannot install MCP server `{name}`: {cause}"));
+            }
         }
     }
     failures

@@ -19,15 +19,6 @@ pub(crate) fn plan_budget(
     allocation: Allocation,
 ) -> BudgetPlan {
     let is_pinned = |entry: &&ListEntry<'_>| entry.mode == ListingMode::Pinned;
-    // Without pinned skills the two lists below need not be built.
-    if !entries.iter().any(|entry| is_pinned(&entry)) {
-        return plan_entries(
-            &entries.iter().collect::<Vec<_>>(),
-            meter,
-            limit,
-            allocation,
-        );
-    }
     let (pinned, others): (Vec<&ListEntry<'_>>, Vec<&ListEntry<'_>>) =
         entries.iter().partition(is_pinned);
     let pinned_plan = plan_entries(&pinned, meter, limit, allocation);
@@ -168,23 +159,9 @@ fn max_common_chars(
             .map(|(entry, bare)| entry.cost(level, meter).saturating_sub(*bare))
             .sum::<usize>()
     };
-    let longest = entries
-        .iter()
-        .map(|entry| entry.shown_chars)
-        .max()
-        .unwrap_or_default();
-    // `too_long` never fits: complete descriptions exceed the budget, or this would not be called.
-    let mut fitting = 0;
-    let mut too_long = longest;
-    while too_long - fitting > 1 {
-        let middle = fitting.midpoint(too_long);
-        if spent(middle) <= rest {
-            fitting = middle;
-        } else {
-            too_long = middle;
-        }
-    }
-    fitting
+    let longest = entries.iter().map(|entry| entry.shown_chars).max();
+    // Complete descriptions never fit, or this would not be called.
+    largest_fitting(longest.unwrap_or_default(), |level| spent(level) <= rest)
 }
 
 /// Gives complete descriptions to the first entries as long as they fit, and the rest of the budget
@@ -210,14 +187,20 @@ fn allocate_ranked(
 
 /// Returns the largest length of a description with which its entry costs at most `limit`.
 fn max_chars_within(entry: &ListEntry<'_>, meter: &CostMeter<'_>, limit: usize) -> usize {
+    largest_fitting(entry.shown_chars + 1, |characters| {
+        entry.cost(characters, meter) <= limit
+    })
+}
+
+/// Returns the largest number below `too_large` that fits, by binary search; 0 always fits.
+fn largest_fitting(mut too_large: usize, fits: impl Fn(usize) -> bool) -> usize {
     let mut fitting = 0;
-    let mut too_long = entry.shown_chars + 1;
-    while too_long - fitting > 1 {
-        let middle = fitting.midpoint(too_long);
-        if entry.cost(middle, meter) <= limit {
+    while too_large - fitting > 1 {
+        let middle = fitting.midpoint(too_large);
+        if fits(middle) {
             fitting = middle;
         } else {
-            too_long = middle;
+            too_large = middle;
         }
     }
     fitting

@@ -3,11 +3,12 @@
 use std::borrow::Cow;
 
 use super::entry_report::Inclusion;
-use super::list_format::{ListFormat, escape_path_marker};
+use super::list_format::ListFormat;
+use super::render_report::RemovedCharacter;
 use super::truncation::{Truncation, truncate_to_sentences};
 use crate::SkillSummary;
 use crate::budget::{CostMeter, TextSize};
-use crate::sanitize::sanitize_line;
+use crate::sanitize::{escape, escape_path_marker, sanitize_line, without_separator};
 use crate::skill_summary::ListingMode;
 
 /// The maximum length of a description in a list, in characters (Codex and the specification).
@@ -40,7 +41,7 @@ impl<'a> ListEntry<'a> {
         item: &'a SkillSummary<'_>,
         format: ListFormat,
         truncation: Truncation,
-    ) -> (Self, Option<RemovedInField>) {
+    ) -> (Self, Option<RemovedCharacter>) {
         let name = sanitize_line(&item.name);
         let description = sanitize_line(&item.description);
         let location = sanitize_line(&item.location);
@@ -48,13 +49,15 @@ impl<'a> ListEntry<'a> {
             ("name", name.removed),
             ("description", description.removed),
             ("path", location.removed),
-        ]
-        .into_iter()
-        .find_map(|(field, c)| c.map(|code_point| RemovedInField { field, code_point }));
+        ];
+        let escape_marker = |text| match format {
+            ListFormat::Codex => escape_path_marker(text),
+            _ => text,
+        };
         let description = if item.mode == ListingMode::NameOnly {
             Cow::Borrowed("")
         } else {
-            escape_marker_for(description.text, format)
+            escape_marker(description.text)
         };
         let original_chars = TextSize::from_text(&description).characters;
         let description = if original_chars > MAX_DESCRIPTION_CHARACTERS {
@@ -62,34 +65,39 @@ impl<'a> ListEntry<'a> {
         } else {
             description
         };
-        let name = escape_name(name.text, format);
+        let name = escape_marker(without_separator(name.text));
         let is_plain = format.is_plain(&description);
-        let description_size = format.escaped_size(&description);
-        let shown_chars = if is_plain {
-            description.len()
+        let shown_chars = TextSize::from_text(&description).characters;
+        let description_size = if is_plain {
+            TextSize::ascii(shown_chars)
         } else {
-            TextSize::from_text(&description).characters
+            format.escaped_size(&description)
         };
         // The path is not put on one line here: `entry_path` keeps it exact where that is safe.
         let location = Cow::Borrowed(&*item.location);
         let name_size = format.template().size() + format.escaped_size(&name);
         let bare_size = name_size + path_size(&location, format);
-        (
-            Self {
-                name,
-                description,
-                location,
-                mode: item.mode,
-                format,
-                shown_chars,
-                original_chars,
-                bare_size,
-                name_size,
-                description_size,
-                is_plain,
-            },
-            removed,
-        )
+        let removed = removed.into_iter().find_map(|(field, c)| {
+            c.map(|code_point| RemovedCharacter {
+                skill: name.to_string(),
+                field,
+                code_point,
+            })
+        });
+        let entry = Self {
+            name,
+            description,
+            location,
+            mode: item.mode,
+            format,
+            shown_chars,
+            original_chars,
+            bare_size,
+            name_size,
+            description_size,
+            is_plain,
+        };
+        (entry, removed)
     }
 
     /// Returns the same entry with another path.
@@ -105,11 +113,7 @@ impl<'a> ListEntry<'a> {
 
     /// Returns the size of the entry with so many characters of its description.
     pub(crate) fn size(&self, characters: usize) -> TextSize {
-        let separator_bytes = self.format.template().description_prefix.len();
-        let separator = TextSize {
-            bytes: separator_bytes,
-            characters: separator_bytes,
-        };
+        let separator = TextSize::ascii(self.format.template().description_prefix.len());
         match characters.min(self.shown_chars) {
             0 => self.bare_size,
             all if all == self.shown_chars => self.bare_size + self.description_size + separator,
@@ -121,10 +125,7 @@ impl<'a> ListEntry<'a> {
     fn prefix_size(&self, characters: usize) -> TextSize {
         // The planner calls this many times per entry; only unusual descriptions are walked.
         if self.is_plain {
-            return TextSize {
-                bytes: characters,
-                characters,
-            };
+            return TextSize::ascii(characters);
         }
         self.description
             .chars()
@@ -169,23 +170,15 @@ impl<'a> ListEntry<'a> {
     pub(crate) fn write(&self, description: &str, out: &mut String) {
         let template = self.format.template();
         out.push_str(template.name_prefix);
-        self.write_escaped(&self.name, out);
+        out.push_str(&escape(&self.name, self.format.replacements()));
         out.push_str(template.name_suffix);
         if !description.is_empty() {
             out.push_str(template.description_prefix);
-            self.write_escaped(description, out);
+            out.push_str(&escape(description, self.format.replacements()));
         }
         out.push_str(template.path_prefix);
         out.push_str(&self.format.entry_path(&self.location));
         out.push_str(template.path_suffix);
-    }
-
-    fn write_escaped(&self, text: &str, out: &mut String) {
-        if self.format.is_plain(text) {
-            out.push_str(text);
-        } else {
-            out.push_str(&self.format.escape(text));
-        }
     }
 
     /// Returns how much of the entry is shown for so many characters of its description; `None` is
@@ -203,13 +196,6 @@ impl<'a> ListEntry<'a> {
     }
 }
 
-/// The first invisible character that was removed from an entry, with its field.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct RemovedInField {
-    pub(crate) field: &'static str,
-    pub(crate) code_point: char,
-}
-
 /// Returns the size of a path in an entry.
 fn path_size(path: &str, format: ListFormat) -> TextSize {
     // Most paths need no escaping, so their size is known without building the text.
@@ -218,32 +204,9 @@ fn path_size(path: &str, format: ListFormat) -> TextSize {
     });
     let backticks = if format == ListFormat::Markdown { 2 } else { 0 };
     if is_plain {
-        TextSize {
-            bytes: path.len() + backticks,
-            characters: path.len() + backticks,
-        }
+        TextSize::ascii(path.len() + backticks)
     } else {
         TextSize::from_text(&format.entry_path(path))
-    }
-}
-
-/// Escapes a name, which additionally must not contain `: `.
-fn escape_name(name: Cow<'_, str>, format: ListFormat) -> Cow<'_, str> {
-    // In `a: b: text` a model reads `a` as the name of the skill.
-    let name = if name.contains(": ") {
-        Cow::Owned(name.replace(": ", ":"))
-    } else {
-        name
-    };
-    escape_marker_for(name, format)
-}
-
-/// Escapes `(file:` in the Codex format, where only the runtime may write it before a path.
-fn escape_marker_for(text: Cow<'_, str>, format: ListFormat) -> Cow<'_, str> {
-    match &text {
-        _ if format != ListFormat::Codex || !text.contains('(') => text,
-        Cow::Borrowed(borrowed) => escape_path_marker(borrowed),
-        Cow::Owned(owned) => Cow::Owned(escape_path_marker(owned).into_owned()),
     }
 }
 

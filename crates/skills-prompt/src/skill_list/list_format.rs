@@ -1,8 +1,7 @@
 //! The formats of a skill list, and what each of them escapes.
 
-use std::borrow::Cow;
-
 use crate::budget::TextSize;
+use crate::sanitize::{self, Replacements, escape_path, escape_path_marker, inline_code};
 
 /// The format of a skill list.
 ///
@@ -70,53 +69,31 @@ impl ListFormat {
         }
     }
 
-    /// Returns the replacement of a character in names and descriptions; `None` if it is unchanged.
-    pub(crate) fn escape_char(self, c: char) -> Option<&'static str> {
-        match (self, c) {
-            // In every format, since a model may take any text for a tag of the runtime.
-            (_, '<') => Some("&lt;"),
-            (Self::Xml | Self::XmlCompact, '&') => Some("&amp;"),
-            (Self::Xml | Self::XmlCompact, '>') => Some("&gt;"),
-            (Self::Xml | Self::XmlCompact, '"') => Some("&quot;"),
-            (Self::Xml | Self::XmlCompact, '\'') => Some("&#x27;"),
-            (Self::Markdown, '`') => Some("\\`"),
-            (Self::Markdown, '*') => Some("\\*"),
-            (Self::Markdown, '\\') => Some("\\\\"),
-            _ => None,
+    /// Returns the replacements of characters in names and descriptions: `<` in every format,
+    /// since a model may take any text for a tag of the runtime.
+    pub(crate) fn replacements(self) -> Replacements {
+        match self {
+            Self::Codex => &[('<', "&lt;")],
+            Self::Xml | Self::XmlCompact => &[
+                ('<', "&lt;"),
+                ('&', "&amp;"),
+                ('>', "&gt;"),
+                ('"', "&quot;"),
+                ('\'', "&#x27;"),
+            ],
+            Self::Markdown => &[('<', "&lt;"), ('`', "\\`"), ('*', "\\*"), ('\\', "\\\\")],
         }
-    }
-
-    /// Escapes a name or description.
-    pub(crate) fn escape(self, text: &str) -> String {
-        let mut escaped = String::with_capacity(text.len() + 16);
-        for c in text.chars() {
-            match self.escape_char(c) {
-                Some(entity) => escaped.push_str(entity),
-                None => escaped.push(c),
-            }
-        }
-        escaped
     }
 
     /// Returns true if a text is ASCII and has nothing to escape, so that its size is its length.
     pub(crate) fn is_plain(self, text: &str) -> bool {
-        let special = |b: u8| match self {
-            Self::Codex => b == b'<',
-            Self::Xml | Self::XmlCompact => matches!(b, b'<' | b'&' | b'>' | b'"' | b'\''),
-            Self::Markdown => matches!(b, b'<' | b'`' | b'*' | b'\\'),
-        };
-        // Without an early exit, so that the loop vectorizes.
-        text.bytes()
-            .fold(true, |plain, b| plain & (b < 0x80) & !special(b))
+        sanitize::is_plain(text, self.replacements())
     }
 
     /// Returns the size of a text after escaping.
     pub(crate) fn escaped_size(self, text: &str) -> TextSize {
         if self.is_plain(text) {
-            return TextSize {
-                bytes: text.len(),
-                characters: text.len(),
-            };
+            return TextSize::ascii(text.len());
         }
         text.chars().fold(TextSize::default(), |size, c| {
             size + self.escaped_char_size(c)
@@ -125,73 +102,25 @@ impl ListFormat {
 
     /// Returns the size of a character after escaping.
     pub(crate) fn escaped_char_size(self, c: char) -> TextSize {
-        self.escape_char(c).map_or(
-            TextSize {
+        match sanitize::replacement(c, self.replacements()) {
+            Some(text) => TextSize::ascii(text.len()),
+            None => TextSize {
                 bytes: c.len_utf8(),
                 characters: 1,
             },
-            TextSize::from_text,
-        )
+        }
     }
 
     /// Returns the text of a path in an entry: without `(file:` in the Codex format, as code in
     /// Markdown.
     pub(crate) fn entry_path(self, path: &str) -> String {
-        let path = crate::sanitize::escape_path(path);
+        let path = escape_path(path);
         match self {
-            Self::Codex => escape_path_marker(&path).into_owned(),
+            Self::Codex => escape_path_marker(path).into_owned(),
             Self::Xml | Self::XmlCompact => path.replace('>', "&gt;"),
             Self::Markdown => inline_code(&path),
         }
     }
-}
-
-/// Formats inline code of Markdown, delimited by more backticks than any run in `text` has.
-fn inline_code(text: &str) -> String {
-    let longest_run = text
-        .split(|c| c != '`')
-        .map(str::len)
-        .max()
-        .unwrap_or_default();
-    let delimiter = "`".repeat(longest_run + 1);
-    if longest_run == 0 {
-        format!("`{text}`")
-    } else {
-        format!("{delimiter} {text} {delimiter}")
-    }
-}
-
-/// Replaces the colon of `(file:`, which precedes the path of an entry, by U+2236, which looks the
-/// same to a reader.
-pub(crate) fn escape_path_marker(text: &str) -> Cow<'_, str> {
-    let mut colons = path_marker_positions(text).peekable();
-    if colons.peek().is_none() {
-        return Cow::Borrowed(text);
-    }
-    let mut safe = String::with_capacity(text.len() + 8);
-    let mut start = 0;
-    for colon in colons {
-        safe.push_str(&text[start..colon]);
-        safe.push('\u{2236}');
-        start = colon + 1;
-    }
-    safe.push_str(&text[start..]);
-    Cow::Owned(safe)
-}
-
-/// Returns the positions of the colons of `(file:`, ignoring case and spaces as a model does.
-fn path_marker_positions(text: &str) -> impl Iterator<Item = usize> {
-    let marker_colon = |open: usize| {
-        let rest = &text[open + 1..];
-        let word = rest.trim_start();
-        let is_file = word
-            .get(..4)
-            .is_some_and(|word| word.eq_ignore_ascii_case("file"));
-        let colon = word.get(4..).filter(|_| is_file)?.trim_start();
-        colon.starts_with(':').then(|| text.len() - colon.len())
-    };
-    text.match_indices('(')
-        .filter_map(move |(open, _)| marker_colon(open))
 }
 
 /// The fixed parts of an entry.
@@ -211,9 +140,6 @@ impl EntryTemplate {
             + self.name_suffix.len()
             + self.path_prefix.len()
             + self.path_suffix.len();
-        TextSize {
-            bytes,
-            characters: bytes,
-        }
+        TextSize::ascii(bytes)
     }
 }

@@ -1,5 +1,13 @@
 //! Truncates a description to whole sentences.
 
+use crate::words::{Words, section};
+
+const WORDS: &str = include_str!("truncation.txt");
+
+static ABBREVIATIONS: Words = Words::new(|| section(WORDS, "abbreviations"));
+static EXCLUSIONS: Words = Words::new(|| section(WORDS, "exclusions"));
+static CHINESE_EXCLUSIONS: Words = Words::new(|| section(WORDS, "chinese exclusions"));
+
 /// How a description that does not fit is truncated.
 ///
 /// In both cases the budget decides how many characters are granted. A description of more than
@@ -48,24 +56,19 @@ pub(crate) fn truncate_to_sentences(
         }
     }
     // The first sentence says what the skill does, so a part of it is better than none.
-    if !kept.first().is_some_and(|kept| *kept) {
+    if kept.first() != Some(&true) {
         let first = sentences.first().copied().unwrap_or_default();
         best = prepend_words(first, &best, &fits).unwrap_or(best);
     }
     if best.is_empty() {
-        prefix.to_owned()
-    } else {
-        best
+        best.push_str(prefix);
     }
+    best
 }
 
 /// Puts as many words of the first sentence as fit before the kept sentences.
 fn prepend_words(first: &str, kept: &str, fits: &impl Fn(&str) -> bool) -> Option<String> {
-    let word_ends = first
-        .char_indices()
-        .filter(|(_, c)| *c == ' ')
-        .map(|(index, _)| index)
-        .collect::<Vec<_>>();
+    let spaces: Vec<usize> = first.match_indices(' ').map(|(at, _)| at).collect();
     let text = |end: &usize| {
         if kept.is_empty() {
             format!("{}…", &first[..*end])
@@ -73,21 +76,15 @@ fn prepend_words(first: &str, kept: &str, fits: &impl Fn(&str) -> bool) -> Optio
             format!("{}… {kept}", &first[..*end])
         }
     };
-    let count = word_ends.partition_point(|end| fits(&text(end)));
-    word_ends[..count].last().map(text)
+    let count = spaces.partition_point(|end| fits(&text(end)));
+    spaces[..count].last().map(text)
 }
 
 /// Joins the kept sentences; Chinese ones without a space.
 fn join_kept(sentences: &[&str], kept: &[bool]) -> String {
     let mut text = String::new();
-    for sentence in sentences
-        .iter()
-        .zip(kept)
-        .filter(|(_, kept)| **kept)
-        .map(|(sentence, _)| sentence)
-    {
-        let needs_no_space = text.is_empty() || text.ends_with(['。', '！', '？', '；']);
-        if !needs_no_space {
+    for (sentence, _) in sentences.iter().zip(kept).filter(|(_, kept)| **kept) {
+        if !text.is_empty() && !text.ends_with(['。', '！', '？', '；']) {
             text.push(' ');
         }
         text.push_str(sentence);
@@ -128,10 +125,7 @@ fn is_abbreviation(before: &str) -> bool {
         .next()
         .unwrap_or_default()
         .to_ascii_lowercase();
-    matches!(
-        word.as_str(),
-        "e.g" | "i.e" | "eg" | "ie" | "vs" | "cf" | "etc" | "approx" | "incl" | "no"
-    ) || word.len() == 1
+    ABBREVIATIONS.contains(&word.as_str()) || word.len() == 1
 }
 
 /// Returns true if a sentence may say when not to use a skill. A false positive only changes which
@@ -139,41 +133,12 @@ fn is_abbreviation(before: &str) -> bool {
 fn is_exclusion(sentence: &str) -> bool {
     // Word processors write a typographic apostrophe in "don’t".
     let lower = sentence.to_lowercase().replace('\u{2019}', "'");
-    let words = [
-        "not",
-        "don't",
-        "never",
-        "avoid",
-        "except",
-        "unless",
-        "skip",
-        "isn't",
-        "doesn't",
-        "cannot",
-        "can't",
-        "shouldn't",
-        "won't",
-    ];
-    let is_word = |word: &str| words.contains(&word);
     lower
         .split(|c: char| !c.is_alphanumeric() && c != '\'')
-        .any(is_word)
-        || [
-            "不要",
-            "不用",
-            "不适",
-            "不能",
-            "不得",
-            "请勿",
-            "切勿",
-            "勿用",
-            "禁止",
-            "除非",
-            "避免",
-            "不支持",
-        ]
-        .iter()
-        .any(|word| sentence.contains(word))
+        .any(|word| EXCLUSIONS.contains(&word))
+        || CHINESE_EXCLUSIONS
+            .iter()
+            .any(|word| sentence.contains(word))
 }
 
 #[cfg(test)]
@@ -187,6 +152,12 @@ mod tests {
         });
         assert_eq!(truncated, expected);
         assert!(truncated.chars().count() <= limit);
+    }
+
+    #[test]
+    fn the_word_lists_are_well_formed() {
+        let sections = ["abbreviations", "exclusions", "chinese exclusions"];
+        crate::words::check_sections(WORDS, &sections);
     }
 
     #[test]

@@ -62,12 +62,9 @@ impl<'a> PhraseMatcher<'a, '_> {
             return None;
         }
         let normalized = normalize_name(name);
-        match self.index.by_spoken_name(&normalized) {
-            [] => self
-                .index
-                .inactive_with_spoken_name(&normalized)
-                .map(Resolution::Inactive),
-            [number] => {
+        match self.index.with_spoken_name(&normalized) {
+            ([], inactive) => inactive.map(Resolution::Inactive),
+            ([number], _) => {
                 // A user cannot see which of two confusable skills the name selects; an attacker
                 // could have added one of them.
                 let confusable = self.index.with_skeleton(name);
@@ -77,7 +74,7 @@ impl<'a> PhraseMatcher<'a, '_> {
                     self.index.resolution(*number)
                 })
             }
-            several => Some(self.index.ambiguous(several)),
+            (several, _) => Some(self.index.ambiguous(several)),
         }
     }
 }

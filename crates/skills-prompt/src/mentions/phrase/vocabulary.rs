@@ -27,23 +27,39 @@ static CHINESE_TRAILERS: Words = Words::new(|| section(CHINESE, "trailers"));
 static CHINESE_VAGUE_WORDS: Words = Words::new(|| section(CHINESE, "vague"));
 static CHINESE_BREAKS: Words = Words::new(|| section(CHINESE, "breaks"));
 
-/// The first characters of Chinese verbs, sorted, which rule out nearly all others.
-static CHINESE_VERB_INITIALS: LazyLock<Vec<char>> = LazyLock::new(|| {
-    let verbs = CHINESE_VERBS.iter().chain(CHINESE_PREPOSITIONS.iter());
-    let mut initials: Vec<char> = verbs.filter_map(|verb| verb.chars().next()).collect();
-    initials.sort_unstable();
-    initials
+/// The first characters of Chinese verbs, one bit per code point up to U+FFFF. They rule out nearly
+/// all other characters of a text.
+static CHINESE_VERB_INITIALS: LazyLock<[u64; 1024]> = LazyLock::new(|| {
+    let mut bits = [0; 1024];
+    for verb in CHINESE_VERBS.iter().chain(CHINESE_PREPOSITIONS.iter()) {
+        let initial = verb.chars().next().map_or(0, |c| c as usize);
+        bits[initial / 64] |= 1 << (initial % 64);
+    }
+    bits
 });
 
-/// The first letters of the English verbs of each length, one bit per letter. Two operations rule
-/// out nearly all words of a text. No verb has more than 15 letters.
-static VERB_INITIALS: LazyLock<[u32; 16]> = LazyLock::new(|| {
-    let mut masks = [0; 16];
-    for verb in VERBS.iter().chain(VERB_PREPOSITIONS.iter()) {
-        masks[verb.len()] |= letter_bit(verb.as_bytes());
+/// The English verbs by their length.
+static ENGLISH_VERBS: LazyLock<[SameLength; 16]> = LazyLock::new(|| {
+    let mut verbs = <[SameLength; 16]>::default();
+    for (list, kind) in [
+        (&VERBS, Verb::Imperative),
+        (&VERB_PREPOSITIONS, Verb::Preposition),
+    ] {
+        for verb in list.iter() {
+            verbs[verb.len()].initials |= letter_bit(verb);
+            verbs[verb.len()].verbs.push((verb, kind));
+        }
     }
-    masks
+    verbs
 });
+
+/// The English verbs of one length.
+#[derive(Default)]
+struct SameLength {
+    /// Their first letters, one bit each. Two operations rule out nearly all words of a text.
+    initials: u32,
+    verbs: Vec<(&'static str, Verb)>,
+}
 
 /// A verb in a paragraph.
 #[derive(Clone, Copy)]
@@ -192,25 +208,30 @@ fn may_be_verb(word: &str) -> bool {
     english_verb(word).is_some() && !word.eq_ignore_ascii_case("with")
 }
 
+/// Returns true for the first characters of Chinese verbs.
+#[inline]
 fn may_begin_chinese_verb(c: char) -> bool {
-    CHINESE_VERB_INITIALS.binary_search(&c).is_ok()
+    let c = c as usize;
+    CHINESE_VERB_INITIALS
+        .get(c / 64)
+        .is_some_and(|bits| bits >> (c % 64) & 1 == 1)
 }
 
 #[inline]
 fn english_verb(word: &str) -> Option<Verb> {
-    if VERB_INITIALS.get(word.len())? & letter_bit(word.as_bytes()) == 0 {
-        None
-    } else if contains_ignore_case(&VERBS, word) {
-        Some(Verb::Imperative)
-    } else {
-        contains_ignore_case(&VERB_PREPOSITIONS, word).then_some(Verb::Preposition)
+    let same_length = ENGLISH_VERBS.get(word.len())?;
+    if same_length.initials & letter_bit(word) == 0 {
+        return None;
     }
+    let mut verbs = same_length.verbs.iter();
+    let (_, kind) = verbs.find(|(verb, _)| verb.eq_ignore_ascii_case(word))?;
+    Some(*kind)
 }
 
 /// Returns the bit of the first letter of a word, in any case; 0 if it is not a letter.
 #[inline]
-fn letter_bit(word: &[u8]) -> u32 {
-    match word.first() {
+fn letter_bit(word: &str) -> u32 {
+    match word.as_bytes().first() {
         Some(b) if b.is_ascii_alphabetic() => 1 << (b.to_ascii_lowercase() - b'a'),
         _ => 0,
     }
