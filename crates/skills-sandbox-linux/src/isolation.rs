@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// The set of restrictions around a run. [`LinuxSandbox`](crate::LinuxSandbox) detects once per
+/// The set of restrictions around a run. [`LinuxSandbox`](crate::LinuxSandbox) finds once per
 /// process which levels the host supports, and [`IsolationMode`] selects one of them.
 ///
 /// Reports contain the level as text:

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use landlock::{
     ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, NetPort, PathBeneath,
-    Ruleset, RulesetAttr, RulesetCreatedAttr, Scope,
+    Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError, Scope,
 };
 use skills_sandbox::SandboxError;
 
@@ -31,22 +31,26 @@ pub(crate) fn build_ruleset(
     listener: Option<u16>,
     version: LandlockAbi,
 ) -> Result<OwnedFd, SandboxError> {
+    create_ruleset(sources, listener, version)
+        .map_err(|error| setup_error(&error))?
+        .ok_or_else(|| setup_error(&"the kernel created no ruleset"))
+}
+
+fn create_ruleset(
+    sources: &[OpenedPath],
+    listener: Option<u16>,
+    version: LandlockAbi,
+) -> Result<Option<OwnedFd>, RulesetError> {
     let abi = abi(version);
     let mut ruleset = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
-    ruleset = ruleset
-        .handle_access(AccessFs::from_all(abi))
-        .map_err(|error| setup_error(&error))?;
+    ruleset = ruleset.handle_access(AccessFs::from_all(abi))?;
     if abi >= ABI::V4 {
-        ruleset = ruleset
-            .handle_access(AccessNet::from_all(abi))
-            .map_err(|error| setup_error(&error))?;
+        ruleset = ruleset.handle_access(AccessNet::from_all(abi))?;
     }
     if version.has_scoping() {
-        ruleset = ruleset
-            .scope(Scope::from_all(abi))
-            .map_err(|error| setup_error(&error))?;
+        ruleset = ruleset.scope(Scope::from_all(abi))?;
     }
-    let mut created = ruleset.create().map_err(|error| setup_error(&error))?;
+    let mut created = ruleset.create()?;
     // Landlock only adds access, so exceptions inside a granted directory need mounts.
     let has_rights = |source: &&OpenedPath| {
         !matches!(source.access(), PathAccess::Protected | PathAccess::Hidden)
@@ -59,16 +63,12 @@ pub(crate) fn build_ruleset(
         } else {
             rights & AccessFs::from_file(abi)
         };
-        created = created
-            .add_rule(PathBeneath::new(source.file(), rights))
-            .map_err(|error| setup_error(&error))?;
+        created = created.add_rule(PathBeneath::new(source.file(), rights))?;
     }
     if let (Some(port), true) = (listener, abi >= ABI::V4) {
-        created = created
-            .add_rule(NetPort::new(port, AccessNet::ConnectTcp))
-            .map_err(|error| setup_error(&error))?;
+        created = created.add_rule(NetPort::new(port, AccessNet::ConnectTcp))?;
     }
-    Option::<OwnedFd>::from(created).ok_or_else(|| setup_error(&"the kernel created no ruleset"))
+    Ok(created.into())
 }
 
 /// Returns rules for the new root file system: the program may list its root, read the files that

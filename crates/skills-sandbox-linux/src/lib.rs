@@ -2,7 +2,7 @@
 //! needs no helper binary, no root and no fork of the host process.
 //!
 //! ```text
-//! host: all setup steps, tried once --> IsolationLevel
+//! host: first run, or a probe if it fails --> IsolationLevel
 //!                                            |
 //! Job --Plan::new--> Plan (plain data) --ChildSetup--> descriptors, rootfs, ruleset, filter
 //!                                                          |

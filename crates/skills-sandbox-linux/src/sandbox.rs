@@ -103,6 +103,13 @@ struct StartedRun<'a> {
     needs_watchdog: bool,
 }
 
+/// What a run assumes of the host: the strongest that is not known to be unsupported.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Assumption {
+    isolation: IsolationLevel,
+    mount_proc: bool,
+}
+
 /// Why a program was not started.
 enum StartError {
     /// The deadline passed during the setup.
@@ -264,7 +271,7 @@ impl LinuxSandbox {
         &self,
         job: &'a Job,
     ) -> Result<StartedRun<'a>, SandboxError> {
-        let mut assumed = self.assumed_context(job)?;
+        let mut assumed = self.assume(job)?;
         loop {
             let error = match self.start(job, assumed).await {
                 Ok(started) => {
@@ -274,12 +281,13 @@ impl LinuxSandbox {
                 Err(error @ StartError::TimedOut) => return Err(error.into()),
                 Err(StartError::Failed(error)) => error,
             };
-            let (isolation, _) = assumed;
-            self.host_support.probe_level(isolation)?;
-            if has_hosts(job.grants()) && self.host_support.missing_namespaces().is_none() {
+            self.host_support.probe_level(assumed.isolation)?;
+            let needs_network =
+                assumed.isolation == IsolationLevel::Namespaces && has_hosts(job.grants());
+            if needs_network && self.host_support.missing_namespaces().is_none() {
                 self.host_support.network().map(drop)?;
             }
-            let known = self.assumed_context(job)?;
+            let known = self.assume(job)?;
             if known == assumed {
                 return Err(error);
             }
@@ -287,14 +295,17 @@ impl LinuxSandbox {
         }
     }
 
-    /// Returns the isolation level of the next attempt and whether `/proc` is mounted, without
-    /// probing anything.
-    fn assumed_context(&self, job: &Job) -> Result<(IsolationLevel, bool), SandboxError> {
+    /// Returns what the next attempt assumes, without probing anything.
+    fn assume(&self, job: &Job) -> Result<Assumption, SandboxError> {
         let isolation = self.host_support.assumed_level(self.isolation_mode)?;
-        check_grants(job.grants(), isolation)?;
         match self.host_support.missing_network() {
-            Some(failure) if has_hosts(job.grants()) => Err(network_error(failure)),
-            _ => Ok((isolation, self.host_support.mounts_proc())),
+            Some(failure) if isolation == IsolationLevel::Namespaces && has_hosts(job.grants()) => {
+                Err(network_error(failure))
+            }
+            _ => Ok(Assumption {
+                isolation,
+                mount_proc: self.host_support.mounts_proc(),
+            }),
         }
     }
 
@@ -304,8 +315,12 @@ impl LinuxSandbox {
     async fn start<'a>(
         &self,
         job: &'a Job,
-        (isolation, mount_proc): (IsolationLevel, bool),
+        Assumption {
+            isolation,
+            mount_proc,
+        }: Assumption,
     ) -> Result<StartedRun<'a>, StartError> {
+        check_grants(job.grants(), isolation)?;
         let job = match isolation {
             IsolationLevel::Namespaces => Cow::Borrowed(job),
             // Without mounts a program finds files only at their real paths.
