@@ -16,7 +16,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::model::{
-    ClientJsonRpcMessage, ErrorData, ProtocolVersion, RequestId, ServerJsonRpcMessage,
+    ClientJsonRpcMessage, ClientNotification, ClientRequest, JsonRpcNotification, JsonRpcRequest,
+    ProtocolVersion, RequestId, ServerJsonRpcMessage,
 };
 use rmcp::transport::Transport;
 use rmcp::{RoleServer, Service};
@@ -25,11 +26,11 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
-use decode::Decoded;
+use decode::InvalidLine;
 use in_flight::InFlight;
 use in_flight_service::InFlightService;
-use line_reader::{Line, LineReader};
-use line_writer::{OutgoingLine, Writer};
+use line_reader::{Line, LineReader, MAX_LINE_BYTES};
+use line_writer::{LineWriter, Origin};
 
 /// Maximum number of concurrent requests of a client.
 const MAX_IN_FLIGHT: usize = 128;
@@ -40,13 +41,14 @@ const SLOT_TIMEOUT: Duration = Duration::from_secs(2);
 /// The transport of one client.
 pub(crate) struct LineTransport<R> {
     reader: LineReader<R>,
-    writer: Writer,
+    /// `None` after the transport was closed.
+    writer: Option<LineWriter>,
     in_flight: Arc<InFlight>,
     versions: Cow<'static, [ProtocolVersion]>,
-    /// A line to send before the next message is read.
-    reply: Option<OutgoingLine>,
+    /// A rejection to send before the next message is read.
+    rejection: Option<ServerJsonRpcMessage>,
     /// A request that waits for a slot.
-    pending_request: Option<ClientJsonRpcMessage>,
+    pending_request: Option<JsonRpcRequest<ClientRequest>>,
     /// The time until which requests wait for a slot, while there is none.
     slot_deadline: Option<Instant>,
     /// Whether negotiation is complete; before, only requests are accepted.
@@ -58,60 +60,58 @@ impl<R: AsyncRead + Send + Unpin> LineTransport<R> {
     /// Creates a transport, the service for it, and the task that writes to the stream, which ends
     /// after the transport was closed and everything was written.
     ///
-    /// `disconnected` is cancelled when the client has closed its end or does not read.
+    /// `stop` cancels the running requests; `disconnected` is cancelled when the client has closed
+    /// its end or does not read.
     pub(crate) fn start<S: Service<RoleServer>>(
         service: S,
         input: R,
         output: impl AsyncWrite + Send + Unpin + 'static,
+        stop: CancellationToken,
         disconnected: CancellationToken,
     ) -> (Self, InFlightService<S>, JoinHandle<()>) {
-        let in_flight = Arc::new(InFlight::new(MAX_IN_FLIGHT));
-        let (writer, writing) = Writer::start(output, Arc::clone(&in_flight), disconnected.clone());
-        let (reader, versions) = (
-            LineReader::new(input),
-            service.supported_protocol_versions(),
-        );
-        let service = InFlightService::new(service, Arc::clone(&in_flight));
+        let in_flight = Arc::new(InFlight::new(MAX_IN_FLIGHT, stop));
+        let (writer, writing) =
+            LineWriter::start(output, Arc::clone(&in_flight), disconnected.clone());
         let transport = Self {
-            reader,
-            writer,
-            in_flight,
-            versions,
-            reply: None,
+            reader: LineReader::new(input),
+            writer: Some(writer),
+            in_flight: Arc::clone(&in_flight),
+            versions: service.supported_protocol_versions(),
+            rejection: None,
             pending_request: None,
             slot_deadline: None,
             is_negotiated: false,
             disconnected,
         };
-        (transport, service, writing)
+        (transport, InFlightService::new(service, in_flight), writing)
     }
 
-    /// Decodes a line: returns a message for the server, or `None`, possibly with a reply to send.
+    /// Decodes a line: returns a message for the server, or `None`, possibly with a rejection to
+    /// send.
     fn decode(&mut self, line: &[u8]) -> Option<ClientJsonRpcMessage> {
         let message = match decode::decode_line(line) {
-            Decoded::Message(message) => *message,
-            Decoded::Ignored => return None,
-            Decoded::Invalid { id, error } => return self.reject(error, id),
+            Ok(message) => message?,
+            Err(invalid) => return self.reject(invalid),
         };
-        match &message {
+        match message {
             // Requests wait for a slot; everything else is passed on at once, since it may free
             // one.
-            ClientJsonRpcMessage::Request(_) => {
-                self.pending_request = Some(message);
+            ClientJsonRpcMessage::Request(request) => {
+                self.pending_request = Some(request);
                 None
             }
             // rmcp closes the connection on these before negotiation; dropping them is more
             // tolerant.
             _ if !self.is_negotiated => None,
-            ClientJsonRpcMessage::Notification(notification) => {
-                let cancelled = decode::cancelled_request_id(&notification.notification);
-                cancelled
-                    // A cancellation that comes too late is dropped, since rmcp would suppress the
-                    // response.
-                    .is_none_or(|id| self.in_flight.cancel(id))
-                    .then_some(message)
+            ClientJsonRpcMessage::Notification(JsonRpcNotification {
+                notification: ClientNotification::CancelledNotification(cancelled),
+                ..
+            }) => {
+                let id = cancelled.params.request_id?;
+                self.in_flight.cancel(&id);
+                None
             }
-            _ => Some(message),
+            message => Some(message),
         }
     }
 
@@ -122,33 +122,38 @@ impl<R: AsyncRead + Send + Unpin> LineTransport<R> {
         let deadline = *self
             .slot_deadline
             .get_or_insert_with(|| Instant::now() + SLOT_TIMEOUT);
-        if timeout_at(deadline, self.in_flight.slot()).await.is_ok() {
+        let slot = timeout_at(deadline, self.in_flight.slot()).await;
+        let slot = slot.ok().flatten();
+        if slot.is_some() {
             self.slot_deadline = None;
         }
-        self.pending_request
-            .take()
-            .and_then(|message| self.begin(message))
-    }
-
-    /// Starts a request.
-    fn begin(&mut self, message: ClientJsonRpcMessage) -> Option<ClientJsonRpcMessage> {
-        let ClientJsonRpcMessage::Request(request) = &message else {
-            return Some(message);
-        };
-        if let Err(error) = self.in_flight.begin(&request.id) {
-            return self.reject(error, Some(request.id.clone()));
+        let request = self.pending_request.take()?;
+        if let Err(error) = self.in_flight.begin(&request.id, slot) {
+            let (id, error) = (Some(request.id), error.into());
+            return self.reject(InvalidLine { id, error });
         }
         self.is_negotiated |= decode::completes_negotiation(&request.request, &self.versions);
-        Some(message)
+        Some(ClientJsonRpcMessage::Request(request))
     }
 
-    fn reject(&mut self, error: ErrorData, id: Option<RequestId>) -> Option<ClientJsonRpcMessage> {
+    fn reject(&mut self, invalid: InvalidLine) -> Option<ClientJsonRpcMessage> {
         // A response to an id that is in flight would be attributed to another request.
-        let id = id.filter(|id| !self.in_flight.is_awaited(id));
-        self.reply = Some(OutgoingLine::rejection(&ServerJsonRpcMessage::error(
-            error, id,
-        )));
+        let id = invalid.id.filter(|id| !self.in_flight.is_awaited(id));
+        self.rejection = Some(ServerJsonRpcMessage::error(*invalid.error, id));
         None
+    }
+
+    /// Sends the rejection, if there is one. Cancel safe: it is taken once it has its place.
+    async fn send_rejection(&mut self) -> Result<()> {
+        if self.rejection.is_none() {
+            return Ok(());
+        }
+        let writer = self.writer.as_ref().ok_or(ErrorKind::NotConnected)?;
+        let place = writer.reserve().await?;
+        match self.rejection.take() {
+            Some(rejection) => writer.send(&rejection, place),
+            None => Ok(()),
+        }
     }
 }
 
@@ -163,45 +168,34 @@ impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleServer> for LineTransp
         &mut self,
         message: ServerJsonRpcMessage,
     ) -> impl Future<Output = Result<()>> + Send + 'static {
-        let sender = self.writer.sender();
+        let writer = self.writer.clone();
+        let in_flight = Arc::clone(&self.in_flight);
         async move {
-            let sender = sender.ok_or_else(|| Error::from(ErrorKind::NotConnected))?;
-            sender
-                .send(OutgoingLine::from_message(&message))
-                .await
-                .then_some(())
-                .ok_or_else(|| Error::from(ErrorKind::BrokenPipe))
+            let writer = writer.ok_or(ErrorKind::NotConnected)?;
+            let origin = match response_id(&message) {
+                Some(id) if !in_flight.answer(id) => return Ok(()),
+                Some(id) => Origin::Response(id.clone()),
+                None => writer.reserve().await?,
+            };
+            writer.send(&message, origin)
         }
     }
 
-    /// Cancel safe: a partial line and an unsent reply are kept for the next call.
+    /// Cancel safe: a partial line, a request without a slot and a rejection are kept for the next
+    /// call.
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
         loop {
-            if self.reply.is_some() {
-                let sender = self.writer.sender()?;
-                // The reply is taken only after the permit, so that a cancelled call does not lose
-                // it.
-                let permit = sender.reserve().await?;
-                if let Some(reply) = self.reply.take() {
-                    sender.send_with_permit(permit, reply);
-                }
-            }
-            if self.pending_request.is_some() {
-                match self.begin_pending().await {
-                    Some(message) => return Some(message),
-                    None => continue,
-                }
-            }
-            let message = match self.reader.next_line().await {
-                Line::Complete(line) => self.decode(&line),
-                // The id is somewhere in the skipped line, so the error has none.
-                Line::TooLong => self.reject(
-                    decode::line_too_long_error(line_reader::MAX_LINE_BYTES),
-                    None,
-                ),
-                Line::Eof => {
-                    self.disconnected.cancel();
-                    return None;
+            self.send_rejection().await.ok()?;
+            let message = if self.pending_request.is_some() {
+                self.begin_pending().await
+            } else {
+                match self.reader.next_line().await {
+                    Line::Complete(line) => self.decode(&line),
+                    Line::TooLong => self.reject(InvalidLine::too_long(MAX_LINE_BYTES)),
+                    Line::Eof => {
+                        self.disconnected.cancel();
+                        return None;
+                    }
                 }
             };
             if message.is_some() {
@@ -211,7 +205,17 @@ impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleServer> for LineTransp
     }
 
     async fn close(&mut self) -> Result<()> {
-        self.writer.finish();
+        // The writer task ends when everything is written.
+        self.writer = None;
         Ok(())
+    }
+}
+
+/// Returns the id of the request that a message responds to.
+fn response_id(message: &ServerJsonRpcMessage) -> Option<&RequestId> {
+    match message {
+        ServerJsonRpcMessage::Response(response) => Some(&response.id),
+        ServerJsonRpcMessage::Error(error) => error.id.as_ref(),
+        _ => None,
     }
 }

@@ -44,17 +44,16 @@ impl Server {
         let _guard = token.clone().drop_guard();
         let connection = Connection::for_stream(self);
         let disconnected = connection.disconnected();
-        let (stream, service, mut writer_task) =
-            LineTransport::start(connection, input, output, disconnected.clone());
+        let (stream, service, mut writer_task) = LineTransport::start(
+            connection,
+            input,
+            output,
+            token.clone(),
+            disconnected.clone(),
+        );
         let serving = run_service(service, stream, token.clone());
-        let stop = async {
-            tokio::select! {
-                () = stop => {}
-                () = self.inner.stop.cancelled() => {}
-            }
-        };
         let after_stop = async {
-            stop.await;
+            self.inner.stop.run_until_cancelled(stop).await;
             // Running calls are cancelled and return a result that says so.
             token.cancel();
             sleep(DRAIN_TIMEOUT).await;
@@ -90,15 +89,11 @@ impl Server {
 }
 
 /// Runs the protocol until the client closes the connection or `token` is cancelled.
-async fn run_service<S, T>(
-    service: S,
-    transport: T,
+async fn run_service(
+    service: impl Service<RoleServer>,
+    transport: impl Transport<RoleServer> + 'static,
     token: CancellationToken,
-) -> Result<(), ServeError>
-where
-    S: Service<RoleServer>,
-    T: Transport<RoleServer> + 'static,
-{
+) -> Result<(), ServeError> {
     let running = match service.serve_with_ct(transport, token).await {
         Ok(running) => running,
         // A client that leaves before it starts is normal, for example when it only checks that the

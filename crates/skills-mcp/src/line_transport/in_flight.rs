@@ -1,18 +1,30 @@
 //! Requests in flight.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use rmcp::model::{ErrorCode, ErrorData, RequestId};
-use tokio::sync::Notify;
-use tokio::time::{Instant, sleep_until};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_util::sync::CancellationToken;
+
+/// JSON-RPC error code of an overloaded server.
+const BUSY_CODE: ErrorCode = ErrorCode(-32_000);
 
 /// The requests that await a response, or are still running after a cancellation.
 pub(super) struct InFlight {
-    requests: Mutex<HashMap<RequestId, RequestState>>,
+    requests: Mutex<HashMap<RequestId, Request>>,
+    slots: Arc<Semaphore>,
     max: usize,
-    request_ended: Notify,
+    /// Cancels all requests, which are still answered.
+    stop: CancellationToken,
+}
+
+/// A request, which holds a slot until it is removed.
+struct Request {
+    state: RequestState,
+    cancellation: CancellationToken,
+    _slot: OwnedSemaphorePermit,
 }
 
 /// The state of a request.
@@ -20,120 +32,96 @@ pub(super) struct InFlight {
 enum RequestState {
     /// It is running.
     Running,
-    /// It is running, and its response will be dropped.
+    /// The client cancelled it. It is running, and its response will be dropped.
     Cancelled,
     /// Its response is being written.
     Answered,
-    /// It was cancelled and has finished. The id stays reserved until then, since rmcp drops late
-    /// responses by id.
-    Draining(Instant),
 }
-
-/// Guard of a running request. Dropped before completion, the request has no response.
-pub(super) struct RequestGuard {
-    in_flight: Arc<InFlight>,
-    id: RequestId,
-    is_answered: bool,
-}
-
-/// How long the response of a cancelled request may be delayed before rmcp drops it. rmcp
-/// identifies responses by id only: the response of another request with this id would be dropped
-/// instead.
-const CANCEL_GRACE: Duration = Duration::from_secs(1);
-/// JSON-RPC error code of an overloaded server.
-const BUSY_CODE: ErrorCode = ErrorCode(-32_000);
 
 impl InFlight {
-    pub(super) fn new(max: usize) -> Self {
+    pub(super) fn new(max: usize, stop: CancellationToken) -> Self {
         Self {
             requests: Mutex::default(),
+            slots: Arc::new(Semaphore::new(max)),
             max,
-            request_ended: Notify::new(),
+            stop,
         }
     }
 
-    /// Registers a request.
+    /// Waits for a free slot.
+    pub(super) async fn slot(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.slots).acquire_owned().await.ok()
+    }
+
+    /// Registers a request with its slot.
     ///
     /// # Errors
-    /// If its id is in use, or there are too many requests: the error for the client.
-    pub(super) fn begin(&self, id: &RequestId) -> Result<(), ErrorData> {
+    /// If its id is in use, or there was no slot: the error for the client.
+    pub(super) fn begin(
+        &self,
+        id: &RequestId,
+        slot: Option<OwnedSemaphorePermit>,
+    ) -> Result<(), ErrorData> {
         let mut requests = self.requests();
-        // Two requests with one id could not be told apart by their responses.
-        if requests.contains_key(id) {
+        let Entry::Vacant(entry) = requests.entry(id.clone()) else {
+            // Two requests with one id could not be told apart by their responses.
             return Err(ErrorData::invalid_request("duplicate request id", None));
-        }
-        if requests.len() >= self.max {
-            let message = format!(
-                "too many concurrent requests (limit {}); retry later",
-                self.max
-            );
-            return Err(ErrorData::new(BUSY_CODE, message, None));
-        }
-        requests.insert(id.clone(), RequestState::Running);
+        };
+        let slot = slot.ok_or_else(|| {
+            let max = self.max;
+            let message = format!("too many concurrent requests (limit {max}); retry later");
+            ErrorData::new(BUSY_CODE, message, None)
+        })?;
+        entry.insert(Request {
+            state: RequestState::Running,
+            cancellation: self.stop.child_token(),
+            _slot: slot,
+        });
         Ok(())
     }
 
-    /// Marks a request as running.
-    pub(super) fn start_work(self: &Arc<Self>, id: &RequestId) -> RequestGuard {
-        RequestGuard {
-            in_flight: Arc::clone(self),
-            id: id.clone(),
-            is_answered: false,
+    /// Returns the token that is cancelled with a request.
+    pub(super) fn cancellation(&self, id: &RequestId) -> CancellationToken {
+        let requests = self.requests();
+        let request = requests.get(id);
+        request.map_or_else(CancellationToken::new, |request| {
+            request.cancellation.clone()
+        })
+    }
+
+    /// Cancels a request, unless it is too late: a response that is being written is still sent.
+    pub(super) fn cancel(&self, id: &RequestId) {
+        if let Some(request) = self.requests().get_mut(id)
+            && request.state == RequestState::Running
+        {
+            request.state = RequestState::Cancelled;
+            request.cancellation.cancel();
         }
     }
 
-    /// Cancels a request. Returns `false` if it is too late: a response that is being written is
-    /// still sent.
-    pub(super) fn cancel(&self, id: &RequestId) -> bool {
-        match self.requests().get_mut(id) {
-            Some(state @ (RequestState::Running | RequestState::Cancelled)) => {
-                *state = RequestState::Cancelled;
-                true
+    /// Marks a request as answered. Returns `false`, and removes it, if its response must be
+    /// dropped since it was cancelled.
+    pub(super) fn answer(&self, id: &RequestId) -> bool {
+        if let Entry::Occupied(mut request) = self.requests().entry(id.clone()) {
+            if request.get().state == RequestState::Cancelled {
+                request.remove();
+                return false;
             }
-            _ => false,
+            request.get_mut().state = RequestState::Answered;
         }
+        true
     }
 
-    /// Removes a request that was answered, or never will be.
+    /// Removes a request whose response is written.
     pub(super) fn end(&self, id: &RequestId) {
         self.requests().remove(id);
-        self.request_ended.notify_one();
-    }
-
-    /// Waits for a free slot. Supports one waiting task at a time.
-    pub(super) async fn slot(&self) {
-        // A loop, since another request may have taken the slot in the meantime.
-        while let Some(expiry) = self.next_expiry() {
-            tokio::select! {
-                () = self.request_ended.notified() => {}
-                () = sleep_until(expiry) => {}
-            }
-        }
-    }
-
-    /// Returns when the next slot may become free without an event, if all are taken.
-    fn next_expiry(&self) -> Option<Instant> {
-        let requests = self.requests();
-        let expiry = requests.values().filter_map(|state| {
-            if let RequestState::Draining(until) = state {
-                Some(*until)
-            } else {
-                None
-            }
-        });
-        (requests.len() >= self.max).then(|| {
-            expiry
-                .min()
-                .unwrap_or_else(|| Instant::now() + CANCEL_GRACE)
-        })
     }
 
     /// Returns whether a request with this id will be answered.
     pub(super) fn is_awaited(&self, id: &RequestId) -> bool {
-        matches!(
-            self.requests().get(id),
-            Some(RequestState::Running | RequestState::Answered)
-        )
+        let requests = self.requests();
+        let request = requests.get(id);
+        request.is_some_and(|request| request.state != RequestState::Cancelled)
     }
 
     #[cfg(test)]
@@ -141,108 +129,78 @@ impl InFlight {
         self.requests().contains_key(id)
     }
 
-    // Expired entries are removed on access, so no timer is needed.
-    fn requests(&self) -> MutexGuard<'_, HashMap<RequestId, RequestState>> {
-        let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
-        let now = Instant::now();
-        requests
-            .retain(|_, state| !matches!(state, RequestState::Draining(until) if *until <= now));
-        requests
-    }
-}
-
-impl RequestGuard {
-    /// Marks the request as answered. It is removed when the response is written.
-    pub(super) fn complete(mut self) {
-        if let Some(state) = self
-            .in_flight
-            .requests()
-            .get_mut(&self.id)
-            .filter(|state| **state == RequestState::Running)
-        {
-            *state = RequestState::Answered;
-            self.is_answered = true;
-        }
-    }
-}
-
-impl Drop for RequestGuard {
-    fn drop(&mut self) {
-        if self.is_answered {
-            return;
-        }
-        if let Some(state) = self
-            .in_flight
-            .requests()
-            .get_mut(&self.id)
-            .filter(|state| **state == RequestState::Cancelled)
-        {
-            *state = RequestState::Draining(Instant::now() + CANCEL_GRACE);
-        } else {
-            self.in_flight.end(&self.id);
-        }
+    fn requests(&self) -> MutexGuard<'_, HashMap<RequestId, Request>> {
+        self.requests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use tokio::time::timeout;
+
     use super::*;
 
     fn id(number: i64) -> RequestId {
         RequestId::Number(number)
     }
 
-    #[test]
-    fn ids_are_unique_and_their_number_is_limited() {
-        let open = InFlight::new(2);
-        assert!(open.begin(&id(1)).is_ok());
-        assert!(open.begin(&id(1)).is_err());
-        assert!(open.begin(&RequestId::String("1".into())).is_ok());
-        assert_eq!(open.begin(&id(3)).unwrap_err().code, BUSY_CODE);
+    async fn begin(in_flight: &InFlight, id: &RequestId) -> Result<(), ErrorCode> {
+        let slot = timeout(std::time::Duration::ZERO, in_flight.slot()).await;
+        let begun = in_flight.begin(id, slot.ok().flatten());
+        begun.map_err(|error| error.code)
+    }
+
+    #[tokio::test]
+    async fn ids_are_unique_and_their_number_is_limited() {
+        let open = InFlight::new(2, CancellationToken::new());
+        assert_eq!(begin(&open, &id(1)).await, Ok(()));
+        assert_eq!(
+            begin(&open, &id(1)).await,
+            Err(ErrorCode::INVALID_REQUEST),
+            "it is in use"
+        );
+        assert_eq!(
+            begin(&open, &RequestId::String("1".into())).await,
+            Ok(()),
+            "a string is another id"
+        );
+        assert_eq!(begin(&open, &id(3)).await, Err(BUSY_CODE));
         open.end(&id(1));
         assert!(!open.contains(&id(1)));
-        assert!(open.begin(&id(1)).is_ok());
+        assert_eq!(begin(&open, &id(1)).await, Ok(()));
     }
 
-    #[tokio::test(start_paused = true)]
+    #[tokio::test]
     async fn a_cancelled_request_keeps_its_slot_until_its_response_is_dropped() {
-        let open = Arc::new(InFlight::new(1));
-        for is_done in [true, false] {
-            open.begin(&id(1)).unwrap();
-            let work = open.start_work(&id(1));
-            assert!(open.cancel(&id(1)) && open.contains(&id(1)));
-            if is_done {
-                tokio::time::sleep(2 * CANCEL_GRACE).await;
-                assert!(open.contains(&id(1)), "it is worked on");
-                work.complete();
-            } else {
-                drop(work);
-            }
-            let before = Instant::now();
-            assert!(
-                !open.is_awaited(&id(1))
-                    && open.contains(&id(1))
-                    && !open.cancel(&id(1))
-                    && open.begin(&id(2)).is_err()
-            );
-            open.slot().await;
-            assert!(before.elapsed() >= CANCEL_GRACE);
-            assert!(!open.contains(&id(1)));
-        }
+        let open = InFlight::new(1, CancellationToken::new());
+        begin(&open, &id(1)).await.unwrap();
+        let cancellation = open.cancellation(&id(1));
+        open.cancel(&id(1));
+        assert!(cancellation.is_cancelled());
+        assert!(open.contains(&id(1)) && !open.is_awaited(&id(1)));
+        assert_eq!(begin(&open, &id(2)).await, Err(BUSY_CODE));
+        assert!(!open.answer(&id(1)), "its response is dropped");
+        assert_eq!(begin(&open, &id(1)).await, Ok(()));
     }
 
-    #[test]
-    fn running_requests_end_with_or_without_a_response() {
-        let open = Arc::new(InFlight::new(2));
-        open.begin(&id(2)).unwrap();
-        open.start_work(&id(2)).complete();
-        assert!(!open.cancel(&id(2)), "its answer is on its way");
-        assert!(open.contains(&id(2)));
-        open.end(&id(2));
+    #[tokio::test]
+    async fn a_response_that_is_being_written_is_not_cancelled() {
+        let open = InFlight::new(1, CancellationToken::new());
+        begin(&open, &id(1)).await.unwrap();
+        assert!(open.answer(&id(1)));
+        open.cancel(&id(1));
+        assert!(open.is_awaited(&id(1)));
+        open.cancel(&id(2));
+        assert!(!open.contains(&id(2)), "it was not started");
+    }
 
-        open.begin(&id(3)).unwrap();
-        drop(open.start_work(&id(3)));
-        assert!(!open.contains(&id(3)), "it will not be answered");
-        assert!(!open.cancel(&id(4)), "it was not started");
+    #[tokio::test]
+    async fn stopped_requests_are_answered() {
+        let stop = CancellationToken::new();
+        let open = InFlight::new(1, stop.clone());
+        begin(&open, &id(1)).await.unwrap();
+        stop.cancel();
+        assert!(open.cancellation(&id(1)).is_cancelled());
+        assert!(open.answer(&id(1)));
     }
 }

@@ -1,19 +1,17 @@
-//! A service that tracks its running requests.
+//! A service whose requests are cancelled by the transport.
 
 use std::borrow::Cow;
-use std::future::poll_fn;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::pin;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::task::Poll;
 
+use futures_util::FutureExt as _;
 use rmcp::model::{ClientNotification, ClientRequest, ProtocolVersion, ServerConfig, ServerResult};
 use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{ErrorData, RoleServer, Service};
 
 use super::in_flight::InFlight;
 
-/// A service whose requests count as running until they are finished, even after a cancellation.
+/// A service that answers every request, and whose requests are cancelled by the transport.
 pub(crate) struct InFlightService<S> {
     service: S,
     in_flight: Arc<InFlight>,
@@ -29,12 +27,12 @@ impl<S: Service<RoleServer>> Service<RoleServer> for InFlightService<S> {
     async fn handle_request(
         &self,
         request: ClientRequest,
-        context: RequestContext<RoleServer>,
+        mut context: RequestContext<RoleServer>,
     ) -> Result<ServerResult, ErrorData> {
-        let guard = self.in_flight.start_work(&context.id);
-        let result = catch_panics(self.service.handle_request(request, context)).await;
-        guard.complete();
-        result
+        // rmcp never sees a cancellation: it would drop the response by its id, which may belong to
+        // another request by then.
+        context.ct = self.in_flight.cancellation(&context.id);
+        catch_panics(self.service.handle_request(request, context)).await
     }
 
     async fn handle_notification(
@@ -60,15 +58,12 @@ impl<S: Service<RoleServer>> Service<RoleServer> for InFlightService<S> {
 async fn catch_panics(
     work: impl Future<Output = Result<ServerResult, ErrorData>>,
 ) -> Result<ServerResult, ErrorData> {
-    let mut work = pin!(work);
-    poll_fn(|context| {
-        // Handlers share only state behind locks, and those tolerate poisoning.
-        catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(context))).unwrap_or_else(|_| {
-            tracing::error!("a request handler panicked");
-            Poll::Ready(Err(ErrorData::internal_error("internal error", None)))
-        })
+    // Handlers share only state behind locks, and those tolerate poisoning.
+    let result = AssertUnwindSafe(work).catch_unwind().await;
+    result.unwrap_or_else(|_| {
+        tracing::error!("a request handler panicked");
+        Err(ErrorData::internal_error("internal error", None))
     })
-    .await
 }
 
 #[cfg(test)]

@@ -1,24 +1,26 @@
 //! Reading of lines with a maximum length.
 
-use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
+use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio_util::bytes::{Bytes, BytesMut};
+use tokio_util::codec::{AnyDelimiterCodec, Decoder};
 
 /// Maximum length of a line: 16 MiB.
 pub(super) const MAX_LINE_BYTES: usize = 16 << 20;
+/// Free space in the buffer for each read.
+const READ_BYTES: usize = 8 << 10;
 
 /// Reads lines from an input.
 pub(super) struct LineReader<R> {
-    input: BufReader<R>,
-    line: Vec<u8>,
-    max_bytes: usize,
-    /// Whether the current input belongs to a line that is too long.
-    is_skipping: bool,
+    input: R,
+    buffer: BytesMut,
+    codec: AnyDelimiterCodec,
 }
 
 /// The next item of the input.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Line {
     /// A line without its terminator.
-    Complete(Vec<u8>),
+    Complete(Bytes),
     /// A line that exceeds the limit; the rest of it is skipped.
     TooLong,
     /// The end of the input. An unterminated last line is ignored.
@@ -33,43 +35,32 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
     /// Creates a reader for lines of at most `max_bytes`, without terminator.
     fn with_limit(input: R, max_bytes: usize) -> Self {
         Self {
-            input: BufReader::new(input),
-            line: Vec::new(),
-            max_bytes,
-            is_skipping: false,
+            input,
+            buffer: BytesMut::new(),
+            codec: AnyDelimiterCodec::new_with_max_length(vec![b'\n'], vec![b'\n'], max_bytes),
         }
     }
 
     /// Reads the next line. Cancel safe: a partial line is kept.
     pub(super) async fn next_line(&mut self) -> Line {
         loop {
-            let available = match self.input.fill_buf().await {
-                Ok(available) if !available.is_empty() => available,
-                Ok(_) => return Line::Eof,
+            match self.codec.decode(&mut self.buffer) {
+                Ok(Some(line)) => return Line::Complete(line),
+                Ok(None) => {}
+                Err(_) => return Line::TooLong,
+            }
+            if self.buffer.is_empty() {
+                // A long line would otherwise keep up to 32 MiB allocated.
+                self.buffer = BytesMut::new();
+            }
+            self.buffer.reserve(READ_BYTES);
+            match self.input.read_buf(&mut self.buffer).await {
+                Ok(0) => return Line::Eof,
+                Ok(_) => {}
                 Err(error) => {
                     tracing::debug!(%error, "cannot read from the client");
                     return Line::Eof;
                 }
-            };
-            let end = available.iter().position(|byte| *byte == b'\n');
-            let taken = end.unwrap_or(available.len());
-            // Checked before copying, so that memory is bounded whatever the client sends.
-            let is_too_long = self.line.len() + taken > self.max_bytes;
-            if !self.is_skipping && !is_too_long {
-                self.line.extend_from_slice(&available[..taken]);
-            }
-            self.input.consume(taken + usize::from(end.is_some()));
-            match (self.is_skipping, end.is_some()) {
-                (true, true) => self.is_skipping = false,
-                (true, false) => {}
-                (false, is_end) if is_too_long => {
-                    self.is_skipping = !is_end;
-                    // Not `clear`, which would keep up to 16 MiB allocated.
-                    self.line = Vec::new();
-                    return Line::TooLong;
-                }
-                (false, true) => return Line::Complete(std::mem::take(&mut self.line)),
-                (false, false) => {}
             }
         }
     }
@@ -140,9 +131,9 @@ mod tests {
         let mut all = Vec::new();
         while all.last() != Some(&Line::Eof) {
             assert!(
-                lines.line.capacity() <= 2 * SHORT.max(8),
+                lines.buffer.capacity() <= 4 * READ_BYTES,
                 "{} bytes are kept of a line",
-                lines.line.capacity()
+                lines.buffer.capacity()
             );
             let future = std::pin::pin!(lines.next_line());
             if let Poll::Ready(line) = future.poll(&mut context) {
@@ -160,7 +151,7 @@ mod tests {
             if line.len() > SHORT {
                 Line::TooLong
             } else {
-                Line::Complete(line.to_vec())
+                Line::Complete(Bytes::copy_from_slice(line))
             }
         };
         let unended = (rest.len() > SHORT).then_some(Line::TooLong);
@@ -190,7 +181,7 @@ mod tests {
         let just = b"y".repeat(MAX_LINE_BYTES);
         let input = [&b"a\n\nb\r\n"[..], &long, &just, b"\n", &long, b"c\nrest"].concat();
         let mut lines = LineReader::new(&input[..]);
-        let whole = |text: &[u8]| Line::Complete(text.to_vec());
+        let whole = |text: &[u8]| Line::Complete(Bytes::copy_from_slice(text));
         for expected in [
             whole(b"a"),
             whole(b""),

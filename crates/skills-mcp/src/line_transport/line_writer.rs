@@ -1,5 +1,6 @@
 //! Writing of messages to a client.
 
+use std::io::{Error, ErrorKind, Result};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,151 +21,88 @@ const MAX_QUEUED: usize = 32;
 const WRITE_TIMEOUT: Duration = Duration::from_mins(5);
 
 /// A line to write.
-pub(super) struct OutgoingLine {
-    line: Vec<u8>,
-    /// The request that it responds to.
-    response_to: Option<RequestId>,
-    /// Its queue slot, if it is not a response.
-    permit: Option<OwnedSemaphorePermit>,
+struct Line {
+    bytes: Vec<u8>,
+    origin: Origin,
 }
 
-/// Writes messages one after the other until all senders are dropped.
-pub(super) struct Writer(Option<LineSender>);
+/// Why a message is sent.
+pub(super) enum Origin {
+    /// It is the response to a request in flight.
+    Response(RequestId),
+    /// Anything else, with its place in the queue.
+    Other { _place: OwnedSemaphorePermit },
+}
 
-/// Enqueues messages.
+/// Writes messages one after the other, until all clones are dropped.
 #[derive(Clone)]
-pub(super) struct LineSender {
-    lines: UnboundedSender<OutgoingLine>,
-    slots: Arc<Semaphore>,
+pub(super) struct LineWriter {
+    // Unbounded, since responses must never wait; their number is limited by the requests in
+    // flight.
+    lines: UnboundedSender<Line>,
+    places: Arc<Semaphore>,
 }
 
-/// The queue of messages to write.
-struct WriteQueue {
-    lines: UnboundedReceiver<OutgoingLine>,
-    slots: Arc<Semaphore>,
-}
-
-impl OutgoingLine {
-    /// A message of the server, which may be a response.
-    pub(super) fn from_message(message: &ServerJsonRpcMessage) -> Self {
-        let response_to = match message {
-            ServerJsonRpcMessage::Response(response) => Some(response.id.clone()),
-            ServerJsonRpcMessage::Error(error) => error.id.clone(),
-            _ => None,
-        };
-        Self {
-            response_to,
-            ..Self::rejection(message)
-        }
-    }
-
-    /// The rejection of a request that was not started.
-    pub(super) fn rejection(message: &ServerJsonRpcMessage) -> Self {
-        // Messages of rmcp always serialize.
-        let mut line = serde_json::to_vec(message).unwrap_or_default();
-        line.push(b'\n');
-        Self {
-            line,
-            response_to: None,
-            permit: None,
-        }
-    }
-}
-
-impl Writer {
-    /// Starts the writer task, which ends when everything is written. `disconnected` is cancelled when the
-    /// client does not read.
+impl LineWriter {
+    /// Starts the writer task, which ends when everything is written. `disconnected` is cancelled
+    /// when the client does not read.
     pub(super) fn start(
         output: impl AsyncWrite + Send + Unpin + 'static,
         in_flight: Arc<InFlight>,
         disconnected: CancellationToken,
     ) -> (Self, JoinHandle<()>) {
-        // Unbounded, since responses must never wait; their number is limited by the requests in
-        // flight.
-        let (sender, lines) = unbounded_channel();
-        let slots = Arc::new(Semaphore::new(MAX_QUEUED));
-        let queue = WriteQueue {
-            lines,
-            slots: Arc::clone(&slots),
-        };
-        (
-            Self(Some(LineSender {
-                lines: sender,
-                slots,
-            })),
-            tokio::spawn(write_lines(output, queue, in_flight, disconnected)),
-        )
+        let (lines, queue) = unbounded_channel();
+        let places = Arc::new(Semaphore::new(MAX_QUEUED));
+        let writing = tokio::spawn(write_lines(output, queue, in_flight, disconnected));
+        (Self { lines, places }, writing)
     }
 
-    pub(super) fn sender(&self) -> Option<LineSender> {
-        self.0.clone()
-    }
-
-    /// Closes the queue; queued messages are still written.
-    pub(super) fn finish(&mut self) {
-        self.0 = None;
-    }
-}
-
-impl LineSender {
-    /// Sends a response immediately, and other messages when the queue has a slot. Returns `false`
-    /// if the writer has ended.
-    pub(super) async fn send(&self, mut out: OutgoingLine) -> bool {
-        // Only messages that no request asked for can accumulate.
-        if out.response_to.is_none() {
-            let Some(permit) = self.reserve().await else {
-                return false;
-            };
-            out.permit = Some(permit);
+    /// Waits for a place in the queue for a message that no request asked for, since only those can
+    /// accumulate. Cancel safe.
+    ///
+    /// # Errors
+    /// If the writer has ended.
+    pub(super) async fn reserve(&self) -> Result<Origin> {
+        tokio::select! {
+            // Its queue is dropped when it ends, which makes places free.
+            biased;
+            () = self.lines.closed() => Err(ErrorKind::BrokenPipe.into()),
+            place = Arc::clone(&self.places).acquire_owned() => {
+                place.map(|_place| Origin::Other { _place }).map_err(Error::other)
+            }
         }
-        self.lines.send(out).is_ok()
     }
 
-    /// Reserves a queue slot for a message that is not a response. Returns `None` if the writer has
-    /// ended.
-    pub(super) async fn reserve(&self) -> Option<OwnedSemaphorePermit> {
-        Arc::clone(&self.slots).acquire_owned().await.ok()
-    }
-
-    pub(super) fn send_with_permit(&self, permit: OwnedSemaphorePermit, out: OutgoingLine) {
-        // If the writer has ended, there is no one to notify.
-        let _ = self.lines.send(OutgoingLine {
-            permit: Some(permit),
-            ..out
-        });
-    }
-}
-
-impl Drop for WriteQueue {
-    fn drop(&mut self) {
-        self.slots.close();
+    /// Enqueues a message.
+    ///
+    /// # Errors
+    /// If the writer has ended.
+    pub(super) fn send(&self, message: &ServerJsonRpcMessage, origin: Origin) -> Result<()> {
+        let mut bytes = serde_json::to_vec(message)?;
+        bytes.push(b'\n');
+        let sent = self.lines.send(Line { bytes, origin });
+        sent.map_err(|_| ErrorKind::BrokenPipe.into())
     }
 }
 
 async fn write_lines(
     mut output: impl AsyncWrite + Unpin,
-    mut queue: WriteQueue,
+    mut lines: UnboundedReceiver<Line>,
     in_flight: Arc<InFlight>,
     disconnected: CancellationToken,
 ) {
-    while let Some(OutgoingLine {
-        line,
-        response_to,
-        permit: _permit,
-    }) = queue.lines.recv().await
-    {
-        // The client may reuse an id once it has read the response.
-        response_to.iter().for_each(|id| in_flight.end(id));
+    while let Some(line) = lines.recv().await {
+        if let Origin::Response(id) = &line.origin {
+            // The client may reuse an id once it has read the response.
+            in_flight.end(id);
+        }
         let written = async {
-            output.write_all(&line).await?;
+            output.write_all(&line.bytes).await?;
             output.flush().await
         };
         // A client that does not read would otherwise hold its requests forever.
-        if let Err(error) = timeout(WRITE_TIMEOUT, written)
-            .await
-            .map_err(Into::into)
-            .flatten()
-        {
+        let written = timeout(WRITE_TIMEOUT, written).await;
+        if let Err(error) = written.map_err(Error::from).flatten() {
             tracing::debug!(%error, "cannot write to the client");
             disconnected.cancel();
             return;
@@ -175,82 +113,95 @@ async fn write_lines(
 #[cfg(test)]
 mod tests {
     use rmcp::model::{EmptyResult, ServerResult};
-    use tokio::io::AsyncReadExt;
+    use tokio::io::{AsyncReadExt, DuplexStream};
 
     use super::*;
 
-    fn answer(id: i64) -> OutgoingLine {
-        OutgoingLine::from_message(&ServerJsonRpcMessage::response(
-            ServerResult::EmptyResult(EmptyResult {}),
-            RequestId::Number(id),
-        ))
+    /// A writer to a client that reads little, with one request in flight.
+    struct Fixture {
+        client: DuplexStream,
+        writer: LineWriter,
+        writing: JoinHandle<()>,
+        in_flight: Arc<InFlight>,
+        disconnected: CancellationToken,
+    }
+
+    const ID: RequestId = RequestId::Number(1);
+
+    impl Fixture {
+        async fn new() -> Self {
+            let (client, output) = tokio::io::duplex(8);
+            let in_flight = Arc::new(InFlight::new(2, CancellationToken::new()));
+            in_flight.begin(&ID, in_flight.slot().await).unwrap();
+            let disconnected = CancellationToken::new();
+            let (writer, writing) =
+                LineWriter::start(output, Arc::clone(&in_flight), disconnected.clone());
+            Self {
+                client,
+                writer,
+                writing,
+                in_flight,
+                disconnected,
+            }
+        }
+
+        fn answer(&self, id: i64) -> Result<()> {
+            let id = RequestId::Number(id);
+            let result = ServerResult::EmptyResult(EmptyResult {});
+            let message = ServerJsonRpcMessage::response(result, id.clone());
+            self.writer.send(&message, Origin::Response(id))
+        }
     }
 
     #[tokio::test]
-    async fn queued_messages_are_written_after_the_senders_are_dropped() {
-        let (mut client, output) = tokio::io::duplex(8);
-        let in_flight = Arc::new(InFlight::new(2));
-        in_flight.begin(&RequestId::Number(1)).unwrap();
-        let (writer, writing) =
-            Writer::start(output, Arc::clone(&in_flight), CancellationToken::new());
-        let sender = writer.sender().unwrap();
+    async fn queued_messages_are_written_after_the_writer_is_dropped() {
+        let mut fixture = Fixture::new().await;
         for id in [1, 2] {
-            assert!(sender.send(answer(id)).await);
+            fixture.answer(id).unwrap();
         }
-        drop((writer, sender));
+        drop(fixture.writer);
         let mut text = String::new();
-        client.read_to_string(&mut text).await.unwrap();
+        fixture.client.read_to_string(&mut text).await.unwrap();
         assert_eq!(text.lines().count(), 2, "{text}");
-        writing.await.unwrap();
-        assert!(!in_flight.contains(&RequestId::Number(1)));
+        fixture.writing.await.unwrap();
+        assert!(!fixture.in_flight.contains(&ID));
     }
 
     #[tokio::test]
     async fn an_id_can_be_reused_after_its_response_was_read() {
-        let (mut client, output) = tokio::io::duplex(8);
-        let in_flight = Arc::new(InFlight::new(2));
-        in_flight.begin(&RequestId::Number(1)).unwrap();
-        let (writer, _writing) =
-            Writer::start(output, Arc::clone(&in_flight), CancellationToken::new());
-        assert!(writer.sender().unwrap().send(answer(1)).await);
-        client.read_u8().await.unwrap();
-        assert!(in_flight.begin(&RequestId::Number(1)).is_ok());
+        let mut fixture = Fixture::new().await;
+        fixture.answer(1).unwrap();
+        fixture.client.read_u8().await.unwrap();
+        let slot = fixture.in_flight.slot().await;
+        assert!(fixture.in_flight.begin(&ID, slot).is_ok());
     }
 
     #[tokio::test(start_paused = true)]
-    async fn responses_are_sent_immediately_and_others_wait_for_a_slot() {
-        let (_client, output) = tokio::io::duplex(8);
-        let (writer, writing) =
-            Writer::start(output, Arc::new(InFlight::new(1)), CancellationToken::new());
-        let sender = writer.sender().unwrap();
-        let message = || {
-            OutgoingLine::rejection(&ServerJsonRpcMessage::error(
-                rmcp::ErrorData::internal_error("no", None),
-                None,
-            ))
-        };
+    async fn responses_are_sent_immediately_and_others_wait_for_a_place() {
+        let fixture = Fixture::new().await;
+        let error = rmcp::ErrorData::internal_error("no", None);
+        let message = ServerJsonRpcMessage::error(error, None);
         for _ in 0..MAX_QUEUED {
-            assert!(sender.send(message()).await);
+            let place = fixture.writer.reserve().await.unwrap();
+            fixture.writer.send(&message, place).unwrap();
         }
         for id in 0..1_000 {
-            assert!(sender.send(answer(id)).await);
+            fixture.answer(id).unwrap();
         }
-        let waiting = tokio::spawn(async move { sender.send(message()).await });
+        let writer = fixture.writer.clone();
+        let waiting = tokio::spawn(async move { writer.reserve().await.is_ok() });
         tokio::task::yield_now().await;
         assert!(!waiting.is_finished());
-        writing.abort();
+        fixture.writing.abort();
         assert!(!waiting.await.unwrap(), "nothing is written any more");
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_client_that_does_not_read_is_disconnected() {
-        let (_client, output) = tokio::io::duplex(8);
-        let disconnected = CancellationToken::new();
-        let (writer, writing) =
-            Writer::start(output, Arc::new(InFlight::new(1)), disconnected.clone());
-        assert!(writer.sender().unwrap().send(answer(1)).await);
-        writing.await.unwrap();
-        assert!(disconnected.is_cancelled());
-        assert!(!writer.sender().unwrap().send(answer(2)).await);
+        let mut fixture = Fixture::new().await;
+        fixture.answer(1).unwrap();
+        (&mut fixture.writing).await.unwrap();
+        assert!(fixture.disconnected.is_cancelled());
+        assert!(fixture.answer(2).is_err());
     }
 }
