@@ -4,18 +4,23 @@ mod access_log;
 mod auth;
 mod body;
 mod body_budget;
+mod concurrency;
 mod connection;
 mod error;
 mod headers;
-mod hosts;
+mod host;
 mod json_rpc_header;
-mod origins;
+mod layers;
+mod limits;
+mod mcp_service;
+mod origin;
 mod principal_limits;
+mod rate;
 mod rejection;
 mod response_guard;
 mod server;
-mod service;
-mod sessions;
+mod session;
+mod shutdown;
 mod token;
 mod write_timeout;
 
@@ -31,8 +36,10 @@ pub use token::{BearerToken, TokenError};
 
 use auth::Authenticator;
 use error::Repr;
-use hosts::AllowedHosts;
-use origins::AllowedOrigins;
+use host::AllowedHosts;
+use layers::Layers;
+use limits::HttpLimits;
+use origin::AllowedOrigins;
 
 /// Configures a server over HTTP.
 ///
@@ -77,7 +84,7 @@ use origins::AllowedOrigins;
 #[derive(Debug, Clone)]
 pub struct HttpServer {
     address: SocketAddr,
-    remote_access: RemoteAccess,
+    allows_remote: bool,
     tokens: Vec<BearerToken>,
     hosts: Vec<String>,
     origins: Vec<String>,
@@ -89,7 +96,7 @@ impl HttpServer {
     pub fn new(address: SocketAddr) -> Self {
         Self {
             address,
-            remote_access: RemoteAccess::Denied,
+            allows_remote: false,
             tokens: vec![],
             hosts: vec![],
             origins: vec![],
@@ -100,7 +107,7 @@ impl HttpServer {
     /// Allows addresses that remote clients can reach. They require a [`token`](Self::token) and a
     /// [`host`](Self::allow_host), too.
     pub fn allow_remote(mut self) -> Self {
-        self.remote_access = RemoteAccess::Allowed;
+        self.allows_remote = true;
         self
     }
 
@@ -219,9 +226,12 @@ impl HttpServer {
     pub async fn bind(self) -> Result<BoundHttpServer, HttpError> {
         // Before binding: a server that must not be reachable should not be so for a moment.
         self.check_remote_access()?;
-        let hosts = AllowedHosts::new(self.address.ip(), &self.hosts)?;
-        let origins = AllowedOrigins::new(self.address.ip(), &self.origins)?;
-        let authenticator = Authenticator::new(&self.tokens, &self.limits)?;
+        let layers = Layers {
+            hosts: AllowedHosts::new(self.address.ip(), &self.hosts)?,
+            origins: AllowedOrigins::new(self.address.ip(), &self.origins)?,
+            authenticator: Authenticator::new(&self.tokens, &self.limits)?,
+            limits: self.limits,
+        };
         let unbound = |source| Repr::Bind {
             address: self.address,
             source,
@@ -231,10 +241,7 @@ impl HttpServer {
         Ok(BoundHttpServer {
             listener,
             address,
-            allowed_hosts: hosts,
-            allowed_origins: origins,
-            authenticator,
-            limits: self.limits,
+            layers,
         })
     }
 
@@ -243,62 +250,16 @@ impl HttpServer {
         if address.ip().is_loopback() {
             return Ok(());
         }
-        match self.remote_access {
-            RemoteAccess::Denied => Err(Repr::RemoteNotAllowed { address }.into()),
-            RemoteAccess::Allowed if self.tokens.is_empty() => {
-                Err(Repr::NoToken { address }.into())
-            }
-            // Without one, every request would be rejected.
-            RemoteAccess::Allowed if self.hosts.is_empty() => Err(Repr::NoHost { address }.into()),
-            RemoteAccess::Allowed => Ok(()),
+        if !self.allows_remote {
+            return Err(Repr::RemoteNotAllowed { address }.into());
         }
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum RemoteAccess {
-    Denied,
-    Allowed,
-}
-
-#[derive(Debug, Clone)]
-struct HttpLimits {
-    max_request_body_bytes: usize,
-    requests_per_second: NonZeroU32,
-    max_concurrent_requests: usize,
-    max_streams: usize,
-    max_connections: usize,
-    header_read_timeout: Duration,
-    request_body_timeout: Duration,
-    write_timeout: Duration,
-    max_sessions: usize,
-    session_idle_timeout: Duration,
-    shutdown_timeout: Duration,
-}
-
-impl HttpLimits {
-    fn max_json_values(&self) -> usize {
-        // Real messages have fewer values per byte by far.
-        (self.max_request_body_bytes / 32).max(1_024)
-    }
-}
-
-impl Default for HttpLimits {
-    fn default() -> Self {
-        Self {
-            max_request_body_bytes: 4 << 20,
-            // High enough for any ordinary client; it stops runaway loops.
-            requests_per_second: NonZeroU32::MIN.saturating_add(4_999),
-            max_concurrent_requests: 64,
-            max_streams: 256,
-            max_connections: 512,
-            header_read_timeout: Duration::from_secs(10),
-            request_body_timeout: Duration::from_secs(30),
-            write_timeout: Duration::from_secs(30),
-            max_sessions: 256,
-            // A call may run for an hour without sending a message.
-            session_idle_timeout: Duration::from_secs(65 * 60),
-            shutdown_timeout: Duration::from_secs(10),
+        if self.tokens.is_empty() {
+            return Err(Repr::NoToken { address }.into());
         }
+        // Without one, every request would be rejected.
+        if self.hosts.is_empty() {
+            return Err(Repr::NoHost { address }.into());
+        }
+        Ok(())
     }
 }

@@ -2,18 +2,23 @@
 
 use std::sync::Arc;
 
-use http::header::{AUTHORIZATION, HeaderMap};
+use axum::Extension;
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::Response;
+use http::header::{AUTHORIZATION, COOKIE, HeaderMap, PROXY_AUTHORIZATION};
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
-use super::HttpLimits;
+use super::access_log::AccessLogFields;
 use super::body_budget::BodyBudget;
 use super::error::{HttpError, Repr};
-use super::headers::single_value;
+use super::headers::{SESSION_ID, single_value};
+use super::limits::HttpLimits;
 use super::principal_limits::PrincipalLimits;
 use super::rejection::Rejection;
 use super::token::BearerToken;
-use crate::principal::Principal;
+use crate::Principal;
 
 /// Maps bearer tokens to principals.
 ///
@@ -32,20 +37,15 @@ impl Authenticator {
     /// requests are accepted.
     pub(super) fn new(tokens: &[BearerToken], limits: &HttpLimits) -> Result<Self, HttpError> {
         for (index, token) in tokens.iter().enumerate() {
+            let name = token.name().to_owned();
             for other in &tokens[..index] {
-                if other.name() == token.name() {
-                    return Err(Repr::DuplicateTokenName {
-                        name: token.name().to_owned(),
-                    }
-                    .into());
+                if other.name() == name {
+                    return Err(Repr::DuplicateTokenName { name }.into());
                 }
                 // One secret with two names would have an arbitrary principal.
                 if other.expose_secret() == token.expose_secret() {
-                    return Err(Repr::DuplicateTokenSecret {
-                        first: other.name().to_owned(),
-                        second: token.name().to_owned(),
-                    }
-                    .into());
+                    let (first, second) = (other.name().to_owned(), name);
+                    return Err(Repr::DuplicateTokenSecret { first, second }.into());
                 }
             }
         }
@@ -55,13 +55,11 @@ impl Authenticator {
         if tokens.is_empty() {
             return Ok(Self::Anonymous(with_limits(Principal::local())));
         }
-        let key = |token: &BearerToken| {
-            (
-                Sha256::digest(token.expose_secret()).into(),
-                with_limits(Principal::new(token.name())),
-            )
-        };
-        Ok(Self::Tokens(tokens.iter().map(key).collect()))
+        let keys = tokens.iter().map(|token| {
+            let digest = Sha256::digest(token.expose_secret()).into();
+            (digest, with_limits(Principal::new(token.name())))
+        });
+        Ok(Self::Tokens(keys.collect()))
     }
 
     /// Returns the number of principals.
@@ -73,14 +71,37 @@ impl Authenticator {
     }
 
     /// Returns the principal of a request, with its limits.
-    pub(super) fn authenticate(
-        &self,
-        headers: &HeaderMap,
-    ) -> Result<&Arc<PrincipalLimits>, Rejection> {
+    fn authenticate(&self, headers: &HeaderMap) -> Result<&Arc<PrincipalLimits>, Rejection> {
         match self {
             Self::Anonymous(principal_limits) => Ok(principal_limits),
             Self::Tokens(keys) => find_token(keys, bearer_token(headers)?),
         }
+    }
+}
+
+/// Layer that authenticates a request. Later layers and the protocol handler read its principal
+/// from here and from nowhere else.
+pub(super) async fn authenticate(
+    State(authenticator): State<Arc<Authenticator>>,
+    Extension(log): Extension<Arc<AccessLogFields>>,
+    mut request: Request,
+    next: Next,
+) -> Result<Response, Rejection> {
+    let limits = Arc::clone(authenticator.authenticate(request.headers())?);
+    log.principal(&limits.principal);
+    strip_credentials(request.headers_mut());
+    request.extensions_mut().insert(limits.principal.clone());
+    request.extensions_mut().insert(limits);
+    Ok(next.run(request).await)
+}
+
+/// Removes credentials, so that handlers cannot log them.
+fn strip_credentials(headers: &mut HeaderMap) {
+    for name in [AUTHORIZATION, PROXY_AUTHORIZATION, COOKIE] {
+        headers.remove(name);
+    }
+    if let Some(session) = headers.get_mut(SESSION_ID) {
+        session.set_sensitive(true);
     }
 }
 

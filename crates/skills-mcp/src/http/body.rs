@@ -1,47 +1,66 @@
 //! Request bodies.
 
+use std::sync::Arc;
+
+use axum::Extension;
 use axum::body::{Body, Bytes};
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::Response;
+use http::Method;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE, EXPECT, HeaderMap};
 use http_body_util::BodyExt as _;
 
-use super::HttpLimits;
-use super::body_budget::{BodyBudget, BodyPermit, UNBUDGETED_BYTES};
+use super::body_budget::{BodyBudget, UNBUDGETED_BYTES};
+use super::json_rpc_header::JsonRpcHeader;
+use super::limits::HttpLimits;
+use super::principal_limits::PrincipalLimits;
 use super::rejection::Rejection;
+use super::response_guard::guard_bytes;
 
-/// A body, with its memory permit.
-#[derive(Debug, Default)]
-pub(super) struct BufferedBody {
-    pub(super) bytes: Bytes,
-    pub(super) permit: Option<BodyPermit>,
+/// Layer that reads the body of a message, with its memory permit, and its JSON-RPC header. Drops
+/// the body of any other request.
+pub(super) async fn read(
+    State(limits): State<Arc<HttpLimits>>,
+    Extension(principal_limits): Extension<Arc<PrincipalLimits>>,
+    request: Request,
+    next: Next,
+) -> Result<Response, Rejection> {
+    let (mut parts, body) = request.into_parts();
+    let mut bytes = Bytes::new();
+    if parts.method == Method::POST {
+        bytes = read_json(&parts.headers, body, &limits, &principal_limits.body_budget).await?;
+        let header = JsonRpcHeader::parse(&bytes, limits.max_json_values())?;
+        parts.extensions.insert(header);
+    }
+    Ok(next.run(Request::from_parts(parts, bytes.into())).await)
 }
 
-impl BufferedBody {
-    /// Reads a JSON body.
-    pub(super) async fn read(
-        headers: &HeaderMap,
-        body: Body,
-        limits: &HttpLimits,
-        budget: &BodyBudget,
-    ) -> Result<Self, Rejection> {
-        if !is_json_content_type(headers) {
-            return Err(Rejection::UnsupportedMediaType);
-        }
-        let limit = limits.max_request_body_bytes;
-        let declared = headers
-            .get(CONTENT_LENGTH)
-            .and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
-        let length = declared.map_or(limit, |bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
-        // The client waits for permission to send, so an oversized body can be rejected before it
-        // is sent.
-        if headers.contains_key(EXPECT) && declared.is_some() && length > limit {
-            return Err(Rejection::TooLarge { limit });
-        }
-        let collected = collect_body(body, limit, budget, length.min(limit));
-        // A total timeout: a client that sends one byte at a time is never idle.
-        tokio::time::timeout(limits.request_body_timeout, collected)
-            .await
-            .unwrap_or(Err(Rejection::BodyTimeout))
+/// Reads a JSON body.
+async fn read_json(
+    headers: &HeaderMap,
+    body: Body,
+    limits: &HttpLimits,
+    budget: &BodyBudget,
+) -> Result<Bytes, Rejection> {
+    if !is_json_content_type(headers) {
+        return Err(Rejection::UnsupportedMediaType);
     }
+    let limit = limits.max_request_body_bytes;
+    let declared = headers
+        .get(CONTENT_LENGTH)
+        .and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
+    let length = declared.map_or(limit, |bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
+    // The client waits for permission to send, so an oversized body can be rejected before it is
+    // sent.
+    if headers.contains_key(EXPECT) && declared.is_some() && length > limit {
+        return Err(Rejection::TooLarge { limit });
+    }
+    let collected = collect_body(body, limit, budget, length.min(limit));
+    // A total timeout: a client that sends one byte at a time is never idle.
+    tokio::time::timeout(limits.request_body_timeout, collected)
+        .await
+        .unwrap_or(Err(Rejection::BodyTimeout))
 }
 
 /// Reads the body up to the limit, and discards a little beyond it: a client that is still sending
@@ -51,7 +70,7 @@ async fn collect_body(
     limit: usize,
     budget: &BodyBudget,
     length: usize,
-) -> Result<BufferedBody, Rejection> {
+) -> Result<Bytes, Rejection> {
     let mut buffer = Vec::new();
     let mut permit = None;
     let mut received = 0_usize;
@@ -78,22 +97,17 @@ async fn collect_body(
     if received > limit {
         Err(Rejection::TooLarge { limit })
     } else {
-        Ok(BufferedBody {
-            bytes: buffer.into(),
-            permit,
-        })
+        // rmcp drops the body after parsing it.
+        Ok(guard_bytes(buffer.into(), permit))
     }
 }
 
 const MAX_DISCARDED_BYTES: usize = 4;
 
 fn is_json_content_type(headers: &HeaderMap) -> bool {
-    let media_type = headers
+    let value = headers
         .get(CONTENT_TYPE)
-        .and_then(|value| value.to_str().ok())
-        .unwrap_or_default();
-    media_type
-        .split(';')
-        .next()
-        .is_some_and(|essence| essence.trim().eq_ignore_ascii_case("application/json"))
+        .and_then(|value| value.to_str().ok());
+    let media_type = value.and_then(|value| value.split(';').next());
+    media_type.is_some_and(|media_type| media_type.trim().eq_ignore_ascii_case("application/json"))
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
 
 use super::rejection::Rejection;
 
@@ -18,12 +18,8 @@ pub(super) struct BodyBudget {
     principal_kibibytes: u32,
 }
 
-/// A part of the budget, released on drop.
-#[derive(Debug)]
-pub(super) struct BodyPermit {
-    _total: OwnedSemaphorePermit,
-    _principal: OwnedSemaphorePermit,
-}
+/// A part of the budget of the principal and of the total, released on drop.
+pub(super) type BodyPermit = [OwnedSemaphorePermit; 2];
 
 impl BodyBudget {
     /// Creates the budget for a number of principals. If there are several, each can use half of
@@ -55,13 +51,10 @@ impl BodyBudget {
             // The principal's own budget first: waiting for it takes nothing from others.
             let own = self.principal.clone().acquire_many_owned(kibibytes).await?;
             let all = self.total.clone().acquire_many_owned(kibibytes).await?;
-            Ok::<_, tokio::sync::AcquireError>(BodyPermit {
-                _total: all,
-                _principal: own,
-            })
+            Ok::<_, AcquireError>([own, all])
         };
-        tokio::time::timeout(ACQUIRE_TIMEOUT, permits)
-            .await
+        let permits = tokio::time::timeout(ACQUIRE_TIMEOUT, permits).await;
+        permits
             .ok()
             .and_then(Result::ok)
             .ok_or(Rejection::TooManyConcurrent)

@@ -9,7 +9,7 @@ use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpStream;
 use tokio_util::sync::CancellationToken;
 
-use super::HttpLimits;
+use super::limits::HttpLimits;
 use super::write_timeout::WriteTimeoutStream;
 
 /// Serves the requests of a connection until it closes, times out, or has answered its last request

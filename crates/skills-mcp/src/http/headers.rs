@@ -1,6 +1,10 @@
-//! Request headers that must be unambiguous.
+//! Headers of requests and responses.
 
-use http::header::{HeaderMap, HeaderName, HeaderValue};
+use axum::extract::Request;
+use axum::middleware::Next;
+use axum::response::Response;
+use http::Version;
+use http::header::{CACHE_CONTROL, HeaderMap, HeaderName, HeaderValue, X_CONTENT_TYPE_OPTIONS};
 
 use super::rejection::Rejection;
 
@@ -32,3 +36,20 @@ pub(super) fn is_stateless_version(headers: &HeaderMap) -> Result<bool, Rejectio
 }
 
 const FIRST_STATELESS_VERSION: &str = "2026-07-28";
+
+/// Layer that rejects requests of other HTTP versions.
+pub(super) async fn check_version(request: Request, next: Next) -> Result<Response, Rejection> {
+    if request.version() != Version::HTTP_11 {
+        return Err(Rejection::UnsupportedHttpVersion);
+    }
+    Ok(next.run(request).await)
+}
+
+/// Layer that forbids caching and guessing of content types.
+pub(super) async fn add_security_headers(mut response: Response) -> Response {
+    let headers = response.headers_mut();
+    // Responses depend on the token, so no cache may store them.
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    response
+}

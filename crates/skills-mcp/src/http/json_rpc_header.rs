@@ -1,5 +1,6 @@
 //! The routing information of a JSON-RPC message.
 
+use rmcp::model::RequestId;
 use serde::Deserialize;
 
 use super::rejection::Rejection;
@@ -7,22 +8,12 @@ use super::rejection::Rejection;
 /// The parts of a message that are needed before it is parsed completely.
 ///
 /// Parsing skips everything else without storing it, so that deep nesting needs no memory.
-#[derive(Debug, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(super) struct JsonRpcHeader {
     #[serde(default)]
     method: Option<String>,
     #[serde(default)]
-    id: Option<JsonRpcId>,
-}
-
-/// The id of a request.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Deserialize)]
-#[serde(untagged)]
-pub(super) enum JsonRpcId {
-    /// An integer.
-    Number(i64),
-    /// A string.
-    String(String),
+    id: Option<RequestId>,
 }
 
 /// The kind of a message, as far as limits depend on it.
@@ -68,7 +59,7 @@ impl JsonRpcHeader {
     }
 
     /// Returns the id if the message is a request. The id of a response belongs to the server.
-    pub(super) fn request_id(&self) -> Option<&JsonRpcId> {
+    pub(super) fn request_id(&self) -> Option<&RequestId> {
         self.method.as_ref().and(self.id.as_ref())
     }
 }
@@ -144,11 +135,11 @@ mod tests {
         let id = |text: &str| read(text.as_bytes()).unwrap().request_id().cloned();
         assert_eq!(
             id(r#"{"jsonrpc":"2.0","id":"a","method":"ping"}"#),
-            Some(JsonRpcId::String("a".to_owned()))
+            Some(RequestId::String("a".into()))
         );
         assert_eq!(
             id(r#"{"id":-7,"params":{"id":[1,{}]},"method":"ping"}"#),
-            Some(JsonRpcId::Number(-7))
+            Some(RequestId::Number(-7))
         );
         assert_eq!(id(r#"{"id":7,"result":{}}"#), None, "an answer");
         assert_eq!(id(r#"{"method":"notifications/initialized"}"#), None);
@@ -192,7 +183,7 @@ mod tests {
         );
         assert_eq!(
             read(deep.as_bytes()).unwrap().request_id(),
-            Some(&JsonRpcId::Number(1))
+            Some(&RequestId::Number(1))
         );
     }
 }

@@ -1,100 +1,118 @@
 //! Responses to requests that are rejected before the protocol handler.
 
-use std::borrow::Cow;
-
-use axum::body::Body;
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
+use http::StatusCode;
 use http::header::{ALLOW, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
-use http::{HeaderMap, StatusCode};
 use rmcp::model::{ErrorCode, ErrorData, JsonRpcError};
 
 /// The reason why a request is rejected.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Rejection {
     /// It is not HTTP/1.1.
+    #[error("HTTP version not supported; use HTTP/1.1")]
     UnsupportedHttpVersion,
     /// A header that may occur once occurs several times.
+    #[error("duplicate header `{0}`")]
     DuplicateHeader(HeaderName),
     /// The host is missing or invalid.
+    #[error("missing or invalid header `host`")]
     MissingHost,
     /// The host is not allowed.
+    #[error("host not allowed")]
     HostNotAllowed,
     /// The origin is not allowed.
+    #[error("origin not allowed")]
     OriginNotAllowed,
     /// There is no bearer token.
+    #[error("missing bearer token")]
     MissingToken,
     /// The bearer token is unknown.
+    #[error("invalid bearer token")]
     InvalidToken,
     /// The path does not exist.
+    #[error("not found; the endpoint is /mcp")]
     NotFound,
     /// The path does not support the method.
+    #[error("method not allowed")]
     MethodNotAllowed,
     /// The content type is not JSON.
+    #[error("unsupported content type; expected application/json")]
     UnsupportedMediaType,
     /// The body is too long.
+    #[error("request body exceeds {limit} bytes")]
     TooLarge { limit: usize },
     /// The body has too many JSON values.
+    #[error("request body exceeds {limit} JSON values")]
     TooManyValues { limit: usize },
     /// The body was not received in time.
+    #[error("request body timeout")]
     BodyTimeout,
     /// The body is incomplete.
+    #[error("incomplete request body")]
     IncompleteBody,
     /// The body is not JSON.
+    #[error("invalid JSON")]
     InvalidJson,
     /// The body is a batch of messages.
+    #[error("batches are not supported; send one message per request")]
     BatchNotSupported,
     /// The body is not a JSON-RPC message.
+    #[error("invalid JSON-RPC 2.0 message")]
     InvalidMessage,
     /// A request with the same id is in flight in the session.
+    #[error("duplicate request id")]
     DuplicateId,
     /// The session does not exist, or belongs to another principal.
+    #[error("session not found")]
     SessionNotFound,
     /// All sessions are in use.
+    #[error("too many sessions in use")]
     TooManySessions,
     /// The rate limit of the principal is exceeded.
+    #[error("rate limit exceeded")]
     RateLimited { seconds: u64 },
     /// The limit of concurrent requests of the principal is reached.
+    #[error("too many concurrent requests; retry later")]
     TooManyConcurrent,
     /// The server is shutting down.
+    #[error("the server is shutting down")]
     ShuttingDown,
     /// An internal failure that the client cannot fix.
+    #[error("internal error")]
     Internal,
 }
 
-impl Rejection {
+impl IntoResponse for Rejection {
     /// Builds the response: a JSON-RPC error without id.
-    pub(super) fn into_response(self) -> Response {
+    fn into_response(self) -> Response {
         // The id may be unknown or invalid, so the response has none.
-        let error = JsonRpcError::new(None, ErrorData::new(self.code(), self.message(), None));
-        let mut response =
-            Response::new(Body::from(serde_json::to_vec(&error).unwrap_or_default()));
-        *response.status_mut() = self.status();
-        response
-            .headers_mut()
-            .insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        self.add_headers(response.headers_mut());
-        response
+        let error = ErrorData::new(self.code(), self.to_string(), None);
+        let body = serde_json::to_vec(&JsonRpcError::new(None, error)).unwrap_or_default();
+        let content_type = [(CONTENT_TYPE, "application/json")];
+        let header = self.header().map(|header| [header]);
+        (self.status(), content_type, header, body).into_response()
     }
+}
 
-    fn add_headers(&self, headers: &mut HeaderMap) {
+impl Rejection {
+    fn header(&self) -> Option<(HeaderName, HeaderValue)> {
         let (name, value) = match self {
-            Self::MissingToken => (
-                WWW_AUTHENTICATE,
-                HeaderValue::from_static(r#"Bearer realm="skills""#),
-            ),
+            Self::MissingToken => (WWW_AUTHENTICATE, r#"Bearer realm="skills""#),
             // RFC 6750 distinguishes a missing token from an invalid one.
-            Self::InvalidToken => (
-                WWW_AUTHENTICATE,
-                HeaderValue::from_static(r#"Bearer realm="skills", error="invalid_token""#),
-            ),
-            Self::RateLimited { seconds } => (RETRY_AFTER, HeaderValue::from(*seconds)),
-            Self::TooManyConcurrent | Self::TooManySessions | Self::ShuttingDown => {
-                (RETRY_AFTER, HeaderValue::from(1))
+            Self::InvalidToken => {
+                let challenge = r#"Bearer realm="skills", error="invalid_token""#;
+                (WWW_AUTHENTICATE, challenge)
             }
-            Self::MethodNotAllowed => (ALLOW, HeaderValue::from_static("GET, HEAD")),
-            _ => return,
+            Self::TooManyConcurrent | Self::TooManySessions | Self::ShuttingDown => {
+                (RETRY_AFTER, "1")
+            }
+            Self::MethodNotAllowed => (ALLOW, "GET, HEAD"),
+            Self::RateLimited { seconds } => {
+                return Some((RETRY_AFTER, HeaderValue::from(*seconds)));
+            }
+            _ => return None,
         };
-        headers.insert(name, value);
+        Some((name, HeaderValue::from_static(value)))
     }
 
     fn status(&self) -> StatusCode {
@@ -126,38 +144,5 @@ impl Rejection {
             Self::Internal => ErrorCode::INTERNAL_ERROR,
             _ => ErrorCode::INVALID_REQUEST,
         }
-    }
-
-    fn message(&self) -> Cow<'static, str> {
-        Cow::Borrowed(match self {
-            Self::DuplicateHeader(name) => return format!("duplicate header `{name}`").into(),
-            Self::TooLarge { limit } => {
-                return format!("request body exceeds {limit} bytes").into();
-            }
-            Self::TooManyValues { limit } => {
-                return format!("request body exceeds {limit} JSON values").into();
-            }
-            Self::UnsupportedHttpVersion => "HTTP version not supported; use HTTP/1.1",
-            Self::MissingHost => "missing or invalid header `host`",
-            Self::HostNotAllowed => "host not allowed",
-            Self::OriginNotAllowed => "origin not allowed",
-            Self::MissingToken => "missing bearer token",
-            Self::InvalidToken => "invalid bearer token",
-            Self::NotFound => "not found; the endpoint is /mcp",
-            Self::MethodNotAllowed => "method not allowed",
-            Self::UnsupportedMediaType => "unsupported content type; expected application/json",
-            Self::BodyTimeout => "request body timeout",
-            Self::IncompleteBody => "incomplete request body",
-            Self::InvalidJson => "invalid JSON",
-            Self::BatchNotSupported => "batches are not supported; send one message per request",
-            Self::InvalidMessage => "invalid JSON-RPC 2.0 message",
-            Self::DuplicateId => "duplicate request id",
-            Self::SessionNotFound => "session not found",
-            Self::TooManySessions => "too many sessions in use",
-            Self::RateLimited { .. } => "rate limit exceeded",
-            Self::TooManyConcurrent => "too many concurrent requests; retry later",
-            Self::ShuttingDown => "the server is shutting down",
-            Self::Internal => "internal error",
-        })
     }
 }

@@ -13,13 +13,11 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use super::HttpLimits;
-use super::auth::Authenticator;
 use super::connection;
 use super::error::{HttpError, Repr};
-use super::hosts::AllowedHosts;
-use super::origins::AllowedOrigins;
-use super::service::{HttpService, ShutdownPhases};
+use super::layers::Layers;
+use super::limits::HttpLimits;
+use super::shutdown::ShutdownPhases;
 
 /// A server that is bound to its address and does not accept requests yet.
 ///
@@ -29,10 +27,7 @@ use super::service::{HttpService, ShutdownPhases};
 pub struct BoundHttpServer {
     pub(super) listener: TcpListener,
     pub(super) address: SocketAddr,
-    pub(super) allowed_hosts: AllowedHosts,
-    pub(super) allowed_origins: AllowedOrigins,
-    pub(super) authenticator: Authenticator,
-    pub(super) limits: HttpLimits,
+    pub(super) layers: Layers,
 }
 
 impl BoundHttpServer {
@@ -53,14 +48,11 @@ impl BoundHttpServer {
     /// # Errors
     ///
     /// If connections cannot be accepted.
-    pub async fn serve<H>(
+    pub async fn serve<H: ServerHandler>(
         self,
         handlers: impl Fn() -> H + Send + Sync + 'static,
         stop: impl Future<Output = ()>,
-    ) -> Result<(), HttpError>
-    where
-        H: ServerHandler,
-    {
+    ) -> Result<(), HttpError> {
         self.serve_with_shutdown(handlers, stop, std::future::pending())
             .await
     }
@@ -74,40 +66,23 @@ impl BoundHttpServer {
     /// # Errors
     ///
     /// If connections cannot be accepted.
-    pub async fn serve_with_shutdown<H>(
+    pub async fn serve_with_shutdown<H: ServerHandler>(
         self,
         handlers: impl Fn() -> H + Send + Sync + 'static,
         stop: impl Future<Output = ()>,
         abort: impl Future<Output = ()>,
-    ) -> Result<(), HttpError>
-    where
-        H: ServerHandler,
-    {
+    ) -> Result<(), HttpError> {
         let phases = ShutdownPhases::default();
         // Also when this future is dropped, all tasks end.
-        let _end = [
-            &phases.draining,
-            &phases.subscriptions_closed,
-            &phases.aborted,
-        ]
-        .map(|phase| phase.clone().drop_guard());
+        let _end = phases.drop_guards();
         let Self {
             listener,
             address,
-            allowed_hosts: hosts,
-            allowed_origins: origins,
-            authenticator,
-            limits,
+            layers,
         } = self;
-        let service = HttpService::new(
-            hosts,
-            origins,
-            authenticator,
-            limits.clone(),
-            Arc::new(handlers),
-            phases.clone(),
-        );
-        let mut connections = Connections::new(service.into_router(), &limits, phases);
+        let limits = layers.limits.clone();
+        let router = layers.into_router(Arc::new(handlers), &phases);
+        let mut connections = Connections::new(router, &limits, phases);
         let accepted = connections.accept(&listener, pin!(stop)).await;
         // New clients then get an error at once instead of waiting in the backlog.
         drop(listener);
@@ -127,12 +102,10 @@ struct Connections {
 
 impl Connections {
     fn new(router: Router, limits: &HttpLimits, phases: ShutdownPhases) -> Self {
-        let slots = Arc::new(Semaphore::new(
-            limits.max_connections.min(Semaphore::MAX_PERMITS),
-        ));
+        let slots = limits.max_connections.min(Semaphore::MAX_PERMITS);
         Self {
             router,
-            slots,
+            slots: Arc::new(Semaphore::new(slots)),
             limits: limits.clone(),
             tasks: JoinSet::new(),
             phases,
@@ -149,13 +122,9 @@ impl Connections {
         loop {
             let next = async {
                 // Further connections wait in the backlog of the socket.
-                let slot = self
-                    .slots
-                    .clone()
-                    .acquire_owned()
-                    .await
-                    .map_err(io::Error::other)?;
-                listener.accept().await.map(|(stream, _)| (stream, slot))
+                let slot = Arc::clone(&self.slots).acquire_owned().await;
+                let (stream, _) = listener.accept().await?;
+                Ok::<_, io::Error>((stream, slot))
             };
             let accepted = tokio::select! {
                 () = stop.as_mut() => return Ok(()),
@@ -180,12 +149,8 @@ impl Connections {
     fn serve(&mut self, stream: TcpStream, slot: impl Send + 'static) {
         // Finished tasks would otherwise stay in the set until the shutdown.
         while self.tasks.try_join_next().is_some() {}
-        let served = connection::serve(
-            stream,
-            self.router.clone(),
-            self.limits.clone(),
-            self.phases.draining.clone(),
-        );
+        let (router, draining) = (self.router.clone(), self.phases.draining.clone());
+        let served = connection::serve(stream, router, self.limits.clone(), draining);
         self.tasks.spawn(async move {
             served.await;
             drop(slot);
@@ -194,22 +159,22 @@ impl Connections {
 
     async fn close(mut self, timeout: Duration, abort: impl Future<Output = ()>) {
         // Phase by phase, so that running requests can still finish while new ones are rejected.
-        self.phases.draining.cancel();
+        let phases = self.phases.clone();
+        phases.draining.cancel();
+        let deadline = Instant::now() + timeout;
+        let drained = async {
+            let end = deadline.min(Instant::now() + FINAL_FLUSH_TIMEOUT);
+            self.wait_closed(end).await;
+            phases.subscriptions_closed.cancel();
+            self.wait_closed(deadline).await;
+        };
         tokio::select! {
-            () = self.wait_drained(timeout) => {}
-            () = abort => self.phases.subscriptions_closed.cancel(),
+            () = drained => {}
+            () = abort => phases.subscriptions_closed.cancel(),
         }
-        self.phases.aborted.cancel();
+        phases.aborted.cancel();
         self.wait_closed(Instant::now() + FINAL_FLUSH_TIMEOUT).await;
         self.tasks.shutdown().await;
-    }
-
-    async fn wait_drained(&mut self, timeout: Duration) {
-        let deadline = Instant::now() + timeout;
-        self.wait_closed(deadline.min(Instant::now() + FINAL_FLUSH_TIMEOUT))
-            .await;
-        self.phases.subscriptions_closed.cancel();
-        self.wait_closed(deadline).await;
     }
 
     async fn wait_closed(&mut self, deadline: Instant) {

@@ -1,8 +1,11 @@
 //! Allowed host names.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
-use http::Request;
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::Response;
 use http::header::HOST;
 use http::uri::Authority;
 
@@ -21,31 +24,31 @@ impl AllowedHosts {
     /// Creates the list for an address: the loopback names if it is loopback, and the configured
     /// hosts.
     pub(super) fn new(address: IpAddr, configured: &[String]) -> Result<Self, HttpError> {
-        let mut hosts = vec![];
+        let local = ["localhost", "127.0.0.1", "[::1]"];
+        let hosts = local
+            .into_iter()
+            .filter(|_| address.is_loopback())
+            .chain(configured.iter().map(String::as_str))
+            .map(|text| {
+                let invalid = || Repr::InvalidHost {
+                    text: text.to_owned(),
+                };
+                Host::parse(text).ok_or_else(invalid)
+            });
+        let mut hosts = hosts.collect::<Result<Vec<_>, _>>()?;
         if address.is_loopback() {
-            hosts.extend(["localhost", "127.0.0.1", "::1"].map(|name| Host {
-                name: name.to_owned(),
-                port: None,
-            }));
             hosts.push(Host {
                 name: address.to_string(),
                 port: None,
             });
         }
-        for text in configured {
-            hosts.push(Host::parse(text).ok_or_else(|| Repr::InvalidHost { text: text.clone() })?);
-        }
         Ok(Self(hosts))
     }
 
     /// Rejects requests with no host, several hosts, or one that is not allowed.
-    pub(super) fn check<B>(&self, request: &Request<B>) -> Result<(), Rejection> {
-        let named = single_value(request.headers(), &HOST)?.ok_or(Rejection::MissingHost)?;
-        let named = named
-            .to_str()
-            .ok()
-            .and_then(Host::parse)
-            .ok_or(Rejection::MissingHost)?;
+    fn check<B>(&self, request: &http::Request<B>) -> Result<(), Rejection> {
+        let named = single_value(request.headers(), &HOST)?.and_then(|host| host.to_str().ok());
+        let named = named.and_then(Host::parse).ok_or(Rejection::MissingHost)?;
         // An absolute request target overrides the header, so both must be allowed.
         let target = request.uri().authority().map(Host::from_authority);
         if self.allows(&named) && target.is_none_or(|target| self.allows(&target)) {
@@ -91,6 +94,16 @@ impl Host {
             port: authority.port_u16(),
         }
     }
+}
+
+/// Layer that rejects requests to other hosts.
+pub(super) async fn check(
+    State(hosts): State<Arc<AllowedHosts>>,
+    request: Request,
+    next: Next,
+) -> Result<Response, Rejection> {
+    hosts.check(&request)?;
+    Ok(next.run(request).await)
 }
 
 #[cfg(test)]

@@ -1,55 +1,47 @@
 //! Allowed origins of web pages.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::Response;
 use http::header::{HeaderMap, ORIGIN};
 
 use super::error::{HttpError, Repr};
 use super::headers::single_value;
-use super::hosts::Host;
+use super::host::Host;
 use super::rejection::Rejection;
 
 /// The origins that a request may come from. A request without `Origin` does not come from a
 /// browser and is accepted.
 #[derive(Debug, Clone)]
-pub(super) struct AllowedOrigins(Vec<OriginPattern>);
+pub(super) struct AllowedOrigins(Vec<Origin>);
 
 impl AllowedOrigins {
     /// Creates the list for an address: local pages if it is loopback, and the configured origins.
     pub(super) fn new(address: IpAddr, configured: &[String]) -> Result<Self, HttpError> {
-        let local = if address.is_loopback() {
-            ["localhost", "127.0.0.1", "::1"].as_slice()
-        } else {
-            &[]
-        };
-        let mut patterns: Vec<_> = local
-            .iter()
-            .map(|name| OriginPattern {
-                scheme: "http".to_owned(),
-                host: (*name).to_owned(),
-                port: None,
-            })
-            .collect();
-        for text in configured {
-            patterns.push(
-                OriginPattern::parse(text)
-                    .ok_or_else(|| Repr::InvalidOrigin { text: text.clone() })?,
-            );
-        }
-        Ok(Self(patterns))
+        let local = ["http://localhost:*", "http://127.0.0.1:*", "http://[::1]:*"];
+        let patterns = local
+            .into_iter()
+            .filter(|_| address.is_loopback())
+            .chain(configured.iter().map(String::as_str))
+            .map(|text| {
+                let invalid = || Repr::InvalidOrigin {
+                    text: text.to_owned(),
+                };
+                Origin::parse_pattern(text).ok_or_else(invalid)
+            });
+        Ok(Self(patterns.collect::<Result<_, _>>()?))
     }
 
     /// Rejects requests of other origins, and of opaque ones (`null`).
-    pub(super) fn check(&self, headers: &HeaderMap) -> Result<(), Rejection> {
+    fn check(&self, headers: &HeaderMap) -> Result<(), Rejection> {
         let Some(origin) = single_value(headers, &ORIGIN)? else {
             return Ok(());
         };
-        let origin = origin
-            .to_str()
-            .ok()
-            .and_then(Origin::parse)
-            .ok_or(Rejection::OriginNotAllowed)?;
-        if self.0.iter().any(|pattern| pattern.allows(&origin)) {
+        let origin = origin.to_str().ok().and_then(Origin::parse);
+        if origin.is_some_and(|origin| self.0.iter().any(|pattern| pattern.allows(&origin))) {
             Ok(())
         } else {
             Err(Rejection::OriginNotAllowed)
@@ -57,26 +49,30 @@ impl AllowedOrigins {
     }
 }
 
+/// An origin, or a pattern of origins.
 #[derive(Debug, Clone)]
-struct OriginPattern {
+struct Origin {
     scheme: String,
     host: String,
-    /// `None` allows any port.
+    /// In a pattern, `None` allows any port.
     port: Option<u16>,
 }
 
-impl OriginPattern {
+impl Origin {
     fn parse(text: &str) -> Option<Self> {
-        let (text, any_port) = text
-            .strip_suffix(":*")
-            .map_or((text, false), |text| (text, true));
-        let Origin { scheme, host } = Origin::parse(text)?;
-        let port = match (any_port, host.port) {
-            (true, None) => None,
-            // `host:80:*` has two ports.
-            (true, Some(_)) => return None,
-            (false, port) => Some(port.or_else(|| default_port(&scheme))?),
-        };
+        let (scheme, host) = text.split_once("://")?;
+        let is_scheme_character = |b: u8| b.is_ascii_alphanumeric() || b"+-.".contains(&b);
+        if scheme.is_empty() || !scheme.bytes().all(is_scheme_character) {
+            return None;
+        }
+        let scheme = scheme.to_ascii_lowercase();
+        let host = Host::parse(host)?;
+        // Browsers omit the default port.
+        let port = host.port.or(match scheme.as_str() {
+            "http" => Some(80),
+            "https" => Some(443),
+            _ => None,
+        });
         Some(Self {
             scheme,
             host: host.name,
@@ -84,41 +80,34 @@ impl OriginPattern {
         })
     }
 
-    fn allows(&self, origin: &Origin) -> bool {
-        // Browsers omit the default port.
-        let port = || origin.host.port.or_else(|| default_port(&origin.scheme));
-        self.scheme == origin.scheme
-            && self.host == origin.host.name
-            && (self.port.is_none() || self.port == port())
-    }
-}
-
-struct Origin {
-    scheme: String,
-    host: Host,
-}
-
-impl Origin {
-    fn parse(text: &str) -> Option<Self> {
-        let (scheme, host) = text.split_once("://")?;
-        let is_valid_scheme = !scheme.is_empty()
-            && scheme
-                .bytes()
-                .all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b));
-        let host = Host::parse(host)?;
-        is_valid_scheme.then(|| Self {
-            scheme: scheme.to_ascii_lowercase(),
-            host,
+    /// Parses an origin with a known port, or with `*` for any port.
+    fn parse_pattern(text: &str) -> Option<Self> {
+        let Some(text) = text.strip_suffix(":*") else {
+            return Self::parse(text).filter(|origin| origin.port.is_some());
+        };
+        // With another port, so that `host:80:*`, which has two, is invalid.
+        let origin = Self::parse(&format!("{text}:0"))?;
+        Some(Self {
+            port: None,
+            ..origin
         })
     }
+
+    fn allows(&self, origin: &Self) -> bool {
+        self.scheme == origin.scheme
+            && self.host == origin.host
+            && (self.port.is_none() || self.port == origin.port)
+    }
 }
 
-fn default_port(scheme: &str) -> Option<u16> {
-    match scheme {
-        "http" => Some(80),
-        "https" => Some(443),
-        _ => None,
-    }
+/// Layer that rejects requests of other origins.
+pub(super) async fn check(
+    State(origins): State<Arc<AllowedOrigins>>,
+    request: Request,
+    next: Next,
+) -> Result<Response, Rejection> {
+    origins.check(request.headers())?;
+    Ok(next.run(request).await)
 }
 
 #[cfg(test)]

@@ -1,21 +1,25 @@
 //! Table of sessions and their owners.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Weak};
 
+use rmcp::model::RequestId;
 use rmcp::transport::streamable_http_server::SessionId;
 
-use crate::http::json_rpc_header::JsonRpcId;
+use crate::Principal;
 use crate::http::rejection::Rejection;
-use crate::principal::Principal;
 
-/// The sessions with their owners, and the number of reservations per principal.
+/// The sessions and reservations, with their owners.
 #[derive(Debug, Default)]
 pub(super) struct SessionTable {
     sessions: HashMap<SessionId, OwnedSession>,
-    reserved: HashMap<Principal, usize>,
+    reservations: Vec<Weak<Principal>>,
     /// Logical clock: incremented with each use of a session.
     clock: u64,
 }
+
+/// A session that is being started, counted until it is dropped.
+pub(super) type Reservation = Arc<Principal>;
 
 #[derive(Debug)]
 struct OwnedSession {
@@ -23,7 +27,7 @@ struct OwnedSession {
     last_used: u64,
     /// Number of running requests and open streams in the session.
     active: usize,
-    request_ids: HashSet<JsonRpcId>,
+    request_ids: HashSet<RequestId>,
 }
 
 /// Limits of the number of sessions.
@@ -50,14 +54,9 @@ impl SessionQuota {
 }
 
 impl SessionTable {
-    pub(super) fn ids(&self) -> Vec<SessionId> {
-        self.sessions.keys().cloned().collect()
-    }
-
-    pub(super) fn remove<'a>(&mut self, ids: impl Iterator<Item = &'a SessionId>) {
-        for id in ids {
-            self.sessions.remove(id);
-        }
+    /// Removes the other sessions.
+    pub(super) fn retain(&mut self, is_live: impl Fn(&SessionId) -> bool) {
+        self.sessions.retain(|id, _| is_live(id));
     }
 
     /// Reserves a session, and returns the session to close if there is no free one. It is already
@@ -66,13 +65,14 @@ impl SessionTable {
         &mut self,
         principal: &Principal,
         quota: SessionQuota,
-    ) -> Result<Option<SessionId>, Rejection> {
+    ) -> Result<(Reservation, Option<SessionId>), Rejection> {
+        self.reservations
+            .retain(|reservation| reservation.strong_count() > 0);
         // Reservations count, so that concurrent clients cannot exceed the limit together.
-        let all = self.sessions.len() + self.reserved.values().sum::<usize>();
+        let all = self.sessions.len() + self.reservations.len();
         let own = self.count_for(principal);
-        let evicted = if own < quota.max && all < quota.total {
-            None
-        } else {
+        let mut evicted = None;
+        if own >= quota.max || all >= quota.total {
             // A principal pays with its own sessions first.
             let own_idle = self.least_recently_used(|owner| owner == principal);
             let others = || {
@@ -80,18 +80,13 @@ impl SessionTable {
                     own < quota.max && self.count_for(owner) > quota.fair_share
                 })
             };
-            Some(own_idle.or_else(others).ok_or(Rejection::TooManySessions)?)
-        };
-        self.remove(evicted.iter());
-        *self.reserved.entry(principal.clone()).or_default() += 1;
-        Ok(evicted)
-    }
-
-    /// Releases a reservation.
-    pub(super) fn release(&mut self, principal: &Principal) {
-        if let Some(number) = self.reserved.get_mut(principal) {
-            *number = number.saturating_sub(1);
+            let id = own_idle.or_else(others).ok_or(Rejection::TooManySessions)?;
+            self.sessions.remove(&id);
+            evicted = Some(id);
         }
+        let reservation = Arc::new(principal.clone());
+        self.reservations.push(Arc::downgrade(&reservation));
+        Ok((reservation, evicted))
     }
 
     pub(super) fn insert(&mut self, id: SessionId, principal: &Principal) {
@@ -111,7 +106,7 @@ impl SessionTable {
         &mut self,
         id: &str,
         principal: &Principal,
-        request: Option<&JsonRpcId>,
+        request: Option<&RequestId>,
     ) -> Result<(), Rejection> {
         let owned = self
             .sessions
@@ -130,7 +125,7 @@ impl SessionTable {
         Ok(())
     }
 
-    pub(super) fn leave(&mut self, id: &SessionId, request: Option<&JsonRpcId>) {
+    pub(super) fn leave(&mut self, id: &SessionId, request: Option<&RequestId>) {
         if let Some(owned) = self.sessions.get_mut(id) {
             owned.active = owned.active.saturating_sub(1);
             self.clock += 1;
@@ -142,12 +137,10 @@ impl SessionTable {
     }
 
     fn count_for(&self, principal: &Principal) -> usize {
-        let owned = self
-            .sessions
-            .values()
-            .filter(|owned| owned.principal == *principal)
-            .count();
-        owned + self.reserved.get(principal).copied().unwrap_or_default()
+        let sessions = self.sessions.values().map(|session| &session.principal);
+        let reservations: Vec<_> = self.reservations.iter().filter_map(Weak::upgrade).collect();
+        let owners = sessions.chain(reservations.iter().map(AsRef::as_ref));
+        owners.filter(|owner| *owner == principal).count()
     }
 
     /// Returns the least recently used idle session of the principals that may lose one.
@@ -171,14 +164,11 @@ mod tests {
         let (mut table, quota) = (SessionTable::default(), SessionQuota::new(all, principals));
         let mut start_session = |(number, name): (usize, &&str)| {
             let principal = Principal::new(name);
-            let evicted = match table.reserve(&principal, quota) {
-                Ok(None) => String::new(),
-                Ok(Some(evicted)) => evicted.to_string(),
-                Err(_) => return "rejected".to_owned(),
+            let Ok((_reservation, evicted)) = table.reserve(&principal, quota) else {
+                return "rejected".to_owned();
             };
             table.insert(format!("{name}{number}").into(), &principal);
-            table.release(&principal);
-            evicted
+            evicted.map_or_else(String::new, |evicted| evicted.to_string())
         };
         names.iter().enumerate().map(&mut start_session).collect()
     }
@@ -215,22 +205,25 @@ mod tests {
     #[test]
     fn sessions_in_use_are_not_evicted() {
         let (mut table, shares) = (SessionTable::default(), SessionQuota::new(4, 3));
+        let evicted = |table: &mut SessionTable, principal: &Principal| {
+            table.reserve(principal, shares).map(|(_, evicted)| evicted)
+        };
         let [one, two] = ["a", "b"].map(Principal::new);
         for id in ["1", "2"] {
             table.insert(id.into(), &one);
             table.enter(id, &one, None).unwrap();
         }
         assert_eq!(
-            table.reserve(&one, shares),
+            evicted(&mut table, &one),
             Err(Rejection::TooManySessions),
             "it is at its limit"
         );
         assert_eq!(
-            table.reserve(&two, shares),
+            evicted(&mut table, &two),
             Ok(None),
             "another principal can start one"
         );
         table.leave(&"2".into(), None);
-        assert_eq!(table.reserve(&one, shares), Ok(Some("2".into())));
+        assert_eq!(evicted(&mut table, &one), Ok(Some("2".into())));
     }
 }

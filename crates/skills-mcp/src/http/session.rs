@@ -1,19 +1,67 @@
 //! Sessions of legacy clients.
 
-use std::collections::HashSet;
+mod table;
+
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use axum::Extension;
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::Response;
+use rmcp::model::RequestId;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{SessionId, SessionManager as _};
 
-use super::json_rpc_header::JsonRpcId;
+use super::access_log::AccessLogFields;
+use super::headers::{SESSION_ID, is_stateless_version, single_value};
+use super::json_rpc_header::{JsonRpcHeader, MessageKind};
+use super::limits::HttpLimits;
+use super::principal_limits::PrincipalLimits;
 use super::rejection::Rejection;
-use crate::principal::Principal;
+use super::response_guard::attach_guard;
+use crate::Principal;
 
-mod table;
+use table::{Reservation, SessionQuota, SessionTable};
 
-use table::{SessionQuota, SessionTable};
+/// Layer that enters the session that the header names, if the protocol version and the server have
+/// sessions. A session is in use until the response is sent, so that it is not evicted.
+pub(super) async fn enter(
+    State(sessions): State<Option<SessionOwners>>,
+    Extension(limits): Extension<Arc<PrincipalLimits>>,
+    Extension(log): Extension<Arc<AccessLogFields>>,
+    mut request: Request,
+    next: Next,
+) -> Result<Response, Rejection> {
+    if is_stateless_version(request.headers())? || sessions.is_none() {
+        // rmcp would accept the id without checking its owner.
+        request.headers_mut().remove(SESSION_ID);
+    }
+    let header = request.extensions().get::<JsonRpcHeader>();
+    match (sessions, single_value(request.headers(), &SESSION_ID)?) {
+        (Some(sessions), Some(id)) => {
+            // The same error as for an unknown id, so that nothing is revealed.
+            let id = id.to_str().map_err(|_| Rejection::SessionNotFound)?;
+            log.session(id);
+            let request_id = header.and_then(JsonRpcHeader::request_id);
+            let guard = sessions.enter(id, &limits.principal, request_id)?;
+            Ok(attach_guard(next.run(request).await, guard))
+        }
+        (Some(sessions), None)
+            if header.is_some_and(|header| header.kind() == MessageKind::Initialize) =>
+        {
+            // In a task of its own: if the client disconnected meanwhile, rmcp would keep a session
+            // without an owner.
+            let started = tokio::spawn(async move {
+                sessions
+                    .initialize(&limits.principal, &log, request, next)
+                    .await
+            });
+            started.await.unwrap_or(Err(Rejection::Internal))
+        }
+        _ => Ok(next.run(request).await),
+    }
+}
 
 /// Maps sessions to their owners, and limits their number.
 ///
@@ -27,17 +75,17 @@ pub(super) struct SessionOwners {
 }
 
 impl SessionOwners {
-    /// Creates the table for a number of principals.
-    pub(super) fn new(limit: usize, principals: usize, idle: Duration) -> Self {
+    /// Creates the table for a number of principals; `None` if there are no sessions.
+    pub(super) fn new(limits: &HttpLimits, principals: usize) -> Option<Self> {
         let mut manager = LocalSessionManager::default();
-        manager.session_config.keep_alive = Some(idle);
+        manager.session_config.keep_alive = Some(limits.session_idle_timeout);
         // A session that is not initialized would hold its slot for the whole idle timeout.
         manager.session_config.init_timeout = Some(Duration::from_secs(10));
-        Self {
+        (limits.max_sessions > 0).then(|| Self {
             manager: Arc::new(manager),
-            quota: SessionQuota::new(limit, principals),
+            quota: SessionQuota::new(limits.max_sessions, principals),
             table: Arc::default(),
-        }
+        })
     }
 
     /// Returns the session manager of rmcp.
@@ -45,29 +93,38 @@ impl SessionOwners {
         self.manager.clone()
     }
 
-    /// Reserves a session for a principal, until the guard is dropped or a session is committed to
-    /// it.
+    /// Starts a session.
+    async fn initialize(
+        &self,
+        principal: &Principal,
+        log: &AccessLogFields,
+        request: Request,
+        next: Next,
+    ) -> Result<Response, Rejection> {
+        // Only later there is an id. Until then the reservation counts the session.
+        let _reservation = self.reserve(principal).await?;
+        let response = next.run(request).await;
+        let id = response.headers().get(SESSION_ID);
+        if let Some(id) = id.and_then(|id| id.to_str().ok()) {
+            log.session(id);
+            lock_table(&self.table).insert(id.into(), principal);
+        }
+        Ok(response)
+    }
+
+    /// Reserves a session for a principal, until the reservation is dropped.
     ///
     /// At the limit, an idle session is evicted: the least recently used one of the principal, or
     /// one of a principal with more than an equal share.
-    pub(super) async fn reserve(
-        &self,
-        principal: &Principal,
-    ) -> Result<SessionReservation, Rejection> {
-        // Taken before rmcp is queried: sessions that start later are missing in its answer without
-        // having ended.
-        let known_ids = lock_table(&self.table).ids();
-        let live_ids: HashSet<SessionId> =
-            self.manager.sessions.read().await.keys().cloned().collect();
+    async fn reserve(&self, principal: &Principal) -> Result<Reservation, Rejection> {
         // In a block of its own, since the lock must not be held across the `await` below.
-        let evicted = {
+        let (reservation, evicted) = {
+            let live = self.manager.sessions.read().await;
             let mut table = lock_table(&self.table);
-            table.remove(known_ids.iter().filter(|id| !live_ids.contains(*id)));
+            // rmcp creates a session before it is in the table, so those that it does not have have
+            // ended.
+            table.retain(|id| live.contains_key(id));
             table.reserve(principal, self.quota)?
-        };
-        let reservation = SessionReservation {
-            table: self.table.clone(),
-            principal: principal.clone(),
         };
         if let Some(evicted) = evicted {
             // It may have ended in the meantime; its slot is free in any case.
@@ -81,11 +138,11 @@ impl SessionOwners {
     ///
     /// Fails in the same way for a session of another principal and for an unknown one. Also fails
     /// if a request with the same id is in flight, since rmcp would confuse the responses.
-    pub(super) fn enter(
+    fn enter(
         &self,
         id: &str,
         principal: &Principal,
-        request: Option<&JsonRpcId>,
+        request: Option<&RequestId>,
     ) -> Result<SessionGuard, Rejection> {
         lock_table(&self.table).enter(id, principal, request)?;
         Ok(SessionGuard {
@@ -96,32 +153,12 @@ impl SessionOwners {
     }
 }
 
-/// A session that is being started, counted until this is dropped.
-#[derive(Debug)]
-pub(super) struct SessionReservation {
-    table: Arc<Mutex<SessionTable>>,
-    principal: Principal,
-}
-
-impl SessionReservation {
-    /// Assigns the started session to the principal.
-    pub(super) fn commit(self, id: &str) {
-        lock_table(&self.table).insert(id.into(), &self.principal);
-    }
-}
-
-impl Drop for SessionReservation {
-    fn drop(&mut self) {
-        lock_table(&self.table).release(&self.principal);
-    }
-}
-
 /// A message in a session, which is in use until this is dropped.
 #[derive(Debug)]
-pub(super) struct SessionGuard {
+struct SessionGuard {
     table: Arc<Mutex<SessionTable>>,
     id: SessionId,
-    request: Option<JsonRpcId>,
+    request: Option<RequestId>,
 }
 
 impl Drop for SessionGuard {
@@ -139,11 +176,19 @@ mod tests {
     use super::*;
 
     fn sessions(limit: usize) -> SessionOwners {
-        SessionOwners::new(limit, 1, Duration::from_secs(60))
+        let limits = HttpLimits {
+            max_sessions: limit,
+            ..HttpLimits::default()
+        };
+        SessionOwners::new(&limits, 1).unwrap()
     }
 
     async fn created(sessions: &SessionOwners) -> SessionId {
         sessions.manager.create_session().await.unwrap().0
+    }
+
+    fn insert(sessions: &SessionOwners, id: &str, principal: &Principal) {
+        lock_table(&sessions.table).insert(id.into(), principal);
     }
 
     #[tokio::test]
@@ -161,8 +206,8 @@ mod tests {
     #[tokio::test]
     async fn concurrently_started_sessions_are_kept() {
         let (sessions, principal) = (sessions(9), Principal::local());
-        // rmcp is queried, and does not answer before another session was started, committed and
-        // left.
+        let new = created(&sessions).await;
+        // rmcp is queried, and does not answer before another session was started.
         let lock = sessions.manager.sessions.write().await;
         let mut making = Box::pin(sessions.reserve(&principal));
         assert!(
@@ -170,25 +215,17 @@ mod tests {
                 .await
                 .is_err()
         );
-        let table = sessions.table.clone();
-        lock_table(&table)
-            .reserve(&principal, sessions.quota)
-            .unwrap();
-        SessionReservation {
-            table,
-            principal: principal.clone(),
-        }
-        .commit("new");
+        insert(&sessions, &new, &principal);
         drop(lock);
         making.await.unwrap();
-        assert!(sessions.enter("new", &principal, None).is_ok());
+        assert!(sessions.enter(&new, &principal, None).is_ok());
     }
 
     #[tokio::test]
     async fn ended_sessions_free_their_slots() {
         let (sessions, principal) = (sessions(1), Principal::local());
         let id = created(&sessions).await;
-        sessions.reserve(&principal).await.unwrap().commit(&id);
+        insert(&sessions, &id, &principal);
         let visit = sessions.enter(&id, &principal, None).unwrap();
         assert_eq!(
             sessions.reserve(&principal).await.unwrap_err(),
