@@ -3,57 +3,40 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
 use crate::Principal;
 
 /// Limits the number of concurrent calls per principal.
 pub(crate) struct CallLimiter {
     max: usize,
-    running: Arc<Mutex<HashMap<Principal, usize>>>,
-}
-
-/// A permit for one call, released on drop.
-pub(crate) struct CallPermit {
-    principal: Principal,
-    running: Arc<Mutex<HashMap<Principal, usize>>>,
+    /// The free slots of principals with running calls.
+    slots: Mutex<HashMap<Principal, Arc<Semaphore>>>,
 }
 
 impl CallLimiter {
     pub(crate) fn new(max: usize) -> Self {
         Self {
-            max,
-            running: Arc::default(),
+            max: max.min(Semaphore::MAX_PERMITS),
+            slots: Mutex::default(),
         }
     }
 
-    /// Acquires a permit. Returns `None` if the principal is at its limit.
-    pub(crate) fn try_acquire(&self, principal: &Principal) -> Option<CallPermit> {
-        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = running.entry(principal.clone()).or_default();
-        if *count >= self.max {
-            return None;
-        }
-        *count += 1;
-        Some(CallPermit {
-            principal: principal.clone(),
-            running: Arc::clone(&self.running),
-        })
+    /// Acquires a slot for a call, until the permit is dropped. Returns `None` if the principal is
+    /// at its limit.
+    pub(crate) fn try_acquire(&self, principal: &Principal) -> Option<OwnedSemaphorePermit> {
+        let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        // Removed without calls, so that the map does not grow with every principal that ever
+        // called.
+        slots.retain(|_, free| free.available_permits() < self.max);
+        let own = slots
+            .entry(principal.clone())
+            .or_insert_with(|| Arc::new(Semaphore::new(self.max)));
+        Arc::clone(own).try_acquire_owned().ok()
     }
 
     pub(crate) fn max(&self) -> usize {
         self.max
-    }
-}
-
-impl Drop for CallPermit {
-    fn drop(&mut self) {
-        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(count) = running.get_mut(&self.principal) {
-            *count -= 1;
-            // Removed at zero, so that the map does not grow with every principal that ever called.
-            if *count == 0 {
-                running.remove(&self.principal);
-            }
-        }
     }
 }
 
@@ -73,9 +56,11 @@ mod tests {
         drop(first);
         assert!(limiter.try_acquire(&alice).is_some());
         drop(second);
-        assert!(
-            limiter.running.lock().unwrap().is_empty(),
-            "principals without calls are removed"
+        drop(limiter.try_acquire(&bob));
+        assert_eq!(
+            limiter.slots.lock().unwrap().len(),
+            1,
+            "principals without calls are removed by the next call"
         );
     }
 }

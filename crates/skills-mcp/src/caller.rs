@@ -33,15 +33,6 @@ pub(crate) enum Lifecycle {
     Stateless,
 }
 
-/// The kind of a connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum TransportKind {
-    /// A stream that belongs to one client while it is open.
-    Stream,
-    /// Requests over HTTP, which belong together only if a legacy client names a session.
-    Http,
-}
-
 impl Lifecycle {
     pub(crate) fn from_context(context: &RequestContext<RoleServer>) -> Self {
         let version = context.protocol_version();
@@ -66,18 +57,19 @@ impl Lifecycle {
 }
 
 impl Caller {
-    /// Determines the sender of a request on a connection of this kind; `session` is the session id
-    /// for tool calls.
+    /// Determines the sender of a request; `session` returns the session id for tool calls.
     pub(crate) fn from_context(
         context: &RequestContext<RoleServer>,
-        kind: TransportKind,
         session: impl FnOnce() -> String,
     ) -> Self {
         let lifecycle = Lifecycle::from_context(context);
-        let has_session = match kind {
-            TransportKind::Stream => true,
-            // Without the header, a legacy request over HTTP is independent of all others.
-            TransportKind::Http => lifecycle == Lifecycle::Legacy && has_session_header(context),
+        let has_session = match context.extensions.get::<http::request::Parts>() {
+            // A stream belongs to one client while it is open.
+            None => true,
+            // Requests over HTTP belong together only if a legacy client names a session.
+            Some(head) => {
+                lifecycle == Lifecycle::Legacy && head.headers.contains_key(SESSION_HEADER)
+            }
         };
         let elicitation = context
             .client_capabilities()
@@ -93,11 +85,4 @@ impl Caller {
             supports_elicitation: has_forms && (has_session || lifecycle == Lifecycle::Stateless),
         }
     }
-}
-
-fn has_session_header(context: &RequestContext<RoleServer>) -> bool {
-    context
-        .extensions
-        .get::<http::request::Parts>()
-        .is_some_and(|parts| parts.headers.contains_key(SESSION_HEADER))
 }

@@ -13,11 +13,10 @@
 mod approver;
 mod form;
 mod hint;
-mod pending;
+mod request;
 
-pub(crate) use approver::{ElicitationApprover, ElicitationChannel};
+pub(crate) use approver::{ElicitationApprover, ElicitationChannel, Unanswered};
 pub(crate) use form::{AllowedAnswers, Elicitation};
-pub(crate) use hint::allow_hint;
 
 /// Key of the approval prompt in `inputRequests`.
 pub(crate) const PERMISSION_KEY: &str = "permission";

@@ -4,10 +4,10 @@
     reason = "the files belong to the server, not to a skill"
 )]
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -45,14 +45,7 @@ pub trait ReplayCache: Send + Sync {
 /// At most 10,000 nonces per principal are held at a time; beyond that, further requests of that
 /// principal with request state are rejected.
 #[derive(Debug, Default)]
-pub struct MemoryReplayCache(Mutex<HashMap<String, UsedNonces>>);
-
-/// The nonces of one principal, in the order of their expiry.
-#[derive(Debug, Default)]
-struct UsedNonces {
-    nonces: HashSet<String>,
-    expiry_order: VecDeque<(Instant, String)>,
-}
+pub struct MemoryReplayCache(Mutex<HashMap<String, HashMap<String, Instant>>>);
 
 /// Replay cache of empty files in a directory, which several processes can share.
 ///
@@ -69,27 +62,18 @@ impl ReplayCache for MemoryReplayCache {
     fn use_once(&self, principal: &str, nonce: &str, lifetime: Duration) -> io::Result<bool> {
         let now = Instant::now();
         let mut principals = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        principals.retain(|_, used| {
-            used.expiry_order
-                .back()
-                .is_some_and(|(until, _)| *until > now)
-        });
-        let used = principals.entry(principal.to_owned()).or_default();
-        while let Some((_, old)) = used.expiry_order.pop_front_if(|(until, _)| *until <= now) {
-            used.nonces.remove(&old);
+        let expiries = principals.entry(principal.to_owned()).or_default();
+        if expiries.len() >= MAX_NONCES_PER_PRINCIPAL {
+            expiries.retain(|_, expiry| *expiry > now);
         }
         // Evicting an unexpired nonce would allow its replay, so new ones are rejected instead.
-        if used.nonces.len() >= MAX_NONCES_PER_PRINCIPAL {
+        if expiries.len() >= MAX_NONCES_PER_PRINCIPAL {
             return Err(io::Error::other(
                 "too many unexpired nonces of this principal",
             ));
         }
-        if !used.nonces.insert(nonce.to_owned()) {
-            return Ok(false);
-        }
-        used.expiry_order
-            .push_back((now + lifetime, nonce.to_owned()));
-        Ok(true)
+        let earlier = expiries.insert(nonce.to_owned(), now + lifetime);
+        Ok(earlier.is_none())
     }
 }
 
@@ -122,12 +106,8 @@ impl DirectoryReplayCache {
             .flatten()
         {
             let is_ours = entry.file_name().to_str().is_some_and(is_nonce);
-            if is_ours
-                && entry
-                    .metadata()
-                    .and_then(|metadata| metadata.modified())
-                    .is_ok_and(is_old)
-            {
+            let modified = entry.metadata().and_then(|metadata| metadata.modified());
+            if is_ours && modified.is_ok_and(is_old) {
                 // Another process may have removed the file.
                 let _ = fs::remove_file(entry.path());
             }
@@ -155,18 +135,12 @@ fn is_nonce(name: &str) -> bool {
     name.len() == 32 && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-#[cfg(unix)]
-fn create_private_dir(directory: &std::path::Path) -> io::Result<()> {
-    use std::os::unix::fs::DirBuilderExt;
-    fs::DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(directory)
-}
-
-#[cfg(not(unix))]
-fn create_private_dir(directory: &std::path::Path) -> io::Result<()> {
-    fs::create_dir_all(directory)
+fn create_private_dir(directory: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(directory)
 }
 
 #[cfg(test)]

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use rmcp::model::{RequestStateCodec, SealOptions};
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
+use skills_tools::runtime::policy::BoxError;
 
 use crate::{Principal, ReplayCache, ServerBuildError};
 
@@ -23,16 +23,10 @@ pub(crate) struct RequestStateSigner {
 
 /// Identifies a call: principal, tool and arguments. Request state of one call is invalid for any
 /// other.
+#[derive(Clone)]
 pub(crate) struct CallBinding {
     principal: Principal,
     digest: [u8; 32],
-}
-
-/// The signed content: the digest of the approval prompt. Not secret, clients can read it.
-#[derive(Serialize, Deserialize)]
-struct SealedState {
-    question: String,
-    nonce: String,
 }
 
 /// Error of verifying request state, with no more detail than a client may learn.
@@ -62,22 +56,19 @@ impl RequestStateSigner {
         })
     }
 
-    /// Signs the digest of an approval prompt for a call.
+    /// Signs the digest of an approval prompt for a call, with a nonce. Clients can read both.
     ///
     /// # Errors
     /// If the system has no source of randomness.
-    pub(crate) fn seal(&self, binding: &CallBinding, question: &str) -> Result<String, String> {
-        let sealed = SealedState {
-            question: question.to_owned(),
-            nonce: random_nonce()?,
-        };
+    pub(crate) fn seal(&self, binding: &CallBinding, question: &str) -> Result<String, BoxError> {
+        let mut nonce = [0; 16];
+        getrandom::fill(&mut nonce).map_err(|error| format!("no source of randomness: {error}"))?;
+        let nonce = format!("{:032x}", u128::from_be_bytes(nonce));
         // The digest is authenticated and not stored, so the state stays small for large arguments.
         let options = SealOptions::new()
             .associated_data(&binding.digest)
             .ttl(self.ttl);
-        self.codec
-            .seal_json_with(&sealed, &options)
-            .map_err(|error| error.to_string())
+        Ok(self.codec.seal_json_with(&(question, nonce), &options)?)
     }
 
     /// Verifies the state that came back with a call, and consumes it in any case. Performs
@@ -86,16 +77,14 @@ impl RequestStateSigner {
     /// # Errors
     /// If it was not signed for this call with this key, is expired, or was used before.
     pub(crate) fn open(&self, binding: &CallBinding, state: &str) -> Result<String, StateError> {
-        let sealed: SealedState = self
+        let (question, nonce): (String, String) = self
             .codec
             .open_json_with(state, &binding.digest)
             .map_err(|_| StateError::Invalid)?;
         // Consumed whatever the call returns afterwards: an answer must not work twice.
-        match self
-            .replay_cache
-            .use_once(binding.principal.as_str(), &sealed.nonce, self.ttl)
-        {
-            Ok(true) => Ok(sealed.question),
+        let principal = binding.principal.as_str();
+        match self.replay_cache.use_once(principal, &nonce, self.ttl) {
+            Ok(true) => Ok(question),
             Ok(false) => Err(StateError::Replayed),
             Err(error) => {
                 tracing::error!(%error, "cannot access the replay cache");
@@ -107,77 +96,21 @@ impl RequestStateSigner {
 
 impl CallBinding {
     pub(crate) fn new(principal: &Principal, tool: &str, arguments: &Map<String, Value>) -> Self {
-        let mut of_arguments = Sha256::new();
-        hash_members(&mut of_arguments, arguments);
-        let of_arguments = of_arguments.finalize();
-        let mut hasher = Sha256::new();
+        // In canonical order, since clients may reorder members.
+        let mut arguments = Value::Object(arguments.clone());
+        arguments.sort_all_objects();
         // Principal, tool and arguments are bound, so that an answer cannot be moved to another
-        // call.
-        for part in [
-            KEY_CONTEXT.as_bytes(),
-            principal.as_str().as_bytes(),
-            tool.as_bytes(),
-            &of_arguments,
-        ] {
-            hash_bytes(&mut hasher, part);
-        }
+        // call. As JSON, so that adjacent parts are separated.
+        let call = json!([KEY_CONTEXT, principal.as_str(), tool, arguments]);
         Self {
             principal: principal.clone(),
-            digest: hasher.finalize().into(),
+            digest: Sha256::digest(call.to_string()).into(),
         }
     }
-}
-
-/// Hashes a value injectively and without copying it, since it may be large. Object members are
-/// hashed in a canonical order, since clients may reorder them.
-fn hash_value(hasher: &mut Sha256, json: &Value) {
-    match json {
-        Value::Null => hasher.update(b"n"),
-        Value::Bool(bool) => hasher.update(if *bool { b"t" } else { b"f" }),
-        Value::Number(number) => {
-            hasher.update(b"d");
-            hash_bytes(hasher, number.to_string().as_bytes());
-        }
-        Value::String(string) => {
-            hasher.update(b"s");
-            hash_bytes(hasher, string.as_bytes());
-        }
-        Value::Array(items) => {
-            hasher.update(b"a");
-            hasher.update((items.len() as u64).to_be_bytes());
-            items.iter().for_each(|item| hash_value(hasher, item));
-        }
-        Value::Object(object) => hash_members(hasher, object),
-    }
-}
-
-fn hash_members(hasher: &mut Sha256, object: &Map<String, Value>) {
-    let mut members: Vec<(&String, &Value)> = object.iter().collect();
-    members.sort_by_key(|(name, _)| *name);
-    hasher.update(b"o");
-    hasher.update((members.len() as u64).to_be_bytes());
-    for (name, member) in members {
-        hash_bytes(hasher, name.as_bytes());
-        hash_value(hasher, member);
-    }
-}
-
-/// The length prefix separates adjacent parts.
-fn hash_bytes(hasher: &mut Sha256, bytes: &[u8]) {
-    hasher.update((bytes.len() as u64).to_be_bytes());
-    hasher.update(bytes);
-}
-
-fn random_nonce() -> Result<String, String> {
-    let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes).map_err(|error| format!("no source of randomness: {error}"))?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
     use crate::MemoryReplayCache;
 

@@ -42,7 +42,7 @@ impl Server {
     {
         let token = self.inner.stop.child_token();
         let _guard = token.clone().drop_guard();
-        let connection = Connection::for_stream(self);
+        let connection = Connection::new(self);
         let disconnected = connection.disconnected();
         let (stream, service, mut writer_task) = LineTransport::start(
             connection,
@@ -84,7 +84,7 @@ impl Server {
     /// transport has no sessions.
     #[must_use]
     pub fn connection(&self) -> Connection {
-        Connection::for_http(self)
+        Connection::new(self)
     }
 }
 

@@ -19,8 +19,9 @@ pub(crate) struct AllowedAnswers {
 #[derive(Debug, Clone)]
 pub(crate) struct Elicitation {
     message: String,
-    allowed_answers: AllowedAnswers,
-    question_digest: String,
+    pub(super) allowed_answers: AllowedAnswers,
+    /// Identifies the prompt: prompts with the same digest have the same answer.
+    pub(crate) question_digest: String,
 }
 
 impl Elicitation {
@@ -28,7 +29,7 @@ impl Elicitation {
     ///
     /// # Errors
     /// If it is too long to be read completely.
-    pub(crate) fn try_new(
+    pub(super) fn try_new(
         question: &ApprovalRequest,
         allowed_answers: AllowedAnswers,
     ) -> Result<Self, BoxError> {
@@ -37,18 +38,6 @@ impl Elicitation {
             allowed_answers: allowed_answers.for_request(question),
             question_digest: question_digest(question)?,
         })
-    }
-
-    /// Returns the digest that identifies the prompt: prompts with the same digest have the same
-    /// answer.
-    pub(crate) fn question_digest(&self) -> &str {
-        &self.question_digest
-    }
-
-    /// Parses the response. Returns `None` if the user gave no answer. An answer that was not
-    /// offered is a denial.
-    pub(crate) fn parse_answer(&self, result: &ElicitResult) -> Option<ApprovalResponse> {
-        self.allowed_answers.parse_answer(result)
     }
 
     /// Returns the parameters of the elicitation request.
@@ -91,33 +80,24 @@ impl AllowedAnswers {
 
     /// Returns the offered answers by the names that clients show.
     fn choices(self) -> impl Iterator<Item = (&'static str, ApprovalResponse)> {
-        let session = self
-            .session
-            .then_some(("allow_session", ApprovalResponse::AllowSession));
-        let always = self
-            .always
-            .then_some(("allow_always", ApprovalResponse::AllowAlways));
-        [
-            Some(("allow_once", ApprovalResponse::AllowOnce)),
-            session,
-            always,
-            Some(("deny", ApprovalResponse::Deny)),
-        ]
-        .into_iter()
-        .flatten()
+        use ApprovalResponse::{AllowAlways, AllowOnce, AllowSession, Deny};
+        let choices = [
+            (true, "allow_once", AllowOnce),
+            (self.session, "allow_session", AllowSession),
+            (self.always, "allow_always", AllowAlways),
+            (true, "deny", Deny),
+        ];
+        let offered = choices.into_iter().filter(|(is_offered, ..)| *is_offered);
+        offered.map(|(_, name, answer)| (name, answer))
     }
-}
 
-impl AllowedAnswers {
     /// Parses the response. Returns `None` if the user gave no answer. An answer that was not
     /// offered is a denial.
-    fn parse_answer(self, result: &ElicitResult) -> Option<ApprovalResponse> {
+    pub(super) fn parse_answer(self, result: &ElicitResult) -> Option<ApprovalResponse> {
         match result.action {
             ElicitationAction::Accept => {
-                let decision = result
-                    .content
-                    .as_ref()
-                    .and_then(|content| content.get("decision")?.as_str());
+                let content = result.content.as_ref();
+                let decision = content.and_then(|content| content.get("decision")?.as_str());
                 // Compared with the offered choices: a client could send `allow_always` without
                 // having been offered it.
                 let chosen = self.choices().find(|(name, _)| Some(*name) == decision);

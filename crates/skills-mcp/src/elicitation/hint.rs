@@ -3,7 +3,7 @@
 use skills_tools::runtime::policy::{ApprovalRequest, Permission, PermissionDecision};
 
 /// Returns how the operator of the server can allow the request. Contains no host paths.
-pub(crate) fn allow_hint(question: &ApprovalRequest) -> String {
+pub(super) fn allow_hint(question: &ApprovalRequest) -> String {
     let mut options = Vec::new();
     // The name goes into a command line that a user may copy.
     let is_plain = question
