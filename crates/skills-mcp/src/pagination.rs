@@ -3,7 +3,6 @@
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use rmcp::ErrorData;
-use rmcp::model::PaginatedRequestParams;
 
 /// Number of items on a page.
 const PAGE_SIZE: usize = 100;
@@ -20,16 +19,14 @@ impl<T> Page<T> {
     ///
     /// # Errors
     /// If the cursor is invalid.
-    pub(crate) fn from_request(
+    pub(crate) fn after_cursor(
         list: Vec<T>,
         name: impl Fn(&T) -> &str,
-        request: Option<PaginatedRequestParams>,
+        cursor: Option<String>,
     ) -> Result<Self, ErrorData> {
-        let after = match request.and_then(|request| request.cursor) {
-            Some(cursor) => Some(
-                decode_cursor(&cursor)
-                    .ok_or_else(|| ErrorData::invalid_params("invalid cursor", None))?,
-            ),
+        let invalid = || ErrorData::invalid_params("invalid cursor", None);
+        let after = match cursor {
+            Some(cursor) => Some(decode_cursor(&cursor).ok_or_else(invalid)?),
             None => None,
         };
         // By name and not by position, so that added or removed items do not shift the next page.
@@ -42,17 +39,11 @@ impl<T> Page<T> {
             .collect();
         let is_more = items.len() > PAGE_SIZE;
         items.truncate(PAGE_SIZE);
-        let next = items
-            .last()
-            .filter(|_| is_more)
-            .map(|last| encode_cursor(name(last)));
+        let last = items.last().filter(|_| is_more);
+        // Encoded, so that clients treat cursors as opaque.
+        let next = last.map(|last| URL_SAFE_NO_PAD.encode(name(last)));
         Ok(Self { items, next })
     }
-}
-
-fn encode_cursor(name: &str) -> String {
-    // Encoded, so that clients treat cursors as opaque.
-    URL_SAFE_NO_PAD.encode(name)
 }
 
 fn decode_cursor(cursor: &str) -> Option<String> {
@@ -64,8 +55,7 @@ mod tests {
     use super::*;
 
     fn page(list: &[String], cursor: Option<String>) -> Page<String> {
-        let request = PaginatedRequestParams::default().with_cursor(cursor);
-        Page::from_request(list.to_vec(), |item| item, Some(request)).unwrap()
+        Page::after_cursor(list.to_vec(), |item| item, cursor).unwrap()
     }
 
     #[test]
@@ -93,9 +83,10 @@ mod tests {
     #[test]
     fn invalid_cursors_are_rejected() {
         for cursor in ["*", "_w", "a b"] {
-            let request = PaginatedRequestParams::default().with_cursor(Some(cursor.to_owned()));
+            let cursor = cursor.to_owned();
             assert!(
-                Page::from_request(Vec::<String>::new(), |item| item, Some(request)).is_err(),
+                Page::after_cursor(Vec::<String>::new(), |item| item, Some(cursor.clone()))
+                    .is_err(),
                 "{cursor}"
             );
         }

@@ -53,10 +53,8 @@ pub(crate) fn list_and_track(server: &Server) -> Vec<Prompt> {
     )
     .with_title("Guide to skills");
     let prompts = std::iter::once(guide).chain(skills).collect();
-    server
-        .inner
-        .list_tracker
-        .update(ListKind::Prompts, &prompts);
+    let lists = &server.inner.list_tracker;
+    lists.update(ListKind::Prompts, &prompts);
     prompts
 }
 
@@ -65,44 +63,27 @@ pub(crate) async fn get(
     server: &Server,
     request: GetPromptRequestParams,
 ) -> Result<GetPromptResult, ErrorData> {
-    let GetPromptRequestParams {
-        name, arguments, ..
-    } = request;
-    let arguments = arguments.unwrap_or_default();
+    let (name, arguments) = (request.name, request.arguments.unwrap_or_default());
+    let invalid = |message: String| Err(ErrorData::invalid_params(message, None));
     // Unknown arguments are an error, since clients could expect them to have an effect.
-    let known: &[&str] = if name == GUIDE_PROMPT {
-        &[]
-    } else {
-        &[ARGUMENTS_PARAMETER]
-    };
-    if let Some(unknown) = arguments.keys().find(|key| !known.contains(&key.as_str())) {
-        return Err(ErrorData::invalid_params(
-            format!(
-                "unknown argument {} of prompt {}",
-                quote_for_error(unknown),
-                quote_for_error(&name)
-            ),
-            None,
-        ));
+    let known = Some(ARGUMENTS_PARAMETER).filter(|_| name != GUIDE_PROMPT);
+    if let Some(unknown) = arguments.keys().find(|key| Some(key.as_str()) != known) {
+        let (unknown, name) = (quote_for_error(unknown), quote_for_error(&name));
+        return invalid(format!("unknown argument {unknown} of prompt {name}"));
     }
     let words = match arguments.get(ARGUMENTS_PARAMETER) {
         None => String::new(),
         Some(Value::String(words)) => words.clone(),
         Some(_) => {
-            return Err(ErrorData::invalid_params(
-                format!("invalid argument `{ARGUMENTS_PARAMETER}`: expected a string"),
-                None,
+            return invalid(format!(
+                "invalid argument `{ARGUMENTS_PARAMETER}`: expected a string"
             ));
         }
     };
     if name == GUIDE_PROMPT {
-        let guide = server
-            .run_blocking(|server| server.inner.tools.guide())
-            .await?;
-        return Ok(GetPromptResult::new(vec![PromptMessage::new_text(
-            Role::User,
-            guide,
-        )]));
+        let guide = server.run_blocking(|server| server.inner.tools.guide());
+        let guide = PromptMessage::new_text(Role::User, guide.await?);
+        return Ok(GetPromptResult::new(vec![guide]));
     }
     let rendered = server
         .run_blocking(move |server| server.inner.tools.prompt(&name, &words))

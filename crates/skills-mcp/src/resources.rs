@@ -9,8 +9,8 @@ use rmcp::model::{
     ListResourceTemplatesResult, ListResourcesResult, PaginatedRequestParams, ReadResourceResult,
     Resource, ResourceContents, ResourceTemplate,
 };
-use serde_json::{Value, json};
-use skills_tools::{CallContext, PublishedSkill, ToolErrorCode, ToolOutput};
+use serde_json::json;
+use skills_tools::{CallContext, PublishedFile, PublishedSkill, ToolErrorCode, ToolOutput};
 
 use crate::caller::{Caller, Lifecycle};
 use crate::pagination::Page;
@@ -26,11 +26,9 @@ pub(crate) async fn list(
     lifecycle: Lifecycle,
     request: Option<PaginatedRequestParams>,
 ) -> Result<ListResourcesResult, ErrorData> {
-    let page = Page::from_request(
-        server.run_blocking(list_all).await?,
-        |resource| &resource.name,
-        request,
-    )?;
+    let resources = server.run_blocking(list_all).await?;
+    let cursor = request.and_then(|request| request.cursor);
+    let page = Page::after_cursor(resources, |resource| &resource.name, cursor)?;
     let mut result = ListResourcesResult::with_all_items(page.items);
     (result.ttl_ms, result.cache_scope) = lifecycle.cache_hints();
     result.next_cursor = page.next;
@@ -40,13 +38,11 @@ pub(crate) async fn list(
 /// Lists the current resources. Performs blocking I/O.
 fn list_all(server: &Server) -> Vec<Resource> {
     let resource = |skill: &Arc<PublishedSkill>| {
-        let file = skill.file(SKILL_FILE);
-        let resource = Resource::new(uri::skill_uri(skill.name(), SKILL_FILE), skill.name());
-        let resource = resource
+        let mut resource = Resource::new(uri::skill_uri(skill.name(), SKILL_FILE), skill.name())
             .with_description(skill.summary())
             .with_mime_type("text/markdown");
-        file.into_iter()
-            .fold(resource, |resource, file| resource.with_size(file.bytes()))
+        resource.size = skill.file(SKILL_FILE).map(PublishedFile::bytes);
+        resource
     };
     list_and_track(server).iter().map(resource).collect()
 }
@@ -70,14 +66,11 @@ pub(crate) async fn read(
     caller: &Caller,
     uri: &str,
 ) -> Result<ReadResourceResult, ErrorData> {
-    let contents = if let Some((skill, path)) =
-        uri::parse_skill_uri(uri).filter(|(_, path)| !path.is_empty())
-    {
-        read_skill_file(server, uri, skill, path).await?
-    } else if let Some(path) = uri::parse_file_uri(uri) {
-        read_tool_file(server, caller, uri, path).await?
-    } else {
-        return Err(resource_not_found("resource not found", uri));
+    let skill_file = uri::parse_skill_uri(uri).filter(|(_, path)| !path.is_empty());
+    let contents = match (skill_file, uri::parse_file_uri(uri)) {
+        (Some((skill, path)), _) => read_skill_file(server, uri, skill, path).await?,
+        (None, Some(path)) => read_tool_file(server, caller, uri, path).await?,
+        (None, None) => return Err(resource_not_found(uri)),
     };
     let mut result = ReadResourceResult::new(vec![contents]);
     (result.ttl_ms, result.cache_scope) = caller.lifecycle.cache_hints();
@@ -96,7 +89,7 @@ async fn read_skill_file(
     // One error for all causes: why a skill is not published is for the operator only.
     let file = read.map_err(|error| {
         tracing::debug!(%error, "cannot serve a file of a skill");
-        resource_not_found("resource not found", uri)
+        resource_not_found(uri)
     })?;
     let contents = match file.text() {
         Some(text) => ResourceContents::text(text, uri),
@@ -112,28 +105,18 @@ async fn read_tool_file(
     uri: &str,
     path: String,
 ) -> Result<ResourceContents, ErrorData> {
-    let context = caller
-        .session
-        .iter()
-        .fold(CallContext::default(), |context, session| {
-            context.session(session.clone())
-        });
+    let context = CallContext::default();
+    let context = caller.session.iter().fold(context, CallContext::session);
     let read = async |encoding: &str| {
         let arguments = json!({"path": path, "encoding": encoding, "limit": MAX_BYTES});
-        let output = server
-            .inner
-            .tools
-            .call("skills_read", arguments, &context)
-            .await;
-        output.map_err(|_| resource_not_found("resource not found", uri))
+        let output = server.inner.tools.call("skills_read", arguments, &context);
+        output.await.map_err(|_| resource_not_found(uri))
     };
     // Text if possible, which clients can show without decoding.
-    let first = read("auto").await?;
-    let output = if first.has_code(ToolErrorCode::BinaryFile) {
-        read("base64").await?
-    } else {
-        first
-    };
+    let mut output = read("auto").await?;
+    if output.has_code(ToolErrorCode::BinaryFile) {
+        output = read("base64").await?;
+    }
     if output.is_error {
         return Err(read_error(&output, uri));
     }
@@ -141,41 +124,28 @@ async fn read_tool_file(
     if data["truncated"] == true {
         let message =
             format!("the file is larger than {MAX_BYTES} bytes; read it in parts with skills_read");
-        return Err(ErrorData::invalid_params(
-            message,
-            Some(json!({"uri": uri::truncate_for_error(uri)})),
-        ));
+        return Err(ErrorData::invalid_params(message, uri::error_data(uri)));
     }
-    let content = string_member(data, "content").unwrap_or_default();
-    let contents = match string_member(data, "encoding") {
+    let content = data["content"].as_str().unwrap_or_default();
+    let contents = match data["encoding"].as_str() {
         Some("base64") => ResourceContents::blob(content, uri),
         _ => ResourceContents::text(content, uri),
     };
-    Ok(string_member(data, "mime_type")
-        .into_iter()
-        .fold(contents, ResourceContents::with_mime_type))
+    let mime_type = data["mime_type"].as_str().into_iter();
+    Ok(mime_type.fold(contents, ResourceContents::with_mime_type))
 }
 
 fn read_error(output: &ToolOutput, uri: &str) -> ErrorData {
-    let message = output.structured["error"]["message"]
-        .as_str()
-        .unwrap_or("cannot read the file")
-        .to_owned();
+    let message = output.structured["error"]["message"].as_str();
+    let message = message.unwrap_or("cannot read the file").to_owned();
     if output.has_code(ToolErrorCode::Internal) {
-        return ErrorData::internal_error(
-            message,
-            Some(json!({"uri": uri::truncate_for_error(uri)})),
-        );
+        ErrorData::internal_error(message, uri::error_data(uri))
+    } else {
+        ErrorData::resource_not_found(message, uri::error_data(uri))
     }
-    ErrorData::resource_not_found(message, Some(json!({"uri": uri::truncate_for_error(uri)})))
 }
 
 /// Returns the error of an unknown URI; its code depends on the protocol version.
-fn resource_not_found(message: &'static str, uri: &str) -> ErrorData {
-    ErrorData::resource_not_found(message, Some(json!({"uri": uri::truncate_for_error(uri)})))
-}
-
-/// Returns a member of an object as text.
-fn string_member<'a>(value: &'a Value, name: &str) -> Option<&'a str> {
-    value.get(name)?.as_str()
+fn resource_not_found(uri: &str) -> ErrorData {
+    ErrorData::resource_not_found("resource not found", uri::error_data(uri))
 }

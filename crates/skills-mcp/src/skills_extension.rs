@@ -9,7 +9,6 @@ use rmcp::model::{
     ReadResourceDirectoryRequestParams, ReadResourceDirectoryResult, Resource, Skill,
     SkillFrontmatter, SkillResource, SkillResources,
 };
-use serde_json::json;
 use skills_tools::PublishedSkill;
 
 use crate::caller::CACHE_TTL_MS;
@@ -25,11 +24,9 @@ pub(crate) async fn list(
     server: &Server,
     request: Option<PaginatedRequestParams>,
 ) -> Result<ListSkillsResult, ErrorData> {
-    let page = Page::from_request(
-        server.run_blocking(list_and_track).await?,
-        |skill| skill.name(),
-        request,
-    )?;
+    let skills = server.run_blocking(list_and_track).await?;
+    let cursor = request.and_then(|request| request.cursor);
+    let page = Page::after_cursor(skills, |skill| skill.name(), cursor)?;
     let skills = page.items.iter().map(|skill| skill_entry(skill)).collect();
     let mut result = ListSkillsResult::with_all_items(skills)
         .with_ttl_ms(CACHE_TTL_MS)
@@ -40,22 +37,15 @@ pub(crate) async fn list(
 
 /// Describes one skill.
 pub(crate) async fn get(server: &Server, uri: String) -> Result<GetSkillResult, ErrorData> {
-    let name = uri::parse_skill_uri(&uri)
+    let not_found = || resource_not_found("skill not found", &uri);
+    let (name, _) = parse_canonical_uri(&uri)
         .filter(|(_, path)| path == SKILL_FILE)
-        .map(|(name, _)| name);
-    let skill = match name {
-        Some(name) => {
-            server
-                .run_blocking(move |server| server.inner.tools.published_skill(&name))
-                .await?
-        }
-        None => None,
-    };
-    let entry = skill
-        .map(|skill| skill_entry(&skill))
-        // Only the canonical spelling, so that one skill has one URI.
-        .filter(|entry| entry.uri == uri);
-    let entry = entry.ok_or_else(|| resource_not_found("skill not found", &uri))?;
+        .ok_or_else(not_found)?;
+    let skill = server
+        .run_blocking(move |server| server.inner.tools.published_skill(&name))
+        .await?
+        .ok_or_else(not_found)?;
+    let entry = skill_entry(&skill);
     Ok(GetSkillResult::new(entry)
         .with_ttl_ms(CACHE_TTL_MS)
         .with_cache_scope(CacheScope::Private))
@@ -66,12 +56,8 @@ pub(crate) async fn list_directory(
     server: &Server,
     request: ReadResourceDirectoryRequestParams,
 ) -> Result<ReadResourceDirectoryResult, ErrorData> {
-    let uri = request.uri.clone();
-    let not_found = || resource_not_found("directory not found", &uri);
-    let (name, path) = uri::parse_skill_uri(&request.uri)
-        // Only the canonical spelling, so that one directory has one URI.
-        .filter(|(name, path)| uri::skill_uri(name, path) == request.uri)
-        .ok_or_else(not_found)?;
+    let not_found = || resource_not_found("directory not found", &request.uri);
+    let (name, path) = parse_canonical_uri(&request.uri).ok_or_else(not_found)?;
     let skill = server
         .run_blocking(move |server| server.inner.tools.published_skill(&name))
         .await?
@@ -81,17 +67,8 @@ pub(crate) async fn list_directory(
     if children.is_empty() {
         return Err(not_found());
     }
-    let page = Page::from_request(
-        children.into_iter().collect(),
-        |(name, _): &(String, Resource)| name,
-        request_page(&request),
-    )?;
-    let items = page
-        .items
-        .into_iter()
-        .map(|(_, resource)| resource)
-        .collect();
-    let mut result = ReadResourceDirectoryResult::with_all_items(items)
+    let page = Page::after_cursor(children, |child| &child.name, request.cursor)?;
+    let mut result = ReadResourceDirectoryResult::with_all_items(page.items)
         .with_ttl_ms(CACHE_TTL_MS)
         .with_cache_scope(CacheScope::Private);
     result.next_cursor = page.next;
@@ -110,10 +87,9 @@ pub(crate) fn list_and_track(server: &Server) -> Vec<Arc<PublishedSkill>> {
     let mut skills = publications.skills;
     skills.sort_by(|a, b| a.name().cmp(b.name()));
     // The result of `skills/list` contains the digests of all files.
-    let digests = |skill: &Arc<PublishedSkill>| {
-        skill
-            .files()
-            .iter()
+    let digests = |skill: &PublishedSkill| {
+        let files = skill.files().iter();
+        files
             .map(|file| file.sha256().to_owned())
             .collect::<Vec<_>>()
     };
@@ -121,16 +97,19 @@ pub(crate) fn list_and_track(server: &Server) -> Vec<Arc<PublishedSkill>> {
         .iter()
         .map(|skill| (skill.name().to_owned(), skill.summary(), digests(skill)))
         .collect();
-    server
-        .inner
-        .list_tracker
-        .update(ListKind::Resources, &served);
+    let lists = &server.inner.list_tracker;
+    lists.update(ListKind::Resources, &served);
     skills
+}
+
+/// Parses a URI in its canonical spelling only, so that one file or directory has one URI.
+fn parse_canonical_uri(uri: &str) -> Option<(String, String)> {
+    uri::parse_skill_uri(uri).filter(|(name, path)| uri::skill_uri(name, path) == uri)
 }
 
 /// Returns the error of an unknown URI, whose code the extension requires in all protocol versions.
 fn resource_not_found(message: &'static str, uri: &str) -> ErrorData {
-    ErrorData::invalid_params(message, Some(json!({"uri": uri::truncate_for_error(uri)})))
+    ErrorData::invalid_params(message, uri::error_data(uri))
 }
 
 fn skill_entry(skill: &PublishedSkill) -> Skill {
@@ -156,43 +135,31 @@ fn skill_entry(skill: &PublishedSkill) -> Skill {
 }
 
 /// Returns the entries of a directory by name; empty if there is no such directory.
-fn list_children(skill: &PublishedSkill, directory: &str) -> BTreeMap<String, Resource> {
+fn list_children(skill: &PublishedSkill, directory: &str) -> Vec<Resource> {
     let prefix = if directory.is_empty() {
         String::new()
     } else {
         format!("{directory}/")
     };
-    let below = skill
-        .files()
-        .iter()
-        .filter_map(|file| Some((file, file.path().strip_prefix(&prefix)?)));
-    let child = |(file, rest): (&skills_tools::PublishedFile, &str)| match rest.split_once('/') {
-        Some((name, _)) => {
-            let resource = Resource::new(
-                uri::skill_uri(skill.name(), &format!("{prefix}{name}")),
-                name,
-            );
-            (
-                name.to_owned(),
-                resource.with_mime_type(DIRECTORY_MIME_TYPE),
-            )
-        }
-        None => {
-            let resource = Resource::new(uri::skill_uri(skill.name(), file.path()), rest);
-            (
-                rest.to_owned(),
-                resource
-                    .with_mime_type(file.media_type())
-                    .with_size(file.bytes()),
-            )
-        }
-    };
-    below.map(child).collect()
-}
-
-fn request_page(request: &ReadResourceDirectoryRequestParams) -> Option<PaginatedRequestParams> {
-    request
-        .cursor
-        .clone()
-        .map(|cursor| PaginatedRequestParams::default().with_cursor(Some(cursor)))
+    let mut children = BTreeMap::new();
+    for file in skill.files() {
+        let Some(rest) = file.path().strip_prefix(&prefix) else {
+            continue;
+        };
+        let (name, is_file) = match rest.split_once('/') {
+            Some((name, _)) => (name, false),
+            None => (rest, true),
+        };
+        let uri = uri::skill_uri(skill.name(), &format!("{prefix}{name}"));
+        let child = Resource::new(uri, name);
+        let child = if is_file {
+            child
+                .with_mime_type(file.media_type())
+                .with_size(file.bytes())
+        } else {
+            child.with_mime_type(DIRECTORY_MIME_TYPE)
+        };
+        children.insert(name.to_owned(), child);
+    }
+    children.into_values().collect()
 }

@@ -1,12 +1,16 @@
 //! Notifications of list changes.
 
 use rmcp::RoleServer;
-use rmcp::model::SubscriptionFilter;
-use rmcp::service::{Peer, ServiceError, SubscriptionContext, SubscriptionSendError};
+use rmcp::model::{
+    PromptListChangedNotification, ResourceListChangedNotification, ServerNotification,
+    SubscriptionFilter, ToolListChangedNotification,
+};
+use rmcp::service::{Peer, SubscriptionContext, SubscriptionSendError};
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::Server;
-use crate::list_changes::ListKind;
+use crate::list_changes::{ListKind, ListVersions};
 use crate::list_watcher;
 
 /// Returns the supported part of a subscription: all lists.
@@ -25,12 +29,9 @@ fn requested_lists(filter: &SubscriptionFilter) -> Vec<ListKind> {
         filter.prompts_list_changed,
         filter.resources_list_changed,
     ];
-    ListKind::ALL
-        .into_iter()
-        .zip(wanted)
-        .filter(|(_, wanted)| *wanted == Some(true))
-        .map(|(list, _)| list)
-        .collect()
+    let mut lists = ListKind::ALL.to_vec();
+    lists.retain(|list| wanted[*list as usize] == Some(true));
+    lists
 }
 
 /// Notifies a client in the stateless lifecycle of the changes that it subscribed to, starting with
@@ -44,8 +45,8 @@ pub(crate) async fn serve_subscription(
     seen: [Option<u64>; 3],
 ) {
     // Subscribed before the versions are compared, so that no change in between is lost.
-    let mut receiver = server.inner.list_tracker.subscribe();
-    let mut previous = receiver.borrow().with_seen(seen);
+    let changes = server.inner.list_tracker.subscribe();
+    let previous = changes.borrow().with_seen(seen);
     let lists = requested_lists(context.accepted());
     if let Err(error) = server
         .run_blocking(move |server| list_watcher::refresh_unserved(server, lists.into_iter()))
@@ -53,29 +54,14 @@ pub(crate) async fn serve_subscription(
     {
         tracing::error!(%error, "cannot scan for changes; a subscription may miss some");
     }
-    loop {
-        let now = *receiver.borrow_and_update();
-        for list in now.changed_since(previous) {
-            let sink = context.sink();
-            let sent = match list {
-                ListKind::Tools => sink.notify_tool_list_changed().await,
-                ListKind::Prompts => sink.notify_prompt_list_changed().await,
-                ListKind::Resources => sink.notify_resource_list_changed().await,
-            };
-            match sent {
-                // The client did not subscribe to this list.
-                Ok(()) | Err(SubscriptionSendError::NotificationNotAccepted(_)) => {}
-                // The client has disconnected.
-                Err(_) => return,
-            }
-        }
-        previous = now;
-        tokio::select! {
-            () = context.cancelled() => return,
-            () = disconnected.cancelled() => return,
-            () = server.inner.stop.cancelled() => return,
-            changed = receiver.changed() => if changed.is_err() { return },
-        }
+    let subscriber = Subscriber::Stateless(context);
+    tokio::select! {
+        // Earlier changes are notified even if the server has stopped.
+        biased;
+        () = subscriber.notify(changes, previous) => {}
+        () = context.cancelled() => {}
+        () = disconnected.cancelled() => {}
+        () = server.inner.stop.cancelled() => {}
     }
 }
 
@@ -85,29 +71,55 @@ pub(crate) fn notify_legacy(
     peer: Peer<RoleServer>,
     disconnected: CancellationToken,
 ) {
-    let mut receiver = server.inner.list_tracker.subscribe();
+    let changes = server.inner.list_tracker.subscribe();
+    let previous = *changes.borrow();
     tokio::spawn(async move {
-        let mut previous = *receiver.borrow_and_update();
+        let subscriber = Subscriber::Legacy(peer);
+        let notifying = subscriber.notify(changes, previous);
+        disconnected.run_until_cancelled(notifying).await
+    });
+}
+
+/// A client that is notified.
+enum Subscriber<'a> {
+    Legacy(Peer<RoleServer>),
+    Stateless(&'a SubscriptionContext),
+}
+
+impl Subscriber<'_> {
+    /// Notifies of all changes since `previous`, until the client is not reachable.
+    async fn notify(&self, mut changes: watch::Receiver<ListVersions>, mut previous: ListVersions) {
         loop {
-            tokio::select! {
-                () = disconnected.cancelled() => return,
-                changed = receiver.changed() => if changed.is_err() { return },
-            }
-            let now = *receiver.borrow_and_update();
+            let now = *changes.borrow_and_update();
             for list in now.changed_since(previous) {
-                if notify_list_changed(&peer, list).await.is_err() {
+                if !self.send(list_changed(list)).await {
                     return;
                 }
             }
             previous = now;
+            if changes.changed().await.is_err() {
+                return;
+            }
         }
-    });
+    }
+
+    /// Returns `false` if the client has disconnected.
+    async fn send(&self, notification: ServerNotification) -> bool {
+        match self {
+            Self::Legacy(peer) => peer.send_notification(notification).await.is_ok(),
+            Self::Stateless(context) => matches!(
+                context.sink().send(notification).await,
+                // The client may not have subscribed to this list.
+                Ok(()) | Err(SubscriptionSendError::NotificationNotAccepted(_))
+            ),
+        }
+    }
 }
 
-async fn notify_list_changed(peer: &Peer<RoleServer>, list: ListKind) -> Result<(), ServiceError> {
+fn list_changed(list: ListKind) -> ServerNotification {
     match list {
-        ListKind::Tools => peer.notify_tool_list_changed().await,
-        ListKind::Prompts => peer.notify_prompt_list_changed().await,
-        ListKind::Resources => peer.notify_resource_list_changed().await,
+        ListKind::Tools => ToolListChangedNotification::default().into(),
+        ListKind::Prompts => PromptListChangedNotification::default().into(),
+        ListKind::Resources => ResourceListChangedNotification::default().into(),
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rmcp::ErrorData;
 use rmcp::model::{JsonObject, ListToolsResult, PaginatedRequestParams, Tool, ToolAnnotations};
 use serde_json::Value;
-use skills_tools::{Annotations, OverrideError, ToolDefinition};
+use skills_tools::{OverrideError, ToolDefinition};
 
 use crate::Server;
 use crate::caller::Lifecycle;
@@ -20,17 +20,13 @@ pub(crate) async fn list(
     lifecycle: Lifecycle,
     request: Option<PaginatedRequestParams>,
 ) -> Result<ListToolsResult, ErrorData> {
-    let definitions = server
-        .run_blocking(list_and_track)
-        .await?
-        .map_err(|error| {
-            // The cause contains host paths, so only the log has it.
-            tracing::error!(%error, "cannot list the tools");
-            ErrorData::internal_error(
-                "cannot list the tools: cannot read the tool overrides",
-                None,
-            )
-        })?;
+    let definitions = server.run_blocking(list_and_track).await?;
+    let definitions = definitions.map_err(|error| {
+        // The cause contains host paths, so only the log has it.
+        tracing::error!(%error, "cannot list the tools");
+        let message = "cannot list the tools: cannot read the tool overrides";
+        ErrorData::internal_error(message, None)
+    })?;
     let (definitions, next) = paginate(definitions, request.and_then(|request| request.cursor))?;
     let mut result =
         ListToolsResult::with_all_items(definitions.into_iter().map(to_mcp_tool).collect());
@@ -56,9 +52,7 @@ fn paginate(
     cursor: Option<String>,
 ) -> Result<(Vec<ToolDefinition>, Option<String>), ErrorData> {
     if let Some(cursor) = cursor {
-        let last = definitions
-            .iter()
-            .position(|definition| definition.name == cursor);
+        let last = definitions.iter().position(|tool| tool.name == cursor);
         let last = last.ok_or_else(|| ErrorData::invalid_params("invalid cursor", None))?;
         definitions.drain(..=last);
     }
@@ -70,43 +64,22 @@ fn paginate(
     // At least one, so that a huge definition does not end the list.
     let fitting = fits.count().max(1);
     let is_more = fitting < definitions.len();
+    let next = is_more.then(|| definitions[fitting - 1].name.clone());
     definitions.truncate(fitting);
-    let next = definitions
-        .last()
-        .filter(|_| is_more)
-        .map(|last| last.name.clone());
     Ok((definitions, next))
 }
 
-fn to_mcp_tool(definition: ToolDefinition) -> Tool {
-    let ToolDefinition {
-        name,
-        title,
-        description,
-        input_schema,
-        output_schema,
-        annotations,
-        ..
-    } = definition;
-    Tool::new_with_raw(name, Some(description.into()), schema_object(input_schema))
-        .with_title(title)
-        .with_raw_output_schema(schema_object(output_schema))
-        .with_annotations(to_mcp_annotations(annotations))
-}
-
-fn to_mcp_annotations(annotations: Annotations) -> ToolAnnotations {
-    let Annotations {
-        read_only_hint,
-        destructive_hint,
-        idempotent_hint,
-        open_world_hint,
-        ..
-    } = annotations;
-    ToolAnnotations::new()
-        .read_only(read_only_hint)
-        .destructive(destructive_hint)
-        .idempotent(idempotent_hint)
-        .open_world(open_world_hint)
+fn to_mcp_tool(tool: ToolDefinition) -> Tool {
+    let input_schema = schema_object(tool.input_schema);
+    let annotations = ToolAnnotations::new()
+        .read_only(tool.annotations.read_only_hint)
+        .destructive(tool.annotations.destructive_hint)
+        .idempotent(tool.annotations.idempotent_hint)
+        .open_world(tool.annotations.open_world_hint);
+    Tool::new_with_raw(tool.name, Some(tool.description.into()), input_schema)
+        .with_title(tool.title)
+        .with_raw_output_schema(schema_object(tool.output_schema))
+        .with_annotations(annotations)
 }
 
 fn schema_object(schema: Value) -> Arc<JsonObject> {

@@ -1,6 +1,7 @@
 //! URIs of resources.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use serde_json::{Value, json};
 
 /// Prefix of the URIs of skills.
 pub(crate) const SKILL_PREFIX: &str = "skill://";
@@ -42,12 +43,12 @@ pub(crate) fn parse_file_uri(uri: &str) -> Option<String> {
     Some(decode_segments(uri.strip_prefix(FILE_PREFIX)?)?.join("/"))
 }
 
-/// Truncates client input for an error message.
-pub(crate) fn truncate_for_error(uri: &str) -> &str {
+/// Returns the data of an error about a URI, which is client input and therefore truncated.
+pub(crate) fn error_data(uri: &str) -> Option<Value> {
     const MAX_CHARS: usize = 1_000;
-    uri.char_indices()
-        .nth(MAX_CHARS)
-        .map_or(uri, |(end, _)| &uri[..end])
+    let end = uri.char_indices().nth(MAX_CHARS);
+    let uri = end.map_or(uri, |(end, _)| &uri[..end]);
+    Some(json!({"uri": uri}))
 }
 
 fn encode_segments<'a>(segments: impl Iterator<Item = &'a str>) -> String {
