@@ -1,6 +1,5 @@
 //! A connection to one client.
 
-use std::future::{Future, ready};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -37,21 +36,20 @@ pub struct Connection {
     seen_versions: Mutex<[Option<u64>; 3]>,
     is_initialized: AtomicBool,
     disconnected: CancellationToken,
+    /// Cancels the token when the connection is dropped, however it ends.
     _disconnect_guard: DropGuard,
 }
 
 impl Connection {
     pub(crate) fn new(server: &Server) -> Self {
         let disconnected = CancellationToken::new();
-        // Cancels the token when the connection is dropped, however it ends.
-        let disconnect_guard = disconnected.clone().drop_guard();
         Self {
             server: server.clone(),
             session: OnceLock::new(),
             seen_versions: Mutex::default(),
             is_initialized: AtomicBool::new(false),
+            _disconnect_guard: disconnected.clone().drop_guard(),
             disconnected,
-            _disconnect_guard: disconnect_guard,
         }
     }
 
@@ -93,10 +91,10 @@ impl Connection {
             let mut bytes = [0_u8; 16];
             // Without randomness, the memory address still distinguishes connections.
             let _ = getrandom::fill(&mut bytes);
-            let random: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+            let random = u128::from_be_bytes(bytes);
             // The address differs between all connections that are alive, so two of them never
             // share a session.
-            format!("mcp-{random}-{:p}", &raw const self.session)
+            format!("mcp-{random:032x}-{:p}", &raw const self.session)
         })
     }
 }
@@ -173,14 +171,13 @@ impl ServerHandler for Connection {
         resources::list(&self.server, Lifecycle::from_context(&context), request).await
     }
 
-    fn list_resource_templates(
+    async fn list_resource_templates(
         &self,
         _: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
-    ) -> impl Future<Output = Result<ListResourceTemplatesResult, ErrorData>> + Send + '_ {
-        ready(Ok(resources::list_templates(Lifecycle::from_context(
-            &context,
-        ))))
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        let lifecycle = Lifecycle::from_context(&context);
+        Ok(resources::list_templates(lifecycle))
     }
 
     async fn read_resource(
@@ -220,12 +217,12 @@ impl ServerHandler for Connection {
     }
 
     /// Also receives requests with a known method and invalid parameters.
-    fn on_custom_request(
+    async fn on_custom_request(
         &self,
         request: CustomRequest,
         _: RequestContext<RoleServer>,
-    ) -> impl Future<Output = Result<CustomResult, ErrorData>> + Send + '_ {
-        ready(Err(server_info::invalid_request_error(&request.method)))
+    ) -> Result<CustomResult, ErrorData> {
+        Err(server_info::invalid_request_error(&request.method))
     }
 
     fn accepted_subscription_filter(
@@ -242,15 +239,11 @@ impl ServerHandler for Connection {
         Ok(())
     }
 
-    fn on_initialized(
-        &self,
-        context: NotificationContext<RoleServer>,
-    ) -> impl Future<Output = ()> + Send + '_ {
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
         // A repeated notification must not start a second notifier.
         if !self.is_initialized.swap(true, Ordering::Relaxed) {
             start_watching(&self.server);
             subscriptions::notify_legacy(&self.server, context.peer, self.disconnected.clone());
         }
-        ready(())
     }
 }

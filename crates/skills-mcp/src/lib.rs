@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! stream of one client --serve--> Connection --> tools, prompts, resources, skills --> ToolSet
-//! HTTP: guards ---------connection-----^   |
+//! HTTP: layers ---------connection-----^   |
 //!                                          `--> approval prompts --> user of the client
 //! ```
 //!

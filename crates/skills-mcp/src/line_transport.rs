@@ -15,7 +15,10 @@ use std::io::{Error, ErrorKind, Result};
 use std::sync::Arc;
 use std::time::Duration;
 
-use rmcp::model::{ClientJsonRpcMessage, ProtocolVersion, RequestId, ServerJsonRpcMessage};
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientNotification, ClientRequest, JsonRpcNotification, JsonRpcRequest,
+    ProtocolVersion, RequestId, ServerJsonRpcMessage,
+};
 use rmcp::transport::Transport;
 use rmcp::{RoleServer, Service};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -45,7 +48,7 @@ pub(crate) struct LineTransport<R> {
     /// A rejection to send before the next message is read.
     rejection: Option<ServerJsonRpcMessage>,
     /// A request that waits for a slot.
-    pending_request: Option<ClientJsonRpcMessage>,
+    pending_request: Option<JsonRpcRequest<ClientRequest>>,
     /// The time until which requests wait for a slot, while there is none.
     slot_deadline: Option<Instant>,
     /// Whether negotiation is complete; before, only requests are accepted.
@@ -90,24 +93,25 @@ impl<R: AsyncRead + Send + Unpin> LineTransport<R> {
             Ok(message) => message?,
             Err(invalid) => return self.reject(invalid),
         };
-        match &message {
+        match message {
             // Requests wait for a slot; everything else is passed on at once, since it may free
             // one.
-            ClientJsonRpcMessage::Request(_) => {
-                self.pending_request = Some(message);
+            ClientJsonRpcMessage::Request(request) => {
+                self.pending_request = Some(request);
                 None
             }
             // rmcp closes the connection on these before negotiation; dropping them is more
             // tolerant.
             _ if !self.is_negotiated => None,
-            ClientJsonRpcMessage::Notification(notification) => {
-                match decode::cancelled_request_id(&notification.notification) {
-                    Some(id) => self.in_flight.cancel(id),
-                    None => return Some(message),
-                }
+            ClientJsonRpcMessage::Notification(JsonRpcNotification {
+                notification: ClientNotification::CancelledNotification(cancelled),
+                ..
+            }) => {
+                let id = cancelled.params.request_id?;
+                self.in_flight.cancel(&id);
                 None
             }
-            _ => Some(message),
+            message => Some(message),
         }
     }
 
@@ -123,16 +127,13 @@ impl<R: AsyncRead + Send + Unpin> LineTransport<R> {
         if slot.is_some() {
             self.slot_deadline = None;
         }
-        let message = self.pending_request.take()?;
-        if let ClientJsonRpcMessage::Request(request) = &message {
-            if let Err(error) = self.in_flight.begin(&request.id, slot) {
-                let id = Some(request.id.clone());
-                let error = error.into();
-                return self.reject(InvalidLine { id, error });
-            }
-            self.is_negotiated |= decode::completes_negotiation(&request.request, &self.versions);
+        let request = self.pending_request.take()?;
+        if let Err(error) = self.in_flight.begin(&request.id, slot) {
+            let (id, error) = (Some(request.id), error.into());
+            return self.reject(InvalidLine { id, error });
         }
-        Some(message)
+        self.is_negotiated |= decode::completes_negotiation(&request.request, &self.versions);
+        Some(ClientJsonRpcMessage::Request(request))
     }
 
     fn reject(&mut self, invalid: InvalidLine) -> Option<ClientJsonRpcMessage> {

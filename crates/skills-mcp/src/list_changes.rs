@@ -21,39 +21,43 @@ impl ListKind {
     pub(crate) const ALL: [Self; 3] = [Self::Tools, Self::Prompts, Self::Resources];
 }
 
-/// The number of changes of each list since the server started.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct ListVersions([u64; 3]);
+/// The versions of all lists.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct ListVersions([ListVersion; 3]);
+
+/// The version of a list.
+#[derive(Debug, Clone, Copy, Default)]
+struct ListVersion {
+    /// Digest of the content as last served.
+    digest: Option<[u8; 32]>,
+    /// The number of changes since the server started.
+    changes: u64,
+}
 
 impl ListVersions {
     /// Returns the number of changes of a list.
     pub(crate) fn get(self, list: ListKind) -> u64 {
-        self.0[list as usize]
+        self.0[list as usize].changes
     }
 
     /// Replaces the versions of the lists that a client has read by those that it has seen.
     pub(crate) fn with_seen(mut self, seen: [Option<u64>; 3]) -> Self {
-        self.0
-            .iter_mut()
-            .zip(seen)
-            .for_each(|(now, seen)| *now = seen.unwrap_or(*now));
+        for (version, seen) in self.0.iter_mut().zip(seen) {
+            version.changes = seen.unwrap_or(version.changes);
+        }
         self
     }
 
     /// Returns the lists that changed since `before`.
     pub(crate) fn changed_since(self, before: Self) -> impl Iterator<Item = ListKind> {
-        ListKind::ALL
-            .into_iter()
-            .filter(move |list| self.0[*list as usize] != before.0[*list as usize])
+        let lists = ListKind::ALL.into_iter();
+        lists.filter(move |list| self.get(*list) != before.get(*list))
     }
 }
 
-/// Holds a digest of each list as last served, and notifies subscribers of changes.
+/// Holds the version of each list, and notifies subscribers of changes.
 #[derive(Default)]
-pub(crate) struct ListTracker {
-    last_served: Mutex<[Option<[u8; 32]>; 3]>,
-    versions: watch::Sender<ListVersions>,
-}
+pub(crate) struct ListTracker(watch::Sender<ListVersions>);
 
 impl ListTracker {
     /// Records the current content of a list. Notifies subscribers if it differs from the last one.
@@ -62,34 +66,29 @@ impl ListTracker {
             return;
         };
         let now = Sha256::digest(bytes).into();
-        let before = self
-            .last_served
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)[list as usize]
-            .replace(now);
-        // The first content is not a change: no client has seen another one.
-        if before.is_some_and(|before| before != now) {
-            self.versions
-                .send_modify(|versions| versions.0[list as usize] += 1);
-        }
+        self.0.send_if_modified(|versions| {
+            let version = &mut versions.0[list as usize];
+            let before = version.digest.replace(now);
+            // The first content is not a change: no client has seen another one.
+            let is_changed = before.is_some_and(|before| before != now);
+            version.changes += u64::from(is_changed);
+            is_changed
+        });
     }
 
     /// Returns whether a list was ever served.
     pub(crate) fn was_served(&self, list: ListKind) -> bool {
-        self.last_served
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)[list as usize]
-            .is_some()
+        self.versions().0[list as usize].digest.is_some()
     }
 
     /// Returns the current versions.
     pub(crate) fn versions(&self) -> ListVersions {
-        *self.versions.borrow()
+        *self.0.borrow()
     }
 
     /// Subscribes to changes from now on.
     pub(crate) fn subscribe(&self) -> watch::Receiver<ListVersions> {
-        self.versions.subscribe()
+        self.0.subscribe()
     }
 }
 

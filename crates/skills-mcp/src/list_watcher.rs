@@ -8,12 +8,8 @@ use crate::{Server, prompts, skills_extension, tools};
 
 /// Starts watching when a client subscribes or calls a tool; later calls do nothing.
 pub(crate) fn start_watching(server: &Server) {
-    if server
-        .inner
-        .list_watcher
-        .is_started
-        .swap(true, Ordering::Relaxed)
-    {
+    let watcher = &server.inner.list_watcher;
+    if watcher.is_started.swap(true, Ordering::Relaxed) {
         return;
     }
     let server = server.clone();

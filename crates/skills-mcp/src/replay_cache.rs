@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -106,12 +106,8 @@ impl DirectoryReplayCache {
             .flatten()
         {
             let is_ours = entry.file_name().to_str().is_some_and(is_nonce);
-            if is_ours
-                && entry
-                    .metadata()
-                    .and_then(|metadata| metadata.modified())
-                    .is_ok_and(is_old)
-            {
+            let modified = entry.metadata().and_then(|metadata| metadata.modified());
+            if is_ours && modified.is_ok_and(is_old) {
                 // Another process may have removed the file.
                 let _ = fs::remove_file(entry.path());
             }
@@ -139,18 +135,12 @@ fn is_nonce(name: &str) -> bool {
     name.len() == 32 && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-#[cfg(unix)]
-fn create_private_dir(directory: &std::path::Path) -> io::Result<()> {
-    use std::os::unix::fs::DirBuilderExt;
-    fs::DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(directory)
-}
-
-#[cfg(not(unix))]
-fn create_private_dir(directory: &std::path::Path) -> io::Result<()> {
-    fs::create_dir_all(directory)
+fn create_private_dir(directory: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(directory)
 }
 
 #[cfg(test)]

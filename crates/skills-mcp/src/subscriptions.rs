@@ -1,7 +1,10 @@
 //! Notifications of list changes.
 
 use rmcp::RoleServer;
-use rmcp::model::{NotificationNoParam, ServerNotification, SubscriptionFilter};
+use rmcp::model::{
+    PromptListChangedNotification, ResourceListChangedNotification, ServerNotification,
+    SubscriptionFilter, ToolListChangedNotification,
+};
 use rmcp::service::{Peer, SubscriptionContext, SubscriptionSendError};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -115,14 +118,8 @@ impl Subscriber<'_> {
 
 fn list_changed(list: ListKind) -> ServerNotification {
     match list {
-        ListKind::Tools => {
-            ServerNotification::ToolListChangedNotification(NotificationNoParam::default())
-        }
-        ListKind::Prompts => {
-            ServerNotification::PromptListChangedNotification(NotificationNoParam::default())
-        }
-        ListKind::Resources => {
-            ServerNotification::ResourceListChangedNotification(NotificationNoParam::default())
-        }
+        ListKind::Tools => ToolListChangedNotification::default().into(),
+        ListKind::Prompts => PromptListChangedNotification::default().into(),
+        ListKind::Resources => ResourceListChangedNotification::default().into(),
     }
 }

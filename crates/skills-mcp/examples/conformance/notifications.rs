@@ -5,16 +5,22 @@ use std::time::Duration;
 use rmcp::RoleServer;
 use rmcp::model::{
     CallToolResult, ContentBlock, LoggingLevel, LoggingMessageNotificationParam,
-    ProgressNotificationParam, Tool,
+    ProgressNotificationParam, ProtocolVersion, Tool,
 };
 use rmcp::service::RequestContext;
 use serde_json::json;
 
 use crate::content::tool;
-use crate::fixtures::is_stateless;
 
 /// Time between two notifications.
 const STEP: Duration = Duration::from_millis(50);
+
+/// Returns whether a request uses protocol version 2026-07-28 or later.
+pub(crate) fn is_stateless(context: &RequestContext<RoleServer>) -> bool {
+    context
+        .protocol_version()
+        .is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str())
+}
 
 pub(crate) fn tools() -> Vec<Tool> {
     let tools = [

@@ -80,19 +80,15 @@ impl AllowedAnswers {
 
     /// Returns the offered answers by the names that clients show.
     fn choices(self) -> impl Iterator<Item = (&'static str, ApprovalResponse)> {
-        [
-            (true, "allow_once", ApprovalResponse::AllowOnce),
-            (
-                self.session,
-                "allow_session",
-                ApprovalResponse::AllowSession,
-            ),
-            (self.always, "allow_always", ApprovalResponse::AllowAlways),
-            (true, "deny", ApprovalResponse::Deny),
-        ]
-        .into_iter()
-        .filter(|(is_offered, ..)| *is_offered)
-        .map(|(_, name, answer)| (name, answer))
+        use ApprovalResponse::{AllowAlways, AllowOnce, AllowSession, Deny};
+        let choices = [
+            (true, "allow_once", AllowOnce),
+            (self.session, "allow_session", AllowSession),
+            (self.always, "allow_always", AllowAlways),
+            (true, "deny", Deny),
+        ];
+        let offered = choices.into_iter().filter(|(is_offered, ..)| *is_offered);
+        offered.map(|(_, name, answer)| (name, answer))
     }
 
     /// Parses the response. Returns `None` if the user gave no answer. An answer that was not
@@ -100,10 +96,8 @@ impl AllowedAnswers {
     pub(super) fn parse_answer(self, result: &ElicitResult) -> Option<ApprovalResponse> {
         match result.action {
             ElicitationAction::Accept => {
-                let decision = result
-                    .content
-                    .as_ref()
-                    .and_then(|content| content.get("decision")?.as_str());
+                let content = result.content.as_ref();
+                let decision = content.and_then(|content| content.get("decision")?.as_str());
                 // Compared with the offered choices: a client could send `allow_always` without
                 // having been offered it.
                 let chosen = self.choices().find(|(name, _)| Some(*name) == decision);

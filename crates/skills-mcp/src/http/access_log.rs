@@ -6,12 +6,15 @@ use std::time::Instant;
 use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
+use http::StatusCode;
 use http::header::{CONTENT_TYPE, HeaderMap};
-use http::{Method, StatusCode};
 use sha2::{Digest as _, Sha256};
 
 use super::response_guard::attach_guard;
 use crate::Principal;
+
+/// The methods that are logged by name.
+const METHODS: [&str; 5] = ["GET", "POST", "DELETE", "HEAD", "OPTIONS"];
 
 /// Entry of the access log, written when the response is complete or the client has disconnected.
 ///
@@ -32,21 +35,17 @@ pub(super) struct AccessLogFields {
     session: OnceLock<String>,
 }
 
-/// Layer that logs requests. Paths that are not known are arbitrary client input and could forge
-/// log lines.
+/// Layer that logs requests.
 pub(super) async fn log(
     State(known_paths): State<&'static [&'static str]>,
     mut request: Request,
     next: Next,
 ) -> Response {
-    let known = known_paths
-        .iter()
-        .find(|path| **path == request.uri().path());
     let fields = Arc::new(AccessLogFields::default());
     request.extensions_mut().insert(Arc::clone(&fields));
     let mut entry = AccessLogEntry {
-        method: method_name(request.method()),
-        path: known.copied().unwrap_or("other"),
+        method: known(request.method().as_str(), &METHODS),
+        path: known(request.uri().path(), known_paths),
         started: Instant::now(),
         status: None,
         fields,
@@ -89,16 +88,13 @@ impl Drop for AccessLogEntry {
     }
 }
 
-/// Returns the name of a known method. Other methods are arbitrary client input.
-fn method_name(method: &Method) -> &'static str {
-    match *method {
-        Method::GET => "GET",
-        Method::POST => "POST",
-        Method::DELETE => "DELETE",
-        Method::HEAD => "HEAD",
-        Method::OPTIONS => "OPTIONS",
-        _ => "other",
-    }
+/// Returns a known text. Others are arbitrary client input and could forge log lines.
+fn known(text: &str, known: &[&'static str]) -> &'static str {
+    known
+        .iter()
+        .find(|known| **known == text)
+        .copied()
+        .unwrap_or("other")
 }
 
 fn is_event_stream(headers: &HeaderMap) -> bool {

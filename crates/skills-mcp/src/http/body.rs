@@ -105,12 +105,9 @@ async fn collect_body(
 const MAX_DISCARDED_BYTES: usize = 4;
 
 fn is_json_content_type(headers: &HeaderMap) -> bool {
-    let media_type = headers
+    let value = headers
         .get(CONTENT_TYPE)
-        .and_then(|value| value.to_str().ok())
-        .unwrap_or_default();
-    media_type
-        .split(';')
-        .next()
-        .is_some_and(|essence| essence.trim().eq_ignore_ascii_case("application/json"))
+        .and_then(|value| value.to_str().ok());
+    let media_type = value.and_then(|value| value.split(';').next());
+    media_type.is_some_and(|media_type| media_type.trim().eq_ignore_ascii_case("application/json"))
 }

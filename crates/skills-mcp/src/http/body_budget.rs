@@ -53,8 +53,8 @@ impl BodyBudget {
             let all = self.total.clone().acquire_many_owned(kibibytes).await?;
             Ok::<_, AcquireError>([own, all])
         };
-        tokio::time::timeout(ACQUIRE_TIMEOUT, permits)
-            .await
+        let permits = tokio::time::timeout(ACQUIRE_TIMEOUT, permits).await;
+        permits
             .ok()
             .and_then(Result::ok)
             .ok_or(Rejection::TooManyConcurrent)

@@ -1,5 +1,8 @@
 //! Serving of one connection.
 
+use std::error::Error;
+use std::io;
+use std::iter::successors;
 use std::pin::pin;
 
 use axum::Router;
@@ -10,7 +13,7 @@ use tokio::net::TcpStream;
 use tokio_util::sync::CancellationToken;
 
 use super::limits::HttpLimits;
-use super::write_timeout::WriteTimeoutStream;
+use super::write_timeout::with_write_timeout;
 
 /// Serves the requests of a connection until it closes, times out, or has answered its last request
 /// during shutdown.
@@ -24,8 +27,7 @@ pub(super) async fn serve(
 ) {
     // Responses are small and written at once; Nagle's algorithm would only delay them.
     _ = stream.set_nodelay(true);
-    let stream = WriteTimeoutStream::new(stream, limits.write_timeout);
-    let disconnect_watch = stream.disconnect_watch();
+    let (stream, client) = with_write_timeout(stream, limits.write_timeout);
     // HTTP/1.1 only: timeouts and the disconnect watch are per connection, which HTTP/2 would share
     // between requests.
     let mut builder = Builder::new(TokioExecutor::new()).http1_only();
@@ -33,9 +35,7 @@ pub(super) async fn serve(
         .http1()
         .timer(TokioTimer::new())
         // Clients that send their headers slowly would hold connections.
-        .header_read_timeout(limits.header_read_timeout);
-    builder
-        .http1()
+        .header_read_timeout(limits.header_read_timeout)
         .max_headers(MAX_HEADERS)
         .max_buf_size(MAX_HEAD_BYTES);
     let mut connection =
@@ -52,9 +52,18 @@ pub(super) async fn serve(
     tokio::select! {
         served = serving => if let Err(error) = served {
             tracing::debug!(error = %error, "connection failed");
+            if is_write_timeout(&*error) {
+                client.discard_unsent();
+            }
         },
-        () = disconnect_watch.disconnected() => tracing::debug!("client disconnected before the response"),
+        () = client.disconnected() => tracing::debug!("client disconnected before the response"),
     }
+}
+
+fn is_write_timeout(error: &(dyn Error + 'static)) -> bool {
+    successors(Some(error), |&error| error.source())
+        .filter_map(|error| error.downcast_ref::<io::Error>())
+        .any(|error| error.kind() == io::ErrorKind::TimedOut)
 }
 
 const MAX_HEADERS: usize = 64;

@@ -80,15 +80,3 @@ pub(crate) enum Repr {
         source: io::Error,
     },
 }
-
-impl Repr {
-    pub(super) fn invalid_host(text: &str) -> Self {
-        let text = text.to_owned();
-        Self::InvalidHost { text }
-    }
-
-    pub(super) fn invalid_origin(text: &str) -> Self {
-        let text = text.to_owned();
-        Self::InvalidOrigin { text }
-    }
-}

@@ -29,7 +29,12 @@ impl AllowedHosts {
             .into_iter()
             .filter(|_| address.is_loopback())
             .chain(configured.iter().map(String::as_str))
-            .map(|text| Host::parse(text).ok_or_else(|| Repr::invalid_host(text)));
+            .map(|text| {
+                let invalid = || Repr::InvalidHost {
+                    text: text.to_owned(),
+                };
+                Host::parse(text).ok_or_else(invalid)
+            });
         let mut hosts = hosts.collect::<Result<Vec<_>, _>>()?;
         if address.is_loopback() {
             hosts.push(Host {
@@ -42,12 +47,8 @@ impl AllowedHosts {
 
     /// Rejects requests with no host, several hosts, or one that is not allowed.
     fn check<B>(&self, request: &http::Request<B>) -> Result<(), Rejection> {
-        let named = single_value(request.headers(), &HOST)?.ok_or(Rejection::MissingHost)?;
-        let named = named
-            .to_str()
-            .ok()
-            .and_then(Host::parse)
-            .ok_or(Rejection::MissingHost)?;
+        let named = single_value(request.headers(), &HOST)?.and_then(|host| host.to_str().ok());
+        let named = named.and_then(Host::parse).ok_or(Rejection::MissingHost)?;
         // An absolute request target overrides the header, so both must be allowed.
         let target = request.uri().authority().map(Host::from_authority);
         if self.allows(&named) && target.is_none_or(|target| self.allows(&target)) {

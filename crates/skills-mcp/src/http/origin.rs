@@ -26,7 +26,12 @@ impl AllowedOrigins {
             .into_iter()
             .filter(|_| address.is_loopback())
             .chain(configured.iter().map(String::as_str))
-            .map(|text| Origin::parse_pattern(text).ok_or_else(|| Repr::invalid_origin(text)));
+            .map(|text| {
+                let invalid = || Repr::InvalidOrigin {
+                    text: text.to_owned(),
+                };
+                Origin::parse_pattern(text).ok_or_else(invalid)
+            });
         Ok(Self(patterns.collect::<Result<_, _>>()?))
     }
 
@@ -35,13 +40,12 @@ impl AllowedOrigins {
         let Some(origin) = single_value(headers, &ORIGIN)? else {
             return Ok(());
         };
-        origin
-            .to_str()
-            .ok()
-            .and_then(Origin::parse)
-            .filter(|origin| self.0.iter().any(|pattern| pattern.allows(origin)))
-            .map(|_| ())
-            .ok_or(Rejection::OriginNotAllowed)
+        let origin = origin.to_str().ok().and_then(Origin::parse);
+        if origin.is_some_and(|origin| self.0.iter().any(|pattern| pattern.allows(&origin))) {
+            Ok(())
+        } else {
+            Err(Rejection::OriginNotAllowed)
+        }
     }
 }
 

@@ -51,21 +51,18 @@ impl PrincipalLimits {
     /// A client may receive the last byte of a response slightly before its slot is released, so
     /// this waits for a short time.
     pub(super) async fn acquire_request(&self) -> Result<OwnedSemaphorePermit, Rejection> {
-        let permit =
-            tokio::time::timeout(RELEASE_GRACE, self.requests.clone().acquire_owned()).await;
-        permit
-            .ok()
+        let slot = Arc::clone(&self.requests).acquire_owned();
+        let slot = tokio::time::timeout(RELEASE_GRACE, slot).await;
+        slot.ok()
             .and_then(Result::ok)
             .ok_or(Rejection::TooManyConcurrent)
     }
 
     /// Acquires a slot for a stream, until the permit is dropped.
     pub(super) fn acquire_stream(&self) -> Result<OwnedSemaphorePermit, Rejection> {
-        self.streams
-            .clone()
-            // Without waiting, since streams last long.
-            .try_acquire_owned()
-            .map_err(|_| Rejection::TooManyConcurrent)
+        // Without waiting, since streams last long.
+        let slot = Arc::clone(&self.streams).try_acquire_owned();
+        slot.map_err(|_| Rejection::TooManyConcurrent)
     }
 }
 

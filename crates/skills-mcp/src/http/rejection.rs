@@ -96,23 +96,23 @@ impl IntoResponse for Rejection {
 
 impl Rejection {
     fn header(&self) -> Option<(HeaderName, HeaderValue)> {
-        Some(match self {
-            Self::MissingToken => (
-                WWW_AUTHENTICATE,
-                HeaderValue::from_static(r#"Bearer realm="skills""#),
-            ),
+        let (name, value) = match self {
+            Self::MissingToken => (WWW_AUTHENTICATE, r#"Bearer realm="skills""#),
             // RFC 6750 distinguishes a missing token from an invalid one.
-            Self::InvalidToken => (
-                WWW_AUTHENTICATE,
-                HeaderValue::from_static(r#"Bearer realm="skills", error="invalid_token""#),
-            ),
-            Self::RateLimited { seconds } => (RETRY_AFTER, HeaderValue::from(*seconds)),
-            Self::TooManyConcurrent | Self::TooManySessions | Self::ShuttingDown => {
-                (RETRY_AFTER, HeaderValue::from(1))
+            Self::InvalidToken => {
+                let challenge = r#"Bearer realm="skills", error="invalid_token""#;
+                (WWW_AUTHENTICATE, challenge)
             }
-            Self::MethodNotAllowed => (ALLOW, HeaderValue::from_static("GET, HEAD")),
+            Self::TooManyConcurrent | Self::TooManySessions | Self::ShuttingDown => {
+                (RETRY_AFTER, "1")
+            }
+            Self::MethodNotAllowed => (ALLOW, "GET, HEAD"),
+            Self::RateLimited { seconds } => {
+                return Some((RETRY_AFTER, HeaderValue::from(*seconds)));
+            }
             _ => return None,
-        })
+        };
+        Some((name, HeaderValue::from_static(value)))
     }
 
     fn status(&self) -> StatusCode {

@@ -26,30 +26,19 @@ impl BearerToken {
     ///
     /// If the name or the secret has an invalid length or character, or the name is reserved.
     pub fn new(name: &str, secret: &str) -> Result<Self, TokenError> {
-        if name.is_empty()
-            || name.len() > 64
-            || !name
-                .bytes()
-                .all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b))
-        {
+        if name.is_empty() || name.len() > 64 || !has_only(name, b"-_.") {
             return Err(TokenError::InvalidName);
         }
         if RESERVED_NAMES.contains(&name) {
-            return Err(TokenError::ReservedName {
-                name: name.to_owned(),
-            });
+            let name = name.to_owned();
+            return Err(TokenError::ReservedName { name });
         }
         // Requests are not delayed after an invalid token, so it must be too long to guess.
-        if secret.len() < MIN_CHARACTERS {
-            return Err(TokenError::TooShort {
-                characters: secret.len(),
-            });
+        let characters = secret.len();
+        if characters < MIN_CHARACTERS {
+            return Err(TokenError::TooShort { characters });
         }
-        if secret.len() > MAX_CHARACTERS
-            || !secret
-                .bytes()
-                .all(|b| b.is_ascii_alphanumeric() || b"-._~+/=".contains(&b))
-        {
+        if characters > MAX_CHARACTERS || !has_only(secret, b"-._~+/=") {
             return Err(TokenError::InvalidSecret);
         }
         Ok(Self {
@@ -200,6 +189,12 @@ pub enum TokenError {
 const RESERVED_NAMES: [&str; 3] = ["local", "stdio", "unknown"];
 const MIN_CHARACTERS: usize = 32;
 const MAX_CHARACTERS: usize = 512;
+
+/// Returns whether a text has only ASCII letters, digits and these characters.
+fn has_only(text: &str, others: &[u8]) -> bool {
+    text.bytes()
+        .all(|b| b.is_ascii_alphanumeric() || others.contains(&b))
+}
 
 #[cfg(test)]
 mod tests {

@@ -1,77 +1,47 @@
 //! A TCP stream with a write timeout.
 
-use std::io::{self, IoSlice};
+use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf, join};
 use tokio::net::TcpStream;
-use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
-use tokio::time::{Sleep, sleep};
+use tokio::net::tcp::OwnedReadHalf;
+use tokio::time::sleep;
+use tokio_io_timeout::TimeoutWriter;
 
-/// A TCP stream that fails if a write makes no progress for too long.
+/// Returns a stream that fails if a write makes no progress for too long, and a watch on its client.
 ///
 /// hyper has no write timeout, so that clients that do not read would hold their connections
 /// forever.
-#[derive(Debug)]
-pub(super) struct WriteTimeoutStream {
-    reader: Arc<OwnedReadHalf>,
-    writer: OwnedWriteHalf,
+pub(super) fn with_write_timeout(
+    stream: TcpStream,
     timeout: Duration,
-    /// Active while a write is pending.
-    deadline: Option<Pin<Box<Sleep>>>,
+) -> (impl AsyncRead + AsyncWrite + Unpin, DisconnectWatch) {
+    let (reader, writer) = stream.into_split();
+    let reader = Arc::new(reader);
+    let mut writer = TimeoutWriter::new(writer);
+    writer.set_timeout(Some(timeout));
+    let stream = join(SharedReader(Arc::clone(&reader)), writer);
+    (Box::pin(stream), DisconnectWatch(reader))
 }
 
-impl WriteTimeoutStream {
-    pub(super) fn new(stream: TcpStream, timeout: Duration) -> Self {
-        let (reading, writing) = stream.into_split();
-        Self {
-            reader: Arc::new(reading),
-            writer: writing,
-            timeout,
-            deadline: None,
-        }
-    }
+/// The read half, shared with the disconnect watch.
+#[derive(Debug)]
+struct SharedReader(Arc<OwnedReadHalf>);
 
-    /// Returns a future that completes when the client disconnects.
-    pub(super) fn disconnect_watch(&self) -> DisconnectWatch {
-        DisconnectWatch(self.reader.clone())
-    }
-
-    fn with_timeout<T>(
-        &mut self,
-        context: &mut Context<'_>,
-        written: Poll<io::Result<T>>,
-    ) -> Poll<io::Result<T>> {
-        if written.is_ready() {
-            // Any progress resets the timeout, since slow clients are fine.
-            self.deadline = None;
-            return written;
-        }
-        let timeout = self.timeout;
-        let deadline = self
-            .deadline
-            .get_or_insert_with(|| Box::pin(sleep(timeout)));
-        ready!(deadline.as_mut().poll(context));
-        // Otherwise the kernel would keep megabytes of unread data for minutes.
-        _ = self.reader.as_ref().as_ref().set_zero_linger();
-        Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
-    }
-}
-
-impl AsyncRead for WriteTimeoutStream {
+impl AsyncRead for SharedReader {
     fn poll_read(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let stream = self.reader.as_ref().as_ref();
+        let stream = self.0.as_ref().as_ref();
         loop {
             ready!(stream.poll_read_ready(context))?;
-            // The read half is shared with the disconnect watch, so there is no exclusive reference
-            // to poll.
+            // There is no exclusive reference to poll.
             match stream.try_read(buffer.initialize_unfilled()) {
                 Ok(bytes) => {
                     buffer.advance(bytes);
@@ -84,38 +54,6 @@ impl AsyncRead for WriteTimeoutStream {
     }
 }
 
-impl AsyncWrite for WriteTimeoutStream {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        let written = Pin::new(&mut self.writer).poll_write(context, bytes);
-        self.with_timeout(context, written)
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        parts: &[IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        let written = Pin::new(&mut self.writer).poll_write_vectored(context, parts);
-        self.with_timeout(context, written)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.writer.is_write_vectored()
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.writer).poll_flush(context)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.writer).poll_shutdown(context)
-    }
-}
-
 /// Detects that a client has disconnected.
 #[derive(Debug)]
 pub(super) struct DisconnectWatch(Arc<OwnedReadHalf>);
@@ -125,7 +63,7 @@ impl DisconnectWatch {
     ///
     /// hyper does not detect this while it handles one request and has started to read the next
     /// one.
-    pub(super) async fn disconnected(self) {
+    pub(super) async fn disconnected(&self) {
         while let Ok(ready) = self.0.ready(Interest::READABLE).await {
             // Wait a little even after the end: clients that only closed their sending side still
             // get responses that are ready soon.
@@ -134,6 +72,12 @@ impl DisconnectWatch {
                 break;
             }
         }
+    }
+
+    /// Discards unsent data when the stream is closed. Otherwise the kernel would keep megabytes for
+    /// a client that does not read, for minutes.
+    pub(super) fn discard_unsent(&self) {
+        _ = self.0.as_ref().as_ref().set_zero_linger();
     }
 }
 

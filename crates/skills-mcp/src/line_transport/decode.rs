@@ -3,8 +3,7 @@
 use std::borrow::Cow;
 
 use rmcp::model::{
-    ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorCode, ErrorData, GetMeta,
-    ProtocolVersion, RequestId,
+    ClientJsonRpcMessage, ClientRequest, ErrorCode, ErrorData, GetMeta, ProtocolVersion, RequestId,
 };
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer};
@@ -115,16 +114,6 @@ pub(super) fn completes_negotiation(request: &ClientRequest, versions: &[Protoco
                     .protocol_version()
                     .is_some_and(|version| versions.contains(&version))
         }
-    }
-}
-
-/// Returns the id of the request that a notification cancels.
-pub(super) fn cancelled_request_id(notification: &ClientNotification) -> Option<&RequestId> {
-    match notification {
-        ClientNotification::CancelledNotification(cancelled) => {
-            cancelled.params.request_id.as_ref()
-        }
-        _ => None,
     }
 }
 

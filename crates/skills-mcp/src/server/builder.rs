@@ -101,8 +101,7 @@ impl ServerBuilder {
             stop: CancellationToken::new(),
             cancel_calls: CancellationToken::new(),
         };
-        Ok(Server {
-            inner: Arc::new(inner),
-        })
+        let inner = Arc::new(inner);
+        Ok(Server { inner })
     }
 }
