@@ -212,8 +212,10 @@ async fn optional_mounts_need_no_approval_and_cause_no_failure() {
     fixture.file("narrow/scripts/run.py", "");
     let work = fixture.path("work");
     let offer = || {
-        let mut options = ExecutionOptions::default();
-        options.optional_mounts = vec![(work.clone(), Access::ReadWrite)];
+        let options = ExecutionOptions {
+            optional_mounts: vec![(work.clone(), Access::ReadWrite)],
+            ..ExecutionOptions::default()
+        };
         options
     };
     let user = |text: &str| {
