@@ -155,7 +155,7 @@ async fn the_caller_adds_readable_and_writable_files() {
         .file("pdf/scripts/run.py", "")
         .file("docs/a.pdf", "");
     let runtime = fixture.recording().build();
-    let mut options = ExecutionOptions {
+    let options = ExecutionOptions {
         readable_paths: vec![fixture.path("docs/../docs/a.pdf")],
         ..ExecutionOptions::default()
     };
