@@ -36,7 +36,7 @@ pub use error::{AuditError, AuditErrorKind};
 pub use event::{ContentHash, Disposition, Event, RestrictionStatus};
 pub use log::{AuditLog, Rotation};
 pub use reader::{Line, read, tail};
-pub use verify::{Problem, VerifyReport, verify, verify_since};
+pub use verify::{Problem, ProblemKind, VerifyReport, verify, verify_since};
 
 /// Destination of audit records: exactly one per attempt, including denied ones.
 ///

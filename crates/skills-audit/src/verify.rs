@@ -34,65 +34,33 @@ pub struct VerifyReport {
 /// trace of a crash; mismatches and broken chains mean that the file was modified.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Problem {
-    /// A line that is not a record; a crash leaves at most one.
-    Malformed {
-        /// The file of the log.
-        file: PathBuf,
-        /// The line number, from 1.
-        line: usize,
-    },
-    /// A record that does not match its hash: it was edited.
-    HashMismatch {
-        /// The file of the log.
-        file: PathBuf,
-        /// The line number, from 1.
-        line: usize,
-        /// The number of the record.
-        sequence: u64,
-    },
-    /// A record that does not follow the previous one: records were removed, inserted or moved.
-    BrokenChain {
-        /// The file of the log.
-        file: PathBuf,
-        /// The line number, from 1.
-        line: usize,
-        /// The number of the record.
-        sequence: u64,
-    },
+pub struct Problem {
+    /// The file of the log.
+    pub file: PathBuf,
+    /// The line number, from 1.
+    pub line: usize,
+    /// What is wrong.
+    pub kind: ProblemKind,
+}
+
+/// The kinds of [`Problem`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProblemKind {
+    /// The line is not a record; a crash leaves at most one.
+    #[error("not a valid record: partially written or edited")]
+    Malformed,
+    /// The record with this number does not match its hash: it was edited.
+    #[error("record {0} does not match its hash")]
+    HashMismatch(u64),
+    /// The record with this number does not follow the previous one.
+    #[error("record {0} does not follow the previous one: records were removed, inserted or moved")]
+    BrokenChain(u64),
 }
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Malformed { file, line } => {
-                write!(
-                    f,
-                    "{}:{line}: not a valid record: partially written or edited",
-                    file.display()
-                )
-            }
-            Self::HashMismatch {
-                file,
-                line,
-                sequence,
-            } => write!(
-                f,
-                "{}:{line}: record {sequence} does not match its hash",
-                file.display()
-            ),
-            Self::BrokenChain {
-                file,
-                line,
-                sequence,
-            } => {
-                write!(
-                    f,
-                    "{}:{line}: record {sequence} does not follow the previous one: records were removed, inserted or moved",
-                    file.display()
-                )
-            }
-        }
+        write!(f, "{}:{}: {}", self.file.display(), self.line, self.kind)
     }
 }
 
@@ -141,26 +109,24 @@ pub fn verify_since<P: AsRef<Path>>(
     let mut last: Option<(u64, String)> = None;
     for file in files {
         for (line, record) in records(file.as_ref())? {
-            let file = file.as_ref().to_owned();
+            let mut add_problem = |kind| {
+                report.problems.push(Problem {
+                    file: file.as_ref().to_owned(),
+                    line,
+                    kind,
+                });
+            };
             let Some(record) = record else {
                 // `last` stays: the record after a partial line follows the one before it.
-                report.problems.push(Problem::Malformed { file, line });
+                add_problem(ProblemKind::Malformed);
                 continue;
             };
             let sequence = record.sequence;
             if !record.hash_matches {
-                report.problems.push(Problem::HashMismatch {
-                    file: file.clone(),
-                    line,
-                    sequence,
-                });
+                add_problem(ProblemKind::HashMismatch(sequence));
             }
             if !follows(&record, last.as_ref()) {
-                report.problems.push(Problem::BrokenChain {
-                    file,
-                    line,
-                    sequence,
-                });
+                add_problem(ProblemKind::BrokenChain(sequence));
             }
             report.records += 1;
             if since.is_some_and(|since| since == record.hash) {

@@ -26,6 +26,7 @@ use self::output::{ProgramOutput, reached_timeout_ms, run_error};
 use crate::file_tools::FileTools;
 use crate::overrides::{OverrideStore, ScriptId};
 use crate::path_map::PathMap;
+use crate::schema;
 use crate::{CallContext, DefaultScriptState, ToolError, ToolErrorCode};
 
 pub(crate) use session_dirs::SessionDirectories;
@@ -257,8 +258,8 @@ fn command_properties(timeout: u64) -> Value {
 }
 
 /// Returns the schema of the result data.
-fn result_properties() -> Value {
-    json!({
+fn result_schema() -> Value {
+    let properties = json!({
         "exit_code": {"type": ["integer", "null"]},
         "signal": {"type": ["integer", "null"]},
         "stdout": {"type": "string"},
@@ -275,5 +276,7 @@ fn result_properties() -> Value {
             "path": {"type": "string"}, "size": {"type": "integer"}, "created": {"type": "boolean"},
         }, "required": ["path"]}},
         "notes": {"type": "array", "items": {"type": "string"}},
-    })
+    });
+    let required = ["exit_code", "stdout", "stderr", "timed_out"];
+    schema::output_schema(properties, &required)
 }

@@ -170,6 +170,7 @@ impl ToolSet {
         // Lookup, validation and the file tools block, so they run on the blocking pool.
         let prepared = run_blocking(move || set.prepare(&tool_name, arguments)).await;
         let runs_program = prepared.as_ref().is_ok_and(PreparedCall::runs_program);
+        let programs = &self.inner.program_tools;
         let output = match prepared {
             Err(error) => Err(error),
             Ok(PreparedCall::Unknown { nearest }) => {
@@ -180,23 +181,13 @@ impl ToolSet {
                 });
             }
             Ok(PreparedCall::Done(output)) => output,
-            Ok(PreparedCall::Run(arguments)) => {
-                self.inner.program_tools.run(arguments, context).await
-            }
-            Ok(PreparedCall::Bash(arguments)) => {
-                self.inner.program_tools.bash(arguments, context).await
-            }
+            Ok(PreparedCall::Run(arguments)) => programs.run(arguments, context).await,
+            Ok(PreparedCall::Bash(arguments)) => programs.bash(arguments, context).await,
             Ok(PreparedCall::RunSkillScript(arguments)) => {
-                self.inner
-                    .program_tools
-                    .run_skill_script(arguments, context)
-                    .await
+                programs.run_skill_script(arguments, context).await
             }
             Ok(PreparedCall::ScriptTool(tool, arguments)) => {
-                self.inner
-                    .program_tools
-                    .run_script_tool(&tool, &arguments, context)
-                    .await
+                programs.run_script_tool(&tool, &arguments, context).await
             }
         };
         // The program may have written to a mount that contains skills, which a watcher has not

@@ -2,7 +2,7 @@ use std::fs;
 
 use proptest::prelude::*;
 use sha2::{Digest, Sha256};
-use skills_audit::{AuditSink, Problem, VerifyReport, verify, verify_since};
+use skills_audit::{AuditSink, ProblemKind, VerifyReport, verify, verify_since};
 
 use crate::log::{event, log, path};
 
@@ -24,10 +24,10 @@ fn check(change: impl FnOnce(Vec<String>) -> Vec<String>, expected: &[&str]) {
     let kinds: Vec<&str> = verified
         .problems
         .iter()
-        .map(|problem| match problem {
-            Problem::Malformed { .. } => "malformed",
-            Problem::HashMismatch { .. } => "hash mismatch",
-            Problem::BrokenChain { .. } => "broken chain",
+        .map(|problem| match problem.kind {
+            ProblemKind::Malformed => "malformed",
+            ProblemKind::HashMismatch(_) => "hash mismatch",
+            ProblemKind::BrokenChain(_) => "broken chain",
             _ => "other",
         })
         .collect();
@@ -195,23 +195,17 @@ fn a_problem_names_file_line_and_record() {
     fs::write(path(&directory), format!("\n{}\n", lines.join("\n"))).unwrap();
     let verified = verify(&log.files().unwrap()).unwrap();
     let file = path(&directory);
+    let problems: Vec<_> = verified
+        .problems
+        .iter()
+        .map(|problem| (&problem.file, problem.line, problem.kind))
+        .collect();
     assert_eq!(
-        verified.problems,
+        problems,
         [
-            Problem::HashMismatch {
-                file: file.clone(),
-                line: 3,
-                sequence: 2
-            },
-            Problem::Malformed {
-                file: file.clone(),
-                line: 4
-            },
-            Problem::BrokenChain {
-                file,
-                line: 5,
-                sequence: 4
-            },
+            (&file, 3, ProblemKind::HashMismatch(2)),
+            (&file, 4, ProblemKind::Malformed),
+            (&file, 5, ProblemKind::BrokenChain(4)),
         ]
     );
     assert_eq!((verified.records, verified.first_sequence), (3, Some(1)));

@@ -42,31 +42,24 @@ struct FileStamp {
 impl ActiveWorkspace {
     /// Creates a private workspace, or refers to an existing directory.
     pub(crate) fn new(workspace: &Workspace, scratch: &Path) -> Result<Option<Self>, SandboxError> {
-        match workspace {
-            Workspace::None => Ok(None),
-            Workspace::Directory(path) => Ok(Some(Self {
-                path: path.clone(),
-                scratch: None,
-                initial: BTreeMap::new(),
-            })),
-            Workspace::Session(directory) => Ok(Some(Self {
-                path: directory.path().to_owned(),
-                scratch: None,
-                initial: BTreeMap::new(),
-            })),
+        let (path, scratch) = match workspace {
+            Workspace::None => return Ok(None),
+            Workspace::Directory(path) => (path.clone(), None),
+            Workspace::Session(directory) => (directory.path().to_owned(), None),
             Workspace::Private(files) => {
                 let failed = |error| SandboxError::setup("creating a private workspace", error);
                 let private = ScratchDir::new(scratch).map_err(failed)?;
                 // Canonical, like all paths in grants.
                 let path = private.path().canonicalize().map_err(failed)?;
                 write_input_files(&path, files).map_err(failed)?;
-                Ok(Some(Self {
-                    path,
-                    scratch: Some(private),
-                    initial: BTreeMap::new(),
-                }))
+                (path, Some(private))
             }
-        }
+        };
+        Ok(Some(Self {
+            path,
+            scratch,
+            initial: BTreeMap::new(),
+        }))
     }
 
     pub(crate) fn path(&self) -> &Path {

@@ -13,10 +13,12 @@ fn approval_request(fixture: &Fixture, words: &[&str]) -> ApprovalRequest {
     let rules = Policy::default()
         .rule(Rule::parse(Effect::Allow, RuleSource::User, "network:api.example.com").unwrap());
     let runtime = fixture.recording().policy(rules).build();
-    let mut options = ExecutionOptions::default();
-    options.target = RunTarget::Command(HostCommand::Program("git".to_owned()));
-    options.args = words.iter().map(|word| (*word).to_owned()).collect();
-    options.hosts = vec!["api.example.com".parse().unwrap()];
+    let options = ExecutionOptions {
+        target: RunTarget::Command(HostCommand::Program("git".to_owned())),
+        args: words.iter().map(|word| (*word).to_owned()).collect(),
+        hosts: vec!["api.example.com".parse().unwrap()],
+        ..ExecutionOptions::default()
+    };
     runtime
         .executor()
         .preview("deploy", &options)

@@ -527,11 +527,13 @@ async fn a_session_approval_applies_to_one_session() {
     };
     let runtime = fixture.recording().approver(Arc::new(approver)).build();
     let check = async |session: Option<&str>, is_command: bool, questions: usize| {
-        let mut options = ExecutionOptions::default();
-        options.context = session.into_iter().fold(
-            skills_runtime::CallContext::default(),
-            skills_runtime::CallContext::session,
-        );
+        let options = ExecutionOptions {
+            context: session.into_iter().fold(
+                skills_runtime::CallContext::default(),
+                skills_runtime::CallContext::session,
+            ),
+            ..ExecutionOptions::default()
+        };
         let command = skills_runtime::HostCommand::Program("git".to_owned());
         let ran = match is_command {
             true => {

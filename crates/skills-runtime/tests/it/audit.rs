@@ -86,8 +86,10 @@ async fn rejected_attempts_are_recorded() {
             .replace(&fixture.path("").display().to_string(), "ROOT/");
         lines.push(format!("{} {:?} {outcome}", event.skill, event.disposition));
     }
-    let mut gone = ExecutionOptions::default();
-    gone.readable_paths = vec!["/no/such/file".into()];
+    let gone = ExecutionOptions {
+        readable_paths: vec!["/no/such/file".into()],
+        ..ExecutionOptions::default()
+    };
     let _ = runtime.execute_skill("deploy", gone).await;
     lines.push(
         sink.take()

@@ -211,10 +211,9 @@ async fn optional_mounts_need_no_approval_and_cause_no_failure() {
         .file("work/a", "");
     fixture.file("narrow/scripts/run.py", "");
     let work = fixture.path("work");
-    let offer = || {
-        let mut options = ExecutionOptions::default();
-        options.optional_mounts = vec![(work.clone(), Access::ReadWrite)];
-        options
+    let offer = || ExecutionOptions {
+        optional_mounts: vec![(work.clone(), Access::ReadWrite)],
+        ..ExecutionOptions::default()
     };
     let user = |text: &str| {
         Policy::default().rule(Rule::parse(Effect::Allow, RuleSource::User, text).unwrap())

@@ -52,8 +52,10 @@ async fn a_permission_without_a_rule_is_denied_before_the_start() {
     };
     assert_snapshot!(denial, @"permission denied: spawn `rm` (requested by `Bash(rm:*)`): no rule allows it and no approver is available");
     assert!(fixture.sandbox.jobs().is_empty());
-    let mut options = ExecutionOptions::default();
-    options.dropped_capabilities = vec![Capability::Write, Capability::Spawn];
+    let options = ExecutionOptions {
+        dropped_capabilities: vec![Capability::Write, Capability::Spawn],
+        ..ExecutionOptions::default()
+    };
     let artifacts = runtime.execute_skill("pdf", options).await.unwrap();
     assert!(artifacts.exit_status.is_success());
     assert_eq!(artifacts.permissions_used, ["Read"]);
@@ -75,8 +77,10 @@ async fn a_workspace_gives_write_permissions_an_effect() {
         .await
         .unwrap();
     assert_eq!(without.permissions_used, ["Read"]);
-    let mut options = ExecutionOptions::default();
-    options.workspace = Workspace::Directory(fixture.path("work"));
+    let options = ExecutionOptions {
+        workspace: Workspace::Directory(fixture.path("work")),
+        ..ExecutionOptions::default()
+    };
     assert_eq!(
         runtime
             .execute_skill("pdf", options)
@@ -104,8 +108,10 @@ async fn no_spelling_of_a_workspace_makes_the_skill_writable() {
         .policy(Policy::default().allow(RuleSource::Invocation, Capability::Write))
         .build();
     for spelling in ["work/..", "pdf/../pdf", "work/up"] {
-        let mut options = ExecutionOptions::default();
-        options.workspace = Workspace::Directory(fixture.path(spelling));
+        let options = ExecutionOptions {
+            workspace: Workspace::Directory(fixture.path(spelling)),
+            ..ExecutionOptions::default()
+        };
         let status = runtime
             .execute_skill("pdf", options)
             .await

@@ -53,8 +53,10 @@ fn modules_take_precedence_over_scripts() {
 
 #[test]
 fn options_take_precedence_and_stay_inside_the_skill() {
-    let mut options = ExecutionOptions::default();
-    options.target = RunTarget::Module("extra/other.wasm".to_owned());
+    let mut options = ExecutionOptions {
+        target: RunTarget::Module("extra/other.wasm".to_owned()),
+        ..ExecutionOptions::default()
+    };
     assert_snapshot!(mode(&["wasm/skill.wasm", "extra/other.wasm"], &options), @r#"{"kind":"wasm","wasm_module":"extra/other.wasm"}"#);
     for outside in [
         "../s/wasm/skill.wasm",

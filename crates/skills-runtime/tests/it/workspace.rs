@@ -155,13 +155,17 @@ async fn the_caller_adds_readable_and_writable_files() {
         .file("pdf/scripts/run.py", "")
         .file("docs/a.pdf", "");
     let runtime = fixture.recording().build();
-    let mut options = ExecutionOptions::default();
-    options.readable_paths = vec![fixture.path("docs/../docs/a.pdf")];
+    let options = ExecutionOptions {
+        readable_paths: vec![fixture.path("docs/../docs/a.pdf")],
+        ..ExecutionOptions::default()
+    };
     let _ = runtime.execute_skill("pdf", options).await.unwrap();
     let grants = fixture.sandbox.jobs().pop().unwrap().grants().clone();
     assert_eq!(grants.files()[1].path(), fixture.path("docs/a.pdf"));
-    let mut options = ExecutionOptions::default();
-    options.writable_paths = vec![fixture.path("docs")];
+    let options = ExecutionOptions {
+        writable_paths: vec![fixture.path("docs")],
+        ..ExecutionOptions::default()
+    };
     assert!(
         !runtime
             .execute_skill("pdf", options)

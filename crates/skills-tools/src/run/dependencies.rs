@@ -16,6 +16,9 @@ pub(crate) struct DeclaredDependencies {
     pub(crate) names: Vec<String>,
 }
 
+/// Returns the package names in a file, `None` if it cannot be parsed.
+type Parser = fn(&str) -> Option<Vec<String>>;
+
 /// Maximum number of packages in an error message.
 const MAX_NAMES: usize = 5;
 
@@ -26,26 +29,22 @@ pub(crate) fn find_declared(
     files: &SkillFiles,
     script: Option<&str>,
 ) -> Option<DeclaredDependencies> {
-    let python = ["scripts/pyproject.toml", "pyproject.toml"]
-        .into_iter()
-        .find_map(|file| read_file(files, file, parse_pyproject));
-    let python = python.or_else(|| {
-        ["scripts/requirements.txt", "requirements.txt"]
-            .into_iter()
-            .find_map(|file| read_file(files, file, parse_requirements))
-    });
-    let node = || {
-        ["scripts/package.json", "package.json"]
-            .into_iter()
-            .find_map(|file| read_file(files, file, parse_package_json))
+    let find = |name: &str, parse: Parser| {
+        read_file(files, &format!("scripts/{name}"), parse)
+            .or_else(|| read_file(files, name, parse))
     };
+    let python = || {
+        find("pyproject.toml", parse_pyproject)
+            .or_else(|| find("requirements.txt", parse_requirements))
+    };
+    let node = || find("package.json", parse_package_json);
     match script {
         Some(script) if script.ends_with(".py") => {
-            python.or_else(|| read_file(files, script, parse_inline_metadata))
+            python().or_else(|| read_file(files, script, parse_inline_metadata))
         }
         Some(script) if is_node(script) => node(),
         // Any command of the skill may start either kind of script.
-        _ => python.or_else(node),
+        _ => python().or_else(node),
     }
 }
 
@@ -56,11 +55,7 @@ fn is_node(script: &str) -> bool {
 }
 
 /// Reads one file. A missing file declares no dependencies.
-fn read_file(
-    files: &SkillFiles,
-    file: &str,
-    names: fn(&str) -> Option<Vec<String>>,
-) -> Option<DeclaredDependencies> {
+fn read_file(files: &SkillFiles, file: &str, parse: Parser) -> Option<DeclaredDependencies> {
     if !files.contains(file) {
         return None;
     }
@@ -68,7 +63,7 @@ fn read_file(
         .read(file, MAX_BYTES)
         .ok()
         .and_then(|bytes| String::from_utf8(bytes).ok());
-    let names = match text.map(|text| names(&text)) {
+    let names = match text.map(|text| parse(&text)) {
         Some(Some(names)) if names.is_empty() => return None,
         Some(Some(names)) => names,
         // Python cannot run a script that is not text, either; other interpreters define no

@@ -4,9 +4,8 @@ use serde_json::{Map, Value};
 use skills_runtime::Workspace;
 
 use super::output::{ExitKind, ProgramOutput, quota_exceeded_error, strip_terminal_escapes};
-use super::{Deadline, ProgramTools, RunSubject, RunnableSkill, result_properties};
+use super::{Deadline, ProgramTools, RunSubject, RunnableSkill, result_schema};
 use crate::registry::ScriptToolEntry;
-use crate::schema;
 use crate::tool_definition::{Annotations, ToolDefinition};
 use crate::{CallContext, ToolError, ToolErrorCode, ToolOutput};
 use skills_script::build_argv;
@@ -20,10 +19,7 @@ pub(crate) fn definition(entry: &ScriptToolEntry) -> ToolDefinition {
         title: format!("{}: {}", tool.skill, stem(&tool.file)),
         description: tool.description.clone(),
         input_schema: tool.input_schema.clone(),
-        output_schema: schema::output_schema(
-            result_properties(),
-            &["exit_code", "stdout", "stderr", "timed_out"],
-        ),
+        output_schema: result_schema(),
         annotations: Annotations::EXECUTES,
     }
 }

@@ -1,5 +1,6 @@
 //! `skills_bash`: runs a command in the workspace.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use serde::Deserialize;
@@ -7,10 +8,8 @@ use serde_json::json;
 use skills_runtime::{HostCommand, RunTarget, Workspace};
 
 use super::command_line::CommandLine;
-use super::{
-    Deadline, ProgramTools, RunSubject, command_properties, parse_hosts, result_properties,
-};
-use crate::file_tools::PathTarget;
+use super::{Deadline, ProgramTools, RunSubject, command_properties, parse_hosts, result_schema};
+use crate::file_tools::{PathTarget, ResolvedPath};
 use crate::schema;
 use crate::tool_definition::{Annotations, ToolDefinition};
 use crate::virtual_path::{VirtualPath, escape_for_display};
@@ -36,16 +35,6 @@ fn default_timeout() -> u64 {
     DEFAULT_TIMEOUT
 }
 
-/// The directory in which a command starts.
-struct StartDirectory {
-    /// The directory that the program works on.
-    base: PathBuf,
-    /// The working directory of the program.
-    start: PathBuf,
-    /// The skill that contains the directory.
-    skill: Option<String>,
-}
-
 pub(crate) fn definition() -> ToolDefinition {
     let mut properties = command_properties(DEFAULT_TIMEOUT);
     properties["command"]["description"] = json!(
@@ -57,10 +46,7 @@ pub(crate) fn definition() -> ToolDefinition {
         title: "Run a command".to_owned(),
         description: "Run a command in the workspace, sandboxed.".to_owned(),
         input_schema: schema::input_schema(properties, &["command"]),
-        output_schema: schema::output_schema(
-            result_properties(),
-            &["exit_code", "stdout", "stderr", "timed_out"],
-        ),
+        output_schema: result_schema(),
         annotations: Annotations::EXECUTES,
     }
 }
@@ -73,24 +59,24 @@ impl ProgramTools {
     ) -> Result<ToolOutput, ToolError> {
         let deadline = Deadline::from_secs(arguments.timeout);
         let command_line = CommandLine::parse(&arguments.command)?;
-        let start_dir = self.resolve_start_directory(&arguments.cwd)?;
+        let (start_dir, canonical) = self.open_start_directory(&arguments.cwd)?;
+        let base = start_dir.base_path();
         // A working directory inside a skill gives the command the permissions of that skill, so a
         // draft is rejected here.
         let skill = start_dir
             .skill
-            .as_deref()
-            .map(|name| self.find_runnable(name))
+            .map(|skill| self.find_runnable(skill.entry.name().as_str()))
             .transpose()?;
         let visible_dirs = self.visible_dirs(skill.as_ref().map(|skill| &skill.entry))?;
         let mut options = self.base_options(context);
         visible_dirs.add_to(&mut options);
         options.stdin = arguments.stdin.map(String::into_bytes);
         options.hosts = parse_hosts(&arguments.network)?;
-        options.current_dir = Some(start_dir.start);
+        // From the canonical names, so that a symlink that changes later does not move the working
+        // directory.
+        options.current_dir = Some(base.join(canonical.iter().collect::<PathBuf>()));
         // Changed files are reported relative to the directory that the program worked on.
-        let mut output_dir = visible_dirs
-            .display_name(&start_dir.base)
-            .unwrap_or("workspace");
+        let mut output_dir = visible_dirs.display_name(&base).unwrap_or("workspace");
         // A skill is read-only, so the program works on the workspace, like the skill's own
         // programs.
         if let Some(workspace) = self.files.workspace().filter(|_| skill.is_some()) {
@@ -105,7 +91,7 @@ impl ProgramTools {
                 options.target = RunTarget::Command(command);
                 RunSubject::Skill(&skill.entry)
             }
-            None => RunSubject::Directory(&start_dir.base, command),
+            None => RunSubject::Directory(&base, command),
         };
         let completed = self
             .execute(subject, options, &deadline, &visible_dirs.path_map())
@@ -119,7 +105,8 @@ impl ProgramTools {
             }))
     }
 
-    fn resolve_start_directory(&self, cwd: &str) -> Result<StartDirectory, ToolError> {
+    /// Returns the directory in which a command starts, with its canonical names.
+    fn open_start_directory(&self, cwd: &str) -> Result<(ResolvedPath, Vec<OsString>), ToolError> {
         let resolved = match self.files.locate(&VirtualPath::parse(cwd)?)? {
             PathTarget::Path(resolved) => resolved,
             PathTarget::SkillList => {
@@ -137,17 +124,7 @@ impl ProgramTools {
                     }
                     _ => error,
                 })?;
-        let base = resolved.base_path();
-        // From the canonical names, so that a symlink that changes later does not move the working
-        // directory.
-        let start = canonical
-            .iter()
-            .fold(base.clone(), |path, part| path.join(part));
-        Ok(StartDirectory {
-            base,
-            start,
-            skill: resolved.skill.map(|skill| skill.entry.name().to_string()),
-        })
+        Ok((*resolved, canonical))
     }
 }
 

@@ -10,7 +10,7 @@ use skills_runtime::{ExecutionOptions, HostCommand, RunTarget, ScriptType, Secre
 use super::command_line::CommandLine;
 use super::{
     Deadline, ProgramTools, RunSubject, RunnableSkill, command_properties, parse_hosts,
-    result_properties, short_name,
+    result_schema, short_name,
 };
 use crate::schema;
 use crate::tool_definition::{Annotations, ToolDefinition};
@@ -52,7 +52,7 @@ pub(crate) fn definition() -> ToolDefinition {
         description: "Run a command in a skill's directory, sandboxed. The skill is read-only; write results to /workspace."
             .to_owned(),
         input_schema: schema::input_schema(properties, &["name", "command"]),
-        output_schema: schema::output_schema(result_properties(), &["exit_code", "stdout", "stderr", "timed_out"]),
+        output_schema: result_schema(),
         annotations: Annotations::EXECUTES,
     }
 }
