@@ -89,9 +89,7 @@ pub(crate) fn list_and_track(server: &Server) -> Vec<Arc<PublishedSkill>> {
     // The result of `skills/list` contains the digests of all files.
     let digests = |skill: &PublishedSkill| {
         let files = skill.files.iter();
-        files
-            .map(|file| file.sha256.clone())
-            .collect::<Vec<_>>()
+        files.map(|file| file.sha256.clone()).collect::<Vec<_>>()
     };
     let served: Vec<_> = skills
         .iter()
@@ -153,9 +151,7 @@ fn list_children(skill: &PublishedSkill, directory: &str) -> Vec<Resource> {
         let uri = uri::skill_uri(skill.name.as_str(), &format!("{prefix}{name}"));
         let child = Resource::new(uri, name);
         let child = if is_file {
-            child
-                .with_mime_type(&file.media_type)
-                .with_size(file.bytes)
+            child.with_mime_type(&file.media_type).with_size(file.bytes)
         } else {
             child.with_mime_type(DIRECTORY_MIME_TYPE)
         };
