@@ -393,8 +393,9 @@ mod copy {
         target.open_with(path, &options)
     }
 
-    /// Makes a copy read-only, with the modification time and the execute permission of the
-    /// original.
+    /// Gives a copy the modification time and the execute permission of the original. It is
+    /// writable for its owner, since programs that copy a template keep its mode; that it does not
+    /// change during a run is up to the sandbox.
     pub(super) fn copy_attributes(original: &File, copy: &File) -> io::Result<()> {
         let stat = rustix::fs::fstat(original)?;
         let modified = Timespec {
@@ -407,9 +408,9 @@ mod copy {
         };
         rustix::fs::futimens(copy, &times)?;
         let mode = if stat.st_mode & 0o111 == 0 {
-            0o400
+            0o644
         } else {
-            0o500
+            0o755
         };
         copy.set_permissions(Permissions::from_mode(mode))
     }

@@ -16,6 +16,7 @@ mod output_files;
 mod precompile;
 mod preview;
 mod program_detection;
+mod refusals;
 mod run_plan;
 mod run_record;
 mod run_subject;
@@ -42,7 +43,7 @@ use crate::secrets::Redactor;
 use approval_queue::ApprovalQueue;
 use grants::{check_canonical, create_missing_dirs, is_privileged, is_writable, used_tools};
 use job::build_job;
-use notes::{notes_before_run, report_unwritten_files};
+use notes::{notes_before_run, report_unwritten_files, unused_rules};
 use run_plan::RunPlan;
 use run_record::RunRecord;
 use run_subject::{HOST_COMMAND_NAME, RunSubject};
@@ -342,7 +343,10 @@ impl Executor {
             .map(|manifest| used_tools(&grants, manifest))
             .unwrap_or_default();
         let decisions = grants.decisions().to_vec();
-        let notes = notes_before_run(&plan, &grants, &record.redactor, &missing);
+        let mut notes = notes_before_run(&plan, &grants, &record.redactor, &missing);
+        notes.extend(unused_rules(self.config().permissions.policy(), &decisions));
+        // The backend takes the grants; their copy explains what the program could not do.
+        let granted = grants.clone();
         let output = self
             .run(
                 &mut plan,
@@ -353,7 +357,9 @@ impl Executor {
                 sandbox.as_ref(),
             )
             .await?;
+        let refusals = refusals::refusals(&output, &granted);
         let mut artifacts = ExecutionArtifacts::new(skill, plan.mode, output, &record.redactor);
+        artifacts.refusals = refusals.map_text(|text| record.redactor.redact_text(text));
         artifacts.output_files = workspace
             .map(|workspace| workspace.collect_output(&record.redactor))
             .unwrap_or_default();

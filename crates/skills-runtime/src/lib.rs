@@ -87,8 +87,9 @@ pub use skills_prompt as prompt;
 pub use skills_prompt::{Budget, SkillList};
 pub use skills_sandbox::SandboxErrorKind;
 pub use skills_sandbox::{
-    CancellationToken, CapturedOutput, EnforcementReport, EnforcementStatus, Preparation, Quota,
-    QuotaExceeded, QuotaPart, Restriction, Sandbox, SandboxError, ScriptType, Termination,
+    CancellationToken, CapturedOutput, EnforcementReport, EnforcementStatus, Evidence, Preparation,
+    Quota, QuotaExceeded, QuotaPart, Refusal, Refusals, RefusedOperation, Restriction, Sandbox,
+    SandboxError, ScriptType, Termination,
 };
 #[cfg(feature = "wasm")]
 pub use skills_sandbox_wasm::{

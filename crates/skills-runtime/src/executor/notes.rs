@@ -1,6 +1,6 @@
 //! Notes of a run for its caller.
 
-use skills_policy::Grants;
+use skills_policy::{Grants, PermissionDecision, Policy};
 use skills_sandbox::Termination;
 
 use super::job::MAX_VARIABLE_INPUT_BYTES;
@@ -34,6 +34,17 @@ pub(super) fn notes_before_run(
             .map(|missing| format!("missing requirement: {missing}")),
     );
     notes
+}
+
+/// Describes the `allow` rules of the invocation that allowed nothing.
+pub(super) fn unused_rules(
+    policy: &Policy,
+    decisions: &[PermissionDecision],
+) -> impl Iterator<Item = String> {
+    policy
+        .unused_invocation_rules(decisions)
+        .into_iter()
+        .map(|rule| format!("`{}` had no effect on this run", rule.target()))
 }
 
 /// Adds an entry about lost files if the program was stopped at its disk limit.

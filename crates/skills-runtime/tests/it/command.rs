@@ -257,7 +257,7 @@ async fn optional_mounts_need_no_approval_and_cause_no_failure() {
     // A skill does not get mounts that its `allowed-tools` do not cover; the rest is still granted.
     let runtime = fixture
         .recording()
-        .policy(allow(&["spawn", &write]))
+        .policy(allow(&["spawn", "write"]))
         .build();
     assert!(
         runtime

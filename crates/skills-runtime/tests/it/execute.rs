@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
-use skills_runtime::policy::RuleSource;
+use skills_runtime::policy::{NewContentPolicy, RuleSource};
 use skills_runtime::{
     Capability, ExecutionOptions, ExecutionStatus, Policy, Termination, Workspace,
 };
@@ -18,7 +18,11 @@ async fn the_job_has_exactly_what_was_granted() {
         .file("pdf/scripts/run.py", "");
     let runtime = fixture
         .recording()
-        .policy(Policy::default().allow(RuleSource::Invocation, Capability::Spawn))
+        .policy(
+            Policy::default()
+                .allow(RuleSource::User, Capability::Spawn)
+                .with_new_content(NewContentPolicy::Allow),
+        )
         .build();
     let mut options = ExecutionOptions::default()
         .input(json!({"a": 1}))

@@ -232,7 +232,13 @@ async fn a_part_of_a_workspace_is_created_and_listed() {
         .iter()
         .map(|file| file.guest_path().to_owned())
         .collect();
-    assert_eq!(paths, ["/skill", "/workspace/src", "/workspace/out/deep"]);
+    let expected = [
+        "/skill",
+        "/workspace",
+        "/workspace/src",
+        "/workspace/out/deep",
+    ];
+    assert_eq!(paths, expected);
 }
 
 #[tokio::test]

@@ -3,9 +3,11 @@
 use serde_json::{Map, Value, json};
 use skills_runtime::policy::{ApprovalResponse, DecisionReason, Denial, PermissionDecision};
 use skills_runtime::{
-    CapturedOutput, EnforcementStatus, ErrorKind, ExecutionArtifacts, ExecutionStatus,
-    RuntimeError, SandboxErrorKind, Termination,
+    CapturedOutput, EnforcementStatus, ErrorKind, Evidence, ExecutionArtifacts, ExecutionStatus,
+    Refusal, RuntimeError, SandboxErrorKind, Termination,
 };
+
+use skills_runtime::manifest::escape_invisible;
 
 use crate::path_map::PathMap;
 use crate::{ToolError, ToolErrorCode, ToolOutput};
@@ -71,7 +73,7 @@ impl ProgramOutput {
             other => ExitKind::Other(path_map.replace_in(&format!("{other:?}"))),
         };
         let text = |captured: &CapturedOutput| path_map.replace_in(&captured.text());
-        let (stdout, stderr) = (text(&artifacts.stdout), text(&artifacts.stderr));
+        let (stdout, mut stderr) = (text(&artifacts.stdout), text(&artifacts.stderr));
         let files: Vec<String> = artifacts
             .output_files
             .files
@@ -79,6 +81,14 @@ impl ProgramOutput {
             .map(|file| file.path.clone())
             .collect();
         let data = structured_data(artifacts, &exit, &stdout, &stderr, path_map);
+        if exit != ExitKind::Exited(0) {
+            for refusal in refusal_lines(artifacts, path_map) {
+                if !stderr.is_empty() && !stderr.ends_with('\n') {
+                    stderr.push('\n');
+                }
+                stderr.push_str(&refusal);
+            }
+        }
         Ok(Self {
             stdout,
             stderr,
@@ -240,11 +250,35 @@ fn structured_data(
         "sandbox": {"backend": artifacts.enforcement.as_ref().map(|report| report.backend()), "restrictions": restrictions},
         "files_changed": files.collect::<Vec<_>>(),
         "notes": notes.collect::<Vec<_>>(),
+        "refused": artifacts.refusals.list().iter().map(|refusal| refusal_data(refusal, path_map)).collect::<Vec<_>>(),
     });
     match value {
         Value::Object(map) => map,
         _ => Map::new(),
     }
+}
+
+fn refusal_data(refusal: &Refusal, path_map: &PathMap) -> Value {
+    let allow = refusal.operation.target();
+    json!({
+        "operation": path_map.replace_in(&refusal.operation.to_string()),
+        "observed": refusal.evidence == Evidence::Observed,
+        "count": refusal.count,
+        "allow": allow.map(|target| path_map.replace_in(&target.to_string())),
+    })
+}
+
+/// Returns a line for each operation that a restriction stopped, for the model to tell its user.
+fn refusal_lines(artifacts: &ExecutionArtifacts, path_map: &PathMap) -> Vec<String> {
+    let line = |refusal: &Refusal| {
+        let rule = match refusal.operation.target() {
+            Some(target) => format!("; the user can allow `{target}`"),
+            None => String::new(),
+        };
+        let text = format!("Refused by the sandbox: {}{rule}", refusal.operation);
+        path_map.replace_in(&escape_invisible(&text))
+    };
+    artifacts.refusals.list().iter().map(line).collect()
 }
 
 /// Converts a denial, with a code that tells whether an approval could still allow the run.

@@ -1,11 +1,15 @@
 //! Prints the result of a run as text or JSON.
 
 use serde_json::{Value, json};
-use skills_runtime::{CapturedOutput, ExecutionArtifacts, ExecutionStatus, Termination};
+use skills_runtime::{
+    CapturedOutput, Evidence, ExecutionArtifacts, ExecutionStatus, Refusal, RefusedOperation,
+    Termination,
+};
 
 use super::Run;
 use super::denial_hints::denial_hints;
-use crate::output::Output;
+use crate::output::{Output, line};
+use crate::shell::is_shell_word;
 
 impl Run {
     /// Prints the output of the program to standard output, and everything else to standard error.
@@ -17,6 +21,7 @@ impl Run {
         print_streams(artifacts, output)?;
         self.print_status(artifacts, output);
         print_files(artifacts, output);
+        print_refusals(artifacts, output);
         for note in &artifacts.notes {
             output.status(&format!("note: {note}"));
         }
@@ -110,6 +115,49 @@ fn print_files(artifacts: &ExecutionArtifacts, output: Output) {
     }
 }
 
+/// Prints what restrictions stopped, each with the option that allows it. A program can claim
+/// anything, so what was not observed is marked.
+fn print_refusals(artifacts: &ExecutionArtifacts, output: Output) {
+    let mut options = Vec::new();
+    for refusal in artifacts.refusals.list() {
+        let operation = line(&refusal.operation.to_string());
+        let source = match refusal.evidence {
+            Evidence::Observed => "",
+            _ => ", as the program says",
+        };
+        output.status(&format!("refused: {operation}{source}"));
+        options.extend(
+            refusal_target(refusal)
+                .filter(|target| is_shell_word(target))
+                .map(|target| format!("--allow {target}")),
+        );
+    }
+    match artifacts.refusals.omitted() {
+        0 => {}
+        omitted => output.status(&format!("refused: {omitted} more operations")),
+    }
+    if !options.is_empty() {
+        output.status(&format!("help: allow it with `{}`", options.join(" ")));
+    }
+    if artifacts.refusals.list().iter().any(is_unknown_host) {
+        output.status("help: allow the host that it needs with `--allow network:HOST`");
+    }
+}
+
+fn refusal_target(refusal: &Refusal) -> Option<String> {
+    refusal.operation.target().map(|target| target.to_string())
+}
+
+fn is_unknown_host(refusal: &Refusal) -> bool {
+    matches!(refusal.operation, RefusedOperation::Connect { host: None })
+}
+
+fn refusal_to_json(refusal: &Refusal) -> Value {
+    let mut value = json!(refusal);
+    value["allow"] = json!(refusal_target(refusal));
+    value
+}
+
 fn print_explanation(artifacts: &ExecutionArtifacts, output: Output) {
     if let Some(report) = &artifacts.enforcement {
         let milliseconds = artifacts.duration.as_millis();
@@ -140,6 +188,7 @@ pub(super) fn to_json(artifacts: &ExecutionArtifacts, not_saved: &[String]) -> V
         "files": artifacts.output_files,
         "not_saved": not_saved,
         "notes": artifacts.notes,
+        "refused": artifacts.refusals.list().iter().map(refusal_to_json).collect::<Vec<_>>(),
     })
 }
 

@@ -113,15 +113,28 @@ async fn a_script_sees_only_the_documented_variables() {
     // macOS adds `__CF…` to every program.
     names.sort_unstable();
     let documented = [
+        "DEBIAN_FRONTEND",
+        "GIT_PAGER",
+        "GIT_TERMINAL_PROMPT",
         "HOME",
         "LANG",
+        "LOGNAME",
+        "OMP_NUM_THREADS",
+        "OPENBLAS_NUM_THREADS",
+        "PAGER",
         "PATH",
+        "PIP_DISABLE_PIP_VERSION_CHECK",
+        "PIP_NO_INPUT",
         "PYTHONDONTWRITEBYTECODE",
         "PYTHONNOUSERSITE",
+        "PYTHONUNBUFFERED",
+        "SHELL",
         "SKILL_ASSETS_DIR",
         "SKILL_DIR",
         "SKILL_NAME",
+        "TERM",
         "TMPDIR",
+        "USER",
     ];
     assert_eq!(names, documented);
     assert_eq!(

@@ -1,0 +1,149 @@
+//! What restrictions stopped during a run: observed by the backend, or as the program says.
+
+use std::path::Path;
+
+use skills_policy::{Access, Grants, NetworkGrant};
+use skills_sandbox::{Evidence, Refusal, Refusals, RefusedOperation, RunOutput};
+
+/// The end of each stream that is read: programs report an error last.
+const MAX_TEXT_BYTES: usize = 4_096;
+/// Directories that a run sees without a grant, so that a path in them is not missing a grant.
+const VISIBLE: [&str; 8] = [
+    "/usr", "/bin", "/lib", "/lib64", "/etc", "/proc", "/dev", "/tmp",
+];
+
+/// Returns what was refused. If the program failed, its output is read too: a path outside of what
+/// it sees looks like a missing file to it, which no restriction can report.
+///
+/// Whether a path exists on the host is not checked: a skill could otherwise learn that by printing
+/// names.
+pub(super) fn refusals(output: &RunOutput, grants: &Grants) -> Refusals {
+    let mut refusals = output.refusals.clone();
+    if output.termination.is_success() {
+        return refusals;
+    }
+    for captured in [&output.stderr, &output.stdout] {
+        let text = captured.text();
+        let start = text.len().saturating_sub(MAX_TEXT_BYTES);
+        let start = (start..=text.len())
+            .find(|index| text.is_char_boundary(*index))
+            .unwrap_or(text.len());
+        for line in text[start..].lines() {
+            if let Some(operation) = claim(line).filter(|claim| lacks_grant(claim, grants)) {
+                refusals.add(Refusal::new(operation, Evidence::ProgramOutput));
+            }
+        }
+    }
+    refusals
+}
+
+/// Returns the operation that a line of output says was refused.
+fn claim(line: &str) -> Option<RefusedOperation> {
+    const HOSTS: [&str; 4] = [
+        "Could not resolve host: ",
+        "getaddrinfo ENOTFOUND ",
+        "unable to resolve host address ",
+        "host='",
+    ];
+    if line.contains("Read-only file system") || line.contains("EROFS") {
+        let path = absolute_path(line)?.to_owned();
+        return Some(RefusedOperation::Write { path });
+    }
+    if line.contains("No such file or directory") || line.contains("ENOENT") {
+        let path = absolute_path(line)?.to_owned();
+        return Some(RefusedOperation::Read { path });
+    }
+    let host = HOSTS
+        .iter()
+        .find_map(|marker| line.split_once(marker))
+        .map(|(_, rest)| rest)?;
+    let is_host = |c: char| c.is_ascii_alphanumeric() || ".-".contains(c);
+    let host = host.trim_start_matches(['\'', '"', '‘', '“']);
+    let end = host.find(|c| !is_host(c)).unwrap_or(host.len());
+    let host = host[..end].to_owned();
+    (!host.is_empty()).then_some(RefusedOperation::Connect { host: Some(host) })
+}
+
+/// Returns the last quoted or free-standing absolute path of a line, without what follows it.
+fn absolute_path(line: &str) -> Option<&str> {
+    let is_end = |c: char| c.is_whitespace() || "'\"`:,;()’‘”“".contains(c);
+    let is_start = |previous: Option<char>| previous.is_none_or(is_end);
+    line.char_indices()
+        .filter(|(index, c)| *c == '/' && is_start(line[..*index].chars().next_back()))
+        .map(|(index, _)| {
+            let rest = &line[index..];
+            &rest[..rest.find(is_end).unwrap_or(rest.len())]
+        })
+        .rfind(|path| path.len() > 1 && !path.starts_with("//"))
+}
+
+/// Returns true if the grants lack what the operation needs.
+fn lacks_grant(operation: &RefusedOperation, grants: &Grants) -> bool {
+    match operation {
+        RefusedOperation::Connect { host: Some(host) } => match grants.network() {
+            NetworkGrant::None => true,
+            NetworkGrant::Hosts(hosts) => !hosts.allows(host),
+        },
+        RefusedOperation::Read { path } => {
+            let path = Path::new(path);
+            grants.innermost_grant(path).is_none()
+                && !VISIBLE.iter().any(|visible| path.starts_with(visible))
+        }
+        RefusedOperation::Write { path } => grants
+            .innermost_grant(Path::new(path))
+            .is_none_or(|grant| grant.access() != Access::ReadWrite),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_of_programs_name_what_was_refused() {
+        let claims = [
+            (
+                "FileNotFoundError: [Errno 2] No such file or directory: '/data/a.csv'",
+                "read:/data/a.csv",
+            ),
+            ("cat: /data/b: No such file or directory", "read:/data/b"),
+            (
+                "Error: ENOENT: no such file or directory, open '/data/c.json'",
+                "read:/data/c.json",
+            ),
+            (
+                "OSError: [Errno 30] Read-only file system: '/data/out.txt'",
+                "write:/data/out.txt",
+            ),
+            (
+                "touch: cannot touch '/data/x': Read-only file system",
+                "write:/data/x",
+            ),
+            (
+                "curl: (6) Could not resolve host: api.example.com",
+                "network:api.example.com",
+            ),
+            (
+                "Error: getaddrinfo ENOTFOUND api.example.com",
+                "network:api.example.com",
+            ),
+            (
+                "HTTPSConnectionPool(host='a.example', port=443): Max retries exceeded",
+                "network:a.example",
+            ),
+        ];
+        for (line, target) in claims {
+            let operation = claim(line).unwrap_or_else(|| panic!("{line}"));
+            assert_eq!(operation.target().unwrap().to_string(), target, "{line}");
+        }
+        for line in [
+            "ValueError: no such column: price",
+            "No such file or directory: 'relative.csv'",
+            "see https://example.com/No such file or directory",
+            "",
+        ] {
+            assert_eq!(claim(line), None, "{line}");
+        }
+    }
+}
