@@ -14,9 +14,11 @@ use std::collections::BTreeSet;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::path::{Path, PathBuf};
+use std::pin::pin;
 use std::sync::{Mutex, PoisonError};
 
 use libc::{c_int, c_long, c_void, seccomp_notif, seccomp_notif_resp};
+use skills_egress::{ProxyLog, RejectReason, RejectedRequest};
 use skills_policy::SpawnGrant;
 use skills_sandbox::{Evidence, Refusal, Refusals, RefusedOperation, SandboxError};
 use tokio::io::Interest;
@@ -139,6 +141,35 @@ impl Observer {
         is_waiting(self.listener.as_raw_fd(), notification.id)
             .then(|| self.programs.refused(&path))?
     }
+}
+
+/// Awaits a run, while its notifications are answered.
+pub(crate) async fn observed<T>(run: impl Future<Output = T>, observer: Option<&Observer>) -> T {
+    let mut run = pin!(run);
+    if let Some(observer) = observer {
+        tokio::select! {
+            biased;
+            result = &mut run => return result,
+            // The last process has ended, and its output is still read.
+            () = observer.observe() => {}
+        }
+    }
+    run.await
+}
+
+/// Returns what the filter and the proxy refused.
+pub(crate) fn refusals(observer: Option<Observer>, log: Option<&ProxyLog>) -> Refusals {
+    let mut refusals = observer.map(Observer::into_refusals).unwrap_or_default();
+    let summary = log.map(ProxyLog::summary).unwrap_or_default();
+    let not_listed = |request: &&RejectedRequest| request.reason == RejectReason::NotListed;
+    for rejected in summary.rejected().iter().filter(not_listed) {
+        let operation = RefusedOperation::Connect {
+            host: rejected.host.clone(),
+        };
+        let count = u32::try_from(rejected.count).unwrap_or(u32::MAX);
+        refusals.add(Refusal::new(operation, Evidence::Observed).count(count));
+    }
+    refusals
 }
 
 /// What the listener has.

@@ -6,20 +6,16 @@ use std::io;
 use std::net::TcpListener;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
-use std::pin::pin;
 use std::sync::Arc;
 use std::time::Instant;
 
-use skills_egress::{
-    Connector, HostConnector, Proxy, ProxyLog, RejectReason, RejectedRequest, SystemConnector,
-};
+use skills_egress::{Connector, HostConnector, Proxy, ProxyLog, SystemConnector};
 use skills_policy::{Access, Grants, NetworkGrant, SpawnGrant};
 use skills_process::ProgramFinder;
 use skills_process::{Bounds, PidfdChild, SupervisedOutput, supervise};
 use skills_process::{QuotaMonitor, ScratchDir};
 use skills_sandbox::{
-    EnforcementReport, Evidence, Job, Refusal, Refusals, RefusedOperation, RunFuture, RunOutput,
-    Sandbox, SandboxError, Termination,
+    EnforcementReport, Job, RunFuture, RunOutput, Sandbox, SandboxError, Termination,
 };
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
@@ -32,7 +28,7 @@ use crate::child_setup::{ChildOptions, ChildSetup, ParentStreams};
 use crate::host_support::unsupported;
 use crate::host_support::{HostSupport, host_support};
 use crate::isolation::{IsolationLevel, IsolationMode};
-use crate::observer::Observer;
+use crate::observer::{Observer, observed, refusals};
 use crate::path_rule::PlanContext;
 use crate::plan::Plan;
 use crate::report::{ReportInput, probe_report};
@@ -442,35 +438,6 @@ fn create_python_link(plan: &Plan) -> Result<(), SandboxError> {
         .map_or(Ok(()), std::fs::create_dir)
         .and_then(|()| std::os::unix::fs::symlink(target, link))
         .map_err(|error| SandboxError::setup("linking `python`", error))
-}
-
-/// Awaits a run, while its notifications are answered.
-async fn observed<T>(run: impl Future<Output = T>, observer: Option<&Observer>) -> T {
-    let mut run = pin!(run);
-    if let Some(observer) = observer {
-        tokio::select! {
-            biased;
-            result = &mut run => return result,
-            // The last process has ended, and its output is still read.
-            () = observer.observe() => {}
-        }
-    }
-    run.await
-}
-
-/// Returns what the filter and the proxy refused.
-fn refusals(observer: Option<Observer>, log: Option<&ProxyLog>) -> Refusals {
-    let mut refusals = observer.map(Observer::into_refusals).unwrap_or_default();
-    let summary = log.map(ProxyLog::summary).unwrap_or_default();
-    let not_listed = |request: &&RejectedRequest| request.reason == RejectReason::NotListed;
-    for rejected in summary.rejected().iter().filter(not_listed) {
-        let operation = RefusedOperation::Connect {
-            host: rejected.host.clone(),
-        };
-        let count = u32::try_from(rejected.count).unwrap_or(u32::MAX);
-        refusals.add(Refusal::new(operation, Evidence::Observed).count(count));
-    }
-    refusals
 }
 
 /// Removes what a run created outside of its namespaces, and adds to the report what could not be

@@ -17,4 +17,5 @@ mod property;
 mod protected;
 mod response;
 mod rule;
+mod rule_requests;
 mod standing_rules;
