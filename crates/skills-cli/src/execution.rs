@@ -20,6 +20,15 @@ use crate::state::{self, PolicyPaths};
 /// Maximum size of a `.env` file, in bytes.
 const MAX_ENV_FILE: u64 = 1 << 20;
 
+/// The working directory of a script.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum WorkingDirectory {
+    /// The directory of the skill
+    Skill,
+    /// The directory of --workspace
+    Workspace,
+}
+
 /// What to run of a skill, and with which input, limits and paths.
 #[derive(Debug, Default, Args)]
 pub(crate) struct ExecutionArgs {
@@ -43,12 +52,15 @@ pub(crate) struct ExecutionArgs {
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=2048))]
     pub(crate) scratch: Option<u64>,
 
-    /// Directory for the program's files
+    /// Directory that the program works on
     ///
-    /// Readable if the skill requests to read, writable if it requests to write and policy allows
-    /// it.
+    /// Readable, and writable if policy allows `write`.
     #[arg(long, value_name = "DIR")]
     pub(crate) workspace: Option<PathBuf>,
+
+    /// Working directory of a script [default: workspace with --workspace, else skill]
+    #[arg(long, value_enum, value_name = "DIRECTORY")]
+    pub(crate) cwd: Option<WorkingDirectory>,
 
     /// Make a file or directory readable (repeatable)
     #[arg(long, value_name = "PATH")]
@@ -131,6 +143,7 @@ impl ExecutionArgs {
             Some(directory) => Workspace::Directory(input::resolve_directory(directory)?),
             None => Workspace::None,
         };
+        options.current_dir = self.current_dir(&options.workspace)?;
         options.readable_paths = canonicalize_all(&self.read)?;
         options.writable_paths = canonicalize_all(&self.write)?;
         options.dropped_capabilities = self.without.iter().copied().map(Into::into).collect();
@@ -139,6 +152,19 @@ impl ExecutionArgs {
             options.env.insert(name.to_owned(), Secret::new(value));
         }
         Ok(options)
+    }
+
+    /// Returns the working directory, `None` for that of the skill. Instructions of skills name
+    /// files of the user relative to the project, so it is the workspace by default.
+    fn current_dir(&self, workspace: &Workspace) -> anyhow::Result<Option<PathBuf>> {
+        match (self.cwd, workspace) {
+            (Some(WorkingDirectory::Skill), _) | (None, Workspace::None) => Ok(None),
+            (_, Workspace::Directory(directory)) => Ok(Some(directory.clone())),
+            _ => Err(CommandError::input(
+                "`--cwd workspace` needs a workspace: pass `--workspace DIR`".to_owned(),
+            )
+            .into()),
+        }
     }
 
     /// Reads the `.env` files; later files override earlier ones. Values are never printed.

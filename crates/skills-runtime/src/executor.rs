@@ -347,6 +347,7 @@ impl Executor {
         notes.extend(unused_rules(self.config().permissions.policy(), &decisions));
         // The backend takes the grants; their copy explains what the program could not do.
         let granted = grants.clone();
+        let current_dir = plan.options.current_dir.clone().unwrap_or_default();
         let output = self
             .run(
                 &mut plan,
@@ -357,7 +358,7 @@ impl Executor {
                 sandbox.as_ref(),
             )
             .await?;
-        let refusals = refusals::refusals(&output, &granted);
+        let refusals = refusals::refusals(&output, &granted, &current_dir.to_string_lossy());
         let mut artifacts = ExecutionArtifacts::new(skill, plan.mode, output, &record.redactor);
         artifacts.refusals = refusals.map_text(|text| record.redactor.redact_text(text));
         artifacts.output_files = workspace

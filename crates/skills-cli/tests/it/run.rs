@@ -225,6 +225,62 @@ fn a_workspace_is_writable_if_requested_and_allowed() {
     );
 }
 
+/// A skill that declares nothing works on the user's files as its instructions say: relative to the
+/// workspace, and after following one printed hint.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_refused_write_names_the_option_that_allows_it() {
+    if skills_test_support::skip_without_sandbox() {
+        return;
+    }
+    let workspace = tempfile::tempdir().unwrap();
+    std::fs::write(workspace.path().join("in.txt"), "data").unwrap();
+    let directory = workspace.path().canonicalize().unwrap();
+    let directory = directory.to_str().unwrap();
+    let text = "open('out.txt', 'w').write(open('in.txt').read())\n";
+    let run = |arguments: &[&str]| {
+        let arguments = [arguments, &["--workspace", directory]].concat();
+        script("", "main.py", text, &arguments)
+    };
+    let refused = run(&[]);
+    assert_eq!(refused.code, 1);
+    let option = format!("write:{directory}");
+    let help = format!("help: allow it with `--allow {option}`\n");
+    assert!(refused.stderr.contains(&help), "{}", refused.stderr);
+    assert_eq!(run(&["--allow", &option]).code, 0);
+    let written = std::fs::read_to_string(workspace.path().join("out.txt")).unwrap();
+    assert_eq!(written, "data");
+    // The directory of the skill is the working directory only on request.
+    assert_eq!(run(&["--cwd", "skill", "--allow", &option]).code, 1);
+    let without = script("", "main.py", text, &["--cwd", "workspace"]);
+    assert_eq!(without.code, 2);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_refused_program_names_the_option_that_allows_it() {
+    if skills_test_support::skip_without_sandbox() {
+        return;
+    }
+    let text = "import subprocess\nprint(subprocess.run(['od', '/dev/null']).returncode)\n";
+    let refused = script("", "main.py", text, &[]);
+    assert_eq!(refused.code, 1);
+    assert!(
+        refused
+            .stderr
+            .ends_with("refused: start another program\nhelp: allow it with `--allow spawn`\n"),
+        "{}",
+        refused.stderr
+    );
+    assert_eq!(
+        script("", "main.py", text, &["--allow", "spawn:od"]).code,
+        0
+    );
+    let unused = script("", "main.py", "pass", &["--allow", "env:NO_SUCH_VARIABLE"]);
+    let note = "note: `env:NO_SUCH_VARIABLE` had no effect on this run";
+    assert!(unused.stderr.contains(note), "{}", unused.stderr);
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_timeout_is_exit_code_four_and_keeps_the_output() {

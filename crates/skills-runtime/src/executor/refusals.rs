@@ -17,7 +17,9 @@ const VISIBLE: [&str; 8] = [
 ///
 /// Whether a path exists on the host is not checked: a skill could otherwise learn that by printing
 /// names.
-pub(super) fn refusals(output: &RunOutput, grants: &Grants) -> Refusals {
+///
+/// `current_dir` is the working directory, which a relative path stands for.
+pub(super) fn refusals(output: &RunOutput, grants: &Grants, current_dir: &str) -> Refusals {
     let mut refusals = output.refusals.clone();
     if output.termination.is_success() {
         return refusals;
@@ -29,7 +31,9 @@ pub(super) fn refusals(output: &RunOutput, grants: &Grants) -> Refusals {
             .find(|index| text.is_char_boundary(*index))
             .unwrap_or(text.len());
         for line in text[start..].lines() {
-            if let Some(operation) = claim(line).filter(|claim| lacks_grant(claim, grants)) {
+            if let Some(operation) =
+                claim(line, current_dir).filter(|claim| lacks_grant(claim, grants))
+            {
                 refusals.add(Refusal::new(operation, Evidence::ProgramOutput));
             }
         }
@@ -38,7 +42,7 @@ pub(super) fn refusals(output: &RunOutput, grants: &Grants) -> Refusals {
 }
 
 /// Returns the operation that a line of output says was refused.
-fn claim(line: &str) -> Option<RefusedOperation> {
+fn claim(line: &str, current_dir: &str) -> Option<RefusedOperation> {
     const HOSTS: [&str; 4] = [
         "Could not resolve host: ",
         "getaddrinfo ENOTFOUND ",
@@ -46,7 +50,7 @@ fn claim(line: &str) -> Option<RefusedOperation> {
         "host='",
     ];
     if line.contains("Read-only file system") || line.contains("EROFS") {
-        let path = absolute_path(line)?.to_owned();
+        let path = absolute_path(line).unwrap_or(current_dir).to_owned();
         return Some(RefusedOperation::Write { path });
     }
     if line.contains("No such file or directory") || line.contains("ENOENT") {
@@ -134,7 +138,7 @@ mod tests {
             ),
         ];
         for (line, target) in claims {
-            let operation = claim(line).unwrap_or_else(|| panic!("{line}"));
+            let operation = claim(line, "/work").unwrap_or_else(|| panic!("{line}"));
             assert_eq!(operation.target().unwrap().to_string(), target, "{line}");
         }
         for line in [
@@ -143,7 +147,7 @@ mod tests {
             "see https://example.com/No such file or directory",
             "",
         ] {
-            assert_eq!(claim(line), None, "{line}");
+            assert_eq!(claim(line, "/work"), None, "{line}");
         }
     }
 }
