@@ -69,6 +69,7 @@ impl LazyMetadata {
     }
 
     /// Returns whether both skill files have the same content up to the body.
+    #[cfg(feature = "watch")]
     pub(crate) fn content_eq(&self, other: &Self) -> bool {
         if self.head.is_empty() || other.head.is_empty() {
             self.manifest() == other.manifest()
