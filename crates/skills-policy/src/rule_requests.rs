@@ -1,7 +1,7 @@
 //! What `allow` rules add to the request of a run.
 //!
 //! Few skills declare what their programs need. So what an operator allows is also requested, for
-//! every skill that the rule applies to: a rule that allows something without a request would have no
+//! every skill that the rule applies to: a rule for something without a request would have no
 //! effect, and a program would fail although its user allowed what it does.
 //!
 //! One exception: a standing rule for all programs or hosts, which names no skill either, adds
