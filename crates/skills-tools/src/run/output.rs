@@ -275,7 +275,12 @@ fn refusal_lines(artifacts: &ExecutionArtifacts, path_map: &PathMap) -> Vec<Stri
             Some(target) => format!("; the user can allow `{target}`"),
             None => String::new(),
         };
-        let text = format!("Refused by the sandbox: {}{rule}", refusal.operation);
+        // A program can print anything, so what only its output says is not stated as a fact.
+        let source = match refusal.evidence {
+            Evidence::Observed => "Refused by the sandbox",
+            _ => "Refused, as the program says",
+        };
+        let text = format!("{source}: {}{rule}", refusal.operation);
         path_map.replace_in(&escape_invisible(&text))
     };
     artifacts.refusals.list().iter().map(line).collect()
