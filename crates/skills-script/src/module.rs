@@ -28,26 +28,19 @@ pub fn find_modules(scripts: &[ScriptText<'_>]) -> Vec<bool> {
             let importers = imports.get(file_stem(script.file));
             let is_imported =
                 importers.is_some_and(|importers| importers.iter().any(|one| *one != index));
-            is_module(script, is_imported)
+            let has_interpreter = script.text.starts_with("#!");
+            match Language::of(script.file) {
+                Language::JavaScript => {
+                    is_imported
+                        && !has_interpreter
+                        && is_javascript_module(&Tokens::javascript(script.text))
+                }
+                _ if has_interpreter && !is_imported => false,
+                Language::Python => has_only_python_definitions(script.text),
+                Language::Shell => has_only_shell_definitions(script.text),
+            }
         })
         .collect()
-}
-
-fn is_module(script: &ScriptText<'_>, is_imported: bool) -> bool {
-    let has_interpreter = script.text.starts_with("#!");
-    match Language::of(script.file) {
-        Language::Python => {
-            (is_imported || !has_interpreter) && has_only_python_definitions(script.text)
-        }
-        Language::Shell => {
-            (is_imported || !has_interpreter) && has_only_shell_definitions(script.text)
-        }
-        Language::JavaScript => {
-            is_imported
-                && !has_interpreter
-                && is_javascript_module(&Tokens::javascript(script.text))
-        }
-    }
 }
 
 /// Returns the scripts that import each file name without extension.

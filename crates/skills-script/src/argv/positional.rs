@@ -16,25 +16,13 @@ pub(super) fn push_positionals<'a>(
         .iter()
         .filter_map(|argument| PositionalArgument::try_new(argument, given.get(&argument.name)))
         .collect();
-    let mut remaining: usize = positionals
+    if positionals
         .iter()
-        .map(|positional| positional.words.len())
-        .sum();
-    if remaining == 0 {
+        .all(|positional| positional.words.is_empty())
+    {
         return Ok(());
     }
-    // Each argument takes as many words as leave the minimum for the later ones.
-    let mut later: usize = positionals.iter().map(|positional| positional.min).sum();
-    for positional in &positionals {
-        later -= positional.min;
-        let count = remaining.saturating_sub(later).min(positional.max);
-        if count != positional.words.len() || count < positional.min {
-            return Err(ArgvError::Ambiguous {
-                argument: positional.argument.to_owned(),
-            });
-        }
-        remaining -= count;
-    }
+    check_assignment(&positionals)?;
     let hyphen_argument = positionals.iter().find(|positional| {
         let mut words = positional.words.iter();
         words.any(|word| word.starts_with('-'))
@@ -65,6 +53,27 @@ pub(super) fn push_positionals<'a>(
             .words
             .into_iter()
             .try_for_each(|word| builder.push(word))?;
+    }
+    Ok(())
+}
+
+/// Checks that the script assigns to each argument exactly the words that were given for it: each
+/// argument takes as many words as leave the minimum for the later ones.
+fn check_assignment(positionals: &[PositionalArgument<'_>]) -> Result<(), ArgvError> {
+    let mut remaining: usize = positionals
+        .iter()
+        .map(|positional| positional.words.len())
+        .sum();
+    let mut later: usize = positionals.iter().map(|positional| positional.min).sum();
+    for positional in positionals {
+        later -= positional.min;
+        let count = remaining.saturating_sub(later).min(positional.max);
+        if count != positional.words.len() || count < positional.min {
+            return Err(ArgvError::Ambiguous {
+                argument: positional.argument.to_owned(),
+            });
+        }
+        remaining -= count;
     }
     Ok(())
 }

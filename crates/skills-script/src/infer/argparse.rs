@@ -90,7 +90,7 @@ impl Collected {
                     limit: MAX_ARGUMENTS,
                 });
             }
-            self.lose(true);
+            self.lose_positional();
             return;
         }
         let flags = option_strings(call).unwrap_or_default();
@@ -104,13 +104,13 @@ impl Collected {
         }
         match read_argument(call, &flags, warnings) {
             Some(argument) if self.has(&argument.name) => {
-                self.lose(may_take_positional(call, &flags));
+                self.lose(call, &flags);
                 warnings.push(ScriptWarning::DuplicateArgument {
                     argument: argument.name,
                 });
             }
             Some(argument) => self.arguments.push(argument),
-            None => self.lose(may_take_positional(call, &flags)),
+            None => self.lose(call, &flags),
         }
     }
 
@@ -130,9 +130,16 @@ impl Collected {
         self.arguments.iter().any(|argument| argument.name == name)
     }
 
-    fn lose(&mut self, may_be_positional: bool) {
+    /// Records that an argument is unknown, which may be positional.
+    fn lose_positional(&mut self) {
         self.is_partial = true;
-        self.lost_positional |= may_be_positional;
+        self.lost_positional = true;
+    }
+
+    /// Records that the arguments of a call are not understood.
+    fn lose(&mut self, call: &Call<'_, '_>, flags: &[String]) {
+        self.is_partial = true;
+        self.lost_positional |= may_take_positional(call, flags);
     }
 
     /// Returns the arguments that can be passed. `None` if there are none.

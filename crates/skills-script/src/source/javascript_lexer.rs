@@ -55,9 +55,9 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    fn lex_string(&mut self, quote: char) -> Token<'a> {
+    fn lex_string(&mut self, quote: &str) -> Token<'a> {
         self.take(1);
-        let Some(end) = find_string_end(self.rest, quote, false) else {
+        let Some(end) = find_string_end(self.rest, quote) else {
             self.take_while(|c| c != '\n');
             return Token::Opaque;
         };
@@ -107,7 +107,8 @@ impl<'a> Iterator for Lexer<'a> {
     fn next(&mut self) -> Option<Token<'a>> {
         self.skip_trivia();
         let token = match self.rest.chars().next()? {
-            quote @ ('"' | '\'') => self.lex_string(quote),
+            '"' => self.lex_string("\""),
+            '\'' => self.lex_string("'"),
             '`' => self.lex_template(),
             '/' => self.lex_slash(),
             '0'..='9' => self.lex_number(),

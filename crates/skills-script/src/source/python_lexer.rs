@@ -106,27 +106,18 @@ impl<'a> Lexer<'a> {
 
     /// Lexes a string that starts with its quotes.
     fn lex_string(&mut self, kind: StringKind) -> Token<'a> {
-        let quote = if self.rest.starts_with('"') {
-            '"'
-        } else {
-            '\''
-        };
-        let triple = self
-            .rest
-            .as_bytes()
-            .iter()
-            .take(3)
-            .filter(|byte| **byte == quote as u8)
-            .count()
-            == 3;
-        self.take(if triple { 3 } else { 1 });
-        let Some(end) = find_string_end(self.rest, quote, triple) else {
+        let quotes = ["\"\"\"", "'''", "\""]
+            .into_iter()
+            .find(|quotes| self.rest.starts_with(quotes))
+            .unwrap_or("'");
+        self.take(quotes.len());
+        let Some(end) = find_string_end(self.rest, quotes) else {
             // An unterminated string ends with its line or with the source.
-            self.take_while(|c| triple || c != '\n');
+            self.take_while(|c| quotes.len() == 3 || c != '\n');
             return Token::Opaque;
         };
         let body = self.take(end);
-        self.take(if triple { 3 } else { 1 });
+        self.take(quotes.len());
         match kind {
             StringKind::Plain => Token::StringLiteral(decode_escapes(body)),
             StringKind::Raw => Token::StringLiteral(body.replace("\r\n", "\n")),
@@ -177,19 +168,16 @@ enum StringKind {
 }
 
 /// Finds the closing quotes. A quote after a backslash does not close, in raw strings either.
-pub(super) fn find_string_end(text: &str, quote: char, triple: bool) -> Option<usize> {
-    let closing = if triple {
-        String::from(quote).repeat(3)
-    } else {
-        String::from(quote)
-    };
+pub(super) fn find_string_end(text: &str, closing: &str) -> Option<usize> {
+    // Only a string with three quotes may contain line ends.
+    let is_multiline = closing.len() == 3;
     let mut escaped = false;
     for (at, c) in text.char_indices() {
         match c {
             _ if std::mem::take(&mut escaped) => {}
             '\\' => escaped = true,
-            '\n' if !triple => return None,
-            c if c == quote && text[at..].starts_with(&closing) => return Some(at),
+            '\n' if !is_multiline => return None,
+            _ if text[at..].starts_with(closing) => return Some(at),
             _ => {}
         }
     }

@@ -321,7 +321,7 @@ impl<'a> State<'a> {
                         let arguments = self.scopes[*parent].arguments.clone();
                         self.scopes[index].arguments.extend(&arguments);
                     }
-                    _ => self.scopes[index].arguments.lose(true),
+                    _ => self.scopes[index].arguments.lose_positional(),
                 }
             }
         }

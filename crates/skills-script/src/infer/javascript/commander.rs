@@ -58,7 +58,7 @@ impl<'a> Reader<'a> {
             "option" | "requiredOption" => self.add_option(call),
             "argument" => self.add_positional(call),
             "arguments" => self.lose_positional(),
-            "command" => self.add_command(tokens, call, receiver.is_some()),
+            "command" => self.add_command(tokens, call, receiver),
             "description" => self.add_description(call),
             _ => {}
         }
@@ -118,9 +118,9 @@ impl<'a> Reader<'a> {
         &mut self,
         tokens: &Tokens<'a>,
         call: &MethodCall<'_, 'a>,
-        is_on_variable: bool,
+        receiver: Option<&str>,
     ) {
-        let is_nested = is_on_variable && self.current.is_some();
+        let is_nested = receiver.is_some() && self.current.is_some();
         let text = call.call.value_text(0).filter(|_| !is_nested);
         let mut words = text.as_deref().unwrap_or_default().split_whitespace();
         let Some(name) = words

@@ -152,16 +152,17 @@ impl Reader {
     fn finish(mut self) -> Option<ArgumentSpec> {
         match (self.groups.len(), self.programs.len()) {
             (0, 1) => {
-                let program = self.programs.pop()?;
-                into_spec(program, None, self.is_partial)
+                let mut program = self.programs.pop()?;
+                program.is_partial |= self.is_partial;
+                into_spec(program, None)
             }
             (1, 0) => {
-                let group = self.groups.pop()?;
+                let mut group = self.groups.pop()?;
                 // Commands with unknown names could not be selected.
                 if self.is_partial || self.members.is_empty() {
                     return None;
                 }
-                let is_partial = self.members.iter().any(|(_, function)| function.is_partial);
+                group.is_partial |= self.members.iter().any(|(_, function)| function.is_partial);
                 let commands = self.members.into_iter().map(|(name, function)| Command {
                     name,
                     description: None,
@@ -172,19 +173,15 @@ impl Reader {
                     required: false,
                     commands: commands.collect(),
                 };
-                into_spec(group, Some(set), is_partial)
+                into_spec(group, Some(set))
             }
             _ => None,
         }
     }
 }
 
-fn into_spec(
-    function: Function,
-    commands: Option<CommandSet>,
-    is_partial: bool,
-) -> Option<ArgumentSpec> {
-    let is_partial = is_partial || function.is_partial;
+fn into_spec(function: Function, commands: Option<CommandSet>) -> Option<ArgumentSpec> {
+    let is_partial = function.is_partial;
     let mut arguments = function.arguments;
     if is_partial {
         arguments.retain(|argument| !argument.is_positional());

@@ -114,23 +114,11 @@ fn parse_parameter(tokens: &[Token<'_>]) -> Option<Argument> {
     let [Token::Name(name), Token::Symbol(':'), rest @ ..] = tokens else {
         return None;
     };
-    let equals = top_level_equals(rest);
-    let (annotation, default) = match equals {
+    let (annotation, default) = match top_level_equals(rest) {
         Some(at) => (&rest[..at], Some(&rest[at + 1..])),
         None => (rest, None),
     };
-    let (annotation, annotated) = match annotation {
-        [
-            Token::Name("Annotated"),
-            Token::Symbol('['),
-            inside @ ..,
-            Token::Symbol(']'),
-        ] => {
-            let parts: Vec<_> = crate::source::split_at_commas(inside).collect();
-            (*parts.first()?, parts.get(1).copied())
-        }
-        _ => (annotation, None),
-    };
+    let (annotation, annotated) = split_annotated(annotation)?;
     let marker = annotated.or(default).and_then(typer_call);
     // The first value of `typer.Option(…)` is the default, except in `Annotated`.
     let default = match (&marker, annotated) {
@@ -153,21 +141,14 @@ fn parse_parameter(tokens: &[Token<'_>]) -> Option<Argument> {
     } else {
         JsonType::String
     };
-    let skipped = usize::from(annotated.is_none());
-    let option = marker
-        .as_ref()
-        .map_or_else(Vec::new, |marker| marker.option_strings(skipped));
     let style = if is_option {
-        option_style(name, &option, json_type)?
+        let skipped = usize::from(annotated.is_none());
+        let options = marker
+            .as_ref()
+            .map_or_else(Vec::new, |marker| marker.option_strings(skipped));
+        option_style(name, &options, json_type)?
     } else {
-        ArgumentStyle::Positional {
-            min: usize::from(is_required),
-            max: if json_type == JsonType::Array {
-                usize::MAX
-            } else {
-                1
-            },
-        }
+        positional_style(usize::from(is_required), json_type)
     };
     if !is_argument_name(name) {
         return None;
@@ -184,6 +165,32 @@ fn parse_parameter(tokens: &[Token<'_>]) -> Option<Argument> {
         set_keyword(&mut argument, "default", default);
     }
     Some(argument)
+}
+
+/// Splits `Annotated[type, marker]`. Another annotation is a type without a marker.
+fn split_annotated<'a, 'b>(
+    annotation: &'b [Token<'a>],
+) -> Option<(&'b [Token<'a>], Option<&'b [Token<'a>]>)> {
+    match annotation {
+        [
+            Token::Name("Annotated"),
+            Token::Symbol('['),
+            inside @ ..,
+            Token::Symbol(']'),
+        ] => {
+            let mut parts = crate::source::split_at_commas(inside);
+            Some((parts.next()?, parts.next()))
+        }
+        _ => Some((annotation, None)),
+    }
+}
+
+fn positional_style(min: usize, json_type: JsonType) -> ArgumentStyle {
+    let max = match json_type {
+        JsonType::Array => usize::MAX,
+        _ => 1,
+    };
+    ArgumentStyle::Positional { min, max }
 }
 
 fn option_style(name: &str, options: &[String], json_type: JsonType) -> Option<ArgumentStyle> {

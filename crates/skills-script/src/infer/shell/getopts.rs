@@ -15,7 +15,7 @@ pub(super) fn read(lines: &ShellLines<'_>) -> Option<ArgumentSpec> {
     let options = option_letters(line)?;
     let arguments: Vec<Argument> = options
         .into_iter()
-        .map(|(letter, has_value)| argument(letter, has_value, lines))
+        .map(|option| option.argument(lines))
         .collect();
     (!arguments.is_empty()).then(|| {
         // Positional words follow, and only the script knows which.
@@ -23,49 +23,64 @@ pub(super) fn read(lines: &ShellLines<'_>) -> Option<ArgumentSpec> {
     })
 }
 
-/// Returns the letters of `getopts ":ab:" opt`, each with whether it has a value.
-fn option_letters(line: &str) -> Option<Vec<(char, bool)>> {
+/// An option with one letter.
+struct LetterOption {
+    letter: char,
+    has_value: bool,
+}
+
+/// Returns the options of `getopts ":ab:" opt`.
+fn option_letters(line: &str) -> Option<Vec<LetterOption>> {
     let rest = line.split("getopts").nth(1)?.trim_start();
     let rest = rest.trim_start_matches(['"', '\'']);
     let end = rest.find(['"', '\'', ' ', '\t']).unwrap_or(rest.len());
     let text = rest[..end].trim_start_matches(':');
-    let mut options: Vec<(char, bool)> = Vec::new();
+    let mut options: Vec<LetterOption> = Vec::new();
     for c in text.chars() {
         match (c, options.last_mut()) {
-            (':', Some((_, has_value))) => *has_value = true,
-            ('-', _) => options.push(('-', false)),
+            (':', Some(option)) => option.has_value = true,
+            ('-', _) => options.push(LetterOption::flag('-')),
             (c, _) if c.is_ascii_alphanumeric() => {
-                if options.iter().any(|(known, _)| *known == c) {
+                if options.iter().any(|known| known.letter == c) {
                     return None;
                 }
-                options.push((c, false));
+                options.push(LetterOption::flag(c));
             }
             // The text is a variable.
             _ => return None,
         }
     }
     // `-:` is a trick for long options, and `h` prints a text.
-    options.retain(|(c, _)| c.is_ascii_alphabetic() && *c != 'h');
+    options.retain(|option| option.letter.is_ascii_alphabetic() && option.letter != 'h');
     Some(options)
 }
 
-fn argument(letter: char, has_value: bool, lines: &ShellLines<'_>) -> Argument {
-    let option = format!("-{letter}");
-    let (json_type, style) = if has_value {
-        (JsonType::String, ArgumentStyle::Option(option))
-    } else {
-        (
-            JsonType::Boolean,
-            ArgumentStyle::Flag {
-                option,
-                when: true,
-                otherwise: None,
-            },
-        )
-    };
-    let mut argument = Argument::new(letter.to_string(), json_type, style);
-    argument.description = assigned_variable(letter, lines);
-    argument
+impl LetterOption {
+    fn flag(letter: char) -> Self {
+        Self {
+            letter,
+            has_value: false,
+        }
+    }
+
+    fn argument(&self, lines: &ShellLines<'_>) -> Argument {
+        let option = format!("-{}", self.letter);
+        let (json_type, style) = if self.has_value {
+            (JsonType::String, ArgumentStyle::Option(option))
+        } else {
+            (
+                JsonType::Boolean,
+                ArgumentStyle::Flag {
+                    option,
+                    when: true,
+                    otherwise: None,
+                },
+            )
+        };
+        let mut argument = Argument::new(self.letter.to_string(), json_type, style);
+        argument.description = assigned_variable(self.letter, lines);
+        argument
+    }
 }
 
 /// Returns the variable that the branch of a letter assigns, as a description.

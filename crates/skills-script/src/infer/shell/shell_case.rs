@@ -54,7 +54,10 @@ pub(super) fn read(lines: &ShellLines<'_>) -> Option<CaseArguments> {
             continue;
         }
         let (branches, end) = branches(&code[index - 1..]);
-        found.add(&branches, is_first);
+        found.add_options(&branches);
+        if is_first {
+            found.add_commands(&branches);
+        }
         found.line = found.line.min(*number);
         index += end;
     }
@@ -62,7 +65,7 @@ pub(super) fn read(lines: &ShellLines<'_>) -> Option<CaseArguments> {
 }
 
 impl CaseArguments {
-    fn add(&mut self, branches: &[Branch<'_>], is_first_word: bool) {
+    fn add_options(&mut self, branches: &[Branch<'_>]) {
         for branch in branches {
             if let Some(option) = branch.option()
                 && self.options.len() < MAX_ARGUMENTS
@@ -71,6 +74,9 @@ impl CaseArguments {
                 self.options.push(option);
             }
         }
+    }
+
+    fn add_commands(&mut self, branches: &[Branch<'_>]) {
         let names: Vec<&str> = branches
             .iter()
             .flat_map(|branch| &branch.patterns)
@@ -78,7 +84,7 @@ impl CaseArguments {
             .filter(|pattern| is_command(pattern))
             .take(MAX_COMMANDS)
             .collect();
-        if is_first_word && names.len() > 1 && self.commands.is_none() {
+        if names.len() > 1 && self.commands.is_none() {
             let names = names.iter().map(|name| (*name).to_owned());
             self.commands = Some(CommandSet::of_names("command", names));
         }
