@@ -150,6 +150,31 @@ impl Descriptors {
         self.0.push(descriptor);
         number
     }
+
+    /// Keeps copies, since the cgroup of a cancelled run is dropped while its child waits in the
+    /// queue of the spawner thread; the numbers must not be reused for other files until then.
+    fn keep_copies(&mut self, files: &[OwnedFd]) -> Result<Vec<RawFd>, SandboxError> {
+        files
+            .iter()
+            .map(|file| Ok(self.keep(file.try_clone().map_err(pipe_error)?)))
+            .collect()
+    }
+}
+
+/// Creates the pipes of the standard streams. Returns the child's and the parent's ends.
+fn standard_streams(
+    descriptors: &mut Descriptors,
+) -> Result<([RawFd; 3], ParentStreams), SandboxError> {
+    let (child_stdin, stdin) = pipe()?;
+    let (stdout, child_stdout) = pipe()?;
+    let (stderr, child_stderr) = pipe()?;
+    let child = [child_stdin, child_stdout, child_stderr].map(|end| descriptors.keep(end));
+    let parent = ParentStreams {
+        stdin,
+        stdout,
+        stderr,
+    };
+    Ok((child, parent))
 }
 
 impl ChildSetup {
@@ -164,9 +189,7 @@ impl ChildSetup {
         let sources = open_all(plan.paths(), &plan.relocated)?;
         let mut descriptors = Descriptors::default();
         let ruleset = Ruleset::new(plan, options.landlock, &sources, &mut descriptors)?;
-        let (child_stdin, stdin) = pipe()?;
-        let (stdout, child_stdout) = pipe()?;
-        let (stderr, child_stderr) = pipe()?;
+        let (child_streams, streams) = standard_streams(&mut descriptors)?;
         let (status, child_status) = pipe()?;
         // The parent reads this pipe while it still holds a copy of the writing end, so a blocking
         // read of an empty pipe would never return.
@@ -177,12 +200,7 @@ impl ChildSetup {
             port,
             channel: child_channel,
         });
-        // Copies, since the cgroup of a cancelled run is dropped while its child waits in the queue
-        // of the spawner thread; the numbers must not be reused for other files until then.
-        let mut cgroup_procs_files = Vec::new();
-        for file in options.cgroup_procs_files {
-            cgroup_procs_files.push(descriptors.keep(file.try_clone().map_err(pipe_error)?));
-        }
+        let cgroup_procs_files = descriptors.keep_copies(options.cgroup_procs_files)?;
         let watchdog = options.announcement.map(|announcement| {
             (
                 descriptors.keep(announcement.pipe),
@@ -208,11 +226,7 @@ impl ChildSetup {
             }),
             ruleset,
             namespaces,
-            streams: [
-                descriptors.keep(child_stdin),
-                descriptors.keep(child_stdout),
-                descriptors.keep(child_stderr),
-            ],
+            streams: child_streams,
             status: descriptors.keep(child_status),
             status_reader: status.as_raw_fd(),
             cgroup_procs_files,
@@ -221,11 +235,7 @@ impl ChildSetup {
             owned: descriptors.0,
         };
         let parent_ends = ParentEnds {
-            streams: ParentStreams {
-                stdin,
-                stdout,
-                stderr,
-            },
+            streams,
             status,
             channel,
         };

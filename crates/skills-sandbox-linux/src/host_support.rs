@@ -169,27 +169,29 @@ impl HostSupport {
     pub(crate) fn network(&self) -> Result<&Result<(), StepFailure>, SandboxError> {
         known_or_probed(&self.network, || {
             // Without /proc, whose mount is probed separately and is not needed for a network.
-            let context = probe_context(IsolationLevel::Namespaces, false);
+            let context = probe_context(IsolationLevel::Namespaces);
             self.try_setup(&Plan::probe(&context, Some(PROXY_PORT)))
         })
     }
 
     fn namespaces(&self) -> Result<&NamespaceSupport, SandboxError> {
-        known_or_probed(&self.namespaces, || match self.try_namespaces(true)? {
-            Ok(()) => Ok(Ok(Ok(()))),
-            // The kernel allows no new /proc where parts of the host's are masked, as in most
-            // containers; runs then have none.
-            Err(failure) if failure.step == Some(SetupStep::Proc) => {
-                Ok(self.try_namespaces(false)?.map(|()| Err(failure)))
+        known_or_probed(&self.namespaces, || {
+            match self.try_namespaces(&with_proc())? {
+                Ok(()) => Ok(Ok(Ok(()))),
+                // The kernel allows no new /proc where parts of the host's are masked, as in most
+                // containers; runs then have none.
+                Err(failure) if failure.step == Some(SetupStep::Proc) => Ok(self
+                    .try_namespaces(&probe_context(IsolationLevel::Namespaces))?
+                    .map(|()| Err(failure))),
+                Err(failure) => Ok(Err(failure)),
             }
-            Err(failure) => Ok(Err(failure)),
         })
     }
 
     fn landlock_only(&self) -> Result<&Result<(), StepFailure>, SandboxError> {
         known_or_probed(&self.landlock_only, || match self.landlock {
             Ok(_) => {
-                let context = probe_context(IsolationLevel::Landlock, false);
+                let context = probe_context(IsolationLevel::Landlock);
                 self.try_setup(&Plan::probe(&context, None))
             }
             Err(_) => Ok(Err(StepFailure::new(
@@ -219,9 +221,11 @@ impl HostSupport {
             .map_err(SandboxError::from)
     }
 
-    fn try_namespaces(&self, mount_proc: bool) -> Result<Result<(), StepFailure>, SandboxError> {
-        let context = probe_context(IsolationLevel::Namespaces, mount_proc);
-        self.try_setup(&Plan::probe(&context, None))
+    fn try_namespaces(
+        &self,
+        context: &PlanContext,
+    ) -> Result<Result<(), StepFailure>, SandboxError> {
+        self.try_setup(&Plan::probe(context, None))
     }
 
     /// Runs all setup steps of a plan in a child process and returns the step that failed, if any.
@@ -285,7 +289,8 @@ fn namespaces_error(failure: &StepFailure) -> SandboxError {
     )
 }
 
-fn probe_context(isolation: IsolationLevel, mount_proc: bool) -> PlanContext {
+/// Returns the context of a probe without a file system of processes, which not all hosts allow.
+fn probe_context(isolation: IsolationLevel) -> PlanContext {
     PlanContext {
         isolation,
         scratch_path: if isolation == IsolationLevel::Namespaces {
@@ -293,7 +298,15 @@ fn probe_context(isolation: IsolationLevel, mount_proc: bool) -> PlanContext {
         } else {
             "/".into()
         },
-        mount_proc,
+        mount_proc: false,
+    }
+}
+
+/// Returns the context of a probe that mounts a file system of processes.
+fn with_proc() -> PlanContext {
+    PlanContext {
+        mount_proc: true,
+        ..probe_context(IsolationLevel::Namespaces)
     }
 }
 
@@ -365,7 +378,7 @@ mod tests {
     #[test]
     fn a_successful_setup_proves_only_what_it_used() {
         let host = unknown_host();
-        let context = probe_context(IsolationLevel::Namespaces, true);
+        let context = with_proc();
         host.confirm(&Plan::probe(&context, None));
         assert!(host.missing_namespaces().is_none() && host.namespaces.get().is_some());
         assert!(host.network.get().is_none() && host.landlock_only.get().is_none());

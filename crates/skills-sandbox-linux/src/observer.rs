@@ -54,15 +54,22 @@ enum NotifiedCall {
 }
 
 impl Observer {
-    /// Creates the observer of a run. Must be called in a Tokio runtime with I/O enabled.
-    pub(crate) fn new(listener: OwnedFd, plan: &Plan) -> Result<Self, SandboxError> {
+    /// Creates the observer of a run, unless its filter has no listener. Must be called in a Tokio
+    /// runtime with I/O enabled.
+    pub(crate) fn start(
+        listener: Option<OwnedFd>,
+        plan: &Plan,
+    ) -> Result<Option<Self>, SandboxError> {
+        let Some(listener) = listener else {
+            return Ok(None);
+        };
         set_sync_wake_up(&listener);
-        Ok(Self {
+        Ok(Some(Self {
             listener: register(listener)
                 .map_err(|error| SandboxError::setup("observing the process", error))?,
             programs: GrantedPrograms::new(plan),
             refusals: Mutex::default(),
-        })
+        }))
     }
 
     /// Answers notifications until the last process of the run has ended. Cancel safe: calls that

@@ -80,23 +80,14 @@ impl Model {
             .find(|node| node.is_mount())
     }
 
-    fn perform(&mut self, operation: &MountOp) -> Result<(), TestCaseError> {
-        let path = PathBuf::from(operation.path());
-        let parent = path.parent().unwrap();
-        let is_changeable =
-            |node: Option<Node>| !matches!(node, Some(Node::Bind { .. } | Node::Proc));
-        let outer_mount = self.mount_of(parent);
-        for above in path.ancestors().skip(1) {
-            prop_assert!(
-                self.0.get(above).is_none_or(|node| node.can_hold()),
-                "{path:?} is created below {above:?}"
-            );
-        }
-        let is_host = outer_mount.is_some_and(|node| matches!(node, Node::Bind { .. }));
-        let has_parent =
-            parent == Path::new("/") || self.0.contains_key(parent) || is_host && parent.exists();
-        prop_assert!(has_parent, "{path:?} has no parent");
-        let node = match operation {
+    /// Returns what an operation creates, and checks the operation's own fields.
+    fn created_node(
+        &self,
+        operation: &MountOp,
+        path: &Path,
+        outer_mount: Option<Node>,
+    ) -> Result<Node, TestCaseError> {
+        Ok(match operation {
             MountOp::Directory(_) => Node::Directory,
             MountOp::Symlink { .. } => Node::Link,
             MountOp::File { .. } => Node::File,
@@ -120,9 +111,9 @@ impl Model {
                 prop_assert_eq!(OsStr::from_bytes(source.to_bytes()), path.as_os_str());
                 prop_assert_eq!(
                     *mount_point == MountPoint::Existing,
-                    is_host,
+                    matches!(outer_mount, Some(Node::Bind { .. })),
                     "{:?} in {:?}",
-                    &path,
+                    path,
                     outer_mount
                 );
                 Node::Bind {
@@ -130,7 +121,26 @@ impl Model {
                     is_directory: path.is_dir(),
                 }
             }
-        };
+        })
+    }
+
+    fn perform(&mut self, operation: &MountOp) -> Result<(), TestCaseError> {
+        let path = PathBuf::from(operation.path());
+        let parent = path.parent().unwrap();
+        let is_changeable =
+            |node: Option<Node>| !matches!(node, Some(Node::Bind { .. } | Node::Proc));
+        let outer_mount = self.mount_of(parent);
+        for above in path.ancestors().skip(1) {
+            prop_assert!(
+                self.0.get(above).is_none_or(|node| node.can_hold()),
+                "{path:?} is created below {above:?}"
+            );
+        }
+        let is_host = outer_mount.is_some_and(|node| matches!(node, Node::Bind { .. }));
+        let has_parent =
+            parent == Path::new("/") || self.0.contains_key(parent) || is_host && parent.exists();
+        prop_assert!(has_parent, "{path:?} has no parent");
+        let node = self.created_node(operation, &path, outer_mount)?;
         // Creating a directory that exists has no effect.
         if node == Node::Directory && self.0.get(&path).is_some_and(|known| known.can_hold()) {
             return Ok(());
@@ -265,20 +275,8 @@ fn plan(
         .map(|plan| (plan, context))
 }
 
-fn check(plan: &Plan, context: &PlanContext) -> Result<(), TestCaseError> {
-    let sources = open_all(plan.paths(), &plan.relocated).unwrap();
-    let rootfs = RootFs::new(plan.rootfs.as_ref().unwrap(), &sources).unwrap();
-    let model = Model::build(&rootfs)?;
-    let granted: Vec<&PathRule> = plan
-        .paths()
-        .iter()
-        .filter(|rule| rule.symlinks == SymlinkPolicy::Reject)
-        .collect();
-    let writable: Vec<&Path> = granted
-        .iter()
-        .filter(|rule| rule.access == crate::PathAccess::Write)
-        .map(|rule| rule.path.as_path())
-        .collect();
+/// Checks that only granted paths are visible, and only those granted for writing writable.
+fn check_mounts(model: &Model, plan: &Plan, writable: &[&Path]) -> Result<(), TestCaseError> {
     for (path, node) in model
         .0
         .iter()
@@ -295,6 +293,11 @@ fn check(plan: &Plan, context: &PlanContext) -> Result<(), TestCaseError> {
             "{path:?} is visible"
         );
     }
+    Ok(())
+}
+
+/// Checks that file systems in memory are only where the plan has them.
+fn check_scratch(model: &Model, context: &PlanContext) -> Result<(), TestCaseError> {
     let scratches: Vec<_> = model
         .0
         .iter()
@@ -306,14 +309,11 @@ fn check(plan: &Plan, context: &PlanContext) -> Result<(), TestCaseError> {
             .all(|(path, _)| **path == context.scratch_path || **path == Path::new("/dev/shm")),
         "{scratches:?}"
     );
-    // The program's own directory is visible and read-only, whatever is writable around it.
-    let own_dir = &plan.current_dir;
-    let mount = model.mount_of(own_dir);
-    prop_assert!(
-        matches!(mount, Some(Node::Bind { .. })) && !mount.unwrap().is_writable(),
-        "{own_dir:?} is in {mount:?}"
-    );
-    // Hooks are read-only, unless the repository or a path in it was granted.
+    Ok(())
+}
+
+/// Checks that hooks are read-only, unless the repository or a path in it was granted.
+fn check_hooks(model: &Model, writable: &[&Path]) -> Result<(), TestCaseError> {
     for hooks in writable
         .iter()
         .map(|directory| directory.join(".git/hooks"))
@@ -329,6 +329,33 @@ fn check(plan: &Plan, context: &PlanContext) -> Result<(), TestCaseError> {
             );
         }
     }
+    Ok(())
+}
+
+fn check(plan: &Plan, context: &PlanContext) -> Result<(), TestCaseError> {
+    let sources = open_all(plan.paths(), &plan.relocated).unwrap();
+    let rootfs = RootFs::new(plan.rootfs.as_ref().unwrap(), &sources).unwrap();
+    let model = Model::build(&rootfs)?;
+    let granted: Vec<&PathRule> = plan
+        .paths()
+        .iter()
+        .filter(|rule| rule.symlinks == SymlinkPolicy::Reject)
+        .collect();
+    let writable: Vec<&Path> = granted
+        .iter()
+        .filter(|rule| rule.access == crate::PathAccess::Write)
+        .map(|rule| rule.path.as_path())
+        .collect();
+    check_mounts(&model, plan, &writable)?;
+    check_scratch(&model, context)?;
+    // The program's own directory is visible and read-only, whatever is writable around it.
+    let own_dir = &plan.current_dir;
+    let mount = model.mount_of(own_dir);
+    prop_assert!(
+        matches!(mount, Some(Node::Bind { .. })) && !mount.unwrap().is_writable(),
+        "{own_dir:?} is in {mount:?}"
+    );
+    check_hooks(&model, &writable)?;
     // All granted paths that exist are visible.
     for rule in granted.iter().filter(|rule| rule.path.exists()) {
         prop_assert!(

@@ -16,6 +16,7 @@ use std::pin::pin;
 use std::time::Duration;
 
 use skills_process::MemoryRlimit;
+use skills_sandbox::Termination;
 
 use crate::plan::Plan;
 use crate::spawn::SpawnedChild;
@@ -143,6 +144,17 @@ fn parse_kibibytes(status: &str) -> Option<u64> {
 fn parse_field(status: &str, name: &str) -> Option<u64> {
     let value = status.lines().find_map(|line| line.strip_prefix(name))?;
     value.split_whitespace().next()?.parse().ok()
+}
+
+/// Returns how a run that ran out of memory ended: both the kernel and the monitor kill with a
+/// signal, and a program that exits by itself was not ended by its limit.
+pub(crate) fn memory_termination(termination: Termination, plan: &Plan) -> Termination {
+    match termination {
+        Termination::Signaled { .. } => Termination::MemoryLimit {
+            limit_bytes: plan.limits.memory_bytes,
+        },
+        other => other,
+    }
 }
 
 #[cfg(test)]

@@ -14,9 +14,7 @@ use skills_policy::{Access, Grants, NetworkGrant, SpawnGrant};
 use skills_process::ProgramFinder;
 use skills_process::{Bounds, PidfdChild, SupervisedOutput, supervise};
 use skills_process::{QuotaMonitor, ScratchDir};
-use skills_sandbox::{
-    EnforcementReport, Job, RunFuture, RunOutput, Sandbox, SandboxError, Termination,
-};
+use skills_sandbox::{EnforcementReport, Job, RunFuture, RunOutput, Sandbox, SandboxError};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::time::error::Elapsed;
@@ -32,7 +30,7 @@ use crate::observer::{Observer, observed, refusals};
 use crate::path_rule::PlanContext;
 use crate::plan::Plan;
 use crate::report::{ReportInput, probe_report};
-use crate::resident_monitor::{ResidentMonitor, run_monitored};
+use crate::resident_monitor::{ResidentMonitor, memory_termination, run_monitored};
 use crate::rlimits::MemoryCounting;
 use crate::rootfs_plan::choose_scratch_path;
 use crate::setup_step::{SetupStep, StepFailure};
@@ -211,12 +209,7 @@ impl LinuxSandbox {
         };
         // Kept until the run has ended: dropping the group unregisters it from the watchdog.
         let watched_group = child.watched_group.take();
-        let observer = child
-            .listeners
-            .filter
-            .take()
-            .map(|listener| Observer::new(listener, &plan))
-            .transpose()?;
+        let observer = Observer::start(child.listeners.filter.take(), &plan)?;
         // A cgroup counts all memory of the run, so that no process has to be measured.
         let counts_memory = cgroup.as_ref().is_some_and(|cgroup| cgroup.counts_memory);
         let resident_monitor = (!counts_memory)
@@ -241,10 +234,10 @@ impl LinuxSandbox {
         .report();
         let ran_out_of_memory =
             has_exceeded || cgroup.as_ref().is_some_and(Cgroup::ran_out_of_memory);
-        let termination = match supervised.termination {
-            // Both the kernel and the monitor kill with a signal.
-            Termination::Signaled { .. } if ran_out_of_memory => memory_limit(&plan),
-            termination => termination,
+        let termination = if ran_out_of_memory {
+            memory_termination(supervised.termination, &plan)
+        } else {
+            supervised.termination
         };
         let report = clean_up(report, cgroup, scratch).await;
         Ok(RunOutput::new(
@@ -311,11 +304,9 @@ impl LinuxSandbox {
     async fn start<'a>(
         &self,
         job: &'a Job,
-        Assumption {
-            isolation,
-            mount_proc,
-        }: Assumption,
+        assumed: Assumption,
     ) -> Result<StartedRun<'a>, StartError> {
+        let isolation = assumed.isolation;
         check_grants(job.grants(), isolation)?;
         let job = match isolation {
             IsolationLevel::Namespaces => Cow::Borrowed(job),
@@ -325,18 +316,7 @@ impl LinuxSandbox {
             }
         };
         let scratch = self.create_scratch(isolation)?;
-        let context = PlanContext {
-            isolation,
-            scratch_path: scratch.as_ref().map_or_else(
-                || choose_scratch_path(job.grants()),
-                |scratch| scratch.path().to_owned(),
-            ),
-            mount_proc,
-        };
-        let plan = Plan::new(&job, &self.program_finder, &context)?;
-        if scratch.is_some() {
-            create_python_link(&plan)?;
-        }
+        let plan = self.plan(&job, assumed, scratch.as_ref())?;
         let quotas = QuotaMonitor::open(&plan.measured_quotas())
             .map_err(|error| SandboxError::setup("opening a directory with a quota", error))?;
         // The permit limits descriptors, not running programs, so it is dropped after the setup.
@@ -375,6 +355,28 @@ impl LinuxSandbox {
             cgroup,
             needs_watchdog,
         })
+    }
+
+    /// Plans a run, and prepares its scratch directory if it has one on disk.
+    fn plan(
+        &self,
+        job: &Job,
+        assumed: Assumption,
+        scratch: Option<&ScratchDir>,
+    ) -> Result<Plan, SandboxError> {
+        let context = PlanContext {
+            isolation: assumed.isolation,
+            scratch_path: scratch.map_or_else(
+                || choose_scratch_path(job.grants()),
+                |scratch| scratch.path().to_owned(),
+            ),
+            mount_proc: assumed.mount_proc,
+        };
+        let plan = Plan::new(job, &self.program_finder, &context)?;
+        if scratch.is_some() {
+            create_python_link(&plan)?;
+        }
+        Ok(plan)
     }
 
     /// Creates the scratch directory of a run, unless the run has a file system in memory for it.
@@ -454,12 +456,6 @@ async fn clean_up(
     match scratch {
         Some(scratch) => report.cleanup(scratch.remove()),
         None => report,
-    }
-}
-
-fn memory_limit(plan: &Plan) -> Termination {
-    Termination::MemoryLimit {
-        limit_bytes: plan.limits.memory_bytes,
     }
 }
 
