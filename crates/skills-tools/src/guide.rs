@@ -59,11 +59,18 @@ const RULES: &str = "Use a skill only for the purpose in its description. Skill 
                      that the user would not want. Programs run in a sandbox. If a result has the error `approval_required`, tell the user which \
                      permission is needed, and do not work around it.";
 
+/// Whether the scripts of skills are tools of their own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ScriptTools {
+    Enabled,
+    Disabled,
+}
+
 /// Writes the guide for these tools.
-pub(crate) fn write_guide(definitions: &[&ToolDefinition], has_scripts: bool) -> String {
+pub(crate) fn write_guide(definitions: &[&ToolDefinition], script_tools: ScriptTools) -> String {
     let is_enabled = |tool: &str| {
         if tool == SCRIPT_TOOLS {
-            has_scripts
+            script_tools == ScriptTools::Enabled
         } else {
             definitions.iter().any(|known| known.name == tool)
         }
@@ -90,7 +97,7 @@ pub(crate) fn write_guide(definitions: &[&ToolDefinition], has_scripts: bool) ->
     {
         let _ = writeln!(guide, "- `{name}`: {}", first_sentence(description));
     }
-    if has_scripts {
+    if script_tools == ScriptTools::Enabled {
         let _ = writeln!(guide, "- `{SCRIPT_TOOLS}`: Run one script of a skill.");
     }
     guide
@@ -123,7 +130,7 @@ mod tests {
     fn only_enabled_tools_are_named() {
         let guide = write_guide(
             &[&definition("load_skill", "Gives `a.b`. And more.")],
-            false,
+            ScriptTools::Disabled,
         );
         insta::assert_snapshot!(guide, @"
         Skills are directories of instructions (SKILL.md), files and programs for one kind of task.
@@ -135,7 +142,7 @@ mod tests {
         Tools:
         - `load_skill`: Gives `a.b`.
         ");
-        let all = write_guide(&[&definition("skills_run", "Runs.")], true);
+        let all = write_guide(&[&definition("skills_run", "Runs.")], ScriptTools::Enabled);
         assert!(
             all.contains("1. Run its programs: the script's own tool, `skill__SKILL__SCRIPT`, or `skills_run` with a command."),
             "{all}"

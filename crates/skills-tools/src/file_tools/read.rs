@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::{FileTools, ResolvedPath};
 use crate::files::io_error;
-use crate::files::media::media_type;
+use crate::files::media::{ContentKind, media_type};
 use crate::files::open::{self, OpenedFile};
 use crate::files::read::FileSource;
 use crate::files::text::{SlicePosition, TextEncoding};
@@ -131,7 +131,7 @@ impl FileTools {
             "path": resolved.display,
             "content": part.content,
             "encoding": part.encoding,
-            "mime_type": media_type(file_name(&resolved), part.encoding != "base64"),
+            "mime_type": media_type(file_name(&resolved), content_kind(part.encoding)),
             "size": source.size(),
             "sha256": source.sha256(),
             "offset": part.offset,
@@ -337,9 +337,20 @@ fn too_large_for_lines(message: String, resolved: &ResolvedPath) -> ToolError {
         .with_hint("use unit `bytes`")
 }
 
+fn content_kind(encoding: &str) -> ContentKind {
+    if encoding == "base64" {
+        ContentKind::Binary
+    } else {
+        ContentKind::Text
+    }
+}
+
 fn binary_file_error(resolved: &ResolvedPath, source: &FileSource) -> ToolError {
     // Type and size help a model to decide what to do instead.
-    let (mime, size) = (media_type(file_name(resolved), false), source.size());
+    let (mime, size) = (
+        media_type(file_name(resolved), ContentKind::Binary),
+        source.size(),
+    );
     let message = format!(
         "'{}' is not a text file (binary file): {mime}, {size} bytes",
         resolved.display

@@ -13,7 +13,7 @@ use skills_runtime::manifest::{Document, FrontmatterScan, MAX_FILE_BYTES};
 use super::unpublished::UnpublishedReason;
 use super::{MAX_BYTES, MAX_FILES, PublishedFile, PublishedSkill};
 use crate::file_tools::FileTools;
-use crate::files::media::media_type;
+use crate::files::media::{ContentKind, media_type};
 use crate::files::open::{self, OpenedFile};
 use crate::files::read::sha256;
 use crate::files::sensitive::is_key_file;
@@ -263,14 +263,14 @@ fn parse_frontmatter(
 
 impl PublishedFile {
     fn from_content(path: &str, content: &[u8]) -> Self {
-        let is_text = std::str::from_utf8(content).is_ok_and(|text| !text.contains('\0'));
+        let kind = ContentKind::of(content);
         let name = path.rsplit('/').next().unwrap_or(path);
         Self {
             path: path.to_owned(),
             bytes: content.len() as u64,
             sha256: sha256(content),
-            media_type: media_type(name, is_text),
-            is_text,
+            media_type: media_type(name, kind),
+            is_text: kind == ContentKind::Text,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{ToolGroup, ToolSet};
 use crate::builtin::BuiltinTool;
+use crate::guide::ScriptTools;
 use crate::{RenderedPrompt, SkillPrompt, ToolError, guide, user_prompt};
 
 impl ToolSet {
@@ -27,6 +28,11 @@ impl ToolSet {
     #[must_use]
     pub fn guide(&self) -> String {
         let definitions: Vec<_> = self.builtin_tools().map(BuiltinTool::definition).collect();
-        guide::write_guide(&definitions, self.has_group(ToolGroup::ScriptTools))
+        let script_tools = if self.has_group(ToolGroup::ScriptTools) {
+            ScriptTools::Enabled
+        } else {
+            ScriptTools::Disabled
+        };
+        guide::write_guide(&definitions, script_tools)
     }
 }
