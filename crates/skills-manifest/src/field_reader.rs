@@ -355,7 +355,8 @@ impl<'a> FieldReader<'a> {
     pub(crate) fn parse_flag(&mut self, key: &'static str) -> Option<Flag> {
         let value = self.get_cloned(key)?;
         let text = match &value {
-            Value::Bool(flag) => return Some(Flag::from_bool(*flag)),
+            Value::Bool(true) => return Some(Flag::True),
+            Value::Bool(false) => return Some(Flag::False),
             Value::String(text) => text.trim().to_ascii_lowercase(),
             // The numbers 1 and 0 are among the spellings.
             other => other.to_string(),
@@ -377,12 +378,6 @@ pub(crate) enum Flag {
     True,
     False,
     Unparsed,
-}
-
-impl Flag {
-    fn from_bool(flag: bool) -> Self {
-        if flag { Self::True } else { Self::False }
-    }
 }
 
 /// Finds the first value with an invisible character that the YAML may write as an escape.

@@ -124,6 +124,38 @@ impl ClientRules {
         ..Self::LENIENT
     };
 
+    const COPILOT: Self = Self {
+        name_required: true,
+        name_max_chars: Some(64),
+        name_chars: Some(NameChars::AsciiPermissive),
+        // The command line loads such a skill, but the editor skips it silently. The stricter of
+        // the two counts.
+        directory_mismatch_severity: Some(Severity::Error),
+        description_max_chars: Some((1024, OverLimit::Reject)),
+        extra_fields: COPILOT_FIELDS,
+        ..Self::LENIENT
+    };
+
+    const DEEP_AGENTS: Self = Self {
+        name_required: true,
+        name_chars: Some(NameChars::Unicode),
+        name_chars_severity: Severity::Warning,
+        checks_hyphens: true,
+        directory_mismatch_severity: Some(Severity::Warning),
+        description_max_chars: Some((1024, OverLimit::Truncate)),
+        ..Self::LENIENT
+    };
+
+    const AGENT_FRAMEWORK: Self = Self {
+        name_required: true,
+        name_max_chars: Some(64),
+        name_chars: Some(NameChars::Ascii),
+        checks_hyphens: true,
+        directory_mismatch_severity: Some(Severity::Error),
+        description_max_chars: Some((1024, OverLimit::Reject)),
+        ..Self::LENIENT
+    };
+
     pub(super) fn for_client(client: Client) -> Self {
         match client {
             Client::Spec => Self::SPEC,
@@ -147,17 +179,7 @@ impl ClientRules {
                 name_required: true,
                 ..Self::LENIENT
             },
-            Client::Copilot => Self {
-                name_required: true,
-                name_max_chars: Some(64),
-                name_chars: Some(NameChars::AsciiPermissive),
-                // The command line loads such a skill, but the editor skips it silently.
-                // The stricter of the two counts.
-                directory_mismatch_severity: Some(Severity::Error),
-                description_max_chars: Some((1024, OverLimit::Reject)),
-                extra_fields: COPILOT_FIELDS,
-                ..Self::LENIENT
-            },
+            Client::Copilot => Self::COPILOT,
             Client::OpenClaw => Self {
                 extra_fields: OPENCLAW_FIELDS,
                 ..Self::LENIENT
@@ -167,24 +189,8 @@ impl ClientRules {
                 name_chars: Some(NameChars::AnyExceptSlash),
                 ..Self::LENIENT
             },
-            Client::DeepAgents => Self {
-                name_required: true,
-                name_chars: Some(NameChars::Unicode),
-                name_chars_severity: Severity::Warning,
-                checks_hyphens: true,
-                directory_mismatch_severity: Some(Severity::Warning),
-                description_max_chars: Some((1024, OverLimit::Truncate)),
-                ..Self::LENIENT
-            },
-            Client::AgentFramework => Self {
-                name_required: true,
-                name_max_chars: Some(64),
-                name_chars: Some(NameChars::Ascii),
-                checks_hyphens: true,
-                directory_mismatch_severity: Some(Severity::Error),
-                description_max_chars: Some((1024, OverLimit::Reject)),
-                ..Self::LENIENT
-            },
+            Client::DeepAgents => Self::DEEP_AGENTS,
+            Client::AgentFramework => Self::AGENT_FRAMEWORK,
         }
     }
 }
