@@ -44,6 +44,13 @@ pub(crate) fn demo() -> Result<()> {
     print_review(&review["output"])?;
     print_restrictions(&review)?;
 
+    calculate_tax(&skills)?;
+    attempt_to_read_shadow(&skills)?;
+    println!("\nDemo passed. Next: `cargo xtask test`, and the tour in README.md.");
+    Ok(())
+}
+
+fn calculate_tax(skills: &SkillsCommand) -> Result<()> {
     print_heading("5. Run natively: tax_calculator in the sandbox of the operating system");
     let input = json!({"cif_price": 10_000, "hs_code": "85423100"});
     let tax = skills.run(
@@ -63,8 +70,10 @@ pub(crate) fn demo() -> Result<()> {
         tax["output"]["duty"] == 0 && tax["output"]["vat"] == 1_300,
         "the calculation is wrong: {tax:#}"
     );
-    print_restrictions(&tax)?;
+    print_restrictions(&tax)
+}
 
+fn attempt_to_read_shadow(skills: &SkillsCommand) -> Result<()> {
     print_heading("6. Denied: a script that reads /etc/shadow");
     let denied = skills.run(&["run", "sandbox-probe", "--script", "read_shadow.py"], "")?;
     let reason = denied["stderr"]["text"]
@@ -77,7 +86,6 @@ pub(crate) fn demo() -> Result<()> {
         .iter()
         .any(|text| reason.contains(text));
     ensure!(is_denied, "the attempt was not denied: {denied:#}");
-    println!("\nDemo passed. Next: `cargo xtask test`, and the tour in README.md.");
     Ok(())
 }
 

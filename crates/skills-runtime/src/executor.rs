@@ -39,7 +39,6 @@ use tokio::time::timeout;
 
 use crate::error::{Repr, RuntimeError};
 use crate::library::{Library, OnMissing, find_entry};
-use crate::secrets::Redactor;
 use approval_queue::ApprovalQueue;
 use grants::{check_canonical, create_missing_dirs, is_privileged, is_writable, used_tools};
 use job::build_job;
@@ -322,11 +321,7 @@ impl Executor {
         let missing = self.missing_for_run(&plan);
         let sandbox = self.check_startable(&plan, &missing)?;
         // From here on the record is redacted, whether the run is denied, fails or succeeds.
-        record.redactor = Redactor::new(
-            plan.variables
-                .iter()
-                .map(|(name, value)| (name.as_str(), value.expose_secret())),
-        );
+        record.redactor = plan.redactor();
         let (authorization, content) = self.authorize(&plan, record).await?;
         let grants = match authorization {
             Authorization::Granted(grants) => grants,

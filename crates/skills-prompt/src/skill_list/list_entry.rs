@@ -77,13 +77,7 @@ impl<'a> ListEntry<'a> {
         let location = Cow::Borrowed(&*item.location);
         let name_size = format.template().size() + format.escaped_size(&name);
         let bare_size = name_size + path_size(&location, format);
-        let removed = removed.into_iter().find_map(|(field, c)| {
-            c.map(|code_point| RemovedCharacter {
-                skill: name.to_string(),
-                field,
-                code_point,
-            })
-        });
+        let removed = first_removed(&name, removed);
         let entry = Self {
             name,
             description,
@@ -194,6 +188,20 @@ impl<'a> ListEntry<'a> {
             },
         }
     }
+}
+
+/// Returns the first invisible character that was removed from a field of the skill.
+fn first_removed(
+    skill: &str,
+    fields: [(&'static str, Option<char>); 3],
+) -> Option<RemovedCharacter> {
+    fields.into_iter().find_map(|(field, removed)| {
+        removed.map(|code_point| RemovedCharacter {
+            skill: skill.to_owned(),
+            field,
+            code_point,
+        })
+    })
 }
 
 /// Returns the size of a path in an entry.

@@ -17,6 +17,7 @@ use super::skill_copies::SkillCopy;
 use super::workspace::ActiveWorkspace;
 use crate::error::RuntimeError;
 use crate::library::{OpenedSkill, RunHost, read_requirements};
+use crate::secrets::Redactor;
 use crate::{
     ExecutionMode, ExecutionOptions, HostCommand, InputProtocol, RunTarget, Workspace,
     detect_execution_mode,
@@ -197,6 +198,15 @@ impl Executor {
 }
 
 impl RunPlan {
+    /// Returns a redactor of the values of all variables that the program can get.
+    pub(super) fn redactor(&self) -> Redactor {
+        Redactor::new(
+            self.variables
+                .iter()
+                .map(|(name, value)| (name.as_str(), value.expose_secret())),
+        )
+    }
+
     /// Returns the request for content whose private copy runs.
     pub(crate) fn request_for_content(&self, content: Option<&SkillCopy>) -> Request {
         let request = self.request_for_digest(content.map(|content| content.digest.as_str()));
