@@ -164,12 +164,7 @@ impl ContentHash {
     pub fn from_prefix(captured: &[u8], total_bytes: u64) -> Self {
         Self {
             bytes: total_bytes,
-            sha256: hex(&Sha256::digest(captured)),
+            sha256: hex::encode(Sha256::digest(captured)),
         }
     }
-}
-
-/// Returns bytes as lowercase hexadecimal digits.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -5,7 +5,6 @@ use sha2::{Digest, Sha256};
 
 use crate::Event;
 use crate::error::{AuditError, Repr};
-use crate::event::hex;
 
 /// Previous hash of the first record.
 pub(crate) const GENESIS_HASH: &str =
@@ -46,7 +45,7 @@ impl Record {
             hash: String::new(),
             hash_matches: true,
         };
-        record.hash = hex(&Sha256::digest(
+        record.hash = hex::encode(Sha256::digest(
             serde_json::to_vec(&record).map_err(Repr::Json)?,
         ));
         let line = serde_json::to_string(&record).map_err(Repr::Json)?;
@@ -68,7 +67,7 @@ impl Record {
         let end = format!(",\"hash\":\"{}\"}}", record.hash);
         record.hash_matches = line
             .strip_suffix(end.as_bytes())
-            .is_some_and(|rest| hex(&Sha256::digest([rest, b"}"].concat())) == record.hash);
+            .is_some_and(|rest| hex::encode(Sha256::digest([rest, b"}"].concat())) == record.hash);
         Some(record)
     }
 }
@@ -82,7 +81,7 @@ mod tests {
     #[test]
     fn records_with_former_keys_are_parsed() {
         let unhashed = r#"{"sequence":1,"time":"t","skill":"s","decision":"granted","layers":[{"name":"files","status":"enforced"}],"outcome":"exit 0","previous":"0"}"#;
-        let hash = super::hex(&<sha2::Sha256 as sha2::Digest>::digest(unhashed));
+        let hash = hex::encode(<sha2::Sha256 as sha2::Digest>::digest(unhashed));
         let line = format!("{},\"hash\":\"{hash}\"}}", unhashed.trim_end_matches('}'));
         let record = Record::parse(line.as_bytes()).unwrap();
         assert!(record.hash_matches);

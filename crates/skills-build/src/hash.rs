@@ -7,7 +7,7 @@ use crate::language::Language;
 
 /// Returns the SHA-256 of bytes in hexadecimal.
 pub(crate) fn hash_bytes(bytes: &[u8]) -> String {
-    hex(&Sha256::digest(bytes))
+    hex::encode(Sha256::digest(bytes))
 }
 
 /// Returns the hash of everything that an artifact is built from: the source, and the files that
@@ -26,9 +26,5 @@ pub(crate) fn hash_source_files(files: &[SourceFile], language: Language) -> Str
         hasher.update(format!("{path}\0{}\0", content.len()));
         hasher.update(content);
     }
-    hex(&hasher.finalize())
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(hasher.finalize())
 }

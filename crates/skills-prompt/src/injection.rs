@@ -20,7 +20,7 @@ impl Nonce {
     /// cryptographically secure.
     #[must_use]
     pub fn from_random(bytes: [u8; 16]) -> Self {
-        Self(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+        Self(hex::encode(bytes))
     }
 }
 

@@ -246,11 +246,7 @@ fn hash_parts(parts: &[&[u8]], digits: usize) -> String {
         hasher.update((part.len() as u64).to_be_bytes());
         hasher.update(part);
     }
-    let mut text: String = hasher
-        .finalize()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
+    let mut text = hex::encode(hasher.finalize());
     text.truncate(digits);
     text
 }

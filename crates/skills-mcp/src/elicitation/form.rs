@@ -117,8 +117,7 @@ fn question_digest(question: &ApprovalRequest) -> Result<String, serde_json::Err
     if let Some(seen) = seen.as_object_mut() {
         seen.remove("limits");
     }
-    let digest = Sha256::digest(serde_json::to_vec(&seen)?);
-    Ok(digest.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(hex::encode(Sha256::digest(serde_json::to_vec(&seen)?)))
 }
 
 #[cfg(test)]
