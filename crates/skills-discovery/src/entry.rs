@@ -191,6 +191,13 @@ impl Entry {
         })
     }
 
+    /// Returns true if [`warnings`](Self::warnings) has one about `SKILL.md` or about the scan.
+    /// Never reads `agents/openai.yaml`, which saves a system call for each skill of a list.
+    #[must_use]
+    pub fn has_skill_file_warnings(&self) -> bool {
+        !self.scan_warnings.is_empty() || !self.metadata.manifest().1.is_empty()
+    }
+
     /// Opens the skill directory, to read its files through a handle that no path leads out of.
     ///
     /// # Errors

@@ -9,7 +9,7 @@ use skills_runtime::{Catalog, Entry, Scope, SkillRuntime};
 
 use crate::context::Context;
 use crate::exit::Exit;
-use crate::output::line;
+use crate::output::{Output, line};
 
 /// List available skills
 #[derive(Debug, Args)]
@@ -50,14 +50,24 @@ impl List {
             output.status("no skills found");
             output.status("help: pass `--root DIR`, or list the searched directories with `skills list --roots`");
         }
-        let has_warnings = |entry: &&Entry| !entry.warnings().is_empty();
-        let warned = catalog.entries().iter().filter(has_warnings).count();
-        if warned > 0 && !self.long {
-            output.status(&format!(
-                "skills with warnings: {warned}; see `skills list --long`"
-            ));
+        if !self.long {
+            report_warnings(output, catalog.entries());
         }
         Ok(Exit::Success)
+    }
+}
+
+/// Reports how many skills have warnings. `agents/openai.yaml` is not read for this: a list of
+/// thousands of skills would open as many files more. `--long` and `--json` include its warnings.
+fn report_warnings(output: Output, entries: &[Entry]) {
+    let warned = entries
+        .iter()
+        .filter(|entry| entry.has_skill_file_warnings())
+        .count();
+    if warned > 0 {
+        output.status(&format!(
+            "skills with warnings: {warned}; see `skills list --long`"
+        ));
     }
 }
 

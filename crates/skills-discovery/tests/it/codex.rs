@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use insta::assert_snapshot;
 use skills_discovery::{
-    ClientProfile, Discovery, Namespace, NestedSkills, ProfileContext, Root, ScanLimits, Scope,
-    SearchDepth, SkillFileSymlinks, Trust, discover,
+    ClientProfile, Discovery, Entry, Namespace, NestedSkills, ProfileContext, Root, ScanLimits,
+    Scope, SearchDepth, SkillFileSymlinks, Trust, discover,
 };
 
 use crate::tree::Tree;
@@ -425,6 +425,8 @@ fn openai_yaml_controls_invocation() {
     user plain plain/SKILL.md
     user quiet quiet/SKILL.md
     ");
+    let has_skill_file_warnings = |entry: &Entry| entry.has_skill_file_warnings();
+    assert!(!catalog.entries().iter().any(has_skill_file_warnings));
 }
 
 #[test]
