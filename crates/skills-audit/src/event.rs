@@ -30,6 +30,9 @@ pub struct Event {
     /// The content digest of the skill.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
+    /// Who asked for it, as far as it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub caller: Option<Caller>,
     /// The program to run: the path of a script or module inside the skill, or a host program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<String>,
@@ -67,6 +70,80 @@ pub struct Event {
     /// Duration in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
+    /// The hosts that the program connected to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<HostConnections>,
+    /// What restrictions stopped while it ran.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refused: Vec<RefusedAttempt>,
+    /// The number of different refusals that are not in [`refused`](Self::refused).
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub refused_omitted: u64,
+    /// The files that it created or changed in its workspace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changed_files: Option<ChangedFiles>,
+    /// The number of the [start record](Disposition::Started) of the same run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<u64>,
+}
+
+/// The caller of a run. Texts come from a client: escape them before display.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Caller {
+    /// The name of the client program, as it calls itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<String>,
+    /// The version of the client program, as it says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_version: Option<String>,
+    /// The authenticated identity.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub principal: Option<String>,
+    /// A part of the digest of the session id: it correlates records, and is no use as an id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+}
+
+/// A host that a program connected to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostConnections {
+    /// Its name or address.
+    pub host: String,
+    /// The number of connections.
+    pub count: u64,
+}
+
+/// An operation that a restriction stopped.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RefusedAttempt {
+    /// What was tried, such as `start-program`, `connect`, `read` or `write`.
+    pub operation: String,
+    /// The program, host or path, as the program named it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub object: Option<String>,
+    /// How it is known: `observed`, or `program-output` if only the program's output says so.
+    pub evidence: String,
+    /// How often it was tried.
+    pub count: u64,
+}
+
+/// The files that a program created or changed in its workspace.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChangedFiles {
+    /// How many files were found.
+    pub count: u64,
+    /// The first paths, relative to the workspace.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<String>,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// Whether an attempt ran, was denied or failed to start.
@@ -83,6 +160,9 @@ pub enum Disposition {
     Denied,
     /// It failed before anything ran, for example without a sandbox or program.
     Failed,
+    /// It was authorized and was about to start. The record of its end has the number of this one
+    /// as [`Event::start`]; without such a record the host was killed.
+    Started,
 }
 
 /// A sandbox restriction and its status during a run, as texts, so that this crate does not depend
@@ -117,6 +197,7 @@ impl Event {
             time: time.into(),
             skill: skill.into(),
             digest: None,
+            caller: None,
             program: None,
             requested: Vec::new(),
             disposition,
@@ -129,6 +210,11 @@ impl Event {
             stderr: None,
             termination: None,
             duration_ms: None,
+            hosts: Vec::new(),
+            refused: Vec::new(),
+            refused_omitted: 0,
+            changed_files: None,
+            start: None,
         }
     }
 }
@@ -142,8 +228,19 @@ impl Event {
         let truncate = |text: &String| text.chars().take(MAX_CHARACTERS).collect::<String>();
         Self {
             skill: truncate(&self.skill),
+            caller: None,
             program: self.program.as_ref().map(truncate),
             requested: Vec::new(),
+            hosts: Vec::new(),
+            // Counted, so that a long text does not hide that something was refused.
+            refused_omitted: self
+                .refused_omitted
+                .saturating_add(self.refused.len() as u64),
+            refused: Vec::new(),
+            changed_files: self.changed_files.as_ref().map(|changed| ChangedFiles {
+                count: changed.count,
+                paths: Vec::new(),
+            }),
             rules: vec!["omitted: the record exceeds the size limit".to_owned()],
             restrictions: Vec::new(),
             termination: self.termination.as_ref().map(truncate),

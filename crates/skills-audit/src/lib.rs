@@ -1,4 +1,4 @@
-//! Writes and verifies an audit log: one record for every attempt to run a program.
+//! Writes and verifies an audit log: a record for every attempt to run a program.
 //!
 //! ```text
 //! Event --AuditSink::record--> {"sequence":7,"time":…,"previous":"…","hash":"…"}   one line of JSON
@@ -33,12 +33,16 @@ mod record;
 mod verify;
 
 pub use error::{AuditError, AuditErrorKind};
-pub use event::{ContentHash, Disposition, Event, RestrictionStatus};
+pub use event::{
+    Caller, ChangedFiles, ContentHash, Disposition, Event, HostConnections, RefusedAttempt,
+    RestrictionStatus,
+};
 pub use log::{AuditLog, Rotation};
-pub use reader::{Line, read, tail};
+pub use reader::{Line, is_unfinished, read, tail};
 pub use verify::{Problem, ProblemKind, VerifyReport, verify, verify_since};
 
-/// Destination of audit records: exactly one per attempt, including denied ones.
+/// Destination of audit records: exactly one per attempt, including denied ones, and optionally one
+/// for each start.
 ///
 /// Implement it to store records elsewhere than in files. An attempt without a record must not
 /// succeed: the runtime calls [`check_writable`](Self::check_writable) before a run starts, and
@@ -80,4 +84,15 @@ pub trait AuditSink: Send + Sync {
     /// # Errors
     /// If it could not be written.
     fn record(&self, event: &Event) -> Result<(), AuditError>;
+
+    /// Writes the record of an authorized program that is about to start, so that a killed host
+    /// leaves a trace of it. Its disposition is [`Disposition::Started`]. Returns the number of the
+    /// record, which the record of the end gets as [`Event::start`]. Default: writes nothing.
+    ///
+    /// # Errors
+    /// If it could not be written; then the program must not start.
+    fn record_start(&self, event: &Event) -> Result<Option<u64>, AuditError> {
+        let _ = event;
+        Ok(None)
+    }
 }

@@ -235,6 +235,32 @@ impl AuditLog {
             ..current
         })
     }
+
+    /// Appends a record and returns its number.
+    fn append(&self, event: &Event) -> Result<u64, AuditError> {
+        let _lock = self.lock()?;
+        let mut file = self.open_for_append()?;
+        // Read again for each record, since other processes append too.
+        let last = self.read_tail(&mut file)?;
+        // Falls back to a truncated record rather than none: a skill must not be able to suppress
+        // its record by long texts.
+        let line = Record::to_line(event, last.record.as_ref())
+            .or_else(|_| Record::to_line(&event.truncated(), last.record.as_ref()))?;
+        let is_full = self.is_full(last.bytes);
+        if is_full {
+            self.rotate()?;
+            file = self.open_for_append()?;
+        }
+        let separator = if last.has_partial_line && !is_full {
+            "\n"
+        } else {
+            ""
+        };
+        // A single write: a concurrent reader sees the whole line, or a partial one after a crash.
+        file.write_all(format!("{separator}{line}\n").as_bytes())
+            .map_err(|error| AuditError::io(&self.path, error))?;
+        Ok(Record::next_sequence(last.record.as_ref()))
+    }
 }
 
 impl AuditSink for AuditLog {
@@ -256,27 +282,11 @@ impl AuditSink for AuditLog {
     }
 
     fn record(&self, event: &Event) -> Result<(), AuditError> {
-        let _lock = self.lock()?;
-        let mut file = self.open_for_append()?;
-        // Read again for each record, since other processes append too.
-        let last = self.read_tail(&mut file)?;
-        // Falls back to a truncated record rather than none: a skill must not be able to suppress
-        // its record by long texts.
-        let line = Record::to_line(event, last.record.as_ref())
-            .or_else(|_| Record::to_line(&event.truncated(), last.record.as_ref()))?;
-        let is_full = self.is_full(last.bytes);
-        if is_full {
-            self.rotate()?;
-            file = self.open_for_append()?;
-        }
-        let separator = if last.has_partial_line && !is_full {
-            "\n"
-        } else {
-            ""
-        };
-        // A single write: a concurrent reader sees the whole line, or a partial one after a crash.
-        file.write_all(format!("{separator}{line}\n").as_bytes())
-            .map_err(|error| AuditError::io(&self.path, error))
+        self.append(event).map(drop)
+    }
+
+    fn record_start(&self, event: &Event) -> Result<Option<u64>, AuditError> {
+        self.append(event).map(Some)
     }
 }
 

@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use crate::record::{MAX_LINE_BYTES, Record};
-use crate::{AuditError, Event};
+use crate::{AuditError, Disposition, Event};
 
 /// A line of a log: a record, or a line that is not one.
 ///
@@ -68,6 +68,38 @@ pub fn tail<P: AsRef<Path>>(files: &[P], count: usize) -> Result<Vec<Line>, Audi
     }
     lines.drain(..lines.len().saturating_sub(count));
     Ok(lines)
+}
+
+/// Returns true if `line` is the record of a start, and none of the `lines` after it is the record
+/// of its end: the run continues, or its host was killed.
+///
+/// ```
+/// use skills_audit::{AuditLog, AuditSink, Disposition, Event, is_unfinished, tail};
+///
+/// # let directory = tempfile::tempdir()?;
+/// let log = AuditLog::open(directory.path().join("audit.jsonl"))?;
+/// let start = log.record_start(&Event::new("2026-11-22T08:00:00Z", "a", Disposition::Started))?;
+/// let lines = tail(&log.files()?, 10)?;
+/// assert!(is_unfinished(&lines[0], &lines));
+///
+/// let mut end = Event::new("2026-11-22T08:00:00Z", "a", Disposition::Granted);
+/// end.start = start;
+/// log.record(&end)?;
+/// let lines = tail(&log.files()?, 10)?;
+/// assert!(!lines.iter().any(|line| is_unfinished(line, &lines)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use]
+pub fn is_unfinished(line: &Line, lines: &[Line]) -> bool {
+    let Line::Record {
+        sequence, event, ..
+    } = line
+    else {
+        return false;
+    };
+    let is_end =
+        |line: &Line| matches!(line, Line::Record { event, .. } if event.start == Some(*sequence));
+    event.disposition == Disposition::Started && !lines.iter().any(is_end)
 }
 
 /// Returns the lines of a file with their numbers, `None` for those that are not records.

@@ -34,12 +34,9 @@ pub(crate) struct Record {
 impl Record {
     /// Returns the line of an event that follows the record `last`, without a newline.
     pub(crate) fn to_line(event: &Event, last: Option<&Self>) -> Result<String, AuditError> {
-        let (sequence, previous) = last.map_or((1, GENESIS_HASH), |last| {
-            // Saturating: a forged number must not stop the log. `verify` reports the duplicate.
-            (last.sequence.saturating_add(1), last.hash.as_str())
-        });
+        let previous = last.map_or(GENESIS_HASH, |last| last.hash.as_str());
         let mut record = Self {
-            sequence,
+            sequence: Self::next_sequence(last),
             event: event.clone(),
             previous: previous.to_owned(),
             hash: String::new(),
@@ -57,6 +54,12 @@ impl Record {
             .into());
         }
         Ok(line)
+    }
+
+    /// Returns the number of the record that follows `last`.
+    pub(crate) fn next_sequence(last: Option<&Self>) -> u64 {
+        // Saturating: a forged number must not stop the log. `verify` reports the duplicate.
+        last.map_or(1, |last| last.sequence.saturating_add(1))
     }
 
     /// Parses a line; `None` if it is not a record.

@@ -76,6 +76,15 @@ impl ProxySummary {
         &self.rejected
     }
 
+    /// Returns the hosts that were rejected because they are not granted, with the number of
+    /// requests. `None` stands for a request that named no host.
+    pub fn rejected_hosts(&self) -> impl Iterator<Item = (Option<String>, u64)> {
+        self.rejected
+            .iter()
+            .filter(|request| request.reason == RejectReason::NotListed)
+            .map(|request| (request.host.clone(), request.count))
+    }
+
     /// Returns how many connections and how many rejections are missing in the two lists because
     /// they were full.
     #[must_use]

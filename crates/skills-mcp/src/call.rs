@@ -55,7 +55,15 @@ pub(crate) async fn call(
     let cancellation = CancellationToken::new();
     let call_context = CallContext::default()
         .approver(Arc::clone(&approver) as _)
-        .cancellation(cancellation.clone());
+        .cancellation(cancellation.clone())
+        .principal(caller.principal.as_str());
+    // For audit records: what the client says about itself.
+    let call_context = context
+        .client_info()
+        .into_iter()
+        .fold(call_context, |context, client| {
+            context.client(client.name, client.version)
+        });
     let call_context = caller
         .session
         .iter()

@@ -4,6 +4,7 @@ mod approval_queue;
 mod artifacts;
 mod backends;
 mod call_context;
+mod cancellation;
 mod grants;
 mod host_command;
 mod input_protocol;
@@ -31,15 +32,14 @@ use std::time::Duration;
 use skills_audit::{ContentHash, Disposition};
 use skills_manifest::{Document, MAX_FILE_BYTES};
 use skills_policy::{Authorization, Evaluation, Grants, PermissionManager};
-use skills_sandbox::{
-    CancellationToken, EnforcementReport, Preparation, RunOutput, Sandbox, SandboxError,
-};
+use skills_sandbox::{EnforcementReport, Preparation, RunOutput, Sandbox, SandboxError};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use crate::error::{Repr, RuntimeError};
 use crate::library::{Library, OnMissing, find_entry};
 use approval_queue::ApprovalQueue;
+use cancellation::unless_cancelled;
 use grants::{check_canonical, create_missing_dirs, is_privileged, is_writable, used_tools};
 use job::build_job;
 use notes::{notes_before_run, report_unwritten_files, unused_rules};
@@ -174,7 +174,8 @@ impl Executor {
     ) -> Result<ExecutionArtifacts, RuntimeError> {
         // First: without a writable log nothing runs, and from here on every return leaves a
         // record.
-        let mut record = self.config().recorder.begin(HOST_COMMAND_NAME)?;
+        let context = &options.context;
+        let mut record = self.config().recorder.begin(HOST_COMMAND_NAME, context)?;
         let result = async {
             let directory = directory
                 .canonicalize()
@@ -266,7 +267,7 @@ impl Executor {
         options: ExecutionOptions,
         hook: Option<&str>,
     ) -> Result<ExecutionArtifacts, RuntimeError> {
-        let mut record = self.config().recorder.begin(name)?;
+        let mut record = self.config().recorder.begin(name, &options.context)?;
         let result = self
             .execute_recorded(&mut record, name, options, hook)
             .await;
@@ -281,7 +282,9 @@ impl Executor {
         program: &str,
         reason: &'static str,
     ) -> Option<RuntimeError> {
-        let mut record = match self.config().recorder.begin(name) {
+        // An agent's event has no caller that is known.
+        let context = CallContext::default();
+        let mut record = match self.config().recorder.begin(name, &context) {
             Ok(record) => record,
             Err(error) => return Some(error),
         };
@@ -574,22 +577,9 @@ impl Executor {
         }
         // Only size and hash, since a record contains no content.
         record.update(|event| event.input = Some(ContentHash::new(job.stdin_bytes())));
-        Ok(sandbox.run(job).await?)
-    }
-}
-
-/// Awaits a future, unless the run is cancelled.
-async fn unless_cancelled<T>(
-    cancellation: Option<&CancellationToken>,
-    wait: impl Future<Output = T>,
-) -> Result<T, RuntimeError> {
-    let Some(cancellation) = cancellation else {
-        return Ok(wait.await);
-    };
-    // Biased, so that a run that was cancelled before this wait never starts.
-    tokio::select! {
-        biased;
-        () = cancellation.cancelled() => Err(Repr::Cancelled.into()),
-        waited = wait => Ok(waited),
+        record.start()?;
+        let output = sandbox.run(job).await?;
+        record.record_connections(&output.connections);
+        Ok(output)
     }
 }

@@ -18,9 +18,11 @@ use std::pin::pin;
 use std::sync::{Mutex, PoisonError};
 
 use libc::{c_int, c_long, c_void, seccomp_notif, seccomp_notif_resp};
-use skills_egress::{ProxyLog, RejectReason, RejectedRequest};
+use skills_egress::ProxySummary;
 use skills_policy::SpawnGrant;
-use skills_sandbox::{Evidence, Refusal, Refusals, RefusedOperation, SandboxError};
+use skills_sandbox::{
+    Evidence, HostConnections, Refusal, Refusals, RefusedOperation, SandboxError,
+};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
@@ -165,18 +167,21 @@ pub(crate) async fn observed<T>(run: impl Future<Output = T>, observer: Option<&
 }
 
 /// Returns what the filter and the proxy refused.
-pub(crate) fn refusals(observer: Option<Observer>, log: Option<&ProxyLog>) -> Refusals {
+pub(crate) fn refusals(observer: Option<Observer>, summary: &ProxySummary) -> Refusals {
     let mut refusals = observer.map(Observer::into_refusals).unwrap_or_default();
-    let summary = log.map(ProxyLog::summary).unwrap_or_default();
-    let not_listed = |request: &&RejectedRequest| request.reason == RejectReason::NotListed;
-    for rejected in summary.rejected().iter().filter(not_listed) {
-        let operation = RefusedOperation::Connect {
-            host: rejected.host.clone(),
-        };
-        let count = u32::try_from(rejected.count).unwrap_or(u32::MAX);
-        refusals.add(Refusal::new(operation, Evidence::Observed).count(count));
+    for (host, count) in summary.rejected_hosts() {
+        refusals.add_connections(host, count);
     }
     refusals
+}
+
+/// Returns the hosts that the proxy connected to.
+pub(crate) fn connections(summary: &ProxySummary) -> Vec<HostConnections> {
+    let reached = summary.reached().iter().map(|reached| HostConnections {
+        host: reached.host.clone(),
+        count: reached.count,
+    });
+    reached.collect()
 }
 
 /// What the listener has.

@@ -26,7 +26,7 @@ use crate::child_setup::{ChildOptions, ChildSetup, ParentStreams};
 use crate::host_support::unsupported;
 use crate::host_support::{HostSupport, host_support};
 use crate::isolation::{IsolationLevel, IsolationMode};
-use crate::observer::{Observer, observed, refusals};
+use crate::observer::{Observer, connections, observed, refusals};
 use crate::path_rule::PlanContext;
 use crate::plan::Plan;
 use crate::report::{ReportInput, probe_report};
@@ -240,6 +240,7 @@ impl LinuxSandbox {
             supervised.termination
         };
         let report = clean_up(report, cgroup, scratch).await;
+        let requests = log.as_ref().map(ProxyLog::summary).unwrap_or_default();
         Ok(RunOutput::new(
             termination,
             supervised.stdout,
@@ -248,7 +249,8 @@ impl LinuxSandbox {
             report,
         )
         .notes(plan.protected.changes(job.grants()))
-        .refusals(refusals(observer, log.as_ref())))
+        .refusals(refusals(observer, &requests))
+        .connections(connections(&requests)))
     }
 
     /// Starts the program at the strongest level that the mode allows and the host supports.

@@ -13,7 +13,8 @@ use skills_process::ProgramFinder;
 use skills_process::{Bounds, SpawnedGroup, SupervisedOutput, supervise};
 use skills_process::{QuotaMonitor, ScratchDir};
 use skills_sandbox::{
-    EnforcementReport, Job, Quota, RunFuture, RunOutput, Sandbox, SandboxError, Termination,
+    EnforcementReport, HostConnections, Job, Quota, Refusals, RunFuture, RunOutput, Sandbox,
+    SandboxError, Termination,
 };
 use tokio::net::TcpListener;
 use tokio::process::Command;
@@ -165,13 +166,24 @@ impl SeatbeltSandbox {
         drop(file);
         launcher_error(&supervised, log.as_ref()).map_or(Ok(()), Err)?;
         let report = report(&plan, job.quotas(), log.as_ref()).cleanup(scratch.remove());
+        let requests = log.as_ref().map(ProxyLog::summary).unwrap_or_default();
+        let mut refusals = Refusals::default();
+        for (host, count) in requests.rejected_hosts() {
+            refusals.add_connections(host, count);
+        }
+        let reached = requests.reached().iter().map(|reached| HostConnections {
+            host: reached.host.clone(),
+            count: reached.count,
+        });
         Ok(RunOutput::new(
             supervised.termination,
             supervised.stdout,
             supervised.stderr,
             started.elapsed(),
             report,
-        ))
+        )
+        .refusals(refusals)
+        .connections(reached.collect()))
     }
 
     /// Opens the proxy port if hosts are granted.

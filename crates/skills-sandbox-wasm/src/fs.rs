@@ -16,6 +16,7 @@ mod p3;
 pub(crate) mod preopens;
 mod protected;
 pub(crate) mod quota;
+mod refused;
 mod resolve;
 pub(crate) mod view;
 mod writer;

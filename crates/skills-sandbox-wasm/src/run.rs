@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use skills_policy::ResourceLimits;
 use skills_process::ScratchDir;
-use skills_sandbox::{CancellationToken, Termination};
+use skills_sandbox::{CancellationToken, HostConnections, Refusals, Termination};
 use tokio::time::timeout_at;
 use wasmtime::{PoolConcurrencyLimitError, Store, UpdateDeadline};
 
@@ -46,6 +46,10 @@ pub(crate) struct FinishedRun {
     pub(crate) fuel_consumed: Option<u64>,
     /// The summary of HTTP requests, if hosts are granted.
     pub(crate) hosts: Option<String>,
+    /// The hosts that it connected to, with the number of connections.
+    pub(crate) connections: Vec<HostConnections>,
+    /// The files and hosts that were refused.
+    pub(crate) refusals: Refusals,
     /// Whether it must run again in the on-demand engine; it had no visible effects then.
     pub(crate) needs_on_demand: bool,
 }
@@ -157,10 +161,8 @@ fn configure_interruption(
 fn finish(mut store: Store<StoreState>, ending: Termination, cpu: Option<Duration>) -> FinishedRun {
     let private = store.data_mut().take_scratch();
     let peak_bytes = store.data().limiter.peak_bytes();
-    #[cfg(feature = "http")]
-    let hosts = store.data().summary().map(|summary| summary.to_string());
-    #[cfg(not(feature = "http"))]
-    let hosts = None;
+    let mut refusals = store.data_mut().take_refusals();
+    let (hosts, connections) = requests(store.data(), &mut refusals);
     let steps = store.get_fuel().ok().map(|left| FUEL.saturating_sub(left));
     let dropped = catch_unwind(AssertUnwindSafe(|| drop(store)));
     let ending = dropped.map_or_else(
@@ -176,6 +178,33 @@ fn finish(mut store: Store<StoreState>, ending: Termination, cpu: Option<Duratio
         peak_bytes,
         fuel_consumed: steps,
         hosts,
+        connections,
+        refusals,
         needs_on_demand: false,
     }
+}
+
+/// Returns the summary of the HTTP requests and the hosts that they reached, and adds those that
+/// were refused.
+#[cfg(feature = "http")]
+fn requests(
+    context: &StoreState,
+    refusals: &mut Refusals,
+) -> (Option<String>, Vec<HostConnections>) {
+    let Some(summary) = context.summary() else {
+        return (None, Vec::new());
+    };
+    for (host, count) in summary.rejected_hosts() {
+        refusals.add_connections(host, count);
+    }
+    let reached = summary.reached().iter().map(|reached| HostConnections {
+        host: reached.host.clone(),
+        count: reached.count,
+    });
+    (Some(summary.to_string()), reached.collect())
+}
+
+#[cfg(not(feature = "http"))]
+fn requests(_: &StoreState, _: &mut Refusals) -> (Option<String>, Vec<HostConnections>) {
+    (None, Vec::new())
 }

@@ -181,7 +181,9 @@ impl WasmSandbox {
             stderr,
             started.elapsed(),
             report,
-        ))
+        )
+        .refusals(finished.refusals)
+        .connections(finished.connections))
     }
 
     /// Runs a program where it fits: pooled, or on demand if the pool has no place for it.

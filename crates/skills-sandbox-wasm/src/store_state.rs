@@ -8,7 +8,7 @@ use skills_egress::ProxySummary;
 #[cfg(feature = "http")]
 use skills_policy::NetworkGrant;
 use skills_process::ScratchDir;
-use skills_sandbox::{CapturedOutput, Job, SandboxError};
+use skills_sandbox::{CapturedOutput, Job, Refusals, SandboxError};
 use wasmtime::component::ResourceTable;
 use wasmtime_wasi::p2::pipe::MemoryInputPipe;
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
@@ -141,6 +141,11 @@ impl StoreState {
     /// Takes the scratch directory, if the run used it.
     pub(crate) fn take_scratch(&mut self) -> Option<ScratchDir> {
         self.preopens.take_scratch()
+    }
+
+    /// Takes the files that were refused.
+    pub(crate) fn take_refusals(&mut self) -> Refusals {
+        self.preopens.take_refusals()
     }
 
     pub(crate) fn fs_view(&mut self) -> FsView<'_> {

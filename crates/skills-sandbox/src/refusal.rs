@@ -90,6 +90,40 @@ impl Refusal {
 }
 
 impl RefusedOperation {
+    /// Returns the name of the kind of operation, as it is serialized.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::StartProcess => "start-process",
+            Self::StartProgram { .. } => "start-program",
+            Self::Connect { .. } => "connect",
+            Self::Read { .. } => "read",
+            Self::Write { .. } => "write",
+        }
+    }
+
+    /// Returns the program, host or path, if it is known.
+    #[must_use]
+    pub fn object(&self) -> Option<&str> {
+        match self {
+            Self::StartProgram { name: text }
+            | Self::Connect { host: Some(text) }
+            | Self::Read { path: text }
+            | Self::Write { path: text } => Some(text),
+            Self::StartProcess | Self::Connect { host: None } => None,
+        }
+    }
+
+    fn object_mut(&mut self) -> Option<&mut String> {
+        match self {
+            Self::StartProgram { name: text }
+            | Self::Connect { host: Some(text) }
+            | Self::Read { path: text }
+            | Self::Write { path: text } => Some(text),
+            Self::StartProcess | Self::Connect { host: None } => None,
+        }
+    }
+
     /// Returns the narrowest target of a rule that allows the operation. `None` if its host is not
     /// known, or if no rule can name it.
     #[must_use]
@@ -154,15 +188,18 @@ impl Refusals {
     #[must_use]
     pub fn map_text(mut self, replace: impl Fn(&str) -> String) -> Self {
         for refusal in &mut self.list {
-            match &mut refusal.operation {
-                RefusedOperation::StartProgram { name: text }
-                | RefusedOperation::Connect { host: Some(text) }
-                | RefusedOperation::Read { path: text }
-                | RefusedOperation::Write { path: text } => *text = replace(text),
-                RefusedOperation::StartProcess | RefusedOperation::Connect { host: None } => {}
+            if let Some(text) = refusal.operation.object_mut() {
+                *text = replace(text);
             }
         }
         self
+    }
+
+    /// Adds a connection that was refused this often.
+    pub fn add_connections(&mut self, host: Option<String>, count: u64) {
+        let count = u32::try_from(count).unwrap_or(u32::MAX);
+        let operation = RefusedOperation::Connect { host };
+        self.add(Refusal::new(operation, Evidence::Observed).count(count));
     }
 
     /// Returns the refusals, the first one first.
@@ -209,6 +246,22 @@ mod tests {
         });
         assert_eq!(refusals.list()[0].evidence, Evidence::Observed);
         assert_eq!(refusals.list()[0].count, 2);
+    }
+
+    #[test]
+    fn kinds_are_as_serialized() {
+        let host = Some("a".to_owned());
+        let (name, path) = ("a".to_owned(), "a".to_owned());
+        for operation in [
+            RefusedOperation::StartProcess,
+            RefusedOperation::StartProgram { name },
+            RefusedOperation::Connect { host },
+            RefusedOperation::Read { path: path.clone() },
+            RefusedOperation::Write { path },
+        ] {
+            let value = serde_json::to_value(&operation).unwrap();
+            assert_eq!(value["operation"], operation.kind());
+        }
     }
 
     #[test]

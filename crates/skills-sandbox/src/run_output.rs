@@ -44,6 +44,17 @@ pub struct RunOutput {
     pub notes: Vec<String>,
     /// What restrictions stopped, as far as the backend observed it.
     pub refusals: Refusals,
+    /// The hosts that it connected to, in order of their first connection. The list is bounded.
+    pub connections: Vec<HostConnections>,
+}
+
+/// A granted host that a program connected to.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct HostConnections {
+    /// Its name or address.
+    pub host: String,
+    /// The number of connections.
+    pub count: u64,
 }
 
 impl RunOutput {
@@ -63,7 +74,14 @@ impl RunOutput {
             enforcement,
             notes: Vec::new(),
             refusals: Refusals::default(),
+            connections: Vec::new(),
         }
+    }
+
+    /// Sets the hosts that it connected to. Default: none.
+    pub fn connections(mut self, connections: Vec<HostConnections>) -> Self {
+        self.connections = connections;
+        self
     }
 
     /// Sets what restrictions stopped. Default: nothing.

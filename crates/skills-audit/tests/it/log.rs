@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use insta::assert_snapshot;
 use skills_audit::{
-    AuditErrorKind, AuditLog, AuditSink, ContentHash, Disposition, Event, Line, RestrictionStatus,
-    Rotation, read, tail, verify,
+    AuditErrorKind, AuditLog, AuditSink, Caller, ChangedFiles, ContentHash, Disposition, Event,
+    HostConnections, Line, RefusedAttempt, RestrictionStatus, Rotation, is_unfinished, read, tail,
+    verify,
 };
 use tempfile::TempDir;
 
@@ -23,6 +24,57 @@ pub(crate) fn log() -> (TempDir, AuditLog) {
 
 pub(crate) fn path(directory: &TempDir) -> std::path::PathBuf {
     directory.path().join("audit.jsonl")
+}
+
+fn refused_program(name: &str) -> RefusedAttempt {
+    RefusedAttempt {
+        operation: "start-program".to_owned(),
+        object: Some(name.to_owned()),
+        evidence: "observed".to_owned(),
+        count: 1,
+    }
+}
+
+#[test]
+fn a_start_without_an_end_is_unfinished() {
+    let (_directory, log) = log();
+    let started = |skill| Event::new("2026-11-22T08:00:00Z", skill, Disposition::Started);
+    let killed = log.record_start(&started("killed")).unwrap();
+    let finished = log.record_start(&started("finished")).unwrap();
+    assert_eq!((killed, finished), (Some(1), Some(2)));
+    let mut end = event("finished");
+    end.start = finished;
+    log.record(&end).unwrap();
+    log.record(&event("another")).unwrap();
+    let lines = tail(&log.files().unwrap(), 10).unwrap();
+    let unfinished: Vec<bool> = lines
+        .iter()
+        .map(|line| is_unfinished(line, &lines))
+        .collect();
+    assert_eq!(unfinished, [true, false, false, false]);
+    assert!(verify(&log.files().unwrap()).unwrap().problems.is_empty());
+}
+
+/// Long names of refused programs do not hide that something was refused.
+#[test]
+fn a_truncated_record_counts_what_was_refused() {
+    let (_directory, log) = log();
+    let mut long = event("a");
+    long.refused = vec![refused_program(&"x".repeat(70_000)), refused_program("git")];
+    long.changed_files = Some(ChangedFiles {
+        count: 5,
+        paths: vec!["y".repeat(70_000)],
+    });
+    log.record(&long).unwrap();
+    let lines = tail(&log.files().unwrap(), 1).unwrap();
+    let [Line::Record { event, .. }] = &lines[..] else {
+        panic!("{lines:?}")
+    };
+    assert_eq!(event.refused_omitted, 2);
+    assert_eq!(
+        event.changed_files.as_ref().map(|changed| changed.count),
+        Some(5)
+    );
 }
 
 #[test]
@@ -42,6 +94,21 @@ fn a_record_is_one_line() {
     full.input = Some(ContentHash::from_prefix(b"{}", 2));
     full.termination = Some("exit 0".to_owned());
     full.duration_ms = Some(12);
+    let mut caller = Caller::default();
+    caller.client = Some("editor".to_owned());
+    caller.session = Some("0123456789ab".to_owned());
+    full.caller = Some(caller);
+    full.hosts = vec![HostConnections {
+        host: "a.example".to_owned(),
+        count: 2,
+    }];
+    full.refused = vec![refused_program("git")];
+    full.refused_omitted = 3;
+    full.changed_files = Some(ChangedFiles {
+        count: 1,
+        paths: vec!["out.txt".to_owned()],
+    });
+    full.start = Some(7);
     log.record(&full).unwrap();
     log.record(&event("b")).unwrap();
     assert_snapshot!(fs::read_to_string(path(&directory)).unwrap());

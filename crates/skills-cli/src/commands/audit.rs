@@ -1,10 +1,13 @@
 //! `skills audit`: shows and verifies the audit log.
 
 use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
 
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
-use skills_runtime::audit::{AuditLog, Event, Line, read, tail, verify_since};
+use skills_runtime::audit::{
+    AuditLog, Disposition, Event, Line, is_unfinished, read, tail, verify_since,
+};
 
 use crate::context::Context;
 use crate::error::CommandError;
@@ -59,7 +62,9 @@ impl Audit {
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Exit> {
         let files = self.files(context)?;
         match &self.command {
-            AuditCommand::Tail(tailed) => print_tail(&tail(&files, tailed.lines)?, context.output),
+            AuditCommand::Tail(tailed) => {
+                print_tail(&last_attempts(&files, tailed.lines)?, context.output)
+            }
             AuditCommand::Show(record) => print_record(&files, record.number, context.output),
             AuditCommand::Verify(verify) => verify_log(&files, verify, context.output),
         }
@@ -86,13 +91,52 @@ impl Audit {
     }
 }
 
+/// Returns the last records, without the starts of runs whose end is recorded.
+fn last_attempts(files: &[PathBuf], count: usize) -> anyhow::Result<Vec<Line>> {
+    // Each start that is left out has a later end that is not.
+    let lines = tail(files, count.saturating_mul(2))?;
+    let is_start = |line: &Line| matches!(line, Line::Record { event, .. } if event.disposition == Disposition::Started);
+    let mut shown: Vec<Line> = lines
+        .iter()
+        .filter(|line| !is_start(line) || is_unfinished(line, &lines))
+        .cloned()
+        .collect();
+    shown.drain(..shown.len().saturating_sub(count));
+    Ok(shown)
+}
+
 fn print_tail(lines: &[Line], output: Output) -> anyhow::Result<Exit> {
     if output.is_json() {
-        let records: Vec<Value> = lines.iter().map(to_json).collect();
+        let records = lines.iter().map(|line| {
+            let mut record = to_json(line);
+            if let Line::Record { event, .. } = line
+                && event.disposition == Disposition::Started
+            {
+                record["termination"] = json!(unfinished_text(event));
+            }
+            record
+        });
+        let records: Vec<Value> = records.collect();
         return output.json(&json!({"records": records}));
     }
     output.lines(lines.iter().map(|record| line(&render_row(record))))?;
     Ok(Exit::Success)
+}
+
+/// How long a run can take in addition to the time of its program.
+const OVERHEAD: Duration = Duration::from_secs(60);
+
+/// Describes a run without a record of its end: the host was killed, if the run is not as recent as
+/// its time limit.
+fn unfinished_text(event: &Event) -> &'static str {
+    let limit_ms = event.limits.get("wall_time_ms").copied().unwrap_or(0);
+    let end = humantime::parse_rfc3339(&event.time)
+        .ok()
+        .and_then(|start| start.checked_add(Duration::from_millis(limit_ms)));
+    match end.and_then(|end| end.checked_add(OVERHEAD)) {
+        Some(end) if end < SystemTime::now() => "interrupted",
+        _ => "running or interrupted",
+    }
 }
 
 fn render_row(record: &Line) -> String {
@@ -110,8 +154,17 @@ fn render_row(record: &Line) -> String {
                 ..
             } = event.as_ref();
             let program = program.as_deref().unwrap_or_default();
-            let termination = termination.as_deref().unwrap_or_default();
-            format!("{sequence:>6}  {time}  {decision:<7}  {skill}  {program}  {termination}")
+            let termination = match termination {
+                _ if event.disposition == Disposition::Started => unfinished_text(event),
+                termination => termination.as_deref().unwrap_or_default(),
+            };
+            let refused = match event.refused.len() as u64 + event.refused_omitted {
+                0 => String::new(),
+                refused => format!(", {refused} refused"),
+            };
+            format!(
+                "{sequence:>6}  {time}  {decision:<7}  {skill}  {program}  {termination}{refused}"
+            )
         }
         Line::Malformed { line } => {
             format!("{:>6}  line {line} is not a record: torn or edited", "?")
@@ -191,4 +244,23 @@ fn verify_log(files: &[PathBuf], arguments: &Verify, output: Output) -> anyhow::
     } else {
         Exit::Failed
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_without_an_end_is_interrupted_after_its_time_limit() {
+        let started = |time| {
+            let time = humantime::format_rfc3339_millis(time).to_string();
+            let mut event = Event::new(time, "one", Disposition::Started);
+            event.limits.insert("wall_time_ms".to_owned(), 3_600_000);
+            event
+        };
+        let now = SystemTime::now();
+        let old = now - Duration::from_secs(7_200);
+        assert_eq!(unfinished_text(&started(old)), "interrupted");
+        assert_eq!(unfinished_text(&started(now)), "running or interrupted");
+    }
 }

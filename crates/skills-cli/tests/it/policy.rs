@@ -317,11 +317,11 @@ fn every_run_is_recorded_and_edits_are_detected() {
         })
         .collect();
     assert_snapshot!(rows.join("\n"), @"
-    1 granted one scripts/main.sh exit code 0
-    2 denied one scripts/main.sh permission denied: spawn any program (requested by `Bash`): no rule allows it and no approver is available
-    3 failed absent error unknown-skill: skill `absent` not found
+    2 granted one scripts/main.sh exit code 0
+    3 denied one scripts/main.sh permission denied: spawn any program (requested by `Bash`): no rule allows it and no approver is available
+    4 failed absent error unknown-skill: skill `absent` not found
     ");
-    let record = fixture.call(&["audit", "show", "1"]).json();
+    let record = fixture.call(&["audit", "show", "2"]).json();
     assert_eq!(
         (&record["skill"], &record["disposition"], &record["backend"]),
         (&json!("one"), &json!("granted"), &json!("linux"))
@@ -345,8 +345,8 @@ fn every_run_is_recorded_and_edits_are_detected() {
     assert_snapshot!(fixture.page(&["audit", "verify"]).lines().take(4).collect::<Vec<_>>().join("\n"), @"
     exit 1
     -- stdout
-    3 records, the hash chain is broken
-      HERE/state/skills/audit.jsonl:2: record 2 does not match its hash
+    4 records, the hash chain is broken
+      HERE/state/skills/audit.jsonl:3: record 3 does not match its hash
     ");
     let cut: String = whole
         .lines()

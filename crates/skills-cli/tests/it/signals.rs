@@ -120,3 +120,29 @@ fn a_signal_ends_the_command_and_all_its_processes() {
         );
     }
 }
+
+/// The start of a run is recorded before its program starts, so that a killed command leaves it.
+#[test]
+fn a_killed_command_leaves_a_record() {
+    if skip_without_sandbox() {
+        return;
+    }
+    if !Path::new("/bin/kill").exists() {
+        return skip("no /bin/kill (package procps or util-linux)");
+    }
+    let mut beating = Beating::start();
+    beating.send("-KILL");
+    beating.child.wait().unwrap();
+    let audit = |arguments: &[&str]| {
+        let output = command(arguments, &beating.path("scratch"))
+            .output()
+            .unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let rows = audit(&["audit", "tail"]);
+    assert!(
+        rows.contains("started") && rows.contains("running or interrupted"),
+        "{rows}"
+    );
+    assert!(audit(&["audit", "show", "1"]).contains("scripts/main.sh"));
+}

@@ -2,9 +2,32 @@
 
 use serde_json::{Value, json};
 use skills_test_support::skip_without_sandbox;
+use skills_tools::runtime::audit::{Line, tail};
 
 use crate::client::{Client, Lifecycle};
 use crate::fixture::Host;
+
+#[tokio::test]
+async fn audit_records_name_the_client() {
+    let host = Host::new();
+    host.skill("greet", "")
+        .script("greet", "greet.sh", "echo hi");
+    let server = host.server(&[]);
+    for lifecycle in [Lifecycle::Legacy, Lifecycle::Stateless] {
+        let mut client = Client::connect(&server, lifecycle, json!({})).await;
+        let arguments = json!({"name": "greet", "command": "sh scripts/greet.sh"});
+        client.tool("skills_run", arguments).await;
+        let files = host.audit_log().files().unwrap();
+        let lines = tail(&files, 1).unwrap();
+        let [Line::Record { event, .. }] = &lines[..] else {
+            panic!("{lines:?}")
+        };
+        let caller = event.caller.as_ref().unwrap();
+        assert_eq!(caller.principal.as_deref(), Some("stdio"));
+        assert!(caller.client.is_some() && caller.client_version.is_some());
+        assert_eq!(caller.session.as_ref().map(String::len), Some(12));
+    }
+}
 
 #[tokio::test]
 async fn results_are_text_data_and_links() {

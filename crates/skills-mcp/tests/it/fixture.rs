@@ -4,6 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use skills_mcp::Server;
+use skills_tools::runtime::audit::AuditLog;
 use skills_tools::runtime::policy::{Effect, Rule, RuleSource};
 use skills_tools::runtime::{FileApprovalStore, Policy, Root, Scope, SkillRuntime};
 use skills_tools::{Mount, ToolSet};
@@ -54,6 +55,7 @@ impl Host {
         let runtime = SkillRuntime::builder()
             .root(Root::new(self.path("skills"), Scope::Custom))
             .scratch_directory(self.path("scratch"))
+            .audit(std::sync::Arc::new(self.audit_log()))
             .approval_store(std::sync::Arc::new(FileApprovalStore::new(
                 self.path("approvals.json"),
             )))
@@ -62,6 +64,10 @@ impl Host {
             .workspace(Mount::writable("workspace", self.path("workspace")))
             .build()
             .unwrap()
+    }
+
+    pub(crate) fn audit_log(&self) -> AuditLog {
+        AuditLog::open(self.path("audit.jsonl")).unwrap()
     }
 
     pub(crate) fn server(&self, allowed: &[&str]) -> Server {

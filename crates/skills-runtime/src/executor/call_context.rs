@@ -17,6 +17,8 @@ pub struct CallContext {
     pub(crate) session: Option<String>,
     pub(crate) cancellation: Option<CancellationToken>,
     pub(crate) approver: Option<Arc<dyn Approver>>,
+    pub(crate) client: Option<(String, String)>,
+    pub(crate) principal: Option<String>,
 }
 
 impl CallContext {
@@ -45,6 +47,19 @@ impl CallContext {
         self
     }
 
+    /// Sets the name and the version of the client program, as it calls itself. Only audit records
+    /// contain them.
+    pub fn client(mut self, name: impl Into<String>, version: impl Into<String>) -> Self {
+        self.client = Some((name.into(), version.into()));
+        self
+    }
+
+    /// Sets the authenticated identity of the caller. Only audit records contain it.
+    pub fn principal(mut self, principal: impl Into<String>) -> Self {
+        self.principal = Some(principal.into());
+        self
+    }
+
     /// Returns the session, if one is set.
     #[must_use]
     pub fn session_id(&self) -> Option<&str> {
@@ -56,6 +71,8 @@ impl fmt::Debug for CallContext {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CallContext")
             .field("session", &self.session)
+            .field("client", &self.client)
+            .field("principal", &self.principal)
             .finish_non_exhaustive()
     }
 }

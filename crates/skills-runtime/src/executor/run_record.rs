@@ -3,14 +3,19 @@
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
-use skills_audit::{AuditError, AuditSink, ContentHash, Disposition, Event, RestrictionStatus};
+use skills_audit::{
+    self as audit, AuditError, AuditSink, Caller, ChangedFiles, ContentHash, Disposition, Event,
+    RefusedAttempt, RestrictionStatus,
+};
 use skills_manifest::Manifest;
 use skills_policy::{Decision, PermissionDecision, ResourceLimits};
-use skills_sandbox::{CapturedOutput, EnforcementStatus, Restriction};
+use skills_sandbox::{
+    CapturedOutput, EnforcementStatus, Evidence, HostConnections, Refusal, Restriction,
+};
 
 use crate::error::{Repr, RuntimeError};
 use crate::secrets::Redactor;
-use crate::{ExecutionArtifacts, ExecutionStatus};
+use crate::{CallContext, ExecutionArtifacts, ExecutionStatus, OutputFiles};
 
 /// The audit sink and the clock for its records.
 #[derive(Clone)]
@@ -45,14 +50,20 @@ impl Recorder {
     ///
     /// # Errors
     /// Fails if a record could not be written; then nothing may run.
-    pub(crate) fn begin(&self, skill: &str) -> Result<RunRecord, RuntimeError> {
+    pub(crate) fn begin(
+        &self,
+        skill: &str,
+        context: &CallContext,
+    ) -> Result<RunRecord, RuntimeError> {
         let event = match &self.sink {
             Some(sink) => {
                 // Checked before the run, since a run without a record must not start.
                 sink.check_writable().map_err(Repr::Audit)?;
                 let time = humantime::format_rfc3339_millis((self.clock)()).to_string();
                 // Valid for every return that comes before a decision.
-                Some(Event::new(time, truncate_text(skill), Disposition::Failed))
+                let mut event = Event::new(time, truncate_text(skill), Disposition::Failed);
+                event.caller = caller(context);
+                Some(event)
             }
             None => None,
         };
@@ -131,6 +142,32 @@ impl RunRecord {
         });
     }
 
+    /// Writes the record of the start, if the sink keeps such records: a host that is killed during
+    /// the run leaves it behind.
+    ///
+    /// # Errors
+    /// Fails if it cannot be written; then nothing may run.
+    pub(crate) fn start(&mut self) -> Result<(), RuntimeError> {
+        let (Some(sink), Some(event)) = (&self.sink, &mut self.event) else {
+            return Ok(());
+        };
+        let mut started = event.clone();
+        started.disposition = Disposition::Started;
+        event.start = sink.record_start(&started).map_err(Repr::Audit)?;
+        Ok(())
+    }
+
+    /// Records the hosts that the program connected to.
+    pub(crate) fn record_connections(&mut self, connections: &[HostConnections]) {
+        // A program can send a secret as a part of a host name.
+        let hosts = connections.iter().map(|host| audit::HostConnections {
+            host: truncate_text(&self.redactor.redact_text(&host.host)),
+            count: host.count,
+        });
+        let hosts = hosts.take(MAX_HOSTS).collect();
+        self.update(|event| event.hosts = hosts);
+    }
+
     /// Writes the record.
     ///
     /// # Errors
@@ -179,6 +216,10 @@ impl RunRecord {
                 .iter()
                 .map(restriction_status)
                 .collect();
+            let refusals = &artifacts.refusals;
+            event.refused = refusals.list().iter().map(refused_attempt).collect();
+            event.refused_omitted = refusals.omitted().into();
+            event.changed_files = changed_files(&artifacts.output_files);
         });
     }
 
@@ -202,6 +243,58 @@ impl Drop for RunRecord {
     }
 }
 
+/// Returns the caller, if anything is known about it.
+fn caller(context: &CallContext) -> Option<Caller> {
+    let mut caller = Caller::default();
+    if let Some((name, version)) = &context.client {
+        caller.client = Some(truncate_text(name));
+        caller.client_version = Some(truncate_text(version));
+    }
+    caller.principal = context.principal.as_deref().map(truncate_text);
+    // Enough to correlate records, too little to use the session.
+    caller.session = context.session.as_ref().map(|session| {
+        let digest = ContentHash::new(session.as_bytes()).sha256;
+        digest.chars().take(SESSION_DIGITS).collect()
+    });
+    (caller != Caller::default()).then_some(caller)
+}
+
+/// The names of the program were redacted with its output.
+fn refused_attempt(refusal: &Refusal) -> RefusedAttempt {
+    RefusedAttempt {
+        operation: refusal.operation.kind().to_owned(),
+        object: refusal.operation.object().map(truncate_text),
+        evidence: match refusal.evidence {
+            Evidence::Observed => "observed",
+            _ => "program-output",
+        }
+        .to_owned(),
+        count: refusal.count.into(),
+    }
+}
+
+/// Returns the number of files and the first paths, which were redacted. `None` without files.
+fn changed_files(files: &OutputFiles) -> Option<ChangedFiles> {
+    let mut remaining = MAX_PATHS_BYTES;
+    let paths = files.files.iter().map(|file| truncate_text(&file.path));
+    let paths = paths.take_while(|path| {
+        let length = json_length(path);
+        let fits = length <= remaining;
+        remaining = remaining.saturating_sub(length);
+        fits
+    });
+    (!files.files.is_empty()).then(|| ChangedFiles {
+        count: files.files.len() as u64,
+        paths: paths.collect(),
+    })
+}
+
+/// Maximum number of hosts in a record.
+const MAX_HOSTS: usize = 16;
+/// Maximum size of all paths of changed files in a record, in bytes of JSON.
+const MAX_PATHS_BYTES: usize = 4 * 1024;
+/// How much of the digest of a session id is recorded.
+const SESSION_DIGITS: usize = 12;
 /// Maximum size of a list in a record, in bytes of JSON. Skills control the length of these lists.
 const MAX_LIST_BYTES: usize = 16 * 1024;
 /// Maximum size of a text in a record, in bytes of JSON.

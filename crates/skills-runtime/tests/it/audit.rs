@@ -5,8 +5,15 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use proptest::prelude::*;
 use serde_json::json;
-use skills_runtime::audit::{AuditError, AuditLog, AuditSink, Disposition, Event, verify};
-use skills_runtime::{ApprovalResponse, ErrorKind, ExecutionOptions, Secrets, Termination};
+use skills_runtime::audit::{
+    AuditError, AuditLog, AuditSink, Disposition, Event, Line, is_unfinished, tail, verify,
+};
+use skills_runtime::policy::FileGrant;
+use skills_runtime::{
+    ApprovalResponse, CallContext, ErrorKind, Evidence, ExecutionOptions, Refusal, Refusals,
+    RefusedOperation, Secrets, Termination, Workspace,
+};
+use skills_sandbox::HostConnections;
 
 use crate::fixture::{Fixture, OptionsExt as _, UnresponsiveApprover};
 
@@ -59,6 +66,121 @@ async fn a_record_is_complete_and_has_no_secrets() {
     event.digest = event.digest.map(|digest| format!("{} bytes", digest.len()));
     assert!(!serde_json::to_string(&event).unwrap().contains("hunter2"));
     insta::assert_json_snapshot!(event);
+}
+
+#[tokio::test]
+async fn a_record_says_who_called_and_what_was_tried() {
+    let fixture = Fixture::new();
+    fixture
+        .skill("deploy", "requires: {env: [API_KEY]}\n")
+        .file("deploy/scripts/run.sh", "");
+    let sink = Arc::new(Memory::default());
+    let mut refusals = Refusals::default();
+    refusals.add_connections(Some("hunter2hunter2.evil.example".to_owned()), 3);
+    let program = RefusedOperation::StartProgram {
+        name: "git\u{1b}[2J".to_owned(),
+    };
+    refusals.add(Refusal::new(program, Evidence::ProgramOutput));
+    for number in 0..20 {
+        let path = format!("/{number}");
+        refusals.add(Refusal::new(
+            RefusedOperation::Read { path },
+            Evidence::Observed,
+        ));
+    }
+    *fixture.sandbox.refusals.lock().unwrap() = refusals;
+    *fixture.sandbox.connections.lock().unwrap() = vec![HostConnections {
+        host: "hunter2hunter2.good.example".to_owned(),
+        count: 2,
+    }];
+    *fixture.sandbox.act.lock().unwrap() = Some(Box::new(|job| {
+        let files = job.grants().files();
+        let is_workspace = |file: &&FileGrant| file.guest_path() == "/workspace";
+        let workspace = files.iter().find(is_workspace).unwrap().path();
+        for number in 0..900 {
+            let name = format!("{number:03}-{}", "n".repeat(60));
+            std::fs::write(workspace.join(name), "").unwrap();
+        }
+    }));
+    let runtime = fixture.recording().audit(sink.clone()).build();
+    let mut options = ExecutionOptions::default()
+        .env("API_KEY", "hunter2hunter2")
+        .workspace(Workspace::Private(Vec::new()));
+    options.context = CallContext::default()
+        .client("editor\n", "1.2")
+        .principal("alice")
+        .session("secret-session");
+    let _ = runtime.execute_skill("deploy", options).await.unwrap();
+    let [event] = sink.take().try_into().unwrap();
+    let text = serde_json::to_string(&event).unwrap();
+    assert!(!text.contains("hunter2") && !text.contains("secret-session"));
+    let changed = event.changed_files.unwrap();
+    assert_eq!(changed.count, 900);
+    assert!((30..80).contains(&changed.paths.len()), "{changed:?}");
+    assert_eq!(event.refused_omitted, 14);
+    insta::assert_json_snapshot!((event.caller, event.hosts, &event.refused[..3]));
+}
+
+/// A host that is killed writes no end, so the start is on disk before the program runs.
+#[tokio::test]
+async fn the_start_is_recorded_before_the_program_runs() {
+    let fixture = Fixture::new();
+    fixture
+        .skill("deploy", "")
+        .file("deploy/scripts/run.sh", "");
+    let log = Arc::new(AuditLog::open(fixture.path("audit.jsonl")).unwrap());
+    let during = Arc::new(Mutex::new(Vec::new()));
+    let (files, seen) = (log.files().unwrap(), Arc::clone(&during));
+    *fixture.sandbox.act.lock().unwrap() = Some(Box::new(move |_| {
+        *seen.lock().unwrap() = tail(&files, 10).unwrap();
+    }));
+    let runtime = fixture.recording().audit(log.clone()).build();
+    let _ = runtime
+        .execute_skill("deploy", ExecutionOptions::default())
+        .await
+        .unwrap();
+    let during = during.lock().unwrap();
+    let [
+        Line::Record {
+            sequence, event, ..
+        },
+    ] = &during[..]
+    else {
+        panic!("{during:?}")
+    };
+    assert_eq!(event.disposition, Disposition::Started);
+    assert_eq!(event.program.as_deref(), Some("scripts/run.sh"));
+    assert!(event.limits.contains_key("wall_time_ms") && event.input.is_some());
+    assert!(is_unfinished(&during[0], &during));
+    let after = tail(&log.files().unwrap(), 10).unwrap();
+    assert!(
+        matches!(&after[1], Line::Record { event, .. } if event.start == Some(*sequence)),
+        "{after:?}"
+    );
+}
+
+#[tokio::test]
+async fn nothing_runs_without_the_record_of_its_start() {
+    struct NoStart;
+    impl AuditSink for NoStart {
+        fn record(&self, _: &Event) -> Result<(), AuditError> {
+            Ok(())
+        }
+        fn record_start(&self, _: &Event) -> Result<Option<u64>, AuditError> {
+            Err(AuditError::other(std::io::Error::other("the disk is full")))
+        }
+    }
+    let fixture = Fixture::new();
+    fixture
+        .skill("deploy", "")
+        .file("deploy/scripts/run.sh", "");
+    let runtime = fixture.recording().audit(Arc::new(NoStart)).build();
+    let error = runtime
+        .execute_skill("deploy", ExecutionOptions::default())
+        .await
+        .unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Audit);
+    assert!(fixture.sandbox.jobs().is_empty());
 }
 
 #[tokio::test]
@@ -210,8 +332,8 @@ async fn a_skill_cannot_exceed_the_size_of_a_record() {
     let log = log.files().unwrap();
     assert_eq!(
         verify(&log).unwrap().records,
-        2,
-        "and the hook, which is too long to be approved"
+        3,
+        "start and end, and the hook, which is too long to be approved"
     );
     // Dangerous permissions are recorded, even if the list is truncated.
     let record = std::fs::read_to_string(&log[0]).unwrap();

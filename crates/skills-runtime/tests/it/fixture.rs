@@ -9,9 +9,9 @@ use serde_json::Value;
 use skills_runtime::policy::{ApprovalFuture, ApprovalRequest};
 use skills_runtime::{
     Approver, Builder, CancellationToken, CapturedOutput, EnforcementReport, ExecutionOptions,
-    Root, RunTarget, Sandbox, Scope, Secret, SkillRuntime, Termination, Workspace,
+    Refusals, Root, RunTarget, Sandbox, Scope, Secret, SkillRuntime, Termination, Workspace,
 };
-use skills_sandbox::{Job, RunFuture, RunOutput};
+use skills_sandbox::{HostConnections, Job, RunFuture, RunOutput};
 use tempfile::TempDir;
 
 pub(crate) struct Fixture {
@@ -127,6 +127,8 @@ pub(crate) struct Recorder {
     jobs: Mutex<Vec<Job>>,
     pub(crate) stdout: Mutex<Vec<u8>>,
     pub(crate) termination: Mutex<Option<Termination>>,
+    pub(crate) refusals: Mutex<Refusals>,
+    pub(crate) connections: Mutex<Vec<HostConnections>>,
 }
 
 impl Recorder {
@@ -161,7 +163,9 @@ impl Sandbox for Recorder {
             stderr,
             Duration::ZERO,
             EnforcementReport::new("recorder"),
-        );
+        )
+        .refusals(self.refusals.lock().unwrap().clone())
+        .connections(self.connections.lock().unwrap().clone());
         Box::pin(std::future::ready(Ok(outcome)))
     }
 }

@@ -62,6 +62,10 @@ async fn listed_hosts_are_reached_through_the_proxy_and_nothing_else_is() {
         (network.connected(), network.private(), network.reached()),
         (1, 0, 1)
     );
+    let [reached] = &output.connections[..] else {
+        panic!("{:?}", output.connections)
+    };
+    assert_eq!((reached.host.as_str(), reached.count), ("allowed.test", 1));
     let restriction = output
         .enforcement
         .restrictions()

@@ -5,11 +5,15 @@ use std::io;
 use std::path::Path;
 
 use cap_primitives::fs::{FollowSymlinks, OpenOptions};
+use wasmtime::component::Resource;
 use wasmtime_wasi::filesystem::{Descriptor, Dir, File};
 use wasmtime_wasi::{FsPerms, OpenMode};
 
 use super::error_code::FsErrorCode;
 use super::preopens::Preopens;
+use super::refused::Attempt;
+use super::resolve::AccessError;
+use super::view::FsView;
 
 /// The options of an open call, for both versions of WASI.
 #[derive(Clone, Copy)]
@@ -71,6 +75,14 @@ macro_rules! translate_flags {
 pub(super) use translate_flags;
 
 impl OpenRequest {
+    fn attempt(&self) -> Attempt {
+        if self.writes() {
+            Attempt::Write
+        } else {
+            Attempt::Read
+        }
+    }
+
     /// Returns true if opening or the handle may modify something.
     fn writes(&self) -> bool {
         self.truncate || self.create != Create::Never || self.access.contains(OpenMode::WRITE)
@@ -103,11 +115,28 @@ impl OpenRequest {
     }
 }
 
+impl FsView<'_> {
+    /// Opens `path` beneath the directory `fd`, and notes it if it is refused.
+    pub(super) fn open(
+        &mut self,
+        fd: &Resource<Descriptor>,
+        path: &str,
+        wish: OpenRequest,
+    ) -> Result<Resource<Descriptor>, AccessError> {
+        let dir = self.directory(fd)?;
+        let opened = open(&dir, path, wish, self.preopens).inspect_err(|error| {
+            self.preopens
+                .note_refusal(&dir, path, wish.attempt(), error);
+        })?;
+        Ok(self.table.push(opened)?)
+    }
+}
+
 /// Opens `path` beneath `dir`.
 ///
 /// A file to be written is first opened without truncating, then checked by its real path, and only
 /// then truncated.
-pub(super) fn open(
+fn open(
     dir: &Dir,
     path: &str,
     wish: OpenRequest,

@@ -12,7 +12,7 @@ use wasmtime_wasi::p2::bindings::filesystem::types::{
 use wasmtime_wasi::p2::bindings::filesystem::{preopens, types};
 use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, FsError, FsResult};
 
-use super::open::{Create, OpenRequest, open, translate_flags};
+use super::open::{Create, OpenRequest, translate_flags};
 use super::resolve::AccessError;
 use super::view::{FsView, HasFsView};
 use super::writer::{Position, QuotaWriter, write_at};
@@ -76,14 +76,7 @@ impl HostDescriptor for FsView<'_> {
         open_flags: OpenFlags,
         flags: DescriptorFlags,
     ) -> FsResult<Fd> {
-        let dir = self.directory(&fd)?;
-        let opened = open(
-            &dir,
-            &path,
-            open_request(path_flags, open_flags, flags),
-            self.preopens,
-        )?;
-        Ok(self.table.push(opened)?)
+        Ok(self.open(&fd, &path, open_request(path_flags, open_flags, flags))?)
     }
 
     fn write_via_stream(

@@ -20,7 +20,7 @@ use wasmtime_wasi::p3::bindings::filesystem::types::{
 use wasmtime_wasi::p3::bindings::filesystem::{preopens, types};
 use wasmtime_wasi::p3::filesystem::{FilesystemError, FilesystemResult};
 
-use super::open::{Create, OpenRequest, open, translate_flags};
+use super::open::{Create, OpenRequest, translate_flags};
 use super::resolve::AccessError;
 use super::view::{FsView, HasFsView};
 use super::writer::{Position, QuotaWriter};
@@ -164,14 +164,7 @@ impl HostDescriptorWithStore<StoreState> for HasFsView {
         flags: DescriptorFlags,
     ) -> FilesystemResult<Fd> {
         with_view(store, |files| {
-            let dir = files.directory(&fd)?;
-            let opened = open(
-                &dir,
-                &path,
-                open_request(path_flags, open_flags, flags),
-                files.preopens,
-            )?;
-            Ok(files.table.push(opened)?)
+            Ok(files.open(&fd, &path, open_request(path_flags, open_flags, flags))?)
         })
     }
 

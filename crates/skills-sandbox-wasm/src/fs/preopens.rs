@@ -9,7 +9,7 @@ use cap_primitives::ambient_authority;
 use cap_primitives::fs::open_ambient_dir;
 use skills_policy::{Access, Grants};
 use skills_process::ScratchDir;
-use skills_sandbox::SandboxError;
+use skills_sandbox::{Refusals, SandboxError};
 use wasmtime_wasi::filesystem::Dir;
 use wasmtime_wasi::{FsPerms, OpenMode};
 
@@ -29,6 +29,9 @@ pub(crate) struct Preopens {
     scratch_parent: Arc<Path>,
     pub(super) protected: ProtectedPaths,
     pub(super) quota: Arc<WriteQuota>,
+    /// Where the granted directories are, and their granted paths.
+    locations: Vec<(PathBuf, PathBuf)>,
+    pub(super) refusals: Refusals,
 }
 
 impl Preopens {
@@ -62,6 +65,12 @@ impl Preopens {
             scratch_parent: parent,
             protected: ProtectedPaths::new(grants),
             quota: WriteQuota::new(grants.limits(), stored),
+            locations: grants
+                .files()
+                .iter()
+                .map(|file| (file.location().to_owned(), file.path().to_owned()))
+                .collect(),
+            refusals: Refusals::default(),
         })
     }
 
@@ -75,6 +84,14 @@ impl Preopens {
             .clone()
             .into_iter()
             .chain([(private.clone(), SCRATCH_PATH.to_owned())])
+    }
+
+    pub(super) fn locations(&self) -> &[(PathBuf, PathBuf)] {
+        &self.locations
+    }
+
+    pub(super) fn scratch_path(&self) -> Option<&Path> {
+        self.scratch.as_ref().map(|(scratch, _)| scratch.path())
     }
 
     pub(super) fn is_scratch_placeholder(&self, dir: &Dir) -> bool {

@@ -10,6 +10,8 @@ use wasmtime_wasi::FsPerms;
 use wasmtime_wasi::filesystem::{Descriptor, Dir};
 
 use super::error_code::FsErrorCode;
+use super::preopens::Preopens;
+use super::refused::Attempt;
 use super::view::FsView;
 
 /// Error of a file system call: an errno for the guest, or a trap.
@@ -91,9 +93,15 @@ impl FsView<'_> {
         path: String,
     ) -> Result<ResolvedEntry, AccessError> {
         let dir = self.directory(&fd)?;
-        let guard = &self.preopens.protected;
+        let note = |preopens: &mut Preopens, error: &io::Error| {
+            preopens.note_refusal(&dir, &path, Attempt::Write, error);
+        };
         // The library rejects writing to read-only directories. In the scratch directory nothing is
         // protected.
+        if dir.perms.write_not_permitted() {
+            note(self.preopens, &FsErrorCode::NotPermitted.into());
+        }
+        let guard = &self.preopens.protected;
         if dir.perms.write_not_permitted() || guard.is_read_only() {
             return Ok(ResolvedEntry {
                 fd,
@@ -101,7 +109,9 @@ impl FsView<'_> {
                 opened_parent: None,
             });
         }
-        let entry = guard.check(&dir.dir, Path::new(&path))?;
+        let entry = guard
+            .check(&dir.dir, Path::new(&path))
+            .inspect_err(|error| note(self.preopens, error))?;
         let path = entry
             .name
             .into_os_string()

@@ -15,4 +15,5 @@ mod guard;
 mod http;
 mod load;
 mod quota;
+mod refusals;
 mod run;

@@ -45,6 +45,29 @@ async fn case_17_only_listed_hosts_are_reached() {
 }
 
 #[tokio::test]
+async fn rejected_and_reached_hosts_are_in_the_result() {
+    for &generation in Generation::ALL {
+        let fixture = HttpFixture::new(&["a.example"]);
+        fixture.respond_with(OK).await;
+        let job = fixture.job(generation, &["http", "a.example", "/"]);
+        let output = fixture.run(job).await.unwrap();
+        assert!(output.refusals.list().is_empty());
+        let [reached] = &output.connections[..] else {
+            panic!("{:?}", output.connections)
+        };
+        assert_eq!((reached.host.as_str(), reached.count), ("a.example", 1));
+        let job = fixture.job(generation, &["http", "b.example", "/"]);
+        let output = fixture.run(job).await.unwrap();
+        assert!(output.connections.is_empty());
+        let [refused] = output.refusals.list() else {
+            panic!("{:?}", output.refusals)
+        };
+        let target = refused.operation.target().unwrap().to_string();
+        assert_eq!(target, "network:b.example", "{generation:?}");
+    }
+}
+
+#[tokio::test]
 async fn case_17_names_that_resemble_listed_ones_are_rejected() {
     let fixture = HttpFixture::new(&["a.example", "*.b.example", "!evil.b.example"]);
     fixture.respond_with(OK).await;
