@@ -46,9 +46,11 @@ pub(crate) struct Check {
 
 impl Policy {
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Exit> {
-        let builder = context.builder(&[])?;
         match &self.command {
-            PolicyCommand::Check(check) => check.run(builder, context),
+            PolicyCommand::Check(check) => {
+                let interpreters = &check.what.programs.interpreter;
+                check.run(context.builder(interpreters)?, context)
+            }
             PolicyCommand::Show => print_rules(context),
         }
     }
@@ -84,7 +86,7 @@ pub(crate) fn print_preview(preview: &Preview, output: Output) -> anyhow::Result
 
 /// Returns true if nothing but the policy can prevent a run.
 fn can_run(preview: &Preview) -> bool {
-    preview.missing_requirements.is_empty() && preview.backend.is_ok()
+    preview.blocking_requirements.is_empty() && preview.backend.is_ok()
 }
 
 /// The rows of a preview: a label of at most 8 characters, and a value.
