@@ -151,7 +151,7 @@ fn a_denied_run_is_exit_code_three() {
     -- stderr
     error: cannot run `one`: permission denied: spawn `git` (requested by `Bash(git:*)`): no rule allows it and no approver is available
     help: allow it for this run with `--allow spawn:git`
-    help: approve this version permanently with `skills trust one` and the same options
+    help: approve this content permanently with `skills trust one` and the same options
     help: run without it with `--without spawn`
     ");
     let document = script(
