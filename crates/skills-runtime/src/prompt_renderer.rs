@@ -336,7 +336,7 @@ fn inject(
         injection
     };
     // A new nonce for each injection: a text that knows the name of its tags could close them.
-    Ok(injection.render_delimited(&random_nonce()?))
+    Ok(injection.render_fenced(&random_nonce()?))
 }
 
 fn random_nonce() -> Result<Nonce, RuntimeError> {

@@ -268,7 +268,7 @@ fn a_refused_program_names_the_option_that_allows_it() {
     assert!(
         refused
             .stderr
-            .ends_with("refused: start another program\nhelp: allow it with `--allow spawn`\n"),
+            .ends_with("refused: spawn another program\nhelp: allow it with `--allow spawn`\n"),
         "{}",
         refused.stderr
     );
