@@ -65,6 +65,6 @@ pub(crate) enum Repr {
     TooLarge { bytes: usize, limit: usize },
     #[error("cannot serialize the audit record")]
     Json(#[source] serde_json::Error),
-    #[error("the audit sink failed")]
+    #[error("cannot write to the audit sink")]
     Other(#[source] Box<dyn std::error::Error + Send + Sync>),
 }

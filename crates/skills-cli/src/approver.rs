@@ -77,7 +77,7 @@ impl Approver for TerminalApprover {
             // The prompt is for a person, also with `--json`.
             let output = Output::Text;
             output.status_lines(&text);
-            output.status_lines("Allow? [o]nce / [a]lways for this version / [N]o");
+            output.status_lines("Allow? [o]nce / [a]lways for this content / [N]o");
             // Keys typed ahead were pressed before the request could be read, so they approve
             // nothing.
             flush_terminal_input();

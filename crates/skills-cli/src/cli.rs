@@ -2,7 +2,7 @@
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::commands::former::FormerCommand;
+use crate::commands::deprecated_aliases::FormerCommand;
 use crate::commands::{
     accept, audit, build, call, compat, completions, doctor, list, mcp, new, policy, prompt, run,
     show, tools, trust, validate, wasm,

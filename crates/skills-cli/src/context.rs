@@ -9,12 +9,12 @@ use skills_runtime::discovery::{
 };
 use skills_runtime::{Builder, Catalog, Root, Scope, SkillRuntime};
 
-use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::global_options::GlobalOptions;
 use crate::input;
 use crate::interpreters::{self, InterpreterArg};
 use crate::output::Output;
+use crate::process_environment::Environment;
 
 /// The surroundings of a command.
 pub(crate) struct Context {

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 
 use skills_runtime::{Builder, ScriptType};
 
-use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::file_mode::is_executable;
 use crate::permission::similar;
+use crate::process_environment::Environment;
 
 /// An interpreter for all scripts of a type.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 //!
 //! Everything it does is a call of `skills-runtime`, or of `skills-build` for authors; the crate
 //! itself handles arguments, roots, output and exit codes. Each command is a module of
-//! `commands` with its arguments. Only the module `environment` reads the environment, the home
+//! `commands` with its arguments. Only the module `process_environment` reads the environment, the home
 //! directory and the working directory.
 //!
 //! | exit code | meaning |
@@ -18,7 +18,6 @@ mod approver;
 mod cli;
 mod commands;
 mod context;
-mod environment;
 mod error;
 mod execution;
 mod exit;
@@ -31,6 +30,7 @@ mod mount;
 mod output;
 mod permission;
 mod policy_files;
+mod process_environment;
 mod requirements;
 mod shell;
 mod signals;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use skills_runtime::audit::AuditLog;
 use skills_runtime::{Builder, FileApprovalStore};
 
-use crate::environment::Environment;
 use crate::file_mode::{create_private_dir, is_world_writable};
+use crate::process_environment::Environment;
 
 /// Configuration directory of the administrator.
 const ADMIN_DIR: &str = "/etc/skills";

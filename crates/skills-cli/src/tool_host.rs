@@ -9,12 +9,12 @@ use skills_runtime::{Builder, Root, Scope};
 use skills_tools::{Mount, OverrideStore, ToolSet, ToolSetBuilder};
 
 use crate::context::Context;
-use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::execution::ExecutionArgs;
 use crate::input;
 use crate::mount::{MountArg, parse_mount};
 use crate::permission::PermissionParser;
+use crate::process_environment::Environment;
 use crate::state;
 
 /// Directories that tools and programs can access.

@@ -10,8 +10,8 @@ use std::path::PathBuf;
 use anyhow::Context;
 use skills_runtime::{Builder, CodeCache, CompileCommand, compile_child};
 
-use crate::environment::Environment;
 use crate::exit::Exit;
+use crate::process_environment::Environment;
 
 /// The only argument of a child process.
 const CHILD_ARGUMENT: &str = "compile-wasm";

@@ -34,6 +34,7 @@ mod catalog;
 mod client_profile;
 mod config_rule;
 mod content_digest;
+mod directory_visit;
 mod discovery;
 mod entry;
 mod error;
@@ -55,8 +56,7 @@ mod skill_files;
 mod skipped;
 mod stamp_set;
 mod stamped_listing;
-mod visit;
-mod walk;
+mod traversal;
 #[cfg(feature = "watch")]
 mod watch;
 

@@ -1,7 +1,7 @@
 //! The entry points that run a scan.
 
 use crate::file_stamp::ScanStart;
-use crate::walk::walk;
+use crate::traversal::walk;
 use crate::{Catalog, Discovery, Root, ScanLimits};
 
 /// Scans `roots` for skills with the defaults of [`Discovery`] and the given limits.

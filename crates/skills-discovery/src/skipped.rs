@@ -48,7 +48,7 @@ impl fmt::Display for Skipped {
 /// The reason why a scan skipped a file or directory.
 ///
 /// [`code`](Self::code) is stable and meant for programs; the text of [`Display`](fmt::Display) is
-/// meant for users and may change. Reasons that are no problem in a normal setup return true from
+/// meant for users and may change. Reasons that are normal return true from
 /// [`is_expected`](Self::is_expected).
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]

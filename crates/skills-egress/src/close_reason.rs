@@ -7,7 +7,7 @@ use std::fmt;
 #[serde(tag = "kind", rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum RejectReason {
-    /// The host is not in the allowlist, or is denied.
+    /// The host is not granted, or is denied.
     NotListed,
     /// Only ports 443 and 80 are allowed, and without a tunnel only port 80.
     PortNotAllowed {
@@ -38,7 +38,7 @@ pub enum RejectReason {
 impl fmt::Display for RejectReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotListed => f.write_str("host is not in the allowlist"),
+            Self::NotListed => f.write_str("host is not granted"),
             Self::PortNotAllowed { port } => write!(f, "port {port} is not allowed"),
             Self::PrivateAddress => f.write_str("host has no public address"),
             Self::DnsFailure => f.write_str("host not found"),

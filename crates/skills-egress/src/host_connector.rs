@@ -22,7 +22,7 @@ pub const HTTP_PORT: u16 = 80;
 /// How many addresses of a host are tried.
 const MAX_ADDRESSES: usize = 8;
 
-/// Connects one run to the hosts of one allowlist, within limits, and logs that. Clones share the
+/// Connects one run to its granted hosts, within limits, and logs that. Clones share the
 /// log and the byte counts.
 #[derive(Clone)]
 pub struct HostConnector {
@@ -79,7 +79,7 @@ impl HostConnector {
         self.log.clone()
     }
 
-    /// Checks the allowlist, resolves the name once, and checks its addresses. Does not write to
+    /// Checks that the host is granted, resolves the name once, and checks its addresses. Does not write to
     /// the log.
     ///
     /// # Errors

@@ -4,20 +4,20 @@
 //! other network access; a backend that sends requests on behalf of a program uses it directly.
 //!
 //! ```text
-//!               SOCKS5 ----\                                 allowlist
+//!               SOCKS5 ----\                               granted hosts
 //! program --->  CONNECT ----+--> which host, which port? --> resolve once --> public addresses only --+
 //!               http://… --/                                                                          |
 //!                                              server <-- connect <-- host named in the data matches <-+
 //! ```
 //!
 //! A program without network access gets a listener on loopback; a [`Proxy`] outside of the sandbox
-//! accepts its connections. There is one proxy per run, so the allowlist is bound to the listener,
+//! accepts its connections. There is one proxy per run, so the granted hosts are bound to the listener,
 //! and no credential has to be kept from the program. [`proxy_env`] returns the environment
 //! variables with which common clients find it.
 //!
 //! HTTP, `CONNECT` and SOCKS 5 are accepted on one port. For each of them:
 //!
-//! - A host is an ASCII name, or an IPv4 address if the allowlist contains exactly that address.
+//! - A host is an ASCII name, or an IPv4 address if exactly that address is granted.
 //!   The list cannot contain IPv6 addresses, so the proxy never connects to one given as a literal.
 //! - Only ports 443 (TLS only) and 80 (HTTP only) are allowed.
 //! - A name is resolved once. Addresses that are not public ([`is_public`]) are dropped, and the

@@ -35,7 +35,7 @@ impl Proxy {
     /// Serves all connections to `listener` and never returns; dropping the future closes every
     /// connection. It must be polled within a Tokio runtime that has I/O and time enabled.
     ///
-    /// Any client of the listener can use the allowlist, so only the sandboxed program may be able
+    /// Any client of the listener can reach the granted hosts, so only the sandboxed program may be able
     /// to connect to it.
     pub async fn serve(&self, listener: TcpListener) -> Infallible {
         let mut connections = JoinSet::new();

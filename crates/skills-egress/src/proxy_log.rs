@@ -24,7 +24,7 @@ pub struct ProxySummary {
     limit_hits: Vec<LimitHit>,
     /// Connections to hosts that did not fit into `reached`.
     reached_omitted: u64,
-    /// Rejections that did not fit into `refused`.
+    /// Rejections that did not fit into `rejected`.
     rejected_omitted: u64,
     sent_bytes: u64,
     received_bytes: u64,
@@ -154,7 +154,7 @@ impl ProxySummary {
 
 impl fmt::Display for ProxySummary {
     /// Writes one line:
-    /// `reached a.example (2); rejected b.example: host is not in the allowlist (1)`.
+    /// `reached a.example (2); rejected b.example: host is not granted (1)`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut parts = Vec::new();
         parts.extend(

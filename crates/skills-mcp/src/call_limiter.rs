@@ -10,26 +10,26 @@ use crate::Principal;
 /// Limits the number of concurrent calls per principal.
 pub(crate) struct CallLimiter {
     max: usize,
-    /// The free slots of principals with running calls.
-    slots: Mutex<HashMap<Principal, Arc<Semaphore>>>,
+    /// The free permits of principals with running calls.
+    permits: Mutex<HashMap<Principal, Arc<Semaphore>>>,
 }
 
 impl CallLimiter {
     pub(crate) fn new(max: usize) -> Self {
         Self {
             max: max.min(Semaphore::MAX_PERMITS),
-            slots: Mutex::default(),
+            permits: Mutex::default(),
         }
     }
 
-    /// Acquires a slot for a call, until the permit is dropped. Returns `None` if the principal is
-    /// at its limit.
+    /// Acquires a permit for a call; dropping it releases the permit. Returns `None` if the
+    /// principal is at its limit.
     pub(crate) fn try_acquire(&self, principal: &Principal) -> Option<OwnedSemaphorePermit> {
-        let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut permits = self.permits.lock().unwrap_or_else(PoisonError::into_inner);
         // Removed without calls, so that the map does not grow with every principal that ever
         // called.
-        slots.retain(|_, free| free.available_permits() < self.max);
-        let own = slots
+        permits.retain(|_, free| free.available_permits() < self.max);
+        let own = permits
             .entry(principal.clone())
             .or_insert_with(|| Arc::new(Semaphore::new(self.max)));
         Arc::clone(own).try_acquire_owned().ok()
@@ -58,7 +58,7 @@ mod tests {
         drop(second);
         drop(limiter.try_acquire(&bob));
         assert_eq!(
-            limiter.slots.lock().unwrap().len(),
+            limiter.permits.lock().unwrap().len(),
             1,
             "principals without calls are removed by the next call"
         );

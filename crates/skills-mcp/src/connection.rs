@@ -19,8 +19,8 @@ use crate::caller::{Caller, Lifecycle};
 use crate::list_changes::ListKind;
 use crate::list_watcher::start_watching;
 use crate::{
-    Server, call, completion, prompts, resources, server_info, skills_extension, subscriptions,
-    tools,
+    Server, completion, prompts, resources, server_info, skills_extension, subscriptions,
+    tool_call, tool_list,
 };
 
 /// Handles the requests of one client of a [`Server`].
@@ -124,7 +124,7 @@ impl ServerHandler for Connection {
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         self.mark_listed(ListKind::Tools, request.as_ref());
-        tools::list(&self.server, Lifecycle::from_context(&context), request).await
+        tool_list::list(&self.server, Lifecycle::from_context(&context), request).await
     }
 
     async fn call_tool(
@@ -134,7 +134,7 @@ impl ServerHandler for Connection {
     ) -> Result<CallToolResponse, ErrorData> {
         // Tool calls scan for skills, too, until a watcher is active.
         start_watching(&self.server);
-        call::call(&self.server, &self.caller(&context), request, &context).await
+        tool_call::call(&self.server, &self.caller(&context), request, &context).await
     }
 
     async fn list_prompts(

@@ -8,15 +8,15 @@
 //!     `--> client without elicitation: denied, with a hint how to allow it
 //! ```
 //!
-//! The prompt and the possible answers are the same in both lifecycles.
+//! The prompt and the possible responses are the same in both lifecycles.
 
 mod approver;
 mod form;
 mod hint;
 mod request;
 
-pub(crate) use approver::{ElicitationApprover, ElicitationChannel, Unanswered};
-pub(crate) use form::{AllowedAnswers, Elicitation};
+pub(crate) use approver::{ElicitationApprover, ElicitationChannel, Unresolved};
+pub(crate) use form::{AllowedResponses, Elicitation};
 
 /// Key of the approval prompt in `inputRequests`.
 pub(crate) const PERMISSION_KEY: &str = "permission";

@@ -29,7 +29,6 @@
 //! # }
 //! ```
 
-mod call;
 mod call_limiter;
 mod caller;
 mod completion;
@@ -53,7 +52,8 @@ mod server;
 mod server_info;
 mod skills_extension;
 mod subscriptions;
-mod tools;
+mod tool_call;
+mod tool_list;
 mod uri;
 
 #[cfg(feature = "http")]

@@ -34,8 +34,8 @@ use line_writer::{LineWriter, Origin};
 
 /// Maximum number of concurrent requests of a client.
 const MAX_IN_FLIGHT: usize = 128;
-/// How long a request waits for a slot before it is rejected. Later messages, such as responses and
-/// cancellations, are not read in the meantime, but may be necessary to free a slot.
+/// How long a request waits for a permit before it is rejected. Later messages, such as responses
+/// and cancellations, are not read in the meantime, but may be necessary to free a permit.
 const SLOT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The transport of one client.
@@ -47,10 +47,10 @@ pub(crate) struct LineTransport<R> {
     versions: Cow<'static, [ProtocolVersion]>,
     /// A rejection to send before the next message is read.
     rejection: Option<ServerJsonRpcMessage>,
-    /// A request that waits for a slot.
+    /// A request that waits for a permit.
     pending_request: Option<JsonRpcRequest<ClientRequest>>,
-    /// The time until which requests wait for a slot, while there is none.
-    slot_deadline: Option<Instant>,
+    /// The time until which requests wait for a permit, while there is none.
+    permit_deadline: Option<Instant>,
     /// Whether negotiation is complete; before, only requests are accepted.
     is_negotiated: bool,
     disconnected: CancellationToken,
@@ -79,7 +79,7 @@ impl<R: AsyncRead + Send + Unpin> LineTransport<R> {
             versions: service.supported_protocol_versions(),
             rejection: None,
             pending_request: None,
-            slot_deadline: None,
+            permit_deadline: None,
             is_negotiated: false,
             disconnected,
         };
@@ -94,7 +94,7 @@ impl<R: AsyncRead + Send + Unpin> LineTransport<R> {
             Err(invalid) => return self.reject(invalid),
         };
         match message {
-            // Requests wait for a slot; everything else is passed on at once, since it may free
+            // Requests wait for a permit; everything else is passed on at once, since it may free
             // one.
             ClientJsonRpcMessage::Request(request) => {
                 self.pending_request = Some(request);
@@ -115,20 +115,20 @@ impl<R: AsyncRead + Send + Unpin> LineTransport<R> {
         }
     }
 
-    /// Starts the waiting request when a slot is free, or rejects it after the timeout.
+    /// Starts the waiting request when a permit is free, or rejects it after the timeout.
     async fn begin_pending(&mut self) -> Option<ClientJsonRpcMessage> {
-        // One deadline for all requests while there is no slot, so that a burst does not wait two
+        // One deadline for all requests while there is no permit, so that a burst does not wait two
         // seconds for each of them.
         let deadline = *self
-            .slot_deadline
+            .permit_deadline
             .get_or_insert_with(|| Instant::now() + SLOT_TIMEOUT);
-        let slot = timeout_at(deadline, self.in_flight.slot()).await;
-        let slot = slot.ok().flatten();
-        if slot.is_some() {
-            self.slot_deadline = None;
+        let permit = timeout_at(deadline, self.in_flight.permit()).await;
+        let permit = permit.ok().flatten();
+        if permit.is_some() {
+            self.permit_deadline = None;
         }
         let request = self.pending_request.take()?;
-        if let Err(error) = self.in_flight.begin(&request.id, slot) {
+        if let Err(error) = self.in_flight.begin(&request.id, permit) {
             let (id, error) = (Some(request.id), error.into());
             return self.reject(InvalidLine { id, error });
         }
@@ -181,8 +181,8 @@ impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleServer> for LineTransp
         }
     }
 
-    /// Cancel safe: a partial line, a request without a slot and a rejection are kept for the next
-    /// call.
+    /// Cancel safe: a partial line, a request without a permit and a rejection are kept for the
+    /// next call.
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
         loop {
             self.send_rejection().await.ok()?;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crate::list_changes::ListKind;
-use crate::{Server, prompts, skills_extension, tools};
+use crate::{Server, prompts, skills_extension, tool_list};
 
 /// Starts watching when a client subscribes or calls a tool; later calls do nothing.
 pub(crate) fn start_watching(server: &Server) {
@@ -46,7 +46,7 @@ fn refresh_served(server: &Server) {
 
 fn refresh_list(server: &Server, list: ListKind) {
     match list {
-        ListKind::Tools => drop(tools::list_and_track(server)),
+        ListKind::Tools => drop(tool_list::list_and_track(server)),
         ListKind::Prompts => drop(prompts::list_and_track(server)),
         ListKind::Resources => drop(skills_extension::list_and_track(server)),
     }

@@ -60,7 +60,11 @@ impl RequestStateSigner {
     ///
     /// # Errors
     /// If the system has no source of randomness.
-    pub(crate) fn seal(&self, binding: &CallBinding, question: &str) -> Result<String, BoxError> {
+    pub(crate) fn sign(
+        &self,
+        binding: &CallBinding,
+        request_digest: &str,
+    ) -> Result<String, BoxError> {
         let mut nonce = [0; 16];
         getrandom::fill(&mut nonce).map_err(|error| format!("no source of randomness: {error}"))?;
         let nonce = format!("{:032x}", u128::from_be_bytes(nonce));
@@ -68,7 +72,9 @@ impl RequestStateSigner {
         let options = SealOptions::new()
             .associated_data(&binding.digest)
             .ttl(self.ttl);
-        Ok(self.codec.seal_json_with(&(question, nonce), &options)?)
+        Ok(self
+            .codec
+            .seal_json_with(&(request_digest, nonce), &options)?)
     }
 
     /// Verifies the state that came back with a call, and consumes it in any case. Performs
@@ -76,15 +82,15 @@ impl RequestStateSigner {
     ///
     /// # Errors
     /// If it was not signed for this call with this key, is expired, or was used before.
-    pub(crate) fn open(&self, binding: &CallBinding, state: &str) -> Result<String, StateError> {
-        let (question, nonce): (String, String) = self
+    pub(crate) fn verify(&self, binding: &CallBinding, state: &str) -> Result<String, StateError> {
+        let (request_digest, nonce): (String, String) = self
             .codec
             .open_json_with(state, &binding.digest)
             .map_err(|_| StateError::Invalid)?;
-        // Consumed whatever the call returns afterwards: an answer must not work twice.
+        // Consumed whatever the call returns afterwards: a response must not work twice.
         let principal = binding.principal.as_str();
         match self.replay_cache.use_once(principal, &nonce, self.ttl) {
-            Ok(true) => Ok(question),
+            Ok(true) => Ok(request_digest),
             Ok(false) => Err(StateError::Replayed),
             Err(error) => {
                 tracing::error!(%error, "cannot access the replay cache");
@@ -99,7 +105,7 @@ impl CallBinding {
         // In canonical order, since clients may reorder members.
         let mut arguments = Value::Object(arguments.clone());
         arguments.sort_all_objects();
-        // Principal, tool and arguments are bound, so that an answer cannot be moved to another
+        // Principal, tool and arguments are bound, so that a response cannot be moved to another
         // call. As JSON, so that adjacent parts are separated.
         let call = json!([KEY_CONTEXT, principal.as_str(), tool, arguments]);
         Self {
@@ -137,7 +143,7 @@ mod tests {
             json!({"name": "a", "command": "x", "more": {"z": 1, "a": [1, {"y": 2, "b": 3}]}});
         let call = || binding("alice", "skills_run", &arguments);
         let (first, second) = (signer(1), signer(2));
-        let state = first.seal(&call(), "question").unwrap();
+        let state = first.sign(&call(), "request_digest").unwrap();
         let others = [
             binding("bob", "skills_run", &arguments),
             binding("alice", "skills_bash", &arguments),
@@ -147,9 +153,9 @@ mod tests {
             binding("aliceskills", "_run", &arguments),
         ];
         for other in others {
-            assert_eq!(first.open(&other, &state), Err(StateError::Invalid));
+            assert_eq!(first.verify(&other, &state), Err(StateError::Invalid));
         }
-        assert_eq!(second.open(&call(), &state), Err(StateError::Invalid));
+        assert_eq!(second.verify(&call(), &state), Err(StateError::Invalid));
         for broken in [
             "",
             "rs1",
@@ -160,7 +166,7 @@ mod tests {
             &state.to_uppercase(),
         ] {
             assert_eq!(
-                first.open(&call(), broken),
+                first.verify(&call(), broken),
                 Err(StateError::Invalid),
                 "{broken}"
             );
@@ -169,11 +175,11 @@ mod tests {
             json!({"more": {"a": [1, {"b": 3, "y": 2}], "z": 1}, "command": "x", "name": "a"});
         assert_eq!(
             first
-                .open(&binding("alice", "skills_run", &reordered), &state)
+                .verify(&binding("alice", "skills_run", &reordered), &state)
                 .as_deref(),
-            Ok("question")
+            Ok("request_digest")
         );
-        assert_eq!(first.open(&call(), &state), Err(StateError::Replayed));
+        assert_eq!(first.verify(&call(), &state), Err(StateError::Replayed));
     }
 
     #[test]
@@ -185,12 +191,12 @@ mod tests {
         )
         .unwrap();
         let call = binding("alice", "skills_run", &json!({}));
-        let state = signer.seal(&call, "question").unwrap();
+        let state = signer.sign(&call, "request_digest").unwrap();
         let begun = std::time::Instant::now();
         while begun.elapsed() < Duration::from_millis(3) {
             std::hint::spin_loop();
         }
-        assert_eq!(signer.open(&call, &state), Err(StateError::Invalid));
+        assert_eq!(signer.verify(&call, &state), Err(StateError::Invalid));
     }
 
     #[test]

@@ -81,7 +81,7 @@ impl fmt::Display for Denial {
         // First, because no permission is the cause then.
         if let Some(reason) = &self.content_reason {
             causes.push(format!(
-                "this version of the skill has not been approved: {reason}"
+                "this content of the skill has not been approved: {reason}"
             ));
         }
         causes.extend(self.denied().take(MAX_SHOWN).map(|decision| {

@@ -104,8 +104,9 @@ impl PermissionDecision {
         &self.permission
     }
 
-    /// Returns who requested it: entries of `allowed-tools`, `the caller`, `its hooks` or `its
-    /// requirements`. The entries are text of the skill, truncated to 60 characters.
+    /// Returns who requested it: entries of `allowed-tools`, `the caller`, `its hooks`, `its
+    /// requirements` or `the policy`. The entries are text of the skill, truncated to 60
+    /// characters.
     #[must_use]
     pub fn requested_by(&self) -> &[String] {
         &self.requested_by

@@ -44,7 +44,7 @@ pub(crate) enum Repr {
         directory: std::path::PathBuf,
     },
     #[cfg(feature = "toml")]
-    #[error("{source_name}: limits must be greater than 0")]
+    #[error("{source_name}: invalid limit 0: expected a number greater than 0")]
     ZeroLimit { source_name: String },
     #[error(
         "invalid path `{}`: expected an absolute path without `..`",

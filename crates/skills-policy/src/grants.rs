@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use crate::evaluation_result::RuleEvaluation;
 use crate::request::innermost_protected;
-use crate::rule_evaluation::RuleEvaluation;
 use crate::{
     Capability, Decision, HostFilter, HostPattern, Permission, PermissionDecision, Request,
     ResourceLimits,

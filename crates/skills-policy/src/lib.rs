@@ -65,6 +65,7 @@ mod authorization;
 mod capability;
 mod decision;
 mod error;
+mod evaluation_result;
 #[cfg(feature = "toml")]
 mod file;
 mod grants;
@@ -74,10 +75,9 @@ mod path;
 mod permission;
 mod permission_manager;
 mod policy;
-mod protected;
+mod protected_paths;
 mod request;
 mod rule;
-mod rule_evaluation;
 mod rule_matching;
 mod rule_requests;
 mod secret;
@@ -102,7 +102,9 @@ pub use limits::ResourceLimits;
 pub use permission::Permission;
 pub use permission_manager::{Evaluation, PendingApproval, PermissionManager};
 pub use policy::{ApprovalMode, NewContentPolicy, Policy};
-pub use protected::{PROTECTED_PATHS, fold_name, innermost_protected_name, may_lead_to_protected};
+pub use protected_paths::{
+    PROTECTED_PATHS, fold_name, innermost_protected_name, may_lead_to_protected,
+};
 pub use request::{Request, VariableSource};
 pub use rule::{Effect, Rule, RuleSource};
 pub use secret::Secret;

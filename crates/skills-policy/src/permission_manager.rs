@@ -12,7 +12,7 @@ use self::approvals::{
 };
 use crate::approval::NullApprovalStore;
 use crate::decision::MAX_PENDING;
-use crate::rule_evaluation::RuleEvaluation;
+use crate::evaluation_result::RuleEvaluation;
 use crate::session_approvals::{Epoch, SessionApprovals};
 use crate::{
     Approval, ApprovalMode, ApprovalRequest, ApprovalResponse, ApprovalStore, Approver,
@@ -233,7 +233,10 @@ impl PermissionManager {
     /// fails.
     pub fn approve_permanently(&self, pending: PendingApproval) -> Result<Authorization, BoxError> {
         if pending.request.ad_hoc_digest.is_some() {
-            return Err("cannot approve a command before it runs".into());
+            return Err(
+                "cannot approve a command in advance: approvals of commands last for one session"
+                    .into(),
+            );
         }
         let approval = self
             .build_permanent_approval(&pending)

@@ -1,6 +1,6 @@
 //! The policy: rules, approval mode and ceiling, and how they are applied.
 
-use crate::rule_evaluation::RuleEvaluation;
+use crate::evaluation_result::RuleEvaluation;
 use crate::{
     Authorization, Capability, Decision, DecisionReason, Denial, Effect, Grants, Request,
     ResourceLimits, Rule, RuleSource, Target,
@@ -78,9 +78,9 @@ pub enum ApprovalMode {
 
 /// Whether content that was never approved may run.
 ///
-/// A rule such as `allow spawn:git` is written for the skills of that day. This setting decides
-/// whether it also applies to a skill, or to an update, that came later. Ordered from strict to
-/// lenient.
+/// A rule such as `allow spawn:git` is written for the skills that exist at the time. This setting
+/// decides whether it also applies to a skill, or to an update, that appears later. Ordered from
+/// strict to lenient.
 #[derive(
     Debug,
     Clone,

@@ -12,8 +12,8 @@ use crate::{Capability, HostPattern, Permission, ResourceLimits, innermost_prote
 
 /// Everything that a run asks for: permissions, limits, and what identifies the content.
 ///
-/// A request decides nothing. It collects entries of `allowed-tools`, wishes of the caller and
-/// declared variables, and remembers who asked, so that a decision can name them. All paths have to
+/// A request decides nothing. It collects entries of `allowed-tools`, requests of the caller and
+/// declared variables, and records the requester of each, which decisions name. All paths have to
 /// be canonical: they are compared by component, and a symlink in one would let it denote another
 /// file.
 ///
@@ -190,8 +190,9 @@ impl Request {
         self
     }
 
-    /// Sets the workspace, the directory for input and output files. Tools for reading and writing
-    /// request access to it; without a workspace they request nothing. The path is canonical.
+    /// Sets the workspace, the directory for input and output files. Reading it is always
+    /// requested; writing is requested by tools such as `Write` and by `allow write` rules. Without
+    /// a workspace these tools request nothing. The path is canonical.
     pub fn workspace(mut self, directory: impl Into<PathBuf>) -> Self {
         self.workspace = Some(directory.into());
         self
@@ -430,13 +431,13 @@ impl Request {
             .map(|(permission, requester, basis)| (permission, requester.to_owned(), basis))
     }
 
-    /// Returns reading of the workspace, which the caller chose for this run.
+    /// Returns the permission to read the workspace, if one is set.
     pub(crate) fn workspace_permission(&self) -> Option<Permission> {
         self.workspace.clone().map(Permission::Read)
     }
 
-    /// Returns true if the skill declares tools, and not all of this capability.
-    pub(crate) fn declares_less_than(&self, capability: Capability) -> bool {
+    /// Returns true if `allowed-tools` is not empty and does not cover the whole capability.
+    pub(crate) fn restricts(&self, capability: Capability) -> bool {
         self.basis_for(capability) == Basis::ExceedsDeclaration
     }
 

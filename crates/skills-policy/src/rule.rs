@@ -11,7 +11,8 @@ use crate::{Capability, PolicyError, Target};
 /// Where a rule comes from, from the most general source to the most specific.
 ///
 /// The order decides which of several matching rules a decision names; it does not decide which
-/// effect wins. Displayed and serialized in decisions; the invocation is displayed as `session`.
+/// effect wins. Displayed and serialized in decisions; `session`, the former name of `invocation`,
+/// is still deserialized.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
 )]
@@ -180,8 +181,7 @@ impl fmt::Display for RuleSource {
             Self::Admin => "admin",
             Self::User => "user",
             Self::Project => "project",
-            // The word that audit records and policy reports have always used.
-            Self::Invocation => "session",
+            Self::Invocation => "invocation",
         })
     }
 }

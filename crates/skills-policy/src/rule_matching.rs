@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use crate::evaluation_result::RuleEvaluation;
 use crate::path::{is_comparable, is_program_name};
 use crate::request::{Basis, RULES_NAME, RequestedPermission};
-use crate::rule_evaluation::RuleEvaluation;
 use crate::target::Kind;
 use crate::{
     ApprovalMode, Capability, Decision, DecisionReason, Effect, HostPattern, Permission,
@@ -234,7 +234,7 @@ fn forbidden_reason(request: &Request, requested: &RequestedPermission) -> Optio
             Some("it is not a valid variable name")
         }
         Permission::Variable(name) if is_unsafe_variable(name) => {
-            Some("it can change which code runs or whom it trusts, and is never granted")
+            Some("the variable can change which code runs or which hosts are trusted; it is never granted")
         }
         // A model that calls a skill must not extend it beyond what its author declared.
         _ if requested.basis == Basis::ExceedsDeclaration => {

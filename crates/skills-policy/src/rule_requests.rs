@@ -1,11 +1,11 @@
-//! What `allow` rules add to the request of a run.
+//! Permissions that `allow` rules add to the request of a run.
 //!
 //! Few skills declare what their programs need. So what an operator allows is also requested, for
 //! every skill that the rule applies to: a rule for something without a request would have no
 //! effect, and a program would fail although its user allowed what it does.
 //!
-//! One exception: a standing rule for all programs or hosts, which names no skill either, adds
-//! nothing to a skill that says which ones it needs.
+//! One exception: a standing rule for all programs or hosts adds nothing to a skill that declares
+//! the ones it needs, unless the rule names a directory of skills.
 
 use crate::request::{Basis, RULES_NAME, RequestedPermission};
 use crate::target::Kind;
@@ -14,8 +14,8 @@ use crate::{Capability, Effect, HostPattern, Permission, Policy, Request, Rule, 
 impl Policy {
     /// Returns the permissions that rules allow by name, and those for the workspace of the caller.
     ///
-    /// Variables are not among them: their values are secrets, so a skill has to declare them or the
-    /// caller has to pass them.
+    /// Variables are excluded: their values are secrets, so the skill must declare them or the
+    /// caller must pass them.
     pub(crate) fn requested_by_rules(&self, request: &Request) -> Vec<RequestedPermission> {
         self.rules
             .iter()
@@ -62,7 +62,7 @@ fn is_narrowed_by_declaration(rule: &Rule, request: &Request) -> bool {
         Kind::Host(pattern) if *pattern == HostPattern::ANY => Capability::Network,
         _ => return false,
     };
-    !is_specific && request.declares_less_than(capability)
+    !is_specific && request.restricts(capability)
 }
 
 /// Returns what a rule allows by name. A whole capability names no path, host or variable; for

@@ -1,5 +1,5 @@
-//! What sandbox backends for programs of the host share: supervision of a process, search for
-//! interpreters, scratch directories, and measurement of quotas.
+//! Process supervision, interpreter search, scratch directories and quotas for sandbox backends
+//! that run native programs.
 //!
 //! ```text
 //! Job --ProgramFinder--> ResolvedProgram --backend--> restricted process

@@ -27,7 +27,7 @@ impl Nonce {
 /// Renders the text of one skill for injection, as an [`Injection`].
 ///
 /// There are two forms: [`render_codex`](Self::render_codex) for clients that know the fragment of
-/// Codex, and [`render_delimited`](Self::render_delimited), whose tags contain a [`Nonce`]. In both
+/// Codex, and [`render_fenced`](Self::render_fenced), whose tags contain a [`Nonce`]. In both
 /// of them the text cannot close the tags around it.
 ///
 /// ```
@@ -42,7 +42,7 @@ impl Nonce {
 /// assert!(injection.text.contains("&lt;/skill>"));
 ///
 /// // The author cannot know the nonce, so the text stays as it is.
-/// let injection = builder.render_delimited(&Nonce::from_random([0xab; 16]));
+/// let injection = builder.render_fenced(&Nonce::from_random([0xab; 16]));
 /// assert!(injection.text.contains("</skill>"));
 /// assert!(injection.text.ends_with("</skill-abababababababababababababababab>\n"));
 /// ```
@@ -164,7 +164,7 @@ impl<'a> InjectionBuilder<'a> {
     /// skill. The text is unchanged except that invisible characters are removed, line ends become
     /// line feeds, and the nonce, should it occur, becomes `U+FFFD`.
     #[must_use]
-    pub fn render_delimited(self, nonce: &Nonce) -> Injection {
+    pub fn render_fenced(self, nonce: &Nonce) -> Injection {
         let nonce = nonce.0.as_str();
         let (visible, removed) = strip_invisible(self.text);
         // Removing the nonce could join the text around it into the nonce again.

@@ -36,7 +36,7 @@ mod sanitize;
 mod script_instructions;
 mod skill_list;
 mod skill_summary;
-mod words;
+mod word_list;
 
 pub use active_skills::{Activation, ActiveSkills};
 pub use budget::{Budget, Tokenizer};

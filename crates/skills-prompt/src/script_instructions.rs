@@ -57,7 +57,7 @@ pub fn script_tool_instructions(tool: &str, skills: &[SkillScripts<'_>]) -> Stri
          arguments. Take the arguments from the task; do not do the calculation yourself.\n\
          - Read the skill's instructions first: they say which arguments a script takes.\n\
          - Use what the script returns as it is. When it fails, say so with its message; do not make up a result.\n\
-         - Scripts run in a sandbox. What is denied there is not to be tried another way.\n\
+         - Scripts run in a sandbox. If the sandbox denies something, do not try another way.\n\
          ### Scripts\n{list}\n"
     )
 }

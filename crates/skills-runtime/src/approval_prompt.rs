@@ -95,7 +95,7 @@ fn rows(request: &ApprovalRequest) -> Vec<Row> {
         request
             .digest
             .iter()
-            .map(|digest| ("version", format!("{digest}{scope_note}"))),
+            .map(|digest| ("content", format!("{digest}{scope_note}"))),
     );
     let limits = &request.limits;
     rows.push((
@@ -116,7 +116,7 @@ fn rows(request: &ApprovalRequest) -> Vec<Row> {
     if request.requires_content_approval {
         rows.push((
             "requests",
-            "to run with the permissions above; this version has not been approved".to_owned(),
+            "to run with the permissions above; this content has not been approved".to_owned(),
         ));
     }
     // Without a limit: what is not shown must not be granted.

@@ -1,4 +1,4 @@
-//! Skills section, injections, mentions and implicit use.
+//! Skills section, injections, mentions and implicit invocation.
 
 use std::sync::Arc;
 
@@ -134,7 +134,7 @@ impl PromptRenderer {
         Arc::clone(snapshot.mentions.get_or_init(build))
     }
 
-    /// Returns the index for finding implicit uses of skills in shell commands. Built once per
+    /// Returns the index for finding implicit invocations of skills in shell commands. Built once per
     /// catalog.
     #[must_use]
     pub fn implicit_index(&self) -> Arc<ImplicitIndex> {
@@ -336,7 +336,7 @@ fn inject(
         injection
     };
     // A new nonce for each injection: a text that knows the name of its tags could close them.
-    Ok(injection.render_delimited(&random_nonce()?))
+    Ok(injection.render_fenced(&random_nonce()?))
 }
 
 fn random_nonce() -> Result<Nonce, RuntimeError> {

@@ -326,7 +326,7 @@ fn id_map(sandboxed: u32, host: u32) -> Result<CString, SandboxError> {
     c_string(format!("{sandboxed} {host} 1").as_bytes())
 }
 
-/// Returns whether the host process is told what the filter refuses. A probe refuses nothing.
+/// Returns true if the host process is notified of calls that the filter refuses. A probe refuses nothing.
 fn is_observed(plan: &Plan) -> bool {
     plan.isolation != IsolationLevel::None && plan.executable.is_some()
 }

@@ -81,7 +81,7 @@ mod observer;
 mod path_rule;
 mod plan;
 #[cfg(test)]
-mod properties;
+mod plan_properties;
 mod protected_entries;
 mod report;
 mod resident_monitor;

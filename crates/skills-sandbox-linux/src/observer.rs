@@ -1,13 +1,13 @@
-//! Observes what the seccomp filter refuses, so that the result can say what to allow.
+//! Observes operations that the seccomp filter refuses, for the hints of a result.
 //!
 //! ```text
 //! program --fork, socket, execve--> filter --notification--> host process
-//!         <--EPERM, or the kernel goes on---------------------'  notes it
+//!         <--EPERM, or the kernel continues the call----------'  records it
 //! ```
 //!
 //! The filter decides which calls need an answer, and the answer is always the same: the error that
 //! the filter alone would have returned, or for `execve`, about which Landlock decides, that the
-//! kernel goes on. So nothing depends on what is read from the program, which may change it at any
+//! kernel continues the call. So nothing depends on what is read from the program, which may change it at any
 //! time. Once the listener is closed, calls that wait for an answer fail.
 
 use std::collections::BTreeSet;
@@ -29,12 +29,12 @@ use tokio::io::unix::AsyncFd;
 use crate::path_rule::PathAccess;
 use crate::plan::Plan;
 
-/// The longest path of a program that is read; longer ones are not noted.
+/// The longest path of a program that is read; longer ones are not recorded.
 const MAX_PATH_BYTES: usize = 4_096;
 /// Lets a notification wake the host process on the same processor (Linux 6.6).
 const SYNC_WAKE_UP: u64 = 1;
 
-/// Answers the notifications of one run and notes the refusals.
+/// Answers the notifications of one run and records the refusals.
 pub(crate) struct Observer {
     listener: AsyncFd<OwnedFd>,
     programs: GrantedPrograms,

@@ -32,7 +32,7 @@ mod fs;
 mod http;
 mod limiter;
 mod load_error;
-mod monitored;
+mod monitored_future;
 mod output;
 mod prepared_component;
 mod profile;

@@ -27,11 +27,11 @@ pub(crate) struct OutputSink {
 }
 
 impl OutputSink {
-    pub(crate) fn new(keep_bytes: usize, flood_bytes: u64, stop: Arc<StopFlag>) -> Self {
+    pub(crate) fn new(keep_bytes: usize, output_limit_bytes: u64, stop: Arc<StopFlag>) -> Self {
         Self {
             captured: Arc::default(),
             keep_bytes,
-            output_limit_bytes: flood_bytes,
+            output_limit_bytes,
             stop,
         }
     }

@@ -61,7 +61,7 @@ impl ReportInput<'_> {
     fn network_detail(&self) -> String {
         match self.finished.and_then(|finished| finished.hosts.as_ref()) {
             None => "no sockets, no name lookup".to_owned(),
-            Some(hosts) => format!("no sockets, requests to listed hosts only; {hosts}"),
+            Some(hosts) => format!("no sockets, requests to granted hosts only; {hosts}"),
         }
     }
 

@@ -12,7 +12,7 @@ use wasmtime::{PoolConcurrencyLimitError, Store, UpdateDeadline};
 
 use crate::WasmProfile;
 use crate::engine::SharedEngine;
-use crate::monitored::{Monitored, MonitoredResult, panic_message};
+use crate::monitored_future::{Monitored, MonitoredResult, panic_message};
 use crate::prepared_component::PreparedComponent;
 use crate::stop_reason::{StopFlag, StopReason};
 use crate::store_state::StoreState;

@@ -5,7 +5,7 @@
 //!                                            \--> SandboxError: nothing ran
 //! ```
 //!
-//! A backend enforces everything that the [`Grants`](skills_policy::Grants) of a [`Job`] do not
+//! A backend denies everything that the [`Grants`](skills_policy::Grants) of a [`Job`] do not
 //! allow, or rejects the job with a [`SandboxError`]; it never falls back to a weaker restriction.
 //! A program that fails, is stopped or is killed is a [`RunOutput`], not an error.
 //!
@@ -32,9 +32,9 @@ mod cancellation;
 mod capture;
 #[cfg(feature = "conformance")]
 pub mod conformance;
-mod environment;
 mod error;
 mod job;
+mod program_environment;
 mod quota;
 mod refusal;
 mod report;
@@ -43,9 +43,9 @@ mod sandbox;
 
 pub use cancellation::CancellationToken;
 pub use capture::CapturedOutput;
-pub use environment::Environment;
 pub use error::{SandboxError, SandboxErrorKind};
 pub use job::{Job, Program, ScriptType};
+pub use program_environment::Environment;
 pub use quota::{Quota, QuotaExceeded, QuotaPart};
 pub use refusal::{Evidence, Refusal, Refusals, RefusedOperation};
 pub use report::{EnforcementReport, EnforcementStatus, ReportField, Restriction};

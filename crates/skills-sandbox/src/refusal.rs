@@ -4,8 +4,8 @@ use std::fmt;
 
 use skills_policy::Target;
 
-/// One operation that a restriction stopped while a program ran, so that a user can be told what to
-/// allow. Nothing depends on it: it explains the output, it decides nothing.
+/// An operation that a restriction stopped during a run. It tells a user which rule would allow the
+/// operation; no decision depends on it.
 ///
 /// The name of a program, a host or a path comes from the program that tried it. Escape it before
 /// showing it.
@@ -15,7 +15,7 @@ use skills_policy::Target;
 ///
 /// let git = RefusedOperation::StartProgram { name: "git".to_owned() };
 /// let refusal = Refusal::new(git, Evidence::Observed);
-/// assert_eq!(refusal.operation.to_string(), "start program `git`");
+/// assert_eq!(refusal.operation.to_string(), "spawn `git`");
 /// assert_eq!(refusal.operation.target().unwrap().to_string(), "spawn:git");
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
@@ -24,7 +24,7 @@ pub struct Refusal {
     /// What was tried.
     #[serde(flatten)]
     pub operation: RefusedOperation,
-    /// How the backend knows.
+    /// Whether the backend observed it or the program reported it.
     pub evidence: Evidence,
     /// How often it was tried; at least 1.
     pub count: u32,
@@ -60,14 +60,14 @@ pub enum RefusedOperation {
     },
 }
 
-/// How the host knows about a refusal.
+/// The source of a refusal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Evidence {
     /// The restriction itself reported it.
     Observed,
-    /// The program's output says so, which it can say without having tried.
+    /// The program's output reports it; the program may not have tried it.
     ProgramOutput,
 }
 
@@ -141,8 +141,8 @@ impl RefusedOperation {
 impl fmt::Display for RefusedOperation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::StartProcess => f.write_str("start another program"),
-            Self::StartProgram { name } => write!(f, "start program `{name}`"),
+            Self::StartProcess => f.write_str("spawn another program"),
+            Self::StartProgram { name } => write!(f, "spawn `{name}`"),
             Self::Connect { host: Some(host) } => write!(f, "connect to `{host}`"),
             Self::Connect { host: None } => f.write_str("open a network connection"),
             Self::Read { path } => write!(f, "read `{path}`"),
@@ -164,8 +164,8 @@ impl Refusals {
     /// The maximum number of different refusals of a run.
     pub const MAX: usize = 8;
 
-    /// Adds a refusal. One that was [observed](Evidence::Observed) replaces the claim of a program
-    /// about the same operation.
+    /// Adds a refusal. One that was [observed](Evidence::Observed) replaces an unverified one for
+    /// the same operation.
     pub fn add(&mut self, refusal: Refusal) {
         let is_full = self.list.len() >= Self::MAX;
         let known = self

@@ -42,7 +42,7 @@ pub struct RunOutput {
     /// Notes for the caller, such as protected paths that the program created or changed. One line
     /// each.
     pub notes: Vec<String>,
-    /// What restrictions stopped, as far as the backend observed it.
+    /// Operations that restrictions stopped, as far as the backend observed them.
     pub refusals: Refusals,
     /// The hosts that it connected to, in order of their first connection. The list is bounded.
     pub connections: Vec<HostConnections>,
@@ -84,7 +84,7 @@ impl RunOutput {
         self
     }
 
-    /// Sets what restrictions stopped. Default: nothing.
+    /// Sets the operations that restrictions stopped. Default: none.
     pub fn refusals(mut self, refusals: Refusals) -> Self {
         self.refusals = refusals;
         self

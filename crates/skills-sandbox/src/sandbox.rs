@@ -34,7 +34,7 @@ pub enum Preparation {
     Cached,
 }
 
-/// A backend that runs programs under restrictions. Implementations enforce everything that the
+/// A backend that runs programs under restrictions. Implementations deny everything that the
 /// grants of a job do not allow, or return an error before the program starts.
 ///
 /// Runs may be concurrent. A program that fails, is stopped or is killed is a [`RunOutput`]; a

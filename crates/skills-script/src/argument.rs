@@ -2,13 +2,14 @@
 
 use serde_json::{Map, Value};
 
-/// The arguments of a script, where they are known from, and how a call passes them.
+/// The arguments of a script, their source, and how a call passes them.
 ///
-/// A declaration in `SKILL.md` takes precedence over the text of the script. What a text cannot
-/// tell is left open: then a call may also contain further words and further named values.
+/// A declaration in `SKILL.md` takes precedence over the text of the script. Arguments that cannot
+/// be inferred leave the schema open: then a call may also contain further words and further named
+/// values.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ArgumentSpec {
-    /// Where the arguments are known from.
+    /// The source of the arguments.
     pub source: ArgumentSource,
     /// How the program takes its input.
     pub input: InputConvention,
@@ -26,20 +27,20 @@ pub struct ArgumentSpec {
     pub standard_input: StandardInput,
 }
 
-/// Where the arguments of a script are known from.
+/// The source of the arguments of a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ArgumentSource {
     /// Declared in the `scripts` block of the skill.
     Declared,
-    /// Inferred from the text of the script, by the reader for this framework.
+    /// Inferred from the text of the script, by the parser for this framework.
     Inferred(Framework),
     /// Not known.
     Unknown,
-    /// The text of the script reads none, as far as known.
+    /// The script appears to read no arguments.
     NoneFound,
 }
 
-/// A framework or convention for command lines that a reader recognizes.
+/// A framework or convention for command lines that can be recognized.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Framework {
     /// Python's `argparse`.
@@ -78,7 +79,7 @@ pub enum InputConvention {
     TextStdin,
 }
 
-/// Which arguments a call may contain besides the known ones.
+/// Which arguments a call may contain in addition to the known ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ExtraArguments {
     /// None.
@@ -173,7 +174,7 @@ pub enum JsonType {
     Array,
     /// An object.
     Object,
-    /// Any type: the text of the script does not tell.
+    /// Any type: it cannot be inferred.
     Any,
 }
 
@@ -235,7 +236,7 @@ impl ArgumentSpec {
         }
     }
 
-    /// Returns what a reader inferred, without subcommands. Nothing else is accepted.
+    /// Returns inferred arguments, without subcommands. Nothing else is accepted.
     pub(crate) fn inferred(
         framework: Framework,
         arguments: Vec<Argument>,
@@ -251,7 +252,7 @@ impl ArgumentSpec {
         }
     }
 
-    /// Returns the arguments of a script that tells nothing but its input convention.
+    /// Returns the arguments of a script of which only the input convention is known.
     pub(crate) fn unknown(input: InputConvention) -> Self {
         Self {
             source: ArgumentSource::Unknown,

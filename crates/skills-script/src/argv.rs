@@ -209,7 +209,7 @@ mod tests {
         assert_eq!(passed.stdin, None);
     }
 
-    fn refuse(arguments: &ArgumentSpec, given: Value, expected: &str) {
+    fn assert_rejected(arguments: &ArgumentSpec, given: Value, expected: &str) {
         assert_eq!(
             try_pass(arguments, given).unwrap_err().to_string(),
             expected
@@ -347,7 +347,7 @@ mod tests {
             &["--all", "a", "--", "f"],
         );
         let expected = r#"invalid argument `all`: the script would parse a value that starts with a hyphen as an option"#;
-        refuse(
+        assert_rejected(
             &arguments,
             json!({"file": "f", "all": ["a", "-x"]}),
             expected,
@@ -369,14 +369,14 @@ mod tests {
             &["--", "---", "--n=2", "-"],
         );
         let expected = r#"invalid argument `more`: the script would parse a value that starts with a hyphen as an option"#;
-        refuse(&arguments, json!({"source": "a", "more": ["--"]}), expected);
+        assert_rejected(&arguments, json!({"source": "a", "more": ["--"]}), expected);
     }
 
     #[test]
     fn ambiguous_positional_words_are_rejected() {
         let arguments = derived(&["'one', nargs='?'", "'two', nargs='?'"]);
         check(&arguments, json!({"one": "a"}), &["a"]);
-        refuse(
+        assert_rejected(
             &arguments,
             json!({"two": "b"}),
             r#"invalid argument `one`: the script would assign its values to another positional argument"#,
@@ -414,24 +414,24 @@ mod tests {
     #[test]
     fn values_that_no_command_line_can_hold_are_rejected() {
         let arguments = listed("{name: a}, {name: b}, {name: c}");
-        refuse(
+        assert_rejected(
             &arguments,
             json!({"a": "x\u{0}y"}),
             r#"invalid argument `a`: it contains a NUL character"#,
         );
-        refuse(
+        assert_rejected(
             &arguments,
             json!({"a": "x".repeat(65_537)}),
             r#"argument `a` is 65537 bytes, limit 65536"#,
         );
         let half = "x".repeat(65_536);
-        refuse(
+        assert_rejected(
             &arguments,
             json!({"a": half, "b": half}),
             "all arguments together are 131082 bytes, limit 131072",
         );
         assert!(try_pass(&arguments, json!({"a": half, "b": "y".repeat(65_000)})).is_ok());
-        refuse(
+        assert_rejected(
             &arguments,
             json!({"--help": "x"}),
             r#"unknown argument `--help`"#,

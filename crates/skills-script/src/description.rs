@@ -27,7 +27,7 @@ const MAX_SHELL_LINES: usize = 20;
 /// the file name without extension, as in the tool's name.
 ///
 /// If the schema does not say everything, the usage text of the script follows, and the sentence
-/// that tells how arguments reach it.
+/// that says how arguments reach it.
 pub(crate) fn tool_description(
     spec: Option<&ScriptSpec>,
     source: &str,

@@ -1,9 +1,9 @@
 //! Inference of the arguments of a script from its text.
 //!
-//! Each reader recognizes one framework or convention and returns an
-//! [`ArgumentSpec`], or `None` if the text does not use it or uses it in a way that constants do not
-//! tell. Nothing is executed. What a reader cannot tell makes the result open, so that a call that
-//! the script accepts is always possible.
+//! Each submodule parses one framework or convention and returns an [`ArgumentSpec`], or `None` if
+//! the text does not use it, or uses it without constants. Nothing is executed. Arguments that
+//! cannot be inferred leave the result open, so that a call that the script accepts is always
+//! possible.
 
 mod argparse;
 mod javascript;
@@ -57,7 +57,7 @@ fn limit_arguments(mut spec: ArgumentSpec) -> ArgumentSpec {
     spec.open()
 }
 
-/// What a text without a framework tells about its input.
+/// Signs of the input convention in a text without a framework.
 struct Signs {
     /// It reads words of the command line.
     reads_words: bool,
@@ -110,8 +110,8 @@ impl Signs {
     }
 }
 
-/// Returns the arguments of a script that reads its words itself, from what its code and its usage
-/// text tell.
+/// Returns the arguments of a script that reads its words itself, inferred from its code and its
+/// usage text.
 ///
 /// The usage text names positional words as their author sees them, and the code may hide an order
 /// of its own, so those of the text win. Of options those of the code win, since a text is

@@ -8,10 +8,10 @@
 //!
 //! Everything is computed from values: nothing is read from disk, imported or started. Text in a
 //! script is not trusted: descriptions become one line without invisible characters, values never
-//! become options that the model did not name, and each reader takes linear time.
+//! become options that the model did not name, and inference takes linear time.
 //!
-//! Without a declaration, a reader for the framework that the text uses returns an
-//! [`ArgumentSpec`]. What the text does not tell makes it open for further words and options.
+//! Without a declaration, a parser for the framework that the text uses returns an
+//! [`ArgumentSpec`]. If not all can be inferred, it is open for further words and options.
 //!
 //! ```
 //! use skills_script::{ScriptTool, build_argv};
@@ -75,7 +75,7 @@ pub struct ScriptTool {
     pub skill: String,
     /// The path relative to `scripts/`.
     pub file: String,
-    /// The name of the tool, from [`tool_name::assign_names`].
+    /// The name of the tool, from [`assign_names`].
     pub name: String,
     /// The description: one line of at most 1024 characters.
     pub description: String,
@@ -91,9 +91,9 @@ pub struct ScriptTool {
 
 impl ScriptTool {
     /// Builds the tool of the script `file` of `skill`, whose content is `source`, with a name from
-    /// [`tool_name::assign_names`].
+    /// [`assign_names`].
     ///
-    /// `spec` is the entry of the skill's `scripts` block, from [`spec_match::find_spec`].
+    /// `spec` is the entry of the skill's `scripts` block, from [`find_spec`].
     pub fn new(
         skill: &str,
         file: &str,

@@ -55,7 +55,7 @@ pub(crate) fn input_schema(spec: &ArgumentSpec) -> Value {
     Value::Object(schema)
 }
 
-/// Returns the sentence that tells a model how its arguments reach the script. `None` if the
+/// Returns the sentence that explains to a model how its arguments reach the script. `None` if the
 /// schema says everything.
 pub(crate) fn input_sentence(spec: &ArgumentSpec) -> Option<&'static str> {
     let is_open = spec.extra == ExtraArguments::Accepted;

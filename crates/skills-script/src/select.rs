@@ -12,7 +12,7 @@ pub const MAX_SCRIPT_BYTES: u64 = 1024 * 1024;
 /// The result of [`select_scripts`]: the scripts that become tools, and those that do not.
 ///
 /// Both lists are in byte order, so they do not depend on the order of a directory listing. Files
-/// that are no scripts, by their extension, are in neither.
+/// that are not scripts, by their extension, are in neither.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ScriptSelection {
     /// The files that become tools, in byte order.

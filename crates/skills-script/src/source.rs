@@ -1,4 +1,4 @@
-//! Tokens of source text, as far as readers of command lines need them.
+//! Tokens of source text, as far as the inference of arguments needs them.
 
 mod call;
 mod javascript_lexer;

@@ -118,7 +118,7 @@ fn render_preview(preview: &Preview) -> String {
         Authorization::Granted(grants) => push_grants(&mut rows, grants),
         Authorization::Denied(denial) => {
             if let Some(content) = denial.content_reason() {
-                let reason = format!("this version has not been approved: {content}");
+                let reason = format!("this content has not been approved: {content}");
                 rows.push("", &reason);
             }
             for decision in denial.decisions() {

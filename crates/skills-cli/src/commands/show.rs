@@ -1,6 +1,6 @@
 //! `skills show NAME`: prints a skill's manifest, files and instructions, or its availability.
 
-pub(crate) mod why;
+pub(crate) mod explanation;
 
 use std::fmt::Write;
 
@@ -33,7 +33,7 @@ pub(crate) struct Show {
 impl Show {
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Exit> {
         if self.why {
-            return why::explain(&self.name, context);
+            return explanation::explain(&self.name, context);
         }
         let (runtime, output) = (context.runtime()?, context.output);
         let name = input::resolve_skill_name(&self.name);

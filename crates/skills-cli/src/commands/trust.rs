@@ -1,4 +1,4 @@
-//! `skills trust`: approves the current version of a skill, lists and revokes approvals.
+//! `skills trust`: approves the current content of a skill, lists and revokes approvals.
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,7 @@ use crate::lookup;
 use crate::output::{Output, line};
 use crate::state;
 
-/// Approve the current version of a skill
+/// Approve the current content of a skill
 #[derive(Debug, Args)]
 pub(crate) struct Trust {
     /// Skill name or directory
@@ -78,7 +78,7 @@ impl Trust {
         if !self.yes {
             output.status_lines(&approver::text(request));
             let refusal = format!("`{}` is not approved", preview.skill);
-            if !is_confirmed("Approve this version permanently? [y/N]", &refusal, output) {
+            if !is_confirmed("Approve this content permanently? [y/N]", &refusal, output) {
                 return Ok(Exit::Denied);
             }
         }
@@ -87,7 +87,7 @@ impl Trust {
         if output.is_json() {
             return output.json(&json!({"skill": preview.skill, "digest": preview.digest, "decisions": decision.decisions()}));
         }
-        output.status(&format!("approved this version of `{}`", preview.skill));
+        output.status(&format!("approved this content of `{}`", preview.skill));
         for decision in decision.decisions() {
             output.status(&format!("  {decision}"));
         }

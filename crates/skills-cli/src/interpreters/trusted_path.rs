@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use nix::unistd::{getegid, geteuid};
 
-use crate::environment::{Environment, project_dirs_of};
+use crate::process_environment::{Environment, project_dirs_of};
 
 /// Returns the absolute directories of `PATH` that only this user or the administrator can write
 /// to, and that are outside the project and the working directory. A skill may be allowed to write

@@ -10,8 +10,8 @@
 mod build;
 mod check;
 mod compile_wasm;
+mod deprecated_aliases;
 mod fixture;
-mod former;
 mod help;
 mod inspect;
 mod interpreters;

@@ -1,4 +1,4 @@
-//! Tests of prompts, injections, mentions and implicit use.
+//! Tests of prompts, injections, mentions and implicit invocation.
 
 use insta::assert_snapshot;
 use serde_json::Value;

@@ -78,7 +78,7 @@ fn policy_check_shows_grants_and_reasons() {
     requests
     Allow `one` to run scripts/main.sh?
       skill    HERE/skills/one
-      version  sha256:…
+      content  sha256:…
       limits   30 s, 256 MiB memory
       status   never approved before
       requests spawn `git` (requested by `Bash(git:*)`)
@@ -90,7 +90,7 @@ fn policy_check_shows_grants_and_reasons() {
     runs     scripts/main.sh
     backend  linux
     decision granted
-             granted by rule `allow spawn:git (session, --allow)`: spawn `git` (requested by `Bash(git:*)`)
+             granted by rule `allow spawn:git (invocation, --allow)`: spawn `git` (requested by `Bash(git:*)`)
              granted, the caller provides it: read variable `API_KEY` (requested by its requirements)
     limits   30 s, 256 MiB memory
     grants   read the skill directory, write a private scratch directory
@@ -214,7 +214,7 @@ fn an_approval_is_valid_until_the_content_changes() {
     -- stderr
     Allow `one` to run scripts/main.sh?
       skill    HERE/skills/one
-      version  sha256:…
+      content  sha256:…
       limits   30 s, 256 MiB memory
       status   never approved before
       requests spawn `echo` (requested by `Bash(echo:*)`)
@@ -224,7 +224,7 @@ fn an_approval_is_valid_until_the_content_changes() {
     assert_snapshot!(fixture.page(&["trust", "one", "--yes"]), @"
     exit 0
     -- stderr
-    approved this version of `one`
+    approved this content of `one`
       granted, the approver responded `always`: spawn `echo` (requested by `Bash(echo:*)`)
     ");
     assert_eq!(fixture.call(&["run", "one"]).stdout, "spawned\n");
@@ -252,7 +252,7 @@ fn an_approval_is_valid_until_the_content_changes() {
     requests
     Allow `one` to run scripts/main.sh?
       skill    HERE/skills/one
-      version  sha256:…
+      content  sha256:…
       limits   30 s, 256 MiB memory
       added    Bash(rm:*)
       status   changed since it was approved
@@ -532,7 +532,7 @@ fn the_user_is_asked_at_the_terminal() {
     assert_eq!(fixture.call(&["run", "one"]).code, 3);
     let (code, _, shown) = answer_to(&fixture, &["trust", "one"], "y");
     assert!(
-        code == 0 && shown.contains("Approve this version permanently?"),
+        code == 0 && shown.contains("Approve this content permanently?"),
         "{shown}"
     );
     assert_eq!(fixture.call(&["run", "one"]).code, 0);
@@ -551,7 +551,7 @@ fn hints_contain_no_shell_words_of_a_skill() {
     exit 3
     -- stderr
     error: cannot run `one`: permission denied: write `HERE/work/out --allow spawn --yes` (requested by `Write(out --allow spawn --yes/**)`): no rule allows it and no approver is available
-    help: approve this version permanently with `skills trust one` and the same options
+    help: approve this content permanently with `skills trust one` and the same options
     help: run without it with `--without write`
     ");
     fs::write(

@@ -151,7 +151,7 @@ fn a_denied_run_is_exit_code_three() {
     -- stderr
     error: cannot run `one`: permission denied: spawn `git` (requested by `Bash(git:*)`): no rule allows it and no approver is available
     help: allow it for this run with `--allow spawn:git`
-    help: approve this version permanently with `skills trust one` and the same options
+    help: approve this content permanently with `skills trust one` and the same options
     help: run without it with `--without spawn`
     ");
     let document = script(
@@ -268,7 +268,7 @@ fn a_refused_program_names_the_option_that_allows_it() {
     assert!(
         refused
             .stderr
-            .ends_with("refused: start another program\nhelp: allow it with `--allow spawn`\n"),
+            .ends_with("refused: spawn another program\nhelp: allow it with `--allow spawn`\n"),
         "{}",
         refused.stderr
     );

@@ -260,7 +260,7 @@ pub(crate) fn socks(host: &[u8], port: u16) -> Vec<u8> {
     [&[5, 1, 0, 5, 1, 0, 3, length], host, &port.to_be_bytes()].concat()
 }
 
-/// The SOCKS response to a tunnel that the allowlist rejects, after that to the greeting.
+/// The SOCKS response to a tunnel to a host that is not granted, after that to the greeting.
 pub(crate) const SOCKS_REJECTED: &str = "\u{5}\0\u{5}\u{2}\0\u{1}\0\0\0\0\0\0";
 pub(crate) const SOCKS_GRANTED: &str = "\u{5}\0\u{5}\0\0\u{1}\0\0\0\0\0\0";
 

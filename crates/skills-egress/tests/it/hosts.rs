@@ -1,4 +1,4 @@
-//! Which hosts are allowed: conformance cases for every sandbox with an allowlist.
+//! Which hosts are allowed: conformance cases for every sandbox with granted hosts.
 
 use insta::assert_snapshot;
 use skills_egress::{RejectReason, proxy_env};
@@ -27,7 +27,7 @@ async fn case_38_only_a_listed_host_is_reached() {
     Content-Length: 58
     Connection: close
 
-    cannot connect to b.example: host is not in the allowlist
+    cannot connect to b.example: host is not granted
     ");
     let refused = fixture
         .exchange("CONNECT b.example:443 HTTP/1.1\r\nHost: b.example:443\r\n\r\n")
@@ -47,7 +47,7 @@ async fn case_38_only_a_listed_host_is_reached() {
             vec!["93.184.216.34:80".to_owned()]
         )
     );
-    assert_snapshot!(fixture.summary(), @"reached a.example (1); rejected b.example: host is not in the allowlist (3)");
+    assert_snapshot!(fixture.summary(), @"reached a.example (1); rejected b.example: host is not granted (3)");
 }
 
 #[tokio::test]

@@ -234,7 +234,7 @@ async fn the_summary_is_bounded_and_escaped() {
     assert!(
         summary
             .to_string()
-            .ends_with("rejected x13: host is not in the allowlist (1); rejected others (6)"),
+            .ends_with("rejected x13: host is not granted (1); rejected others (6)"),
         "{summary}"
     );
 }

@@ -9,16 +9,16 @@ use skills_tools::runtime::Approver;
 use skills_tools::runtime::policy::{ApprovalFuture, ApprovalRequest};
 use tokio::sync::Mutex;
 
-use super::form::{AllowedAnswers, Elicitation};
+use super::form::{AllowedResponses, Elicitation};
 use super::hint::allow_hint;
 use super::request::elicit;
 
 /// Approver that prompts the user of the client during one call.
 pub(crate) struct ElicitationApprover {
     channel: ElicitationChannel,
-    allowed_answers: AllowedAnswers,
+    allowed_responses: AllowedResponses,
     /// The first request that was not answered.
-    unanswered: OnceLock<Unanswered>,
+    unresolved: OnceLock<Unresolved>,
     /// Locked while a response is awaited.
     prompt: Mutex<()>,
 }
@@ -35,7 +35,7 @@ pub(crate) enum ElicitationChannel {
 }
 
 /// A request that the user could not answer during the call.
-pub(crate) enum Unanswered {
+pub(crate) enum Unresolved {
     /// The prompt that the client must show before the call can be completed.
     Prompt(Elicitation),
     /// The client cannot show it: how the operator can allow it.
@@ -43,19 +43,19 @@ pub(crate) enum Unanswered {
 }
 
 impl ElicitationApprover {
-    pub(crate) fn new(channel: ElicitationChannel, allowed_answers: AllowedAnswers) -> Self {
+    pub(crate) fn new(channel: ElicitationChannel, allowed_responses: AllowedResponses) -> Self {
         Self {
             channel,
-            allowed_answers,
-            unanswered: OnceLock::new(),
+            allowed_responses,
+            unresolved: OnceLock::new(),
             prompt: Mutex::default(),
         }
     }
 
     /// Returns the first request that was not answered. Later ones are asked for by the retry of the
     /// call.
-    pub(crate) fn unanswered(&self) -> Option<&Unanswered> {
-        self.unanswered.get()
+    pub(crate) fn unresolved(&self) -> Option<&Unresolved> {
+        self.unresolved.get()
     }
 
     /// Returns whether a response is awaited at the moment.
@@ -65,36 +65,36 @@ impl ElicitationApprover {
 }
 
 impl Approver for ElicitationApprover {
-    fn request_approval<'a>(&'a self, question: &'a ApprovalRequest) -> ApprovalFuture<'a> {
+    fn request_approval<'a>(&'a self, request: &'a ApprovalRequest) -> ApprovalFuture<'a> {
         Box::pin(async move {
-            let elicitation = || Elicitation::try_new(question, self.allowed_answers);
-            let (unanswered, error) = match &self.channel {
+            let elicitation = || Elicitation::try_new(request, self.allowed_responses);
+            let (unresolved, error) = match &self.channel {
                 ElicitationChannel::Request(peer) => {
                     let elicitation = elicitation()?;
                     // Progress notifications say that the call waits for the user, so that clients
                     // do not time out silently.
                     let _waiting = self.prompt.lock().await;
                     let result = elicit(peer, elicitation.form_params()?).await?;
-                    return Ok(elicitation.allowed_answers.parse_answer(&result));
+                    return Ok(elicitation.allowed_responses.parse_response(&result));
                 }
                 ElicitationChannel::Result(response) => {
                     let elicitation = elicitation()?;
                     // The digest must match: content or permissions may have changed since the user
                     // answered.
                     if let Some((digest, result)) = response
-                        && *digest == elicitation.question_digest
+                        && *digest == elicitation.request_digest
                     {
-                        return Ok(elicitation.allowed_answers.parse_answer(result));
+                        return Ok(elicitation.allowed_responses.parse_response(result));
                     }
                     let error = "approval is pending; the client retries with the response";
-                    (Unanswered::Prompt(elicitation), error)
+                    (Unresolved::Prompt(elicitation), error)
                 }
                 ElicitationChannel::None => {
                     let error = "the client does not support elicitation";
-                    (Unanswered::Hint(allow_hint(question)), error)
+                    (Unresolved::Hint(allow_hint(request)), error)
                 }
             };
-            self.unanswered.get_or_init(|| unanswered);
+            self.unresolved.get_or_init(|| unresolved);
             Err(error.into())
         })
     }

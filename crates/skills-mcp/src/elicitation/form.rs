@@ -6,10 +6,10 @@ use sha2::{Digest, Sha256};
 use skills_tools::runtime::policy::{ApprovalRequest, BoxError};
 use skills_tools::runtime::{ApprovalResponse, format_approval_request_in_full};
 
-/// Answers to offer in addition to `once` and `deny`.
+/// Responses to offer in addition to `once` and `deny`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct AllowedAnswers {
-    /// The answer can hold for a session.
+pub(crate) struct AllowedResponses {
+    /// The response can be valid for a session.
     pub(crate) session: bool,
     /// The user owns the approval store, so a permanent approval can be offered.
     pub(crate) always: bool,
@@ -19,9 +19,9 @@ pub(crate) struct AllowedAnswers {
 #[derive(Debug, Clone)]
 pub(crate) struct Elicitation {
     message: String,
-    pub(super) allowed_answers: AllowedAnswers,
-    /// Identifies the prompt: prompts with the same digest have the same answer.
-    pub(crate) question_digest: String,
+    pub(super) allowed_responses: AllowedResponses,
+    /// Identifies the prompt: prompts with the same digest have the same response.
+    pub(crate) request_digest: String,
 }
 
 impl Elicitation {
@@ -30,13 +30,13 @@ impl Elicitation {
     /// # Errors
     /// If it is too long to be read completely.
     pub(super) fn try_new(
-        question: &ApprovalRequest,
-        allowed_answers: AllowedAnswers,
+        request: &ApprovalRequest,
+        allowed_responses: AllowedResponses,
     ) -> Result<Self, BoxError> {
         Ok(Self {
-            message: format_approval_request_in_full(question)?,
-            allowed_answers: allowed_answers.for_request(question),
-            question_digest: question_digest(question)?,
+            message: format_approval_request_in_full(request)?,
+            allowed_responses: allowed_responses.for_request(request),
+            request_digest: request_digest(request)?,
         })
     }
 
@@ -50,8 +50,8 @@ impl Elicitation {
             "properties": {"decision": {
                 "type": "string",
                 "title": "Allow this?",
-                "description": "Nothing has run yet; no answer means deny.",
-                "enum": self.allowed_answers.choices().map(|(name, _)| name).collect::<Vec<_>>(),
+                "description": "Nothing has run yet. Without a response the request is denied.",
+                "enum": self.allowed_responses.choices().map(|(name, _)| name).collect::<Vec<_>>(),
                 // A client that submits the form unchanged denies.
                 "default": "deny",
             }},
@@ -67,18 +67,18 @@ impl Elicitation {
     }
 }
 
-impl AllowedAnswers {
-    /// Removes answers that do not apply to the request: without a digest nothing can be recognized
-    /// again, and commands of a model are not approved permanently.
-    fn for_request(self, question: &ApprovalRequest) -> Self {
-        let is_identifiable = question.digest.is_some();
+impl AllowedResponses {
+    /// Removes responses that do not apply to the request: without a digest nothing can be
+    /// recognized again, and commands of a model are not approved permanently.
+    fn for_request(self, request: &ApprovalRequest) -> Self {
+        let is_identifiable = request.digest.is_some();
         Self {
             session: self.session && is_identifiable,
-            always: self.always && is_identifiable && !question.is_ad_hoc,
+            always: self.always && is_identifiable && !request.is_ad_hoc,
         }
     }
 
-    /// Returns the offered answers by the names that clients show.
+    /// Returns the offered responses by the names that clients show.
     fn choices(self) -> impl Iterator<Item = (&'static str, ApprovalResponse)> {
         use ApprovalResponse::{AllowAlways, AllowOnce, AllowSession, Deny};
         let choices = [
@@ -88,12 +88,12 @@ impl AllowedAnswers {
             (true, "deny", Deny),
         ];
         let offered = choices.into_iter().filter(|(is_offered, ..)| *is_offered);
-        offered.map(|(_, name, answer)| (name, answer))
+        offered.map(|(_, name, response)| (name, response))
     }
 
-    /// Parses the response. Returns `None` if the user gave no answer. An answer that was not
+    /// Parses the response. Returns `None` if the user gave no response. A response that was not
     /// offered is a denial.
-    pub(super) fn parse_answer(self, result: &ElicitResult) -> Option<ApprovalResponse> {
+    pub(super) fn parse_response(self, result: &ElicitResult) -> Option<ApprovalResponse> {
         match result.action {
             ElicitationAction::Accept => {
                 let content = result.content.as_ref();
@@ -101,7 +101,7 @@ impl AllowedAnswers {
                 // Compared with the offered choices: a client could send `allow_always` without
                 // having been offered it.
                 let chosen = self.choices().find(|(name, _)| Some(*name) == decision);
-                Some(chosen.map_or(ApprovalResponse::Deny, |(_, answer)| answer))
+                Some(chosen.map_or(ApprovalResponse::Deny, |(_, response)| response))
             }
             ElicitationAction::Decline => Some(ApprovalResponse::Deny),
             // A dismissed prompt is not answered.
@@ -110,10 +110,10 @@ impl AllowedAnswers {
     }
 }
 
-/// Returns the digest of everything that an answer depends on. The remaining time is excluded,
+/// Returns the digest of everything that a response depends on. The remaining time is excluded,
 /// since it always differs.
-fn question_digest(question: &ApprovalRequest) -> Result<String, serde_json::Error> {
-    let mut seen = serde_json::to_value(question)?;
+fn request_digest(request: &ApprovalRequest) -> Result<String, serde_json::Error> {
+    let mut seen = serde_json::to_value(request)?;
     if let Some(seen) = seen.as_object_mut() {
         seen.remove("limits");
     }
@@ -128,16 +128,16 @@ mod tests {
 
     #[test]
     fn only_offered_responses_are_accepted() {
-        let check = |action, content: Option<Value>, allowed: AllowedAnswers, expected| {
+        let check = |action, content: Option<Value>, allowed: AllowedResponses, expected| {
             let result = ElicitResult::new(action);
             let result = content.into_iter().fold(result, ElicitResult::with_content);
-            assert_eq!(allowed.parse_answer(&result), expected, "{result:?}");
+            assert_eq!(allowed.parse_response(&result), expected, "{result:?}");
         };
-        let all = AllowedAnswers {
+        let all = AllowedResponses {
             session: true,
             always: true,
         };
-        let few = AllowedAnswers {
+        let few = AllowedResponses {
             session: false,
             always: false,
         };

@@ -3,21 +3,21 @@
 use skills_tools::runtime::policy::{ApprovalRequest, Permission, PermissionDecision};
 
 /// Returns how the operator of the server can allow the request. Contains no host paths.
-pub(super) fn allow_hint(question: &ApprovalRequest) -> String {
+pub(super) fn allow_hint(request: &ApprovalRequest) -> String {
     let mut options = Vec::new();
     // The name goes into a command line that a user may copy.
-    let is_plain = question
+    let is_plain = request
         .name
         .chars()
         .all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
     // Commands of a model are not part of what `skills trust` approves.
-    if !question.is_ad_hoc && question.digest.is_some() && is_plain {
-        options.push(format!("run `skills trust {}`", question.name));
+    if !request.is_ad_hoc && request.digest.is_some() && is_plain {
+        options.push(format!("run `skills trust {}`", request.name));
     }
-    let rules: Option<Vec<String>> = question.pending.iter().map(allow_option).collect();
+    let rules: Option<Vec<String>> = request.pending.iter().map(allow_option).collect();
     if let Some(rules) =
         // Rules do not approve content, so they alone would not help then.
-        rules.filter(|rules| !rules.is_empty() && !question.requires_content_approval)
+        rules.filter(|rules| !rules.is_empty() && !request.requires_content_approval)
     {
         options.push(format!("start the server with `{}`", rules.join(" ")));
     }

@@ -13,7 +13,7 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 /// How long a response is awaited.
-const ANSWER_TIMEOUT: Duration = Duration::from_secs(290);
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(290);
 
 /// Sends a prompt and returns the response. Dropped before that, it withdraws the prompt from the
 /// client.
@@ -35,10 +35,10 @@ pub(super) async fn elicit(
     let response = tokio::spawn(async move {
         let error = tokio::select! {
             response = rx => return response.map_err(|_| "the client disconnected"),
-            () = sleep(ANSWER_TIMEOUT) => "no answer within 290 s",
-            () = dropped.cancelled() => "the answer is no longer awaited",
+            () = sleep(RESPONSE_TIMEOUT) => "no response within 290 s",
+            () = dropped.cancelled() => "the call was cancelled",
         };
-        let reason = "the answer is no longer awaited".to_owned();
+        let reason = "the call was cancelled".to_owned();
         let withdrawn = CancelledNotificationParam::new(Some(id), Some(reason));
         // A disconnected client need not be notified.
         let _ = peer.notify_cancelled(withdrawn).await;

@@ -24,7 +24,7 @@ const MCP_PATH: &str = "/mcp";
 /// Path that reports whether the server accepts requests.
 const HEALTH_PATH: &str = "/healthz";
 
-/// What the layers need to know.
+/// The state that the layers share.
 #[derive(Debug)]
 pub(super) struct Layers {
     pub(super) hosts: AllowedHosts,

@@ -46,23 +46,24 @@ impl PrincipalLimits {
         })
     }
 
-    /// Acquires a slot for a request, until the permit is dropped.
+    /// Acquires a permit for a request; dropping it releases the permit.
     ///
-    /// A client may receive the last byte of a response slightly before its slot is released, so
+    /// A client may receive the last byte of a response slightly before its permit is released, so
     /// this waits for a short time.
     pub(super) async fn acquire_request(&self) -> Result<OwnedSemaphorePermit, Rejection> {
-        let slot = Arc::clone(&self.requests).acquire_owned();
-        let slot = tokio::time::timeout(RELEASE_GRACE, slot).await;
-        slot.ok()
+        let permit = Arc::clone(&self.requests).acquire_owned();
+        let permit = tokio::time::timeout(RELEASE_GRACE, permit).await;
+        permit
+            .ok()
             .and_then(Result::ok)
             .ok_or(Rejection::TooManyConcurrent)
     }
 
-    /// Acquires a slot for a stream, until the permit is dropped.
+    /// Acquires a permit for a stream; dropping it releases the permit.
     pub(super) fn acquire_stream(&self) -> Result<OwnedSemaphorePermit, Rejection> {
         // Without waiting, since streams last long.
-        let slot = Arc::clone(&self.streams).try_acquire_owned();
-        slot.map_err(|_| Rejection::TooManyConcurrent)
+        let permit = Arc::clone(&self.streams).try_acquire_owned();
+        permit.map_err(|_| Rejection::TooManyConcurrent)
     }
 }
 
@@ -97,7 +98,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn slots_are_released() {
+    async fn permits_are_released() {
         let account = account(&HttpLimits {
             max_concurrent_requests: 1,
             max_streams: 1,

@@ -94,7 +94,7 @@ impl BoundHttpServer {
 /// The open connections.
 struct Connections {
     router: Router,
-    slots: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
     limits: HttpLimits,
     tasks: JoinSet<()>,
     phases: ShutdownPhases,
@@ -102,10 +102,10 @@ struct Connections {
 
 impl Connections {
     fn new(router: Router, limits: &HttpLimits, phases: ShutdownPhases) -> Self {
-        let slots = limits.max_connections.min(Semaphore::MAX_PERMITS);
+        let permits = limits.max_connections.min(Semaphore::MAX_PERMITS);
         Self {
             router,
-            slots: Arc::new(Semaphore::new(slots)),
+            permits: Arc::new(Semaphore::new(permits)),
             limits: limits.clone(),
             tasks: JoinSet::new(),
             phases,
@@ -122,18 +122,18 @@ impl Connections {
         loop {
             let next = async {
                 // Further connections wait in the backlog of the socket.
-                let slot = Arc::clone(&self.slots).acquire_owned().await;
+                let permit = Arc::clone(&self.permits).acquire_owned().await;
                 let (stream, _) = listener.accept().await?;
-                Ok::<_, io::Error>((stream, slot))
+                Ok::<_, io::Error>((stream, permit))
             };
             let accepted = tokio::select! {
                 () = stop.as_mut() => return Ok(()),
                 accepted = next => accepted,
             };
             match accepted {
-                Ok((stream, slot)) => {
+                Ok((stream, permit)) => {
                     failures = 0;
-                    self.serve(stream, slot);
+                    self.serve(stream, permit);
                 }
                 Err(error) if failures == MAX_ACCEPT_FAILURES => return Err(error),
                 Err(error) => {
@@ -146,14 +146,14 @@ impl Connections {
         }
     }
 
-    fn serve(&mut self, stream: TcpStream, slot: impl Send + 'static) {
+    fn serve(&mut self, stream: TcpStream, permit: impl Send + 'static) {
         // Finished tasks would otherwise stay in the set until the shutdown.
         while self.tasks.try_join_next().is_some() {}
         let (router, draining) = (self.router.clone(), self.phases.draining.clone());
         let served = connection::serve(stream, router, self.limits.clone(), draining);
         self.tasks.spawn(async move {
             served.await;
-            drop(slot);
+            drop(permit);
         });
     }
 

@@ -14,17 +14,17 @@ const BUSY_CODE: ErrorCode = ErrorCode(-32_000);
 /// The requests that await a response, or are still running after a cancellation.
 pub(super) struct InFlight {
     requests: Mutex<HashMap<RequestId, Request>>,
-    slots: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
     max: usize,
     /// Cancels all requests, which are still answered.
     stop: CancellationToken,
 }
 
-/// A request, which holds a slot until it is removed.
+/// A request, which holds a permit until it is removed.
 struct Request {
     state: RequestState,
     cancellation: CancellationToken,
-    _slot: OwnedSemaphorePermit,
+    _permit: OwnedSemaphorePermit,
 }
 
 /// The state of a request.
@@ -42,32 +42,32 @@ impl InFlight {
     pub(super) fn new(max: usize, stop: CancellationToken) -> Self {
         Self {
             requests: Mutex::default(),
-            slots: Arc::new(Semaphore::new(max)),
+            permits: Arc::new(Semaphore::new(max)),
             max,
             stop,
         }
     }
 
-    /// Waits for a free slot.
-    pub(super) async fn slot(&self) -> Option<OwnedSemaphorePermit> {
-        Arc::clone(&self.slots).acquire_owned().await.ok()
+    /// Waits for a free permit.
+    pub(super) async fn permit(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.permits).acquire_owned().await.ok()
     }
 
-    /// Registers a request with its slot.
+    /// Registers a request with its permit.
     ///
     /// # Errors
-    /// If its id is in use, or there was no slot: the error for the client.
+    /// If its id is in use, or there was no permit: the error for the client.
     pub(super) fn begin(
         &self,
         id: &RequestId,
-        slot: Option<OwnedSemaphorePermit>,
+        permit: Option<OwnedSemaphorePermit>,
     ) -> Result<(), ErrorData> {
         let mut requests = self.requests();
         let Entry::Vacant(entry) = requests.entry(id.clone()) else {
             // Two requests with one id could not be told apart by their responses.
             return Err(ErrorData::invalid_request("duplicate request id", None));
         };
-        let slot = slot.ok_or_else(|| {
+        let permit = permit.ok_or_else(|| {
             let max = self.max;
             let message = format!("too many concurrent requests (limit {max}); retry later");
             ErrorData::new(BUSY_CODE, message, None)
@@ -75,7 +75,7 @@ impl InFlight {
         entry.insert(Request {
             state: RequestState::Running,
             cancellation: self.stop.child_token(),
-            _slot: slot,
+            _permit: permit,
         });
         Ok(())
     }
@@ -145,8 +145,8 @@ mod tests {
     }
 
     async fn begin(in_flight: &InFlight, id: &RequestId) -> Result<(), ErrorCode> {
-        let slot = timeout(std::time::Duration::ZERO, in_flight.slot()).await;
-        let begun = in_flight.begin(id, slot.ok().flatten());
+        let permit = timeout(std::time::Duration::ZERO, in_flight.permit()).await;
+        let begun = in_flight.begin(id, permit.ok().flatten());
         begun.map_err(|error| error.code)
     }
 
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_cancelled_request_keeps_its_slot_until_its_response_is_dropped() {
+    async fn a_cancelled_request_keeps_its_permit_until_its_response_is_dropped() {
         let open = InFlight::new(1, CancellationToken::new());
         begin(&open, &id(1)).await.unwrap();
         let cancellation = open.cancellation(&id(1));

@@ -132,7 +132,7 @@ mod tests {
         async fn new() -> Self {
             let (client, output) = tokio::io::duplex(8);
             let in_flight = Arc::new(InFlight::new(2, CancellationToken::new()));
-            in_flight.begin(&ID, in_flight.slot().await).unwrap();
+            in_flight.begin(&ID, in_flight.permit().await).unwrap();
             let disconnected = CancellationToken::new();
             let (writer, writing) =
                 LineWriter::start(output, Arc::clone(&in_flight), disconnected.clone());
@@ -172,8 +172,8 @@ mod tests {
         let mut fixture = Fixture::new().await;
         fixture.answer(1).unwrap();
         fixture.client.read_u8().await.unwrap();
-        let slot = fixture.in_flight.slot().await;
-        assert!(fixture.in_flight.begin(&ID, slot).is_ok());
+        let permit = fixture.in_flight.permit().await;
+        assert!(fixture.in_flight.begin(&ID, permit).is_ok());
     }
 
     #[tokio::test(start_paused = true)]

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::PendingApproval;
-use crate::rule_evaluation::RuleEvaluation;
+use crate::evaluation_result::RuleEvaluation;
 use crate::{
     Approval, ContentStatus, Decision, DecisionReason, HostPattern, Permission, PermissionDecision,
     Policy, Request,

@@ -21,7 +21,7 @@ pub(crate) enum Basis {
     Undeclared,
     /// The caller requests it; the skill declares what it needs, and this is not included.
     ExceedsDeclaration,
-    /// An `allow` rule or an approval requests it for the operator.
+    /// Requested by an `allow` rule or a stored approval.
     ByRule,
 }
 

@@ -396,7 +396,7 @@ fn new_content_needs_approval_if_a_rule_grants_it_a_privilege() {
         );
         format!("asked {}, {}", host.asked(), outcome(&decision))
     };
-    assert_snapshot!(ask(&standing, &git("1")), @"asked 1, permission denied: this version of the skill has not been approved: the approver responded `deny`");
+    assert_snapshot!(ask(&standing, &git("1")), @"asked 1, permission denied: this content of the skill has not been approved: the approver responded `deny`");
     assert_eq!(
         ask(
             &standing,
@@ -422,10 +422,10 @@ fn new_content_needs_approval_if_a_rule_grants_it_a_privilege() {
         "asked 0, granted"
     );
     let always = Policy::default().with_new_content(NewContentPolicy::Ask);
-    assert_snapshot!(ask(&always, &Request::new("/s").content_digest("1")), @"asked 1, permission denied: this version of the skill has not been approved: the approver responded `deny`");
+    assert_snapshot!(ask(&always, &Request::new("/s").content_digest("1")), @"asked 1, permission denied: this content of the skill has not been approved: the approver responded `deny`");
     let manager = PermissionManager::new(standing.with_mode(ApprovalMode::Strict))
         .store(Arc::new(Memory::default()));
-    assert_snapshot!(outcome(&manager.preview(&git("1"))), @"permission denied: this version of the skill has not been approved: strict mode requests no approval");
+    assert_snapshot!(outcome(&manager.preview(&git("1"))), @"permission denied: this content of the skill has not been approved: strict mode requests no approval");
     assert!(matches!(
         manager.approve_permanently(pending(&manager, &git("1"))),
         Ok(Authorization::Granted(_))

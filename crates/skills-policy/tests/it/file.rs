@@ -100,7 +100,7 @@ fn no_limit_may_be_zero() {
     ] {
         assert_eq!(
             error(&format!("[limits]\n{name} = 0")),
-            "policy.toml: limits must be greater than 0",
+            "policy.toml: invalid limit 0: expected a number greater than 0",
             "{name}"
         );
     }

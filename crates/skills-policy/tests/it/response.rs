@@ -55,7 +55,10 @@ fn an_ad_hoc_command_cannot_be_approved_before_it_runs() {
     let error = manager
         .approve_permanently(pending(&manager, &request))
         .unwrap_err();
-    assert_eq!(error.to_string(), "cannot approve a command before it runs");
+    assert_eq!(
+        error.to_string(),
+        "cannot approve a command in advance: approvals of commands last for one session"
+    );
     assert!(matches!(
         manager.preview(&request),
         Authorization::Denied(_)
@@ -115,8 +118,9 @@ fn a_response_changes_pending_permissions_only() {
         ))
     };
     let kept = ["granted by rule `allow read (built-in)`: read `/w` (requested by `Read`)"];
-    let started =
-        ["granted by rule `allow spawn:git (session)`: spawn `git` (requested by `Bash(git:*)`)"];
+    let started = [
+        "granted by rule `allow spawn:git (invocation)`: spawn `git` (requested by `Bash(git:*)`)",
+    ];
     for (answer, decision) in [
         (ApprovalResponse::AllowOnce, "granted"),
         (ApprovalResponse::Deny, "denied"),

@@ -45,7 +45,7 @@ fn each_rule_source_has_a_name() {
     ];
     let names =
         sources.map(|source| Rule::new(Effect::Allow, source, Capability::Spawn).to_string());
-    let expected = ["built-in", "admin", "user", "project", "session"]
+    let expected = ["built-in", "admin", "user", "project", "invocation"]
         .map(|name| format!("allow spawn ({name})"));
     assert_eq!(names, expected);
 }

@@ -64,6 +64,6 @@ fn unused_rules_of_the_invocation_are_named() {
         .collect();
     assert_eq!(
         unused,
-        ["allow env:KEY (session)", "allow spawn:rm (session)"]
+        ["allow env:KEY (invocation)", "allow spawn:rm (invocation)"]
     );
 }

@@ -1,4 +1,4 @@
-//! What supervision needs to know about a process, independent of the platform.
+//! The process interface that supervision uses, independent of the platform.
 
 use std::io;
 use std::os::fd::OwnedFd;

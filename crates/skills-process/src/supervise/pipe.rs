@@ -21,12 +21,12 @@ pub(super) enum StreamEnd {
     LimitExceeded,
 }
 
-/// Reads a pipe to its end; stops early if more than `flood_bytes` arrive.
+/// Reads a pipe to its end; stops early if more than `output_limit_bytes` arrive.
 pub(super) async fn capture(
     pipe: OwnedFd,
     into: SharedOutput,
     keep_bytes: usize,
-    flood_bytes: u64,
+    output_limit_bytes: u64,
 ) -> io::Result<StreamEnd> {
     let mut pipe = Receiver::from_owned_fd(pipe)?;
     let mut chunk = vec![0; CHUNK_BYTES];
@@ -38,7 +38,7 @@ pub(super) async fn capture(
         let mut captured = into.lock().unwrap_or_else(PoisonError::into_inner);
         // Counted after it was kept, so that the output up to the limit is not lost.
         captured.push(&chunk[..length], keep_bytes);
-        if captured.total_bytes() > flood_bytes {
+        if captured.total_bytes() > output_limit_bytes {
             return Ok(StreamEnd::LimitExceeded);
         }
     }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::shell_lexer::ShellWord;
-use crate::words::{WordMap, Words, contains_ignore_case, section, section_map};
+use crate::word_list::{WordMap, Words, contains_ignore_case, section, section_map};
 
 const PROGRAMS: &str = include_str!("programs.txt");
 
@@ -246,7 +246,7 @@ fn operands<'w>(
     operands
 }
 
-/// Returns true if a program was installed by a package manager, and so is no script of a skill.
+/// Returns true if a program was installed by a package manager, and is therefore not a script of a skill.
 fn is_installed_tool(path: &str) -> bool {
     ["node_modules/", ".venv/", "venv/bin/"]
         .iter()
@@ -288,7 +288,7 @@ fn program_name(path: &str) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::words::check_sections;
+    use crate::word_list::check_sections;
 
     #[test]
     fn the_list_of_programs_is_well_formed() {

@@ -37,7 +37,7 @@ pub(super) enum ShellToken<'a> {
     Word(ShellWord<'a>),
     /// `<` and its file.
     Input(ShellWord<'a>),
-    /// A redirection of output; its file is dropped, since writing is no use of a skill.
+    /// A redirection of output; its file is dropped, since writing does not count as use.
     Output,
     /// `|` and `|&`.
     Pipe,

@@ -16,7 +16,7 @@ use std::ops::Range;
 
 use super::normalize::{is_distinctive, normalize_name};
 use super::{Confidence, Mention, MentionIndex, MentionKind, Resolution, SuggestionReason};
-use crate::words::contains_ignore_case;
+use crate::word_list::contains_ignore_case;
 use context::MentionContext;
 use quotes::Quotes;
 use request::SkillWord;

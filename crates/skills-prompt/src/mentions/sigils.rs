@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::words::{Words, contains_ignore_case, section};
+use crate::word_list::{Words, contains_ignore_case, section};
 
 const WORDS: &str = include_str!("sigils.txt");
 
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn the_list_of_variables_is_well_formed() {
-        crate::words::check_sections(WORDS, &["environment variables"]);
+        crate::word_list::check_sections(WORDS, &["environment variables"]);
     }
 
     #[test]

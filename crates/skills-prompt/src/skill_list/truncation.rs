@@ -1,6 +1,6 @@
 //! Truncates a description to whole sentences.
 
-use crate::words::{Words, section};
+use crate::word_list::{Words, section};
 
 const WORDS: &str = include_str!("truncation.txt");
 
@@ -157,7 +157,7 @@ mod tests {
     #[test]
     fn the_word_lists_are_well_formed() {
         let sections = ["abbreviations", "exclusions", "chinese exclusions"];
-        crate::words::check_sections(WORDS, &sections);
+        crate::word_list::check_sections(WORDS, &sections);
     }
 
     #[test]

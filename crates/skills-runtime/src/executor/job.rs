@@ -1,6 +1,6 @@
 //! Builds a sandbox job from a plan and its grants.
 
-mod script_environment;
+mod protocol_variables;
 
 use skills_policy::{Grants, ResourceLimits};
 use skills_sandbox::{Job, Program, Quota};
@@ -12,8 +12,8 @@ use super::skill_copies::SkillCopy;
 use crate::error::{Repr, RuntimeError};
 use crate::{ExecutionMode, HostCommand, Workspace};
 
-pub(crate) use script_environment::MAX_VARIABLE_INPUT_BYTES;
-use script_environment::set_protocol_env;
+pub(crate) use protocol_variables::MAX_VARIABLE_INPUT_BYTES;
+use protocol_variables::set_protocol_env;
 
 /// Builds the job for a program of the skill or of its private copy.
 pub(crate) fn build_job(

@@ -49,7 +49,7 @@ fn an_approval_request_cannot_be_forged_by_a_skill() {
       limits   30 s, 256 MiB memory
       granted  connect to `api.example.com` (requested by the caller)
       status   never approved before
-      requests to run with the permissions above; this version has not been approved
+      requests to run with the permissions above; this content has not been approved
       requests spawn `git` (requested by the caller)
     ");
 }

@@ -488,7 +488,7 @@ async fn a_rule_gives_no_privileges_to_new_content() {
         .execute_skill("deploy", ExecutionOptions::default())
         .await
         .unwrap();
-    assert_snapshot!(denied(&artifacts), @"permission denied: this version of the skill has not been approved: no approver is available");
+    assert_snapshot!(denied(&artifacts), @"permission denied: this content of the skill has not been approved: no approver is available");
     let asked = fixture
         .recording()
         .policy(rules())

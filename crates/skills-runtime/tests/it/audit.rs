@@ -338,7 +338,7 @@ async fn a_skill_cannot_exceed_the_size_of_a_record() {
     // Dangerous permissions are recorded, even if the list is truncated.
     let record = std::fs::read_to_string(&log[0]).unwrap();
     assert!(
-        record.contains("granted by rule `allow spawn (session)`: spawn any program")
+        record.contains("granted by rule `allow spawn (invocation)`: spawn any program")
             && record.contains(" more\""),
         "{record}"
     );

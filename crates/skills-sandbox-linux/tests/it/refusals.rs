@@ -23,13 +23,13 @@ fn lines(output: &RunOutput) -> Vec<String> {
 async fn a_refused_process_is_reported() {
     for mode in supported_modes() {
         let output = Skill::new(mode).run_shell("echo $(ls)").await;
-        assert_eq!(lines(&output), ["start another program (1): spawn"]);
+        assert_eq!(lines(&output), ["spawn another program (1): spawn"]);
         let script = "import subprocess\ntry:\n    subprocess.run(['git', 'status'])\nexcept OSError as e:\n    print(e.errno)";
         let output = Skill::new(mode).python(script).await;
         assert_eq!(output.stdout.text(), "1\n", "{}", output.stderr.text());
         // Python tries `vfork`, then `clone`.
         let [line] = lines(&output).try_into().unwrap();
-        assert!(line.starts_with("start another program"), "{line}");
+        assert!(line.starts_with("spawn another program"), "{line}");
     }
 }
 
@@ -40,7 +40,7 @@ async fn a_refused_program_is_reported_by_its_name() {
         let output = skill
             .run_shell("ls / >/dev/null; od /dev/null; od /dev/null; no-such-program-here; true")
             .await;
-        assert_eq!(lines(&output), ["start program `od` (2): spawn:od"]);
+        assert_eq!(lines(&output), ["spawn `od` (2): spawn:od"]);
     }
 }
 
@@ -85,7 +85,7 @@ print(len(errors), set(errors))";
             "{}",
             output.stderr.text()
         );
-        assert_eq!(lines(&output), ["start another program (1000): spawn"]);
+        assert_eq!(lines(&output), ["spawn another program (1000): spawn"]);
     }
 }
 

@@ -36,7 +36,7 @@ impl Directory {
     /// Opens the directory; `None` if it does not exist.
     pub(super) fn open(path: &Path) -> Result<Option<Self>, CodeCacheError> {
         let failed = |source| CodeCacheError::io("open", path.to_owned(), source);
-        let refused = |fault| CodeCacheError::untrusted(path.to_owned(), fault);
+        let untrusted = |fault| CodeCacheError::untrusted(path.to_owned(), fault);
         match rustix::fs::open(
             path,
             OFlags::RDONLY | OFlags::DIRECTORY | SAFE_OPEN_FLAGS,
@@ -48,7 +48,7 @@ impl Directory {
                     &rustix::fs::fstat(&handle).map_err(failed)?,
                     FileType::Directory,
                 )
-                .map_err(refused)?;
+                .map_err(untrusted)?;
                 Ok(Some(Self {
                     handle,
                     path: path.to_owned(),
@@ -59,7 +59,7 @@ impl Directory {
             Err(errno) => {
                 let stat =
                     rustix::fs::statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW).map_err(failed)?;
-                check_trust(&stat, FileType::Directory).map_err(refused)?;
+                check_trust(&stat, FileType::Directory).map_err(untrusted)?;
                 Err(failed(errno))
             }
         }

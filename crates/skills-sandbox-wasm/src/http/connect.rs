@@ -16,7 +16,7 @@ use super::metered_stream::{IoStream, MeteredStream};
 use super::target::Target;
 use super::tls_config::TlsConfig;
 
-/// Checks the allowlist, resolves once, connects to a checked address, and verifies the
+/// Checks that the host is granted, resolves once, connects to a checked address, and verifies the
 /// certificate.
 pub(super) async fn connect(
     connector: &HostConnector,

@@ -284,5 +284,5 @@ async fn the_report_names_every_restriction() {
         .iter()
         .find(|layer| layer.name() == "network")
         .unwrap();
-    assert_snapshot!(network, @"network enforced: no sockets, requests to listed hosts only; no requests");
+    assert_snapshot!(network, @"network enforced: no sockets, requests to granted hosts only; no requests");
 }

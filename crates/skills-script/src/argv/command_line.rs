@@ -124,7 +124,7 @@ impl<'a> AssignedCall<'a> {
             builder.push(command.name.clone())?;
         }
         positional::push_positionals(self.given, &self.positionals(), builder)?;
-        // What follows a `--` is no option, so the options come before it.
+        // What follows a `--` is not an option, so the options come before it.
         let end = self.words.iter().position(|word| word == "--");
         let (words, rest) = self.words.split_at(end.unwrap_or(self.words.len()));
         self.push_words(words, builder)?;

@@ -30,7 +30,7 @@ pub(super) fn push_positionals<'a>(
     match hyphen_argument {
         Some(positional) if builder.syntax() == WordSyntax::Plain => {
             let mut words = positional.words.iter();
-            // A negative number is no option of a script that takes its words by position.
+            // A negative number is not an option of a script that takes its words by position.
             if words.any(|word| word.starts_with('-') && !is_negative_number(word)) {
                 return Err(ArgvError::LeadingHyphen {
                     argument: positional.argument.to_owned(),

@@ -4,7 +4,7 @@ use crate::Language;
 
 /// Maximum number of lines that are searched.
 const MAX_LINES: usize = 60;
-/// Starts of comments that are for tools or lawyers.
+/// Starts of comments that are for tools, or license notices.
 const OTHER_COMMENTS: [&str; 16] = [
     "shellcheck",
     "eslint",

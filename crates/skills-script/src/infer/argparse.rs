@@ -435,22 +435,22 @@ sub.add_parser('list').add_argument('--all', action='store_true')
             "find --tag b a",
         );
         check(json!({"action": "list", "all": true}), "list --all");
-        let refuse = |call: Value, expected: &str| {
+        let assert_rejected = |call: Value, expected: &str| {
             assert_eq!(argv(call).unwrap_err().to_string(), expected);
         };
-        refuse(
+        assert_rejected(
             json!({"action": "list", "title": "x"}),
             "invalid argument `title`: it is not an argument of command `list`",
         );
-        refuse(
+        assert_rejected(
             json!({"title": "x"}),
             "invalid argument `title`: it is not an argument of the script without a command",
         );
-        refuse(
+        assert_rejected(
             json!({"action": "add", "title": "x"}),
             "missing argument `token`: command `add` requires it",
         );
-        refuse(
+        assert_rejected(
             json!({"action": "other"}),
             "invalid argument `action`: expected the name of a command",
         );

@@ -25,7 +25,7 @@ const COMPARING_METHODS: [&str; 12] = [
 /// Options that print a text and exit.
 const INFORMATIVE: [&str; 2] = ["--help", "--version"];
 
-/// Adds the options to an open spec. The text does not tell whether they take values.
+/// Adds the options to an open spec. Whether they take values cannot be inferred.
 pub(super) fn add(mut spec: ArgumentSpec, tokens: &Tokens<'_>) -> ArgumentSpec {
     for at in 0..tokens.all().len() {
         let Some(text) = tokens.text(at) else {

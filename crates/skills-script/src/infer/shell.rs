@@ -33,7 +33,7 @@ pub(super) fn infer(source: &str, stem: &str) -> ArgumentSpec {
     spec
 }
 
-/// Combines what a `case` tells with the words that are read before it.
+/// Combines the arguments of a `case` with the words that are read before it.
 fn with_case(case: shell_case::CaseArguments, words: &PositionalWords) -> ArgumentSpec {
     let has_commands = case.commands.is_some();
     let names: Vec<String> = words

@@ -25,7 +25,7 @@ fn check(spec: &ArgumentSpec, call: Value, expected: &str) {
 }
 
 #[track_caller]
-fn refuse(spec: &ArgumentSpec, call: Value, expected: &str) {
+fn assert_rejected(spec: &ArgumentSpec, call: Value, expected: &str) {
     let error = build_argv(call.as_object().unwrap(), spec).unwrap_err();
     assert_eq!(error.to_string(), expected);
 }
@@ -61,14 +61,14 @@ fn unknown_arguments_are_words_and_options() {
         json!({"args": ["a", "--", "-b"], "c": {"d": 1}}),
         "a·--c·{\"d\":1}·--·-b",
     );
-    refuse(&spec, json!({"-x": 1}), "unknown argument `-x`");
-    refuse(&spec, json!({"a=b": 1}), "unknown argument `a=b`");
-    refuse(
+    assert_rejected(&spec, json!({"-x": 1}), "unknown argument `-x`");
+    assert_rejected(&spec, json!({"a=b": 1}), "unknown argument `a=b`");
+    assert_rejected(
         &spec,
         json!({"args": "a"}),
         "invalid argument `args`: expected a list of words",
     );
-    refuse(
+    assert_rejected(
         &spec,
         json!({"args": ["a\0"]}),
         "invalid argument `args`: it contains a NUL character",
@@ -161,8 +161,8 @@ fn text_is_on_standard_input_of_scripts_that_do_not_parse_it() {
         assert_eq!(spec.input, InputConvention::TextStdin, "{source}");
         check(&spec, json!({"stdin": "a\nb"}), "<a\nb");
         check(&spec, json!({"a": 1}), "<{\"a\":1}");
-        refuse(&spec, json!({"stdin": "a", "b": 1}), "unknown argument `b`");
-        refuse(
+        assert_rejected(&spec, json!({"stdin": "a", "b": 1}), "unknown argument `b`");
+        assert_rejected(
             &spec,
             json!({"stdin": 1}),
             "invalid argument `stdin`: expected a text",
@@ -228,12 +228,12 @@ fn words_are_named_by_the_variables_that_get_them() {
         check(&spec, json!({"path": "a b", "size": "-3"}), "a b·-3");
         check(&spec, json!({"args": ["a", "-b"], "c": true}), "a·-b·--c");
         check(&spec, json!({"path": "a", "args": ["b", "c"]}), "a·b·c");
-        refuse(
+        assert_rejected(
             &spec,
             json!({"size": "1"}),
             "invalid argument `path`: the script would assign its values to another positional argument",
         );
-        refuse(
+        assert_rejected(
             &spec,
             json!({"path": "--x"}),
             "invalid argument `path`: the script would parse a value that starts with a hyphen as an option",
@@ -300,7 +300,7 @@ fn compared_options_are_known_without_a_type() {
             "f·--out·x·--quiet",
         );
         check(&spec, json!({"out": -1, "quiet": false}), "--out·-1");
-        refuse(
+        assert_rejected(
             &spec,
             json!({"out": "--quiet"}),
             "invalid argument `out`: the script would parse a value that starts with a hyphen as an option",

@@ -213,7 +213,7 @@ fn split_items(form: &str) -> Option<Vec<String>> {
     (depth == 0).then_some(items)
 }
 
-/// Parses an item that is no option. `Some(None)` for one that is not an argument, such as
+/// Parses an item that is not an option. `Some(None)` for one that is not an argument, such as
 /// `[options]`.
 fn parse_item(item: &str) -> Option<Option<Argument>> {
     let Some(inner) = item.strip_prefix('[') else {

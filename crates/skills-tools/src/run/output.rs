@@ -387,7 +387,7 @@ fn describe_denial(denial: &Denial, path_map: &PathMap) -> String {
     let without_cause = |reason: &str| reason.split(": ").next().unwrap_or_default().to_owned();
     let content = denial.content_reason().map(|reason| {
         format!(
-            "this version of the skill has not been approved: {}",
+            "this content of the skill has not been approved: {}",
             without_cause(reason)
         )
     });

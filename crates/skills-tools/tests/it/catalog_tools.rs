@@ -150,7 +150,7 @@ async fn descriptions_in_results_are_short_and_visible() {
 }
 
 #[tokio::test]
-async fn a_loaded_skill_is_delimited_and_has_no_host_paths() {
+async fn a_loaded_skill_is_fenced_and_has_no_host_paths() {
     let host = host();
     host.file(
         "skills/gcd/SKILL.md",

@@ -11,11 +11,11 @@ use skills_build::{
 
 use super::Build;
 use crate::context::Context;
-use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::input;
 use crate::output::Output;
+use crate::process_environment::Environment;
 
 impl Build {
     /// Builds or checks a skill and prints the result.

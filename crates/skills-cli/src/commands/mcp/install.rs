@@ -27,11 +27,11 @@ use self::server_entry::{ConfigEditError, EntryChange, ServerEntry};
 use crate::approver::{self, Confirmation};
 use crate::cli::{Arguments, Command};
 use crate::context::Context;
-use crate::environment::Environment;
 use crate::error::{CommandError, first_line};
 use crate::exit::Exit;
 use crate::global_options::GlobalOptions;
 use crate::output::Output;
+use crate::process_environment::Environment;
 
 /// Maximum number of attempts if other programs write the file in the meantime.
 const MAX_ATTEMPTS: usize = 50;

@@ -1,4 +1,4 @@
-//! `skills prompt detect -- COMMAND…`: finds implicit uses of skills.
+//! `skills prompt detect -- COMMAND…`: finds implicit invocations of skills.
 
 use std::path::PathBuf;
 

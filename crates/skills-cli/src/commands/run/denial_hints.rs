@@ -14,7 +14,7 @@ pub(super) fn denial_hints(denial: &Denial, skill: &str) -> Vec<String> {
         hints.extend(allow_hint(&denied));
         if is_shell_word(skill) {
             hints.push(format!(
-                "approve this version permanently with `skills trust {skill}` and the same options"
+                "approve this content permanently with `skills trust {skill}` and the same options"
             ));
         }
     }

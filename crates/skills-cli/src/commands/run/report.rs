@@ -140,7 +140,7 @@ fn print_refusals(artifacts: &ExecutionArtifacts, output: Output) {
         output.status(&format!("help: allow it with `{}`", options.join(" ")));
     }
     if artifacts.refusals.list().iter().any(is_unknown_host) {
-        output.status("help: allow the host that it needs with `--allow network:HOST`");
+        output.status("help: allow the host with `--allow network:HOST`");
     }
 }
 

@@ -76,7 +76,7 @@ async fn long_heads_are_rejected() {
 }
 
 #[tokio::test]
-async fn connections_wait_for_a_slot() {
+async fn connections_wait_for_a_permit() {
     let server = Server::start(|http| http.max_connections(2).header_read_timeout(SHORT)).await;
     let mut idle = vec![];
     for _ in 0..20 {
@@ -120,7 +120,7 @@ async fn principals_have_separate_limits() {
 }
 
 #[tokio::test]
-async fn streams_hold_their_slot_to_the_end() {
+async fn streams_hold_their_permit_to_the_end() {
     let server = Server::start(|http| http.max_concurrent_requests(1)).await;
     let mut telling = Open::send(server.address, &Call::tool("tell").bytes()).await;
     let head = telling.until("notifications/progress").await;
@@ -140,7 +140,7 @@ async fn streams_hold_their_slot_to_the_end() {
 }
 
 #[tokio::test]
-async fn responses_hold_their_slot_until_they_are_read() {
+async fn responses_hold_their_permit_until_they_are_read() {
     let server = Server::start(|http| http.max_concurrent_requests(1)).await;
     let mut unread = Open::send(server.address, &Call::tool("long").bytes()).await;
     unread.until("HTTP/1.1 200").await;

@@ -247,7 +247,7 @@ async fn sessions_in_use_are_not_evicted() {
 }
 
 #[tokio::test]
-async fn responses_and_cancellations_need_no_slot() {
+async fn responses_and_cancellations_need_no_permit() {
     let server = Server::start(|http| http.max_concurrent_requests(1)).await;
     let id = begin(&server, |call| call).await;
     let _waiting = Open::send(server.address, &call(&id, "wait", 1).bytes()).await;

@@ -5,7 +5,7 @@
 use super::request::{Politeness, Sentence, SkillWord, Verb};
 use super::vocabulary::{CHINESE, longest_prefix};
 use crate::mentions::SuggestionReason;
-use crate::words::{Words, section};
+use crate::word_list::{Words, section};
 
 static OPENERS: Words = Words::new(|| section(CHINESE, "openers"));
 static POLITE: Words = Words::new(|| section(CHINESE, "polite"));
@@ -157,7 +157,7 @@ pub(super) fn check_after(text: &str) -> Option<SuggestionReason> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::words::check_sections;
+    use crate::word_list::check_sections;
 
     #[test]
     fn the_word_lists_are_well_formed() {

@@ -3,7 +3,7 @@
 use super::request::{Sentence, SkillWord, Verb};
 use super::vocabulary::ENGLISH;
 use crate::mentions::SuggestionReason;
-use crate::words::{Words, section};
+use crate::word_list::{Words, section};
 
 static OPENERS: Words = Words::new(|| section(ENGLISH, "openers"));
 static REQUESTS: Words = Words::new(|| section(ENGLISH, "requests"));
@@ -305,7 +305,7 @@ pub(super) fn check_next_line(word: &str) -> Option<SuggestionReason> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::words::check_sections;
+    use crate::word_list::check_sections;
 
     #[test]
     fn the_word_lists_are_well_formed() {

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use super::request::Verb;
 use super::tokens::{ASCII_WORD_CHARACTERS, Paragraph, TokenKind};
-use crate::words::{WordMap, Words, contains_ignore_case, section, section_map};
+use crate::word_list::{WordMap, Words, contains_ignore_case, section, section_map};
 
 /// The word lists of English.
 pub(super) const ENGLISH: &str = include_str!("english.txt");

@@ -219,7 +219,7 @@ impl Scanner<'_> {
         match code_point.and_then(|code| encode_surrogate(code).or(char::from_u32(code))) {
             Some(c) => value.push(c),
             None => {
-                let problem = format!("escape sequence {} is no character", repr(&code));
+                let problem = format!("escape sequence {} is not a character", repr(&code));
                 return Err(MarkedError::within(context, problem, start));
             }
         }

@@ -33,7 +33,7 @@ async fn case_17_only_listed_hosts_are_reached() {
             (result.text.as_str(), result.network.as_str()),
             (
                 "HttpRequestDenied",
-                "rejected b.example: host is not in the allowlist (1)"
+                "rejected b.example: host is not granted (1)"
             )
         );
         assert_eq!(

@@ -66,7 +66,7 @@ pub(super) const NETWORK: &[Row] = &[
     row(
         42,
         "smuggled-request",
-        "Hide a second host or request in one for a listed host; ask for other ports.",
+        "Hide a second host or request in one for a granted host; ask for other ports.",
         [DENIED, REJECTED, DENIED, DENIED],
     ),
     row(

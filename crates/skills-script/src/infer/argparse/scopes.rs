@@ -96,7 +96,7 @@ struct State<'a> {
 }
 
 impl<'a> State<'a> {
-    /// Forgets variables that are parameters of a function, since they hide them.
+    /// Removes variables that a parameter of a function shadows.
     fn forget_parameters(&mut self, tokens: &Tokens<'a>, open: usize) {
         for index in tokens.inside(open).into_iter().flatten() {
             if let Some(name) = tokens.name(index) {

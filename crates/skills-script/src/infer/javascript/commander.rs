@@ -23,7 +23,7 @@ const METHODS: [&str; 7] = [
 /// Maximum number of commands that are inferred.
 const MAX_COMMANDS: usize = 50;
 
-/// Infers what the calls of the script's `Command` objects tell.
+/// Infers the arguments from the calls of the script's `Command` objects.
 pub(super) fn read(tokens: &Tokens<'_>) -> Option<ArgumentSpec> {
     let mut reader = Reader {
         is_partial: tokens.has_any_name(&["addOption", "addArgument", "addCommand"]),

@@ -25,7 +25,7 @@ const REMOVED_ENDINGS: [&str; 4] = ["_command", "_cmd", "_group", "_grp"];
 /// Maximum number of commands that are inferred.
 const MAX_COMMANDS: usize = 50;
 
-/// Infers what the decorators of the script tell.
+/// Infers the arguments from the decorators of the script.
 pub(super) fn read(tokens: &Tokens<'_>, warnings: &mut Vec<ScriptWarning>) -> Option<ArgumentSpec> {
     let mut reader = Reader::default();
     let mut at = 0;

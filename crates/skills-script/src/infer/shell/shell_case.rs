@@ -10,7 +10,7 @@ const MAX_COMMANDS: usize = 50;
 /// Maximum number of variables that are followed.
 const MAX_VARIABLES: usize = 20;
 
-/// What the `case` statements of a script tell.
+/// The arguments that the `case` statements of a script accept.
 pub(super) struct CaseArguments {
     pub(super) options: Vec<Argument>,
     pub(super) commands: Option<CommandSet>,

@@ -1,4 +1,4 @@
-//! Properties of the readers for any text: valid schemas, open calls, linear time.
+//! Properties of the inference for any text: valid schemas, open calls, linear time.
 
 use std::time::Instant;
 
@@ -10,7 +10,7 @@ use super::infer;
 use crate::infer::MAX_SOURCE_BYTES;
 use crate::{build_argv, schema};
 
-/// Text that repeats what readers search for takes time in proportion to its length.
+/// Text that repeats what the inference searches for takes time in proportion to its length.
 #[test]
 fn hostile_sources_take_linear_time() {
     let start = Instant::now();
@@ -57,7 +57,7 @@ fn hostile_sources_take_linear_time() {
     assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
 }
 
-/// Fragments that readers search for, in any order.
+/// Fragments that the inference searches for, in any order.
 fn script() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         "\\PC",

@@ -230,7 +230,7 @@ async fn a_denial_contains_no_host_path() {
             .rule(rule(Effect::Allow, "spawn")),
     );
     assert_snapshot!(run(&tools, "scripts/show.py").await.text, @"
-    Error: permission denied: this version of the skill has not been approved: no approver is available
+    Error: permission denied: this content of the skill has not been approved: no approver is available
     Hint: ask the user to allow it, then retry
     ");
 }

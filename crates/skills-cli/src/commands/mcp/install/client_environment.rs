@@ -3,8 +3,8 @@
 use std::env;
 
 use super::config_path::{ClientEnvironment, System};
-use crate::environment::Environment;
 use crate::error::CommandError;
+use crate::process_environment::Environment;
 
 /// Reads the environment. Empty and relative values are ignored: they would depend on the working
 /// directory of the client.

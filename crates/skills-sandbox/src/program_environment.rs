@@ -1,4 +1,8 @@
 //! The complete environment of a program.
+//!
+//! It is built in four steps: the runtime sets the variables of the input protocol (`SKILL_*`,
+//! `protocol_variables` in `skills-runtime`) and adds the granted ones (`run_plan`), the backend
+//! sets `HOME`, `PATH` and others (its `plan`), and [`Environment::new`] adds the defaults here.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -15,7 +19,7 @@ pub struct Environment {
     secrets: BTreeSet<String>,
 }
 
-/// Variables that programs expect, without which many ask questions, page their output or lose it.
+/// Default variables that prevent programs from prompting, paging or buffering their output.
 ///
 /// A job can set others: they are defaults, not restrictions.
 const DEFAULTS: [(&str, &str); 13] = [
@@ -38,8 +42,8 @@ const DEFAULTS: [(&str, &str); 13] = [
 
 impl Environment {
     /// Merges the job's variables with the backend's; the backend wins, so no job can set `PATH` or
-    /// loader variables. Variables that programs expect, such as `TERM`, `USER` and `PAGER`, follow
-    /// where neither sets them.
+    /// loader variables. Variables that programs expect, such as `TERM`, `USER` and `PAGER`, are
+    /// added unless the job or the backend sets them.
     #[must_use]
     pub fn new(job: &Job, fixed: Vec<(String, String)>) -> Self {
         let is_fixed = |name: &str| fixed.iter().any(|(fixed, _)| *fixed == name);

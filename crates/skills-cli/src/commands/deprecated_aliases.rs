@@ -45,7 +45,7 @@ impl FormerCommand {
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Exit> {
         match self {
             Self::Roots => list::roots::print_roots(context),
-            Self::Explain { query } => show::why::explain(query, context),
+            Self::Explain { query } => show::explanation::explain(query, context),
             Self::Load(load) => load.run(context),
             Self::Mentions(mentions) => mentions.run(context),
             Self::Detect(detect) => detect.run(context),

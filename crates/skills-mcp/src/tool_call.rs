@@ -1,4 +1,6 @@
 //! `tools/call`: calls a tool, with approval prompts.
+//!
+//! `skills_tools::ToolSet::call` starts the run; see `skills-tools/src/run.rs`.
 
 use std::sync::Arc;
 
@@ -14,8 +16,8 @@ use skills_tools::{CallContext, ToolErrorCode, ToolOutput};
 
 use crate::caller::{Caller, Lifecycle};
 use crate::elicitation::{
-    AllowedAnswers, Elicitation, ElicitationApprover, ElicitationChannel, PERMISSION_KEY,
-    Unanswered,
+    AllowedResponses, Elicitation, ElicitationApprover, ElicitationChannel, PERMISSION_KEY,
+    Unresolved,
 };
 use crate::progress::with_progress;
 use crate::request_state::CallBinding;
@@ -44,14 +46,14 @@ pub(crate) async fn call(
         Lifecycle::Stateless => ElicitationChannel::Result(response),
         Lifecycle::Legacy => ElicitationChannel::Request(Box::new(context.peer.clone())),
     };
-    let allowed_answers = AllowedAnswers {
+    let allowed_responses = AllowedResponses {
         session: caller.session.is_some(),
         // The approval store belongs to the operator; one of several users must not decide for the
         // others.
         always: inner.tenancy == Tenancy::SingleUser,
     };
-    // One approver per call: an answer for one call can never reach another.
-    let approver = Arc::new(ElicitationApprover::new(channel, allowed_answers));
+    // One approver per call: a response for one call can never reach another.
+    let approver = Arc::new(ElicitationApprover::new(channel, allowed_responses));
     let cancellation = CancellationToken::new();
     let call_context = CallContext::default()
         .approver(Arc::clone(&approver) as _)
@@ -74,14 +76,14 @@ pub(crate) async fn call(
     let output = with_progress(call, &approver, &cancellation, &inner.cancel_calls, context).await;
     let mut output =
         output.map_err(|unknown| ErrorData::invalid_params(unknown.to_string(), None))?;
-    // Only if the call ended because of the request. If it succeeded in another way, no answer is
+    // Only if the call ended because of the request. If it succeeded in another way, no response is
     // needed.
     if output.has_code(ToolErrorCode::ApprovalRequired) {
-        match approver.unanswered() {
-            Some(Unanswered::Prompt(elicitation)) => {
+        match approver.unresolved() {
+            Some(Unresolved::Prompt(elicitation)) => {
                 return input_required(server, &binding, elicitation).map(Into::into);
             }
-            Some(Unanswered::Hint(hint)) => replace_hint(&mut output, hint),
+            Some(Unresolved::Hint(hint)) => replace_hint(&mut output, hint),
             None => {}
         }
     }
@@ -120,10 +122,10 @@ async fn take_response(
     };
     // The replay cache may use files.
     let verified = server
-        .run_blocking(move |server| server.inner.state_signer.open(&binding, &state))
+        .run_blocking(move |server| server.inner.state_signer.verify(&binding, &state))
         .await?;
     match verified {
-        Ok(question) => Ok(Some((question, response))),
+        Ok(request_digest) => Ok(Some((request_digest, response))),
         Err(error) => invalid(&error.to_string()),
     }
 }
@@ -135,8 +137,8 @@ fn input_required(
     elicitation: &Elicitation,
 ) -> Result<InputRequiredResult, ErrorData> {
     let signer = &server.inner.state_signer;
-    let sealed = signer.seal(binding, &elicitation.question_digest);
-    let prompt = sealed.and_then(|state| Ok((state, elicitation.form_params()?)));
+    let signed = signer.sign(binding, &elicitation.request_digest);
+    let prompt = signed.and_then(|state| Ok((state, elicitation.form_params()?)));
     let (state, form) = prompt.map_err(|error| {
         ErrorData::internal_error(format!("cannot ask for approval: {error}"), None)
     })?;
@@ -178,7 +180,7 @@ fn tool_result(output: ToolOutput) -> CallToolResult {
 
 fn too_many_calls(max: usize) -> CallToolResult {
     let message = format!("too many concurrent calls (limit {max}); retry later");
-    // A result and no protocol error, so that the model reads it and can retry.
+    // A result, not a protocol error, so that the model reads it and can retry.
     let mut result = CallToolResult::error(vec![ContentBlock::text(format!("Error: {message}"))]);
     result.structured_content =
         Some(json!({"error": {"code": "too_many_calls", "message": message, "retryable": true}}));

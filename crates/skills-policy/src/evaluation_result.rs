@@ -1,4 +1,4 @@
-//! What the rules decide on a request, before approvals.
+//! The decisions by rules on a request, before approvals. Rules are matched in `rule_matching`.
 
 use std::collections::BTreeSet;
 
@@ -28,8 +28,9 @@ impl RuleEvaluation {
             .collect()
     }
 
-    /// Adds an allowed permission, in the order of permissions. It replaces a decision that the
-    /// caller may not exceed what a skill declares, since the operator may.
+    /// Inserts an allowed permission in the order of permissions. Replaces a denial whose only
+    /// cause is that the skill does not declare the permission: that limits the caller, not the
+    /// operator.
     pub(crate) fn add(&mut self, allowed: PermissionDecision) {
         let known = self
             .decisions

@@ -8,12 +8,12 @@ use cap_std::fs::Dir;
 use skills_manifest::is_invisible;
 
 use crate::catalog::WalkOutput;
+use crate::directory_visit::{Child, Listing, VisitResult, Visitor};
 use crate::error::{DiscoveryError, DiscoveryErrorKind};
 use crate::file_stamp::ScanStart;
 use crate::namespace::PluginNamespaces;
 use crate::open::open_canonical;
 use crate::pending_dir::{PendingDir, WalkBase};
-use crate::visit::{Child, Listing, VisitResult, Visitor};
 use crate::{
     Catalog, DirSymlinks, Discovery, Entry, Namespace, Root, SkipReason, Skipped, parallel,
 };
