@@ -240,6 +240,16 @@ impl MentionIndex {
         }
     }
 
+    /// Resolves the exact name of a skill.
+    pub(super) fn resolve_exact_name(&self, name: &str) -> Resolution<'_> {
+        match self.with_name(name) {
+            ([number], _) => self.resolution(*number),
+            ([], Some(inactive)) => Resolution::Inactive(inactive),
+            ([], None) => Resolution::Unknown,
+            (numbers, _) => self.ambiguous(numbers),
+        }
+    }
+
     fn entry_ref_at(&self, path: &Path) -> Option<EntryRef> {
         let entry_ref = *self.by_directory.get(path.parent()?)?;
         let entry = match entry_ref {

@@ -55,13 +55,26 @@ struct Selection<'a, 'o> {
     selected_names: HashSet<&'a str>,
 }
 
+/// The scheme of the URIs of skills: of a path, as Codex writes it, or of a name, as the resources of
+/// MCP have it.
+const URI_SCHEME: &str = "skill://";
+
+/// Returns the name of the skill in `skill://NAME/SKILL.md`, `None` for every other path.
+fn skill_of_uri(path: &str) -> Option<&str> {
+    let name = path.strip_prefix(URI_SCHEME)?.strip_suffix("/SKILL.md")?;
+    // An absolute path begins with a separator, or with a drive on Windows.
+    (!name.is_empty() && !name.contains(['/', '\\'])).then_some(name)
+}
+
 impl<'a> Selection<'a, '_> {
     fn add_structured(&mut self, input: usize, name: &str, path: &str) {
-        let path = path.strip_prefix("skill://").unwrap_or(path);
-        let resolution = self
-            .options
-            .resolve_path(path)
-            .map_or(Resolution::Unknown, |path| self.index.resolve_path(&path));
+        let resolution = match skill_of_uri(path) {
+            Some(skill) => self.index.resolve_exact_name(skill),
+            None => self
+                .options
+                .resolve_path(path.strip_prefix(URI_SCHEME).unwrap_or(path))
+                .map_or(Resolution::Unknown, |path| self.index.resolve_path(&path)),
+        };
         // Also with a wrong path: falling back to the name could select a different skill than the
         // user clicked on.
         self.reserved_names.insert(name.to_owned());
@@ -118,9 +131,12 @@ impl<'a> Selection<'a, '_> {
         if NON_SKILL_SCHEMES.iter().any(|kind| path.starts_with(kind)) {
             return None;
         }
-        let resolution = self
-            .index
-            .resolve_path(Path::new(path.strip_prefix("skill://").unwrap_or(path)));
+        let resolution = match skill_of_uri(path) {
+            Some(skill) => self.index.resolve_exact_name(skill),
+            None => self
+                .index
+                .resolve_path(Path::new(path.strip_prefix(URI_SCHEME).unwrap_or(path))),
+        };
         Some(sigil_to_mention(
             input,
             sigil,

@@ -459,3 +459,17 @@ fn kinds_and_resolutions_have_stable_names() {
     look-alike: the name only looks the same
     ");
 }
+
+/// The resources of MCP have this form.
+#[test]
+fn a_link_to_the_uri_of_a_skill_is_a_mention() {
+    check(
+        "[$beta](skill://beta/SKILL.md) [$x](skill://alpha/SKILL.md)",
+        &["alpha", "beta"],
+        &["beta selected", "x selected"],
+    );
+    check("[$beta](skill://nothing/SKILL.md)", &[], &["beta unknown"]);
+    check("[$beta](skill://beta/notes.md)", &[], &["beta unknown"]);
+    check("[$twin](skill://twin/SKILL.md)", &[], &["twin ambiguous"]);
+    check("[$gone](skill://gone/SKILL.md)", &[], &["gone disabled"]);
+}
