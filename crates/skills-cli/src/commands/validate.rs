@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use skills_ref_compat::{Client, Diagnostic, Severity, StrictError};
 use skills_runtime::SkillRuntime;
 use skills_runtime::discovery::{DiscoveryError, SkillFiles};
-use skills_runtime::manifest::{Document, ManifestError, Requirements};
+use skills_runtime::manifest::{Document, ManifestError, Requirements, WarningKind};
 use skills_runtime::prompt::MissingRequirements;
 
 use super::compat::{print_error, print_plain};
@@ -215,7 +215,13 @@ fn manifest_findings(document: &Document, files: &SkillFiles) -> Vec<Finding> {
     let mut findings = Vec::new();
     for warning in document.warnings() {
         let kind = warning.kind();
+        let mut severity = Severity::Warning;
+        // The skill loads, but neither a model nor a run can use it.
+        if matches!(kind, WarningKind::UnparsedRestriction(_)) {
+            severity = Severity::Error;
+        }
         findings.push(Finding {
+            severity,
             column: warning.position().map(|position| position.column),
             ..Finding::warning(kind.code(), kind.to_string()).at(warning.line())
         });
