@@ -11,8 +11,8 @@ use crate::{
     ApprovalMode, Effect, NewContentPolicy, Policy, PolicyError, ResourceLimits, Rule, RuleSource,
 };
 
-/// A parsed policy file in TOML: approval mode, policy for new content, rules, rules within
-/// directories, and the ceiling of resource limits.
+/// A parsed policy file in TOML: approval mode, policy for new content and for missing requirements,
+/// rules, rules within directories, and the ceiling of resource limits.
 ///
 /// Every key is optional and unknown keys are errors, so a misspelled `deny` cannot be ignored.
 /// The file does not apply itself: [`Policy::from_files`] combines all files of a host.
@@ -33,6 +33,7 @@ pub struct PolicyFile {
     mode: Option<ApprovalMode>,
     new_content: Option<NewContentPolicy>,
     rules: Vec<Rule>,
+    refuse_missing_requirements: bool,
     limits: ResourceLimits,
 }
 
@@ -45,6 +46,7 @@ struct PolicyFields {
     allow: Vec<String>,
     ask: Vec<String>,
     deny: Vec<String>,
+    refuse_missing_requirements: bool,
     within: Vec<ScopedFields>,
     limits: LimitFields,
 }
@@ -123,6 +125,7 @@ impl PolicyFile {
             mode: fields.mode,
             new_content: fields.new_content,
             rules,
+            refuse_missing_requirements: fields.refuse_missing_requirements,
             limits: fields.limits.to_limits(),
         })
     }
@@ -185,7 +188,8 @@ impl Policy {
     pub fn from_files(files: &[PolicyFile]) -> Self {
         files
             .iter()
-            .fold(Self::default(), |policy, file| {
+            .fold(Self::default(), |mut policy, file| {
+                policy.refuses_missing_requirements |= file.refuse_missing_requirements;
                 policy
                     .with_rules(file.rules.iter().cloned())
                     .lower_ceiling(&file.limits)

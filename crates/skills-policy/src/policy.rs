@@ -42,6 +42,7 @@ pub struct Policy {
     pub(crate) mode: ApprovalMode,
     pub(crate) new_content: NewContentPolicy,
     pub(crate) is_project_trusted: bool,
+    pub(crate) refuses_missing_requirements: bool,
     pub(crate) ceiling: ResourceLimits,
 }
 
@@ -116,6 +117,7 @@ impl Default for Policy {
             mode: ApprovalMode::default(),
             new_content: NewContentPolicy::default(),
             is_project_trusted: false,
+            refuses_missing_requirements: false,
             ceiling: ResourceLimits::default_ceiling(),
         }
     }
@@ -148,6 +150,19 @@ impl Policy {
     pub fn with_mode(mut self, mode: ApprovalMode) -> Self {
         self.mode = mode;
         self
+    }
+
+    /// Refuses runs with a missing requirement, whatever the host application chose. Default: the
+    /// host application decides.
+    pub fn refuse_missing_requirements(mut self) -> Self {
+        self.refuses_missing_requirements = true;
+        self
+    }
+
+    /// Returns true if runs with a missing requirement are refused.
+    #[must_use]
+    pub fn refuses_missing_requirements(&self) -> bool {
+        self.refuses_missing_requirements
     }
 
     /// Sets the policy for new content. Default: [`NewContentPolicy::AskIfPrivileged`].

@@ -52,6 +52,7 @@ pub struct Request {
     tools: Vec<AllowedTool>,
     caller_permissions: Vec<Permission>,
     variables: Vec<(String, VariableSource)>,
+    required_programs: Vec<String>,
     declared: BTreeSet<String>,
     dropped: BTreeSet<Capability>,
     pub(crate) protected: BTreeSet<PathBuf>,
@@ -75,7 +76,7 @@ pub enum VariableSource {
 const CALLER_NAME: &str = "the caller";
 /// The requester of permissions of hooks.
 const HOOKS_NAME: &str = "its hooks";
-/// The requester of declared variables.
+/// The requester of declared variables and programs.
 const REQUIREMENTS_NAME: &str = "its requirements";
 /// The requester of permissions that rules or approvals allow without a request of the skill.
 pub(crate) const RULES_NAME: &str = "the policy";
@@ -104,6 +105,7 @@ impl Request {
             tools: Vec::new(),
             caller_permissions: Vec::new(),
             variables: Vec::new(),
+            required_programs: Vec::new(),
             declared: BTreeSet::new(),
             dropped: BTreeSet::new(),
             protected: BTreeSet::new(),
@@ -225,6 +227,13 @@ impl Request {
     /// Requests to spawn any program, for the caller, as a shell command does.
     pub fn spawn_any(mut self) -> Self {
         self.caller_permissions.push(Permission::AnyProgram);
+        self
+    }
+
+    /// Requests to spawn a program that the skill declares as a requirement, by its name without a
+    /// path.
+    pub fn required_program(mut self, program: impl Into<String>) -> Self {
+        self.required_programs.push(program.into());
         self
     }
 
@@ -389,7 +398,7 @@ impl Request {
         })
     }
 
-    /// Returns the requests of the caller and of hooks, then those for variables.
+    /// Returns the requests of the caller and of hooks, then those of requirements.
     fn other_requests(&self) -> impl Iterator<Item = (Permission, String, Basis)> {
         let of_caller = self
             .caller_permissions
@@ -411,8 +420,13 @@ impl Request {
             };
             (Permission::Variable(name.clone()), requester, basis)
         });
+        let of_requirements = self.required_programs.iter().map(|name| {
+            let permission = Permission::Program(name.clone());
+            (permission, REQUIREMENTS_NAME, Basis::Declared)
+        });
         of_caller
             .chain(of_variables)
+            .chain(of_requirements)
             .map(|(permission, requester, basis)| (permission, requester.to_owned(), basis))
     }
 

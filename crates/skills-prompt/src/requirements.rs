@@ -182,6 +182,20 @@ impl MissingRequirements {
     /// invisible characters.
     #[must_use]
     pub fn to_lines(&self) -> Vec<String> {
+        let mut lines = self.program_lines();
+        let required = self
+            .variables
+            .iter()
+            .filter(|variable| variable.is_required);
+        lines
+            .extend(required.map(|variable| escape_line(&format!("variable `{}`", variable.name))));
+        lines
+    }
+
+    /// Describes the operating systems and programs of [`to_lines`](Self::to_lines), without the
+    /// variables.
+    #[must_use]
+    pub fn program_lines(&self) -> Vec<String> {
         let systems = self.systems.iter().map(|system| {
             let names = system.supported.join(" or ");
             format!("operating system {names}")
@@ -193,12 +207,7 @@ impl MissingRequirements {
                 [name] => format!("program `{name}`"),
                 names => format!("one of the programs `{}`", names.join("`, `")),
             });
-        let required = self
-            .variables
-            .iter()
-            .filter(|variable| variable.is_required);
-        let variables = required.map(|variable| format!("variable `{}`", variable.name));
-        let lines = systems.chain(programs).chain(variables);
+        let lines = systems.chain(programs);
         lines.map(|line| escape_line(&line)).collect()
     }
 

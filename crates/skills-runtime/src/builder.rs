@@ -10,7 +10,7 @@ use skills_policy::{ApprovalStore, Approver, PermissionManager, Policy};
 use skills_prompt::ListingModes;
 use skills_sandbox::Sandbox;
 
-use crate::executor::{Backends, Config, Recorder, Search, WasmConfig, spawn_precompile};
+use crate::executor::{Backends, Config, Finders, Recorder, WasmConfig, spawn_precompile};
 use crate::library::OnNewCatalog;
 use crate::{Executor, Library, OnMissing, Precompile, Secrets, SkillRuntime};
 
@@ -31,7 +31,7 @@ pub struct Builder {
     policy: Policy,
     scratch: PathBuf,
     backends: Backends,
-    program_finder: Search,
+    finders: Finders,
     wasm: WasmConfig,
     precompile: Precompile,
     modes: ListingModes,
@@ -55,7 +55,7 @@ impl Default for Builder {
             // `PATH`.
             scratch: PathBuf::from("/tmp"),
             backends: Backends::default(),
-            program_finder: Search::default(),
+            finders: Finders::default(),
             wasm: WasmConfig::default(),
             precompile: Precompile::default(),
             modes: ListingModes::default(),
@@ -131,7 +131,8 @@ impl Builder {
         self
     }
 
-    /// Sets what to do if declared requirements are missing. Default: the skill does not run.
+    /// Sets what to do if declared requirements are missing. Default: the skill does not run without
+    /// its programs and on other operating systems, and runs without its variables.
     pub fn on_missing_requirements(mut self, action: OnMissing) -> Self {
         self.on_missing_requirements = action;
         self
@@ -196,7 +197,19 @@ impl Builder {
     /// Sets how the built-in backend for scripts finds interpreters and granted programs.
     #[cfg(all(feature = "native", unix))]
     pub fn program_finder(mut self, finder: skills_process::ProgramFinder) -> Self {
-        self.program_finder = finder;
+        self.finders.default = finder;
+        self
+    }
+
+    /// Sets how the built-in backend finds the interpreters for the scripts of one skill, instead
+    /// of [`program_finder`](Self::program_finder).
+    #[cfg(all(feature = "native", unix))]
+    pub fn skill_program_finder(
+        mut self,
+        skill: impl Into<String>,
+        finder: skills_process::ProgramFinder,
+    ) -> Self {
+        self.finders.by_skill.insert(skill.into(), finder);
         self
     }
 
@@ -219,7 +232,7 @@ impl Builder {
     pub fn build(self) -> SkillRuntime {
         let backends = self
             .backends
-            .or_default(&self.scratch, &self.program_finder, self.wasm);
+            .or_default(&self.scratch, self.finders, self.wasm);
         let backends = Arc::new(backends);
         // Roots of the builder come first: an earlier root takes precedence.
         let roots: Vec<Root> = self

@@ -5,6 +5,7 @@ mod artifacts;
 mod backends;
 mod call_context;
 mod cancellation;
+mod failure_cause;
 mod grants;
 mod host_command;
 mod input_protocol;
@@ -18,6 +19,7 @@ mod precompile;
 mod preview;
 mod program_detection;
 mod refusals;
+mod required_programs;
 mod run_plan;
 mod run_record;
 mod run_subject;
@@ -32,6 +34,7 @@ use std::time::Duration;
 use skills_audit::{ContentHash, Disposition};
 use skills_manifest::{Document, MAX_FILE_BYTES};
 use skills_policy::{Authorization, Evaluation, Grants, PermissionManager};
+use skills_prompt::MissingRequirements;
 use skills_sandbox::{EnforcementReport, Preparation, RunOutput, Sandbox, SandboxError};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
@@ -50,8 +53,9 @@ use skill_copies::{SkillCopy, SkillCopyCache};
 use workspace::ActiveWorkspace;
 
 pub use artifacts::{ExecutionArtifacts, ExecutionStatus};
-pub(crate) use backends::{Backends, Search, WasmConfig};
+pub(crate) use backends::{Backends, Finders, WasmConfig};
 pub use call_context::CallContext;
+pub use failure_cause::FailureCause;
 pub use host_command::HostCommand;
 pub use input_protocol::InputProtocol;
 pub use mode::ExecutionMode;
@@ -323,9 +327,10 @@ impl Executor {
         record.set_skill(&skill, None, manifest);
         let missing = self.missing_for_run(&plan);
         let sandbox = self.check_startable(&plan, &missing)?;
+        let missing = missing.to_lines();
         // From here on the record is redacted, whether the run is denied, fails or succeeds.
         record.redactor = plan.redactor();
-        let (authorization, content) = self.authorize(&plan, record).await?;
+        let (authorization, content) = self.authorize_with_programs(&mut plan, record).await?;
         let grants = match authorization {
             Authorization::Granted(grants) => grants,
             Authorization::Denied(denial) => {
@@ -337,6 +342,7 @@ impl Executor {
         record.record_decision(Disposition::Granted, grants.decisions());
         // Files in a workspace that the program cannot write are not its output.
         let mut workspace = workspace.filter(|workspace| is_writable(workspace, &grants));
+        let manifest = plan.subject.skill().map(|skill| &skill.manifest);
         let permissions_used = manifest
             .map(|manifest| used_tools(&grants, manifest))
             .unwrap_or_default();
@@ -357,8 +363,15 @@ impl Executor {
             )
             .await?;
         let refusals = refusals::refusals(&output, &granted, &current_dir.to_string_lossy());
+        let cause = failure_cause::failure_cause(
+            &output,
+            plan.mode.script_type(),
+            granted.limits().memory_bytes,
+            |script_type| self.config().backends.interpreter(&skill, script_type),
+        );
         let mut artifacts = ExecutionArtifacts::new(skill, plan.mode, output, &record.redactor);
         artifacts.refusals = refusals.map_text(|text| record.redactor.redact_text(text));
+        artifacts.failure_cause = cause;
         artifacts.output_files = workspace
             .map(|workspace| workspace.collect_output(&record.redactor))
             .unwrap_or_default();
@@ -385,17 +398,35 @@ impl Executor {
     fn check_startable(
         &self,
         plan: &RunPlan,
-        missing: &[String],
+        missing: &MissingRequirements,
     ) -> Result<Arc<dyn Sandbox>, RuntimeError> {
-        if !missing.is_empty() && self.config().on_missing_requirements == OnMissing::Fail {
+        let missing = self.blocking(missing);
+        if !missing.is_empty() {
             return Err(Repr::MissingRequirements {
                 skill: plan.subject.name().to_owned(),
-                missing: missing.to_vec(),
+                missing,
             }
             .into());
         }
         // There is no fallback to another backend.
-        Ok(Arc::clone(self.config().backends.for_mode(&plan.mode)?))
+        Ok(Arc::clone(
+            self.config()
+                .backends
+                .for_run(plan.subject.name(), &plan.mode)?,
+        ))
+    }
+
+    /// Describes the missing requirements without which a skill does not run, one phrase each.
+    fn blocking(&self, missing: &MissingRequirements) -> Vec<String> {
+        let config = self.config();
+        if config.permissions.policy().refuses_missing_requirements() {
+            return missing.to_lines();
+        }
+        match config.on_missing_requirements {
+            OnMissing::Fail => missing.to_lines(),
+            OnMissing::WarnVariables => missing.program_lines(),
+            OnMissing::Warn => Vec::new(),
+        }
     }
 
     /// Authorizes the run by rules, stored approvals, then the approver. If the decision depends on

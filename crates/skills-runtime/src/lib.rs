@@ -52,8 +52,8 @@ pub use builder::Builder;
 pub use error::{ErrorKind, RuntimeError};
 pub use executor::{
     CallContext, ExecutionArtifacts, ExecutionMode, ExecutionOptions, ExecutionStatus, Executor,
-    HostCommand, InputFile, InputProtocol, OutputFile, OutputFiles, Precompile, Preview, RunTarget,
-    SessionDirectory, Workspace, detect_execution_mode,
+    FailureCause, HostCommand, InputFile, InputProtocol, OutputFile, OutputFiles, Precompile,
+    Preview, RunTarget, SessionDirectory, Workspace, detect_execution_mode,
 };
 pub use library::{Library, LoadedSkill, OnMissing, SkillDescriptor};
 pub use private_file::PrivateFile;

@@ -22,7 +22,7 @@ use crate::{RuntimeError, Secrets};
 use catalog_cache::{CatalogCache, CatalogSnapshot, ScanResult};
 pub(crate) use opened_skill::{OpenedSkill, find_entry, open_files, read_error};
 pub use requirements::OnMissing;
-pub(crate) use requirements::{RunHost, read_requirements};
+pub(crate) use requirements::{RunHost, has_program, read_requirements};
 pub(crate) use scripts::{resource_paths, scripts, short_name};
 pub use skill::{LoadedSkill, SkillDescriptor};
 

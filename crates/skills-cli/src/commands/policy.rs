@@ -84,7 +84,7 @@ pub(crate) fn print_preview(preview: &Preview, output: Output) -> anyhow::Result
 
 /// Returns true if nothing but the policy can prevent a run.
 fn can_run(preview: &Preview) -> bool {
-    preview.missing_requirements.is_empty() && preview.backend.is_ok()
+    preview.blocking_requirements.is_empty() && preview.backend.is_ok()
 }
 
 /// The rows of a preview: a label of at most 8 characters, and a value.

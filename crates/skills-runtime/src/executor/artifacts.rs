@@ -8,7 +8,7 @@ use skills_policy::{Denial, PermissionDecision};
 use skills_sandbox::{CapturedOutput, EnforcementReport, Refusals, RunOutput, Termination};
 
 use crate::secrets::Redactor;
-use crate::{ExecutionMode, OutputFiles};
+use crate::{ExecutionMode, FailureCause, OutputFiles};
 
 /// Result of a run that was started or denied.
 ///
@@ -48,6 +48,8 @@ pub struct ExecutionArtifacts {
     /// What restrictions stopped, each with the rule that would allow it. Names and paths come from
     /// the program.
     pub refusals: Refusals,
+    /// Why the program failed, as far as its output tells.
+    pub failure_cause: Option<FailureCause>,
 }
 
 /// How a run ended.
@@ -101,6 +103,7 @@ impl ExecutionArtifacts {
             output_files: OutputFiles::default(),
             notes: Vec::new(),
             refusals: Refusals::default(),
+            failure_cause: None,
         }
     }
 
@@ -155,6 +158,7 @@ impl ExecutionArtifacts {
                 .map(|note| redactor.redact_text(note))
                 .collect(),
             refusals: Refusals::default(),
+            failure_cause: None,
         }
     }
 }

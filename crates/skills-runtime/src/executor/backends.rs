@@ -1,9 +1,10 @@
 //! Selection of the sandbox backend for a program.
 
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use skills_sandbox::{EnforcementReport, Sandbox, SandboxError};
+use skills_sandbox::{EnforcementReport, Sandbox, SandboxError, ScriptType};
 
 use crate::ExecutionMode;
 
@@ -32,15 +33,54 @@ pub(crate) struct WasmConfig {}
 pub(crate) struct Backends {
     pub(crate) wasm: Option<Arc<dyn Sandbox>>,
     pub(crate) native: Option<Arc<dyn Sandbox>>,
+    /// Backends for scripts of skills that have interpreters of their own, by skill name.
+    by_skill: BTreeMap<String, Arc<dyn Sandbox>>,
+    finders: Finders,
+}
+
+/// The finders of the built-in backends for scripts.
+#[derive(Clone, Default)]
+pub(crate) struct Finders {
+    pub(crate) default: Search,
+    /// Those of skills with interpreters of their own, by skill name.
+    pub(crate) by_skill: BTreeMap<String, Search>,
 }
 
 impl Backends {
     /// Fills in the default backends of this build and this system.
-    pub(crate) fn or_default(self, scratch: &Path, finder: &Search, config: WasmConfig) -> Self {
-        Self {
-            wasm: self.wasm.or_else(|| wasm(scratch, config)),
-            native: self.native.or_else(|| native(scratch, finder)),
+    pub(crate) fn or_default(self, scratch: &Path, finders: Finders, config: WasmConfig) -> Self {
+        let wasm = self.wasm.or_else(|| wasm(scratch, config));
+        // A backend of the host application finds its interpreters itself.
+        if self.native.is_some() {
+            return Self {
+                wasm,
+                native: self.native,
+                ..Self::default()
+            };
         }
+        let by_skill = finders.by_skill.iter();
+        Self {
+            wasm,
+            native: native(scratch, &finders.default),
+            by_skill: by_skill
+                .filter_map(|(skill, finder)| Some((skill.clone(), native(scratch, finder)?)))
+                .collect(),
+            finders,
+        }
+    }
+
+    /// Returns the interpreter that the built-in backend uses for scripts of a type of this skill.
+    #[cfg(all(feature = "native", unix))]
+    pub(crate) fn interpreter(&self, skill: &str, script_type: ScriptType) -> Option<PathBuf> {
+        self.native.as_ref()?;
+        let finder = self.finders.by_skill.get(skill);
+        let finder = finder.unwrap_or(&self.finders.default);
+        Some(finder.find_interpreter(script_type).ok()?.argv0)
+    }
+
+    #[cfg(not(all(feature = "native", unix)))]
+    pub(crate) fn interpreter(&self, _skill: &str, _script_type: ScriptType) -> Option<PathBuf> {
+        None
     }
 
     /// Probes the backends for scripts and for WebAssembly and returns the restrictions that each
@@ -52,6 +92,18 @@ impl Backends {
             ("scripts", native.and_then(|backend| backend.probe())),
             ("wasm", wasm.and_then(|backend| backend.probe())),
         ]
+    }
+
+    /// Returns the backend for a program of a skill, which can have interpreters of its own.
+    pub(crate) fn for_run(
+        &self,
+        skill: &str,
+        mode: &ExecutionMode,
+    ) -> Result<&Arc<dyn Sandbox>, SandboxError> {
+        match (mode, self.by_skill.get(skill)) {
+            (ExecutionMode::Native { .. }, Some(backend)) => Ok(backend),
+            _ => self.for_mode(mode),
+        }
     }
 
     /// Returns the backend for a program. There is no fallback: a program without its backend fails

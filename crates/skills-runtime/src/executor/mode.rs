@@ -39,4 +39,12 @@ impl ExecutionMode {
             Self::Command { program } => program,
         }
     }
+
+    /// Returns the type of a script.
+    pub(crate) fn script_type(&self) -> Option<ScriptType> {
+        match self {
+            Self::Native { script_type, .. } => Some(*script_type),
+            _ => None,
+        }
+    }
 }

@@ -28,8 +28,11 @@ pub struct Preview {
     pub approval_request: Option<ApprovalRequest>,
     /// The entries of `allowed-tools` that have no effect for this run, and why.
     pub unused_tools: Vec<(String, &'static str)>,
-    /// Missing requirements. If there are any, a run fails by default.
+    /// Missing requirements.
     pub missing_requirements: Vec<String>,
+    /// Those without which the skill does not run, as
+    /// [`on_missing_requirements`](crate::Builder::on_missing_requirements) says.
+    pub blocking_requirements: Vec<String>,
     /// The backend that would run the program, or why none is available or cannot enforce the
     /// grants.
     pub backend: Result<&'static str, String>,
@@ -93,7 +96,7 @@ impl Executor {
         let backend = self
             .config()
             .backends
-            .for_mode(&plan.mode)
+            .for_run(plan.subject.name(), &plan.mode)
             .and_then(|backend| {
                 // Grants that cannot be enforced do not run.
                 if let Authorization::Granted(grants) = &authorization {
@@ -101,13 +104,15 @@ impl Executor {
                 }
                 Ok(backend.name())
             });
+        let missing = self.missing_for_run(&plan);
         Ok(Preview {
             skill: plan.subject.name().to_owned(),
             digest,
             authorization,
             approval_request,
             unused_tools: request.unused_tools(),
-            missing_requirements: self.missing_for_run(&plan),
+            missing_requirements: missing.to_lines(),
+            blocking_requirements: self.blocking(&missing),
             backend: backend.map_err(|error| error.to_string()),
             mode: plan.mode,
         })

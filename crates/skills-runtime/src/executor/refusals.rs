@@ -50,6 +50,13 @@ fn claim(line: &str, current_dir: &str) -> Option<RefusedOperation> {
         "host='",
     ];
     if line.contains("Read-only file system") || line.contains("EROFS") {
+        let path = absolute_path(without_script(line)).unwrap_or(current_dir);
+        return Some(RefusedOperation::Write {
+            path: path.to_owned(),
+        });
+    }
+    // Node reports a directory that it cannot create on a read-only file system as missing.
+    if line.contains("ENOENT") && line.contains(", mkdir '") {
         let path = absolute_path(line).unwrap_or(current_dir).to_owned();
         return Some(RefusedOperation::Write { path });
     }
@@ -66,6 +73,15 @@ fn claim(line: &str, current_dir: &str) -> Option<RefusedOperation> {
     let end = host.find(|c| !is_host(c)).unwrap_or(host.len());
     let host = host[..end].to_owned();
     (!host.is_empty()).then_some(RefusedOperation::Connect { host: Some(host) })
+}
+
+/// Returns a message of a shell without the path of its script: `/a.sh: line 3: out.txt: …`.
+fn without_script(line: &str) -> &str {
+    let after_script = line.split_once(": line ").and_then(|(_, rest)| {
+        let (number, rest) = rest.split_once(": ")?;
+        number.bytes().all(|b| b.is_ascii_digit()).then_some(rest)
+    });
+    after_script.unwrap_or(line)
 }
 
 /// Returns the last quoted or free-standing absolute path of a line, without what follows it.
@@ -123,6 +139,18 @@ mod tests {
             (
                 "touch: cannot touch '/data/x': Read-only file system",
                 "write:/data/x",
+            ),
+            (
+                "/skills/todo/scripts/todo.sh: line 18: TODO.md: Read-only file system",
+                "write:/work",
+            ),
+            (
+                "/skills/todo/scripts/todo.sh: line 9: /data/y: Read-only file system",
+                "write:/data/y",
+            ),
+            (
+                "Error: ENOENT: no such file or directory, mkdir 'usage'",
+                "write:/work",
             ),
             (
                 "curl: (6) Could not resolve host: api.example.com",

@@ -66,6 +66,7 @@ impl Executor {
             request.declare(format!("variable {name}"))
         });
         let request = with_owned_workspace(request, &options.workspace, workspace);
+        add_workspace_alias(&mut options, workspace);
         let request = with_variables(request, &variables);
         Ok(RunPlan {
             subject: RunSubject::Skill(Box::new(SkillSubject {
@@ -178,10 +179,10 @@ impl Executor {
             .fold(request, Request::protect)
     }
 
-    /// Describes the missing requirements of the skill, one phrase each.
-    pub(crate) fn missing_for_run(&self, plan: &RunPlan) -> Vec<String> {
+    /// Returns the missing requirements of the skill.
+    pub(crate) fn missing_for_run(&self, plan: &RunPlan) -> MissingRequirements {
         let Some(skill) = plan.subject.skill() else {
-            return Vec::new();
+            return MissingRequirements::default();
         };
         let has_variable = |name: &str| {
             plan.variables
@@ -193,7 +194,7 @@ impl Executor {
             has_variable: &has_variable,
         };
         missing.add(skill.entry.name().as_str(), &skill.requirements, &host);
-        missing.to_lines()
+        missing
     }
 }
 
@@ -245,6 +246,18 @@ fn without_sources(variables: Vec<SourcedVariable>) -> Vec<(String, Secret)> {
         .into_iter()
         .map(|(name, value, _)| (name, value))
         .collect()
+}
+
+/// Makes the workspace available as `/workspace` for arguments, too, where the backend can.
+fn add_workspace_alias(options: &mut ExecutionOptions, workspace: Option<&ActiveWorkspace>) {
+    let alias = Path::new("/workspace");
+    let is_known = options.path_aliases.iter().any(|(known, _)| known == alias);
+    // The directory of a session has a name of its own.
+    let is_session = matches!(options.workspace, Workspace::Session(_));
+    if let Some(workspace) = workspace.filter(|_| !is_known && !is_session) {
+        let path = workspace.path().to_owned();
+        options.path_aliases.push((alias.to_owned(), path));
+    }
 }
 
 /// Requests write access to a workspace that this process created, which needs no approval.

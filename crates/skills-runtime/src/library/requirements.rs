@@ -14,8 +14,11 @@ use skills_prompt::HostProbe;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum OnMissing {
     /// The run fails.
-    #[default]
     Fail,
+    /// The run fails if a program or the operating system is missing. Missing variables are listed
+    /// in the notes of the artifacts: many skills require a variable for a part of what they do.
+    #[default]
+    WarnVariables,
     /// The skill runs; missing requirements are listed in the notes of the artifacts.
     Warn,
 }
@@ -50,9 +53,7 @@ impl HostProbe for RunHost<'_> {
     }
 
     fn has_program(&self, name: &str) -> bool {
-        PROGRAM_DIRECTORIES
-            .iter()
-            .any(|directory| is_program(Path::new(directory), name))
+        has_program(name)
     }
 
     /// Only a client knows its settings, so they are never reported as missing.
@@ -67,6 +68,13 @@ impl HostProbe for RunHost<'_> {
             other => other,
         }
     }
+}
+
+/// Returns true if a program with this name exists where runs find it.
+pub(crate) fn has_program(name: &str) -> bool {
+    PROGRAM_DIRECTORIES
+        .iter()
+        .any(|directory| is_program(Path::new(directory), name))
 }
 
 fn is_program(directory: &Path, name: &str) -> bool {

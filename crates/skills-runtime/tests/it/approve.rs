@@ -432,7 +432,11 @@ async fn all_declarations_of_requirements_are_checked_alike() {
         .preview("deploy", &ExecutionOptions::default());
     assert_eq!(preview.unwrap().missing_requirements, listed.to_lines());
     let error = runtime.execute_skill("deploy", ExecutionOptions::default());
-    assert_eq!(error.await.unwrap_err().suggestions(), listed.to_lines());
+    assert_eq!(
+        error.await.unwrap_err().suggestions(),
+        listed.program_lines(),
+        "missing variables do not prevent a run"
+    );
 }
 
 #[tokio::test]
@@ -452,7 +456,7 @@ async fn missing_requirements_are_reported_before_approval() {
         (error.kind(), host.asked()),
         (ErrorKind::MissingRequirements, 0)
     );
-    assert_snapshot!(error, @r#"skill `deploy` has missing requirements: operating system win32; program `no-such-program`; variable `API_KEY`"#);
+    assert_snapshot!(error, @r#"skill `deploy` has missing requirements: operating system win32; program `no-such-program`"#);
     let noted = fixture
         .recording()
         .approver(host.clone())
@@ -572,4 +576,68 @@ async fn a_session_approval_applies_to_one_session() {
     ] {
         check(session, is_command, questions).await;
     }
+}
+
+#[tokio::test]
+async fn missing_variables_are_notes_unless_policy_refuses() {
+    let fixture = Fixture::new();
+    fixture
+        .skill("deploy", "requires: {env: [API_KEY]}\n")
+        .file("deploy/scripts/run.sh", "");
+    let runtime = fixture.recording().build();
+    let options = ExecutionOptions::default;
+    let artifacts = runtime.execute_skill("deploy", options()).await.unwrap();
+    assert_eq!(artifacts.notes, ["missing requirement: variable `API_KEY`"]);
+    let strict = fixture
+        .recording()
+        .policy(Policy::default().refuse_missing_requirements())
+        .on_missing_requirements(skills_runtime::OnMissing::Warn)
+        .build();
+    let error = strict.execute_skill("deploy", options()).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::MissingRequirements);
+}
+
+/// A required program is a permission that a rule or an approver can give, and that a run can do
+/// without.
+#[tokio::test]
+async fn required_programs_are_asked_for_and_not_needed() {
+    let fixture = Fixture::new();
+    fixture
+        .skill("deploy", "requires: {bins: [ls, sh]}\n")
+        .file("deploy/scripts/run.sh", "");
+    let spawned = |artifacts: &skills_runtime::ExecutionArtifacts| {
+        let decisions = artifacts.decisions.iter();
+        decisions
+            .map(ToString::to_string)
+            .filter(|text| text.contains("spawn"))
+            .collect::<Vec<_>>()
+    };
+    let run = async |builder: skills_runtime::Builder| {
+        let runtime = builder.build();
+        let options = ExecutionOptions::default();
+        runtime.execute_skill("deploy", options).await.unwrap()
+    };
+    let without = run(fixture.recording()).await;
+    assert!(without.exit_status.is_success());
+    assert_eq!(spawned(&without), [""; 0]);
+    let rule = skills_runtime::policy::Rule::parse(
+        skills_runtime::policy::Effect::Deny,
+        skills_runtime::policy::RuleSource::Admin,
+        "spawn:ls",
+    );
+    let denied = run(fixture
+        .recording()
+        .policy(Policy::default().rule(rule.unwrap())))
+    .await;
+    assert!(denied.exit_status.is_success());
+    assert_eq!(spawned(&denied), [""; 0]);
+    let host = Arc::new(Host::default());
+    let asked = run(fixture.recording().approver(host.clone())).await;
+    assert_eq!(host.asked(), 1);
+    assert_snapshot!(spawned(&asked).join("\n"), @"granted, the approver responded `always`, which could not be stored: no approval store is configured: spawn `ls` (requested by its requirements)");
+    let refused = run(fixture
+        .recording()
+        .approver(Arc::new(ApprovalResponse::Deny)))
+    .await;
+    assert!(!refused.exit_status.is_success(), "a person said no");
 }

@@ -1,0 +1,156 @@
+//! Why a program failed, as far as its output tells.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+use skills_sandbox::{RunOutput, ScriptType, Termination};
+
+/// The end of each stream that is read: programs report an error last.
+const MAX_TEXT_BYTES: usize = 8_192;
+/// Maximum length of a package name, in characters.
+const MAX_NAME_CHARS: usize = 80;
+/// Texts with which programs and runtimes report that an allocation failed.
+const OUT_OF_MEMORY: [&str; 6] = [
+    "MemoryError",
+    "std::bad_alloc",
+    "Cannot allocate memory",
+    "JavaScript heap out of memory",
+    "OutOfMemoryError",
+    "pthread_create failed",
+];
+/// Texts before the name of a package that is not installed.
+const MISSING_PACKAGE: [(&str, ScriptType); 5] = [
+    ("No module named ", ScriptType::Python),
+    ("pip install ", ScriptType::Python),
+    ("Cannot find module ", ScriptType::Node),
+    ("Cannot find package ", ScriptType::Node),
+    ("npm install ", ScriptType::Node),
+];
+
+/// Why a program failed, so that a user can be told what to change. Taken from the output of the
+/// program, which can claim anything: nothing depends on it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum FailureCause {
+    /// The interpreter does not have a package.
+    MissingPackage {
+        /// The name of the package or module, as the program wrote it.
+        package: String,
+        /// The type of the script.
+        script_type: ScriptType,
+        /// The interpreter that ran, if it is known.
+        interpreter: Option<PathBuf>,
+    },
+    /// The program needed more memory than its limit.
+    OutOfMemory {
+        /// The limit, in bytes.
+        limit_bytes: u64,
+    },
+}
+
+/// Returns why a program of this type failed; `None` if it succeeded, or if its output does not
+/// tell.
+pub(super) fn failure_cause(
+    output: &RunOutput,
+    script_type: Option<ScriptType>,
+    limit_bytes: u64,
+    interpreter: impl FnOnce(ScriptType) -> Option<PathBuf>,
+) -> Option<FailureCause> {
+    if output.termination.is_success() {
+        return None;
+    }
+    if let Termination::MemoryLimit { limit_bytes } = output.termination {
+        return Some(FailureCause::OutOfMemory { limit_bytes });
+    }
+    let texts = [&output.stderr, &output.stdout].map(|captured| last_part(&captured.text()));
+    let mut lines = texts.iter().flat_map(|text| text.lines());
+    if lines
+        .clone()
+        .any(|line| OUT_OF_MEMORY.iter().any(|marker| line.contains(marker)))
+    {
+        return Some(FailureCause::OutOfMemory { limit_bytes });
+    }
+    let script_type = script_type?;
+    let package = lines.find_map(|line| missing_package(line, script_type))?;
+    Some(FailureCause::MissingPackage {
+        package,
+        script_type,
+        interpreter: interpreter(script_type),
+    })
+}
+
+/// Returns the end of a text that is searched.
+fn last_part(text: &str) -> String {
+    let start = text.len().saturating_sub(MAX_TEXT_BYTES);
+    let start = (start..=text.len()).find(|index| text.is_char_boundary(*index));
+    text[start.unwrap_or(text.len())..].to_owned()
+}
+
+/// Returns the package that a line of output says is missing.
+fn missing_package(line: &str, script_type: ScriptType) -> Option<String> {
+    let rest = MISSING_PACKAGE
+        .iter()
+        .filter(|(_, known)| *known == script_type)
+        .find_map(|(marker, _)| Some(line.split_once(marker)?.1))?;
+    let is_name = |c: char| c.is_ascii_alphanumeric() || "@/._-".contains(c);
+    let rest = rest.trim_start_matches(['\'', '"', '`']);
+    let name: String = rest
+        .chars()
+        .take_while(|c| is_name(*c))
+        .take(MAX_NAME_CHARS)
+        .collect();
+    // Node reports a missing file of the skill itself in the same words.
+    let is_file = name.starts_with(['.', '/']) || name.starts_with('-');
+    (!name.is_empty() && !is_file).then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_of_interpreters_name_the_missing_package() {
+        for (line, script_type, package) in [
+            (
+                "ModuleNotFoundError: No module named 'PIL.Image'",
+                ScriptType::Python,
+                Some("PIL.Image"),
+            ),
+            (
+                "ERROR: python-pptx not installed. Install with: pip install python-pptx",
+                ScriptType::Python,
+                Some("python-pptx"),
+            ),
+            (
+                "Error: Cannot find module 'docx'",
+                ScriptType::Node,
+                Some("docx"),
+            ),
+            (
+                "Error [ERR_MODULE_NOT_FOUND]: Cannot find package '@scope/x' imported from /a.mjs",
+                ScriptType::Node,
+                Some("@scope/x"),
+            ),
+            (
+                "Error: Cannot find module './lib/own.js'",
+                ScriptType::Node,
+                None,
+            ),
+            (
+                "Error: Cannot find module '/skills/a/lib.js'",
+                ScriptType::Node,
+                None,
+            ),
+            ("pip install -r requirements.txt", ScriptType::Python, None),
+            ("No module named 'x'", ScriptType::Shell, None),
+            ("ValueError: bad", ScriptType::Python, None),
+        ] {
+            assert_eq!(
+                missing_package(line, script_type).as_deref(),
+                package,
+                "{line}"
+            );
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Programs that a skill requires, as permissions that are asked for but not needed.
+
+use std::sync::Arc;
+
+use skills_policy::{
+    ApprovalResponse, Authorization, DecisionReason, Denial, Permission, PermissionDecision,
+};
+use skills_sandbox::ScriptType;
+
+use super::Executor;
+use super::run_plan::RunPlan;
+use super::run_record::RunRecord;
+use super::skill_copies::SkillCopy;
+use crate::error::RuntimeError;
+use crate::library::has_program;
+
+impl Executor {
+    /// Authorizes a run with the programs that its skill requires. If nothing grants these, the run
+    /// is authorized without them: many scripts need them only for a part of what they do.
+    pub(super) async fn authorize_with_programs(
+        &self,
+        plan: &mut RunPlan,
+        record: &mut RunRecord,
+    ) -> Result<(Authorization, Option<Arc<SkillCopy>>), RuntimeError> {
+        let programs = required_programs(plan);
+        if programs.is_empty() {
+            return self.authorize(plan, record).await;
+        }
+        let without = plan.request.clone();
+        plan.request = programs.iter().fold(without.clone(), |request, name| {
+            request.required_program(name)
+        });
+        match self.authorize(plan, record).await? {
+            (Authorization::Denied(denial), _) if lacks_only(&denial, &programs) => {
+                plan.request = without;
+                self.authorize(plan, record).await
+            }
+            decided => Ok(decided),
+        }
+    }
+}
+
+/// Returns the required programs of the skill that exist, without the interpreter of its script,
+/// which runs without a permission.
+fn required_programs(plan: &RunPlan) -> Vec<String> {
+    let Some(skill) = plan.subject.skill() else {
+        return Vec::new();
+    };
+    let interpreters: &[&str] = match plan.mode.script_type() {
+        Some(ScriptType::Python) => &["python", "python3"],
+        Some(ScriptType::Shell) => &["bash", "sh"],
+        Some(other) => &[other.as_str()],
+        // WebAssembly starts no programs; a command requests its own.
+        None => return Vec::new(),
+    };
+    let required = skill.requirements.programs.iter();
+    required
+        .flat_map(|program| &program.any_of)
+        .filter(|name| !interpreters.contains(&name.as_str()) && has_program(name))
+        .cloned()
+        .collect()
+}
+
+/// Returns true if only required programs are denied, and no approver refused them.
+fn lacks_only(denial: &Denial, programs: &[String]) -> bool {
+    let is_refused = |decision: &PermissionDecision| {
+        matches!(
+            decision.reason(),
+            DecisionReason::ApproverResponded {
+                response: ApprovalResponse::Deny,
+                ..
+            }
+        )
+    };
+    let is_required = |permission: &Permission| matches!(permission, Permission::Program(name) if programs.contains(name));
+    denial.content_reason().is_none()
+        && denial
+            .denied()
+            .any(|decision| is_required(decision.permission()))
+        && denial.denied().all(|decision| {
+            // Permissions that were not asked for are evaluated again without the programs.
+            matches!(decision.reason(), DecisionReason::OtherDenied)
+                || is_required(decision.permission()) && !is_refused(decision)
+        })
+}
