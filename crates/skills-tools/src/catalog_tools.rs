@@ -9,6 +9,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use skills_runtime::{Catalog, SkillRuntime};
 
+use crate::ToolGroup;
 use crate::file_tools::FileTools;
 
 /// Maximum number of names that a schema lists.
@@ -20,6 +21,8 @@ const MAX_ENUM_BYTES: usize = 4 * 1024;
 pub(crate) struct CatalogTools {
     pub(crate) runtime: SkillRuntime,
     pub(crate) files: Arc<FileTools>,
+    /// The groups of tools that a model can call.
+    pub(crate) groups: Vec<ToolGroup>,
 }
 
 /// Returns the schema of a skill name, without listing names.

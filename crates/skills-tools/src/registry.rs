@@ -37,7 +37,8 @@ pub(crate) struct RegistryEntry<'a> {
 pub(crate) struct ScriptToolEntry {
     pub(crate) tool: ScriptTool,
     pub(crate) entry: Entry,
-    pub(crate) timeout: Duration,
+    /// The timeout of the override or of the declaration, if there is one.
+    pub(crate) timeout: Option<Duration>,
 }
 
 impl ScriptToolRegistry {
@@ -121,8 +122,7 @@ impl<'a> RegistryEntry<'a> {
             .settings
             .timeout_ms
             .map(Duration::from_millis)
-            .or(tool.timeout)
-            .unwrap_or(DEFAULT_TIMEOUT);
+            .or(tool.timeout);
         Ok(ScriptToolEntry {
             tool,
             entry: entry.clone(),

@@ -3,6 +3,8 @@
 mod command_line;
 mod dependencies;
 pub(crate) mod output;
+mod program_options;
+mod remedy;
 pub(crate) mod run_skill_script;
 pub(crate) mod script_tool;
 pub(crate) mod session_dirs;
@@ -18,9 +20,11 @@ use serde_json::{Value, json};
 use skills_runtime::discovery::SkillFiles;
 use skills_runtime::policy::HostPattern;
 use skills_runtime::{
-    Entry, ExecutionArtifacts, ExecutionOptions, HostCommand, InputProtocol, SkillRuntime,
+    Entry, ErrorKind, ExecutionArtifacts, ExecutionMode, ExecutionOptions, HostCommand,
+    InputProtocol, RuntimeError, SkillRuntime,
 };
 
+use self::dependencies::DeclaredDependencies;
 use self::output::{ProgramOutput, reached_timeout_ms, run_error};
 
 use crate::file_tools::FileTools;
@@ -29,6 +33,9 @@ use crate::path_map::PathMap;
 use crate::schema;
 use crate::{CallContext, DefaultScriptState, ToolError, ToolErrorCode};
 
+pub use program_options::{ProgramOptions, WorkingDirectory};
+pub(crate) use remedy::Remedies;
+pub use remedy::Remedy;
 pub(crate) use session_dirs::SessionDirectories;
 
 /// Maximum number of captured bytes per output stream.
@@ -47,6 +54,8 @@ pub(crate) struct ProgramTools {
     pub(crate) overrides: Arc<OverrideStore>,
     pub(crate) default_script_state: DefaultScriptState,
     pub(crate) sessions: SessionDirectories,
+    pub(crate) options: ProgramOptions,
+    pub(crate) remedies: Remedies,
 }
 
 /// A skill that may run, with its opened files.
@@ -57,7 +66,7 @@ struct RunnableSkill {
 
 /// What a program works on.
 enum RunSubject<'a> {
-    Skill(&'a Entry),
+    Skill(&'a RunnableSkill),
     /// A directory, with the command to run in it.
     Directory(&'a Path, HostCommand),
 }
@@ -84,7 +93,14 @@ impl ProgramTools {
         if is_draft {
             return Err(ToolErrorCode::ApprovalRequired
                 .error(format!("skill `{name}` is a draft and cannot run"))
-                .with_hint("ask the user to accept it"));
+                .with_hint(
+                    match self.remedies.describe(&Remedy::AcceptDraft {
+                        name: name.to_owned(),
+                    }) {
+                        Some(remedy) => format!("ask the user to {remedy}"),
+                        None => "ask the user to accept it".to_owned(),
+                    },
+                ));
         }
         RunnableSkill::try_new(entry)
     }
@@ -131,12 +147,12 @@ impl ProgramTools {
         let remaining_ms = deadline.remaining_ms();
         // The time for the lookup counts, too, so that a call never takes longer than requested.
         options.timeout_ms = Some(remaining_ms);
-        let (result, name) = match subject {
-            RunSubject::Skill(entry) => (
+        let (result, skill) = match subject {
+            RunSubject::Skill(skill) => (
                 self.runtime
-                    .execute_skill(&entry.directory().to_string_lossy(), options)
+                    .execute_skill(&skill.entry.directory().to_string_lossy(), options)
                     .await,
-                Some(entry.name().as_str()),
+                Some(skill),
             ),
             RunSubject::Directory(directory, command) => {
                 let executor = self.runtime.executor();
@@ -144,8 +160,14 @@ impl ProgramTools {
                 (result.await, None)
             }
         };
-        let artifacts = result.map_err(|error| run_error(&error, name, path_map))?;
-        let output = ProgramOutput::from_artifacts(&artifacts, path_map)?;
+        let artifacts = result.map_err(|error| {
+            let name = skill.map(|skill| skill.entry.name().as_str());
+            self.with_remedy(run_error(&error, name, path_map), &error)
+        })?;
+        let mut output = ProgramOutput::from_artifacts(&artifacts, path_map, &self.remedies)?;
+        if let Some(skill) = skill {
+            output.explain_missing_package(&artifacts, skill);
+        }
         let timeout_seconds =
             deadline.timeout_seconds(reached_timeout_ms(&artifacts), remaining_ms);
         Ok(CompletedRun {
@@ -155,9 +177,19 @@ impl ProgramTools {
         })
     }
 
+    /// Adds what the operator can do about a missing requirement.
+    fn with_remedy(&self, tool_error: ToolError, error: &RuntimeError) -> ToolError {
+        let is_requirement = error.kind() == ErrorKind::MissingRequirements;
+        let described = is_requirement.then(|| self.remedies.describe(&Remedy::IgnoreRequirements));
+        described
+            .flatten()
+            .into_iter()
+            .fold(tool_error, ToolError::with_hint)
+    }
+
     /// Returns the options that all runs have in common.
     fn base_options(&self, context: &CallContext) -> ExecutionOptions {
-        ExecutionOptions {
+        let mut options = ExecutionOptions {
             // Standard input stays empty unless the caller sets it; scripts get their arguments on
             // the command line.
             input_protocol: InputProtocol::ScriptRunner,
@@ -165,7 +197,9 @@ impl ProgramTools {
             captured_bytes: Some(MAX_OUTPUT_BYTES),
             context: context.clone(),
             ..ExecutionOptions::default()
-        }
+        };
+        self.options.apply_to(&mut options);
+        options
     }
 }
 
@@ -179,21 +213,13 @@ impl RunnableSkill {
         Ok(Self { entry, files })
     }
 
-    /// Fails if the skill declares packages that its scripts need.
-    fn check_dependencies(&self, script: Option<&str>) -> Result<(), ToolError> {
-        // Running it would fail with an import error, which models try to fix by installing
-        // packages.
-        match dependencies::find_declared(&self.files, script) {
-            None => Ok(()),
-            Some(declared) => {
-                let message = format!(
-                    "Failed to setup environment: {declared}, and installing packages is not supported"
-                );
-                Err(ToolErrorCode::SetupFailed
-                    .error(message)
-                    .with_hint("ask the user to rewrite the script with the standard library only"))
-            }
-        }
+    /// Returns what a program of the skill declares to need, and the file that declares it.
+    fn declared_dependencies(&self, mode: &ExecutionMode) -> Option<DeclaredDependencies> {
+        let script = match mode {
+            ExecutionMode::Native { script_path, .. } => Some(script_path.as_str()),
+            _ => None,
+        };
+        dependencies::find_declared(&self.files, script)
     }
 }
 

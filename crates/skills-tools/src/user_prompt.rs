@@ -146,7 +146,11 @@ mod tests {
             .root(Root::new(directory.path(), Scope::Custom))
             .build();
         let files = Arc::new(FileTools::new(runtime.clone(), MountTable::default()));
-        let catalog_tools = CatalogTools { runtime, files };
+        let catalog_tools = CatalogTools {
+            runtime,
+            files,
+            groups: Vec::new(),
+        };
         let catalog = catalog_tools.runtime.library().refresh();
         let _watcher = catalog_tools
             .runtime

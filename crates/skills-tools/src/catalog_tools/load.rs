@@ -2,18 +2,23 @@
 
 use serde::Deserialize;
 use serde_json::json;
+use skills_runtime::manifest::escape_invisible;
 use skills_runtime::prompt::DEFAULT_MAX_INJECTION_BYTES;
-use skills_runtime::{Entry, InjectionFormat, Manifest};
+use skills_runtime::{Entry, InjectionFormat, Manifest, ScriptType};
 
 use super::{CatalogTools, any_skill_name_schema};
 use crate::path_map::PathMap;
 use crate::run::output::run_error;
+use crate::run::run_skill_script::modules;
 use crate::schema;
 use crate::tool_definition::{Annotations, ToolDefinition};
-use crate::{ToolError, ToolErrorCode, ToolOutput};
+use crate::{ToolError, ToolErrorCode, ToolGroup, ToolOutput};
 
 /// Maximum number of bytes that one call returns.
 const MAX_BYTES: usize = 1 << 20;
+
+/// Maximum number of programs that the text names.
+const MAX_NAMED: usize = 20;
 
 /// Arguments of `load_skill`.
 #[derive(Debug, Deserialize)]
@@ -108,7 +113,47 @@ impl CatalogTools {
                 missing.join("; ")
             )
         };
-        Ok(ToolOutput::new(format!("{text}{note}"), data))
+        let usage = self.usage(&entry).unwrap_or_default();
+        Ok(ToolOutput::new(format!("{text}{note}{usage}"), data))
+    }
+
+    /// Returns how to run what the skill has, after a line break; `None` if it has nothing to run, or
+    /// if no tool runs it.
+    fn usage(&self, entry: &Entry) -> Option<String> {
+        let files = entry.open().ok()?;
+        let listed = files.list_directory("scripts").unwrap_or_default();
+        let scripts = listed.iter().map(|file| file.path.as_str());
+        let scripts = scripts.filter(|path| ScriptType::from_path(path.as_ref()).is_some());
+        let modules = modules(&files);
+        let names: Vec<&str> = scripts.chain(modules.iter().map(String::as_str)).collect();
+        if names.is_empty() {
+            return None;
+        }
+        let name = entry.name();
+        let more = names.len().saturating_sub(MAX_NAMED);
+        let mut shown: Vec<String> = names
+            .iter()
+            .take(MAX_NAMED)
+            .map(|path| format!("`{}`", escape_invisible(path)))
+            .collect();
+        if more > 0 {
+            shown.push(format!("{more} more"));
+        }
+        let shown = shown.join(", ");
+        let how = if self.groups.contains(&ToolGroup::ScriptExecutor) {
+            format!(
+                "run_skill_script with `skill_name` `{name}` and the file name as `script_name`"
+            )
+        } else if self.groups.contains(&ToolGroup::Workspace) {
+            format!("skills_run with `name` `{name}` and the path, with arguments, as `command`")
+        } else if self.groups.contains(&ToolGroup::ScriptTools) {
+            format!("the tools skill__{name}__*, one for each script")
+        } else {
+            return None;
+        };
+        Some(format!(
+            "\nPrograms of the skill: {shown}. Run them with {how}."
+        ))
     }
 
     /// Reads the text of a skill with its delimiters. Host paths in it are replaced by virtual

@@ -4,11 +4,12 @@ use serde_json::{Map, Value, json};
 use skills_runtime::policy::{ApprovalResponse, DecisionReason, Denial, PermissionDecision};
 use skills_runtime::{
     CapturedOutput, EnforcementStatus, ErrorKind, Evidence, ExecutionArtifacts, ExecutionStatus,
-    Refusal, RuntimeError, SandboxErrorKind, Termination,
+    FailureCause, Refusal, RuntimeError, SandboxErrorKind, Termination,
 };
 
 use skills_runtime::manifest::escape_invisible;
 
+use super::{Remedies, RunnableSkill};
 use crate::path_map::PathMap;
 use crate::{ToolError, ToolErrorCode, ToolOutput};
 
@@ -25,6 +26,10 @@ pub(crate) struct ProgramOutput {
     pub(crate) data: Map<String, Value>,
     /// Files that the program created or changed, relative to its workspace.
     pub(crate) files: Vec<String>,
+    /// What restrictions stopped and what the user can do, one line each.
+    explanation: Vec<String>,
+    /// Whether the program failed because a package is not installed.
+    pub(crate) lacks_package: bool,
 }
 
 /// How a program ended.
@@ -50,6 +55,7 @@ impl ProgramOutput {
     pub(crate) fn from_artifacts(
         artifacts: &ExecutionArtifacts,
         path_map: &PathMap,
+        remedies: &Remedies,
     ) -> Result<Self, ToolError> {
         let exit = match &artifacts.exit_status {
             ExecutionStatus::Success => ExitKind::Exited(0),
@@ -67,13 +73,13 @@ impl ProgramOutput {
             }
             ExecutionStatus::Timeout { .. } => ExitKind::TimedOut,
             ExecutionStatus::PermissionDenied { denial } => {
-                return Err(denial_error(denial, path_map));
+                return Err(denial_error(denial, path_map, remedies));
             }
             // A status of a later version of the runtime is a failure, never a success.
             other => ExitKind::Other(path_map.replace_in(&format!("{other:?}"))),
         };
         let text = |captured: &CapturedOutput| path_map.replace_in(&captured.text());
-        let (stdout, mut stderr) = (text(&artifacts.stdout), text(&artifacts.stderr));
+        let (stdout, stderr) = (text(&artifacts.stdout), text(&artifacts.stderr));
         let files: Vec<String> = artifacts
             .output_files
             .files
@@ -81,25 +87,70 @@ impl ProgramOutput {
             .map(|file| file.path.clone())
             .collect();
         let data = structured_data(artifacts, &exit, &stdout, &stderr, path_map);
-        if exit != ExitKind::Exited(0) {
-            for refusal in refusal_lines(artifacts, path_map) {
-                if !stderr.is_empty() && !stderr.ends_with('\n') {
-                    stderr.push('\n');
-                }
-                stderr.push_str(&refusal);
-            }
-        }
-        Ok(Self {
+        // Also after a success: a program that ignores what was refused gives a wrong answer.
+        let explanation = refusal_lines(artifacts, path_map, remedies);
+        let hints = remedies.for_run(artifacts);
+        let mut output = Self {
             stdout,
             stderr,
             exit,
             data,
             files,
-        })
+            explanation,
+            lacks_package: false,
+        };
+        output.add_hints(hints);
+        Ok(output)
     }
 
     pub(crate) fn is_success(&self) -> bool {
         self.exit == ExitKind::Exited(0)
+    }
+
+    /// Adds which package an interpreter lacks, and where the skill declares it.
+    pub(super) fn explain_missing_package(
+        &mut self,
+        artifacts: &ExecutionArtifacts,
+        skill: &RunnableSkill,
+    ) {
+        let Some(FailureCause::MissingPackage {
+            package,
+            script_type,
+            interpreter,
+        }) = &artifacts.failure_cause
+        else {
+            return;
+        };
+        self.lacks_package = true;
+        let interpreter = match interpreter {
+            Some(path) => path.display().to_string(),
+            None => script_type.as_str().to_owned(),
+        };
+        let declared = skill.declared_dependencies(&artifacts.mode);
+        let declared = declared
+            .map(|declared| format!("{declared}, and "))
+            .unwrap_or_default();
+        let line =
+            format!("Failed to setup environment: {declared}`{interpreter}` has no `{package}`");
+        self.explanation
+            .insert(0, escape_invisible(&line).into_owned());
+    }
+
+    /// Adds what the user can do.
+    pub(super) fn add_hints(&mut self, hints: impl IntoIterator<Item = String>) {
+        let lines = hints.into_iter().map(|hint| format!("Hint: {hint}"));
+        self.explanation.extend(lines);
+    }
+
+    /// Returns a text with the explanation after it.
+    pub(super) fn with_explanation(&self, text: &str) -> String {
+        if self.explanation.is_empty() {
+            return text.to_owned();
+        }
+        let text = text.trim_end_matches('\n');
+        let text = Some(text).filter(|text| !text.is_empty());
+        let lines = self.explanation.iter().map(String::as_str);
+        text.into_iter().chain(lines).collect::<Vec<_>>().join("\n")
     }
 
     /// Prefixes the changed files with the directory name that a model knows.
@@ -129,6 +180,7 @@ impl ProgramOutput {
             strip_terminal_escapes(&self.stdout),
             strip_terminal_escapes(&self.stderr),
         );
+        let stderr = self.with_explanation(&stderr);
         let merged = merge(stdout.trim_end_matches('\n'), stderr.trim_end_matches('\n'));
         let Some((first_line, error)) = self.exit.failure(seconds) else {
             let text = if merged.is_empty() {
@@ -269,11 +321,18 @@ fn refusal_data(refusal: &Refusal, path_map: &PathMap) -> Value {
 }
 
 /// Returns a line for each operation that a restriction stopped, for the model to tell its user.
-fn refusal_lines(artifacts: &ExecutionArtifacts, path_map: &PathMap) -> Vec<String> {
+fn refusal_lines(
+    artifacts: &ExecutionArtifacts,
+    path_map: &PathMap,
+    remedies: &Remedies,
+) -> Vec<String> {
     let line = |refusal: &Refusal| {
         let rule = match refusal.operation.target() {
-            Some(target) => format!("; the user can allow `{target}`"),
-            None => String::new(),
+            // Otherwise the hint of the host application names it.
+            Some(target) if !remedies.is_described() => {
+                format!("; the user can allow `{target}`")
+            }
+            _ => String::new(),
         };
         // A program can print anything, so what only its output says is not stated as a fact.
         let source = match refusal.evidence {
@@ -287,7 +346,7 @@ fn refusal_lines(artifacts: &ExecutionArtifacts, path_map: &PathMap) -> Vec<Stri
 }
 
 /// Converts a denial, with a code that tells whether an approval could still allow the run.
-fn denial_error(denial: &Denial, path_map: &PathMap) -> ToolError {
+fn denial_error(denial: &Denial, path_map: &PathMap, remedies: &Remedies) -> ToolError {
     // An approval can change the other reasons, so the model may ask the user and retry.
     let is_final = |reason: &DecisionReason| {
         matches!(
@@ -308,9 +367,13 @@ fn denial_error(denial: &Denial, path_map: &PathMap) -> ToolError {
     };
     let message = format!("permission denied: {}", describe_denial(denial, path_map));
     match code {
-        ToolErrorCode::ApprovalRequired => code
-            .error(message)
-            .with_hint("ask the user to allow it, then retry"),
+        ToolErrorCode::ApprovalRequired => {
+            code.error(message)
+                .with_hint(match remedies.for_denial(denial) {
+                    Some(remedy) => format!("ask the user to {remedy}, then retry"),
+                    None => "ask the user to allow it, then retry".to_owned(),
+                })
+        }
         _ => code
             .error(message)
             .with_hint("do not retry; use another approach"),

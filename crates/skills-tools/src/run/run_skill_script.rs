@@ -2,13 +2,14 @@
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use skills_runtime::{ExecutionOptions, RunTarget};
+use skills_runtime::discovery::SkillFiles;
+use skills_runtime::{InputProtocol, RunTarget, Workspace};
 
 use super::output::strip_terminal_escapes;
 use super::script_tool::script_error;
 use super::{
     CompletedRun, Deadline, MAX_STDIN_BYTES, MAX_TIMEOUT_SECONDS, ProgramTools, RunSubject,
-    RunnableSkill, short_name,
+    RunnableSkill, WorkingDirectory, short_name,
 };
 use crate::schema;
 use crate::tool_definition::{Annotations, ToolDefinition};
@@ -39,7 +40,7 @@ pub(crate) fn definition() -> ToolDefinition {
         name: "run_skill_script".to_owned(),
         title: "Run a script of a skill".to_owned(),
         description:
-            "Run a script of a skill, sandboxed. It receives `args` as one JSON object and prints its result."
+            "Run a script or WebAssembly module of a skill, sandboxed. It receives `args` as one JSON object and prints its result."
                 .to_owned(),
         input_schema: schema::input_schema(
             json!({
@@ -75,20 +76,31 @@ impl ProgramTools {
     ) -> Result<ToolOutput, ToolError> {
         let deadline = Deadline::from_secs(arguments.timeout.unwrap_or(DEFAULT_TIMEOUT));
         let skill = self.find_runnable(&arguments.skill_name)?;
-        let script = skill.find_script(&arguments.script_name)?;
+        let target = skill.find_program(&arguments.script_name)?;
         // Also here, since an operator who disables a script tool means the script and not only one
         // way to call it.
-        self.check_enabled(&skill.entry, short_name(&script))?;
-        skill.check_dependencies(Some(&script))?;
+        if let RunTarget::Script(script) = &target {
+            self.check_enabled(&skill.entry, short_name(script))?;
+        }
         let visible_dirs = self.visible_dirs(Some(&skill.entry))?;
-        let options = ExecutionOptions {
-            target: RunTarget::Script(script),
-            args: vec![json_argument(arguments.args)?],
-            stdin: arguments.stdin.map(String::into_bytes),
-            ..self.base_options(context)
-        };
+        let mut options = self.base_options(context);
+        options.stdin = arguments.stdin.map(String::into_bytes);
+        if let RunTarget::Module(_) = &target {
+            // Modules read their input as the OpenSkills protocol defines.
+            options.input_protocol = InputProtocol::OpenSkills;
+            options.input = Value::Object(arguments.args);
+        } else {
+            options.args = vec![json_argument(arguments.args)?];
+        }
+        options.target = target;
+        if let Some(workspace) = self.script_workspace() {
+            visible_dirs.add_to(&mut options);
+            let starts_there = self.options.working_directory == WorkingDirectory::Workspace;
+            options.current_dir = starts_there.then(|| workspace.clone());
+            options.workspace = Workspace::Directory(workspace);
+        }
         let path_map = visible_dirs.path_map();
-        let subject = RunSubject::Skill(&skill.entry);
+        let subject = RunSubject::Skill(&skill);
         let CompletedRun {
             artifacts,
             output,
@@ -116,8 +128,9 @@ impl ProgramTools {
 }
 
 impl RunnableSkill {
-    /// Finds a script by file name only: no path, no hidden file, nothing outside of `scripts/`.
-    fn find_script(&self, name: &str) -> Result<String, ToolError> {
+    /// Finds a script by file name only, no path and no hidden file, in `scripts/`; else a WebAssembly
+    /// module.
+    fn find_program(&self, name: &str) -> Result<RunTarget, ToolError> {
         let invalid = |reason: &str| {
             ToolErrorCode::InvalidPath.error(format!("invalid script name: {reason}"))
         };
@@ -152,9 +165,19 @@ impl RunnableSkill {
             } else {
                 None
             }) {
-            Some(path) => Ok((*path).to_owned()),
+            Some(path) => Ok(RunTarget::Script((*path).to_owned())),
             None => {
-                let names: Vec<&str> = scripts.iter().map(|path| short_name(path)).collect();
+                let modules = modules(&self.files);
+                let is_named = |path: &&String| file_name(path) == name || stem(path) == name;
+                if let Some(module) = modules.iter().find(is_named) {
+                    return Ok(RunTarget::Module(module.clone()));
+                }
+                let modules = modules.iter().map(|path| file_name(path));
+                let names: Vec<&str> = scripts
+                    .iter()
+                    .map(|path| short_name(path))
+                    .chain(modules)
+                    .collect();
                 let error = ToolErrorCode::ScriptNotFound.error(format!(
                     "skill `{}` has no script `{name}`",
                     self.entry.name()
@@ -168,12 +191,24 @@ impl RunnableSkill {
     }
 }
 
+/// Returns the paths of the WebAssembly modules of a skill, where a run looks for them.
+pub(crate) fn modules(files: &SkillFiles) -> Vec<String> {
+    let directories = ["", "wasm"].into_iter();
+    let listed = directories.flat_map(|name| files.list_directory(name).unwrap_or_default());
+    let paths = listed.map(|file| file.path);
+    paths.filter(|path| path.ends_with(".wasm")).collect()
+}
+
+fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
 fn script_type(path: &str) -> Option<skills_runtime::ScriptType> {
     skills_runtime::ScriptType::from_path(path.as_ref())
 }
 
 fn stem(path: &str) -> &str {
-    skills_script::stem(path.rsplit('/').next().unwrap_or(path))
+    skills_script::stem(file_name(path))
 }
 
 /// Returns the arguments as the only command line argument of the script.

@@ -1,11 +1,19 @@
 //! Scripts of skills as tools.
 
-use serde_json::{Map, Value};
-use skills_runtime::Workspace;
+use std::path::PathBuf;
 
-use super::output::{ExitKind, ProgramOutput, quota_exceeded_error, strip_terminal_escapes};
-use super::{Deadline, ProgramTools, RunSubject, RunnableSkill, result_schema};
-use crate::registry::ScriptToolEntry;
+use serde_json::{Map, Value};
+use skills_runtime::{ExecutionOptions, RunTarget, Workspace};
+
+use super::output::{
+    ExitKind, ProgramOutput, quota_exceeded_error, reached_timeout_ms, strip_terminal_escapes,
+};
+use super::{
+    Deadline, ProgramTools, Remedy, RunSubject, RunnableSkill, WorkingDirectory, result_schema,
+};
+use crate::mount::Access;
+use crate::path_map::PathMap;
+use crate::registry::{DEFAULT_TIMEOUT, ScriptToolEntry};
 use crate::tool_definition::{Annotations, ToolDefinition};
 use crate::{CallContext, ToolError, ToolErrorCode, ToolOutput};
 use skills_script::build_argv;
@@ -25,8 +33,8 @@ pub(crate) fn definition(entry: &ScriptToolEntry) -> ToolDefinition {
 }
 
 impl ProgramTools {
-    /// Runs the script of a tool, with its arguments on the command line, in the private directory
-    /// of the session.
+    /// Runs the script of a tool, with its arguments on the command line, in the workspace or else
+    /// in the private directory of the session.
     pub(crate) async fn run_script_tool(
         &self,
         entry: &ScriptToolEntry,
@@ -34,36 +42,72 @@ impl ProgramTools {
         context: &CallContext,
     ) -> Result<ToolOutput, ToolError> {
         let tool = &entry.tool;
-        let deadline = Deadline::after(entry.timeout);
+        let timeout = entry.timeout.or(self.options.timeout);
+        let deadline = Deadline::after(timeout.unwrap_or(DEFAULT_TIMEOUT));
         let script_argv = build_argv(arguments, &tool.arguments)
             .map_err(|error| ToolErrorCode::InvalidArguments.error(error.to_string()))?;
         let skill = RunnableSkill::try_new(entry.entry.clone())?;
-        let path = format!("scripts/{}", tool.file);
-        skill.check_dependencies(Some(&path))?;
-        let session = self
-            .sessions
-            .get_or_create(&self.runtime, context.session_id())?;
         let mut options = self.base_options(context);
-        options.target = skills_runtime::RunTarget::Script(path);
+        options.target = RunTarget::Script(format!("scripts/{}", tool.file));
         options.args = script_argv.args;
         options.stdin = script_argv.stdin.map(String::into_bytes);
-        // Relative output paths of the script then end up in the directory of the session, which
-        // later calls can read.
-        options.current_dir = Some(session.path().to_owned());
-        let path_map = self
-            .visible_dirs(Some(&skill.entry))?
-            .path_map()
-            .add(session.path(), "/session");
-        options.workspace = Workspace::Session(session);
-        let completed = self
-            .execute(
-                RunSubject::Skill(&skill.entry),
-                options,
-                &deadline,
-                &path_map,
-            )
+        let visible_dirs = self.visible_dirs(Some(&skill.entry))?;
+        if self.options.working_directory != WorkingDirectory::Session {
+            visible_dirs.add_to(&mut options);
+        }
+        let path_map = self.set_directories(&mut options, visible_dirs.path_map())?;
+        let is_in_workspace = matches!(options.workspace, Workspace::Directory(_));
+        let mut completed = self
+            .execute(RunSubject::Skill(&skill), options, &deadline, &path_map)
             .await?;
-        Ok(tool_output(completed.output, &completed.timeout_seconds))
+        if completed.output.exit == ExitKind::TimedOut {
+            let limit_ms = reached_timeout_ms(&completed.artifacts).unwrap_or_default();
+            let remedy = self.remedies.describe(&Remedy::Timeout { limit_ms });
+            completed.output.add_hints(remedy);
+        }
+        let mut output = completed.output;
+        if is_in_workspace {
+            output = output.with_file_prefix("workspace");
+        } else {
+            // Only the scripts of the session can read its directory.
+            output.files.clear();
+        }
+        Ok(tool_output(output, &completed.timeout_seconds))
+    }
+
+    /// Returns the workspace that scripts get.
+    pub(super) fn script_workspace(&self) -> Option<PathBuf> {
+        let workspace = self.files.workspace()?;
+        let is_given = match self.options.working_directory {
+            // A script that can write nowhere would fail in a read-only workspace.
+            WorkingDirectory::Workspace => workspace.access == Access::ReadWrite,
+            WorkingDirectory::Skill => true,
+            WorkingDirectory::Session => false,
+        };
+        is_given.then(|| workspace.path.clone())
+    }
+
+    /// Sets workspace and working directory of a script. Relative paths of its arguments and its
+    /// output files are then in a directory that later calls can read.
+    fn set_directories(
+        &self,
+        options: &mut ExecutionOptions,
+        path_map: PathMap,
+    ) -> Result<PathMap, ToolError> {
+        let starts_in_skill = self.options.working_directory == WorkingDirectory::Skill;
+        let (workspace, directory, path_map) = match self.script_workspace() {
+            Some(path) => (Workspace::Directory(path.clone()), path, path_map),
+            None => {
+                let session_id = options.context.session_id();
+                let session = self.sessions.get_or_create(&self.runtime, session_id)?;
+                let path = session.path().to_owned();
+                let path_map = path_map.add(&path, "/session");
+                (Workspace::Session(session), path, path_map)
+            }
+        };
+        options.workspace = workspace;
+        options.current_dir = (!starts_in_skill).then_some(directory);
+        Ok(path_map)
     }
 }
 
@@ -73,9 +117,9 @@ fn tool_output(output: ProgramOutput, timeout_seconds: &str) -> ToolOutput {
     let error = script_error(&output, timeout_seconds);
     match error {
         None => ToolOutput {
-            files: Vec::new(),
+            files: output.files.clone(),
             ..ToolOutput::new(
-                strip_terminal_escapes(&output.stdout),
+                output.with_explanation(&strip_terminal_escapes(&output.stdout)),
                 Value::Object(output.data),
             )
         },
@@ -92,16 +136,20 @@ pub(super) fn script_error(output: &ProgramOutput, timeout_seconds: &str) -> Opt
             let message = [&output.stderr, &output.stdout]
                 .map(|text| strip_terminal_escapes(text).trim().to_owned());
             let message = message.into_iter().find(|text| !text.is_empty());
-            ToolErrorCode::Failed
-                .error(message.unwrap_or_else(|| format!("Script exited with code {code}")))
+            let message = message.unwrap_or_else(|| format!("Script exited with code {code}"));
+            let code = if output.lacks_package {
+                ToolErrorCode::SetupFailed
+            } else {
+                ToolErrorCode::Failed
+            };
+            code.error(output.with_explanation(&message))
         }
-        ExitKind::TimedOut => ToolErrorCode::TimedOut.error(format!(
+        ExitKind::TimedOut => ToolErrorCode::TimedOut.error(output.with_explanation(&format!(
             "Script execution timed out after {timeout_seconds} seconds"
-        )),
+        ))),
         ExitKind::Cancelled => ToolErrorCode::Cancelled.error("cancelled"),
         ExitKind::QuotaExceeded(exceeded) => quota_exceeded_error(exceeded),
-        ExitKind::Other(reason) => {
-            ToolErrorCode::Failed.error(format!("the script was stopped: {reason}"))
-        }
+        ExitKind::Other(reason) => ToolErrorCode::Failed
+            .error(output.with_explanation(&format!("the script was stopped: {reason}"))),
     })
 }

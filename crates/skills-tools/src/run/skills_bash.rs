@@ -87,9 +87,8 @@ impl ProgramTools {
         options.args = args;
         let subject = match &skill {
             Some(skill) => {
-                skill.check_dependencies(None)?;
                 options.target = RunTarget::Command(command);
-                RunSubject::Skill(&skill.entry)
+                RunSubject::Skill(skill)
             }
             None => RunSubject::Directory(&base, command),
         };

@@ -76,9 +76,6 @@ impl ProgramTools {
         if let RunTarget::Script(script) = &target {
             // A disabled script must not run as a command line either.
             self.check_enabled(&skill.entry, short_name(script))?;
-            skill.check_dependencies(Some(script))?;
-        } else {
-            skill.check_dependencies(None)?;
         }
         (options.target, options.args) = (target, args);
         if let Some(workspace) = self.files.workspace() {
@@ -86,7 +83,7 @@ impl ProgramTools {
         }
         let completed = self
             .execute(
-                RunSubject::Skill(&skill.entry),
+                RunSubject::Skill(&skill),
                 options,
                 &deadline,
                 &visible_dirs.path_map(),

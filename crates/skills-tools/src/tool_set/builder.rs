@@ -14,7 +14,7 @@ use crate::mount::{Access, MountTable};
 use crate::overrides::OverrideStore;
 use crate::publication::Publisher;
 use crate::registry::ScriptScanner;
-use crate::run::{ProgramTools, SessionDirectories};
+use crate::run::{ProgramOptions, ProgramTools, Remedies, Remedy, SessionDirectories};
 use crate::{DefaultScriptState, Mount, MountError, SkillWrites};
 
 /// Configures and builds a [`ToolSet`].
@@ -62,6 +62,8 @@ pub struct ToolSetBuilder {
     overrides: OverrideStore,
     default_script_state: DefaultScriptState,
     groups: Vec<ToolGroup>,
+    program_options: ProgramOptions,
+    remedies: Remedies,
 }
 
 /// Groups of tools that can be enabled.
@@ -128,6 +130,8 @@ impl ToolSetBuilder {
                 ToolGroup::Catalog,
                 ToolGroup::ScriptTools,
             ],
+            program_options: ProgramOptions::default(),
+            remedies: Remedies::default(),
         }
     }
 
@@ -194,6 +198,23 @@ impl ToolSetBuilder {
         self
     }
 
+    /// Sets limits, paths and working directory of the programs that the tools start.
+    pub fn program_options(mut self, options: ProgramOptions) -> Self {
+        self.program_options = options;
+        self
+    }
+
+    /// Sets how results tell a model what its user can change so that a failed call works, such as
+    /// an option of the host application. The function returns `None` if there is nothing to do.
+    /// By default, results name only the rule that would allow an operation.
+    pub fn remedies(
+        mut self,
+        describe: impl Fn(&Remedy) -> Option<String> + Send + Sync + 'static,
+    ) -> Self {
+        self.remedies = Remedies::new(describe);
+        self
+    }
+
     /// Opens the mounts and builds the tool set. Does not scan for skills. Performs blocking I/O.
     ///
     /// # Errors
@@ -221,11 +242,14 @@ impl ToolSetBuilder {
             overrides: Arc::clone(&overrides),
             default_script_state: self.default_script_state,
             sessions: SessionDirectories::default(),
+            options: self.program_options,
+            remedies: self.remedies,
         });
         let script_scanner = Arc::new(ScriptScanner::new(self.runtime.library().clone()));
         let catalog_tools = CatalogTools {
             runtime: self.runtime.clone(),
             files: Arc::clone(&files),
+            groups: self.groups.clone(),
         };
         let publisher = Publisher::new(self.runtime.library().clone(), Arc::clone(&files));
         Ok(ToolSet {

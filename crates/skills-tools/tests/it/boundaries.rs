@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex};
 use serde_json::json;
 use skills_runtime::discovery::Selector;
 use skills_runtime::discovery::Trust;
-use skills_runtime::policy::ApprovalRequest;
+use skills_runtime::policy::{ApprovalRequest, Effect, Rule, RuleSource};
 use skills_runtime::prompt::{ListingMode, ListingModes};
-use skills_runtime::{ApprovalResponse, Root, Scope, SkillRuntime};
+use skills_runtime::{ApprovalResponse, Policy, Root, Scope, SkillRuntime};
 use skills_test_support::skip_without_sandbox;
 use skills_tools::{CallContext, Mount, SkillWrites, ToolErrorCode, ToolSet};
 
@@ -455,7 +455,8 @@ async fn calls_without_a_session_share_nothing() {
     let host = Host::new();
     host.skill("demo", "")
         .script("demo", "a.sh", "ls\ntouch seen\n");
-    let tools = host.allowing(&["spawn"]);
+    let rule = Rule::parse(Effect::Allow, RuleSource::Invocation, "spawn").unwrap();
+    let tools = host.in_sessions(Policy::default().rule(rule));
     host.skill("demo", "allowed-tools: Bash\n");
     for _ in 0..2 {
         assert_eq!(tools.text("skill__demo__a", json!({})).await, "");

@@ -167,6 +167,8 @@ async fn a_loaded_skill_is_delimited_and_has_no_host_paths() {
         ),
         (&json!("skills/gcd"), &json!(false))
     );
+    let usage = "\nPrograms of the skill: `scripts/gcd.py`. Run them with run_skill_script with `skill_name` `gcd` and the file name as `script_name`.";
+    assert!(outcome.text.ends_with(usage), "{}", outcome.text);
     let (before, after) = outcome.text.split_once("Run ").unwrap();
     assert!(
         before.contains("gcd") && before.contains('<') && after.contains("</"),

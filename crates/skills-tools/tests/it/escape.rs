@@ -202,7 +202,10 @@ fn attempts(lines: &[String]) -> String {
 
 /// Fails if an attempt succeeded, or none was made.
 fn all_refused(outcome: &skills_tools::ToolOutput, count: usize) {
-    let lines: Vec<&str> = outcome.text.lines().collect();
+    // The text also says what was refused.
+    let data = &outcome.structured;
+    let stdout = data["stdout"].as_str().or(data["raw"].as_str()).unwrap();
+    let lines: Vec<&str> = stdout.lines().collect();
     assert_eq!(lines.len(), count, "{}", outcome.text);
     assert!(
         lines.iter().all(|line| line.ends_with(" refused")),
@@ -371,6 +374,8 @@ async fn a_run_does_not_change_its_skill() {
         "attempt('compile', lambda: __import__('py_compile').compile(skill + '/scripts/helper.py', doraise=True))",
         "attempt('write', write(skill + '/SKILL.md'))",
         "attempt('new', write(skill + '/new'))",
+        // The working directory is that of the skill, or the workspace.
+        "os.chdir(skill)",
         "attempt('here', write('new'))",
         "attempt('script', write(__file__))",
         "attempt('remove', lambda: os.unlink(skill + '/SKILL.md'))",
@@ -388,8 +393,8 @@ async fn a_run_does_not_change_its_skill() {
     let before = tree(&host.path("skills"));
     // Even a grant to write everywhere does not include the skill.
     for tools in [host.tools(), host.allowing(&["spawn", &host.write_rule()])] {
-        all_refused(&run(&tools, "scripts/change.py").await, lines.len() - 2);
-        all_refused(&run_engine(&tools, "change").await, lines.len() - 2);
+        all_refused(&run(&tools, "scripts/change.py").await, lines.len() - 3);
+        all_refused(&run_engine(&tools, "change").await, lines.len() - 3);
         assert_eq!(tree(&host.path("skills")), before);
     }
     let tools = host.allowing(&["spawn", &host.write_rule()]);

@@ -7,7 +7,9 @@ use serde_json::Value;
 use skills_runtime::discovery::Trust;
 use skills_runtime::policy::{Effect, Rule, RuleSource};
 use skills_runtime::{Builder as RuntimeBuilder, Policy, Root, Scope, SkillRuntime};
-use skills_tools::{CallContext, Mount, ToolOutput, ToolSet, ToolSetBuilder};
+use skills_tools::{
+    CallContext, Mount, ProgramOptions, ToolOutput, ToolSet, ToolSetBuilder, WorkingDirectory,
+};
 use tempfile::TempDir;
 
 pub(crate) struct Host {
@@ -76,6 +78,13 @@ impl Host {
 
     pub(crate) fn tools_with(&self, rules: Policy) -> Tools {
         self.wrap(self.builder(self.runtime().policy(rules)).build().unwrap())
+    }
+
+    /// Builds the tools for scripts that start in the private directory of their session.
+    pub(crate) fn in_sessions(&self, rules: Policy) -> Tools {
+        let options = ProgramOptions::default().working_directory(WorkingDirectory::Session);
+        let builder = self.builder(self.runtime().policy(rules));
+        self.wrap(builder.program_options(options).build().unwrap())
     }
 
     pub(crate) fn wrap(&self, set: ToolSet) -> Tools {

@@ -6,7 +6,7 @@ use serde_json::json;
 use skills_runtime::policy::{Effect, Rule, RuleSource};
 use skills_runtime::{Policy, ResourceLimits, Secrets};
 use skills_test_support::skip_without_sandbox;
-use skills_tools::{CallContext, ToolErrorCode};
+use skills_tools::{CallContext, Remedy, ToolErrorCode};
 
 use super::{ECHO, block, data, host, names, run};
 use crate::fixture::{Host, Tools};
@@ -132,6 +132,7 @@ async fn a_script_sees_only_the_documented_variables() {
         "SKILL_ASSETS_DIR",
         "SKILL_DIR",
         "SKILL_NAME",
+        "SKILL_WORKSPACE",
         "TERM",
         "TMPDIR",
         "USER",
@@ -263,7 +264,7 @@ async fn the_working_directory_is_private_to_a_session() {
     }
     let source = "import os\nprint(os.getcwd(), sorted(os.listdir('.')))\nopen('note.txt', 'a').write('x')\n";
     let host = host("", "main.py", source);
-    let tools = host.tools();
+    let tools = host.in_sessions(Policy::default());
     let one = CallContext::default().session("one");
     let two = CallContext::default().session("../two");
     let say = async |context: &CallContext| {
@@ -299,7 +300,7 @@ async fn a_session_that_exceeds_its_quota_is_stopped() {
     let host = host("", "main.py", source);
     let mut ceiling = ResourceLimits::default_ceiling();
     ceiling.scratch_bytes = 8 << 20;
-    let tools = host.tools_with(Policy::default().with_ceiling(ceiling));
+    let tools = host.in_sessions(Policy::default().with_ceiling(ceiling));
     let (one, two) = (
         CallContext::default().session("one"),
         CallContext::default().session("two"),
@@ -330,7 +331,7 @@ async fn a_session_that_exceeds_its_quota_is_stopped() {
 }
 
 #[tokio::test]
-async fn other_skills_the_workspace_and_the_host_are_inaccessible() {
+async fn other_skills_and_the_host_are_inaccessible() {
     if skip_without_sandbox() {
         return;
     }
@@ -362,9 +363,67 @@ except OSError:
         .map(|path| host.path(path).to_string_lossy().into_owned())
         .collect();
     paths.push("/etc/shadow".to_owned());
-    let outcome = run(&host.tools(), json!({"paths": paths.join(";")})).await;
+    // A script in the directory of its session does not see the workspace either.
+    for (tools, of_workspace) in [
+        (host.in_sessions(Policy::default()), "refused"),
+        (host.tools(), "read"),
+    ] {
+        let outcome = run(&tools, json!({"paths": paths.join(";")})).await;
+        assert_eq!(
+            outcome.text.split_whitespace().collect::<Vec<_>>(),
+            [
+                "read",
+                "refused",
+                of_workspace,
+                "refused",
+                "refused",
+                "kept"
+            ]
+        );
+    }
+}
+
+/// Instructions of skills name files of the user relative to the project.
+#[tokio::test]
+async fn scripts_start_in_the_workspace_and_write_it_if_a_rule_allows_it() {
+    if skip_without_sandbox() {
+        return;
+    }
+    let source = "import os, sys\nprint(os.getcwd(), open('in.txt').read())\nopen('/workspace/out.txt', 'w').write('made')\n";
+    let host = host("", "main.py", source);
+    host.file("workspace/in.txt", "text");
+    let refused = run(&host.tools(), json!({})).await;
+    assert!(
+        refused
+            .text
+            .contains("the user can allow `write:/workspace/out.txt`"),
+        "{}",
+        refused.text
+    );
+    let allowed = host.allowing(&[&host.write_rule()]);
+    let outcome = run(&allowed, json!({})).await;
+    assert_eq!(outcome.text, "/workspace text\n");
+    assert_eq!(outcome.files, ["workspace/out.txt"]);
+    assert_eq!(fs::read(host.path("workspace/out.txt")).unwrap(), b"made");
+}
+
+/// A refusal that a script ignores is part of its result, since the result may be wrong.
+#[tokio::test]
+async fn what_was_refused_is_said_after_a_success_too() {
+    if skip_without_sandbox() {
+        return;
+    }
+    let source = "import subprocess\ntry:\n    subprocess.run(['ls'])\nexcept OSError:\n    pass\nprint('done')\n";
+    let host = host("", "main.py", source);
+    let describe = |remedy: &Remedy| match remedy {
+        Remedy::Allow(targets) => Some(format!("pass --allow {}", targets.join(" "))),
+        _ => None,
+    };
+    let builder = host.builder(host.runtime()).remedies(describe);
+    let outcome = run(&host.wrap(builder.build().unwrap()), json!({})).await;
+    assert!(!outcome.is_error);
     assert_eq!(
-        outcome.text.split_whitespace().collect::<Vec<_>>(),
-        ["read", "refused", "refused", "refused", "refused", "kept"]
+        outcome.text,
+        "done\nRefused by the sandbox: start another program\nHint: pass --allow spawn"
     );
 }

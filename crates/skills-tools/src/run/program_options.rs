@@ -1,0 +1,90 @@
+//! Options of the programs that the tools start.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use skills_runtime::ExecutionOptions;
+
+/// Options of the programs that the tools start, as the operator sets them.
+///
+/// By default, programs have the limits of [`ExecutionOptions`], no additional paths, and script
+/// tools start in the workspace. Policy limits all of it: it decides whether a program writes the
+/// workspace.
+///
+/// ```
+/// use std::time::Duration;
+/// use skills_tools::{ProgramOptions, WorkingDirectory};
+///
+/// let options = ProgramOptions::default()
+///     .memory_bytes(1 << 30)
+///     .timeout(Duration::from_secs(120))
+///     .working_directory(WorkingDirectory::Skill);
+/// ```
+#[derive(Debug, Clone, Default)]
+#[must_use]
+pub struct ProgramOptions {
+    memory_bytes: Option<u64>,
+    scratch_bytes: Option<u64>,
+    pub(crate) timeout: Option<Duration>,
+    readable_paths: Vec<PathBuf>,
+    writable_paths: Vec<PathBuf>,
+    pub(crate) working_directory: WorkingDirectory,
+}
+
+/// The working directory of script tools.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum WorkingDirectory {
+    /// The workspace if it is writable, else the private directory of the session.
+    #[default]
+    Workspace,
+    /// The directory of the skill, which is read-only.
+    Skill,
+    /// The private directory of the session. Scripts then see no workspace and no mounts.
+    Session,
+}
+
+impl ProgramOptions {
+    /// Sets the memory limit, in bytes. Default: 256 MiB.
+    pub fn memory_bytes(mut self, bytes: u64) -> Self {
+        self.memory_bytes = Some(bytes);
+        self
+    }
+
+    /// Sets the limit of scratch and session directories, in bytes. Default: 256 MiB.
+    pub fn scratch_bytes(mut self, bytes: u64) -> Self {
+        self.scratch_bytes = Some(bytes);
+        self
+    }
+
+    /// Sets the timeout of scripts whose tool has none of its own. Default: 30 seconds.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = Some(timeout);
+        self
+    }
+
+    /// Adds a file or directory that programs can read.
+    pub fn readable_path(mut self, path: impl Into<PathBuf>) -> Self {
+        self.readable_paths.push(path.into());
+        self
+    }
+
+    /// Adds a file or directory that programs can read and write, if policy allows it.
+    pub fn writable_path(mut self, path: impl Into<PathBuf>) -> Self {
+        self.writable_paths.push(path.into());
+        self
+    }
+
+    /// Sets the working directory of script tools. Default: the workspace.
+    pub fn working_directory(mut self, directory: WorkingDirectory) -> Self {
+        self.working_directory = directory;
+        self
+    }
+
+    /// Sets the options of one run.
+    pub(crate) fn apply_to(&self, options: &mut ExecutionOptions) {
+        options.memory_bytes = self.memory_bytes;
+        options.scratch_bytes = self.scratch_bytes;
+        options.readable_paths.clone_from(&self.readable_paths);
+        options.writable_paths.clone_from(&self.writable_paths);
+    }
+}

@@ -1,0 +1,154 @@
+//! What an operator can change so that a failed call works.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use skills_runtime::policy::{DecisionReason, Denial, Permission};
+use skills_runtime::{ExecutionArtifacts, FailureCause, ScriptType};
+
+/// What an operator can change so that a failed call works.
+///
+/// Only the host application knows how: the name of an option, a file, a dialog.
+/// [`ToolSetBuilder::remedies`](crate::ToolSetBuilder::remedies) takes a function that says it.
+/// Names and paths come from programs; escape them before showing them in a terminal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Remedy {
+    /// Allow permissions, in the syntax of rules.
+    Allow(Vec<String>),
+    /// Run scripts of this type with another interpreter, which has the package.
+    Interpreter {
+        /// The name of the skill.
+        skill: String,
+        /// The missing package, as the program wrote it.
+        package: String,
+        /// The type of the script.
+        script_type: ScriptType,
+        /// The interpreter that ran, if it is known.
+        interpreter: Option<PathBuf>,
+    },
+    /// Raise the memory limit.
+    Memory {
+        /// The limit that was not enough, in bytes.
+        limit_bytes: u64,
+    },
+    /// Raise the timeout.
+    Timeout {
+        /// The timeout that was not enough, in milliseconds.
+        limit_ms: u64,
+    },
+    /// Run although a declared requirement is missing.
+    IgnoreRequirements,
+    /// Accept a draft, which then is a skill.
+    AcceptDraft {
+        /// The name of the draft.
+        name: String,
+    },
+}
+
+impl Remedy {
+    /// Returns what would have helped a run, apart from a longer timeout. After a success, only what
+    /// a restriction stopped.
+    #[must_use]
+    pub fn for_run(artifacts: &ExecutionArtifacts) -> Vec<Self> {
+        let mut all = Vec::new();
+        let refused = artifacts.refusals.list().iter();
+        let targets: Vec<String> = refused
+            .filter_map(|refusal| Some(refusal.operation.target()?.to_string()))
+            .collect();
+        if !targets.is_empty() {
+            all.push(Self::Allow(targets));
+        }
+        match &artifacts.failure_cause {
+            Some(FailureCause::MissingPackage {
+                package,
+                script_type,
+                interpreter,
+            }) => all.push(Self::Interpreter {
+                skill: artifacts.skill.clone(),
+                package: package.clone(),
+                script_type: *script_type,
+                interpreter: interpreter.clone(),
+            }),
+            Some(FailureCause::OutOfMemory { limit_bytes }) => all.push(Self::Memory {
+                limit_bytes: *limit_bytes,
+            }),
+            _ => {}
+        }
+        all
+    }
+}
+
+/// The function of the host application that says what to do.
+type Describe = Arc<dyn Fn(&Remedy) -> Option<String> + Send + Sync>;
+
+/// How the host application describes remedies; by default, not at all.
+#[derive(Clone, Default)]
+pub(crate) struct Remedies(Option<Describe>);
+
+impl fmt::Debug for Remedies {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Remedies").field(&self.0.is_some()).finish()
+    }
+}
+
+impl Remedies {
+    pub(crate) fn new(
+        describe: impl Fn(&Remedy) -> Option<String> + Send + Sync + 'static,
+    ) -> Self {
+        Self(Some(Arc::new(describe)))
+    }
+
+    /// Returns true if the host application describes remedies.
+    pub(crate) fn is_described(&self) -> bool {
+        self.0.is_some()
+    }
+
+    pub(crate) fn describe(&self, remedy: &Remedy) -> Option<String> {
+        self.0.as_ref()?(remedy)
+    }
+
+    /// Describes what would have helped a run.
+    pub(crate) fn for_run(&self, artifacts: &ExecutionArtifacts) -> Vec<String> {
+        let remedies = Remedy::for_run(artifacts);
+        remedies
+            .iter()
+            .filter_map(|remedy| self.describe(remedy))
+            .collect()
+    }
+
+    /// Describes what would allow a denied run; `None` if no rule would.
+    pub(crate) fn for_denial(&self, denial: &Denial) -> Option<String> {
+        let mut targets = Vec::new();
+        for decision in denial.denied() {
+            let is_open = matches!(
+                decision.reason(),
+                DecisionReason::NoMatchingRule
+                    | DecisionReason::NoApprover
+                    | DecisionReason::NoResponse
+                    | DecisionReason::StrictMode
+                    | DecisionReason::ApproverFailed { .. }
+            );
+            targets.push(is_open.then(|| rule_text(decision.permission()))??);
+        }
+        targets.dedup();
+        self.describe(&Remedy::Allow(targets))
+    }
+}
+
+/// Returns the rule that allows a permission, if there is one.
+fn rule_text(permission: &Permission) -> Option<String> {
+    Some(match permission {
+        Permission::Write(path) | Permission::WriteProtected { path, .. } => {
+            format!("write:{}", path.display())
+        }
+        Permission::Read(path) => format!("read:{}", path.display()),
+        Permission::Host(pattern) => format!("network:{pattern}"),
+        Permission::Program(name) => format!("spawn:{name}"),
+        Permission::AnyProgram => "spawn".to_owned(),
+        Permission::Variable(name) => format!("env:{name}"),
+        // No rule grants the other permissions, such as that of a hook; they need an approval.
+        _ => return None,
+    })
+}
