@@ -46,9 +46,11 @@ pub(crate) struct Check {
 
 impl Policy {
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Exit> {
-        let builder = context.builder(&[])?;
         match &self.command {
-            PolicyCommand::Check(check) => check.run(builder, context),
+            PolicyCommand::Check(check) => {
+                let interpreters = &check.what.programs.interpreter;
+                check.run(context.builder(interpreters)?, context)
+            }
             PolicyCommand::Show => print_rules(context),
         }
     }
