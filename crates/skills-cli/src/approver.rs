@@ -45,7 +45,8 @@ impl ApprovalArgs {
     }
 }
 
-fn is_terminal() -> bool {
+/// Returns true if the user can be asked.
+pub(crate) fn is_terminal() -> bool {
     // Standard output can be a file or pipe: prompts go to standard error.
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
@@ -115,6 +116,25 @@ pub(crate) fn confirm(text: &str, output: Output) -> Confirmation {
     match read_line().as_deref() {
         Ok("y" | "yes") => Confirmation::Yes,
         _ => Confirmation::No,
+    }
+}
+
+/// The answer to a question with yes and no; `None` if there was another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Choice {
+    Yes,
+    No,
+    None,
+}
+
+/// Asks a question on the terminal, which must be one. An empty line is no answer.
+pub(crate) fn choose(question: &str) -> Choice {
+    Output::Text.status_lines(question);
+    flush_terminal_input();
+    match read_line().as_deref() {
+        Ok("y" | "yes") => Choice::Yes,
+        Ok("n" | "no") => Choice::No,
+        _ => Choice::None,
     }
 }
 

@@ -4,8 +4,8 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::commands::deprecated_aliases::FormerCommand;
 use crate::commands::{
-    accept, audit, build, call, compat, completions, doctor, list, mcp, new, policy, prompt, run,
-    show, tools, trust, validate, wasm,
+    accept, audit, build, call, compat, completions, config, doctor, list, mcp, new, policy,
+    prompt, run, show, tools, trust, validate, wasm,
 };
 use crate::context::Context;
 use crate::exit::Exit;
@@ -42,10 +42,11 @@ pub(crate) enum Command {
     Accept(accept::Accept),
     Mcp(Box<mcp::Mcp>),
     Prompt(prompt::Prompt),
-    Tools(tools::Tools),
-    Call(call::Call),
+    Tools(Box<tools::Tools>),
+    Call(Box<call::Call>),
     Wasm(wasm::Wasm),
     Doctor(doctor::Doctor),
+    Config(config::Config),
     Policy(policy::Policy),
     Audit(audit::Audit),
     Compat(compat::Compat),
@@ -59,7 +60,10 @@ const SECTIONS: [(&str, &str); 4] = [
     ("Manage skills", "list show new validate build accept"),
     ("Run skills", "run call trust wasm"),
     ("Integrate with agents", "mcp prompt tools compat"),
-    ("Inspect and set up", "doctor policy audit completions help"),
+    (
+        "Inspect and set up",
+        "doctor config policy audit completions help",
+    ),
 ];
 
 impl Arguments {
@@ -119,6 +123,7 @@ impl Command {
             Self::Call(call) => call.run(context),
             Self::Wasm(wasm) => wasm.run(context),
             Self::Doctor(doctor) => doctor.run(context),
+            Self::Config(config) => config.run(context),
             Self::Policy(policy) => policy.run(context),
             Self::Audit(audit) => audit.run(context),
             Self::Compat(compat) => compat.run(context),

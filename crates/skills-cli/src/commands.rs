@@ -6,6 +6,7 @@ pub(crate) mod build;
 pub(crate) mod call;
 pub(crate) mod compat;
 pub(crate) mod completions;
+pub(crate) mod config;
 pub(crate) mod deprecated_aliases;
 pub(crate) mod doctor;
 pub(crate) mod list;

@@ -1,5 +1,6 @@
 //! What all commands share: global options, environment, output and the runtime made of them.
 
+use std::cell::OnceCell;
 use std::collections::HashSet;
 use std::path::PathBuf;
 
@@ -15,12 +16,14 @@ use crate::input;
 use crate::interpreters::{self, InterpreterArg};
 use crate::output::Output;
 use crate::process_environment::Environment;
+use crate::settings::Settings;
 
 /// The surroundings of a command.
 pub(crate) struct Context {
     pub(crate) options: GlobalOptions,
     pub(crate) environment: Environment,
     pub(crate) output: Output,
+    settings: OnceCell<Settings>,
 }
 
 impl Context {
@@ -34,7 +37,24 @@ impl Context {
             options,
             environment: Environment::from_process(),
             output,
+            settings: OnceCell::new(),
         }
+    }
+
+    /// Returns the settings of the user and of the project, which are read once. Problems in the
+    /// files are reported as warnings.
+    ///
+    /// # Errors
+    /// If a file cannot be read or is not TOML.
+    pub(crate) fn settings(&self) -> anyhow::Result<&Settings> {
+        if let Some(settings) = self.settings.get() {
+            return Ok(settings);
+        }
+        let settings = Settings::load(&self.environment, self.project_trust())?;
+        for problem in &settings.problems {
+            self.output.status(&format!("warning: {problem}"));
+        }
+        Ok(self.settings.get_or_init(|| settings))
     }
 
     /// Returns the trust in the skills and the policy of the project.
@@ -60,7 +80,8 @@ impl Context {
             .scratch_directory(self.environment.temp_dir());
         // For all commands and not only for those that run: previews and `doctor` must find the
         // same interpreters as a run.
-        let builder = interpreters::configure(builder, interpreters, &self.environment)?;
+        let settings = self.settings()?;
+        let builder = interpreters::configure(builder, interpreters, settings, &self.environment)?;
         #[cfg(feature = "wasm")]
         let builder = crate::wasm_compiler::configure(builder, &self.environment);
         // The scan for this warning is skipped without `--disable`: it would cost a second scan for
@@ -86,6 +107,20 @@ impl Context {
             let given = given_roots(&options.root).into_iter();
             roots = given.map(|root| profile.configure_root(root)).collect();
         }
+        let settings = self.settings()?;
+        for root in &options.add_root {
+            input::resolve_directory(root)?;
+        }
+        let added: Vec<PathBuf> = options
+            .add_root
+            .iter()
+            .chain(&settings.roots)
+            .cloned()
+            .collect();
+        let added = given_roots(&added)
+            .into_iter()
+            .map(|root| profile.configure_root(root));
+        roots.extend(added);
         if options.follow_skill_links {
             let follow = |root: Root| root.skill_file_symlinks(SkillFileSymlinks::Follow);
             roots = roots.into_iter().map(follow).collect();
@@ -94,7 +129,8 @@ impl Context {
         limits.max_directories = options.max_directories.unwrap_or(limits.max_directories);
         limits.max_entries = options.max_entries.unwrap_or(limits.max_entries);
         let disabled = options.disable.iter().map(|pattern| disable_rule(pattern));
-        Ok(discovery.with_roots(roots).limits(limits).rules(disabled))
+        let rules = settings.skill_rules.iter().cloned().chain(disabled);
+        Ok(discovery.with_roots(roots).limits(limits).rules(rules))
     }
 
     fn profile_context(&self) -> ProfileContext {

@@ -120,7 +120,7 @@ fn suggestion(kind: ErrorKind, candidates: &[String]) -> Option<String> {
     Some(match kind {
         ErrorKind::UnknownSkill if rest.is_empty() => format!("did you mean `{first}`?"),
         ErrorKind::MissingRequirements => {
-            "install programs in /usr/bin or /usr/local/bin; pass variables with `--env NAME` or `--env-file FILE`".to_owned()
+            "install programs in /usr/bin or /usr/local/bin, or run it anyway with `--ignore-requirements`; pass variables with `--env NAME` or `--env-file FILE`".to_owned()
         }
         ErrorKind::UnknownSkill => format!("did you mean one of {}?", candidates.join(", ")),
         _ => format!("available: {}", candidates.join(", ")),

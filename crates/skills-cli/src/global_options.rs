@@ -15,6 +15,10 @@ pub(crate) struct GlobalOptions {
     #[arg(long, global = true, value_name = "DIR")]
     pub(crate) root: Vec<PathBuf>,
 
+    /// Search this directory in addition (repeatable)
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(crate) add_root: Vec<PathBuf>,
+
     /// Search and parse like this client
     ///
     /// One of universal, codex, claude, openclaw, gemini, copilot, goose, opencode; `validate` also

@@ -51,8 +51,32 @@ pub(crate) fn read_json(argument: &str, option: &str) -> anyhow::Result<Value> {
         None => (argument.to_owned(), option.to_owned()),
     };
     serde_json::from_str(&text).map_err(|error| {
-        CommandError::input(format!("cannot parse {source} as JSON: {error}")).into()
+        let failed = CommandError::input(format!("cannot parse {source} as JSON: {error}"));
+        let failed = match option {
+            "--input" => {
+                failed.with_help("pass text with `--stdin -` or a file with `--stdin FILE`")
+            }
+            _ => failed,
+        };
+        failed.into()
     })
+}
+
+/// Reads the standard input of a program from a file, or from that of this process for `-`.
+pub(crate) fn read_stdin_file(argument: &str) -> anyhow::Result<Vec<u8>> {
+    if argument != "-" {
+        return read_bytes(Path::new(argument), MAX_BYTES);
+    }
+    let mut bytes = Vec::new();
+    let read = std::io::stdin()
+        .take(MAX_BYTES + 1)
+        .read_to_end(&mut bytes)
+        .with_context(|| CommandError::input("cannot read standard input"))?;
+    if read as u64 > MAX_BYTES {
+        let message = format!("cannot read standard input: larger than {MAX_BYTES} bytes");
+        return Err(CommandError::input(message).into());
+    }
+    Ok(bytes)
 }
 
 fn read_all(reader: impl Read) -> anyhow::Result<String> {

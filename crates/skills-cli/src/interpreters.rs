@@ -11,43 +11,75 @@ use crate::error::CommandError;
 use crate::file_mode::is_executable;
 use crate::permission::similar;
 use crate::process_environment::Environment;
+use crate::settings::Settings;
 
-/// An interpreter for all scripts of a type.
+/// An interpreter for the scripts of a type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct InterpreterArg {
+    /// The skill whose scripts it runs; `None` for all.
+    pub(crate) skill: Option<String>,
     pub(crate) kind: ScriptType,
     /// The path as given, which can be relative.
     pub(crate) path: PathBuf,
 }
 
-/// Configures interpreters: the given ones, else those of the system, else those in trusted
-/// directories of `PATH`.
+/// Configures interpreters: the given ones, else those of the settings, else those of the system,
+/// else those in trusted directories of `PATH`.
 #[cfg(unix)]
 pub(crate) fn configure(
     builder: Builder,
     given: &[InterpreterArg],
+    settings: &Settings,
     environment: &Environment,
 ) -> anyhow::Result<Builder> {
-    let finder = skills_runtime::ProgramFinder::default();
-    let mut finder = finder.with_fallback_path(trusted_path::trusted_dirs(environment));
-    for InterpreterArg { kind, path } in given {
+    for interpreter in given {
         // Also for a type that does not run, since the path was given for this command.
-        check_interpreter(*kind, path)?;
-        // Symlinks are not resolved: Python finds its virtual environment by the path of the
-        // symlink.
-        finder = finder.override_interpreter(*kind, std::path::absolute(path)?);
+        check_interpreter(interpreter.kind, &interpreter.path)?;
+    }
+    let all: Vec<&InterpreterArg> = settings.interpreters.iter().chain(given).collect();
+    let finder = skills_runtime::ProgramFinder::default();
+    let finder = finder.with_fallback_path(trusted_path::trusted_dirs(environment));
+    let shared = all.iter().filter(|known| known.skill.is_none());
+    let finder = shared.copied().try_fold(finder, override_interpreter)?;
+    let mut skills: Vec<&String> = all
+        .iter()
+        .filter_map(|known| known.skill.as_ref())
+        .collect();
+    skills.sort_unstable();
+    skills.dedup();
+    let mut builder = builder;
+    for skill in skills {
+        // Options of the command line apply last, so that they win over settings for one skill.
+        let of_skill = |known: &InterpreterArg| known.skill.as_ref() == Some(skill);
+        let of_settings = settings.interpreters.iter();
+        let mut own = of_settings
+            .filter(|known| of_skill(known))
+            .chain(given.iter().filter(|known| known.skill.is_none()))
+            .chain(given.iter().filter(|known| of_skill(known)));
+        let own = own.try_fold(finder.clone(), override_interpreter)?;
+        builder = builder.skill_program_finder(skill, own);
     }
     Ok(builder.program_finder(finder))
+}
+
+#[cfg(unix)]
+fn override_interpreter(
+    finder: skills_runtime::ProgramFinder,
+    chosen: &InterpreterArg,
+) -> anyhow::Result<skills_runtime::ProgramFinder> {
+    // Symlinks are not resolved: Python finds its virtual environment by the path of the symlink.
+    Ok(finder.override_interpreter(chosen.kind, std::path::absolute(&chosen.path)?))
 }
 
 #[cfg(not(unix))]
 pub(crate) fn configure(
     builder: Builder,
     given: &[InterpreterArg],
+    _settings: &Settings,
     _environment: &Environment,
 ) -> anyhow::Result<Builder> {
-    for InterpreterArg { kind, path } in given {
-        check_interpreter(*kind, path)?;
+    for interpreter in given {
+        check_interpreter(interpreter.kind, &interpreter.path)?;
     }
     Ok(builder)
 }
@@ -73,16 +105,21 @@ fn check_interpreter(kind: ScriptType, path: &Path) -> anyhow::Result<()> {
     )))
 }
 
-/// Parses `KIND=PATH`.
+/// Parses `KIND=PATH` or `SKILL:KIND=PATH`.
 pub(crate) fn parse_interpreter(text: &str) -> Result<InterpreterArg, String> {
     let (name, path) = text
         .split_once('=')
         .filter(|(_, path)| !path.is_empty())
-        .ok_or_else(|| "expected KIND=PATH".to_owned())?;
+        .ok_or_else(|| "expected KIND=PATH or SKILL:KIND=PATH".to_owned())?;
+    let (skill, name) = match name.split_once(':') {
+        Some((skill, name)) => (Some(skill.to_owned()), name),
+        None => (None, name),
+    };
     let kind = ScriptType::ALL
         .into_iter()
         .find(|known| known.as_str() == name);
     Ok(InterpreterArg {
+        skill,
         kind: kind.ok_or_else(|| unknown_script_type(name))?,
         path: PathBuf::from(path),
     })
@@ -109,13 +146,20 @@ mod tests {
         assert_eq!(
             read,
             InterpreterArg {
+                skill: None,
                 kind: ScriptType::Python,
                 path: ".venv/bin/a=b".into()
             }
         );
+        let of_skill = parse_interpreter("pdf:node=/n").unwrap();
+        assert_eq!(of_skill.skill.as_deref(), Some("pdf"));
         for (wrong, message) in [
-            ("python", "expected KIND=PATH"),
-            ("python=", "expected KIND=PATH"),
+            ("python", "expected KIND=PATH or SKILL:KIND=PATH"),
+            ("python=", "expected KIND=PATH or SKILL:KIND=PATH"),
+            (
+                "pdf:nod=/x",
+                "unknown script type `nod`; did you mean `node`?",
+            ),
             (
                 "Pyhton3=/x",
                 "unknown script type `Pyhton3`; did you mean `python`?",

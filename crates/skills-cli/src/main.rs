@@ -31,12 +31,16 @@ mod output;
 mod permission;
 mod policy_files;
 mod process_environment;
+mod program_args;
+mod remedies;
 mod requirements;
+mod settings;
 mod shell;
 mod signals;
 mod skill_path;
 mod state;
 mod tool_host;
+mod virtual_env;
 #[cfg(feature = "wasm")]
 mod wasm_compiler;
 

@@ -51,15 +51,31 @@ pub(crate) fn load(paths: &PolicyPaths, project_trust: Trust) -> anyhow::Result<
 
 /// Reads one policy file. Returns `None` if it does not exist.
 fn read_file(source: RuleSource, path: &Path) -> anyhow::Result<Option<PolicyFile>> {
+    let Some(text) = read_source_file(source, path, "policy file")? else {
+        return Ok(None);
+    };
+    let file = PolicyFile::parse(&text, source, &path.display().to_string());
+    Ok(Some(
+        file.map_err(|error| CommandError::input(error.to_string()))?,
+    ))
+}
+
+/// Reads a file of an administrator, a user or a project, which messages call `kind`. Returns `None`
+/// if it does not exist.
+pub(crate) fn read_source_file(
+    source: RuleSource,
+    path: &Path,
+    kind: &str,
+) -> anyhow::Result<Option<String>> {
     match path.symlink_metadata() {
         // `/etc/skills` or `.skills` can be a file, which then contains no policy.
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             return Ok(None);
         }
-        // A project is not trusted, so its policy file must not point to another file.
+        // A project is not trusted, so its file must not point to another file.
         Ok(metadata) if source == RuleSource::Project && metadata.is_symlink() => {
             return Err(CommandError::input(format!(
-                "cannot read the policy file `{}`: it is a symlink",
+                "cannot read the {kind} `{}`: it is a symlink",
                 path.display()
             ))
             .into());
@@ -70,15 +86,12 @@ fn read_file(source: RuleSource, path: &Path) -> anyhow::Result<Option<PolicyFil
     let text = input::read_text_file(path, MAX_BYTES)?;
     // Any user, and with it any program, could otherwise add an `allow` rule.
     if is_world_writable(path) {
-        let message = format!("policy file `{}` is world-writable", path.display());
+        let message = format!("{kind} `{}` is world-writable", path.display());
         return Err(CommandError::input(message)
             .with_help("run `chmod o-w` on it and its directory")
             .into());
     }
-    let file = PolicyFile::parse(&text, source, &path.display().to_string());
-    Ok(Some(
-        file.map_err(|error| CommandError::input(error.to_string()))?,
-    ))
+    Ok(Some(text))
 }
 
 /// Returns a rule for each spelling of its path and of the directory that it is restricted to: a
@@ -198,7 +211,7 @@ mod tests {
 
     #[test]
     fn errors_have_file_and_line() {
-        insta::assert_snapshot!(describe("", "allow = [\"spawn\"]\nalow = []", ""), @"DIR/user:2: unknown field `alow`, expected one of `mode`, `new-content`, `allow`, `ask`, `deny`, `within`, `limits`");
+        insta::assert_snapshot!(describe("", "allow = [\"spawn\"]\nalow = []", ""), @"DIR/user:2: unknown field `alow`, expected one of `mode`, `new-content`, `allow`, `ask`, `deny`, `refuse-missing-requirements`, `within`, `limits`");
         insta::assert_snapshot!(describe("", "allow = [\"exec:x\"]", ""), @"DIR/user: invalid permission `exec:x`: expected `read`, `write`, `spawn`, `network` or `env`, optionally followed by `:VALUE`");
         insta::assert_snapshot!(describe("", "[[within]]\ndirectory = \"x\"", ""), @"DIR/user: invalid `directory` `x`: expected an absolute path without `..`");
         insta::assert_snapshot!(describe("", "allow = [", ""), @"DIR/user:1: unclosed array, expected `]`");

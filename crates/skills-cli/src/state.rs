@@ -1,6 +1,6 @@
 //! Files and directories of the command: state, caches and policy files.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use skills_runtime::audit::AuditLog;
@@ -13,6 +13,8 @@ use crate::process_environment::Environment;
 const ADMIN_DIR: &str = "/etc/skills";
 /// Policy file, relative to the directory of the user, of the administrator and of a project.
 const POLICY_FILE: &str = "policy.toml";
+/// Settings file, relative to the directory of the user and of a project.
+const SETTINGS_FILE: &str = "config.toml";
 /// Configuration directory of a project, relative to each of its directories.
 const PROJECT_DIR: &str = ".skills";
 
@@ -37,6 +39,31 @@ impl PolicyPaths {
                 .collect(),
         }
     }
+}
+
+/// Paths of the settings files, which need not exist.
+pub(crate) struct SettingsPaths {
+    pub(crate) user: Option<PathBuf>,
+    /// The innermost directory of the project first.
+    pub(crate) project: Vec<PathBuf>,
+}
+
+impl SettingsPaths {
+    pub(crate) fn new(environment: &Environment) -> Self {
+        let user = environment.config_dir();
+        let project = environment.project_dirs().into_iter();
+        Self {
+            user: user.map(|config| config.join(SETTINGS_FILE)),
+            project: project
+                .map(|directory| directory.join(PROJECT_DIR).join(SETTINGS_FILE))
+                .collect(),
+        }
+    }
+}
+
+/// Returns the file with the user's answers about virtual environments, in the state directory.
+pub(crate) fn virtual_envs_path(state_dir: &Path) -> PathBuf {
+    state_dir.join("virtual-envs.json")
 }
 
 /// Returns the file with the user's tool overrides.
@@ -67,6 +94,8 @@ pub(crate) fn write_protected_paths(environment: &Environment) -> Vec<PathBuf> {
         .flat_map(|cache| ["code", "tools", "build"].map(|name| cache.join(name)));
     let mut paths = vec![policy.admin];
     paths.extend(policy.user);
+    // It names interpreters, which run with the permissions of every skill.
+    paths.extend(SettingsPaths::new(environment).user);
     paths.extend(environment.state_dir());
     paths.extend(environment.drafts_dir());
     paths.extend(caches);

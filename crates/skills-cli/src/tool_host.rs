@@ -4,25 +4,22 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use skills_runtime::discovery::{SearchDepth, Trust};
-use skills_runtime::policy::Rule;
 use skills_runtime::{Builder, Root, Scope};
 use skills_tools::{Mount, OverrideStore, ToolSet, ToolSetBuilder};
 
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::execution::ExecutionArgs;
-use crate::input;
 use crate::mount::{MountArg, parse_mount};
-use crate::permission::PermissionParser;
 use crate::process_environment::Environment;
+use crate::program_args::ProgramArgs;
+use crate::remedies::{RemedyDescriptions, RemedyStyle};
 use crate::state;
 
 /// Directories that tools and programs can access.
 #[derive(Debug, Args)]
 pub(crate) struct HostArgs {
-    /// Workspace directory of tools and programs, writable
-    #[arg(long, value_name = "DIR")]
-    workspace: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) programs: ProgramArgs,
 
     /// Mount another directory under a name, read-only (repeatable)
     ///
@@ -35,20 +32,6 @@ pub(crate) struct HostArgs {
     /// Skills that a model creates are drafts. They do not run until `skills accept`.
     #[arg(long, value_name = "DIR")]
     drafts: Option<PathBuf>,
-}
-
-/// What programs may do that tools start. Script, input, limits and paths are arguments of the tool.
-#[derive(Debug, Args)]
-pub(crate) struct PermissionArgs {
-    /// Grant a permission to programs (repeatable)
-    ///
-    /// One of write:/DIR, spawn, spawn:PROGRAM, network:HOST, env:NAME.
-    #[arg(long, value_name = "PERMISSION", value_parser = PermissionParser)]
-    allow: Vec<Rule>,
-
-    /// Read variables that skills declare from this .env file (repeatable)
-    #[arg(long, value_name = "FILE")]
-    env_file: Vec<PathBuf>,
 }
 
 /// Returns the directory of drafts: the given one, else the default.
@@ -76,31 +59,38 @@ impl HostArgs {
     pub(crate) fn callable_tools(
         &self,
         builder: Builder,
-        permissions: &PermissionArgs,
+        command: RemedyStyle,
         context: &Context,
     ) -> anyhow::Result<ToolSet> {
         // The user named these directories to be written, so they count as approved like those of
         // `--write`.
+        let workspace = self.programs.workspace_dir(context)?;
         let writable = self.mount.iter().filter(|mount| mount.is_writable);
-        let writable = writable.map(|mount| &mount.directory);
-        let execution = ExecutionArgs {
-            write: self.workspace.iter().chain(writable).cloned().collect(),
-            allow: permissions.allow.clone(),
-            env_file: permissions.env_file.clone(),
-            ..ExecutionArgs::default()
-        };
-        self.tools(execution.configure(builder, context)?, context)
+        let writable = writable.map(|mount| mount.directory.clone());
+        let writable: Vec<PathBuf> = workspace.iter().cloned().chain(writable).collect();
+        let builder = self.programs.configure(builder, &writable, context)?;
+        let remedies = RemedyDescriptions::new(command, workspace.as_deref(), context);
+        let build = self.builder(builder, context)?;
+        let tools = build
+            .program_options(self.programs.tool_options(context)?)
+            .remedies(move |remedy| remedies.describe(remedy))
+            .build();
+        tools.map_err(|error| CommandError::input(error.to_string()).into())
     }
 
     /// Builds the tool set with a runtime. Without a policy nothing can run.
-    pub(crate) fn tools(&self, mut builder: Builder, context: &Context) -> anyhow::Result<ToolSet> {
+    pub(crate) fn tools(&self, builder: Builder, context: &Context) -> anyhow::Result<ToolSet> {
+        let tools = self.builder(builder, context)?.build();
+        tools.map_err(|error| CommandError::input(error.to_string()).into())
+    }
+
+    fn builder(&self, mut builder: Builder, context: &Context) -> anyhow::Result<ToolSetBuilder> {
         let drafts = drafts_dir(self.drafts.as_deref(), &context.environment)?;
         if let Some(drafts) = &drafts {
             builder = builder.root(draft_root(drafts));
         }
         let mut tools = ToolSet::builder(builder.build());
-        if let Some(directory) = &self.workspace {
-            let directory = input::resolve_directory(directory)?;
+        if let Some(directory) = self.programs.workspace_dir(context)? {
             tools = tools.workspace(Mount::writable("workspace", directory));
         }
         for mount in &self.mount {
@@ -115,7 +105,6 @@ impl HostArgs {
                 .protect([path.clone()])
                 .overrides(OverrideStore::in_file(path));
         }
-        let tools = tools.build();
-        tools.map_err(|error| CommandError::input(error.to_string()).into())
+        Ok(tools)
     }
 }

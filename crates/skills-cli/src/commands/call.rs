@@ -10,8 +10,10 @@ use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::input;
 use crate::output::Output;
+use crate::remedies::RemedyStyle;
 use crate::signals;
-use crate::tool_host::{HostArgs, PermissionArgs};
+use crate::tool_host::HostArgs;
+use crate::virtual_env::{self, AskUser};
 
 /// Call a tool as a model would
 #[derive(Debug, Args)]
@@ -27,19 +29,22 @@ pub(crate) struct Call {
     host: HostArgs,
 
     #[command(flatten)]
-    permissions: PermissionArgs,
-
-    #[command(flatten)]
     approval: ApprovalArgs,
 }
 
 impl Call {
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Exit> {
-        let builder = context.builder(&[])?;
+        let ask = if self.starts_programs() {
+            AskUser::Yes
+        } else {
+            AskUser::No
+        };
+        let interpreters = virtual_env::interpreters(&self.host.programs, ask, context)?;
+        let builder = context.builder(&interpreters)?;
         let given = input::read_json(&self.arguments, "the tool arguments")?;
         let tools = self
             .host
-            .callable_tools(builder, &self.permissions, context)?;
+            .callable_tools(builder, RemedyStyle::Option, context)?;
         let approver = self.approval.approver(Some(&self.arguments)).into_iter();
         let caller = approver.fold(CallContext::default(), CallContext::approver);
         let called = tools.call(&self.tool, given, &caller);
@@ -51,6 +56,14 @@ impl Call {
         };
         print_result(&result, context.output)?;
         Ok(exit_status(&result))
+    }
+}
+
+impl Call {
+    /// Returns true if the tool can start a program.
+    fn starts_programs(&self) -> bool {
+        const TOOLS: [&str; 3] = ["skills_run", "skills_bash", "run_skill_script"];
+        TOOLS.contains(&self.tool.as_str()) || self.tool.starts_with("skill__")
     }
 }
 
@@ -71,11 +84,6 @@ fn print_result(result: &ToolOutput, output: Output) -> anyhow::Result<()> {
             .to_owned()]);
     }
     output.status_lines(&result.text);
-    if result.has_code(ToolErrorCode::ApprovalRequired) {
-        output.status(
-            "help: allow it with `--allow PERMISSION` or `--yes`; accept a draft with `skills accept NAME`",
-        );
-    }
     // The text is what a model reads, so it can contain the hint already.
     if let Some(hint) = result.structured["error"]["hint"].as_str()
         && !result.text.contains(hint)

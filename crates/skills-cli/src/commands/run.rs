@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use skills_runtime::{
     Builder, CallContext, ErrorKind, ExecutionArtifacts, ExecutionMode, ExecutionOptions,
-    InputFile, RuntimeError, SkillRuntime, Workspace,
+    InputFile, RuntimeError, ScriptType, SkillRuntime, Workspace,
 };
 
 use self::output_files::{create_output_dir, write_output_files};
@@ -20,9 +20,11 @@ use crate::error::CommandError;
 use crate::execution::ExecutionArgs;
 use crate::exit::Exit;
 use crate::input;
-use crate::interpreters::{InterpreterArg, parse_interpreter};
+use crate::interpreters::InterpreterArg;
 use crate::lookup;
+use crate::remedies::{RemedyDescriptions, RemedyStyle};
 use crate::signals;
+use crate::virtual_env::{self, AskUser};
 
 /// Run a skill's script or WebAssembly module in a sandbox
 #[derive(Debug, Args)]
@@ -50,13 +52,6 @@ pub(crate) struct Run {
     #[arg(long, value_name = "DIR", conflicts_with = "workspace")]
     output: Option<PathBuf>,
 
-    /// Run scripts of a type with this interpreter (repeatable)
-    ///
-    /// Types are python, shell, node, deno, ruby and perl. Use it for the Python of a virtual
-    /// environment.
-    #[arg(long, value_name = "KIND=PATH", value_parser = parse_interpreter)]
-    interpreter: Vec<InterpreterArg>,
-
     /// Run WebAssembly with a fixed seed, clock and fuel
     #[arg(long, value_name = "SEED")]
     deterministic: Option<u64>,
@@ -69,7 +64,7 @@ pub(crate) struct Run {
     #[arg(long)]
     explain: bool,
 
-    /// Arguments of the program
+    /// Arguments of the program; `{workspace}` stands for the path of the workspace
     #[arg(last = true, value_name = "ARGUMENTS")]
     args: Vec<String>,
 }
@@ -77,7 +72,8 @@ pub(crate) struct Run {
 impl Run {
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Exit> {
         let output = context.output;
-        let builder = context.builder(&self.interpreter)?;
+        let interpreters = self.interpreters(context)?;
+        let builder = context.builder(&interpreters)?;
         let builder = self.what.configure(builder, context)?;
         let runtime = self.with_profile(builder)?.build();
         let mut options = self.options(context)?;
@@ -98,7 +94,7 @@ impl Run {
         let output_dir = self.output.as_deref().map(create_output_dir).transpose()?;
         options.context = self
             .approval
-            .approver(self.what.input.as_deref())
+            .approver(self.what.input_source())
             .into_iter()
             .fold(options.context, CallContext::approver);
         let result = signals::run_until_interrupt(runtime.execute_skill(&name, options))?;
@@ -109,7 +105,7 @@ impl Run {
             // A JSON document contains either a result or an error, and here it is the error.
             && !output.is_json()
         {
-            self.print_result(unrecorded, output)?;
+            self.print_result(unrecorded, &self.remedies(context)?, output)?;
         }
         let result = result.map_err(|error| explain_error(&runtime, &name, error))?;
         let Some(artifacts) = result else {
@@ -133,16 +129,65 @@ impl Run {
         }
     }
 
+    /// Returns the interpreters of the options, and that of a virtual environment if the user agrees.
+    /// The user is asked only if a Python script would run.
+    fn interpreters(&self, context: &Context) -> anyhow::Result<Vec<InterpreterArg>> {
+        let programs = &self.what.programs;
+        let is_question = !self.dry_run
+            && self.what.input_source() != Some("-")
+            && virtual_env::has_open_question(programs, context)?;
+        let ask = if is_question && self.is_python(context)? {
+            AskUser::Yes
+        } else {
+            AskUser::No
+        };
+        virtual_env::interpreters(programs, ask, context)
+    }
+
+    /// Returns true if the program is a Python script.
+    fn is_python(&self, context: &Context) -> anyhow::Result<bool> {
+        let runtime = context.builder(&[])?.build();
+        let name = input::resolve_skill_name(&self.name);
+        let preview = runtime.executor().preview(&name, &self.options(context)?);
+        // An error is reported by the run.
+        Ok(preview.is_ok_and(|preview| {
+            matches!(
+                preview.mode,
+                ExecutionMode::Native {
+                    script_type: ScriptType::Python,
+                    ..
+                }
+            )
+        }))
+    }
+
     /// Returns the options of the run, without an approver.
     fn options(&self, context: &Context) -> anyhow::Result<ExecutionOptions> {
         let mut options = self.what.options(context)?;
-        options.args.clone_from(&self.args);
+        let workspace = match &options.workspace {
+            Workspace::Directory(directory) => directory.to_string_lossy().into_owned(),
+            _ => "/workspace".to_owned(),
+        };
+        let args = self.args.iter();
+        options.args = args
+            .map(|arg| arg.replace("{workspace}", &workspace))
+            .collect();
         if !self.file.is_empty() || self.output.is_some() {
             // Input and output files are those of a private workspace, so `--workspace` conflicts
             // with both.
             options.workspace = Workspace::Private(read_input_files(&self.file)?);
         }
         Ok(options)
+    }
+
+    fn remedies(&self, context: &Context) -> anyhow::Result<RemedyDescriptions> {
+        let workspace = self.what.programs.workspace_dir(context)?;
+        let style = RemedyStyle::Option;
+        Ok(RemedyDescriptions::new(
+            style,
+            workspace.as_deref(),
+            context,
+        ))
     }
 
     /// Rejects `--deterministic` for scripts.
@@ -171,7 +216,7 @@ impl Run {
         if output.is_json() {
             output.print_json(&report::to_json(artifacts, &not_saved))?;
         } else {
-            self.print_result(artifacts, output)?;
+            self.print_result(artifacts, &self.remedies(context)?, output)?;
         }
         for error in &not_saved {
             output.status(&format!("error: {error}"));

@@ -7,9 +7,9 @@ use skills_tools::{ToolFormat, ToolOverride, ToolSet};
 use super::call::Call;
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::execution::parse_seconds;
 use crate::exit::Exit;
 use crate::output::{Output, line};
+use crate::program_args::parse_seconds;
 use crate::tool_host::HostArgs;
 
 /// List and configure the tools offered to a model
@@ -32,7 +32,7 @@ pub(crate) struct Tools {
 #[derive(Debug, Subcommand)]
 enum ToolsCommand {
     /// Call a tool, like `skills call`
-    Call(Call),
+    Call(Box<Call>),
     Change(Change),
     /// Remove all overrides of a tool
     Reset {
@@ -90,7 +90,10 @@ impl From<ToolFormatArg> for ToolFormat {
 
 impl Tools {
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Exit> {
-        let set = || self.host.tools(context.builder(&[])?, context);
+        let set = || {
+            let interpreters = &self.host.programs.interpreter;
+            self.host.tools(context.builder(interpreters)?, context)
+        };
         match &self.command {
             None => self.list(&set()?, context.output),
             Some(ToolsCommand::Call(call)) => call.run(context),

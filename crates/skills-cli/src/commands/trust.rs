@@ -42,7 +42,7 @@ pub(crate) struct Trust {
 
 impl Trust {
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Exit> {
-        let builder = context.builder(&[])?;
+        let builder = context.builder(&self.what.programs.interpreter)?;
         let approvals = state::open_approvals(&context.environment).ok_or_else(|| {
             CommandError::input("cannot open the approval store: no home directory")
                 .with_help("set `XDG_STATE_HOME`")

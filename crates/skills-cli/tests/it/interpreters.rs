@@ -168,20 +168,20 @@ fn trusted_path_directories_provide_other_interpreters() {
 
 #[test]
 fn an_interpreter_of_an_unknown_type_is_invalid_usage() {
-    assert_snapshot!(examples(&["run", "weather", "--interpreter", "pyhton3=/usr/bin/python3"]).page(), @r#"
+    assert_snapshot!(examples(&["run", "weather", "--interpreter", "pyhton3=/usr/bin/python3"]).page(), @"
     exit 2
     -- stderr
-    error: invalid value 'pyhton3=/usr/bin/python3' for '--interpreter <KIND=PATH>': unknown script type `pyhton3`; did you mean `python`?
+    error: invalid value 'pyhton3=/usr/bin/python3' for '--interpreter <[SKILL:]KIND=PATH>': unknown script type `pyhton3`; did you mean `python`?
 
     For more information, try '--help'.
-    "#);
+    ");
     assert_snapshot!(examples(&["run", "weather", "--interpreter", "python", "--json"]).page(), @r#"
     exit 2
     -- stdout
     {
       "error": {
         "code": "usage",
-        "message": "invalid value 'python' for '--interpreter <KIND=PATH>': expected KIND=PATH",
+        "message": "invalid value 'python' for '--interpreter <[SKILL:]KIND=PATH>': expected KIND=PATH or SKILL:KIND=PATH",
         "candidates": [],
         "hint": null
       }

@@ -22,9 +22,12 @@ mod model;
 mod policy;
 mod precompile;
 #[cfg(target_os = "linux")]
+mod program_options;
+#[cfg(target_os = "linux")]
 mod readme;
 mod reference;
 mod run;
+mod settings;
 #[cfg(target_os = "linux")]
 mod signals;
 mod skills;

@@ -77,6 +77,7 @@ fn invalid_json_input_is_invalid_usage() {
     exit 2
     -- stderr
     error: cannot parse --input as JSON: key must be a string at line 1 column 2
+    help: pass text with `--stdin -` or a file with `--stdin FILE`
     ");
     assert_snapshot!(examples(&[&TAX[..], &["--input", "@/nowhere/x.json", "--json"]].concat()).page(), @r#"
     exit 2
@@ -300,6 +301,7 @@ fn a_timeout_is_exit_code_four_and_keeps_the_output() {
     begun
     -- stderr
     error: `one` timed out after 4000 ms
+    help: give it more time with `--timeout 16`
     ");
     assert!(
         started.elapsed() < Duration::from_secs(60),

@@ -110,8 +110,7 @@ fn errors_have_an_exit_code_and_a_hint() {
     exit 3
     -- stderr
     Error: permission denied: spawn `ls` (requested by the caller): no rule allows it and no approver is available
-    Hint: ask the user to allow it, then retry
-    help: allow it with `--allow PERMISSION` or `--yes`; accept a draft with `skills accept NAME`
+    Hint: ask the user to allow it with `--allow spawn:ls`, then retry
     ");
     assert_snapshot!(examples(&["call", "skills_ls", "{nope"]).page(), @"
     exit 2
@@ -268,8 +267,7 @@ fn a_drafted_skill_is_used_after_a_user_accepts_it() {
     exit 3
     -- stderr
     Error: skill `hello` is a draft and cannot run
-    Hint: ask the user to accept it
-    help: allow it with `--allow PERMISSION` or `--yes`; accept a draft with `skills accept NAME`
+    Hint: ask the user to accept it with `skills accept hello`
     ");
     assert!(!run(&["tools"]).stdout.contains("skill__hello__hi"));
     let shown = r#"{"path": "skills/hello/.hidden/run.sh", "content": "echo hidden"}"#;

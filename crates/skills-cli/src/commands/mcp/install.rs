@@ -111,6 +111,7 @@ impl Install {
     fn reject_misplaced_options(&self, options: &GlobalOptions) -> anyhow::Result<()> {
         let options = [
             ("--root DIR", !options.root.is_empty()),
+            ("--add-root DIR", !options.add_root.is_empty()),
             ("--profile CLIENT", options.profile.is_some()),
             ("--disable SKILL", !options.disable.is_empty()),
             ("--trust-project", options.trust_project),

@@ -17,8 +17,10 @@ use super::stdio;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::exit::Exit;
+use crate::remedies::RemedyStyle;
 use crate::signals;
-use crate::tool_host::{HostArgs, PermissionArgs};
+use crate::tool_host::HostArgs;
+use crate::virtual_env::{self, AskUser};
 
 /// Help heading of the options for HTTP.
 const HTTP_HEADING: &str = "Over HTTP";
@@ -27,9 +29,6 @@ const HTTP_HEADING: &str = "Over HTTP";
 pub(crate) struct Serve {
     #[command(flatten)]
     host: HostArgs,
-
-    #[command(flatten)]
-    permissions: PermissionArgs,
 
     /// Maximum number of concurrent calls per client
     #[arg(
@@ -93,7 +92,9 @@ pub(crate) struct Serve {
 
 impl Serve {
     pub(super) fn run(&self, context: &Context) -> anyhow::Result<Exit> {
-        let builder = context.builder(&[])?;
+        // A client starts the server, so there is no terminal to ask at.
+        let interpreters = virtual_env::interpreters(&self.host.programs, AskUser::No, context)?;
+        let builder = context.builder(&interpreters)?;
         // Standard output carries the protocol, so logs go to standard error in both transports.
         log::init_stderr_logging(self.log, self.log_format);
         match self.http {
@@ -141,7 +142,7 @@ impl Serve {
     ) -> anyhow::Result<ServerBuilder> {
         let tools = self
             .host
-            .callable_tools(builder, &self.permissions, context)?;
+            .callable_tools(builder, RemedyStyle::Server, context)?;
         Ok(Server::builder(tools).max_concurrent_calls(self.calls))
     }
 }

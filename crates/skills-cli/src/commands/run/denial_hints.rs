@@ -2,7 +2,7 @@
 
 use skills_runtime::policy::{DecisionReason, Denial, Permission, PermissionDecision, RuleSource};
 
-use crate::shell::is_shell_word;
+use crate::shell::{is_shell_word, shell_word};
 
 /// Returns hints for permissions that were denied for lack of a rule or an approval. Users copy
 /// hints into a shell, so text of a skill is included only if it is a single shell word.
@@ -51,8 +51,7 @@ fn allow_hint(denied: &[&PermissionDecision]) -> Option<String> {
     }
     let mut options: Vec<String> = denied
         .iter()
-        .filter_map(|decision| allow_option(decision.permission()))
-        .filter(|text| is_shell_word(text))
+        .filter_map(|decision| shell_word(&allow_option(decision.permission())?))
         .collect();
     if options.is_empty() || options.len() != denied.len() {
         return None;

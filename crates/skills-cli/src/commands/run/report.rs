@@ -1,27 +1,32 @@
 //! Prints the result of a run as text or JSON.
 
 use serde_json::{Value, json};
+use skills_runtime::Capability;
+use skills_runtime::policy::Decision;
 use skills_runtime::{
     CapturedOutput, Evidence, ExecutionArtifacts, ExecutionStatus, Refusal, RefusedOperation,
     Termination,
 };
+use skills_tools::Remedy;
 
 use super::Run;
 use super::denial_hints::denial_hints;
 use crate::output::{Output, line};
-use crate::shell::is_shell_word;
+use crate::remedies::RemedyDescriptions;
 
 impl Run {
     /// Prints the output of the program to standard output, and everything else to standard error.
     pub(super) fn print_result(
         &self,
         artifacts: &ExecutionArtifacts,
+        remedies: &RemedyDescriptions,
         output: Output,
     ) -> anyhow::Result<()> {
         print_streams(artifacts, output)?;
         self.print_status(artifacts, output);
         print_files(artifacts, output);
         print_refusals(artifacts, output);
+        print_remedies(artifacts, remedies, self.what.programs.timeout, output);
         for note in &artifacts.notes {
             output.status(&format!("note: {note}"));
         }
@@ -52,6 +57,7 @@ impl Run {
                 // bug.
                 let is_lowered = self
                     .what
+                    .programs
                     .timeout
                     .is_some_and(|requested| requested > *limit_ms);
                 let lowered = if is_lowered {
@@ -115,10 +121,9 @@ fn print_files(artifacts: &ExecutionArtifacts, output: Output) {
     }
 }
 
-/// Prints what restrictions stopped, each with the option that allows it. A program can claim
-/// anything, so what was not observed is marked.
+/// Prints what restrictions stopped. A program can claim anything, so what was not observed is
+/// marked.
 fn print_refusals(artifacts: &ExecutionArtifacts, output: Output) {
-    let mut options = Vec::new();
     for refusal in artifacts.refusals.list() {
         let operation = line(&refusal.operation.to_string());
         let source = match refusal.evidence {
@@ -126,22 +131,46 @@ fn print_refusals(artifacts: &ExecutionArtifacts, output: Output) {
             _ => ", as the program says",
         };
         output.status(&format!("refused: {operation}{source}"));
-        options.extend(
-            refusal_target(refusal)
-                .filter(|target| is_shell_word(target))
-                .map(|target| format!("--allow {target}")),
-        );
     }
     match artifacts.refusals.omitted() {
         0 => {}
         omitted => output.status(&format!("refused: {omitted} more operations")),
     }
-    if !options.is_empty() {
-        output.status(&format!("help: allow it with `{}`", options.join(" ")));
+}
+
+/// Prints what the user can change, one line each.
+fn print_remedies(
+    artifacts: &ExecutionArtifacts,
+    remedies: &RemedyDescriptions,
+    requested_ms: Option<u64>,
+    output: Output,
+) {
+    let remedies = remedies
+        .clone()
+        .read_only_workspace(!writes_workspace(artifacts));
+    for remedy in Remedy::for_run(artifacts) {
+        if let Some(help) = remedies.describe(&remedy) {
+            output.status(&format!("help: {help}"));
+        }
+    }
+    // No option raises a limit of the policy.
+    if let ExecutionStatus::Timeout { limit_ms } = artifacts.exit_status
+        && requested_ms.is_none_or(|requested| requested <= limit_ms)
+        && let Some(help) = remedies.describe(&Remedy::Timeout { limit_ms })
+    {
+        output.status(&format!("help: {help}"));
     }
     if artifacts.refusals.list().iter().any(is_unknown_host) {
         output.status("help: allow the host with `--allow network:HOST`");
     }
+}
+
+/// Returns true if the program could write files.
+fn writes_workspace(artifacts: &ExecutionArtifacts) -> bool {
+    artifacts.decisions.iter().any(|decision| {
+        decision.decision() == Decision::Allow
+            && decision.permission().capability() == Capability::Write
+    })
 }
 
 fn refusal_target(refusal: &Refusal) -> Option<String> {

@@ -1,0 +1,291 @@
+//! `skills config`: shows and changes the settings of the user and of the project.
+
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use clap::{Args, Subcommand};
+use serde_json::json;
+use skills_runtime::PrivateFile;
+use toml_edit::{Array, DocumentMut, Item, Table, Value};
+
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::exit::Exit;
+use crate::output::line;
+use crate::settings::{KEYS, SettingKey};
+use crate::state::SettingsPaths;
+
+/// Show and change settings
+///
+/// Settings are defaults of the options of all commands, such as interpreters, memory and
+/// workspace. Without a subcommand, shows them. Settings grant nothing; permissions are in policy
+/// files.
+#[derive(Debug, Args)]
+pub(crate) struct Config {
+    #[command(subcommand)]
+    command: Option<ConfigCommand>,
+}
+
+#[derive(Debug, Subcommand)]
+enum ConfigCommand {
+    /// Show the settings in effect, with the file of each
+    Show,
+    /// Show the paths of the settings files
+    Path,
+    Set(Set),
+    Unset(Unset),
+}
+
+/// Change a setting of the user
+///
+/// Keys: workspace, timeout-seconds, memory-mib, env-files, roots, interpreters.KIND,
+/// skills.NAME.enabled, skills.NAME.interpreters.KIND.
+#[derive(Debug, Args)]
+struct Set {
+    /// Name of the setting
+    key: String,
+
+    /// Its value, or values of a list
+    #[arg(required = true)]
+    value: Vec<String>,
+
+    /// Change the settings of the project
+    #[arg(long)]
+    project: bool,
+}
+
+/// Remove a setting of the user
+#[derive(Debug, Args)]
+struct Unset {
+    /// Name of the setting
+    key: String,
+
+    /// Change the settings of the project
+    #[arg(long)]
+    project: bool,
+}
+
+impl Config {
+    pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Exit> {
+        match &self.command {
+            None | Some(ConfigCommand::Show) => show(context),
+            Some(ConfigCommand::Path) => print_paths(context),
+            Some(ConfigCommand::Set(set)) => set.run(context),
+            Some(ConfigCommand::Unset(unset)) => unset.run(context),
+        }
+    }
+}
+
+fn show(context: &Context) -> anyhow::Result<Exit> {
+    let settings = context.settings()?;
+    if context.output.is_json() {
+        let values = settings
+            .sources
+            .iter()
+            .map(|(key, value, path)| json!({"key": key, "value": value, "file": path}));
+        return context.output.json(&json!({
+            "settings": values.collect::<Vec<_>>(),
+            "problems": settings.problems,
+        }));
+    }
+    if settings.sources.is_empty() {
+        context.output.status("no settings");
+        for (key, meaning) in KEYS {
+            context.output.status(&format!("  {key:30} {meaning}"));
+        }
+    }
+    let shown = settings.sources.iter().map(|(key, value, path)| {
+        let value = line(value);
+        format!("{key} = {value}  ({})", line(&path.to_string_lossy()))
+    });
+    context.output.lines(shown)?;
+    Ok(Exit::Success)
+}
+
+fn print_paths(context: &Context) -> anyhow::Result<Exit> {
+    let paths = SettingsPaths::new(&context.environment);
+    if context.output.is_json() {
+        return context
+            .output
+            .json(&json!({"user": paths.user, "project": paths.project}));
+    }
+    let user = paths.user.iter().map(|path| ("user   ", path));
+    let project = paths.project.iter().map(|path| ("project", path));
+    context
+        .output
+        .lines(user.chain(project).map(|(kind, path)| {
+            let missing = if path.is_file() { "" } else { "  (missing)" };
+            format!("{kind}  {}{missing}", line(&path.to_string_lossy()))
+        }))?;
+    Ok(Exit::Success)
+}
+
+impl Set {
+    fn run(&self, context: &Context) -> anyhow::Result<Exit> {
+        let key = parse_key(&self.key)?;
+        let value = self.to_toml(&key, context)?;
+        edit(self.project, context, |document| {
+            let path = key.path();
+            put(document.as_table_mut(), &path, Item::Value(value));
+        })
+    }
+
+    /// Converts the words of the command line. Paths become absolute, except those of a project,
+    /// whose file is shared.
+    fn to_toml(&self, key: &SettingKey, context: &Context) -> anyhow::Result<Value> {
+        let path = |text: &String| -> anyhow::Result<String> {
+            if self.project {
+                return Ok(text.clone());
+            }
+            let absolute = context.environment.current_dir()?.join(text);
+            Ok(absolute.to_string_lossy().into_owned())
+        };
+        let one = || match self.value.as_slice() {
+            [only] => Ok(only),
+            _ => Err(CommandError::input(format!("`{key}` has one value"))),
+        };
+        Ok(match key {
+            SettingKey::EnvFiles | SettingKey::Roots => {
+                let paths: anyhow::Result<Array> = self.value.iter().map(path).collect();
+                Value::from(paths?)
+            }
+            SettingKey::Workspace
+            | SettingKey::Interpreter(_)
+            | SettingKey::SkillInterpreter(..) => Value::from(path(one()?)?),
+            SettingKey::Timeout | SettingKey::Memory => {
+                let number: Result<i64, _> = one()?.parse();
+                let expected =
+                    |_| CommandError::input(format!("invalid `{key}`: expected a number"));
+                Value::from(number.map_err(expected)?)
+            }
+            SettingKey::SkillEnabled(_) => {
+                let is_enabled: Result<bool, _> = one()?.parse();
+                let expected =
+                    |_| CommandError::input(format!("invalid `{key}`: expected true or false"));
+                Value::from(is_enabled.map_err(expected)?)
+            }
+        })
+    }
+}
+
+impl Unset {
+    fn run(&self, context: &Context) -> anyhow::Result<Exit> {
+        let key = parse_key(&self.key)?;
+        edit(self.project, context, |document| {
+            remove(document.as_table_mut(), &key.path());
+        })
+    }
+}
+
+fn parse_key(text: &str) -> anyhow::Result<SettingKey> {
+    Ok(SettingKey::parse_dotted(text).map_err(CommandError::input)?)
+}
+
+/// Edits a settings file. Comments and order are preserved. A value that would be a problem of the
+/// file is not written.
+fn edit(
+    is_project: bool,
+    context: &Context,
+    change: impl FnOnce(&mut DocumentMut),
+) -> anyhow::Result<Exit> {
+    let path = file_to_edit(is_project, context)?;
+    let file = PrivateFile::new(&path);
+    let failed = || CommandError::input(format!("cannot change `{}`", path.display()));
+    if let Some(directory) = path.parent() {
+        std::fs::create_dir_all(directory).with_context(failed)?;
+    }
+    let text = file.read().with_context(failed)?.unwrap_or_default();
+    let mut document: DocumentMut = text
+        .parse()
+        .map_err(|error| CommandError::input(format!("{}: {error}", path.display())))?;
+    change(&mut document);
+    let text = document.to_string();
+    if let Some(problem) = crate::settings::first_problem(&text, &path)? {
+        return Err(CommandError::input(problem).into());
+    }
+    file.replace(&text).with_context(failed)?;
+    context
+        .output
+        .status(&format!("changed {}", path.display()));
+    Ok(Exit::Success)
+}
+
+/// Returns the file of the user, or that of the outermost directory of the project.
+fn file_to_edit(is_project: bool, context: &Context) -> anyhow::Result<PathBuf> {
+    let paths = SettingsPaths::new(&context.environment);
+    let path = if is_project {
+        paths.project.last().cloned()
+    } else {
+        paths.user
+    };
+    let missing = || CommandError::input("no settings file: no home directory");
+    Ok(path.ok_or_else(missing)?)
+}
+
+fn put(table: &mut Table, path: &[String], value: Item) {
+    match path {
+        [] => {}
+        [name] => {
+            table.insert(name, value);
+        }
+        [name, rest @ ..] => {
+            let below = table.entry(name).or_insert_with(|| {
+                let mut below = Table::new();
+                // Without a header of its own unless it has values.
+                below.set_implicit(true);
+                Item::Table(below)
+            });
+            if let Some(below) = below.as_table_mut() {
+                put(below, rest, value);
+            }
+        }
+    }
+}
+
+fn remove(table: &mut Table, path: &[String]) {
+    match path {
+        [] => {}
+        [name] => {
+            table.remove(name);
+        }
+        [name, rest @ ..] => {
+            if let Some(below) = table.get_mut(name).and_then(Item::as_table_mut) {
+                remove(below, rest);
+                if below.is_empty() {
+                    table.remove(name);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn edits_keep_comments_and_order() {
+        let mut document: DocumentMut = "# mine\nmemory-mib = 512 # enough\n".parse().unwrap();
+        let path = |text: &str| -> Vec<String> { text.split('.').map(str::to_owned).collect() };
+        let table = document.as_table_mut();
+        put(table, &path("interpreters.python"), toml_edit::value("/p"));
+        put(table, &path("skills.pdf.enabled"), toml_edit::value(false));
+        insta::assert_snapshot!(document.to_string(), @r#"
+        # mine
+        memory-mib = 512 # enough
+
+        [interpreters]
+        python = "/p"
+
+        [skills.pdf]
+        enabled = false
+        "#);
+        let table = document.as_table_mut();
+        remove(table, &path("skills.pdf.enabled"));
+        remove(table, &path("interpreters.python"));
+        insta::assert_snapshot!(document.to_string(), @"
+        # mine
+        memory-mib = 512 # enough
+        ");
+    }
+}

@@ -1,0 +1,283 @@
+//! Arguments that all commands share whose programs run in a sandbox.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use clap::{Args, ValueEnum};
+use skills_runtime::policy::{Effect, Rule, RuleSource, Target};
+use skills_runtime::{Builder, ExecutionOptions, OnMissing, ResourceLimits, Secrets, Workspace};
+use skills_tools::ProgramOptions;
+
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::file_mode::is_readable_by_others;
+use crate::input;
+use crate::interpreters::{InterpreterArg, parse_interpreter};
+use crate::permission::PermissionParser;
+use crate::policy_files::{self, LoadedPolicy};
+use crate::state::{self, PolicyPaths};
+
+/// Maximum size of a `.env` file, in bytes.
+const MAX_ENV_FILE: u64 = 1 << 20;
+/// Maximum of `--memory` and `--scratch`, in MiB.
+pub(crate) const MAX_MIB: u64 = 2048;
+
+/// The working directory of a script.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum WorkingDirectory {
+    /// The directory of the skill
+    Skill,
+    /// The directory of --workspace
+    Workspace,
+}
+
+/// How programs run: interpreters, limits, paths and permissions. The same for `run`, `trust`,
+/// `policy check`, `call`, `tools` and `mcp`.
+#[derive(Debug, Default, Clone, Args)]
+pub(crate) struct ProgramArgs {
+    /// Directory that programs work on
+    ///
+    /// Readable, and writable if policy allows `write`; `call` and `mcp` allow it themselves.
+    /// Programs see it as /workspace, too.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) workspace: Option<PathBuf>,
+
+    /// Working directory of scripts [default: workspace with --workspace]
+    #[arg(long, value_enum, value_name = "DIRECTORY")]
+    pub(crate) cwd: Option<WorkingDirectory>,
+
+    /// Run scripts of a type, of one or of all skills, with this interpreter (repeatable)
+    ///
+    /// Types are python, shell, node, deno, ruby and perl. Use it for the Python of a virtual
+    /// environment.
+    #[arg(long, value_name = "[SKILL:]KIND=PATH", value_parser = parse_interpreter)]
+    pub(crate) interpreter: Vec<InterpreterArg>,
+
+    /// Deadline in seconds, at most 600 [default: 30]
+    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
+    pub(crate) timeout: Option<u64>,
+
+    /// Memory in MiB, at most 2048 [default: 256]
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=MAX_MIB))]
+    pub(crate) memory: Option<u64>,
+
+    /// Scratch space and private workspace in MiB, at most 2048 [default: 256]
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=MAX_MIB))]
+    pub(crate) scratch: Option<u64>,
+
+    /// Make a file or directory readable (repeatable)
+    #[arg(long, value_name = "PATH")]
+    pub(crate) read: Vec<PathBuf>,
+
+    /// Make a file or directory writable (repeatable)
+    #[arg(long, value_name = "PATH")]
+    pub(crate) write: Vec<PathBuf>,
+
+    /// Grant a permission to programs (repeatable)
+    ///
+    /// One of write, write:/DIR, spawn, spawn:PROGRAM, network:HOST, env:NAME.
+    #[arg(long, value_name = "PERMISSION", value_parser = PermissionParser)]
+    pub(crate) allow: Vec<Rule>,
+
+    /// Read variables that skills declare from this .env file (repeatable)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) env_file: Vec<PathBuf>,
+
+    /// Run although a program or the operating system that a skill requires is missing
+    ///
+    /// A missing variable is a warning in any case. The policy can refuse both.
+    #[arg(long)]
+    pub(crate) ignore_requirements: bool,
+}
+
+impl ProgramArgs {
+    /// Configures a runtime with the policy of all sources, secrets, approval store and audit log.
+    /// Writing to the `writable` paths counts as approved, as for `--write`.
+    pub(crate) fn configure(
+        &self,
+        builder: Builder,
+        writable: &[PathBuf],
+        context: &Context,
+    ) -> anyhow::Result<Builder> {
+        let paths = PolicyPaths::new(&context.environment);
+        let LoadedPolicy { mut rules, .. } = policy_files::load(&paths, context.project_trust())?;
+        for rule in &self.allow {
+            rules = rules.with_rules(policy_files::expand_spellings(rule)?);
+        }
+        // A path given with `--write` counts as approved.
+        for path in self.write.iter().chain(writable) {
+            // Rules about paths are compared with resolved paths.
+            let target = Target::write(canonicalize(path)?)
+                .map_err(|error| CommandError::input(format!("--write: {error}")))?;
+            let rule = Rule::new(Effect::Allow, RuleSource::Invocation, target);
+            rules = rules.rule(rule.origin("--write"));
+        }
+        // Write access to these files is equivalent to unrestricted access. Both spellings: a state
+        // directory behind a symlink can be reached by either path.
+        let protected = state::write_protected_paths(&context.environment);
+        for path in protected
+            .iter()
+            .flat_map(|path| policy_files::path_spellings(path))
+        {
+            if let Ok(target) = Target::write(path) {
+                let rule = Rule::new(Effect::Deny, RuleSource::BuiltIn, target);
+                rules = rules.rule(rule.origin("policy, approvals and audit log of this command"));
+            }
+        }
+        let builder = builder
+            .policy(rules)
+            // A grant for the home directory would otherwise include the token of the server and
+            // the approvals.
+            .hide(state::hidden_dirs(&context.environment))
+            .secrets(self.read_env_files(context)?);
+        let builder = if self.ignore_requirements {
+            builder.on_missing_requirements(OnMissing::Warn)
+        } else {
+            builder
+        };
+        state::with_state(builder, &context.environment)
+    }
+
+    /// Converts the arguments to the options of a run.
+    pub(crate) fn options(&self, context: &Context) -> anyhow::Result<ExecutionOptions> {
+        let mut options = ExecutionOptions::default();
+        options.timeout_ms = self.timeout_ms(context)?;
+        options.memory_bytes = self.memory_bytes(context)?;
+        options.scratch_bytes = self.scratch_bytes();
+        options.workspace = match self.workspace_dir(context)? {
+            Some(directory) => Workspace::Directory(directory),
+            None => Workspace::None,
+        };
+        options.current_dir = self.current_dir(&options.workspace)?;
+        options.readable_paths = canonicalize_all(&self.read)?;
+        options.writable_paths = canonicalize_all(&self.write)?;
+        Ok(options)
+    }
+
+    /// Converts the arguments to the options of all programs that tools start.
+    pub(crate) fn tool_options(&self, context: &Context) -> anyhow::Result<ProgramOptions> {
+        let mut options = ProgramOptions::default();
+        if let Some(timeout_ms) = self.timeout_ms(context)? {
+            options = options.timeout(std::time::Duration::from_millis(timeout_ms));
+        }
+        if let Some(bytes) = self.memory_bytes(context)? {
+            options = options.memory_bytes(bytes);
+        }
+        if let Some(bytes) = self.scratch_bytes() {
+            options = options.scratch_bytes(bytes);
+        }
+        for path in canonicalize_all(&self.read)? {
+            options = options.readable_path(path);
+        }
+        for path in canonicalize_all(&self.write)? {
+            options = options.writable_path(path);
+        }
+        Ok(options.working_directory(match self.cwd {
+            Some(WorkingDirectory::Skill) => skills_tools::WorkingDirectory::Skill,
+            Some(WorkingDirectory::Workspace) | None => skills_tools::WorkingDirectory::Workspace,
+        }))
+    }
+
+    /// Returns the workspace: the given one, else that of the settings.
+    pub(crate) fn workspace_dir(&self, context: &Context) -> anyhow::Result<Option<PathBuf>> {
+        let directory = self
+            .workspace
+            .as_ref()
+            .or(context.settings()?.workspace.as_ref());
+        directory
+            .map(|directory| input::resolve_directory(directory))
+            .transpose()
+    }
+
+    fn timeout_ms(&self, context: &Context) -> anyhow::Result<Option<u64>> {
+        Ok(self.timeout.or(context.settings()?.timeout_ms))
+    }
+
+    // Options are in MiB. Their numbers are limited, so the shifts cannot overflow.
+    fn memory_bytes(&self, context: &Context) -> anyhow::Result<Option<u64>> {
+        let memory = self.memory.or(context.settings()?.memory_mib);
+        Ok(memory.map(|mib| mib << 20))
+    }
+
+    fn scratch_bytes(&self) -> Option<u64> {
+        self.scratch.map(|mib| mib << 20)
+    }
+
+    /// Returns the working directory, `None` for that of the skill. Instructions of skills name
+    /// files of the user relative to the project, so it is the workspace by default.
+    fn current_dir(&self, workspace: &Workspace) -> anyhow::Result<Option<PathBuf>> {
+        match (self.cwd, workspace) {
+            (Some(WorkingDirectory::Skill), _) | (None, Workspace::None) => Ok(None),
+            (_, Workspace::Directory(directory)) => Ok(Some(directory.clone())),
+            _ => Err(CommandError::input(
+                "`--cwd workspace` needs a workspace: pass `--workspace DIR`".to_owned(),
+            )
+            .into()),
+        }
+    }
+
+    /// Reads the `.env` files of the settings and of the options; later files override earlier
+    /// ones. Values are never printed.
+    fn read_env_files(&self, context: &Context) -> anyhow::Result<Secrets> {
+        let mut all = Vec::new();
+        for path in context.settings()?.env_files.iter().chain(&self.env_file) {
+            let shown = path.display();
+            let text = input::read_text_file(path, MAX_ENV_FILE)?;
+            // A line that cannot be parsed is reported by number, since its text may be a secret.
+            let (secrets, problems) = Secrets::from_env_text(&text);
+            for problem in problems {
+                context
+                    .output
+                    .status(&format!("warning: {shown}: {problem}"));
+            }
+            if is_readable_by_others(path) {
+                context.output.status(&format!(
+                    "warning: `{shown}` is readable by other users; run `chmod 600` on it"
+                ));
+            }
+            let pairs = secrets
+                .names()
+                .filter_map(|name| Some((name.to_owned(), secrets.get(name)?.clone())));
+            all.extend(pairs);
+        }
+        Ok(all.into_iter().collect())
+    }
+}
+
+fn canonicalize_all(paths: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
+    paths.iter().map(|path| canonicalize(path)).collect()
+}
+
+fn canonicalize(path: &Path) -> anyhow::Result<PathBuf> {
+    path.canonicalize()
+        .with_context(|| CommandError::input(format!("cannot resolve `{}`", path.display())))
+}
+
+/// Parses a positive number of seconds, with fractions, into milliseconds.
+pub(crate) fn parse_seconds(text: &str) -> Result<u64, String> {
+    let seconds: f64 = text
+        .parse()
+        .map_err(|_| "expected a number of seconds".to_owned())?;
+    let milliseconds = (seconds * 1_000.0).round();
+    let max = ResourceLimits::default_ceiling().wall_time.as_secs();
+    // Written so that NaN does not fit.
+    let fits = seconds <= max as f64 && milliseconds >= 1.0;
+    if fits {
+        Ok(milliseconds as u64)
+    } else {
+        Err(format!("expected 0.001 to {max}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seconds_may_have_fractions() {
+        assert_eq!(parse_seconds("1.5"), Ok(1_500));
+        for wrong in ["0", "-1", "nan", "inf", "x", "601"] {
+            assert!(parse_seconds(wrong).is_err(), "{wrong}");
+        }
+    }
+}

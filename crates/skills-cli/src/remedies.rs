@@ -1,0 +1,165 @@
+//! What a user can change so that a failed run works: the option of the command, word for word.
+
+use std::path::{Path, PathBuf};
+
+use skills_runtime::{ResourceLimits, ScriptType};
+use skills_tools::Remedy;
+
+use crate::context::Context;
+use crate::program_args::MAX_MIB;
+use crate::shell::shell_word;
+use crate::virtual_env;
+
+/// By how much a limit is raised that was not enough.
+const FACTOR: u64 = 4;
+
+/// How the command is told what to change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RemedyStyle {
+    /// By an option of the command that failed.
+    Option,
+    /// By an option of the server, which a model cannot pass.
+    Server,
+}
+
+/// Describes remedies with the options of this command.
+#[derive(Debug, Clone)]
+pub(crate) struct RemedyDescriptions {
+    style: RemedyStyle,
+    workspace: Option<PathBuf>,
+    /// Whether programs cannot write the workspace.
+    is_read_only: bool,
+    /// The interpreters of virtual environments that the user could choose.
+    pythons: Vec<PathBuf>,
+}
+
+impl RemedyDescriptions {
+    pub(crate) fn new(style: RemedyStyle, workspace: Option<&Path>, context: &Context) -> Self {
+        let environments = virtual_env::find_all(&context.environment, workspace);
+        Self {
+            style,
+            workspace: workspace.map(Path::to_owned),
+            is_read_only: false,
+            pythons: environments.into_iter().map(|found| found.python).collect(),
+        }
+    }
+
+    /// Says that the program that failed could not write the workspace.
+    pub(crate) fn read_only_workspace(mut self, is_read_only: bool) -> Self {
+        self.is_read_only = is_read_only;
+        self
+    }
+
+    /// Returns what to do, in the imperative; `None` if no option helps.
+    pub(crate) fn describe(&self, remedy: &Remedy) -> Option<String> {
+        match remedy {
+            Remedy::Allow(targets) => self.allow(targets),
+            Remedy::Interpreter {
+                script_type,
+                interpreter,
+                package,
+                ..
+            } => Some(self.interpreter(*script_type, interpreter.as_deref(), package)),
+            Remedy::Memory { limit_bytes } => {
+                let limit_mib = limit_bytes >> 20;
+                let raised = (limit_mib * FACTOR).clamp(1, MAX_MIB);
+                (raised > limit_mib).then(|| {
+                    let option = self.option(&format!("--memory {raised}"));
+                    format!("give it more memory than {limit_mib} MiB with {option}")
+                })
+            }
+            Remedy::Timeout { limit_ms } => {
+                let max = ResourceLimits::default_ceiling().wall_time.as_secs();
+                let raised = (limit_ms * FACTOR).div_ceil(1_000).min(max);
+                (raised * 1_000 > *limit_ms).then(|| {
+                    let option = self.option(&format!("--timeout {raised}"));
+                    format!("give it more time with {option}")
+                })
+            }
+            Remedy::IgnoreRequirements => {
+                let option = self.option("--ignore-requirements");
+                Some(format!("run it anyway with {option}"))
+            }
+            Remedy::AcceptDraft { name } => {
+                let name = shell_word(name)?;
+                Some(format!("accept it with `skills accept {name}`"))
+            }
+            _ => None,
+        }
+    }
+
+    fn allow(&self, targets: &[String]) -> Option<String> {
+        let mut options = Vec::new();
+        for target in targets {
+            // Users copy hints into a shell, and a program can print any name.
+            let Some(target) = shell_word(&self.widen(target)) else {
+                continue;
+            };
+            let option = format!("--allow {target}");
+            if !options.contains(&option) {
+                options.push(option);
+            }
+        }
+        if options.is_empty() {
+            return None;
+        }
+        let option = self.option(&options.join(" "));
+        let mut help = format!("allow it with {option}");
+        let workspace = self.workspace.as_ref().filter(|_| self.is_read_only);
+        let write = workspace.and_then(|path| shell_word(&format!("write:{}", path.display())));
+        if let Some(write) = write.filter(|write| !help.contains(write.as_str())) {
+            // A program that stopped before it wrote anything would be refused next.
+            let option = self.option(&format!("--allow {write}"));
+            help.push_str(&format!(
+                "; the workspace is read-only, so if it writes files there add {option}"
+            ));
+        }
+        Some(help)
+    }
+
+    /// Returns the rule for the workspace if a target is a path that is written in it: a rule for a
+    /// file that does not exist would create a directory, and the next file would need another.
+    fn widen(&self, target: &str) -> String {
+        let path = target.strip_prefix("write:").map(Path::new);
+        match (&self.workspace, path) {
+            (Some(workspace), Some(path)) if path.starts_with(workspace) => {
+                format!("write:{}", workspace.display())
+            }
+            _ => target.to_owned(),
+        }
+    }
+
+    fn interpreter(&self, script_type: ScriptType, ran: Option<&Path>, package: &str) -> String {
+        let other = self
+            .pythons
+            .iter()
+            .find(|python| script_type == ScriptType::Python && Some(python.as_path()) != ran);
+        let other = other.and_then(|python| shell_word(&python.to_string_lossy()));
+        if let Some(python) = other {
+            let option = self.option(&format!("--interpreter python={python}"));
+            return format!("run it with the Python of the virtual environment: {option}");
+        }
+        let kind = script_type.as_str();
+        let ran = match ran {
+            Some(ran) => format!("`{}`", ran.display()),
+            None => "the interpreter".to_owned(),
+        };
+        if script_type == ScriptType::Node {
+            return format!(
+                "install `{package}` with npm in a `node_modules` directory of the workspace or of a directory above the skill"
+            );
+        }
+        let option = self.option(&format!("--interpreter {kind}=PATH"));
+        format!("install `{package}` for {ran}, or choose an interpreter that has it with {option}")
+    }
+
+    /// Returns an option as the user passes it.
+    fn option(&self, option: &str) -> String {
+        match self.style {
+            RemedyStyle::Option => format!("`{option}`"),
+            RemedyStyle::Server => {
+                format!("`skills mcp {option}`, the command that starts the server")
+            }
+        }
+    }
+}

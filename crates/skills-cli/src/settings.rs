@@ -1,0 +1,242 @@
+//! Settings of the user and of a project: the only module that reads them.
+//!
+//! A setting says what an option of the command line says, for every command; options win. It
+//! grants nothing: permissions are in policy files.
+//!
+//! ```text
+//! ~/.config/skills/config.toml   user: every key applies
+//! PROJECT/.skills/config.toml    project: lowers limits and disables skills; the other keys need
+//!                                `--trust-project`, since a project could name its own programs
+//! ```
+
+mod keys;
+
+use std::path::{Path, PathBuf};
+
+use skills_runtime::ResourceLimits;
+use skills_runtime::discovery::{ConfigRule, Trust};
+use skills_runtime::policy::RuleSource;
+
+use self::keys::FileSettings;
+pub(crate) use self::keys::{KEYS, SettingKey};
+use crate::error::CommandError;
+use crate::interpreters::InterpreterArg;
+use crate::policy_files::read_source_file;
+use crate::process_environment::Environment;
+use crate::state::SettingsPaths;
+
+/// The effective settings.
+#[derive(Debug, Default)]
+pub(crate) struct Settings {
+    pub(crate) workspace: Option<PathBuf>,
+    pub(crate) timeout_ms: Option<u64>,
+    pub(crate) memory_mib: Option<u64>,
+    pub(crate) env_files: Vec<PathBuf>,
+    /// Roots in addition to those of the client profile.
+    pub(crate) roots: Vec<PathBuf>,
+    /// Those for one skill and those for all; later ones take precedence.
+    pub(crate) interpreters: Vec<InterpreterArg>,
+    /// Skills that are enabled or disabled.
+    pub(crate) skill_rules: Vec<ConfigRule>,
+    /// Unknown keys, invalid values and keys without effect, each with its file and line.
+    pub(crate) problems: Vec<String>,
+    /// The values in effect with the file of each, in the order in which they apply.
+    pub(crate) sources: Vec<(String, String, PathBuf)>,
+}
+
+impl Settings {
+    /// Reads the files of the user and of the project. Files that do not exist have no settings.
+    pub(crate) fn load(environment: &Environment, project_trust: Trust) -> anyhow::Result<Self> {
+        let paths = SettingsPaths::new(environment);
+        let mut settings = Self::default();
+        if let Some((path, file)) = read(RuleSource::User, paths.user, environment)? {
+            settings.apply(&path, file);
+        }
+        // The innermost directory last, since it takes precedence.
+        for path in paths.project.into_iter().rev() {
+            let Some((path, file)) = read(RuleSource::Project, Some(path), environment)? else {
+                continue;
+            };
+            match project_trust {
+                Trust::Trusted => settings.apply(&path, file),
+                _ => settings.narrow(&path, file),
+            }
+        }
+        Ok(settings)
+    }
+
+    /// Applies all settings of a file.
+    fn apply(&mut self, path: &Path, file: FileSettings) {
+        self.problems.extend(file.problems);
+        for (key, value) in file.values {
+            self.sources
+                .push((key.to_string(), value.to_string(), path.to_owned()));
+            self.set(path, key, value);
+        }
+    }
+
+    /// Applies the settings of an untrusted project that restrict, and reports the others.
+    fn narrow(&mut self, path: &Path, file: FileSettings) {
+        self.problems.extend(file.problems);
+        let defaults = ResourceLimits::default();
+        let default_ms = u64::try_from(defaults.wall_time.as_millis()).unwrap_or(u64::MAX);
+        for (key, value) in file.values {
+            let narrows = match (&key, &value) {
+                (SettingKey::Timeout, keys::SettingValue::Number(ms)) => {
+                    *ms <= self.timeout_ms.unwrap_or(default_ms)
+                }
+                (SettingKey::Memory, keys::SettingValue::Number(mib)) => {
+                    *mib <= self.memory_mib.unwrap_or(defaults.memory_bytes >> 20)
+                }
+                (SettingKey::SkillEnabled(_), keys::SettingValue::Switch(is_enabled)) => {
+                    !is_enabled
+                }
+                _ => false,
+            };
+            if narrows {
+                self.sources
+                    .push((key.to_string(), value.to_string(), path.to_owned()));
+                self.set(path, key, value);
+            } else {
+                let path = path.display();
+                self.problems.push(format!(
+                    "{path}: `{key}` of a project has no effect without `--trust-project`"
+                ));
+            }
+        }
+    }
+
+    fn set(&mut self, path: &Path, key: SettingKey, value: keys::SettingValue) {
+        use keys::SettingValue::{Number, Path as One, Paths, Switch};
+        match (key, value) {
+            (SettingKey::Workspace, One(directory)) => self.workspace = Some(directory),
+            (SettingKey::Timeout, Number(ms)) => self.timeout_ms = Some(ms),
+            (SettingKey::Memory, Number(mib)) => self.memory_mib = Some(mib),
+            (SettingKey::EnvFiles, Paths(files)) => self.env_files.extend(files),
+            (SettingKey::Roots, Paths(roots)) => self.roots.extend(roots),
+            (SettingKey::Interpreter(kind), One(path)) => self.interpreters.push(InterpreterArg {
+                skill: None,
+                kind,
+                path,
+            }),
+            (SettingKey::SkillInterpreter(skill, kind), One(path)) => {
+                self.interpreters.push(InterpreterArg {
+                    skill: Some(skill),
+                    kind,
+                    path,
+                });
+            }
+            (SettingKey::SkillEnabled(skill), Switch(is_enabled)) => {
+                let selector = crate::context::parse_selector(&skill);
+                let source = path.display().to_string();
+                self.skill_rules.push(if is_enabled {
+                    ConfigRule::enable(selector, source)
+                } else {
+                    ConfigRule::disable(selector, source)
+                });
+            }
+            // The parser gives each key a value of its type.
+            _ => {}
+        }
+    }
+}
+
+/// Returns the first problem of a settings file.
+///
+/// # Errors
+/// If the text is not TOML.
+pub(crate) fn first_problem(text: &str, path: &Path) -> anyhow::Result<Option<String>> {
+    let settings = FileSettings::parse(text, path, Path::new("/")).map_err(CommandError::input)?;
+    Ok(settings.problems.into_iter().next())
+}
+
+/// Reads one file; `None` if it does not exist.
+fn read(
+    source: RuleSource,
+    path: Option<PathBuf>,
+    environment: &Environment,
+) -> anyhow::Result<Option<(PathBuf, FileSettings)>> {
+    let Some(path) = path else {
+        return Ok(None);
+    };
+    let Some(text) = read_source_file(source, &path, "settings file")? else {
+        return Ok(None);
+    };
+    let settings = FileSettings::parse(&text, &path, &base_dir(source, &path, environment))
+        .map_err(CommandError::input)?;
+    Ok(Some((path, settings)))
+}
+
+/// Returns the directory that relative paths of a file refer to: the project, or the home directory
+/// of the user.
+fn base_dir(source: RuleSource, path: &Path, environment: &Environment) -> PathBuf {
+    let project = path.parent().and_then(Path::parent);
+    let base = match source {
+        RuleSource::Project => project,
+        _ => environment.home(),
+    };
+    base.unwrap_or(Path::new("/")).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn effective(user: &str, project: &str, trust: Trust) -> String {
+        let mut settings = Settings::default();
+        let parse = |text: &str, path: &str| {
+            FileSettings::parse(text, Path::new(path), Path::new("/base")).unwrap()
+        };
+        settings.apply(Path::new("/user"), parse(user, "/user"));
+        let file = parse(project, "/project");
+        match trust {
+            Trust::Trusted => settings.apply(Path::new("/project"), file),
+            _ => settings.narrow(Path::new("/project"), file),
+        }
+        let values = settings.sources.iter();
+        let values =
+            values.map(|(key, value, path)| format!("{key} = {value} ({})", path.display()));
+        values
+            .chain(settings.problems)
+            .collect::<Vec<_>>()
+            .join("\n")
+    }
+
+    #[test]
+    fn an_untrusted_project_only_narrows() {
+        let user = "memory-mib = 512\n[interpreters]\npython = \"/usr/bin/python3\"";
+        let project = "memory-mib = 1024\ntimeout-seconds = 5\nworkspace = \".\"\n[interpreters]\npython = \".venv/bin/python\"\n[skills.pdf]\nenabled = false\n[skills.docx]\nenabled = true\n";
+        insta::assert_snapshot!(effective(user, project, Trust::Untrusted), @"
+        memory-mib = 512 (/user)
+        interpreters.python = /usr/bin/python3 (/user)
+        timeout-seconds = 5000 (/project)
+        skills.pdf.enabled = false (/project)
+        /project: `memory-mib` of a project has no effect without `--trust-project`
+        /project: `workspace` of a project has no effect without `--trust-project`
+        /project: `interpreters.python` of a project has no effect without `--trust-project`
+        /project: `skills.docx.enabled` of a project has no effect without `--trust-project`
+        ");
+        insta::assert_snapshot!(effective(user, project, Trust::Trusted), @"
+        memory-mib = 512 (/user)
+        interpreters.python = /usr/bin/python3 (/user)
+        memory-mib = 1024 (/project)
+        timeout-seconds = 5000 (/project)
+        workspace = /base/. (/project)
+        interpreters.python = /base/.venv/bin/python (/project)
+        skills.pdf.enabled = false (/project)
+        skills.docx.enabled = true (/project)
+        ");
+    }
+
+    #[test]
+    fn problems_have_file_line_and_the_nearest_name() {
+        let text = "memroy-mib = 512\nmemory-mib = \"much\"\n[interpreters]\npyhton = \"/x\"\n[skills.pdf]\nenable = false\n[colour]\na = 1\n";
+        insta::assert_snapshot!(effective(text, "", Trust::Untrusted), @"
+        /user:1: unknown key `memroy-mib`; did you mean `memory-mib`?
+        /user:2: invalid `memory-mib`: expected 1 to 2048 MiB
+        /user:4: unknown key `pyhton`; did you mean `python`?
+        /user:6: unknown key `enable`; did you mean `enabled`?
+        /user:8: unknown key `colour`: expected one of workspace, timeout-seconds, memory-mib, env-files, roots, interpreters, skills
+        ");
+    }
+}

@@ -1,0 +1,245 @@
+//! The keys of a settings file and their values.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use skills_runtime::{ResourceLimits, ScriptType};
+use toml_edit::{Document, Item, TableLike};
+
+use crate::permission::similar;
+use crate::program_args::MAX_MIB;
+
+/// The keys with what they mean, as `skills config` lists them.
+pub(crate) const KEYS: [(&str, &str); 8] = [
+    ("workspace", "directory that programs work on"),
+    ("timeout-seconds", "deadline of a run, at most 600"),
+    ("memory-mib", "memory of a run, at most 2048"),
+    ("env-files", "list of .env files"),
+    ("roots", "list of directories to search in addition"),
+    (
+        "interpreters.KIND",
+        "interpreter for python, shell, node, deno, ruby or perl",
+    ),
+    ("skills.NAME.enabled", "true or false"),
+    (
+        "skills.NAME.interpreters.KIND",
+        "interpreter for the scripts of one skill",
+    ),
+];
+/// The keys at the top of a file.
+const TOP: [&str; 7] = [
+    "workspace",
+    "timeout-seconds",
+    "memory-mib",
+    "env-files",
+    "roots",
+    "interpreters",
+    "skills",
+];
+/// The keys of a skill.
+const OF_SKILL: [&str; 2] = ["enabled", "interpreters"];
+
+/// A key that has a value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum SettingKey {
+    Workspace,
+    Timeout,
+    Memory,
+    EnvFiles,
+    Roots,
+    Interpreter(ScriptType),
+    SkillEnabled(String),
+    SkillInterpreter(String, ScriptType),
+}
+
+/// The value of a key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum SettingValue {
+    Path(PathBuf),
+    Paths(Vec<PathBuf>),
+    /// Milliseconds of a timeout, MiB of memory.
+    Number(u64),
+    Switch(bool),
+}
+
+/// The settings of one file.
+#[derive(Debug, Default)]
+pub(super) struct FileSettings {
+    pub(super) values: Vec<(SettingKey, SettingValue)>,
+    pub(super) problems: Vec<String>,
+}
+
+impl SettingKey {
+    /// Parses a key; the error says what is wrong with it.
+    pub(crate) fn parse(parts: &[&str]) -> Result<Self, String> {
+        Ok(match parts {
+            ["workspace"] => Self::Workspace,
+            ["timeout-seconds"] => Self::Timeout,
+            ["memory-mib"] => Self::Memory,
+            ["env-files"] => Self::EnvFiles,
+            ["roots"] => Self::Roots,
+            ["interpreters", kind] => Self::Interpreter(parse_kind(kind)?),
+            ["skills", name, "enabled"] => Self::SkillEnabled((*name).to_owned()),
+            ["skills", name, "interpreters", kind] => {
+                Self::SkillInterpreter((*name).to_owned(), parse_kind(kind)?)
+            }
+            ["skills", _, other, ..] => return Err(unknown(other, &OF_SKILL)),
+            [table @ ("interpreters" | "skills")] => {
+                return Err(format!("`{table}` is a table, not a value"));
+            }
+            [other, ..] => return Err(unknown(other, &TOP)),
+            [] => return Err("empty key".to_owned()),
+        })
+    }
+
+    /// Splits a dotted key of the command line. Names of skills contain no dots.
+    pub(crate) fn parse_dotted(text: &str) -> Result<Self, String> {
+        Self::parse(&text.split('.').collect::<Vec<_>>())
+    }
+
+    /// Returns the tables and the name of the key.
+    pub(crate) fn path(&self) -> Vec<String> {
+        self.to_string().split('.').map(str::to_owned).collect()
+    }
+
+    /// Converts the value of a TOML file. Relative paths refer to `base`.
+    fn parse_item(&self, item: &Item, base: &Path) -> Result<SettingValue, &'static str> {
+        let path = |text: &str| base.join(text.strip_prefix("~/").unwrap_or(text));
+        match self {
+            Self::Workspace | Self::Interpreter(_) | Self::SkillInterpreter(..) => {
+                let text = item.as_str().ok_or("expected a path")?;
+                Ok(SettingValue::Path(path(text)))
+            }
+            Self::EnvFiles | Self::Roots => {
+                let texts = item.as_array().ok_or("expected a list of paths")?.iter();
+                let paths: Option<Vec<PathBuf>> =
+                    texts.map(|text| text.as_str().map(path)).collect();
+                paths
+                    .map(SettingValue::Paths)
+                    .ok_or("expected a list of paths")
+            }
+            Self::Timeout => {
+                const EXPECTED: &str = "expected 1 to 600 seconds";
+                let seconds = item
+                    .as_integer()
+                    .and_then(|number| u64::try_from(number).ok());
+                let max = ResourceLimits::default_ceiling().wall_time.as_secs();
+                let seconds = seconds.filter(|seconds| (1..=max).contains(seconds));
+                Ok(SettingValue::Number(seconds.ok_or(EXPECTED)? * 1_000))
+            }
+            Self::Memory => {
+                const EXPECTED: &str = "expected 1 to 2048 MiB";
+                let mib = item
+                    .as_integer()
+                    .and_then(|number| u64::try_from(number).ok());
+                let mib = mib.filter(|mib| (1..=MAX_MIB).contains(mib));
+                Ok(SettingValue::Number(mib.ok_or(EXPECTED)?))
+            }
+            Self::SkillEnabled(_) => {
+                let is_enabled = item.as_bool().ok_or("expected true or false")?;
+                Ok(SettingValue::Switch(is_enabled))
+            }
+        }
+    }
+}
+
+impl fmt::Display for SettingKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Workspace => f.write_str("workspace"),
+            Self::Timeout => f.write_str("timeout-seconds"),
+            Self::Memory => f.write_str("memory-mib"),
+            Self::EnvFiles => f.write_str("env-files"),
+            Self::Roots => f.write_str("roots"),
+            Self::Interpreter(kind) => write!(f, "interpreters.{}", kind.as_str()),
+            Self::SkillEnabled(name) => write!(f, "skills.{name}.enabled"),
+            Self::SkillInterpreter(name, kind) => {
+                write!(f, "skills.{name}.interpreters.{}", kind.as_str())
+            }
+        }
+    }
+}
+
+impl fmt::Display for SettingValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Path(path) => write!(f, "{}", path.display()),
+            Self::Paths(paths) => {
+                let shown: Vec<String> = paths
+                    .iter()
+                    .map(|path| path.display().to_string())
+                    .collect();
+                f.write_str(&shown.join(", "))
+            }
+            Self::Number(number) => write!(f, "{number}"),
+            Self::Switch(is_on) => write!(f, "{is_on}"),
+        }
+    }
+}
+
+impl FileSettings {
+    /// Parses a file. Unknown keys and invalid values are problems, not errors: a file of a later
+    /// version still applies.
+    ///
+    /// # Errors
+    /// If the text is not TOML, with the line.
+    pub(super) fn parse(text: &str, path: &Path, base: &Path) -> Result<Self, String> {
+        let line_at = |offset: usize| text[..offset.min(text.len())].matches('\n').count() + 1;
+        let document = Document::parse(text).map_err(|error| {
+            let line = error.span().map_or(1, |span| line_at(span.start));
+            format!("{}:{line}: {}", path.display(), error.message())
+        })?;
+        let mut settings = Self::default();
+        for (parts, offset, item) in leaves(document.as_table()) {
+            let names: Vec<&str> = parts.iter().map(String::as_str).collect();
+            let parsed = SettingKey::parse(&names).and_then(|key| {
+                let value = key.parse_item(item, base);
+                let value = value.map_err(|expected| format!("invalid `{key}`: {expected}"))?;
+                Ok((key, value))
+            });
+            match parsed {
+                Ok(value) => settings.values.push(value),
+                Err(problem) => {
+                    let line = line_at(offset);
+                    let path = path.display();
+                    settings.problems.push(format!("{path}:{line}: {problem}"));
+                }
+            }
+        }
+        Ok(settings)
+    }
+}
+
+/// Returns the keys of a table and of the tables in it that are not tables, each with its position.
+fn leaves(table: &dyn TableLike) -> Vec<(Vec<String>, usize, &Item)> {
+    let mut all = Vec::new();
+    for (name, item) in table.iter() {
+        let span = table.key(name).and_then(toml_edit::Key::span);
+        let offset = span.or_else(|| item.span()).map_or(0, |span| span.start);
+        match item.as_table_like() {
+            Some(below) => {
+                all.extend(leaves(below).into_iter().map(|(mut parts, offset, item)| {
+                    parts.insert(0, name.to_owned());
+                    (parts, offset, item)
+                }))
+            }
+            None => all.push((vec![name.to_owned()], offset, item)),
+        }
+    }
+    all
+}
+
+fn parse_kind(name: &str) -> Result<ScriptType, String> {
+    let kinds = ScriptType::ALL.map(ScriptType::as_str);
+    let known = ScriptType::ALL
+        .into_iter()
+        .find(|kind| kind.as_str() == name);
+    known.ok_or_else(|| unknown(name, &kinds))
+}
+
+fn unknown(name: &str, known: &[&'static str]) -> String {
+    match similar(name, known) {
+        Some(nearest) => format!("unknown key `{name}`; did you mean `{nearest}`?"),
+        None => format!("unknown key `{name}`: expected one of {}", known.join(", ")),
+    }
+}

@@ -1,0 +1,178 @@
+//! Python virtual environments that are offered for scripts, and never used without consent: an
+//! environment runs code at the start of every script, and a project could contain a prepared one.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use skills_runtime::audit::ContentHash;
+use skills_runtime::{PrivateFile, ScriptType};
+
+use crate::approver::{self, Choice};
+use crate::context::Context;
+use crate::file_mode::is_executable;
+use crate::input;
+use crate::interpreters::InterpreterArg;
+use crate::process_environment::Environment;
+use crate::program_args::ProgramArgs;
+use crate::state;
+
+/// Names of virtual environments in a workspace.
+const NAMES: [&str; 2] = [".venv", "venv"];
+/// The file that makes a directory a virtual environment.
+const CONFIG_FILE: &str = "pyvenv.cfg";
+/// Maximum size of that file, in bytes.
+const MAX_CONFIG_BYTES: u64 = 64 << 10;
+
+/// A virtual environment.
+#[derive(Debug, Clone)]
+pub(crate) struct VirtualEnv {
+    directory: PathBuf,
+    pub(crate) python: PathBuf,
+}
+
+/// Whether the user may be asked about an environment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AskUser {
+    Yes,
+    No,
+}
+
+/// The answers of the user, by the directory of the environment.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Answers(BTreeMap<String, Answer>);
+
+/// An answer, valid for this version of the environment.
+#[derive(Debug, Serialize, Deserialize)]
+struct Answer {
+    identity: String,
+    is_used: bool,
+}
+
+/// Returns the active virtual environment (`VIRTUAL_ENV`) and those of the workspace.
+pub(crate) fn find_all(environment: &Environment, workspace: Option<&Path>) -> Vec<VirtualEnv> {
+    let active = environment.path("VIRTUAL_ENV").into_iter();
+    let of_workspace = workspace.into_iter();
+    let of_workspace = of_workspace.flat_map(|workspace| NAMES.map(|name| workspace.join(name)));
+    let mut found: Vec<VirtualEnv> = Vec::new();
+    for directory in active.chain(of_workspace) {
+        let python = directory.join("bin/python");
+        let is_known = found.iter().any(|known| known.directory == directory);
+        let is_environment =
+            directory.join(CONFIG_FILE).is_file() && python.is_file() && is_executable(&python);
+        if is_environment && !is_known {
+            found.push(VirtualEnv { directory, python });
+        }
+    }
+    found
+}
+
+/// Returns the interpreters of the options, with that of a virtual environment to which the user
+/// agreed. On a terminal the user is asked once.
+pub(crate) fn interpreters(
+    programs: &ProgramArgs,
+    ask: AskUser,
+    context: &Context,
+) -> anyhow::Result<Vec<InterpreterArg>> {
+    let mut all = programs.interpreter.clone();
+    let settings = context.settings()?.interpreters.iter();
+    let mut chosen = all.iter().chain(settings);
+    if chosen.any(|known| known.skill.is_none() && known.kind == ScriptType::Python) {
+        return Ok(all);
+    }
+    let workspace = programs.workspace_dir(context)?;
+    for found in find_all(&context.environment, workspace.as_deref()) {
+        if is_accepted(&found, ask, context) {
+            all.push(InterpreterArg {
+                skill: None,
+                kind: ScriptType::Python,
+                path: found.python,
+            });
+            break;
+        }
+    }
+    Ok(all)
+}
+
+/// Returns true if there is an environment that the user has not been asked about.
+pub(crate) fn has_open_question(programs: &ProgramArgs, context: &Context) -> anyhow::Result<bool> {
+    if !approver::is_terminal() {
+        return Ok(false);
+    }
+    let workspace = programs.workspace_dir(context)?;
+    let found = find_all(&context.environment, workspace.as_deref());
+    Ok(found
+        .iter()
+        .any(|found| remembered(found, context).is_none()))
+}
+
+fn is_accepted(found: &VirtualEnv, ask: AskUser, context: &Context) -> bool {
+    if let Some(is_used) = remembered(found, context) {
+        return is_used;
+    }
+    if ask == AskUser::No || !approver::is_terminal() {
+        return false;
+    }
+    let question = format!(
+        "Run Python scripts of skills with the virtual environment `{}`? It is readable for them, and its code runs with their permissions. [y]es / [N]o, for this version of it",
+        found.directory.display()
+    );
+    let is_used = match approver::choose(&question) {
+        Choice::Yes => true,
+        Choice::No => false,
+        // Asked again next time.
+        Choice::None => return false,
+    };
+    remember(found, is_used, context);
+    is_used
+}
+
+/// Returns what the user answered about this version of an environment.
+fn remembered(found: &VirtualEnv, context: &Context) -> Option<bool> {
+    let answers = read_answers(&answers_file(context)?);
+    let answer = answers.0.get(&*found.directory.to_string_lossy())?;
+    (answer.identity == identity(found)?).then_some(answer.is_used)
+}
+
+/// Stores an answer. Without a state directory, or if it cannot be written, the user is asked again.
+fn remember(found: &VirtualEnv, is_used: bool, context: &Context) {
+    let (Some(file), Some(identity)) = (answers_file(context), identity(found)) else {
+        return;
+    };
+    let stored = file.lock().and_then(|_lock| {
+        let mut answers = read_answers(&file);
+        let directory = found.directory.to_string_lossy().into_owned();
+        answers.0.insert(directory, Answer { identity, is_used });
+        file.replace(&serde_json::to_string_pretty(&answers)?)
+    });
+    if let Err(error) = stored {
+        let path = file.path().display();
+        context.output.status(&format!(
+            "warning: cannot store the answer in `{path}`: {error}"
+        ));
+    }
+}
+
+fn answers_file(context: &Context) -> Option<PrivateFile> {
+    let directory = context.environment.state_dir()?;
+    Some(PrivateFile::new(state::virtual_envs_path(&directory)))
+}
+
+fn read_answers(file: &PrivateFile) -> Answers {
+    let text = file.read().ok().flatten().unwrap_or_default();
+    serde_json::from_str(&text).unwrap_or_default()
+}
+
+/// Identifies a version of an environment: its configuration and the program that its `python` leads
+/// to.
+fn identity(found: &VirtualEnv) -> Option<String> {
+    let config = input::read_bytes(&found.directory.join(CONFIG_FILE), MAX_CONFIG_BYTES).ok()?;
+    let program = found.python.canonicalize().ok()?;
+    let directory = found.directory.canonicalize().ok()?;
+    let parts = [
+        directory.to_string_lossy().into_owned(),
+        program.to_string_lossy().into_owned(),
+        ContentHash::new(&config).sha256,
+    ];
+    Some(ContentHash::new(parts.join("\0").as_bytes()).sha256)
+}

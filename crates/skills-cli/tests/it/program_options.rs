@@ -1,0 +1,241 @@
+//! Tests of the options for programs, which `run`, `call` and `mcp` share.
+
+use std::io::Write;
+use std::process::Stdio;
+
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+use skills_test_support::skip_without_sandbox;
+
+use crate::fixture::Fixture;
+use crate::skills::{command, examples};
+
+/// A project with a skill and a virtual environment of the system's Python.
+fn project(script: &str) -> Fixture {
+    let fixture = Fixture::new();
+    fixture
+        .skill("skills/one", "one")
+        .file("skills/one/scripts/main.py", script)
+        .file("work/in.txt", "text")
+        .file("work/.venv/pyvenv.cfg", "home = /usr/bin\n");
+    let bin = fixture.path().join("work/.venv/bin");
+    std::fs::create_dir_all(&bin).unwrap();
+    std::os::unix::fs::symlink("/usr/bin/python3", bin.join("python")).unwrap();
+    fixture
+}
+
+/// Runs the script in both ways, with the same options.
+fn both(fixture: &Fixture, options: &[&str]) -> [String; 2] {
+    let common = ["--root", "skills", "--workspace", "work"];
+    [["run", "one"], ["call", "skill__one__main"]].map(|words| {
+        let arguments = [&words[..], &common, options].concat();
+        fixture.run("", &arguments).page()
+    })
+}
+
+#[test]
+fn a_missing_package_names_the_interpreter_and_the_virtual_environment() {
+    if skip_without_sandbox() {
+        return;
+    }
+    let fixture = project("import no_such_package\n");
+    fixture.file("skills/one/requirements.txt", "no-such-package\n");
+    for page in both(&fixture, &[]) {
+        let option = "run it with the Python of the virtual environment: `--interpreter python=PLACE/work/.venv/bin/python`";
+        assert!(page.contains(option), "{page}");
+    }
+    for page in both(&fixture, &["--interpreter", "python=work/.venv/bin/python"]) {
+        let option = "install `no_such_package` for `PLACE/work/.venv/bin/python`, or choose an interpreter that has it with `--interpreter python=PATH`";
+        assert!(page.contains(option), "{page}");
+    }
+}
+
+#[test]
+fn an_interpreter_can_be_that_of_one_skill() {
+    if skip_without_sandbox() {
+        return;
+    }
+    let fixture = project("import sys\nprint(sys.prefix)\n");
+    let python = "python=work/.venv/bin/python";
+    for (options, prefix) in [
+        (vec![], "/usr\n"),
+        (vec![python.to_owned()], "PLACE/work/.venv\n"),
+        (vec![format!("one:{python}")], "PLACE/work/.venv\n"),
+        (vec![format!("other:{python}")], "/usr\n"),
+        (
+            vec![
+                format!("one:{python}"),
+                "python=/usr/bin/python3".to_owned(),
+            ],
+            "PLACE/work/.venv\n",
+        ),
+    ] {
+        let options = options.iter().flat_map(|one| ["--interpreter", one]);
+        let options: Vec<&str> = options.collect();
+        for page in both(&fixture, &options) {
+            // A tool shows the workspace by its virtual name.
+            let page = page.replace("/workspace/", "PLACE/work/");
+            assert!(page.contains(prefix), "{options:?} {page}");
+        }
+    }
+}
+
+#[test]
+fn scripts_start_in_the_workspace_in_each_way() {
+    if skip_without_sandbox() {
+        return;
+    }
+    let script = "import sys\nopen('out.txt', 'w').write(open('in.txt').read())\nprint('done')\n";
+    let fixture = project(script);
+    let [run, call] = both(&fixture, &[]);
+    assert_snapshot!(run, @r#"
+    exit 1
+    -- stderr
+    Traceback (most recent call last):
+      File "PLACE/skills/one/scripts/main.py", line 2, in <module>
+        open('out.txt', 'w').write(open('in.txt').read())
+        ^^^^^^^^^^^^^^^^^^^^
+    OSError: [Errno 30] Read-only file system: 'out.txt'
+    error: `one` failed: exit code 1
+    refused: write `PLACE/work`, as the program says
+    help: allow it with `--allow write:PLACE/work`
+    "#);
+    assert_snapshot!(call, @"
+    exit 0
+    -- stdout
+    done
+    ");
+    let skill = both(&fixture, &["--cwd", "skill"]);
+    assert!(
+        skill
+            .iter()
+            .all(|page| page.contains("Read-only file system"))
+    );
+}
+
+#[test]
+fn refusals_name_one_option_of_the_command() {
+    if skip_without_sandbox() {
+        return;
+    }
+    let script = "import subprocess\nsubprocess.run(['ls'])\nopen('out.txt', 'w')\n";
+    let [run, call] = both(&project(script), &[]);
+    let last = |page: &str| page.lines().last().unwrap().to_owned();
+    assert_snapshot!(last(&run), @"help: allow it with `--allow spawn`; the workspace is read-only, so if it writes files there add `--allow write:PLACE/work`");
+    assert_snapshot!(last(&call), @"Hint: allow it with `--allow spawn`");
+    let script = "raise MemoryError\n";
+    let [run, call] = both(&project(script), &[]);
+    assert_snapshot!(last(&run), @"help: give it more memory than 256 MiB with `--memory 1024`");
+    assert_snapshot!(last(&call), @"Hint: give it more memory than 256 MiB with `--memory 1024`");
+}
+
+#[test]
+fn missing_requirements_can_be_ignored() {
+    if skip_without_sandbox() {
+        return;
+    }
+    let fixture = project("print('done')\n");
+    fixture.file(
+        "skills/one/SKILL.md",
+        "---\nname: one\ndescription: d\nrequires: {bins: [no-such-program], env: [API_KEY]}\n---\n",
+    );
+    for page in both(&fixture, &[]) {
+        assert!(page.contains("`--ignore-requirements`"), "{page}");
+    }
+    for page in both(&fixture, &["--ignore-requirements"]) {
+        assert!(page.contains("done\n"), "{page}");
+    }
+}
+
+#[test]
+fn text_on_standard_input_is_passed_as_it_is() {
+    if skip_without_sandbox() {
+        return;
+    }
+    let fixture = project("import sys\nprint(sys.stdin.read().upper())\n");
+    let arguments = ["run", "one", "--root", "skills", "--stdin"];
+    let file = fixture.run("", &[&arguments[..], &["work/in.txt"]].concat());
+    assert_eq!(file.stdout, "TEXT\n");
+    let scratch = tempfile::tempdir().unwrap();
+    let mut child = command(&[&arguments[..], &["-"]].concat(), scratch.path())
+        .current_dir(fixture.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(b"piped").unwrap();
+    assert_eq!(child.wait_with_output().unwrap().stdout, b"PIPED\n");
+}
+
+#[test]
+fn arguments_can_name_the_workspace() {
+    if skip_without_sandbox() {
+        return;
+    }
+    let fixture = project("import sys\nfor path in sys.argv[1:]:\n    print(open(path).read())\n");
+    let arguments = [
+        "run",
+        "one",
+        "--root",
+        "skills",
+        "--workspace",
+        "work",
+        "--cwd",
+        "skill",
+        "--",
+        "/workspace/in.txt",
+        "{workspace}/in.txt",
+    ];
+    assert_eq!(
+        fixture.run("", &arguments).page(),
+        "exit 0\n-- stdout\ntext\ntext\n"
+    );
+}
+
+#[test]
+fn results_of_the_server_name_its_option() {
+    if skip_without_sandbox() {
+        return;
+    }
+    let fixture = project("import subprocess\nsubprocess.run(['ls'])\n");
+    let call = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "skill__one__main", "arguments": {}}});
+    let start = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}});
+    let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    let scratch = tempfile::tempdir().unwrap();
+    let arguments = ["mcp", "--root", "skills", "--workspace", "work"];
+    let mut child = command(&arguments, scratch.path())
+        .current_dir(fixture.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    for message in [start, ready, call] {
+        writeln!(stdin, "{message}").unwrap();
+    }
+    drop(stdin);
+    let output = child.wait_with_output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let mut messages = text.lines().map(|line| serde_json::from_str(line).unwrap());
+    let result = messages.find(|message: &Value| message["id"] == 2).unwrap();
+    let text = result["result"]["content"][0]["text"].as_str().unwrap();
+    assert_snapshot!(text.lines().last().unwrap(), @"Hint: allow it with `skills mcp --allow spawn`, the command that starts the server");
+}
+
+#[test]
+fn modules_run_by_the_tool_for_scripts() {
+    let call = |arguments: Value| examples(&["call", "run_skill_script", &arguments.to_string()]);
+    let done = call(json!({"skill_name": "csv-check", "script_name": "skill.wasm", "args": {}}));
+    assert_snapshot!(done.page(), @r#"
+    exit 1
+    -- stderr
+    Error: the input must be {"csv": "…"}
+    "#);
+    let missing = call(json!({"skill_name": "csv-check", "script_name": "other"}));
+    assert_snapshot!(missing.page(), @"
+    exit 1
+    -- stderr
+    Error: skill `csv-check` has no script `other`
+    Hint: available: skill.wasm
+    ");
+}
