@@ -14,6 +14,7 @@ pub(crate) mod mcp;
 pub(crate) mod new;
 pub(crate) mod policy;
 pub(crate) mod prompt;
+mod reference_output;
 pub(crate) mod run;
 pub(crate) mod show;
 pub(crate) mod tools;

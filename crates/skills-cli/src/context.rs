@@ -4,6 +4,7 @@ use std::cell::OnceCell;
 use std::collections::HashSet;
 use std::path::PathBuf;
 
+use clap::Command;
 use skills_runtime::discovery::{
     ClientProfile, ConfigRule, Discovery, InactiveReason, ProfileContext, ScanLimits, Selector,
     SkillFileSymlinks, Trust,
@@ -23,11 +24,14 @@ pub(crate) struct Context {
     pub(crate) options: GlobalOptions,
     pub(crate) environment: Environment,
     pub(crate) output: Output,
+    /// Returns the definition of the whole command line. A function, since building it takes time and
+    /// few commands need it.
+    pub(crate) command_line: fn() -> Command,
     settings: OnceCell<Settings>,
 }
 
 impl Context {
-    pub(crate) fn new(options: GlobalOptions) -> Self {
+    pub(crate) fn new(options: GlobalOptions, command_line: fn() -> Command) -> Self {
         let output = if options.json {
             Output::Json
         } else {
@@ -37,6 +41,7 @@ impl Context {
             options,
             environment: Environment::from_process(),
             output,
+            command_line,
             settings: OnceCell::new(),
         }
     }

@@ -46,6 +46,8 @@ mod wasm_compiler;
 
 use std::process::ExitCode;
 
+use clap::CommandFactory;
+
 use crate::cli::Arguments;
 use crate::context::Context;
 
@@ -58,7 +60,7 @@ fn main() -> ExitCode {
     }
     let exit = match Arguments::from_process() {
         Ok(Arguments { options, command }) => {
-            let context = Context::new(options);
+            let context = Context::new(options, Arguments::command);
             let result = command.run(&context);
             result.unwrap_or_else(|error| error::report(&error, context.output))
         }

@@ -1,16 +1,16 @@
 //! `skills compat`: the commands of skills-ref, with identical output. There are two differences: the
 //! message for a missing path, and files over 1 MiB are rejected.
 
-use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use serde_json::json;
 
+use super::reference_output::{print_error, print_plain};
 use super::validate::{Rules, check_paths};
 use crate::context::Context;
 use crate::exit::Exit;
-use crate::output::{Output, escape_terminal};
+use crate::output::Output;
 use crate::skill_path::SkillPath;
 
 /// Check and print skills exactly like skills-ref
@@ -125,36 +125,4 @@ fn escape_html(text: &str) -> String {
         .replace('<', "&lt;")
         .replace('>', "&gt;");
     text.replace('"', "&quot;").replace('\'', "&#x27;")
-}
-
-/// Prints text like the reference tool, without terminal escape sequences. On a terminal, invisible
-/// characters are also escaped.
-pub(crate) fn print_plain(text: &str, output: Output) -> anyhow::Result<()> {
-    output.bytes(strip_terminal_sequences(text).as_bytes())
-}
-
-/// Prints text like [`print_plain`], to standard error.
-pub(crate) fn print_error(text: &str) {
-    let text = strip_terminal_sequences(text);
-    let text = if io::stderr().is_terminal() {
-        escape_terminal(&text)
-    } else {
-        text
-    };
-    // A closed standard error is ignored.
-    let _ = io::stderr().write_all(text.as_bytes());
-}
-
-/// Removes terminal escape sequences: escape, bracket, numbers, one letter.
-fn strip_terminal_sequences(text: &str) -> String {
-    let mut parts = text.split("\u{1b}[");
-    let mut out = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        let rest = part.trim_start_matches(|c: char| matches!(c, ';' | '?' | '0'..='9'));
-        match rest.strip_prefix(|c: char| c.is_ascii_alphabetic()) {
-            Some(rest) => out.push_str(rest),
-            None => out.extend(["\u{1b}[", part]),
-        }
-    }
-    out
 }

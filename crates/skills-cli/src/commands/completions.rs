@@ -1,8 +1,7 @@
 //! `skills completions SHELL`: generates shell completions.
 
-use clap::{Args, CommandFactory};
+use clap::Args;
 
-use crate::cli::Arguments;
 use crate::context::Context;
 use crate::exit::Exit;
 
@@ -18,7 +17,7 @@ impl Completions {
     /// Prints a script with which a shell completes subcommands and options.
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Exit> {
         let mut script = Vec::new();
-        let mut command = Arguments::command();
+        let mut command = (context.command_line)();
         clap_complete::generate(self.shell, &mut command, "skills", &mut script);
         context.output.text(&String::from_utf8_lossy(&script))?;
         Ok(Exit::Success)

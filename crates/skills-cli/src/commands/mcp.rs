@@ -39,9 +39,4 @@ impl Mcp {
             None => self.serve.run(context),
         }
     }
-
-    /// Returns true if this starts a server over standard input and output.
-    fn is_stdio_server(&self) -> bool {
-        self.command.is_none() && self.serve.http.is_none()
-    }
 }

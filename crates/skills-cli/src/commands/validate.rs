@@ -11,7 +11,7 @@ use skills_runtime::discovery::{DiscoveryError, SkillFiles};
 use skills_runtime::manifest::{Document, ManifestError, Requirements, WarningKind};
 use skills_runtime::prompt::MissingRequirements;
 
-use super::compat::{print_error, print_plain};
+use super::reference_output::{print_error, print_plain};
 use crate::context::{Context, unknown_profile};
 use crate::error::CommandError;
 use crate::exit::Exit;

@@ -13,7 +13,7 @@ use std::fs::File;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use clap::{Args, Parser};
+use clap::{ArgMatches, Args};
 use serde::Serialize;
 use serde_json::json;
 use similar::ChangeTag;
@@ -25,7 +25,6 @@ use self::config_edit::ConfigEdit;
 use self::config_file::ConfigFile;
 use self::server_entry::{ConfigEditError, EntryChange, ServerEntry};
 use crate::approver::{self, Confirmation};
-use crate::cli::{Arguments, Command};
 use crate::context::Context;
 use crate::error::{CommandError, first_line};
 use crate::exit::Exit;
@@ -77,7 +76,7 @@ impl Install {
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Exit> {
         // Registration reads no skills; it gets the global options only to reject them.
         self.reject_misplaced_options(&context.options)?;
-        let target = self.target(&context.environment)?;
+        let target = self.target(context)?;
         let proposal = target.propose()?;
         let output = context.output;
         if proposal.edit.change == EntryChange::Unchanged {
@@ -131,7 +130,8 @@ impl Install {
         )))
     }
 
-    fn target(&self, environment: &Environment) -> anyhow::Result<InstallTarget> {
+    fn target(&self, context: &Context) -> anyhow::Result<InstallTarget> {
+        let environment = &context.environment;
         let (client, title) = (self.client, self.client.title());
         if !client.takes_name(&self.name) {
             bail!(CommandError::input(format!(
@@ -148,7 +148,7 @@ impl Install {
         }
         let mut arguments = vec!["mcp".to_owned()];
         arguments.extend(self.arguments.iter().cloned());
-        check_server_arguments(&arguments)?;
+        check_server_arguments(&arguments, context)?;
         let scope = if self.project {
             Scope::Project
         } else {
@@ -367,21 +367,25 @@ enum InstallStatus {
 }
 
 /// Parses the arguments as the server will, so that a mistake is reported now.
-fn check_server_arguments(arguments: &[String]) -> anyhow::Result<()> {
+fn check_server_arguments(arguments: &[String], context: &Context) -> anyhow::Result<()> {
     let words = std::iter::once("skills").chain(arguments.iter().map(String::as_str));
-    let problem = match Arguments::try_parse_from(words) {
+    let problem = match (context.command_line)().try_get_matches_from(words) {
         Err(error) => first_line(&error),
         // The arguments can name another subcommand, such as `install`, or select HTTP.
-        Ok(Arguments {
-            command: Command::Mcp(mcp),
-            ..
-        }) if mcp.is_stdio_server() => return Ok(()),
+        Ok(matches) if is_stdio_server(&matches) => return Ok(()),
         Ok(_) => "clients need a server over standard input and output".to_owned(),
     };
     let command = arguments.join(" ");
     bail!(CommandError::input(format!(
         "cannot start `skills {command}`: {problem}"
     )))
+}
+
+/// Returns true if the arguments start a server over standard input and output.
+fn is_stdio_server(matches: &ArgMatches) -> bool {
+    matches.subcommand().is_some_and(|(name, mcp)| {
+        name == "mcp" && mcp.subcommand_name().is_none() && !mcp.contains_id("http")
+    })
 }
 
 fn find_config_file(
