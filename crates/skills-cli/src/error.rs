@@ -119,8 +119,14 @@ fn suggestion(kind: ErrorKind, candidates: &[String]) -> Option<String> {
     let (first, rest) = candidates.split_first()?;
     Some(match kind {
         ErrorKind::UnknownSkill if rest.is_empty() => format!("did you mean `{first}`?"),
+        // Variables prevent a run only if the policy refuses what is missing, which no option changes.
+        ErrorKind::MissingRequirements
+            if candidates.iter().any(|missing| missing.starts_with("variable ")) =>
+        {
+            "the policy refuses missing requirements; pass variables with `--env NAME=VALUE` or `--env-file FILE`".to_owned()
+        }
         ErrorKind::MissingRequirements => {
-            "install programs in /usr/bin or /usr/local/bin, or run it anyway with `--ignore-requirements`; pass variables with `--env NAME` or `--env-file FILE`".to_owned()
+            "install programs in /usr/bin or /usr/local/bin, or run it anyway with `--ignore-requirements`".to_owned()
         }
         ErrorKind::UnknownSkill => format!("did you mean one of {}?", candidates.join(", ")),
         _ => format!("available: {}", candidates.join(", ")),

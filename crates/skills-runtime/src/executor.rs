@@ -18,7 +18,7 @@ mod precompile;
 mod preview;
 mod program_detection;
 mod refusals;
-mod required_programs;
+mod requirements;
 mod run_notes;
 mod run_plan;
 mod run_record;
@@ -34,7 +34,6 @@ use std::time::Duration;
 use skills_audit::{ContentHash, Disposition};
 use skills_manifest::{Document, MAX_FILE_BYTES};
 use skills_policy::{Authorization, Evaluation, Grants, PermissionManager};
-use skills_prompt::MissingRequirements;
 use skills_sandbox::{EnforcementReport, Preparation, RunOutput, Sandbox, SandboxError};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
@@ -391,42 +390,6 @@ impl Executor {
             self.content_digest(&plan.subject).await
         };
         self.with_optional_mounts(plan, digest.as_deref())
-    }
-
-    /// Checks the requirements and returns the backend of the program. Called before authorization,
-    /// so that no approver is asked for a run that cannot start.
-    fn check_startable(
-        &self,
-        plan: &RunPlan,
-        missing: &MissingRequirements,
-    ) -> Result<Arc<dyn Sandbox>, RuntimeError> {
-        let missing = self.blocking(missing);
-        if !missing.is_empty() {
-            return Err(Repr::MissingRequirements {
-                skill: plan.subject.name().to_owned(),
-                missing,
-            }
-            .into());
-        }
-        // There is no fallback to another backend.
-        Ok(Arc::clone(
-            self.config()
-                .backends
-                .for_run(plan.subject.name(), &plan.mode)?,
-        ))
-    }
-
-    /// Describes the missing requirements without which a skill does not run, one phrase each.
-    fn blocking(&self, missing: &MissingRequirements) -> Vec<String> {
-        let config = self.config();
-        if config.permissions.policy().refuses_missing_requirements() {
-            return missing.to_lines();
-        }
-        match config.on_missing_requirements {
-            OnMissing::Fail => missing.to_lines(),
-            OnMissing::WarnVariables => missing.program_lines(),
-            OnMissing::Warn => Vec::new(),
-        }
     }
 
     /// Authorizes the run by rules, stored approvals, then the approver. If the decision depends on

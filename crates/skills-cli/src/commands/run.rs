@@ -176,6 +176,8 @@ impl Run {
             // Input and output files are those of a private workspace, so `--workspace` conflicts
             // with both.
             options.workspace = Workspace::Private(read_input_files(&self.file)?);
+            // A workspace of the settings is not the one of this run.
+            options.current_dir = None;
         }
         Ok(options)
     }

@@ -239,3 +239,73 @@ fn modules_run_by_the_tool_for_scripts() {
     Hint: available: skill.wasm
     ");
 }
+
+/// Runs a command on a terminal and answers the question, repeatedly, since input before it is
+/// discarded. Returns what the terminal showed.
+fn on_terminal(fixture: &Fixture, answer: &str) -> String {
+    use std::io::Read;
+    let pty = nix::pty::openpty(None, None).unwrap();
+    let side = || Stdio::from(pty.slave.try_clone().unwrap());
+    let scratch = fixture.path().join("scratch");
+    std::fs::create_dir_all(&scratch).unwrap();
+    let arguments = ["run", "one", "--root", "skills", "--workspace", "work"];
+    let mut command = command(&arguments, &scratch);
+    let mut child = command
+        .current_dir(fixture.path())
+        .stdin(side())
+        .stdout(side())
+        .stderr(side())
+        .spawn()
+        .unwrap();
+    drop(command);
+    drop(pty.slave);
+    let mut terminal = std::fs::File::from(pty.master);
+    let mut typist = terminal.try_clone().unwrap();
+    let text = format!("{answer}\n");
+    let mut shown = Vec::new();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while child.try_wait().unwrap().is_none() {
+                let _ = typist.write_all(text.as_bytes());
+                std::thread::park_timeout(std::time::Duration::from_millis(20));
+            }
+        });
+        // Reading fails when no process has the other end open.
+        let _ = terminal.read_to_end(&mut shown);
+    });
+    String::from_utf8(shown).unwrap()
+}
+
+#[test]
+fn a_virtual_environment_is_used_after_the_user_agreed() {
+    if skip_without_sandbox() {
+        return;
+    }
+    let fixture = project("import sys\nprint('prefix', sys.prefix)\n");
+    let venv = format!("prefix {}/work/.venv", fixture.path().display());
+    let question = "Run Python scripts of skills with the virtual environment";
+    let shown = on_terminal(&fixture, "");
+    assert!(
+        shown.contains(question) && shown.contains("prefix /usr"),
+        "{shown}"
+    );
+    let shown = on_terminal(&fixture, "y");
+    assert!(shown.contains(question) && shown.contains(&venv), "{shown}");
+    let shown = on_terminal(&fixture, "");
+    assert!(
+        !shown.contains(question) && shown.contains(&venv),
+        "{shown}"
+    );
+    // Another version of the environment is another question.
+    fixture.file("work/.venv/pyvenv.cfg", "home = /usr/bin\nversion = 2\n");
+    let shown = on_terminal(&fixture, "n");
+    assert!(
+        shown.contains(question) && shown.contains("prefix /usr"),
+        "{shown}"
+    );
+    let shown = on_terminal(&fixture, "y");
+    assert!(
+        !shown.contains(question) && shown.contains("prefix /usr"),
+        "{shown}"
+    );
+}

@@ -141,7 +141,7 @@ mod tests {
                 "write:/data/x",
             ),
             (
-                "/skills/todo/scripts/todo.sh: line 18: TODO.md: Read-only file system",
+                "/skills/todo/scripts/todo.sh: line 18: list.md: Read-only file system",
                 "write:/work",
             ),
             (

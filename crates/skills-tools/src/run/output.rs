@@ -342,7 +342,13 @@ fn refusal_lines(
         let text = format!("{source}: {}{rule}", refusal.operation);
         path_map.replace_in(&escape_invisible(&text))
     };
-    artifacts.refusals.list().iter().map(line).collect()
+    // Many programs open a socket without a need, so one without a host is said of a failure only.
+    let is_success = artifacts.exit_status.is_success();
+    let refusals = artifacts.refusals.list().iter();
+    refusals
+        .filter(|refusal| !is_success || refusal.operation.target().is_some())
+        .map(line)
+        .collect()
 }
 
 /// Converts a denial, with a code that tells whether an approval could still allow the run.

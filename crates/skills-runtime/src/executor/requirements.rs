@@ -1,20 +1,58 @@
-//! Programs that a skill requires, as permissions that are asked for but not needed.
+//! Requirements of a skill: what prevents a run, and programs as permissions that are asked for but
+//! not needed.
 
 use std::sync::Arc;
 
 use skills_policy::{
     ApprovalResponse, Authorization, DecisionReason, Denial, Permission, PermissionDecision,
 };
-use skills_sandbox::ScriptType;
+use skills_prompt::MissingRequirements;
+use skills_sandbox::{Sandbox, ScriptType};
 
 use super::Executor;
 use super::run_plan::RunPlan;
 use super::run_record::RunRecord;
 use super::skill_copies::SkillCopy;
-use crate::error::RuntimeError;
-use crate::library::has_program;
+use crate::error::{Repr, RuntimeError};
+use crate::library::{OnMissing, has_program};
 
 impl Executor {
+    /// Checks the requirements and returns the backend of the program. Called before authorization,
+    /// so that no approver is asked for a run that cannot start.
+    pub(super) fn check_startable(
+        &self,
+        plan: &RunPlan,
+        missing: &MissingRequirements,
+    ) -> Result<Arc<dyn Sandbox>, RuntimeError> {
+        let missing = self.blocking(missing);
+        if !missing.is_empty() {
+            return Err(Repr::MissingRequirements {
+                skill: plan.subject.name().to_owned(),
+                missing,
+            }
+            .into());
+        }
+        // There is no fallback to another backend.
+        Ok(Arc::clone(
+            self.config()
+                .backends
+                .for_run(plan.subject.name(), &plan.mode)?,
+        ))
+    }
+
+    /// Describes the missing requirements without which a skill does not run, one phrase each.
+    pub(super) fn blocking(&self, missing: &MissingRequirements) -> Vec<String> {
+        let config = self.config();
+        if config.permissions.policy().refuses_missing_requirements() {
+            return missing.to_lines();
+        }
+        match config.on_missing_requirements {
+            OnMissing::Fail => missing.to_lines(),
+            OnMissing::WarnVariables => missing.program_lines(),
+            OnMissing::Warn => Vec::new(),
+        }
+    }
+
     /// Authorizes a run with the programs that its skill requires. If nothing grants these, the run
     /// is authorized without them: many scripts need them only for a part of what they do.
     pub(super) async fn authorize_with_programs(
