@@ -166,7 +166,7 @@ impl Library {
     /// [mode](crate::Builder::modes) forbids it.
     #[must_use]
     pub fn is_user_invocable(&self, entry: &Entry) -> bool {
-        entry.manifest().user_invocable() && self.modes().get(entry) != ListingMode::Disabled
+        entry.manifest().user_invocable() && self.modes().get(entry) != ListingMode::Off
     }
 
     /// Returns true if a non-empty value for a variable is configured. This does not mean that a
