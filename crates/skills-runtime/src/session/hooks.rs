@@ -151,7 +151,7 @@ async fn run_hook(
     let title = |text: &str| format!("{} {text}", hook.event.as_str());
     // An approver must be able to read all of it, so a longer command is not even prompted for.
     let options = if text.len() > MAX_COMMAND_BYTES {
-        Err("the command is too long for an approver to read")
+        Err("cannot request approval: the command is too long to show")
     } else {
         command::hook_options(hook)
     };
@@ -208,7 +208,7 @@ fn read_decision(artifacts: &ExecutionArtifacts, event: &AgentEvent) -> HookDeci
             let reason = artifacts.stderr.text();
             HookDecision::Block {
                 reason: if reason.trim().is_empty() {
-                    "the hook gave no reason".to_owned()
+                    "the hook returned no reason".to_owned()
                 } else {
                     reason.trim().to_owned()
                 },
@@ -259,7 +259,7 @@ fn parse_decision(output: &Value) -> HookDecision {
 fn reason_text(value: &Value) -> String {
     value
         .as_str()
-        .unwrap_or("the hook gave no reason")
+        .unwrap_or("the hook returned no reason")
         .to_owned()
 }
 
