@@ -79,7 +79,7 @@ impl FileTools {
         if resolved.skill.is_none() && self.protected_paths.iter().any(is_protected) {
             return Err(ToolErrorCode::PermissionDenied
                 .error(format!(
-                    "cannot write '{}': protected by the host",
+                    "cannot write '{}': protected by the operator",
                     resolved.display
                 ))
                 .with_path(&resolved.display)

@@ -63,7 +63,7 @@ impl Accept {
             return list_drafts(&all, output);
         };
         let Some(draft) = all.iter().find(|draft| draft.name == *name) else {
-            return Ok(report_unknown(name, &all, output));
+            return Ok(report_unknown(name, &all, &drafts, output));
         };
         let destination = self.free_destination(&runtime, &draft.directory)?;
         // Tools of a model write below the drafts, and must not change one while a user reads it.
@@ -74,8 +74,8 @@ impl Accept {
         output.status(&format!(
             "review it in {path}; accepting moves it to {shown}"
         ));
-        let refusal = format!("`{name}` stays a draft");
-        if !self.yes && !is_confirmed("Accept this skill? [y/N]", &refusal, output) {
+        let declined = format!("`{name}` stays a draft");
+        if !self.yes && !is_confirmed("Accept this skill? [y/N]", &declined, output) {
             return Ok(Exit::Denied);
         }
         // A program that had a file of the draft open can still write to it after it was staged.
@@ -141,10 +141,10 @@ fn find_drafts(drafts: &Path) -> Vec<Draft> {
     draft.collect()
 }
 
-fn report_unknown(name: &str, all: &[Draft], output: Output) -> Exit {
+fn report_unknown(name: &str, all: &[Draft], drafts: &Path, output: Output) -> Exit {
     output.status(&format!("error: draft `{name}` not found"));
     if all.is_empty() {
-        output.status("note: there are no drafts");
+        output.status(&format!("help: no drafts exist in `{}`", drafts.display()));
     } else {
         let names: Vec<&str> = all.iter().map(|draft| draft.name.as_str()).collect();
         output.status(&format!("help: available: {}", names.join(", ")));

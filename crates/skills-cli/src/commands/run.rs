@@ -196,7 +196,7 @@ impl Run {
         // much.
         if self.deterministic.is_some() && matches!(mode, ExecutionMode::Native { .. }) {
             anyhow::bail!(CommandError::input(
-                "cannot run a script with `--deterministic`: only WebAssembly is deterministic"
+                "cannot run a script with `--deterministic`: only WebAssembly supports it"
             ));
         }
         Ok(())

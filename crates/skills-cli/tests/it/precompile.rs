@@ -129,7 +129,7 @@ fn deterministic_runs_are_identical_and_scripts_are_rejected() {
         assert_snapshot!(skills(&[&script, more, &EXAMPLES].concat()).page(), @"
         exit 2
         -- stderr
-        error: cannot run a script with `--deterministic`: only WebAssembly is deterministic
+        error: cannot run a script with `--deterministic`: only WebAssembly supports it
         ");
         assert!(!output.exists(), "no output directory is created for a rejected run");
     }

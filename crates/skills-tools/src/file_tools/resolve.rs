@@ -231,7 +231,10 @@ impl FileTools {
         canonical: &Path,
     ) -> Result<(), ToolError> {
         if self.hidden_dirs().contains(canonical) {
-            let message = format!("cannot access '{}': hidden by the host", resolved.display);
+            let message = format!(
+                "cannot access '{}': hidden by the operator",
+                resolved.display
+            );
             return Err(ToolErrorCode::PermissionDenied
                 .error(message)
                 .with_path(&resolved.display));

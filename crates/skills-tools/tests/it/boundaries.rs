@@ -173,7 +173,7 @@ async fn hidden_directories_are_neither_read_nor_listed_nor_written() {
         "later/key",
     ] {
         let outcome = tools.call("skills_read", json!({"path": path})).await;
-        let message = format!("cannot access 'workspace/{path}': hidden by the host");
+        let message = format!("cannot access 'workspace/{path}': hidden by the operator");
         assert!(
             outcome.has_code(ToolErrorCode::PermissionDenied) && outcome.text.contains(&message),
             "{path}: {}",
