@@ -82,8 +82,8 @@ impl PolicyFile {
     /// of the file, also begins each error. The caller limits the length of the text.
     ///
     /// # Errors
-    /// If the text is not TOML of this form (with the line), a rule is invalid, the directory of
-    /// `within` is not an absolute path without `..`, or a limit is 0.
+    /// Fails if the text is not TOML of this form (with the line), a rule is invalid, the directory
+    /// of `within` is not an absolute path without `..`, or a limit is 0.
     pub fn parse(text: &str, source: RuleSource, origin: &str) -> Result<Self, PolicyError> {
         let fields: PolicyFields = toml::from_str(text).map_err(|error| {
             // The span is a byte range and can end behind the text.

@@ -79,8 +79,8 @@ impl Builder {
         self
     }
 
-    /// Sets the discovery configuration: limits, rules, and roots, which come after those added with
-    /// [`root`](Self::root).
+    /// Sets the discovery configuration: limits, rules, and roots, which come after those added
+    /// with [`root`](Self::root).
     pub fn discovery(mut self, discovery: Discovery) -> Self {
         self.discovery = discovery;
         self

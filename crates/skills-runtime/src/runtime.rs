@@ -107,8 +107,8 @@ impl SkillRuntime {
     }
 
     /// Scans the roots and lists the active skills, in the order of the catalog. Inactive and
-    /// skipped entries are in the [catalog](Library::catalog); a skill that cannot be parsed never hides
-    /// the others.
+    /// skipped entries are in the [catalog](Library::catalog); a skill that cannot be parsed never
+    /// hides the others.
     ///
     /// ```
     /// use skills_runtime::SkillRuntime;

@@ -105,7 +105,7 @@ impl FileTools {
         }
     }
 
-    /// Returns whether a write may have changed a skill, so that the catalog needs a refresh: a
+    /// Returns true if a write may have changed a skill, so that the catalog needs a refresh: a
     /// mount may contain a root.
     pub(crate) fn may_overlap_skills(&self) -> bool {
         self.skill_writes == SkillWrites::All

@@ -136,7 +136,7 @@ impl ProgramTools {
     /// Runs a program in the remaining time, and returns its result with virtual paths.
     ///
     /// # Errors
-    /// If the program did not run.
+    /// Fails if the program did not run.
     async fn execute(
         &self,
         subject: RunSubject<'_>,

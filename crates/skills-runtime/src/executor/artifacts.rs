@@ -46,8 +46,8 @@ pub struct ExecutionArtifacts {
     /// `SKILL_INPUT`, missing requirements, `--allow` rules without effect, and protected paths
     /// that the run changed.
     pub notes: Vec<String>,
-    /// Operations that restrictions stopped, each with the rule that would allow it. Names and paths come from
-    /// the program.
+    /// Operations that restrictions stopped, each with the rule that would allow it. Names and
+    /// paths come from the program.
     pub refusals: Refusals,
     /// Why the program failed, as far as its output tells.
     pub failure_cause: Option<FailureCause>,

@@ -20,8 +20,8 @@ const MAX_COMMAND_BYTES: usize = 300;
 /// Event of an agent, for the hooks of a skill.
 ///
 /// Hooks receive it as JSON with the field names of Claude Code, on standard input. Pass it to
-/// [`SkillRuntime::run_hooks`](crate::SkillRuntime::run_hooks), or use a [`SkillSession`](crate::SkillSession), which creates the
-/// events.
+/// [`SkillRuntime::run_hooks`](crate::SkillRuntime::run_hooks), or use a
+/// [`SkillSession`](crate::SkillSession), which creates the events.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum AgentEvent {

@@ -51,7 +51,7 @@ impl ProgramOutput {
     /// Converts the result of a run.
     ///
     /// # Errors
-    /// If the policy denied the run.
+    /// Fails if the policy denied the run.
     pub(crate) fn from_artifacts(
         artifacts: &ExecutionArtifacts,
         path_map: &PathMap,
@@ -515,7 +515,7 @@ pub(crate) fn strip_terminal_escapes(text: &str) -> String {
     out
 }
 
-/// Returns whether a character joins others in some scripts and emoji.
+/// Returns true if a character joins others in some scripts and emoji.
 fn is_joiner(c: char) -> bool {
     // Removing these would change words in some languages.
     matches!(c, '\u{200c}' | '\u{200d}' | '\u{fe0e}' | '\u{fe0f}')
