@@ -90,7 +90,7 @@ pub trait AuditSink: Send + Sync {
     /// record, which the record of the end gets as [`Event::start`]. Default: writes nothing.
     ///
     /// # Errors
-    /// If it could not be written; then the program must not start.
+    /// Fails if it could not be written; then the program must not start.
     fn record_start(&self, event: &Event) -> Result<Option<u64>, AuditError> {
         let _ = event;
         Ok(None)

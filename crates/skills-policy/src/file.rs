@@ -11,8 +11,8 @@ use crate::{
     ApprovalMode, Effect, NewContentPolicy, Policy, PolicyError, ResourceLimits, Rule, RuleSource,
 };
 
-/// A parsed policy file in TOML: approval mode, policy for new content and for missing requirements,
-/// rules, rules within directories, and the ceiling of resource limits.
+/// A parsed policy file in TOML: approval mode, policy for new content and for missing
+/// requirements, rules, rules within directories, and the ceiling of resource limits.
 ///
 /// Every key is optional and unknown keys are errors, so a misspelled `deny` cannot be ignored.
 /// The file does not apply itself: [`Policy::from_files`] combines all files of a host.

@@ -131,8 +131,8 @@ impl Builder {
         self
     }
 
-    /// Sets what to do if declared requirements are missing. Default: the skill does not run without
-    /// its programs and on other operating systems, and runs without its variables.
+    /// Sets what to do if declared requirements are missing. Default: the skill does not run
+    /// without its programs and on other operating systems, and runs without its variables.
     pub fn on_missing_requirements(mut self, action: OnMissing) -> Self {
         self.on_missing_requirements = action;
         self

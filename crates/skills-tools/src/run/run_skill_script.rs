@@ -128,8 +128,8 @@ impl ProgramTools {
 }
 
 impl RunnableSkill {
-    /// Finds a script by file name only, no path and no hidden file, in `scripts/`; else a WebAssembly
-    /// module.
+    /// Finds a script by file name only, no path and no hidden file, in `scripts/`; else a
+    /// WebAssembly module.
     fn find_program(&self, name: &str) -> Result<RunTarget, ToolError> {
         let invalid = |reason: &str| {
             ToolErrorCode::InvalidPath.error(format!("invalid script name: {reason}"))
