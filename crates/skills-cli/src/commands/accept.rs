@@ -63,7 +63,7 @@ impl Accept {
             return list_drafts(&all, output);
         };
         let Some(draft) = all.iter().find(|draft| draft.name == *name) else {
-            return Ok(report_unknown(name, &all, &drafts, output));
+            return Ok(report_unknown(name, &all, output));
         };
         let destination = self.free_destination(&runtime, &draft.directory)?;
         // Tools of a model write below the drafts, and must not change one while a user reads it.
@@ -141,10 +141,10 @@ fn find_drafts(drafts: &Path) -> Vec<Draft> {
     draft.collect()
 }
 
-fn report_unknown(name: &str, all: &[Draft], drafts: &Path, output: Output) -> Exit {
+fn report_unknown(name: &str, all: &[Draft], output: Output) -> Exit {
     output.status(&format!("error: draft `{name}` not found"));
     if all.is_empty() {
-        output.status(&format!("help: no drafts exist in `{}`", drafts.display()));
+        output.status("help: no drafts exist");
     } else {
         let names: Vec<&str> = all.iter().map(|draft| draft.name.as_str()).collect();
         output.status(&format!("help: available: {}", names.join(", ")));
