@@ -74,7 +74,7 @@ pub trait AuditSink: Send + Sync {
     /// Checks that a record could be written now, before anything runs. Default: `Ok`.
     ///
     /// # Errors
-    /// If it could not be written.
+    /// Fails if it could not be written.
     fn check_writable(&self) -> Result<(), AuditError> {
         Ok(())
     }
@@ -82,7 +82,7 @@ pub trait AuditSink: Send + Sync {
     /// Writes a record.
     ///
     /// # Errors
-    /// If it could not be written.
+    /// Fails if it could not be written.
     fn record(&self, event: &Event) -> Result<(), AuditError>;
 
     /// Writes the record of an authorized program that is about to start, so that a killed host
@@ -90,7 +90,7 @@ pub trait AuditSink: Send + Sync {
     /// record, which the record of the end gets as [`Event::start`]. Default: writes nothing.
     ///
     /// # Errors
-    /// If it could not be written; then the program must not start.
+    /// Fails if it could not be written; then the program must not start.
     fn record_start(&self, event: &Event) -> Result<Option<u64>, AuditError> {
         let _ = event;
         Ok(None)

@@ -65,7 +65,7 @@ impl AuditLog {
     /// by its owner only.
     ///
     /// # Errors
-    /// If the file cannot be opened for appending.
+    /// Fails if the file cannot be opened for appending.
     pub fn open(path: impl Into<PathBuf>) -> Result<Self, AuditError> {
         let log = Self::reader(path);
         log.open_for_append()?;
@@ -100,7 +100,7 @@ impl AuditLog {
     /// Returns the files of the log, oldest first. The current file is the last one.
     ///
     /// # Errors
-    /// If it cannot be determined whether a file exists.
+    /// Fails if it cannot be determined whether a file exists.
     pub fn files(&self) -> Result<Vec<PathBuf>, AuditError> {
         let mut files = vec![self.path.clone()];
         let mut number = 1;

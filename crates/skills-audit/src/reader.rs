@@ -33,7 +33,7 @@ pub enum Line {
 /// Reads the lines of a file, oldest first, without empty lines. The file is read while iterating.
 ///
 /// # Errors
-/// If the file cannot be opened. A later read error yields [`Line::Malformed`] and ends the
+/// Fails if the file cannot be opened. A later read error yields [`Line::Malformed`] and ends the
 /// iteration.
 pub fn read(path: &Path) -> Result<impl Iterator<Item = Line>, AuditError> {
     Ok(records(path)?.map(|(line, record)| match record {

@@ -70,7 +70,7 @@ impl fmt::Display for Problem {
 /// [`AuditLog::files`]: crate::AuditLog::files
 ///
 /// # Errors
-/// If a file cannot be opened. Invalid content is not an error but a [`Problem`].
+/// Fails if a file cannot be opened. Invalid content is not an error but a [`Problem`].
 pub fn verify<P: AsRef<Path>>(files: &[P]) -> Result<VerifyReport, AuditError> {
     verify_since(files, None)
 }

@@ -28,8 +28,9 @@ pub enum BuildMode {
     Check,
 }
 
-/// Builds or checks a skill. `progress` receives each command line and its output. Building runs the
-/// author's code (build scripts, compilers) without a sandbox and with the rights of this process.
+/// Builds or checks a skill. `progress` receives each command line and its output. Building runs
+/// the author's code (build scripts, compilers) without a sandbox and with the rights of this
+/// process.
 ///
 /// # Errors
 /// Fails if there is no source, a tool is missing, a compiler fails, files cannot be written, or a

@@ -138,11 +138,11 @@ pub(crate) fn choose(question: &str) -> Choice {
     }
 }
 
-/// Asks for confirmation on the terminal, and reports a refusal.
-pub(crate) fn is_confirmed(text: &str, refusal: &str, output: Output) -> bool {
+/// Asks for confirmation on the terminal, and reports that the user declined.
+pub(crate) fn is_confirmed(text: &str, declined_message: &str, output: Output) -> bool {
     let answer = confirm(text, output);
     if answer == Confirmation::No {
-        output.status(refusal);
+        output.status(declined_message);
     }
     answer == Confirmation::Yes
 }

@@ -50,7 +50,7 @@ impl Context {
     /// files are reported as warnings.
     ///
     /// # Errors
-    /// If a file cannot be read or is not TOML.
+    /// Fails if a file cannot be read or is not TOML.
     pub(crate) fn settings(&self) -> anyhow::Result<&Settings> {
         if let Some(settings) = self.settings.get() {
             return Ok(settings);

@@ -108,7 +108,7 @@ impl From<&RuntimeError> for CommandError {
         let code = sandbox.map_or(error.kind().code(), |sandbox| sandbox.kind().code());
         Self {
             candidates: error.suggestions().to_vec(),
-            help: sandbox.and_then(SandboxError::hint).map(str::to_owned),
+            help: error.hint().map(str::to_owned),
             suggestion: suggestion(error.kind(), error.suggestions()),
             ..Self::new(code, runtime_exit(error), error.to_string())
         }
@@ -129,13 +129,17 @@ fn suggestion(kind: ErrorKind, candidates: &[String]) -> Option<String> {
             "install programs in /usr/bin or /usr/local/bin, or run it anyway with `--ignore-requirements`".to_owned()
         }
         ErrorKind::UnknownSkill => format!("did you mean one of {}?", candidates.join(", ")),
+        ErrorKind::AmbiguousScript => format!(
+            "select one with `--script NAME`, or with `action` in the input: {}",
+            candidates.join(", ")
+        ),
         _ => format!("available: {}", candidates.join(", ")),
     })
 }
 
 fn runtime_exit(error: &RuntimeError) -> Exit {
     match error.sandbox().map(SandboxError::kind) {
-        // Refusals to run anything, like those of the policy, and not failures of the skill.
+        // The run was rejected before it started, like a denial by policy; the skill did not fail.
         None if matches!(
             error.kind(),
             ErrorKind::InvalidRestriction

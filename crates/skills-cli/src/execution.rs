@@ -102,7 +102,7 @@ pub(crate) enum CapabilityArg {
     /// Start other programs
     Spawn,
     /// Read environment variables
-    #[value(alias = "env")]
+    #[value(name = "env", alias = "environment")]
     Environment,
 }
 

@@ -1,8 +1,8 @@
 //! The `skills` command: finds, checks, shows and runs agent skills.
 //!
 //! Everything it does is a call of `skills-runtime`, or of `skills-build` for authors; the crate
-//! itself handles arguments, roots, output and exit codes. Each command is a module of
-//! `commands` with its arguments. Only the module `process_environment` reads the environment, the home
+//! itself handles arguments, roots, output and exit codes. Each command is a module of `commands`
+//! with its arguments. Only the module `process_environment` reads the environment, the home
 //! directory and the working directory.
 //!
 //! | exit code | meaning |

@@ -60,8 +60,8 @@ fn read_file(source: RuleSource, path: &Path) -> anyhow::Result<Option<PolicyFil
     ))
 }
 
-/// Reads a file of an administrator, a user or a project, which messages call `kind`. Returns `None`
-/// if it does not exist.
+/// Reads a file of an administrator, a user or a project, which messages call `kind`. Returns
+/// `None` if it does not exist.
 pub(crate) fn read_source_file(
     source: RuleSource,
     path: &Path,

@@ -43,7 +43,7 @@ pub(crate) struct ProgramArgs {
     pub(crate) workspace: Option<PathBuf>,
 
     /// Working directory of scripts [default: workspace with --workspace]
-    #[arg(long, value_enum, value_name = "DIRECTORY")]
+    #[arg(long, value_enum, value_name = "WHERE")]
     pub(crate) cwd: Option<WorkingDirectory>,
 
     /// Run scripts of a type, of one or of all skills, with this interpreter (repeatable)
@@ -75,7 +75,7 @@ pub(crate) struct ProgramArgs {
 
     /// Grant a permission to programs (repeatable)
     ///
-    /// One of write, write:/DIR, spawn, spawn:PROGRAM, network:HOST, env:NAME.
+    /// One of read:/PATH, write, write:/PATH, spawn, spawn:PROGRAM, network:HOST, env:NAME.
     #[arg(long, value_name = "PERMISSION", value_parser = PermissionParser)]
     pub(crate) allow: Vec<Rule>,
 

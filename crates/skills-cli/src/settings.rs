@@ -144,7 +144,7 @@ impl Settings {
 /// Returns the first problem of a settings file.
 ///
 /// # Errors
-/// If the text is not TOML.
+/// Fails if the text is not TOML.
 pub(crate) fn first_problem(text: &str, path: &Path) -> anyhow::Result<Option<String>> {
     let settings = FileSettings::parse(text, path, Path::new("/")).map_err(CommandError::input)?;
     Ok(settings.problems.into_iter().next())

@@ -1,7 +1,7 @@
 //! Text that users can copy into a shell.
 
-/// Returns a text as one word of a POSIX shell, in single quotes if it has a pattern character; `None`
-/// if it would have to be quoted for another reason, such as a space.
+/// Returns a text as one word of a POSIX shell, in single quotes if it has a pattern character;
+/// `None` if it would have to be quoted for another reason, such as a space.
 pub(crate) fn shell_word(text: &str) -> Option<String> {
     if is_shell_word(text) {
         return Some(text.to_owned());

@@ -134,7 +134,8 @@ fn remembered(found: &VirtualEnv, context: &Context) -> Option<bool> {
     (answer.identity == identity(found)?).then_some(answer.is_used)
 }
 
-/// Stores an answer. Without a state directory, or if it cannot be written, the user is asked again.
+/// Stores an answer. Without a state directory, or if it cannot be written, the user is asked
+/// again.
 fn remember(found: &VirtualEnv, is_used: bool, context: &Context) {
     let (Some(file), Some(identity)) = (answers_file(context), identity(found)) else {
         return;
@@ -163,8 +164,8 @@ fn read_answers(file: &PrivateFile) -> Answers {
     serde_json::from_str(&text).unwrap_or_default()
 }
 
-/// Identifies a version of an environment: its configuration and the program that its `python` leads
-/// to.
+/// Identifies a version of an environment: its configuration and the program that its `python`
+/// leads to.
 fn identity(found: &VirtualEnv) -> Option<String> {
     let config = input::read_bytes(&found.directory.join(CONFIG_FILE), MAX_CONFIG_BYTES).ok()?;
     let program = found.python.canonicalize().ok()?;

@@ -143,7 +143,7 @@ impl Catalog {
             .chain(self.inactive.iter().map(InactiveEntry::entry))
     }
 
-    /// Returns whether nothing changed since the scan, so that a new one would have the same
+    /// Returns true if nothing changed since the scan, so that a new one would have the same
     /// result. Reads the metadata of all files, on up to `threads` threads, but no content. Files
     /// with stamps from the clock tick of the scan count as changed.
     #[must_use]
@@ -188,7 +188,7 @@ impl Catalog {
             .collect()
     }
 
-    /// Returns whether both catalogs have the same skills, from files that did not change, and have
+    /// Returns true if both catalogs have the same skills, from files that did not change, and have
     /// skipped the same paths.
     #[cfg(feature = "watch")]
     pub(crate) fn is_same(&self, newer: &Self) -> bool {
@@ -208,7 +208,7 @@ impl Catalog {
             && inactive(self) == inactive(newer)
     }
 
-    /// Returns whether the catalog is the result of a scan with these settings.
+    /// Returns true if the catalog is the result of a scan with these settings.
     pub(crate) fn was_scanned_with(&self, discovery: &Discovery) -> bool {
         self.settings
             .as_deref()

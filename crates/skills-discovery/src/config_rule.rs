@@ -86,7 +86,7 @@ impl ConfigRule {
         }
     }
 
-    /// Returns whether the rule disables skills.
+    /// Returns true if the rule disables skills.
     #[must_use]
     pub fn disables(&self) -> bool {
         self.action == RuleAction::Disable
@@ -123,7 +123,7 @@ impl ConfigRule {
 }
 
 impl Selector {
-    /// Returns whether the selector matches a skill.
+    /// Returns true if the selector matches a skill.
     #[must_use]
     pub fn matches(&self, entry: &Entry) -> bool {
         match self {

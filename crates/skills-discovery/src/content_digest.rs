@@ -145,8 +145,8 @@ impl SkillFiles {
     /// The skill must not change meanwhile; to run exactly the files of a digest, use `copy_to`.
     ///
     /// # Errors
-    /// If a file cannot be read, if the skill has more than 10,000 files and directories, 256 MiB
-    /// or 32 directory levels, or if an entry is not a regular file, a directory or a symlink.
+    /// Fails if a file cannot be read, if the skill has more than 10,000 files and directories, 256
+    /// MiB or 32 directory levels, or if an entry is not a regular file, a directory or a symlink.
     pub fn digest(&self, cache: &mut DigestCache) -> Result<ContentDigest, DiscoveryError> {
         self.digest_at(cache, ScanStart::now())
     }

@@ -155,7 +155,7 @@ impl Visitor<'_> {
         Ok(())
     }
 
-    /// Returns whether the subdirectories of a directory are searched for skills.
+    /// Returns true if the subdirectories of a directory are searched for skills.
     fn searches_below(&self, dir: &PendingDir, presence: &SkillPresence) -> bool {
         // A root that is a skill itself may be a collection as well.
         *presence == SkillPresence::Absent || dir.depth == 0 || self.root.searches_nested()
@@ -338,7 +338,7 @@ fn is_misspelled(name: &str) -> bool {
     name.eq_ignore_ascii_case(SKILL_FILE) && name != SKILL_FILE
 }
 
-/// Returns whether a file that was not found is a symlink without a target.
+/// Returns true if a file that was not found is a symlink without a target.
 fn is_dangling_symlink(dir: &PendingDir, name: &str) -> bool {
     match &dir.base.handle {
         Some(handle) => handle

@@ -97,7 +97,7 @@ impl Discovery {
         &self.roots
     }
 
-    /// Returns whether both configurations have the same result. The number of threads does not
+    /// Returns true if both configurations have the same result. The number of threads does not
     /// matter.
     pub(crate) fn has_same_settings(&self, other: &Self) -> bool {
         // Comparing whole values includes every setting that is added later.

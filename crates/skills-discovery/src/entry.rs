@@ -64,7 +64,7 @@ impl Entry {
         self.file_name.as_deref().unwrap_or(SKILL_FILE)
     }
 
-    /// Returns whether `path` is the canonical path of the directory or of the `SKILL.md`.
+    /// Returns true if `path` is the canonical path of the directory or of the `SKILL.md`.
     pub(crate) fn is_located_at(&self, path: &Path) -> bool {
         // `location` allocates, so the directories are compared first.
         *self.directory == *path
@@ -92,7 +92,7 @@ impl Entry {
         self.metadata.openai(&self.directory)
     }
 
-    /// Returns whether the skill is listed to a model, which may choose it by itself: neither the
+    /// Returns true if the skill is listed to a model, which may choose it by itself: neither the
     /// `SKILL.md` nor `agents/openai.yaml` forbids it, and neither has a restriction that cannot be
     /// parsed. Otherwise only a user can select it by name.
     #[must_use]
@@ -109,7 +109,7 @@ impl Entry {
         self.stamp
     }
 
-    /// Returns whether a skill file that a scan has found is the one that this entry was read from,
+    /// Returns true if a skill file that a scan has found is the one that this entry was read from,
     /// through the same root.
     pub(crate) fn is_unchanged(&self, root: &Path, file_name: &str, stamp: FileStamp) -> bool {
         // A symlinked or differently spelled file may shadow the one that was read before.
@@ -121,7 +121,7 @@ impl Entry {
             && self.linked_path.is_none()
     }
 
-    /// Returns whether an entry of a newer catalog is the same skill, from files that did not
+    /// Returns true if an entry of a newer catalog is the same skill, from files that did not
     /// change.
     #[cfg(feature = "watch")]
     pub(crate) fn is_same(&self, newer: &Self) -> bool {
@@ -201,8 +201,9 @@ impl Entry {
     /// Opens the skill directory, to read its files through a handle that no path leads out of.
     ///
     /// # Errors
-    /// If the directory no longer exists or cannot be read, or if a part of its canonical path was
-    /// replaced by a symlink since the scan ([`OutsideSkill`](crate::DiscoveryErrorKind::OutsideSkill)).
+    /// Fails if the directory no longer exists or cannot be read, or if a part of its canonical
+    /// path was replaced by a symlink since the scan
+    /// ([`OutsideSkill`](crate::DiscoveryErrorKind::OutsideSkill)).
     pub fn open(&self) -> Result<SkillFiles, DiscoveryError> {
         SkillFiles::open(&self.directory, self.file_name(), self.linked_path.clone())
     }
@@ -210,8 +211,8 @@ impl Entry {
 
 /// A problem of a skill that still loads.
 ///
-/// [`code`](Self::code) is stable and meant for programs. The text of [`Display`](std::fmt::Display) is
-/// meant for users and may change.
+/// [`code`](Self::code) is stable and meant for programs. The text of
+/// [`Display`](std::fmt::Display) is meant for users and may change.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EntryWarning {

@@ -47,7 +47,7 @@ impl DiscoveryError {
         }
     }
 
-    /// Returns whether a parent in the path is not a directory.
+    /// Returns true if a parent in the path is not a directory.
     pub(crate) fn is_not_a_directory(&self) -> bool {
         matches!(&self.0, Repr::Io(error) if error.kind() == io::ErrorKind::NotADirectory)
     }
@@ -65,7 +65,7 @@ impl From<io::Error> for DiscoveryError {
     }
 }
 
-/// Returns whether a directory handle rejected a path that leads out of it.
+/// Returns true if a directory handle rejected a path that leads out of it.
 fn is_escape(error: &io::Error) -> bool {
     // cap-std makes this error itself, so it has no error number. A real `EACCES` has one and must
     // stay an I/O error: it says nothing about where the path leads.

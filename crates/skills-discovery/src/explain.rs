@@ -56,8 +56,8 @@ impl SkillStatus {
 
 /// One step of an [`Explanation`].
 ///
-/// [`code`](Self::code) is stable and meant for programs. The text of [`Display`](std::fmt::Display) is
-/// meant for users and may change.
+/// [`code`](Self::code) is stable and meant for programs. The text of
+/// [`Display`](std::fmt::Display) is meant for users and may change.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExplanationStep {
@@ -142,7 +142,7 @@ impl<'a> Query<'a> {
         }
     }
 
-    /// Returns whether the query is a path, not a name.
+    /// Returns true if the query is a path, not a name.
     fn is_path(&self) -> bool {
         self.text.contains(['/', std::path::MAIN_SEPARATOR]) || self.canonical.is_some()
     }
@@ -155,7 +155,7 @@ impl<'a> Query<'a> {
                 .is_some_and(|path| entry.is_located_at(path))
     }
 
-    /// Returns whether something that was skipped has the name, is at the path, contains it or is a
+    /// Returns true if something that was skipped has the name, is at the path, contains it or is a
     /// file directly in it.
     fn matches_skipped(&self, skipped: &Skipped) -> bool {
         let at = skipped.path();
@@ -259,7 +259,7 @@ impl Discovery {
         explanation.steps.push(step);
     }
 
-    /// Returns whether a path is a directory below a root and has no `SKILL.md`.
+    /// Returns true if a path is a directory below a root and has no `SKILL.md`.
     fn is_empty_directory_of_root(&self, path: &Path) -> bool {
         let contains_path = |root: &Root| {
             root.path()

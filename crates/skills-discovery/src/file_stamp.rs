@@ -65,7 +65,7 @@ impl FileStamp {
         self.stat.bytes
     }
 
-    /// Returns whether the file has not changed since this stamp was made: the current stamp `now`
+    /// Returns true if the file has not changed since this stamp was made: the current stamp `now`
     /// is equal, and this one is settled. Stamps from [`from_metadata`](Self::from_metadata) are
     /// never settled; those of scans, listings and [`StampSet`](crate::StampSet) can be.
     #[must_use]
@@ -73,7 +73,7 @@ impl FileStamp {
         self.settled && now == Some(self)
     }
 
-    /// Returns whether both stamps are of the same file, changed or not.
+    /// Returns true if both stamps are of the same file, changed or not.
     #[cfg(feature = "watch")]
     pub(crate) fn is_same_file(&self, other: &Self) -> bool {
         (self.stat.device, self.stat.inode) == (other.stat.device, other.stat.inode)
@@ -87,7 +87,7 @@ impl FileStamp {
         self
     }
 
-    /// Returns whether the clock tick of the last write was over when the scan began.
+    /// Returns true if the clock tick of the last write was over when the scan began.
     pub(crate) fn is_settled(self) -> bool {
         self.settled
     }
@@ -187,7 +187,7 @@ mod tests {
 
     const SECOND: i64 = 1_000_000_000;
 
-    /// Returns whether a file with these times, in nanoseconds since 1970, is settled at `now`.
+    /// Returns true if a file with these times, in nanoseconds since 1970, is settled at `now`.
     fn is_settled(modified: i64, changed: i64, now: i64) -> bool {
         let stat = FileStat {
             modified: parts(modified),

@@ -68,7 +68,7 @@ impl LazyMetadata {
             .get_or_init(|| OpenAiFile::read(directory, self.below_plugin.as_deref()))
     }
 
-    /// Returns whether both skill files have the same content up to the body.
+    /// Returns true if both skill files have the same content up to the body.
     #[cfg(feature = "watch")]
     pub(crate) fn content_eq(&self, other: &Self) -> bool {
         if self.head.is_empty() || other.head.is_empty() {

@@ -109,7 +109,7 @@ impl Root {
         self.scope
     }
 
-    /// Returns whether the user trusts the skills of the root.
+    /// Returns true if the user trusts the skills of the root.
     #[must_use]
     pub fn is_trusted(&self) -> bool {
         self.trust == Trust::Trusted

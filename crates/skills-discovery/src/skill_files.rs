@@ -106,7 +106,7 @@ impl SkillFiles {
     /// The file is not read, so it need not be valid.
     ///
     /// # Errors
-    /// If the directory cannot be opened or listed, or has no skill file.
+    /// Fails if the directory cannot be opened or listed, or has no skill file.
     pub fn open_directory(directory: &Path) -> Result<Self, DiscoveryError> {
         let handle = open_root(directory)?;
         // On a file system that ignores case an attempt to open `SKILL.md` would succeed for every
@@ -129,7 +129,7 @@ impl SkillFiles {
     /// following a symlink of that name wherever it leads.
     ///
     /// # Errors
-    /// If the directory cannot be opened or has neither file.
+    /// Fails if the directory cannot be opened or has neither file.
     pub fn open_like_skills_ref(directory: &Path) -> Result<Self, DiscoveryError> {
         let name = [SKILL_FILE, "skill.md"]
             .into_iter()
@@ -153,7 +153,7 @@ impl SkillFiles {
     /// Reads the whole skill file as bytes.
     ///
     /// # Errors
-    /// If it cannot be read or is larger than 1 MiB.
+    /// Fails if it cannot be read or is larger than 1 MiB.
     pub fn read_skill_file(&self) -> Result<Vec<u8>, DiscoveryError> {
         let Some(path) = &self.linked_path else {
             return self.read(&self.file_name, MAX_FILE_BYTES);
@@ -168,7 +168,7 @@ impl SkillFiles {
     /// Reads and parses the whole skill file.
     ///
     /// # Errors
-    /// If it cannot be read, is larger than 1 MiB, or is not valid any more.
+    /// Fails if it cannot be read, is larger than 1 MiB, or is not valid any more.
     pub fn document(&self) -> Result<Document, DiscoveryError> {
         Ok(self.document_with_source()?.0)
     }
@@ -190,7 +190,7 @@ impl SkillFiles {
     /// directory.
     ///
     /// # Errors
-    /// If there is no such regular file, if it is larger, or if the path leads outside of the
+    /// Fails if there is no such regular file, if it is larger, or if the path leads outside of the
     /// skill.
     pub fn read(&self, path: &str, max_bytes: u64) -> Result<Vec<u8>, DiscoveryError> {
         read_file(&self.directory, Path::new(path), max_bytes)
@@ -227,7 +227,7 @@ impl SkillFiles {
         )
     }
 
-    /// Returns whether the skill file is read through a symlink that may lead out of the skill.
+    /// Returns true if the skill file is read through a symlink that may lead out of the skill.
     pub(crate) fn is_skill_file_linked(&self) -> bool {
         self.linked_path.is_some()
     }
@@ -239,7 +239,7 @@ impl SkillFiles {
         &self.directory
     }
 
-    /// Returns whether `path` is a readable regular file inside the skill.
+    /// Returns true if `path` is a readable regular file inside the skill.
     #[must_use]
     pub fn contains(&self, path: &str) -> bool {
         open_regular(&self.directory, Path::new(path), u64::MAX).is_ok()
@@ -249,8 +249,8 @@ impl SkillFiles {
     /// bounded; see [`ResourceListing`].
     ///
     /// # Errors
-    /// If `directory` itself cannot be read or leads outside of the skill. A directory that does
-    /// not exist has no files.
+    /// Fails if `directory` itself cannot be read or leads outside of the skill. A directory that
+    /// does not exist has no files.
     pub fn list(&self, directory: &str) -> Result<ResourceListing, DiscoveryError> {
         let listing = self.walk(directory, SkillFileListing::Omit)?;
         Ok(ResourceListing {
@@ -263,7 +263,7 @@ impl SkillFiles {
     /// are those of [`list`](Self::list). No content is read.
     ///
     /// # Errors
-    /// If the skill directory cannot be read.
+    /// Fails if the skill directory cannot be read.
     pub fn list_with_stamps(&self) -> Result<StampedListing, DiscoveryError> {
         self.stamped_at(ScanStart::now())
     }

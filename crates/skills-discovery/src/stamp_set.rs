@@ -54,7 +54,7 @@ impl StampSet {
         self.0.append(&mut other.0);
     }
 
-    /// Returns whether no path has changed since it was added. A file that was written in the clock
+    /// Returns true if no path has changed since it was added. A file that was written in the clock
     /// tick in which it was added counts as changed, since it may have been written again.
     #[must_use]
     pub fn is_current(&self) -> bool {
@@ -69,7 +69,7 @@ impl StampSet {
     }
 }
 
-/// Returns whether a file still has its stamp, or is still missing if it had none.
+/// Returns true if a file still has its stamp, or is still missing if it had none.
 pub(crate) fn is_stamp_current(path: &Path, stamp: Option<FileStamp>) -> bool {
     // A file that appears is a change, too.
     let now = FileStamp::from_path(path);

@@ -375,7 +375,7 @@ fn symlink_skip_reason(root: &Root, root_path: &Path, target: &Path) -> Option<S
     None
 }
 
-/// Returns whether a name can be shown faithfully. Joiners are allowed, since some scripts and
+/// Returns true if a name can be shown faithfully. Joiners are allowed, since some scripts and
 /// emoji need them.
 fn is_printable(name: &str) -> bool {
     // Most names are ASCII, where only control characters are invisible.

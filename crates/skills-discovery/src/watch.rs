@@ -116,8 +116,8 @@ impl RootWatcher {
     /// Starts a watcher that calls `on_scan` after each scan, on its own thread: a first time once
     /// the watches are set up, then after events below the roots, and at intervals. It gets the
     /// change of the catalog, if there is one; files that a catalog is not built from, such as
-    /// scripts, may have changed without. `catalog` is the catalog that the caller has; changes since
-    /// that scan are reported as well.
+    /// scripts, may have changed without. `catalog` is the catalog that the caller has; changes
+    /// since that scan are reported as well.
     ///
     /// Each event of the system ends the current one of `generations`, before the scan that it
     /// triggers. The watcher is registered there as long as the system reports all changes.
@@ -153,7 +153,7 @@ impl RootWatcher {
         }
     }
 
-    /// Returns whether the system reports all changes below the roots. If not, changes are found by
+    /// Returns true if the system reports all changes below the roots. If not, changes are found by
     /// scans at intervals; or not at all, if the thread has ended because the callback panicked.
     #[must_use]
     pub fn is_event_driven(&self) -> bool {

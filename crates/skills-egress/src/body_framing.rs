@@ -31,8 +31,8 @@ pub(crate) enum ChunkState {
 impl BodyFraming {
     pub(crate) const EMPTY: Self = Self::Length(0);
 
-    /// Reads the framing from the header fields. Rejects two lengths, even equal ones, and a transfer
-    /// encoding other than `chunked`.
+    /// Reads the framing from the header fields. Rejects two lengths, even equal ones, and a
+    /// transfer encoding other than `chunked`.
     pub(crate) fn from_fields(fields: &Fields) -> Result<Option<Self>, RejectReason> {
         // Lengths that two parsers resolve differently would hide a second request in the body.
         match (

@@ -52,8 +52,8 @@ impl fmt::Display for RejectReason {
     }
 }
 
-/// A limit of the proxy that a connection exceeded. See [`EgressLimits`](super::EgressLimits) for the
-/// values.
+/// A limit of the proxy that a connection exceeded. See [`EgressLimits`](super::EgressLimits) for
+/// the values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]

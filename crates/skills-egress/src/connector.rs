@@ -15,8 +15,9 @@ type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = io::Result<T>> + Send + 'a>>
 /// cancelled: it keeps running after its caller is gone.
 static LOOKUP_PERMITS: Semaphore = Semaphore::const_new(16);
 
-/// Resolves names and connects to addresses, for a [`HostConnector`](crate::HostConnector). Tests replace the
-/// network with their own implementation; [`SystemConnector`] is the one for production.
+/// Resolves names and connects to addresses, for a [`HostConnector`](crate::HostConnector). Tests
+/// replace the network with their own implementation; [`SystemConnector`] is the one for
+/// production.
 pub trait Connector: Send + Sync {
     /// Resolves a name, which is lowercase ASCII without a final dot, and never an address. The
     /// proxy uses only the addresses of the result, with `port`, and drops those that are not

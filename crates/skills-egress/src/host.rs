@@ -5,7 +5,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use skills_policy::{HostFilter, HostPattern};
 
 /// A host: a lowercase name without a final dot, or an address. The same text is checked against
-/// the granted hosts, resolved, and compared with the name in the connection, so these cannot differ.
+/// the granted hosts, resolved, and compared with the name in the connection, so these cannot
+/// differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Host {
     text: String,
@@ -29,8 +30,8 @@ impl Host {
         if name.starts_with('*') {
             return None;
         }
-        // Resolvers treat a name with a numeric last label as an IPv4 address in many notations, and
-        // an address in another notation would pass as a granted name.
+        // Resolvers treat a name with a numeric last label as an IPv4 address in many notations,
+        // and an address in another notation would pass as a granted name.
         if is_numeric_label(name.rsplit('.').next()?) {
             let address: Ipv4Addr = name.parse().ok()?;
             return Some(Self::from_address(address.into()));

@@ -79,8 +79,8 @@ impl HostConnector {
         self.log.clone()
     }
 
-    /// Checks that the host is granted, resolves the name once, and checks its addresses. Does not write to
-    /// the log.
+    /// Checks that the host is granted, resolves the name once, and checks its addresses. Does not
+    /// write to the log.
     ///
     /// # Errors
     ///

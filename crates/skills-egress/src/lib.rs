@@ -1,7 +1,7 @@
 //! Network access of a sandboxed program: to granted hosts, and to nothing else.
 //!
-//! A [`HostConnector`] checks, resolves and connects. A [`Proxy`] offers it to a program that has no
-//! other network access; a backend that sends requests on behalf of a program uses it directly.
+//! A [`HostConnector`] checks, resolves and connects. A [`Proxy`] offers it to a program that has
+//! no other network access; a backend that sends requests on behalf of a program uses it directly.
 //!
 //! ```text
 //!               SOCKS5 ----\                               granted hosts
@@ -11,9 +11,9 @@
 //! ```
 //!
 //! A program without network access gets a listener on loopback; a [`Proxy`] outside of the sandbox
-//! accepts its connections. There is one proxy per run, so the granted hosts are bound to the listener,
-//! and no credential has to be kept from the program. [`proxy_env`] returns the environment
-//! variables with which common clients find it.
+//! accepts its connections. There is one proxy per run, so the granted hosts are bound to the
+//! listener, and no credential has to be kept from the program. [`proxy_env`] returns the
+//! environment variables with which common clients find it.
 //!
 //! HTTP, `CONNECT` and SOCKS 5 are accepted on one port. For each of them:
 //!

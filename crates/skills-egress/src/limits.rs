@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-/// The limits of the connections of one run, through a [`Proxy`](crate::Proxy) or directly. Exceeding
-/// one closes the connection and is counted in the [`ProxySummary`](crate::ProxySummary).
+/// The limits of the connections of one run, through a [`Proxy`](crate::Proxy) or directly.
+/// Exceeding one closes the connection and is counted in the [`ProxySummary`](crate::ProxySummary).
 ///
 /// ```
 /// use std::time::Duration;

@@ -35,8 +35,8 @@ impl Proxy {
     /// Serves all connections to `listener` and never returns; dropping the future closes every
     /// connection. It must be polled within a Tokio runtime that has I/O and time enabled.
     ///
-    /// Any client of the listener can reach the granted hosts, so only the sandboxed program may be able
-    /// to connect to it.
+    /// Any client of the listener can reach the granted hosts, so only the sandboxed program may be
+    /// able to connect to it.
     pub async fn serve(&self, listener: TcpListener) -> Infallible {
         let mut connections = JoinSet::new();
         loop {

@@ -24,8 +24,8 @@ const RESERVED_KEYS: [&str; 5] = ["openclaw", "clawdbot", "clawdis", "moltbot", 
 /// Builder for a new `SKILL.md`. Setters validate; [`render`](Self::render) writes the file.
 ///
 /// [`Document::parse`](crate::Document::parse) reads the file as the same texts, without a warning
-/// about its frontmatter. The reference validator of the specification reports no errors for it in a
-/// directory with the name of the skill.
+/// about its frontmatter. The reference validator of the specification reports no errors for it in
+/// a directory with the name of the skill.
 ///
 /// License, metadata and instructions are optional and omitted by default. A setter replaces the
 /// value of an earlier call.
@@ -251,7 +251,7 @@ fn check_line(field: &'static str, text: &str) -> Result<(), DraftError> {
     }
 }
 
-/// Returns whether a character is NUL, a bidirectional control, or a tag character, which only
+/// Returns true if a character is NUL, a bidirectional control, or a tag character, which only
 /// models read.
 fn is_deceptive(c: char) -> bool {
     matches!(c, '\0' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}' | '\u{E0000}'..='\u{E0FFF}')

@@ -50,7 +50,7 @@ pub(crate) const KNOWN_FIELDS: [&str; 29] = [
     "author",
 ];
 
-/// Returns whether `raw` is a spelling of `field`.
+/// Returns true if `raw` is a spelling of `field`.
 ///
 /// Case, hyphens, underscores and surrounding white space do not matter; two misspellings that are
 /// common in published skills count too. A restriction that is only misspelled must not be lost.

@@ -11,7 +11,7 @@ use crate::position::Position;
 use crate::warning::{Warning, WarningKind};
 use crate::yaml;
 
-/// Returns whether a value can be a list of tools: text or a list of texts.
+/// Returns true if a value can be a list of tools: text or a list of texts.
 fn is_tool_list(value: &Value) -> bool {
     match value {
         Value::String(_) => true,

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-/// Returns whether `c` is invisible to a person.
+/// Returns true if `c` is invisible to a person.
 ///
 /// Invisible are control characters (line ends and tabs among them), bidirectional controls,
 /// zero-width and blank characters, tags, and line and paragraph separators. A model reads text
@@ -45,7 +45,7 @@ pub fn is_invisible(c: char) -> bool {
         || matches!(c, '\u{17B4}' | '\u{17B5}' | '\u{180B}'..='\u{180F}' | '\u{1BCA0}'..='\u{1BCA3}' | '\u{1D173}'..='\u{1D17A}')
 }
 
-/// Returns whether `c` is invisible in a text after the character `before`.
+/// Returns true if `c` is invisible in a text after the character `before`.
 ///
 /// As [`is_invisible`], but it allows joiners and the emoji selector (U+FE0F) after non-ASCII
 /// letters and emoji, and the selector additionally after the characters of keycaps (digits, `#`,
@@ -61,14 +61,14 @@ pub fn is_invisible_after(before: char, c: char) -> bool {
     }
 }
 
-/// Returns whether a joiner or selector may follow `c`: a visible character outside of ASCII.
+/// Returns true if a joiner or selector may follow `c`: a visible character outside of ASCII.
 ///
 /// No ASCII text needs joiners, where they only hide or split words.
 fn is_joinable(c: char) -> bool {
     !c.is_ascii() && !is_invisible(c) && !c.is_whitespace()
 }
 
-/// Returns whether a text has at least one visible character.
+/// Returns true if a text has at least one visible character.
 pub(crate) fn has_visible_text(text: &str) -> bool {
     // Decides nearly all texts by their first byte.
     let starts_visibly = text.as_bytes().first().is_some_and(u8::is_ascii_graphic);

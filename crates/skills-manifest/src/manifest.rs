@@ -96,8 +96,8 @@ impl Manifest {
             compatibility,
             metadata,
             allowed_tools,
-            // Not affected by other unparsed restrictions: a user names a skill deliberately, and its
-            // scripts do not run anyway.
+            // Not affected by other unparsed restrictions: a user names a skill deliberately, and
+            // its scripts do not run anyway.
             user_invocable: !hidden_from_users,
             // Whatever the unparsed restriction says, a skill that the model cannot choose obeys
             // it.
@@ -207,7 +207,7 @@ impl Manifest {
         self.user_invocable
     }
 
-    /// Returns whether the model may choose the skill by itself: `disable-model-invocation` is not
+    /// Returns true if the model may choose the skill by itself: `disable-model-invocation` is not
     /// true, and every declared restriction could be parsed.
     #[must_use]
     pub fn model_invocable(&self) -> bool {

@@ -107,13 +107,13 @@ impl InvocationPolicy {
         unparsed: true,
     };
 
-    /// Returns whether the model may choose the skill by itself.
+    /// Returns true if the model may choose the skill by itself.
     #[must_use]
     pub fn allows_implicit_invocation(&self) -> bool {
         !self.unparsed && self.allow_implicit_invocation != Some(false)
     }
 
-    /// Returns whether the product may use the skill; ASCII case is ignored.
+    /// Returns true if the product may use the skill; ASCII case is ignored.
     #[must_use]
     pub fn allows_product(&self, product: &str) -> bool {
         self.products.is_empty()
@@ -153,7 +153,7 @@ impl OpenAiMetadata {
 /// The fields of `policy`.
 const POLICY_FIELDS: [&str; 2] = ["allow_implicit_invocation", "products"];
 
-/// Returns whether a key is a spelling of `policy` or of one of its fields.
+/// Returns true if a key is a spelling of `policy` or of one of its fields.
 fn is_policy_field(key: &str) -> bool {
     POLICY_FIELDS
         .iter()

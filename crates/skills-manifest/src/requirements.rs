@@ -227,7 +227,7 @@ fn is_variable_name(name: &str) -> bool {
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
 }
 
-/// Returns whether `name` cannot pass for a part of the question in which it is shown.
+/// Returns true if `name` cannot pass for a part of the question in which it is shown.
 fn is_server_name(name: &str) -> bool {
     let is_plain =
         |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '/' | '@' | ':' | '+');

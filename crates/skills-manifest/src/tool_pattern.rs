@@ -133,7 +133,7 @@ impl fmt::Display for ToolPattern {
     }
 }
 
-/// Returns whether a text can be the name of a tool.
+/// Returns true if a text can be the name of a tool.
 ///
 /// Brackets, quotes and a trailing colon are remains of a YAML list or mapping that did not parse.
 fn is_tool_name(text: &str) -> bool {

@@ -214,7 +214,7 @@ pub enum WarningKind {
 }
 
 impl WarningKind {
-    /// Returns whether the parser may have missed fields of the frontmatter.
+    /// Returns true if the parser may have missed fields of the frontmatter.
     ///
     /// The caller then searches the raw text for restrictions that were not parsed.
     pub(crate) fn may_have_lost_fields(&self) -> bool {

@@ -220,9 +220,9 @@ impl HttpServer {
     ///
     /// # Errors
     ///
-    /// If the address is not loopback and remote access is not [allowed](Self::allow_remote), or no
-    /// token or host is configured; if two tokens have the same name or secret; if a host or origin
-    /// is invalid; or if binding fails.
+    /// Fails if the address is not loopback and remote access is not [allowed](Self::allow_remote),
+    /// or no token or host is configured; if two tokens have the same name or secret; if a host or
+    /// origin is invalid; or if binding fails.
     pub async fn bind(self) -> Result<BoundHttpServer, HttpError> {
         // Before binding: a server that must not be reachable should not be so for a moment.
         self.check_remote_access()?;

@@ -76,7 +76,7 @@ impl ListTracker {
         });
     }
 
-    /// Returns whether a list was ever served.
+    /// Returns true if a list was ever served.
     pub(crate) fn was_served(&self, list: ListKind) -> bool {
         self.versions().0[list as usize].digest.is_some()
     }
@@ -107,7 +107,7 @@ impl LogOnce {
     /// Maximum number of remembered messages; further ones are logged each time.
     const MAX_ENTRIES: usize = 10_000;
 
-    /// Returns whether a message was not logged before, and remembers it.
+    /// Returns true if a message was not logged before, and remembers it.
     pub(crate) fn should_log(&self, message: &str) -> bool {
         let mut logged = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         // Messages contain names of skills, whose number is not limited.

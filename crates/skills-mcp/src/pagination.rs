@@ -18,7 +18,7 @@ impl<T> Page<T> {
     /// between two pages, items that remain are neither skipped nor repeated.
     ///
     /// # Errors
-    /// If the cursor is invalid.
+    /// Fails if the cursor is invalid.
     pub(crate) fn after_cursor(
         list: Vec<T>,
         name: impl Fn(&T) -> &str,

@@ -36,7 +36,7 @@ pub trait ReplayCache: Send + Sync {
     /// string of 32 hexadecimal digits.
     ///
     /// # Errors
-    /// If the use cannot be recorded; the caller then treats the nonce as used.
+    /// Fails if the use cannot be recorded; the caller then treats the nonce as used.
     fn use_once(&self, principal: &str, nonce: &str, lifetime: Duration) -> io::Result<bool>;
 }
 

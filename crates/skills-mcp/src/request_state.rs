@@ -59,7 +59,7 @@ impl RequestStateSigner {
     /// Signs the digest of an approval prompt for a call, with a nonce. Clients can read both.
     ///
     /// # Errors
-    /// If the system has no source of randomness.
+    /// Fails if the system has no source of randomness.
     pub(crate) fn sign(
         &self,
         binding: &CallBinding,
@@ -81,7 +81,7 @@ impl RequestStateSigner {
     /// blocking I/O if the replay cache uses files.
     ///
     /// # Errors
-    /// If it was not signed for this call with this key, is expired, or was used before.
+    /// Fails if it was not signed for this call with this key, is expired, or was used before.
     pub(crate) fn verify(&self, binding: &CallBinding, state: &str) -> Result<String, StateError> {
         let (request_digest, nonce): (String, String) = self
             .codec

@@ -28,7 +28,7 @@ impl Server {
     /// are stopped when this method has returned and the runtime is dropped.
     ///
     /// # Errors
-    /// If the client does not start with a valid request. A client that disconnects is not an
+    /// Fails if the client does not start with a valid request. A client that disconnects is not an
     /// error.
     pub async fn serve<R, W>(
         &self,

@@ -163,13 +163,13 @@ pub trait ApprovalStore: Send + Sync {
     /// Returns the approval for a directory, `None` if there is none.
     ///
     /// # Errors
-    /// If it cannot be read. Then no content of the directory counts as approved.
+    /// Fails if it cannot be read. Then no content of the directory counts as approved.
     fn load(&self, directory: &std::path::Path) -> Result<Option<Approval>, BoxError>;
 
     /// Stores an approval, replacing the one for the same directory.
     ///
     /// # Errors
-    /// If it cannot be written. The approval then lasts for the session only.
+    /// Fails if it cannot be written. The approval then lasts for the session only.
     fn save(&self, approval: &Approval) -> Result<(), BoxError>;
 }
 

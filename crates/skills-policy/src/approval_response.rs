@@ -15,7 +15,8 @@ pub enum ApprovalResponse {
     /// Allows this content until the [session](crate::Request::session) or the process ends.
     #[serde(rename = "session")]
     AllowSession,
-    /// Allows this content permanently, as an [`Approval`](crate::Approval) in the [store](crate::ApprovalStore).
+    /// Allows this content permanently, as an [`Approval`](crate::Approval) in the
+    /// [store](crate::ApprovalStore).
     #[serde(rename = "always")]
     AllowAlways,
     /// Denies the request.

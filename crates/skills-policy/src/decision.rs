@@ -26,8 +26,8 @@ pub struct PermissionDecision {
 
 /// The outcome for one permission, without its reason.
 ///
-/// Serialized as one lowercase word. One `Deny` denies the whole request; `Ask` remains only until an
-/// approver responded or is known to be unavailable.
+/// Serialized as one lowercase word. One `Deny` denies the whole request; `Ask` remains only until
+/// an approver responded or is known to be unavailable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Decision {

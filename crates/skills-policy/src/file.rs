@@ -11,8 +11,8 @@ use crate::{
     ApprovalMode, Effect, NewContentPolicy, Policy, PolicyError, ResourceLimits, Rule, RuleSource,
 };
 
-/// A parsed policy file in TOML: approval mode, policy for new content and for missing requirements,
-/// rules, rules within directories, and the ceiling of resource limits.
+/// A parsed policy file in TOML: approval mode, policy for new content and for missing
+/// requirements, rules, rules within directories, and the ceiling of resource limits.
 ///
 /// Every key is optional and unknown keys are errors, so a misspelled `deny` cannot be ignored.
 /// The file does not apply itself: [`Policy::from_files`] combines all files of a host.
@@ -82,8 +82,8 @@ impl PolicyFile {
     /// of the file, also begins each error. The caller limits the length of the text.
     ///
     /// # Errors
-    /// If the text is not TOML of this form (with the line), a rule is invalid, the directory of
-    /// `within` is not an absolute path without `..`, or a limit is 0.
+    /// Fails if the text is not TOML of this form (with the line), a rule is invalid, the directory
+    /// of `within` is not an absolute path without `..`, or a limit is 0.
     pub fn parse(text: &str, source: RuleSource, origin: &str) -> Result<Self, PolicyError> {
         let fields: PolicyFields = toml::from_str(text).map_err(|error| {
             // The span is a byte range and can end behind the text.

@@ -229,8 +229,8 @@ impl PermissionManager {
     /// running anything. Works in strict mode too, where it is the only way to approve.
     ///
     /// # Errors
-    /// If the content has no digest, the request is for a [command](Request::ad_hoc), or the store
-    /// fails.
+    /// Fails if the content has no digest, the request is for a [command](Request::ad_hoc), or the
+    /// store fails.
     pub fn approve_permanently(&self, pending: PendingApproval) -> Result<Authorization, BoxError> {
         if pending.request.ad_hoc_digest.is_some() {
             return Err(

@@ -48,8 +48,8 @@ pub struct Policy {
 
 /// How permissions are decided that no rule decides, and those with an `ask` rule.
 ///
-/// In policy files `strict`, `ask` or `trusted`; ordered from strict to lenient. No mode overrides a `deny` rule, and none grants a
-/// protected path or a hook.
+/// In policy files `strict`, `ask` or `trusted`; ordered from strict to lenient. No mode overrides
+/// a `deny` rule, and none grants a protected path or a hook.
 #[derive(
     Debug,
     Clone,

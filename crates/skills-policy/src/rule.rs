@@ -91,8 +91,8 @@ impl Rule {
     /// Creates a rule with the [`Target`] that `text` describes.
     ///
     /// # Errors
-    /// If the text is not a target, or is `network` or `env` with [`Effect::Allow`]: to allow the
-    /// whole network or environment, it has to be `network:*` or `env:*`.
+    /// Fails if the text is not a target, or is `network` or `env` with [`Effect::Allow`]: to allow
+    /// the whole network or environment, it has to be `network:*` or `env:*`.
     pub fn parse(effect: Effect, source: RuleSource, text: &str) -> Result<Self, PolicyError> {
         let target: Target = text.parse()?;
         match target.0 {

@@ -50,7 +50,7 @@ impl Target {
     /// Creates the target of reading a file or directory, with everything below it.
     ///
     /// # Errors
-    /// If the path is relative, not UTF-8 or contains `..`.
+    /// Fails if the path is relative, not UTF-8 or contains `..`.
     pub fn read(path: impl AsRef<Path>) -> Result<Self, PolicyError> {
         absolute_path(path.as_ref()).map(Kind::Read).map(Self)
     }
@@ -66,8 +66,8 @@ impl Target {
     /// Creates the target of spawning a program, by its name.
     ///
     /// # Errors
-    /// If the name is a path, is longer than 128 bytes or contains anything but ASCII letters,
-    /// digits and `._+-@`.
+    /// Fails if the name is a path, is longer than 128 bytes or contains anything but ASCII
+    /// letters, digits and `._+-@`.
     pub fn program(name: impl Into<String>) -> Result<Self, PolicyError> {
         let name = name.into();
         if is_program_name(&name) {

@@ -65,8 +65,8 @@ pub fn is_variable_name(name: &str) -> bool {
         && !name.starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// Returns true for variables known to change which code runs, what it loads, whom it trusts or
-/// connects to, or what it knows about its sandbox (`LD_PRELOAD`, `PATH`, `HTTPS_PROXY`).
+/// Returns true for variables known to change which code runs, what it loads, which hosts are
+/// trusted or contacted, or what it knows about its sandbox (`LD_PRELOAD`, `PATH`, `HTTPS_PROXY`).
 ///
 /// No program gets such a variable, whatever rules allow. Case is ignored, as on some systems. The
 /// list contains what is known and cannot be complete; secrets of tools (`NPM_TOKEN`) are exempt,

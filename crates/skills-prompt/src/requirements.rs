@@ -171,7 +171,7 @@ impl MissingRequirements {
         }
     }
 
-    /// Returns whether nothing is missing.
+    /// Returns true if nothing is missing.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()

@@ -1,5 +1,5 @@
-//! Makes text of a skill safe to show inside text of the runtime: no text can begin a line, an entry
-//! or a tag there, or hide other text.
+//! Makes text of a skill safe to show inside text of the runtime: no text can begin a line, an
+//! entry or a tag there, or hide other text.
 
 use std::borrow::Cow;
 

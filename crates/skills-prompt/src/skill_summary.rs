@@ -43,9 +43,9 @@ pub enum ListingMode {
     /// Listed without its description.
     NameOnly,
     /// Not listed; users can mention it.
-    UserOnly,
+    Manual,
     /// Not listed, and mentioning it has no effect.
-    Disabled,
+    Off,
 }
 
 impl ListingMode {
@@ -54,8 +54,8 @@ impl ListingMode {
         Self::Auto,
         Self::Pinned,
         Self::NameOnly,
-        Self::UserOnly,
-        Self::Disabled,
+        Self::Manual,
+        Self::Off,
     ];
 
     /// Returns the mode as a lowercase word, which is stable and used in configuration.
@@ -65,15 +65,15 @@ impl ListingMode {
             Self::Auto => "auto",
             Self::Pinned => "pinned",
             Self::NameOnly => "name-only",
-            Self::UserOnly => "manual",
-            Self::Disabled => "off",
+            Self::Manual => "manual",
+            Self::Off => "off",
         }
     }
 
     /// Returns true if a skill with this mode may be listed.
     #[must_use]
     pub fn is_listed(self) -> bool {
-        !matches!(self, Self::UserOnly | Self::Disabled)
+        !matches!(self, Self::Manual | Self::Off)
     }
 }
 

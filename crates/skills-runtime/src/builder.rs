@@ -79,8 +79,8 @@ impl Builder {
         self
     }
 
-    /// Sets the discovery configuration: limits, rules, and roots, which come after those added with
-    /// [`root`](Self::root).
+    /// Sets the discovery configuration: limits, rules, and roots, which come after those added
+    /// with [`root`](Self::root).
     pub fn discovery(mut self, discovery: Discovery) -> Self {
         self.discovery = discovery;
         self
@@ -131,8 +131,8 @@ impl Builder {
         self
     }
 
-    /// Sets what to do if declared requirements are missing. Default: the skill does not run without
-    /// its programs and on other operating systems, and runs without its variables.
+    /// Sets what to do if declared requirements are missing. Default: the skill does not run
+    /// without its programs and on other operating systems, and runs without its variables.
     pub fn on_missing_requirements(mut self, action: OnMissing) -> Self {
         self.on_missing_requirements = action;
         self

@@ -58,6 +58,21 @@ impl RuntimeError {
         }
     }
 
+    /// Returns what to do about the error, if known.
+    #[must_use]
+    pub fn hint(&self) -> Option<&'static str> {
+        match &self.0 {
+            Repr::Sandbox(error) => error.hint(),
+            Repr::AmbiguousScript { .. } => {
+                Some("select one by name, or with `action` in the input")
+            }
+            Repr::ContainsScratch { .. } => {
+                Some("grant a narrower directory, or set TMPDIR to another directory")
+            }
+            _ => None,
+        }
+    }
+
     /// Returns the artifacts of a run whose audit record could not be written.
     #[must_use]
     pub fn artifacts(&self) -> Option<&ExecutionArtifacts> {
@@ -167,7 +182,7 @@ pub(crate) enum Repr {
         directories: Vec<String>,
     },
     #[error(
-        "skill `{skill}` has nothing to run: no `.wasm` in its directory or in `wasm/`, no script in `scripts/`"
+        "cannot run skill `{skill}`: no `.wasm` in its directory or `wasm/`, and no script in `scripts/`"
     )]
     NothingToRun { skill: String },
     #[error("skill `{skill}` has no script `{program}`")]
@@ -176,9 +191,7 @@ pub(crate) enum Repr {
         program: String,
         candidates: Vec<String>,
     },
-    #[error(
-        "skill `{skill}` has several scripts; select one by name, or with `action` in the input"
-    )]
+    #[error("cannot select a program of skill `{skill}`: it has several scripts")]
     AmbiguousScript {
         skill: String,
         candidates: Vec<String>,
@@ -198,7 +211,7 @@ pub(crate) enum Repr {
     MissingRequirements { skill: String, missing: Vec<String> },
     #[error("skill `{skill}` ({}) changed after it was authorized; nothing ran", path.display())]
     ContentChanged { skill: String, path: PathBuf },
-    #[error("cannot use `{}`", path.display())]
+    #[error("cannot use `{}` as a granted path", path.display())]
     OptionalPath {
         path: PathBuf,
         source: std::io::Error,
@@ -206,7 +219,7 @@ pub(crate) enum Repr {
     #[error("cannot grant `{}`: it contains a symlink; nothing ran", path.display())]
     Symlink { path: PathBuf },
     #[error(
-        "cannot grant `{}`: it contains `{}`, the directory of private copies and workspaces of other runs; grant a narrower directory, or set TMPDIR to another directory",
+        "cannot grant `{}`: it contains `{}`, the directory of private copies and workspaces of other runs",
         path.display(), scratch.display()
     )]
     ContainsScratch { path: PathBuf, scratch: PathBuf },

@@ -1,7 +1,7 @@
 //! Discovers, loads and runs skills.
 //!
 //! ```text
-//! SkillRuntime                                    the usual path
+//! SkillRuntime                                    covers most uses
 //!   discover_skills -> SkillDescriptor ...        the model chooses by name and description
 //!   get_skill(name) -> LoadedSkill                the model reads the instructions
 //!   execute_skill(name) -> ExecutionArtifacts     authorize, run in a sandbox, record

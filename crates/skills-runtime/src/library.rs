@@ -166,7 +166,7 @@ impl Library {
     /// [mode](crate::Builder::modes) forbids it.
     #[must_use]
     pub fn is_user_invocable(&self, entry: &Entry) -> bool {
-        entry.manifest().user_invocable() && self.modes().get(entry) != ListingMode::Disabled
+        entry.manifest().user_invocable() && self.modes().get(entry) != ListingMode::Off
     }
 
     /// Returns true if a non-empty value for a variable is configured. This does not mean that a
@@ -190,8 +190,8 @@ impl Library {
     }
 
     /// Returns the requirements that runs of `entries` with default options would miss: programs
-    /// that are not in `/usr/bin`, `/bin` or `/usr/local/bin`, required variables without a value in the [secrets](crate::Builder::secrets), and other operating
-    /// systems.
+    /// that are not in `/usr/bin`, `/bin` or `/usr/local/bin`, required variables without a value
+    /// in the [secrets](crate::Builder::secrets), and other operating systems.
     ///
     /// A run checks the same, with the variables of its options. A run has no MCP servers, so all
     /// declared ones are listed; settings of the client count as present.

@@ -27,8 +27,8 @@ pub struct PromptRenderer {
 /// Format of a skill's text in the context of a model.
 ///
 /// Use [`Codex`](Self::Codex) for models that were trained on that format and
-/// [`Fenced`](Self::Fenced) otherwise. In neither format can the text of a skill close its own tags:
-/// Codex' tags are escaped in it, and the name of the others is not known to its author.
+/// [`Fenced`](Self::Fenced) otherwise. In neither format can the text of a skill close its own
+/// tags: Codex' tags are escaped in it, and the name of the others is not known to its author.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum InjectionFormat {
@@ -75,9 +75,9 @@ impl PromptRenderer {
         Self { library }
     }
 
-    /// Renders the skills section in the format of Codex, for the system prompt of a model. It lists
-    /// the model-invocable skills with name, description and path, and shortens descriptions, then
-    /// omits skills, to stay within the budget. Empty if there are none.
+    /// Renders the skills section in the format of Codex, for the system prompt of a model. It
+    /// lists the model-invocable skills with name, description and path, and shortens descriptions,
+    /// then omits skills, to stay within the budget. Empty if there are none.
     ///
     /// ```
     /// use skills_runtime::{Budget, Root, Scope, SkillRuntime};
@@ -134,8 +134,8 @@ impl PromptRenderer {
         Arc::clone(snapshot.mentions.get_or_init(build))
     }
 
-    /// Returns the index for finding implicit invocations of skills in shell commands. Built once per
-    /// catalog.
+    /// Returns the index for finding implicit invocations of skills in shell commands. Built once
+    /// per catalog.
     #[must_use]
     pub fn implicit_index(&self) -> Arc<ImplicitIndex> {
         let snapshot = self.library.snapshot();
@@ -147,12 +147,12 @@ impl PromptRenderer {
     }
 
     /// Reads a skill and returns its injection. A text longer than `max_bytes` (default:
-    /// [`DEFAULT_MAX_INJECTION_BYTES`](skills_prompt::DEFAULT_MAX_INJECTION_BYTES)) is truncated, with a notice of the
-    /// omitted lines.
+    /// [`DEFAULT_MAX_INJECTION_BYTES`](skills_prompt::DEFAULT_MAX_INJECTION_BYTES)) is truncated,
+    /// with a notice of the omitted lines.
     ///
     /// # Errors
-    /// Same as [`get_skill`](crate::SkillRuntime::get_skill); the fenced format also fails if the system has no
-    /// random bytes.
+    /// Same as [`get_skill`](crate::SkillRuntime::get_skill); the fenced format also fails if the
+    /// system has no random bytes.
     pub fn inject(
         &self,
         name: &str,

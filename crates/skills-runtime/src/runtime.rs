@@ -16,7 +16,7 @@ use crate::{
 ///
 /// The runtime has three parts: a [library](Self::library) of skills, a
 /// [prompt renderer](Self::prompt) for models, and an [executor](Self::executor) for programs. The
-/// methods here are the usual path through them; each part has more. It is `Send + Sync` and cheap
+/// methods here cover most uses; each part has more. It is `Send + Sync` and cheap
 /// to clone; clones share the catalog, the backends and the approvals of sessions. Runs need a
 /// Tokio runtime, everything else is synchronous and reads the file system.
 ///
@@ -107,8 +107,8 @@ impl SkillRuntime {
     }
 
     /// Scans the roots and lists the active skills, in the order of the catalog. Inactive and
-    /// skipped entries are in the [catalog](Library::catalog); a skill that cannot be parsed never hides
-    /// the others.
+    /// skipped entries are in the [catalog](Library::catalog); a skill that cannot be parsed never
+    /// hides the others.
     ///
     /// ```
     /// use skills_runtime::SkillRuntime;

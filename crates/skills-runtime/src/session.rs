@@ -131,8 +131,8 @@ pub struct SessionSummary {
 
 /// Result of an attempt to end a session.
 ///
-/// Returned by [`SkillSession::finish`]. A stop hook of the skill can require the agent to continue;
-/// call `finish` again when the agent is done.
+/// Returned by [`SkillSession::finish`]. A stop hook of the skill can require the agent to
+/// continue; call `finish` again when the agent is done.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum SessionEnd {

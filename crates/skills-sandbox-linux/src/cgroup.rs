@@ -62,7 +62,7 @@ fn cgroup_parents() -> &'static [CgroupParent] {
     })
 }
 
-/// Returns whether memory and processes of a run would be counted, by creating a cgroup.
+/// Returns true if memory and processes of a run would be counted, by creating a cgroup.
 pub(crate) fn available_controllers() -> (bool, bool) {
     Cgroup::new(&ResourceLimits::default()).map_or((false, false), |group| {
         (group.counts_memory, group.counts_processes)
@@ -147,7 +147,7 @@ impl Cgroup {
         &self.procs_files
     }
 
-    /// Returns whether the kernel killed a process because the limit was reached.
+    /// Returns true if the kernel killed a process because the limit was reached.
     pub(crate) fn ran_out_of_memory(&self) -> bool {
         let Some(text) = self
             .memory_events
@@ -164,7 +164,7 @@ impl Cgroup {
     /// Kills the remaining processes and removes the cgroups.
     ///
     /// # Errors
-    /// If processes have not exited after half a second.
+    /// Fails if processes have not exited after half a second.
     pub(crate) async fn remove(mut self) -> io::Result<()> {
         self.procs_files.clear();
         let mut waited = Duration::ZERO;

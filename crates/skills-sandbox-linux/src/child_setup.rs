@@ -181,7 +181,8 @@ impl ChildSetup {
     /// Creates all data and descriptors of the child, and the parent's ends.
     ///
     /// # Errors
-    /// If a granted path is rejected, a restriction is unavailable, or descriptors are exhausted.
+    /// Fails if a granted path is rejected, a restriction is unavailable, or descriptors are
+    /// exhausted.
     pub(crate) fn new(
         plan: &Plan,
         options: ChildOptions<'_>,
@@ -326,7 +327,8 @@ fn id_map(sandboxed: u32, host: u32) -> Result<CString, SandboxError> {
     c_string(format!("{sandboxed} {host} 1").as_bytes())
 }
 
-/// Returns true if the host process is notified of calls that the filter refuses. A probe refuses nothing.
+/// Returns true if the host process is notified of calls that the filter refuses. A probe refuses
+/// nothing.
 fn is_observed(plan: &Plan) -> bool {
     plan.isolation != IsolationLevel::None && plan.executable.is_some()
 }

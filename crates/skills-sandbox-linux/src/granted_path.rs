@@ -40,7 +40,7 @@ pub(crate) enum Kind {
 /// decided. A path below the first path of a pair in `relocated` is opened below the second.
 ///
 /// # Errors
-/// If a granted path leads through a symlink or cannot be opened, or if the kernel has no
+/// Fails if a granted path leads through a symlink or cannot be opened, or if the kernel has no
 /// `openat2`.
 pub(crate) fn open_all(
     rules: &[PathRule],
@@ -59,7 +59,7 @@ pub(crate) fn open_all(
     Ok(opened)
 }
 
-/// Returns whether a file belongs to root and every user of the host may read it.
+/// Returns true if a file belongs to root and every user of the host may read it.
 fn is_public(stat: &FileStat) -> bool {
     stat.st_uid == 0 && Mode::from_bits_truncate(stat.st_mode).contains(Mode::S_IROTH)
 }
@@ -168,7 +168,7 @@ impl OpenedPath {
         self.file.as_fd()
     }
 
-    /// Returns whether the kernel accepts access rights of directories for it.
+    /// Returns true if the kernel accepts access rights of directories for it.
     pub(crate) fn is_directory(&self) -> bool {
         self.kind == Kind::Directory || self.kind == Kind::Link && self.location.is_dir()
     }

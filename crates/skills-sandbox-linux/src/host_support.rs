@@ -63,7 +63,7 @@ impl HostSupport {
     /// yet, which takes a few milliseconds.
     ///
     /// # Errors
-    /// If the host does not support what the mode requires. There is no fallback to fewer
+    /// Fails if the host does not support what the mode requires. There is no fallback to fewer
     /// restrictions than the mode allows. Also if no process can be created at all.
     pub(crate) fn isolation_level(
         &self,
@@ -119,7 +119,7 @@ impl HostSupport {
         }
     }
 
-    /// Returns whether `/proc` is mounted in namespaces, unless it is known to be impossible.
+    /// Returns true if `/proc` is mounted in namespaces, unless it is known to be impossible.
     pub(crate) fn mounts_proc(&self) -> bool {
         self.missing_proc().is_none()
     }
@@ -165,7 +165,7 @@ impl HostSupport {
         }
     }
 
-    /// Returns whether a network namespace can be set up, and probes it if that is not known.
+    /// Returns true if a network namespace can be set up, and probes it if that is not known.
     pub(crate) fn network(&self) -> Result<&Result<(), StepFailure>, SandboxError> {
         known_or_probed(&self.network, || {
             // Without /proc, whose mount is probed separately and is not needed for a network.
@@ -249,8 +249,8 @@ impl HostSupport {
     }
 }
 
-/// Returns a fact, and probes it if it is not known. An error is not stored: it is about the moment,
-/// such as a lack of descriptors.
+/// Returns a fact, and probes it if it is not known. An error is not stored: it is about the
+/// moment, such as a lack of descriptors.
 fn known_or_probed<T>(
     fact: &OnceLock<T>,
     probe: impl FnOnce() -> Result<T, SandboxError>,

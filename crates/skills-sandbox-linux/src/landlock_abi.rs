@@ -16,7 +16,7 @@ impl LandlockAbi {
     /// Returns the ABI, detected once per process.
     ///
     /// # Errors
-    /// If the kernel has no Landlock, or it is disabled.
+    /// Fails if the kernel has no Landlock, or it is disabled.
     pub(crate) fn detect() -> Result<Self, SandboxError> {
         static KERNEL_ABI: std::sync::OnceLock<i64> = std::sync::OnceLock::new();
         Self::from_kernel(*KERNEL_ABI.get_or_init(kernel_abi))
@@ -36,7 +36,7 @@ impl LandlockAbi {
     /// Checks that the ABI is sufficient without namespaces.
     ///
     /// # Errors
-    /// If it is older than ABI 3.
+    /// Fails if it is older than ABI 3.
     pub(crate) fn check_standalone(self) -> Result<(), SandboxError> {
         let Self(version) = self;
         if version >= MIN_STANDALONE_ABI {
@@ -52,7 +52,7 @@ impl LandlockAbi {
         ))
     }
 
-    /// Returns whether Landlock can keep signals and abstract sockets inside the sandbox.
+    /// Returns true if Landlock can keep signals and abstract sockets inside the sandbox.
     pub(crate) fn has_scoping(self) -> bool {
         self.0 >= 6
     }

@@ -7,8 +7,8 @@
 //!
 //! The filter decides which calls need an answer, and the answer is always the same: the error that
 //! the filter alone would have returned, or for `execve`, about which Landlock decides, that the
-//! kernel continues the call. So nothing depends on what is read from the program, which may change it at any
-//! time. Once the listener is closed, calls that wait for an answer fail.
+//! kernel continues the call. So nothing depends on what is read from the program, which may change
+//! it at any time. Once the listener is closed, calls that wait for an answer fail.
 
 use std::collections::BTreeSet;
 use std::io;

@@ -151,9 +151,9 @@ impl Plan {
     /// Creates the plan of a job.
     ///
     /// # Errors
-    /// If the program is neither a script nor a host program, if it or its interpreter does not
-    /// exist, if the grants contain something that this backend cannot enforce, or if the writable
-    /// directories contain more entries than can be searched for protected paths.
+    /// Fails if the program is neither a script nor a host program, if it or its interpreter does
+    /// not exist, if the grants contain something that this backend cannot enforce, or if the
+    /// writable directories contain more entries than can be searched for protected paths.
     pub fn new(
         job: &Job,
         program_finder: &ProgramFinder,
@@ -246,7 +246,7 @@ impl Plan {
         self.quotas.iter().chain(&self.scratch).cloned().collect()
     }
 
-    /// Returns whether a granted path is writable, other than the scratch directory.
+    /// Returns true if a granted path is writable, other than the scratch directory.
     pub(crate) fn has_writable_grants(&self) -> bool {
         self.paths
             .iter()

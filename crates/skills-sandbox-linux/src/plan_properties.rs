@@ -42,7 +42,7 @@ impl Node {
         matches!(self, Self::Scratch | Self::Proc | Self::Bind { .. })
     }
 
-    /// Returns whether entries can be created or can exist in it.
+    /// Returns true if entries can be created or can exist in it.
     fn can_hold(self) -> bool {
         matches!(
             self,

@@ -203,7 +203,8 @@ impl ReportInput<'_> {
         } else {
             "the number of processes and threads is not limited".to_owned()
         };
-        // An allowlist of programs is not a boundary, since a program can load any code it can read.
+        // An allowlist of programs is not a boundary, since a program can load any code it can
+        // read.
         let is_allowlist = matches!(self.plan.spawn, SpawnGrant::Programs(_));
         let observed = if self.is_observed {
             ""

@@ -100,7 +100,7 @@ fn resource_number(resource: impl TryInto<u32>) -> u32 {
     resource.try_into().unwrap_or(u32::MAX)
 }
 
-/// Returns whether `RLIMIT_NPROC` counts the processes of one run only. With a user namespace it
+/// Returns true if `RLIMIT_NPROC` counts the processes of one run only. With a user namespace it
 /// does, but the kernel never applies it to root; without one it counts all processes of the user.
 pub(crate) fn has_own_process_count(isolation: IsolationLevel) -> bool {
     isolation == IsolationLevel::Namespaces && UserIds::host().user != 0

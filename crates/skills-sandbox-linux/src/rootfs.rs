@@ -96,7 +96,7 @@ impl RootFs {
     /// the system stays a symlink.
     ///
     /// # Errors
-    /// If a path to hide is not a directory, or a path contains a NUL byte.
+    /// Fails if a path to hide is not a directory, or a path contains a NUL byte.
     pub(crate) fn new(plan: &RootFsPlan, sources: &[OpenedPath]) -> Result<Self, SandboxError> {
         let mut builder = RootFsBuilder {
             created: BTreeSet::new(),

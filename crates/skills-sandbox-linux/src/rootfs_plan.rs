@@ -147,14 +147,14 @@ impl RootFsPlan {
         self
     }
 
-    /// Returns whether an alias is a symlink to a path.
+    /// Returns true if an alias is a symlink to a path.
     pub(crate) fn is_linked(&self, alias: &Path, to: &Path) -> bool {
         self.entries.iter().any(|entry| {
             matches!(entry, RootFsEntry::Symlink { path, target } if path == alias && target == to)
         })
     }
 
-    /// Returns whether a `/proc` is mounted.
+    /// Returns true if a `/proc` is mounted.
     pub(crate) fn has_proc(&self) -> bool {
         self.entries
             .iter()
@@ -266,7 +266,7 @@ fn bind_entries(paths: &[PathRule]) -> Vec<RootFsEntry> {
         .collect()
 }
 
-/// Returns whether a rule adds nothing, since the path is in a writable directory: write access
+/// Returns true if a rule adds nothing, since the path is in a writable directory: write access
 /// wins over read access for nested paths, except in the program's own directory, which is the
 /// first granted path.
 fn is_covered_by_write(rule: &PathRule, paths: &[PathRule]) -> bool {

@@ -41,8 +41,9 @@ use crate::watchdog::{self, WatchedGroup};
 /// A sandbox backend for scripts and host programs on Linux.
 ///
 /// What the host supports is found once per process. The first run starts at the strongest level;
-/// if its setup fails before anything of the program ran, a child process tries all setup steps, and
-/// the run starts again at the level that the host supports, if the [`IsolationMode`] allows it.
+/// if its setup fails before anything of the program ran, a child process tries all setup steps,
+/// and the run starts again at the level that the host supports, if the [`IsolationMode`] allows
+/// it.
 ///
 /// Each run creates its own namespaces, cgroup and scratch directory, and removes them when it ends
 /// or its future is dropped; dropping the future kills all processes of the run. Clones are cheap
@@ -256,8 +257,8 @@ impl LinuxSandbox {
     /// Starts the program at the strongest level that the mode allows and the host supports.
     ///
     /// A failed setup is first explained by a probe: if the host does not support what the attempt
-    /// assumed, the next attempt assumes less or is rejected. Each repetition has learned a fact, so
-    /// there are at most three attempts.
+    /// assumed, the next attempt assumes less or is rejected. Each repetition has learned a fact,
+    /// so there are at most three attempts.
     async fn start_at_supported_level<'a>(
         &self,
         job: &'a Job,

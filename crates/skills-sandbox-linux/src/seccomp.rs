@@ -80,7 +80,7 @@ pub(crate) enum AllocationPolicy {
 }
 
 impl FilterConfig {
-    /// Returns whether the host process is notified of each program that is started.
+    /// Returns true if the host process is notified of each program that is started.
     fn observes_programs(&self) -> bool {
         self.observation == Observation::Enabled && self.processes == ProcessPolicy::MultiProcess
     }

@@ -149,7 +149,7 @@ impl StepFailure {
         Self::new(None, error.raw_os_error().unwrap_or(0))
     }
 
-    /// Returns whether a retry could succeed, since a resource was exhausted at that moment.
+    /// Returns true if a retry could succeed, since a resource was exhausted at that moment.
     pub(crate) fn is_transient(&self) -> bool {
         matches!(
             self.errno,

@@ -192,7 +192,7 @@ fn receive_descriptor(channel: &OwnedFd) -> Option<(u8, OwnedFd)> {
     Some((byte[0], descriptor))
 }
 
-/// Returns whether the kernel reaps children by itself. Their PIDs could then be reused before
+/// Returns true if the kernel reaps children by itself. Their PIDs could then be reused before
 /// their process groups are killed.
 #[expect(unsafe_code, reason = "reading a signal's handler has no safe form")]
 fn ignores_sigchld() -> bool {

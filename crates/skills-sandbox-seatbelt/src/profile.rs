@@ -401,8 +401,8 @@ impl<'a> ProfileBuilder<'a> {
                 // Only programs that connect to hosts verify certificates.
                 self.rules.push(system::certificate_rule());
             }
-            // Neither a grant without a proxy nor a proxy without a grant is ignored: both would run
-            // with other access than was authorized.
+            // Neither a grant without a proxy nor a proxy without a grant is ignored: both would
+            // run with other access than was authorized.
             (Granted::Hosts(_), ProxyAccess::None) => return Err(Repr::HostsUnsupported.into()),
             (Granted::None, ProxyAccess::LocalPort(_)) => return Err(Repr::UnusedProxy.into()),
         }

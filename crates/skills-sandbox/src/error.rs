@@ -162,8 +162,8 @@ impl SandboxErrorKind {
     pub fn code(self) -> &'static str {
         match self {
             Self::Unavailable => "sandbox-unavailable",
-            Self::Rejected => "sandbox-refused",
-            Self::ProgramNotFound => "no-program",
+            Self::Rejected => "sandbox-rejected",
+            Self::ProgramNotFound => "program-not-found",
             Self::InvalidProgram => "load",
             Self::Setup => "sandbox-setup",
             Self::UnsupportedPlatform => "unsupported-platform",
@@ -203,6 +203,6 @@ enum Repr {
         step: &'static str,
         source: io::Error,
     },
-    #[error("native scripts are not supported on {os}; {UNSUPPORTED_PLATFORM_HINT}")]
+    #[error("native scripts are not supported on {os}")]
     UnsupportedPlatform { os: &'static str },
 }

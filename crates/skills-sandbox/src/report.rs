@@ -222,7 +222,7 @@ impl Restriction {
         self.name
     }
 
-    /// Returns whether it is enforced.
+    /// Returns true if it is enforced.
     #[must_use]
     pub fn status(&self) -> EnforcementStatus {
         self.status

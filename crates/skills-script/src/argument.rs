@@ -291,20 +291,20 @@ impl ArgumentSpec {
             .chain(commands.flat_map(|command| &command.arguments))
     }
 
-    /// Returns whether a call may contain `args`, a list of further words.
+    /// Returns true if a call may contain `args`, a list of further words.
     pub(crate) fn accepts_words(&self) -> bool {
         self.extra == ExtraArguments::Accepted
             && self.input == InputConvention::Words
             && !self.has_property(EXTRA_WORDS)
     }
 
-    /// Returns whether a call may contain `stdin`, a text for standard input.
+    /// Returns true if a call may contain `stdin`, a text for standard input.
     pub(crate) fn accepts_stdin(&self) -> bool {
         (self.standard_input == StandardInput::Text || self.input == InputConvention::TextStdin)
             && !self.has_property(STDIN_TEXT)
     }
 
-    /// Returns whether the schema has a property of this name, other than `args` and `stdin`.
+    /// Returns true if the schema has a property of this name, other than `args` and `stdin`.
     pub(crate) fn has_property(&self, name: &str) -> bool {
         self.all_arguments().any(|argument| argument.name == name)
             || self
@@ -347,7 +347,7 @@ impl Argument {
         }
     }
 
-    /// Returns whether the argument is identified by its position.
+    /// Returns true if the argument is identified by its position.
     pub(crate) fn is_positional(&self) -> bool {
         matches!(self.style, ArgumentStyle::Positional { .. })
     }
@@ -398,7 +398,7 @@ impl JsonType {
         })
     }
 
-    /// Returns whether a value has the type.
+    /// Returns true if a value has the type.
     pub(crate) fn accepts(self, value: &Value) -> bool {
         match self {
             Self::String => value.is_string(),
@@ -412,7 +412,7 @@ impl JsonType {
     }
 }
 
-/// Returns whether a name cannot be read as an option.
+/// Returns true if a name cannot be read as an option.
 pub(crate) fn is_argument_name(name: &str) -> bool {
     name.len() <= 64
         // The first character is never `-`, so that `--` plus the name is one long option.

@@ -108,7 +108,7 @@ pub enum ArgvError {
 /// they are, and other names become `--name value`.
 ///
 /// # Errors
-/// If a value cannot be passed as data, or the script does not have the argument.
+/// Fails if a value cannot be passed as data, or the script does not have the argument.
 pub fn build_argv(
     given: &Map<String, Value>,
     spec: &ArgumentSpec,

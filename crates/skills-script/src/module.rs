@@ -99,7 +99,7 @@ fn shell_imports(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// Returns whether all statements of a Python file are imports, definitions and assignments.
+/// Returns true if all statements of a Python file are imports, definitions and assignments.
 fn has_only_python_definitions(text: &str) -> bool {
     let mut lexer = PythonLexer::new(text);
     let mut line: Vec<Token<'_>> = Vec::new();
@@ -196,7 +196,7 @@ fn is_assignment(line: &[Token<'_>]) -> bool {
     is_annotation || at.is_some_and(|at| at > 0 && line.get(at + 1) != Some(&Token::Symbol('=')))
 }
 
-/// Returns whether all lines of a shell file are functions, assignments and settings.
+/// Returns true if all lines of a shell file are functions, assignments and settings.
 fn has_only_shell_definitions(text: &str) -> bool {
     let lines = crate::infer::ShellLines::new(text);
     let has_function = lines

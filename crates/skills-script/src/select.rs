@@ -102,7 +102,7 @@ impl ScriptSelection {
     }
 }
 
-/// Returns whether a file of this name may become a tool.
+/// Returns true if a file of this name may become a tool.
 pub fn may_be_script(file: &str) -> bool {
     let is_declaration = file.ends_with(".d.ts");
     let extension = file.rsplit_once('.').map(|(_, extension)| extension);
@@ -152,7 +152,7 @@ fn is_test(file: &str) -> bool {
         || name.ends_with(".spec")
 }
 
-/// Returns whether a file configures a build tool, such as `vite.config.js`.
+/// Returns true if a file configures a build tool, such as `vite.config.js`.
 fn is_configuration(file: &str) -> bool {
     stem(file).ends_with(".config")
 }

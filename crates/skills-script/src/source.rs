@@ -64,12 +64,12 @@ impl<'a> Tokens<'a> {
         self.tokens.get(index)
     }
 
-    /// Returns whether the token is this symbol.
+    /// Returns true if the token is this symbol.
     pub(crate) fn is_symbol(&self, index: usize, symbol: char) -> bool {
         self.get(index) == Some(&Token::Symbol(symbol))
     }
 
-    /// Returns whether the token is this name.
+    /// Returns true if the token is this name.
     pub(crate) fn is_name(&self, index: usize, name: &str) -> bool {
         matches!(self.get(index), Some(Token::Name(found)) if *found == name)
     }
@@ -90,12 +90,12 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// Returns whether one of the tokens is this name.
+    /// Returns true if one of the tokens is this name.
     pub(crate) fn has_name(&self, name: &str) -> bool {
         self.has_any_name(&[name])
     }
 
-    /// Returns whether one of the tokens is one of these names.
+    /// Returns true if one of the tokens is one of these names.
     pub(crate) fn has_any_name(&self, names: &[&str]) -> bool {
         self.tokens
             .iter()

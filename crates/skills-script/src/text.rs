@@ -38,7 +38,7 @@ pub(crate) fn argument_description(text: &str) -> Option<String> {
     Some(one_line(text, MAX_ARGUMENT_CHARS)).filter(|line| !line.is_empty())
 }
 
-/// Returns whether a value can be shown unchanged: no invisible characters, and at most `max_chars`
+/// Returns true if a value can be shown unchanged: no invisible characters, and at most `max_chars`
 /// characters.
 pub(crate) fn is_displayable(text: &str, max_chars: usize) -> bool {
     // Counted up to the limit only, since the text can be very long.

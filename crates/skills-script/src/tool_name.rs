@@ -218,7 +218,7 @@ fn flat_stem(file: &str) -> String {
     stem(file).replace('/', "_")
 }
 
-/// Returns whether a part of a name is used unchanged, because its end is unambiguous.
+/// Returns true if a part of a name is used unchanged, because its end is unambiguous.
 fn is_plain_part(part: &str) -> bool {
     // With `__` only as a separator, the parts of a name can be told apart.
     let is_inside = !part.is_empty()

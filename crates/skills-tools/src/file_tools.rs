@@ -79,7 +79,7 @@ impl FileTools {
         if resolved.skill.is_none() && self.protected_paths.iter().any(is_protected) {
             return Err(ToolErrorCode::PermissionDenied
                 .error(format!(
-                    "cannot write '{}': protected by the host",
+                    "cannot write '{}': protected by the operator",
                     resolved.display
                 ))
                 .with_path(&resolved.display)
@@ -105,7 +105,7 @@ impl FileTools {
         }
     }
 
-    /// Returns whether a write may have changed a skill, so that the catalog needs a refresh: a
+    /// Returns true if a write may have changed a skill, so that the catalog needs a refresh: a
     /// mount may contain a root.
     pub(crate) fn may_overlap_skills(&self) -> bool {
         self.skill_writes == SkillWrites::All

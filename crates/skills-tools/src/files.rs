@@ -1,4 +1,6 @@
 //! Reading, listing and writing of files below a directory handle, without leaving it.
+//!
+//! Messages have paths in single quotes, the established wording of tool results.
 
 pub(crate) mod list;
 pub(crate) mod media;

@@ -30,7 +30,7 @@ impl HiddenDirs {
         self.0.is_empty()
     }
 
-    /// Returns whether a canonical path is a hidden directory or inside one.
+    /// Returns true if a canonical path is a hidden directory or inside one.
     pub(crate) fn contains(&self, path: &Path) -> bool {
         let path = fold_path(path);
         self.0.iter().any(|hidden| path.starts_with(hidden))

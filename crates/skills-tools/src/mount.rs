@@ -170,8 +170,8 @@ impl MountTable {
     /// Opens the directories. The workspace is named `workspace`, whatever name it has.
     ///
     /// # Errors
-    /// If a name is reserved, duplicate or not a plain name; for `/` and directories in `/proc`,
-    /// `/sys` and `/dev`; if a directory cannot be opened; and if mounts overlap.
+    /// Fails if a name is reserved, duplicate or not a plain name; for `/` and directories in
+    /// `/proc`, `/sys` and `/dev`; if a directory cannot be opened; and if mounts overlap.
     pub(crate) fn new(workspace: Option<Mount>, mounts: Vec<Mount>) -> Result<Self, MountError> {
         let workspace = workspace
             .map(|mount| {

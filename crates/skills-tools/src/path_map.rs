@@ -77,7 +77,7 @@ fn replace_path(text: &str, host: &str, virtual_path: &str) -> String {
     out
 }
 
-/// Returns whether a text ends in a terminal escape sequence, such as a color.
+/// Returns true if a text ends in a terminal escape sequence, such as a color.
 fn ends_with_escape_sequence(text: &str) -> bool {
     let Some((_, sequence)) = text.rsplit_once("\u{1b}[") else {
         return false;
@@ -86,7 +86,7 @@ fn ends_with_escape_sequence(text: &str) -> bool {
     letters.len() == 1 && letters.starts_with(|c: char| c.is_ascii_alphabetic())
 }
 
-/// Returns whether a character can be part of a file name.
+/// Returns true if a character can be part of a file name.
 fn is_name_char(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '_' | '-' | '.')
 }

@@ -136,7 +136,7 @@ impl ProgramTools {
     /// Runs a program in the remaining time, and returns its result with virtual paths.
     ///
     /// # Errors
-    /// If the program did not run.
+    /// Fails if the program did not run.
     async fn execute(
         &self,
         subject: RunSubject<'_>,
@@ -279,7 +279,7 @@ fn command_properties(timeout: u64) -> Value {
         "timeout": {"type": "integer", "minimum": 1, "maximum": MAX_TIMEOUT_SECONDS, "default": timeout, "description": "Timeout in seconds."},
         "stdin": {"type": "string", "maxLength": MAX_STDIN_BYTES, "description": "Standard input; empty unless given."},
         "network": {"type": "array", "items": {"type": "string"}, "maxItems": MAX_HOSTS,
-                    "description": "Hosts to contact, such as `api.example.com`; needs approval."},
+                    "description": "Hosts to contact, such as `api.example.com`; each needs a rule or an approval."},
     })
 }
 

@@ -56,7 +56,7 @@ impl ToolOutput {
         self.structured.get("error")?.get("code")?.as_str()
     }
 
-    /// Returns whether the call failed with this code.
+    /// Returns true if the call failed with this code.
     #[must_use]
     pub fn has_code(&self, code: ToolErrorCode) -> bool {
         self.code() == Some(code.as_str())

@@ -102,7 +102,7 @@ impl ToolSet {
     /// ```
     ///
     /// # Errors
-    /// If the tool overrides cannot be read.
+    /// Fails if the tool overrides cannot be read.
     pub fn definitions(&self) -> Result<Vec<ToolDefinition>, OverrideError> {
         let catalog = self.catalog();
         let mut definitions: Vec<ToolDefinition> = self
@@ -328,7 +328,7 @@ enum PreparedCall {
 }
 
 impl PreparedCall {
-    /// Returns whether a program will run.
+    /// Returns true if a program will run.
     fn runs_program(&self) -> bool {
         matches!(
             self,

@@ -239,7 +239,7 @@ fn strip_dot_prefix(text: &str) -> Option<&str> {
     Some(if rest == "." { "" } else { rest })
 }
 
-/// Returns whether decoding the text once or several times results in a dot, slash, backslash or
+/// Returns true if decoding the text once or several times results in a dot, slash, backslash or
 /// NUL that it does not contain itself.
 fn has_encoded_separator(part: &str) -> bool {
     if !part.contains('%') {

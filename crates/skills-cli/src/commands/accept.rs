@@ -74,8 +74,8 @@ impl Accept {
         output.status(&format!(
             "review it in {path}; accepting moves it to {shown}"
         ));
-        let refusal = format!("`{name}` stays a draft");
-        if !self.yes && !is_confirmed("Accept this skill? [y/N]", &refusal, output) {
+        let declined = format!("`{name}` stays a draft");
+        if !self.yes && !is_confirmed("Accept this skill? [y/N]", &declined, output) {
             return Ok(Exit::Denied);
         }
         // A program that had a file of the draft open can still write to it after it was staged.
@@ -144,7 +144,7 @@ fn find_drafts(drafts: &Path) -> Vec<Draft> {
 fn report_unknown(name: &str, all: &[Draft], output: Output) -> Exit {
     output.status(&format!("error: draft `{name}` not found"));
     if all.is_empty() {
-        output.status("note: there are no drafts");
+        output.status("help: no drafts exist");
     } else {
         let names: Vec<&str> = all.iter().map(|draft| draft.name.as_str()).collect();
         output.status(&format!("help: available: {}", names.join(", ")));

@@ -1,5 +1,5 @@
-//! `skills compat`: the commands of skills-ref, with identical output. There are two differences: the
-//! message for a missing path, and files over 1 MiB are rejected.
+//! `skills compat`: the commands of skills-ref, with identical output. There are two differences:
+//! the message for a missing path, and files over 1 MiB are rejected.
 
 use std::path::PathBuf;
 

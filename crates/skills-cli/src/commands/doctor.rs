@@ -43,8 +43,8 @@ impl Doctor {
             message: format!("{error:#}"),
         });
         let diagnostics: Vec<Diagnostic> = diagnostics.chain(policy).collect();
-        // Probed, and not read from versions: a container or a hardened host shows only then what
-        // it refuses.
+        // Probed, and not read from versions: only an attempt shows which operations a container
+        // or a hardened host refuses.
         let sandboxes = runtime.executor().probe();
         if output.is_json() {
             output.print_json(&to_json(&catalog, &diagnostics, &sandboxes))?;
@@ -158,7 +158,7 @@ fn entry_diagnostics(runtime: &SkillRuntime, entry: &Entry) -> Vec<Diagnostic> {
     let unparsed = entry.manifest().unparsed_restrictions();
     if !unparsed.is_empty() {
         let fields = unparsed.join("`, `");
-        let message = format!("cannot parse `{fields}`; the skill cannot run");
+        let message = format!("cannot parse `{fields}`: the skill does not run until it is fixed");
         diagnostics.push(diagnostic("restriction-unread", message));
     }
     let missing = runtime.library().missing_requirements([entry]);

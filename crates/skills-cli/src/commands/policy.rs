@@ -139,7 +139,10 @@ fn render_preview(preview: &Preview) -> String {
 fn decision(preview: &Preview) -> &'static str {
     match &preview.authorization {
         Authorization::Granted(_) if can_run(preview) => "granted",
-        Authorization::Granted(_) => "cannot run here; policy would grant:",
+        Authorization::Granted(_) if preview.backend.is_err() => {
+            "granted, but cannot run: see backend"
+        }
+        Authorization::Granted(_) => "granted, but cannot run: see missing",
         Authorization::Denied(_) if preview.approval_request.is_some() => "needs approval",
         Authorization::Denied(_) => "denied",
     }

@@ -129,8 +129,8 @@ impl Run {
         }
     }
 
-    /// Returns the interpreters of the options, and that of a virtual environment if the user agrees.
-    /// The user is asked only if a Python script would run.
+    /// Returns the interpreters of the options, and that of a virtual environment if the user
+    /// agrees. The user is asked only if a Python script would run.
     fn interpreters(&self, context: &Context) -> anyhow::Result<Vec<InterpreterArg>> {
         let programs = &self.what.programs;
         let is_question = !self.dry_run
@@ -198,7 +198,7 @@ impl Run {
         // much.
         if self.deterministic.is_some() && matches!(mode, ExecutionMode::Native { .. }) {
             anyhow::bail!(CommandError::input(
-                "cannot run a script with `--deterministic`: only WebAssembly is deterministic"
+                "cannot run a script with `--deterministic`: only WebAssembly supports it"
             ));
         }
         Ok(())

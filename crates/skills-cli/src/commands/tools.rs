@@ -15,14 +15,14 @@ use crate::tool_host::HostArgs;
 /// List and configure the tools offered to a model
 ///
 /// Without a subcommand, lists the tools. These are the six skills tools, one tool per script of a
-/// skill, run_skill_script, and the file tools for models without file access.
+/// skill, run_skill_script, and the catalog tools for models without file access.
 #[derive(Debug, Args)]
 pub(crate) struct Tools {
     #[command(flatten)]
     host: HostArgs,
 
     /// Print the definitions in the format of this API
-    #[arg(long = "for", value_name = "HOST", value_enum)]
+    #[arg(long = "for", value_name = "API", value_enum)]
     format: Option<ToolFormatArg>,
 
     #[command(subcommand)]

@@ -77,8 +77,8 @@ impl Trust {
         };
         if !self.yes {
             output.status_lines(&approver::text(request));
-            let refusal = format!("`{}` is not approved", preview.skill);
-            if !is_confirmed("Approve this content permanently? [y/N]", &refusal, output) {
+            let declined = format!("`{}` is not approved", preview.skill);
+            if !is_confirmed("Approve this content permanently? [y/N]", &declined, output) {
                 return Ok(Exit::Denied);
             }
         }

@@ -182,7 +182,7 @@ impl FileSettings {
     /// version still applies.
     ///
     /// # Errors
-    /// If the text is not TOML, with the line.
+    /// Fails if the text is not TOML, with the line.
     pub(super) fn parse(text: &str, path: &Path, base: &Path) -> Result<Self, String> {
         let line_at = |offset: usize| text[..offset.min(text.len())].matches('\n').count() + 1;
         let document = Document::parse(text).map_err(|error| {

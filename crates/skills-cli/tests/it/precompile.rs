@@ -129,7 +129,7 @@ fn deterministic_runs_are_identical_and_scripts_are_rejected() {
         assert_snapshot!(skills(&[&script, more, &EXAMPLES].concat()).page(), @"
         exit 2
         -- stderr
-        error: cannot run a script with `--deterministic`: only WebAssembly is deterministic
+        error: cannot run a script with `--deterministic`: only WebAssembly supports it
         ");
         assert!(!output.exists(), "no output directory is created for a rejected run");
     }
@@ -154,7 +154,7 @@ fn source_that_was_not_built_is_reported() {
         assert_snapshot!(done.page().replace(skill.to_str().unwrap(), "SKILL"), @"
         exit 1
         -- stderr
-        error: skill `one` has nothing to run: no `.wasm` in its directory or in `wasm/`, no script in `scripts/`
+        error: cannot run skill `one`: no `.wasm` in its directory or `wasm/`, and no script in `scripts/`
         help: build its source in `guest` with `skills build SKILL`
         ");
         let json = skills(&[&["run", "one", "--json", "--root", &root], more].concat()).json();

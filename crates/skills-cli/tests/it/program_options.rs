@@ -97,7 +97,7 @@ fn scripts_start_in_the_workspace_in_each_way() {
         ^^^^^^^^^^^^^^^^^^^^
     OSError: [Errno 30] Read-only file system: 'out.txt'
     error: `one` failed: exit code 1
-    refused: write `PLACE/work`, as the program says
+    refused: write `PLACE/work` (reported by the program, not verified)
     help: allow it with `--allow write:PLACE/work`
     "#);
     assert_snapshot!(call, @"

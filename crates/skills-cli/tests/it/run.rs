@@ -122,8 +122,8 @@ fn scripts_are_suggested_and_never_guessed() {
     assert_snapshot!(examples(&["run", "tax_calculator"]).page(), @"
     exit 1
     -- stderr
-    error: skill `tax_calculator` has several scripts; select one by name, or with `action` in the input
-    help: available: broken.py, calculate_duty.py
+    error: cannot select a program of skill `tax_calculator`: it has several scripts
+    help: select one with `--script NAME`, or with `action` in the input: broken.py, calculate_duty.py
     ");
     assert_snapshot!(examples(&["run", "tax_calculator", "--script", "calculate"]).page(), @"
     exit 1

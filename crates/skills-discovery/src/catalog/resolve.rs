@@ -183,7 +183,7 @@ fn warn_confusable_names(entries: &[Entry], warnings: &mut IndexedWarnings) {
     }
 }
 
-/// Returns whether folding certainly leaves a name unchanged.
+/// Returns true if folding certainly leaves a name unchanged.
 fn is_folded(name: &str) -> bool {
     name.is_ascii() && !name.bytes().any(|byte| byte.is_ascii_uppercase())
 }

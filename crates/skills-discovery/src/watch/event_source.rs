@@ -97,7 +97,7 @@ impl EventSource {
         state
     }
 
-    /// Returns whether the directory that is at a path now is watched. Ends the watch if it is on
+    /// Returns true if the directory that is at a path now is watched. Ends the watch if it is on
     /// another directory, which was at this path before.
     fn is_watched(&mut self, path: &Path, stamp: Option<FileStamp>) -> bool {
         let Some(index) = self.watched.iter().position(|(watched, _)| watched == path) else {

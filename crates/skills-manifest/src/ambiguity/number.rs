@@ -1,6 +1,6 @@
 //! Scalars that are a number in some versions of YAML only.
 
-/// Returns whether an unquoted scalar is a number for some YAML parsers, and text or another number
+/// Returns true if an unquoted scalar is a number for some YAML parsers, and text or another number
 /// for others.
 ///
 /// YAML 1.1 has octal numbers with a leading zero, binary numbers, underscores and base 60, and
@@ -9,7 +9,7 @@ pub(super) fn is_ambiguous_number(scalar: &str) -> bool {
     is_number_in_any_version(scalar) && !is_number_in_every_version(scalar)
 }
 
-/// Returns whether a scalar is the same number in every version of YAML.
+/// Returns true if a scalar is the same number in every version of YAML.
 fn is_number_in_every_version(scalar: &str) -> bool {
     if let Some(digits) = scalar.strip_prefix("0x") {
         return (1..=16).contains(&digits.len())
@@ -41,7 +41,7 @@ fn is_number_in_every_version(scalar: &str) -> bool {
         && scalar.parse::<f64>().is_ok_and(f64::is_finite)
 }
 
-/// Returns whether a scalar is a number in at least one version of YAML.
+/// Returns true if a scalar is a number in at least one version of YAML.
 fn is_number_in_any_version(scalar: &str) -> bool {
     let unsigned = scalar.strip_prefix(['-', '+']).unwrap_or(scalar);
     if !unsigned.starts_with(|c: char| c.is_ascii_digit() || c == '.') {
@@ -56,7 +56,7 @@ fn is_number_in_any_version(scalar: &str) -> bool {
     }
 }
 
-/// Returns whether a scalar is a number in base 60, such as `12:30` or `1:30:00.5`.
+/// Returns true if a scalar is a number in base 60, such as `12:30` or `1:30:00.5`.
 fn is_sexagesimal(bare: &str) -> bool {
     let (whole, fraction) = bare.split_once('.').unwrap_or((bare, ""));
     let mut parts = whole.split(':');
@@ -75,7 +75,7 @@ fn is_sexagesimal_digit(text: &str) -> bool {
         && text.parse::<u8>().is_ok_and(|value| value < 60)
 }
 
-/// Returns whether a text is digits without a leading zero.
+/// Returns true if a text is digits without a leading zero.
 fn is_canonical_integer(whole: &str) -> bool {
     !whole.is_empty() && is_digits(whole) && (whole == "0" || !whole.starts_with('0'))
 }

@@ -16,7 +16,7 @@ const INVALID_SYNTAX: &str = ": : ";
 /// An unquoted scalar that is null, and text within quotes.
 const NULL: &str = "~";
 
-/// Returns whether valid YAML contains syntax that the library accepts and PyYAML rejects: a tab or
+/// Returns true if valid YAML contains syntax that the library accepts and PyYAML rejects: a tab or
 /// a byte order mark outside of texts, or `#` directly after the `|` or `>` of a block scalar.
 pub(super) fn has_lenient_syntax(yaml: &str) -> bool {
     let is_suspect = yaml.contains(['\t', '\u{FEFF}', '#']);
@@ -80,7 +80,7 @@ fn ambiguous_words(yaml: &str) -> Vec<Range<usize>> {
     words
 }
 
-/// Returns whether a number can contain a character in some version of YAML.
+/// Returns true if a number can contain a character in some version of YAML.
 fn is_number_char(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | ':' | '+' | '-')
 }

@@ -183,7 +183,7 @@ fn end_of_undelimited_fields(lines: &mut Lines<'_>, start: usize) -> Frontmatter
     })
 }
 
-/// Returns whether a line is `word: …` or `word:`.
+/// Returns true if a line is `word: …` or `word:`.
 fn is_field_line(line: &[u8]) -> bool {
     let end = line
         .iter()
@@ -242,7 +242,7 @@ fn open_code_block<'a>(
     Some((OpeningDelimiter::CodeBlock { fence, length }, first))
 }
 
-/// Returns whether a line closes a code block: the same character as the opening fence, at least as
+/// Returns true if a line closes a code block: the same character as the opening fence, at least as
 /// often.
 fn is_code_block_end(line: &[u8], fence: u8, length: usize) -> bool {
     line.len() >= length && line.iter().all(|b| *b == fence)
@@ -252,7 +252,7 @@ fn is_non_standard_delimiter(line: &[u8]) -> bool {
     line == b"\\---" || (line.len() > 3 && line.iter().all(|b| *b == b'-'))
 }
 
-/// Returns whether a line is `name: …` or `description: …`, in any spelling.
+/// Returns true if a line is `name: …` or `description: …`, in any spelling.
 ///
 /// These are required, so a text that starts with one of them is frontmatter and not prose.
 fn is_required_field(line: &[u8]) -> bool {

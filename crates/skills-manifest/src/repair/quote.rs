@@ -81,7 +81,7 @@ impl ValueQuoter<'_> {
         end
     }
 
-    /// Returns whether the first text in a range of lines starts a flow collection.
+    /// Returns true if the first text in a range of lines starts a flow collection.
     fn starts_flow_collection(&self, from: usize, to: usize) -> bool {
         self.lines[from..to]
             .iter()
@@ -180,7 +180,7 @@ fn is_key(key: &str) -> bool {
             .all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.'))
 }
 
-/// Returns whether a value is the header of a block scalar: `|`, `>-` or `|2+`, with an optional
+/// Returns true if a value is the header of a block scalar: `|`, `>-` or `|2+`, with an optional
 /// comment.
 fn is_block_scalar_header(value: &str) -> bool {
     let Some(rest) = value.strip_prefix(['|', '>']) else {
@@ -190,7 +190,7 @@ fn is_block_scalar_header(value: &str) -> bool {
     rest.trim_start().is_empty() || rest.trim_start().starts_with('#')
 }
 
-/// Returns whether a value is valid YAML on its own.
+/// Returns true if a value is valid YAML on its own.
 fn is_standalone_yaml(value: &str) -> bool {
     // Valid on their own, but not after a key.
     if value.starts_with("- ") || value.starts_with("? ") {
@@ -251,7 +251,7 @@ fn intended_text(value: &str) -> String {
     text.split(" #").next().unwrap_or(text).to_owned()
 }
 
-/// Returns whether the first quote in `inner` closes and the last one opens.
+/// Returns true if the first quote in `inner` closes and the last one opens.
 ///
 /// Then both ends are quoted words, as in `"a" or "b"`, and the outer quotes belong to the text.
 fn is_quoted_twice(inner: &str, quote: char) -> bool {

@@ -134,7 +134,7 @@ fn escape_char(c: char) -> String {
     }
 }
 
-/// Returns whether YAML allows a character only as an escape, or treats it as a line end.
+/// Returns true if YAML allows a character only as an escape, or treats it as a line end.
 fn is_unprintable(c: char) -> bool {
     c.is_control()
         || matches!(

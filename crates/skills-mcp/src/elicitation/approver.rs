@@ -52,13 +52,13 @@ impl ElicitationApprover {
         }
     }
 
-    /// Returns the first request that was not answered. Later ones are asked for by the retry of the
-    /// call.
+    /// Returns the first request that was not answered. Later ones are asked for by the retry of
+    /// the call.
     pub(crate) fn unresolved(&self) -> Option<&Unresolved> {
         self.unresolved.get()
     }
 
-    /// Returns whether a response is awaited at the moment.
+    /// Returns true if a response is awaited at the moment.
     pub(crate) fn is_waiting(&self) -> bool {
         self.prompt.try_lock().is_err()
     }

@@ -28,7 +28,7 @@ impl Elicitation {
     /// Builds the prompt.
     ///
     /// # Errors
-    /// If it is too long to be read completely.
+    /// Fails if it is too long to be read completely.
     pub(super) fn try_new(
         request: &ApprovalRequest,
         allowed_responses: AllowedResponses,

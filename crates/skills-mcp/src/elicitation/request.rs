@@ -19,7 +19,7 @@ const RESPONSE_TIMEOUT: Duration = Duration::from_secs(290);
 /// client.
 ///
 /// # Errors
-/// If the client disconnects, does not respond in time, or sends an invalid response.
+/// Fails if the client disconnects, does not respond in time, or sends an invalid response.
 pub(super) async fn elicit(
     peer: &Peer<RoleServer>,
     form: ElicitRequestParams,

@@ -29,7 +29,7 @@ pub(super) fn single_value<'a>(
     }
 }
 
-/// Returns whether the header names a protocol version without sessions.
+/// Returns true if the header names a protocol version without sessions.
 pub(super) fn is_stateless_version(headers: &HeaderMap) -> Result<bool, Rejection> {
     let version = single_value(headers, &PROTOCOL_VERSION)?.and_then(|value| value.to_str().ok());
     Ok(version.is_some_and(|version| version >= FIRST_STATELESS_VERSION))

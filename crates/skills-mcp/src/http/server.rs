@@ -47,7 +47,7 @@ impl BoundHttpServer {
     ///
     /// # Errors
     ///
-    /// If connections cannot be accepted.
+    /// Fails if connections cannot be accepted.
     pub async fn serve<H: ServerHandler>(
         self,
         handlers: impl Fn() -> H + Send + Sync + 'static,
@@ -65,7 +65,7 @@ impl BoundHttpServer {
     ///
     /// # Errors
     ///
-    /// If connections cannot be accepted.
+    /// Fails if connections cannot be accepted.
     pub async fn serve_with_shutdown<H: ServerHandler>(
         self,
         handlers: impl Fn() -> H + Send + Sync + 'static,

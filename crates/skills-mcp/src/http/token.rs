@@ -24,7 +24,7 @@ impl BearerToken {
     ///
     /// # Errors
     ///
-    /// If the name or the secret has an invalid length or character, or the name is reserved.
+    /// Fails if the name or the secret has an invalid length or character, or the name is reserved.
     pub fn new(name: &str, secret: &str) -> Result<Self, TokenError> {
         if name.is_empty() || name.len() > 64 || !has_only(name, b"-_.") {
             return Err(TokenError::InvalidName);
@@ -51,7 +51,7 @@ impl BearerToken {
     ///
     /// # Errors
     ///
-    /// If the name is invalid, or the system has no source of randomness.
+    /// Fails if the name is invalid, or the system has no source of randomness.
     pub fn generate(name: &str) -> Result<Self, TokenError> {
         let mut bits = [0; 32];
         getrandom::fill(&mut bits).map_err(TokenError::NoRandomness)?;
@@ -75,7 +75,7 @@ impl BearerToken {
     ///
     /// # Errors
     ///
-    /// If a line is invalid or repeats a name or secret, and if there is no token. The error
+    /// Fails if a line is invalid or repeats a name or secret, and if there is no token. The error
     /// contains the number of the line, and never its content.
     pub fn parse_file(text: &str) -> Result<Vec<Self>, TokenError> {
         let mut tokens: Vec<Self> = vec![];
@@ -190,7 +190,7 @@ const RESERVED_NAMES: [&str; 3] = ["local", "stdio", "unknown"];
 const MIN_CHARACTERS: usize = 32;
 const MAX_CHARACTERS: usize = 512;
 
-/// Returns whether a text has only ASCII letters, digits and these characters.
+/// Returns true if a text has only ASCII letters, digits and these characters.
 fn has_only(text: &str, others: &[u8]) -> bool {
     text.bytes()
         .all(|b| b.is_ascii_alphanumeric() || others.contains(&b))

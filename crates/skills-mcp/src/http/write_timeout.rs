@@ -12,7 +12,8 @@ use tokio::net::tcp::OwnedReadHalf;
 use tokio::time::sleep;
 use tokio_io_timeout::TimeoutWriter;
 
-/// Returns a stream that fails if a write makes no progress for too long, and a watch on its client.
+/// Returns a stream that fails if a write makes no progress for too long, and a watch on its
+/// client.
 ///
 /// hyper has no write timeout, so that clients that do not read would hold their connections
 /// forever.
@@ -74,8 +75,8 @@ impl DisconnectWatch {
         }
     }
 
-    /// Discards unsent data when the stream is closed. Otherwise the kernel would keep megabytes for
-    /// a client that does not read, for minutes.
+    /// Discards unsent data when the stream is closed. Otherwise the kernel would keep megabytes
+    /// for a client that does not read, for minutes.
     pub(super) fn discard_unsent(&self) {
         _ = self.0.as_ref().as_ref().set_zero_linger();
     }

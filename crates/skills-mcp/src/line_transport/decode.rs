@@ -99,7 +99,7 @@ pub(super) fn decode_line(line: &[u8]) -> Decoded {
     Err(invalid)
 }
 
-/// Returns whether rmcp completes negotiation with this request. Before, it accepts requests only,
+/// Returns true if rmcp completes negotiation with this request. Before, it accepts requests only,
 /// and closes the connection on anything else.
 pub(super) fn completes_negotiation(request: &ClientRequest, versions: &[ProtocolVersion]) -> bool {
     match request {

@@ -56,7 +56,7 @@ impl InFlight {
     /// Registers a request with its permit.
     ///
     /// # Errors
-    /// If its id is in use, or there was no permit: the error for the client.
+    /// Fails if its id is in use, or there was no permit: the error for the client.
     pub(super) fn begin(
         &self,
         id: &RequestId,
@@ -117,7 +117,7 @@ impl InFlight {
         self.requests().remove(id);
     }
 
-    /// Returns whether a request with this id will be answered.
+    /// Returns true if a request with this id will be answered.
     pub(super) fn is_awaited(&self, id: &RequestId) -> bool {
         let requests = self.requests();
         let request = requests.get(id);

@@ -61,7 +61,7 @@ impl LineWriter {
     /// accumulate. Cancel safe.
     ///
     /// # Errors
-    /// If the writer has ended.
+    /// Fails if the writer has ended.
     pub(super) async fn reserve(&self) -> Result<Origin> {
         tokio::select! {
             // Its queue is dropped when it ends, which makes places free.
@@ -76,7 +76,7 @@ impl LineWriter {
     /// Enqueues a message.
     ///
     /// # Errors
-    /// If the writer has ended.
+    /// Fails if the writer has ended.
     pub(super) fn send(&self, message: &ServerJsonRpcMessage, origin: Origin) -> Result<()> {
         let mut bytes = serde_json::to_vec(message)?;
         bytes.push(b'\n');

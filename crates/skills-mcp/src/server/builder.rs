@@ -77,7 +77,7 @@ impl ServerBuilder {
     /// Builds the server. Does not access any skill.
     ///
     /// # Errors
-    /// If the key is too short, or none was set and the system has no source of randomness.
+    /// Fails if the key is too short, or none was set and the system has no source of randomness.
     pub fn build(self) -> Result<Server, ServerBuildError> {
         let key = match self.request_state_key {
             Some(key) => key,

@@ -83,9 +83,9 @@ impl ProgramFinder {
     /// Finds the interpreter for a kind of script.
     ///
     /// # Errors
-    /// [`SandboxErrorKind::Unavailable`](skills_sandbox::SandboxErrorKind::Unavailable) if there is none: with the names
-    /// and directories that were searched, the candidates that were rejected and why, and how to
-    /// install one.
+    /// [`SandboxErrorKind::Unavailable`](skills_sandbox::SandboxErrorKind::Unavailable) if there is
+    /// none: with the names and directories that were searched, the candidates that were rejected
+    /// and why, and how to install one.
     pub fn find_interpreter(&self, kind: ScriptType) -> Result<ResolvedProgram, SandboxError> {
         let mut passed = Vec::new();
         for path in self.candidates(kind) {
@@ -102,8 +102,8 @@ impl ProgramFinder {
         Err(self.interpreter_not_found(kind, &passed))
     }
 
-    /// Finds a program by its bare name; `None` if there is none, or if the name is a path. `python`
-    /// finds `python3` where there is no `python`.
+    /// Finds a program by its bare name; `None` if there is none, or if the name is a path.
+    /// `python` finds `python3` where there is no `python`.
     #[must_use]
     pub fn find_program(&self, name: &str) -> Option<ResolvedProgram> {
         // A path would bypass the search path and the rules for names.
@@ -120,8 +120,8 @@ impl ProgramFinder {
         })
     }
 
-    /// Returns the path of `python3` if the search path has no `python`, for a backend that provides
-    /// it by that name.
+    /// Returns the path of `python3` if the search path has no `python`, for a backend that
+    /// provides it by that name.
     #[must_use]
     pub fn missing_python(&self) -> Option<PathBuf> {
         match self.resolve(PYTHON.0) {

@@ -246,7 +246,8 @@ fn operands<'w>(
     operands
 }
 
-/// Returns true if a program was installed by a package manager, and is therefore not a script of a skill.
+/// Returns true if a program was installed by a package manager, and is therefore not a script of a
+/// skill.
 fn is_installed_tool(path: &str) -> bool {
     ["node_modules/", ".venv/", "venv/bin/"]
         .iter()

@@ -87,7 +87,7 @@ impl MentionIndex {
     }
 
     /// Builds an index for `catalog` with listing modes. A mention of a skill with the mode
-    /// [`ListingMode::Disabled`] has no effect.
+    /// [`ListingMode::Off`] has no effect.
     #[must_use]
     pub fn with_modes(catalog: Arc<Catalog>, modes: &ListingModes) -> Self {
         let mut index = Self {
@@ -114,7 +114,7 @@ impl MentionIndex {
         }
         for (entry, number) in catalog.entries().iter().zip(0..) {
             index.add(entry, number);
-            if modes.get(entry) == ListingMode::Disabled {
+            if modes.get(entry) == ListingMode::Off {
                 index.disabled.insert(number);
             }
         }
@@ -270,7 +270,7 @@ impl MentionIndex {
         let entry = self.entry(number);
         // The user's mode is reported before a property of the skill, as it is easier to change.
         if self.disabled.contains(&number) {
-            Resolution::Disabled(entry)
+            Resolution::Off(entry)
         } else if !entry.manifest().user_invocable() {
             Resolution::NotUserInvocable(entry)
         } else {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use skills_discovery::{Entry, InactiveEntry, InactiveReason};
+use skills_discovery::{Entry, InactiveEntry};
 
 /// A mention of a skill in user input, with its resolution.
 ///
@@ -78,13 +78,13 @@ pub enum Resolution<'a> {
     Unknown,
     /// The skill is inactive: disabled, untrusted, for other products, or shadowed.
     Inactive(&'a InactiveEntry),
-    /// The listing mode of the skill is [`Disabled`](crate::ListingMode::Disabled).
-    Disabled(&'a Entry),
+    /// The listing mode of the skill is [`Off`](crate::ListingMode::Off).
+    Off(&'a Entry),
     /// The skill sets `user-invocable: false`.
     NotUserInvocable(&'a Entry),
     /// A connector has the same name; only a path selects the skill.
     ConnectorConflict(&'a Entry),
-    /// Structured input or a link has settled what this name means.
+    /// A structured choice or a link already determines what this name means.
     Superseded,
 }
 
@@ -117,14 +117,11 @@ impl<'a> Resolution<'a> {
             Self::Suggested(..) => "suggested",
             Self::Ambiguous(_) => "ambiguous",
             Self::Unknown => "unknown",
-            Self::Inactive(inactive) => match inactive.reason() {
-                InactiveReason::Untrusted => "blocked",
-                reason => reason.code(),
-            },
-            Self::Disabled(_) => "off",
-            Self::NotUserInvocable(_) => "not-for-users",
+            Self::Inactive(inactive) => inactive.reason().code(),
+            Self::Off(_) => "off",
+            Self::NotUserInvocable(_) => "not-user-invocable",
             Self::ConnectorConflict(_) => "connector-conflict",
-            Self::Superseded => "settled",
+            Self::Superseded => "superseded",
         }
     }
 
@@ -152,7 +149,7 @@ impl fmt::Display for Resolution<'_> {
             ),
             Self::Unknown => f.write_str("unknown skill"),
             Self::Inactive(inactive) => write!(f, "inactive: {}", inactive.reason()),
-            Self::Disabled(_) => f.write_str("disabled by its listing mode"),
+            Self::Off(_) => f.write_str("disabled by its listing mode"),
             Self::NotUserInvocable(_) => {
                 f.write_str("not user-invocable: `user-invocable` is false")
             }

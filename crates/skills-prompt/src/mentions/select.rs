@@ -55,8 +55,8 @@ struct Selection<'a, 'o> {
     selected_names: HashSet<&'a str>,
 }
 
-/// The scheme of the URIs of skills: of a path, as Codex writes it, or of a name, as the resources of
-/// MCP have it.
+/// The scheme of the URIs of skills: of a path, as Codex writes it, or of a name, as the resources
+/// of MCP have it.
 const URI_SCHEME: &str = "skill://";
 
 /// Returns the name of the skill in `skill://NAME/SKILL.md`, `None` for every other path.

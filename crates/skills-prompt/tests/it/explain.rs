@@ -80,8 +80,8 @@ fn inclusion_is_how_much_of_a_description_is_shown() {
 #[test]
 fn unlisted_skills_follow_the_listed_ones_with_their_mode() {
     let items = [
-        SkillSummary::new("off", "x", "/o").mode(ListingMode::Disabled),
-        SkillSummary::new("manual", "x", "/m").mode(ListingMode::UserOnly),
+        SkillSummary::new("off", "x", "/o").mode(ListingMode::Off),
+        SkillSummary::new("manual", "x", "/m").mode(ListingMode::Manual),
         SkillSummary::new("name", "x", "/n").mode(ListingMode::NameOnly),
     ];
     let bare = "- name: (file: /n)\n".len();
@@ -91,8 +91,8 @@ fn unlisted_skills_follow_the_listed_ones_with_their_mode() {
         1_000,
         &[
             ("name", Inclusion::NameOnly, bare),
-            unlisted("off", ListingMode::Disabled),
-            unlisted("manual", ListingMode::UserOnly),
+            unlisted("off", ListingMode::Off),
+            unlisted("manual", ListingMode::Manual),
         ],
     );
 }

@@ -136,8 +136,8 @@ fn selected_skills_have_the_order_of_the_catalog() {
 fn names_that_select_no_skill_have_a_reason() {
     check("$twin", &[], &["twin ambiguous"]);
     check("$gone", &[], &["gone disabled"]);
-    check("$foreign", &[], &["foreign blocked"]);
-    check("$hidden", &[], &["hidden not-for-users"]);
+    check("$foreign", &[], &["foreign untrusted"]);
+    check("$hidden", &[], &["hidden not-user-invocable"]);
     check("$missing", &[], &["missing unknown"]);
 }
 
@@ -165,14 +165,14 @@ fn links_select_by_path() {
     check(
         "[$twin](ROOTuser/twin/SKILL.md) $twin",
         &["twin"],
-        &["twin selected", "twin settled"],
+        &["twin selected", "twin superseded"],
     );
     check("[$alpha](/nowhere/SKILL.md)", &[], &["alpha unknown"]);
     check("[$gone](ROOTrepo/gone/SKILL.md)", &[], &["gone disabled"]);
     check(
         "[$foreign](ROOTforeign/foreign/SKILL.md)",
         &[],
-        &["foreign blocked"],
+        &["foreign untrusted"],
     );
     check("[$PATH](ROOTrepo/alpha/SKILL.md)", &[], &[]);
     check(
@@ -248,13 +248,13 @@ fn structured_input_takes_precedence_over_mentions_of_its_name() {
         find(&[("twin", &twin)], "$twin"),
         (
             vec!["twin".to_owned()],
-            to_owned(&["twin settled", "twin selected"])
+            to_owned(&["twin superseded", "twin selected"])
         )
     );
     // Even with a wrong path or a disabled skill the name is settled.
     assert_eq!(
         find(&[("alpha", "/nowhere/SKILL.md")], "$alpha"),
-        (vec![], to_owned(&["alpha settled", "alpha unknown"]))
+        (vec![], to_owned(&["alpha superseded", "alpha unknown"]))
     );
     assert_eq!(find(&[("gone", &gone)], "$gone").0, Vec::<String>::new());
     assert_eq!(find(&[("doc", &doc), ("doc", &doc)], "").0, ["doc"]);
@@ -282,7 +282,7 @@ fn phrases_do_not_override_resolved_names() {
         find(&[chosen, words]),
         (
             vec![],
-            to_owned(&["pdf-tools unknown", "pdf-tools settled"])
+            to_owned(&["pdf-tools unknown", "pdf-tools superseded"])
         )
     );
     assert_eq!(
@@ -297,7 +297,7 @@ fn phrases_do_not_override_resolved_names() {
         ]),
         (
             to_owned(&["twin"]),
-            to_owned(&["twin selected", "twin settled"])
+            to_owned(&["twin selected", "twin superseded"])
         )
     );
 }
@@ -357,8 +357,8 @@ fn a_skill_is_found_by_the_path_of_its_symlink() {
 fn a_disabled_mode_applies_to_all_kinds_of_mentions() {
     let tree = tree();
     let modes = ListingModes::default()
-        .with_rule(Selector::Name("alpha".to_owned()), ListingMode::Disabled)
-        .with_rule(Selector::Name("beta".to_owned()), ListingMode::UserOnly);
+        .with_rule(Selector::Name("alpha".to_owned()), ListingMode::Off)
+        .with_rule(Selector::Name("beta".to_owned()), ListingMode::Manual);
     let index = MentionIndex::with_modes(catalog(&tree), &modes);
     let text = format!(
         "$alpha [$alpha]({}) use the alpha skill. $beta",

@@ -263,8 +263,8 @@ fn the_last_matching_mode_applies() {
     let modes = ListingModes::default()
         .with_rule(Selector::Pattern("*".to_owned()), ListingMode::NameOnly)
         .with_rule(name("alpha"), ListingMode::Auto)
-        .with_rule(name("beta"), ListingMode::UserOnly)
-        .with_rule(name("gamma"), ListingMode::Disabled);
+        .with_rule(name("beta"), ListingMode::Manual)
+        .with_rule(name("gamma"), ListingMode::Off);
     let catalog = tree.catalog();
     let skill_list = SkillList::render(&model_invocable_skills(&catalog, &modes), wide());
     let list = skill_list.body().replace(&tree.text(""), "/");
@@ -275,8 +275,8 @@ fn the_last_matching_mode_applies() {
     assert_eq!(
         skill_list.report().unlisted,
         [
-            ("beta".to_owned(), ListingMode::UserOnly),
-            ("gamma".to_owned(), ListingMode::Disabled)
+            ("beta".to_owned(), ListingMode::Manual),
+            ("gamma".to_owned(), ListingMode::Off)
         ]
     );
     assert_eq!(

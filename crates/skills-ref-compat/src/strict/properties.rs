@@ -82,7 +82,7 @@ impl Properties {
     }
 }
 
-/// Returns whether a value contains an unquoted `=` or `<<`, on which the reference validator
+/// Returns true if a value contains an unquoted `=` or `<<`, on which the reference validator
 /// crashes.
 fn has_indicator(value: &Value) -> bool {
     match value {

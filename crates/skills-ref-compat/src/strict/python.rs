@@ -56,7 +56,7 @@ fn is_printable(c: char) -> bool {
             || c.general_category() == G::SpaceSeparator)
 }
 
-/// Returns whether a character is a letter or a number, like Python's `str.isalnum`.
+/// Returns true if a character is a letter or a number, like Python's `str.isalnum`.
 ///
 /// Rust's `char::is_alphanumeric` additionally accepts vowel signs, so it would accept names that
 /// the reference validator rejects.

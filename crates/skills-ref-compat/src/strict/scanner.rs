@@ -477,7 +477,7 @@ fn is_comment(token: Option<&Token>) -> bool {
     token.is_some_and(|token| token.kind == TokenKind::Comment)
 }
 
-/// Returns whether a character ends a line or the text.
+/// Returns true if a character ends a line or the text.
 fn is_line_end(c: char) -> bool {
     matches!(c, '\n' | '\0' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }

@@ -42,11 +42,12 @@ pub struct ExecutionArtifacts {
     pub decisions: Vec<PermissionDecision>,
     /// Files that the program created or changed in a writable workspace.
     pub output_files: OutputFiles,
-    /// Warnings: variables whose values are too short to be redacted, an input too long for
-    /// `SKILL_INPUT`, missing requirements.
+    /// Notes for the caller, one line each: variables too short to redact, an input too long for
+    /// `SKILL_INPUT`, missing requirements, `--allow` rules without effect, and protected paths
+    /// that the run changed.
     pub notes: Vec<String>,
-    /// What restrictions stopped, each with the rule that would allow it. Names and paths come from
-    /// the program.
+    /// Operations that restrictions stopped, each with the rule that would allow it. Names and
+    /// paths come from the program.
     pub refusals: Refusals,
     /// Why the program failed, as far as its output tells.
     pub failure_cause: Option<FailureCause>,

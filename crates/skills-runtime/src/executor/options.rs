@@ -123,8 +123,8 @@ pub enum Workspace {
     /// No workspace.
     #[default]
     None,
-    /// An existing directory. It is readable if the skill requests to read, and writable if it
-    /// requests to write and a rule or an approval allows it. Symlinks and `..` in its path are
+    /// An existing directory. Readable unless a rule denies it; writable if a rule allows
+    /// `write`, or if the skill requests it and it is approved. Symlinks and `..` in its path are
     /// resolved before authorization. Output files stay in the directory and are listed without
     /// content.
     Directory(PathBuf),
@@ -142,7 +142,7 @@ pub enum Workspace {
 /// Input file for a private workspace.
 ///
 /// Written before the program starts. A name with a directory, or two files of one name, make the
-/// run fail. Input files count towards the limit of the workspace, and are listed as output only if
+/// run fail. Input files count toward the limit of the workspace, and are listed as output only if
 /// the program changes them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InputFile {

@@ -1,4 +1,5 @@
-//! What restrictions stopped during a run: observed by the backend, or as the program says.
+//! Operations that restrictions stopped during a run, observed by the backend or reported in the
+//! output.
 
 use std::path::Path;
 
@@ -8,7 +9,7 @@ use skills_sandbox::{Evidence, Refusal, Refusals, RefusedOperation, RunOutput};
 /// The end of each stream that is read: programs report an error last.
 const MAX_TEXT_BYTES: usize = 4_096;
 /// Directories that a run sees without a grant, so that a path in them is not missing a grant.
-const VISIBLE: [&str; 8] = [
+const SYSTEM_DIRECTORIES: [&str; 8] = [
     "/usr", "/bin", "/lib", "/lib64", "/etc", "/proc", "/dev", "/tmp",
 ];
 
@@ -18,7 +19,7 @@ const VISIBLE: [&str; 8] = [
 /// Whether a path exists on the host is not checked: a skill could otherwise learn that by printing
 /// names.
 ///
-/// `current_dir` is the working directory, which a relative path stands for.
+/// `current_dir` is the working directory, used when a message names no absolute path.
 pub(super) fn refusals(output: &RunOutput, grants: &Grants, current_dir: &str) -> Refusals {
     let mut refusals = output.refusals.clone();
     if output.termination.is_success() {
@@ -32,7 +33,7 @@ pub(super) fn refusals(output: &RunOutput, grants: &Grants, current_dir: &str) -
             .unwrap_or(text.len());
         for line in text[start..].lines() {
             if let Some(operation) =
-                claim(line, current_dir).filter(|claim| lacks_grant(claim, grants))
+                parse_message(line, current_dir).filter(|operation| lacks_grant(operation, grants))
             {
                 refusals.add(Refusal::new(operation, Evidence::ProgramOutput));
             }
@@ -42,7 +43,7 @@ pub(super) fn refusals(output: &RunOutput, grants: &Grants, current_dir: &str) -
 }
 
 /// Returns the operation that a line of output says was refused.
-fn claim(line: &str, current_dir: &str) -> Option<RefusedOperation> {
+fn parse_message(line: &str, current_dir: &str) -> Option<RefusedOperation> {
     const HOSTS: [&str; 4] = [
         "Could not resolve host: ",
         "getaddrinfo ENOTFOUND ",
@@ -107,7 +108,9 @@ fn lacks_grant(operation: &RefusedOperation, grants: &Grants) -> bool {
         RefusedOperation::Read { path } => {
             let path = Path::new(path);
             grants.innermost_grant(path).is_none()
-                && !VISIBLE.iter().any(|visible| path.starts_with(visible))
+                && !SYSTEM_DIRECTORIES
+                    .iter()
+                    .any(|visible| path.starts_with(visible))
         }
         RefusedOperation::Write { path } => grants
             .innermost_grant(Path::new(path))
@@ -122,7 +125,7 @@ mod tests {
 
     #[test]
     fn messages_of_programs_name_what_was_refused() {
-        let claims = [
+        let messages = [
             (
                 "FileNotFoundError: [Errno 2] No such file or directory: '/data/a.csv'",
                 "read:/data/a.csv",
@@ -165,8 +168,8 @@ mod tests {
                 "network:a.example",
             ),
         ];
-        for (line, target) in claims {
-            let operation = claim(line, "/work").unwrap_or_else(|| panic!("{line}"));
+        for (line, target) in messages {
+            let operation = parse_message(line, "/work").unwrap_or_else(|| panic!("{line}"));
             assert_eq!(operation.target().unwrap().to_string(), target, "{line}");
         }
         for line in [
@@ -175,7 +178,7 @@ mod tests {
             "see https://example.com/No such file or directory",
             "",
         ] {
-            assert_eq!(claim(line, "/work"), None, "{line}");
+            assert_eq!(parse_message(line, "/work"), None, "{line}");
         }
     }
 }

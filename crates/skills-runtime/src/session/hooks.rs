@@ -20,8 +20,8 @@ const MAX_COMMAND_BYTES: usize = 300;
 /// Event of an agent, for the hooks of a skill.
 ///
 /// Hooks receive it as JSON with the field names of Claude Code, on standard input. Pass it to
-/// [`SkillRuntime::run_hooks`](crate::SkillRuntime::run_hooks), or use a [`SkillSession`](crate::SkillSession), which creates the
-/// events.
+/// [`SkillRuntime::run_hooks`](crate::SkillRuntime::run_hooks), or use a
+/// [`SkillSession`](crate::SkillSession), which creates the events.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum AgentEvent {
@@ -151,7 +151,7 @@ async fn run_hook(
     let title = |text: &str| format!("{} {text}", hook.event.as_str());
     // An approver must be able to read all of it, so a longer command is not even prompted for.
     let options = if text.len() > MAX_COMMAND_BYTES {
-        Err("the command is too long for an approver to read")
+        Err("cannot request approval: the command is too long to show")
     } else {
         command::hook_options(hook)
     };
@@ -208,7 +208,7 @@ fn read_decision(artifacts: &ExecutionArtifacts, event: &AgentEvent) -> HookDeci
             let reason = artifacts.stderr.text();
             HookDecision::Block {
                 reason: if reason.trim().is_empty() {
-                    "the hook gave no reason".to_owned()
+                    "the hook returned no reason".to_owned()
                 } else {
                     reason.trim().to_owned()
                 },
@@ -259,7 +259,7 @@ fn parse_decision(output: &Value) -> HookDecision {
 fn reason_text(value: &Value) -> String {
     value
         .as_str()
-        .unwrap_or("the hook gave no reason")
+        .unwrap_or("the hook returned no reason")
         .to_owned()
 }
 

@@ -45,7 +45,7 @@ fn an_approval_request_cannot_be_forged_by_a_skill() {
     assert_snapshot!(redact(&fixture, &request, &text), @r"
     Allow `deploy` to run git $'push\n  wants    nothing' $'\u001b[2K\u202ex'?
       skill    HERE/deploy
-      version  DIGEST
+      content  DIGEST
       limits   30 s, 256 MiB memory
       granted  connect to `api.example.com` (requested by the caller)
       status   never approved before
@@ -157,7 +157,7 @@ async fn an_approval_request_for_a_command_explains_its_digest() {
         .await
         .unwrap();
     let text = asked.lock().unwrap()[0].clone();
-    let row = text.lines().find(|line| line.contains("version")).unwrap();
+    let row = text.lines().find(|line| line.contains("content")).unwrap();
     assert!(
         row.ends_with(" of the command only; an approval stays valid if its files change"),
         "{text}"

@@ -169,7 +169,7 @@ fn a_model_cannot_activate_a_skill_that_is_not_model_invocable() {
         .skill("off", "")
         .file("off/scripts/a.py", "");
     let modes =
-        ListingModes::default().with_rule(Selector::Name("off".to_owned()), ListingMode::Disabled);
+        ListingModes::default().with_rule(Selector::Name("off".to_owned()), ListingMode::Off);
     let runtime = fixture.builder().modes(modes).build();
     for name in ["manual", "off"] {
         let error = runtime
@@ -238,7 +238,7 @@ fn indexes_are_built_once_per_catalog_and_apply_modes() {
     let fixture = Fixture::new();
     fixture.skill("pdf", "").skill("docx", "");
     let modes =
-        ListingModes::default().with_rule(Selector::Name("docx".to_owned()), ListingMode::Disabled);
+        ListingModes::default().with_rule(Selector::Name("docx".to_owned()), ListingMode::Off);
     let runtime = fixture.builder().modes(modes).build();
     let (first, second) = (
         runtime.prompt().mention_index(),

@@ -48,7 +48,7 @@ fn modules_take_precedence_over_scripts() {
     {"kind":"wasm","wasm_module":"b.wasm"}
     {"kind":"native","script_path":"scripts/run.py","script_type":"python"}
     "#);
-    assert_snapshot!(mode(&["README.md", "guest/target/x.wasm", "scripts/lib.jsx", "scripts/types.d.ts"], &any), @r#"skill `s` has nothing to run: no `.wasm` in its directory or in `wasm/`, no script in `scripts/`; []"#);
+    assert_snapshot!(mode(&["README.md", "guest/target/x.wasm", "scripts/lib.jsx", "scripts/types.d.ts"], &any), @r#"cannot run skill `s`: no `.wasm` in its directory or `wasm/`, and no script in `scripts/`; []"#);
 }
 
 #[test]
@@ -88,13 +88,13 @@ fn options_take_precedence_and_stay_inside_the_skill() {
 fn a_script_is_never_guessed() {
     let action = |action: &str| ExecutionOptions::default().input(json!({"action": action}));
     let files = ["scripts/fill_form.py", "scripts/extract.py"];
-    assert_snapshot!(mode(&files, &ExecutionOptions::default()), @r#"skill `s` has several scripts; select one by name, or with `action` in the input; ["extract.py", "fill_form.py"]"#);
+    assert_snapshot!(mode(&files, &ExecutionOptions::default()), @r#"cannot select a program of skill `s`: it has several scripts; ["extract.py", "fill_form.py"]"#);
     assert_snapshot!(mode(&files, &action("fill-form")), @r#"{"kind":"native","script_path":"scripts/fill_form.py","script_type":"python"}"#);
     assert!(mode(&files, &action("extract_text")).contains("several scripts"));
     let twins = ["scripts/main.py", "scripts/main.sh", "scripts/other.py"];
-    assert_snapshot!(mode(&twins, &ExecutionOptions::default()), @r#"skill `s` has several scripts; select one by name, or with `action` in the input; ["main.py", "main.sh"]"#);
-    assert_snapshot!(mode(&twins, &action("main")), @r#"skill `s` has several scripts; select one by name, or with `action` in the input; ["main.py", "main.sh"]"#);
-    assert_snapshot!(mode(&twins, &ExecutionOptions::default().script("main")), @r#"skill `s` has several scripts; select one by name, or with `action` in the input; ["main.py", "main.sh"]"#);
+    assert_snapshot!(mode(&twins, &ExecutionOptions::default()), @r#"cannot select a program of skill `s`: it has several scripts; ["main.py", "main.sh"]"#);
+    assert_snapshot!(mode(&twins, &action("main")), @r#"cannot select a program of skill `s`: it has several scripts; ["main.py", "main.sh"]"#);
+    assert_snapshot!(mode(&twins, &ExecutionOptions::default().script("main")), @r#"cannot select a program of skill `s`: it has several scripts; ["main.py", "main.sh"]"#);
     assert_snapshot!(mode(&["scripts/main.py", "scripts/other.py"], &ExecutionOptions::default()), @r#"{"kind":"native","script_path":"scripts/main.py","script_type":"python"}"#);
     assert_snapshot!(mode(&["scripts/only.sh"], &ExecutionOptions::default()), @r#"{"kind":"native","script_path":"scripts/only.sh","script_type":"shell"}"#);
 }
@@ -118,7 +118,7 @@ fn other_script_types_do_not_change_the_openskills_result() {
     let named = ExecutionOptions::default().script("main");
     assert_snapshot!(mode(&twins, &named), @r#"{"kind":"native","script_path":"scripts/main.sh","script_type":"shell"}"#);
     assert_snapshot!(mode(&twins, &ExecutionOptions::default().script("main.rb")), @r#"{"kind":"native","script_path":"scripts/main.rb","script_type":"ruby"}"#);
-    assert_snapshot!(mode(&["scripts/a.pl", "scripts/b.pl"], &any), @r#"skill `s` has several scripts; select one by name, or with `action` in the input; ["a.pl", "b.pl"]"#);
+    assert_snapshot!(mode(&["scripts/a.pl", "scripts/b.pl"], &any), @r#"cannot select a program of skill `s`: it has several scripts; ["a.pl", "b.pl"]"#);
 }
 
 #[test]
@@ -141,5 +141,5 @@ fn the_scripts_block_takes_precedence_over_the_action() {
     assert_eq!(chosen("{a: One, b: Two}", "helper"), "scripts/helper.py");
     assert_eq!(chosen("{a: One, main: Two}", "none"), "scripts/main.py");
     assert_eq!(chosen("{gone: Not there}", "none"), "scripts/main.py");
-    assert_snapshot!(chosen("{a: One, b: Two}", "none"), @r#"skill `s` has several scripts; select one by name, or with `action` in the input; ["a.py", "b.py"]"#);
+    assert_snapshot!(chosen("{a: One, b: Two}", "none"), @r#"cannot select a program of skill `s`: it has several scripts; ["a.py", "b.py"]"#);
 }

@@ -44,7 +44,7 @@ pub(super) fn discover(process: &Path) -> Vec<CgroupParent> {
     parents
 }
 
-/// Returns whether the process may create groups in a directory and move processes there.
+/// Returns true if the process may create groups in a directory and move processes there.
 fn is_writable(directory: &Path) -> bool {
     let all = AccessFlags::W_OK | AccessFlags::X_OK;
     access(directory, all).is_ok()

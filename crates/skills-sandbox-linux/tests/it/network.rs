@@ -72,5 +72,5 @@ async fn listed_hosts_are_reached_through_the_proxy_and_nothing_else_is() {
         .iter()
         .find(|restriction| restriction.name() == "network")
         .unwrap();
-    insta::assert_snapshot!(restriction.to_string().replace(&server.port().to_string(), "PORT"), @"network enforced: separate network namespace with nothing but a proxy on port 3128; reached allowed.test (1); rejected other.test: host is not granted (1); rejected inside.test: host has no public address (1); rejected 127.0.0.1: port PORT is not allowed (1); rejected allowed.test.other.test: host is not in the allowlist (1)");
+    insta::assert_snapshot!(restriction.to_string().replace(&server.port().to_string(), "PORT"), @"network enforced: separate network namespace with nothing but a proxy on port 3128; reached allowed.test (1); rejected other.test: host is not granted (1); rejected inside.test: host has no public address (1); rejected 127.0.0.1: port PORT is not allowed (1); rejected allowed.test.other.test: host is not granted (1)");
 }

@@ -126,7 +126,7 @@ fn terminations_and_errors_are_described() {
             "unsupported-platform"
         )
     );
-    assert_snapshot!(error, @"native scripts are not supported on windows; ship a WebAssembly module (wasm/skill.wasm) with the skill, or use Linux, macOS or WSL2");
+    assert_snapshot!(error, @"native scripts are not supported on windows");
     assert_snapshot!(error.hint().unwrap(), @"ship a WebAssembly module (wasm/skill.wasm) with the skill, or use Linux, macOS or WSL2");
     let layer = EnforcementReport::new("test")
         .restriction("files", EnforcementStatus::Partial, "names are visible")

@@ -215,7 +215,7 @@ pub(super) fn to_word(value: &Value) -> String {
     }
 }
 
-/// Returns whether a negative number is parsed as a number and not as an option.
+/// Returns true if a negative number is parsed as a number and not as an option.
 pub(super) fn is_negative_number(word: &str) -> bool {
     word.strip_prefix('-')
         .is_some_and(|digits| digits.starts_with(|c: char| c.is_ascii_digit()))

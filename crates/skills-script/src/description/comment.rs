@@ -125,7 +125,7 @@ fn is_other_comment(text: &str) -> bool {
         || !text.chars().any(char::is_alphanumeric)
 }
 
-/// Returns whether a line starts the description of arguments.
+/// Returns true if a line starts the description of arguments.
 fn is_heading(text: &str) -> bool {
     let lower = text.to_lowercase();
     text.starts_with('@')

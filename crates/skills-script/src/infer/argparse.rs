@@ -157,13 +157,13 @@ impl Collected {
     }
 }
 
-/// Returns whether an option string makes the parser read negative numbers as options.
+/// Returns true if an option string makes the parser read negative numbers as options.
 fn looks_like_number(flag: &str) -> bool {
     flag.strip_prefix('-')
         .is_some_and(|bare| bare.starts_with(|c: char| c.is_ascii_digit() || c == '.'))
 }
 
-/// Returns whether an argument may take a word without an option. One that takes the rest of the
+/// Returns true if an argument may take a word without an option. One that takes the rest of the
 /// line does not take words of the others.
 fn may_take_positional(call: &Call<'_, '_>, flags: &[String]) -> bool {
     flags.first().is_none_or(|flag| !flag.starts_with('-'))

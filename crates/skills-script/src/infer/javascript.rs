@@ -73,7 +73,7 @@ fn signs(source: &str, tokens: &Tokens<'_>) -> Signs {
     }
 }
 
-/// Returns whether `JSON.parse` gets `process.argv[2]`, possibly through a variable.
+/// Returns true if `JSON.parse` gets `process.argv[2]`, possibly through a variable.
 fn parses_first_word(tokens: &Tokens<'_>) -> bool {
     let variables = position::javascript_variables(tokens, 1);
     tokens
@@ -94,7 +94,7 @@ fn parses_first_word(tokens: &Tokens<'_>) -> bool {
         })
 }
 
-/// Returns whether standard input is read, and not only asked for its kind.
+/// Returns true if standard input is read, and not only asked for its kind.
 fn reads_stdin(source: &str, tokens: &Tokens<'_>) -> bool {
     source.contains("/dev/stdin")
         || source.contains("readFileSync(0")

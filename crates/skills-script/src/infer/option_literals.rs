@@ -75,7 +75,7 @@ fn option(text: &str) -> Option<Argument> {
     Some(Argument::new(name.to_owned(), JsonType::Any, style))
 }
 
-/// Returns whether a text is compared with a word, and not passed to another program.
+/// Returns true if a text is compared with a word, and not passed to another program.
 fn is_compared(tokens: &Tokens<'_>, at: usize) -> bool {
     let before = |distance: usize| at.checked_sub(distance).and_then(|index| tokens.get(index));
     let is_equality = |one: Option<&Token<'_>>, other: Option<&Token<'_>>| {
@@ -101,7 +101,7 @@ fn is_compared(tokens: &Tokens<'_>, at: usize) -> bool {
     }
 }
 
-/// Returns whether a function has a name such as `getArg` or `hasFlag`.
+/// Returns true if a function has a name such as `getArg` or `hasFlag`.
 fn is_option_getter(function: &str) -> bool {
     let name = function.to_ascii_lowercase();
     ["arg", "flag", "opt", "param"]
@@ -110,7 +110,7 @@ fn is_option_getter(function: &str) -> bool {
         && name != "add_argument"
 }
 
-/// Returns whether a text follows another one of a list after `in`, or the first argument of an
+/// Returns true if a text follows another one of a list after `in`, or the first argument of an
 /// option getter.
 fn is_after_short_option(tokens: &Tokens<'_>, at: usize) -> bool {
     let Some(first) = at.checked_sub(4) else {

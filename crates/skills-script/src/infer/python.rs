@@ -78,7 +78,7 @@ fn signs(tokens: &Tokens<'_>) -> Signs {
     }
 }
 
-/// Returns whether a JSON parser gets standard input, possibly through a variable.
+/// Returns true if a JSON parser gets standard input, possibly through a variable.
 fn parses_stdin(tokens: &Tokens<'_>) -> bool {
     let is_stdin =
         |at: usize| tokens.is_name(at, "stdin") && tokens.is_name(at.wrapping_sub(2), "sys");
@@ -93,7 +93,7 @@ fn parses_stdin(tokens: &Tokens<'_>) -> bool {
     })
 }
 
-/// Returns whether `json.loads` gets `sys.argv[1]`, possibly through a variable.
+/// Returns true if `json.loads` gets `sys.argv[1]`, possibly through a variable.
 fn parses_first_word(tokens: &Tokens<'_>) -> bool {
     let variables = position::python_variables(tokens, 1);
     tokens.method_calls(&["loads"]).any(|call| {
@@ -114,7 +114,7 @@ fn parses_first_word(tokens: &Tokens<'_>) -> bool {
     })
 }
 
-/// Returns whether standard input is read, and not only asked for its kind.
+/// Returns true if standard input is read, and not only asked for its kind.
 fn reads_stdin(tokens: &Tokens<'_>) -> bool {
     (0..tokens.all().len()).any(|at| match tokens.name(at) {
         Some("stdin") if tokens.is_symbol(at + 1, '.') => !matches!(

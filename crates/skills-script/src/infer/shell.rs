@@ -200,7 +200,7 @@ fn parsed_text(line: &str) -> Option<&str> {
     Some(&before[start..])
 }
 
-/// Returns whether a line reads a word of the command line.
+/// Returns true if a line reads a word of the command line.
 fn mentions_word(line: &str) -> bool {
     if lines::has_command(line, "getopts") {
         return true;

@@ -275,7 +275,7 @@ fn parse_option(option: &str, value: Option<&str>) -> Option<Argument> {
     Some(argument)
 }
 
-/// Returns whether an item stands for a value: `<dir>` or `DIR`.
+/// Returns true if an item stands for a value: `<dir>` or `DIR`.
 fn is_placeholder(item: &str) -> bool {
     item.starts_with(['<', '{'])
         || (item.starts_with(|c: char| c.is_ascii_uppercase())

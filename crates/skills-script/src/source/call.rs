@@ -127,7 +127,7 @@ impl<'t, 'a> Fields<'t, 'a> {
         }
     }
 
-    /// Returns whether a field is the constant `true`.
+    /// Returns true if a field is the constant `true`.
     pub(crate) fn is_true(&self, name: &str) -> bool {
         self.literal(name) == Some(Value::Bool(true))
     }

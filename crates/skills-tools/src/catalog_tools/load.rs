@@ -117,8 +117,8 @@ impl CatalogTools {
         Ok(ToolOutput::new(format!("{text}{note}{usage}"), data))
     }
 
-    /// Returns how to run what the skill has, after a line break; `None` if it has nothing to run, or
-    /// if no tool runs it.
+    /// Returns how to run what the skill has, after a line break; `None` if it has nothing to run,
+    /// or if no tool runs it.
     fn usage(&self, entry: &Entry) -> Option<String> {
         let files = entry.open().ok()?;
         let listed = files.list_directory("scripts").unwrap_or_default();

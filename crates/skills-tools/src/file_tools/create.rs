@@ -145,7 +145,7 @@ impl FileTools {
             .filter(|_| self.skill_writes != SkillWrites::Never)
         else {
             let error =
-                ToolErrorCode::ReadOnly.error("cannot create skills: not enabled by the host");
+                ToolErrorCode::ReadOnly.error("cannot create skills: not enabled by the operator");
             return Err(error
                 .with_path(display_path)
                 .with_hint("write the files to the workspace and ask the user to install them"));
@@ -209,10 +209,7 @@ fn validate_scripts(
             return Err(invalid(ToolErrorCode::InvalidArguments, problem));
         }
         if content.len() > MAX_SCRIPT_BYTES {
-            return Err(invalid(
-                ToolErrorCode::TooLarge,
-                "larger than 1048576 bytes",
-            ));
+            return Err(invalid(ToolErrorCode::TooLarge, "larger than 1 MiB"));
         }
         let file_name = if name.contains('.') {
             name.clone()

@@ -182,7 +182,7 @@ impl FileTools {
         }
     }
 
-    /// Returns whether an inactive skill is a draft.
+    /// Returns true if an inactive skill is a draft.
     pub(crate) fn is_draft(&self, entry: &Entry, reason: &InactiveReason) -> bool {
         // Entries have canonical paths. The directory may not exist yet, and then nothing is a
         // draft.
@@ -231,7 +231,10 @@ impl FileTools {
         canonical: &Path,
     ) -> Result<(), ToolError> {
         if self.hidden_dirs().contains(canonical) {
-            let message = format!("cannot access '{}': hidden by the host", resolved.display);
+            let message = format!(
+                "cannot access '{}': hidden by the operator",
+                resolved.display
+            );
             return Err(ToolErrorCode::PermissionDenied
                 .error(message)
                 .with_path(&resolved.display));
@@ -296,7 +299,7 @@ impl ResolvedPath {
     /// [`base_dir`](Self::base_dir).
     ///
     /// # Errors
-    /// If it does not exist, is not a directory, or a symlink leaves `base_dir`.
+    /// Fails if it does not exist, is not a directory, or a symlink leaves `base_dir`.
     pub(crate) fn open_directory(&self) -> Result<(Dir, Vec<OsString>), ToolError> {
         let failed = |error: std::io::Error| match error.kind() {
             std::io::ErrorKind::NotADirectory => ToolErrorCode::NotADirectory

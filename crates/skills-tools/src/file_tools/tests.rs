@@ -111,7 +111,7 @@ impl Fixture {
         self.top.read_to_string(path).unwrap()
     }
 
-    /// Returns whether nothing outside was changed or added.
+    /// Returns true if nothing outside was changed or added.
     fn is_outside_untouched(&self) -> bool {
         self.text("outside/canary") == "alive" && self.top.read_dir("outside").unwrap().count() == 1
     }

@@ -60,7 +60,7 @@ pub(crate) fn definition() -> ToolDefinition {
         title: "Write a file".to_owned(),
         description:
             "Write a file (at most 1 MiB), creating parent directories. Overwrite and create are atomic, append is not. Of the skills, \
-                      only drafts can be written, unless the host allows more."
+                      only drafts can be written, unless the operator allows more."
                 .to_owned(),
         input_schema: schema::input_schema(
             json!({
@@ -286,7 +286,7 @@ fn check_manifest(resolved: &ResolvedPath, bytes: &[u8]) -> Result<(), ToolError
     };
     if bytes.len() > MAX_BYTES {
         return Err(ToolErrorCode::TooLarge
-            .error("SKILL.md is larger than 1048576 bytes")
+            .error("SKILL.md is larger than 1 MiB")
             .with_path(&resolved.display));
     }
     let document =

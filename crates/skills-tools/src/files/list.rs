@@ -212,7 +212,7 @@ impl Walk<'_> {
 }
 
 impl ListRoot<'_> {
-    /// Returns whether an entry of the directory `above` is hidden, or is a symlink to a hidden
+    /// Returns true if an entry of the directory `above` is hidden, or is a symlink to a hidden
     /// directory.
     fn is_hidden(&self, entry: &DirEntry, parents: &[OsString]) -> bool {
         // Avoids a system call per symlink in the common case.

@@ -75,7 +75,7 @@ pub fn protected_name(path: &Path, base: &Path) -> Option<String> {
     })
 }
 
-/// Returns whether a file probably contains a key, a password or a token.
+/// Returns true if a file probably contains a key, a password or a token.
 pub(crate) fn is_key_file<S: AsRef<str>>(parts: &[S]) -> bool {
     let parts: Vec<String> = parts.iter().map(|part| fold_name(part.as_ref())).collect();
     (0..parts.len()).any(|at| starts_with_key_path(&parts[at..]))
@@ -91,7 +91,7 @@ fn starts_with_key_path(parts: &[String]) -> bool {
         || KEY_PATHS.iter().any(|path| starts_with_parts(parts, path))
 }
 
-/// Returns whether a path starts with the components of `name`.
+/// Returns true if a path starts with the components of `name`.
 fn starts_with_parts(parts: &[String], name: &str) -> bool {
     let mut parts = parts.iter();
     name.split('/')

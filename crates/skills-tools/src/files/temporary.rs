@@ -77,7 +77,7 @@ fn next_name() -> String {
     )
 }
 
-/// Returns whether a name has the form of a temporary name, of any process.
+/// Returns true if a name has the form of a temporary name, of any process.
 fn is_temporary(name: &str) -> bool {
     let numbers = name
         .strip_prefix(".skills-")

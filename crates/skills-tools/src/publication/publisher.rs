@@ -242,7 +242,7 @@ fn count_names(catalog: &Catalog) -> HashMap<&str, usize> {
     names
 }
 
-/// Returns whether every client accepts the name.
+/// Returns true if every client accepts the name.
 fn is_publishable_name(name: &str) -> bool {
     let is_plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
     // The rule of the Agent Skills format, which clients may enforce.

@@ -73,7 +73,7 @@ impl Capture {
         Err(UnpublishedReason::Unstable)
     }
 
-    /// Returns whether all stamps are unchanged, so that another capture would give the same
+    /// Returns true if all stamps are unchanged, so that another capture would give the same
     /// result.
     fn is_current(&self, files: &SkillFiles, now: &StampedListing) -> bool {
         let is_same_result = || match self.result.as_ref().map_err(Arc::as_ref) {
@@ -99,7 +99,7 @@ impl Capture {
     }
 }
 
-/// Returns whether all stamps are unchanged and reliable.
+/// Returns true if all stamps are unchanged and reliable.
 fn is_unchanged(previous: &StampedListing, now: &StampedListing) -> bool {
     let is_still = |(previous, now): (&StampedFile, &StampedFile)| {
         previous.path == now.path && previous.stamp.is_unchanged(Some(now.stamp))

@@ -3,7 +3,8 @@
 /// Selects whether scripts without an operator override are tools.
 ///
 /// With [`Disabled`](Self::Disabled), new scripts that come with an updated skill are not callable
-/// by any tool before the operator enables them with [`ToolSet::set_override`](crate::ToolSet::set_override).
+/// by any tool before the operator enables them with
+/// [`ToolSet::set_override`](crate::ToolSet::set_override).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum DefaultScriptState {
     /// They are tools.

@@ -153,7 +153,7 @@ impl ScriptIndex {
         found
     }
 
-    /// Returns whether all metadata are unchanged.
+    /// Returns true if all metadata are unchanged.
     fn is_current(&self) -> bool {
         self.stamps.is_current()
             && self
@@ -162,7 +162,7 @@ impl ScriptIndex {
                 .all(|(entry, previous)| list_scripts(entry) == *previous)
     }
 
-    /// Returns whether a file was changed, added or removed.
+    /// Returns true if a file was changed, added or removed.
     #[cfg(feature = "watch")]
     pub(crate) fn differs_from(&self, other: &Self) -> bool {
         self.stamps != other.stamps

@@ -58,7 +58,7 @@ impl CommandLine {
     }
 }
 
-/// Returns whether a shell would do more than split the text: operators, redirections, expansions,
+/// Returns true if a shell would do more than split the text: operators, redirections, expansions,
 /// patterns, comments, assignments before the program, several lines. Ambiguous text needs a shell,
 /// which requires more permissions.
 fn needs_shell(text: &str) -> bool {
@@ -100,7 +100,7 @@ fn is_assignment(text: &str) -> bool {
     })
 }
 
-/// Returns whether a word is a shell builtin that is not a program, or a program with another
+/// Returns true if a word is a shell builtin that is not a program, or a program with another
 /// behavior.
 fn is_shell_builtin(word: &str) -> bool {
     // `cd` and similar change the shell itself, and `time` and `type` behave differently as

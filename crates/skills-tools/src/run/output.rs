@@ -51,7 +51,7 @@ impl ProgramOutput {
     /// Converts the result of a run.
     ///
     /// # Errors
-    /// If the policy denied the run.
+    /// Fails if the policy denied the run.
     pub(crate) fn from_artifacts(
         artifacts: &ExecutionArtifacts,
         path_map: &PathMap,
@@ -320,7 +320,8 @@ fn refusal_data(refusal: &Refusal, path_map: &PathMap) -> Value {
     })
 }
 
-/// Returns a line for each operation that a restriction stopped, for the model to tell its user.
+/// Returns a line for each operation that a restriction stopped, which a model can report to its
+/// user.
 fn refusal_lines(
     artifacts: &ExecutionArtifacts,
     path_map: &PathMap,
@@ -337,7 +338,7 @@ fn refusal_lines(
         // A program can print anything, so what only its output says is not stated as a fact.
         let source = match refusal.evidence {
             Evidence::Observed => "Refused by the sandbox",
-            _ => "Refused, as the program says",
+            _ => "Refused according to the program (not verified)",
         };
         let text = format!("{source}: {}{rule}", refusal.operation);
         path_map.replace_in(&escape_invisible(&text))
@@ -462,11 +463,7 @@ pub(crate) fn run_error(
         (ToolErrorCode::SkillNotFound, Some(skill)) => format!("skill `{skill}` not found"),
         _ => path_map.replace_in(&message),
     };
-    let hint = error
-        .sandbox()
-        .and_then(|sandbox| sandbox.hint())
-        .map(|hint| path_map.replace_in(hint));
-    let hint = hint.or_else(|| error_hint(error));
+    let hint = error_hint(error).or_else(|| error.hint().map(|hint| path_map.replace_in(hint)));
     let tool_error = code.error(message);
     hint.into_iter().fold(tool_error, ToolError::with_hint)
 }
@@ -524,7 +521,7 @@ pub(crate) fn strip_terminal_escapes(text: &str) -> String {
     out
 }
 
-/// Returns whether a character joins others in some scripts and emoji.
+/// Returns true if a character joins others in some scripts and emoji.
 fn is_joiner(c: char) -> bool {
     // Removing these would change words in some languages.
     matches!(c, '\u{200c}' | '\u{200d}' | '\u{fe0e}' | '\u{fe0f}')

@@ -48,8 +48,8 @@ pub enum Remedy {
 }
 
 impl Remedy {
-    /// Returns what would have helped a run, apart from a longer timeout. After a success, only what
-    /// a restriction stopped.
+    /// Returns what would have helped a run, apart from a longer timeout. After a success, only
+    /// what a restriction stopped.
     #[must_use]
     pub fn for_run(artifacts: &ExecutionArtifacts) -> Vec<Self> {
         let mut all = Vec::new();

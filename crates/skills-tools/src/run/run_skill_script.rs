@@ -128,8 +128,8 @@ impl ProgramTools {
 }
 
 impl RunnableSkill {
-    /// Finds a script by file name only, no path and no hidden file, in `scripts/`; else a WebAssembly
-    /// module.
+    /// Finds a script by file name only, no path and no hidden file, in `scripts/`; else a
+    /// WebAssembly module.
     fn find_program(&self, name: &str) -> Result<RunTarget, ToolError> {
         let invalid = |reason: &str| {
             ToolErrorCode::InvalidPath.error(format!("invalid script name: {reason}"))
@@ -226,7 +226,7 @@ fn json_argument(args: Map<String, Value>) -> Result<String, ToolError> {
     Ok(text)
 }
 
-/// Returns whether standard output is one JSON value. Output with numbers of more digits than are
+/// Returns true if standard output is one JSON value. Output with numbers of more digits than are
 /// preserved is treated as text.
 fn is_json(stdout: &str) -> bool {
     // Some programs on Windows write a byte order mark.
@@ -234,7 +234,7 @@ fn is_json(stdout: &str) -> bool {
     serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok() && !has_inexact_integer(text)
 }
 
-/// Returns whether the text has an integer of 19 digits or more outside of strings, which may not
+/// Returns true if the text has an integer of 19 digits or more outside of strings, which may not
 /// fit into 64 bits.
 fn has_inexact_integer(text: &str) -> bool {
     let (mut is_text, mut is_escaped, mut digits, mut is_fraction) = (false, false, 0_usize, false);

@@ -19,7 +19,7 @@ impl SessionDirectories {
     /// Returns the directory of a session, or a new one for a call without a session.
     ///
     /// # Errors
-    /// If the directory cannot be created.
+    /// Fails if the directory cannot be created.
     pub(crate) fn get_or_create(
         &self,
         runtime: &SkillRuntime,

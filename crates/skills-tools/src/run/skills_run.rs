@@ -215,7 +215,7 @@ fn script_type_of(program: &str) -> Option<ScriptType> {
     })
 }
 
-/// Returns whether a word can only refer to a script of this type in the skill, where commands
+/// Returns true if a word can only refer to a script of this type in the skill, where commands
 /// start.
 fn names_script(skill: &str, word: &str, script_type: ScriptType) -> bool {
     let is_in_skill =

@@ -26,7 +26,7 @@ impl ProgramTools {
     /// Returns the workspace, the mounts, and the skill.
     ///
     /// # Errors
-    /// If the directory of a mount was replaced.
+    /// Fails if the directory of a mount was replaced.
     pub(super) fn visible_dirs(&self, entry: Option<&Entry>) -> Result<VisibleDirs, ToolError> {
         // Sandboxes mount by path, and the path could lead elsewhere by now.
         self.files.check_mounts_unchanged()?;

@@ -218,9 +218,9 @@ impl ToolSetBuilder {
     /// Opens the mounts and builds the tool set. Does not scan for skills. Performs blocking I/O.
     ///
     /// # Errors
-    /// If a mount is invalid; if a writable mount overlaps a trusted root, unless skills may be
-    /// written; if the drafts directory is not an untrusted root, or overlaps a mount or a trusted
-    /// root; and if a mount contains the scratch directory of the runtime.
+    /// Fails if a mount is invalid; if a writable mount overlaps a trusted root, unless skills may
+    /// be written; if the drafts directory is not an untrusted root, or overlaps a mount or a
+    /// trusted root; and if a mount contains the scratch directory of the runtime.
     pub fn build(mut self) -> Result<ToolSet, ToolSetBuildError> {
         let table = MountTable::new(self.workspace.take(), std::mem::take(&mut self.mounts))
             .map_err(Repr::from)?;

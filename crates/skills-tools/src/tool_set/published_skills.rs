@@ -55,7 +55,8 @@ impl ToolSet {
     /// no snapshot lists is never returned.
     ///
     /// # Errors
-    /// If no such skill is published, if it has no such file, and if the file changes continuously.
+    /// Fails if no such skill is published, if it has no such file, and if the file changes
+    /// continuously.
     pub fn published_file(
         &self,
         name: &str,

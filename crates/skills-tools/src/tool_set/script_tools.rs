@@ -83,7 +83,8 @@ impl ToolSet {
     /// ```
     ///
     /// # Errors
-    /// If no script has a tool of that name, enabled or not, and if the override cannot be stored.
+    /// Fails if no script has a tool of that name, enabled or not, and if the override cannot be
+    /// stored.
     pub fn set_override(&self, name: &str, change: ToolOverride) -> Result<(), OverrideError> {
         let registry = self.registry(&self.catalog())?;
         let entry = registry

@@ -173,7 +173,7 @@ async fn hidden_directories_are_neither_read_nor_listed_nor_written() {
         "later/key",
     ] {
         let outcome = tools.call("skills_read", json!({"path": path})).await;
-        let message = format!("cannot access 'workspace/{path}': hidden by the host");
+        let message = format!("cannot access 'workspace/{path}': hidden by the operator");
         assert!(
             outcome.has_code(ToolErrorCode::PermissionDenied) && outcome.text.contains(&message),
             "{path}: {}",
@@ -416,7 +416,7 @@ async fn a_skill_disabled_for_models_is_shown_by_no_tool() {
         .skill("kept", "")
         .script("kept", "a.py", "print(1)\n");
     let modes =
-        ListingModes::default().with_rule(Selector::Name("kept".to_owned()), ListingMode::Disabled);
+        ListingModes::default().with_rule(Selector::Name("kept".to_owned()), ListingMode::Off);
     let tools = host.wrap(host.builder(host.runtime().modes(modes)).build().unwrap());
     assert!(
         !tools

@@ -30,7 +30,7 @@ fn user_invocable_skills_are_prompts() {
         "---\nname: draft\ndescription: d\n---\n",
     );
     let modes =
-        ListingModes::default().with_rule(Selector::Name("off".to_owned()), ListingMode::Disabled);
+        ListingModes::default().with_rule(Selector::Name("off".to_owned()), ListingMode::Off);
     let set = host.builder(host.runtime().modes(modes)).build().unwrap();
     let listed: Vec<_> = set
         .prompts()

@@ -191,7 +191,7 @@ impl<'a> MentionRow<'a> {
         } = self.mention;
         let (skill, reason) = match resolution {
             Resolution::Selected(entry)
-            | Resolution::Disabled(entry)
+            | Resolution::Off(entry)
             | Resolution::NotUserInvocable(entry)
             | Resolution::ConnectorConflict(entry) => (Some(entry_path(entry)), None),
             Resolution::Suggested(entry, reason) => {

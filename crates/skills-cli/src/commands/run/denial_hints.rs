@@ -1,6 +1,8 @@
 //! Hints about options that would allow a denied run.
 
-use skills_runtime::policy::{DecisionReason, Denial, Permission, PermissionDecision, RuleSource};
+use skills_runtime::policy::{
+    Capability, DecisionReason, Denial, Permission, PermissionDecision, RuleSource,
+};
 
 use crate::shell::{is_shell_word, shell_word};
 
@@ -20,7 +22,11 @@ pub(super) fn denial_hints(denial: &Denial, skill: &str) -> Vec<String> {
     }
     let mut without: Vec<&str> = denied
         .iter()
-        .map(|decision| decision.permission().capability().as_str())
+        .map(|decision| match decision.permission().capability() {
+            // As in rules.
+            Capability::Environment => "env",
+            capability => capability.as_str(),
+        })
         .collect();
     // A skill can request many hosts or programs, but `--without` drops the capability as a whole.
     without.dedup();

@@ -121,14 +121,14 @@ fn print_files(artifacts: &ExecutionArtifacts, output: Output) {
     }
 }
 
-/// Prints what restrictions stopped. A program can claim anything, so what was not observed is
-/// marked.
+/// Prints the operations that restrictions stopped. A program can print anything, so what was not
+/// observed is marked.
 fn print_refusals(artifacts: &ExecutionArtifacts, output: Output) {
     for refusal in artifacts.refusals.list() {
         let operation = line(&refusal.operation.to_string());
         let source = match refusal.evidence {
             Evidence::Observed => "",
-            _ => ", as the program says",
+            _ => " (reported by the program, not verified)",
         };
         output.status(&format!("refused: {operation}{source}"));
     }

@@ -75,7 +75,7 @@ fn is_unsupported_control(b: u8) -> bool {
     ((b < b' ') & (b != b'\n')) | (b == 0x7F)
 }
 
-/// Returns whether the library rejects a character or ends a line at it: C1 controls, Unicode line
+/// Returns true if the library rejects a character or ends a line at it: C1 controls, Unicode line
 /// ends, byte order marks and noncharacters.
 fn is_unsupported_char(c: char) -> bool {
     matches!(
@@ -276,7 +276,7 @@ fn trim_spaces(text: &str) -> &str {
     &text[..end]
 }
 
-/// Returns whether an unquoted word is a boolean or null in YAML 1.2.
+/// Returns true if an unquoted word is a boolean or null in YAML 1.2.
 fn is_typed_word(word: &str) -> bool {
     matches!(
         word,

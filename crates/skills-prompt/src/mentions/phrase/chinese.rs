@@ -113,7 +113,7 @@ pub(super) fn check_request(
     })
 }
 
-/// Returns whether a question is a polite request.
+/// Returns true if a question is a polite request.
 pub(super) fn politeness(before: &str, tail: &str) -> Politeness {
     if contains_any(before, &POLITE) || contains_any(tail, &POLITE_AFTER) {
         Politeness::Polite

@@ -252,5 +252,5 @@ pub(crate) async fn run(observations: &mut Observations) {
         AttemptResult::Denied,
         reached == 4 && private == 0,
     );
-    observations.finish_group("listed hosts");
+    observations.finish_group("granted hosts");
 }

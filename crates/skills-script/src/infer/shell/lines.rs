@@ -80,7 +80,7 @@ impl<'a> ShellLines<'a> {
         }
     }
 
-    /// Returns whether a function gets all words.
+    /// Returns true if a function gets all words.
     pub(crate) fn has_entry_function(&self) -> bool {
         self.has_entry_function
     }
@@ -98,7 +98,7 @@ impl<'a> ShellLines<'a> {
             .map(|line| (line.number, line.text))
     }
 
-    /// Returns whether the script reads standard input.
+    /// Returns true if the script reads standard input.
     pub(super) fn reads_stdin(&self) -> bool {
         let mut previous = "";
         for (index, line) in self.lines.iter().enumerate() {
@@ -114,7 +114,7 @@ impl<'a> ShellLines<'a> {
         false
     }
 
-    /// Returns whether a `read` gets its input from elsewhere: a pipe, a file, a text or the
+    /// Returns true if a `read` gets its input from elsewhere: a pipe, a file, a text or the
     /// terminal.
     fn is_redirected(&self, index: usize, previous: &str) -> bool {
         let line = self.lines[index].text;
@@ -137,7 +137,7 @@ impl<'a> ShellLines<'a> {
     }
 }
 
-/// Returns whether a line reads standard input by a command other than `read`.
+/// Returns true if a line reads standard input by a command other than `read`.
 fn reads_stdin_alone(line: &str) -> bool {
     line.contains("/dev/stdin")
         || line.contains("$(cat)")
@@ -150,13 +150,13 @@ fn reads_stdin_alone(line: &str) -> bool {
                 .is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_alphanumeric()))
 }
 
-/// Returns whether a line contains a word as a command.
+/// Returns true if a line contains a word as a command.
 pub(super) fn has_command(line: &str, command: &str) -> bool {
     line.match_indices(command)
         .any(|(at, _)| is_command_at(line, at, command))
 }
 
-/// Returns whether the word at a position of a line is a command, and not an argument.
+/// Returns true if the word at a position of a line is a command, and not an argument.
 pub(super) fn is_command_at(line: &str, at: usize, command: &str) -> bool {
     let after = line[at + command.len()..].chars().next();
     let is_whole = after.is_none_or(|c| {
@@ -199,7 +199,7 @@ fn heredoc_delimiter(line: &str) -> Option<&str> {
         .then_some(delimiter)
 }
 
-/// Returns whether a line starts the definition of a function.
+/// Returns true if a line starts the definition of a function.
 pub(crate) fn is_function_start(line: &str) -> bool {
     function_name(line.trim_start()).is_some()
 }

@@ -142,7 +142,7 @@ impl Branch<'_> {
         })
     }
 
-    /// Returns whether the body reads the next word.
+    /// Returns true if the body reads the next word.
     fn takes_value(&self) -> bool {
         let body = &self.body;
         if body.contains("$2") || body.contains("${2") || body.contains("shift 2") {
@@ -226,7 +226,7 @@ fn split_pattern(line: &str) -> Option<(Vec<&str>, &str)> {
         .then_some((patterns, body))
 }
 
-/// Returns whether a pattern is the name of a command, and not an answer or a class of characters.
+/// Returns true if a pattern is the name of a command, and not an answer or a class of characters.
 fn is_command(pattern: &str) -> bool {
     is_argument_name(pattern)
         && pattern.len() > 1

@@ -214,9 +214,9 @@ fn skills_that_are_not_model_invocable_are_not_published() {
         modes.with_rule(Selector::Name(name.to_owned()), mode)
     };
     let modes = mode(
-        mode(ListingModes::default(), "off", ListingMode::Disabled),
+        mode(ListingModes::default(), "off", ListingMode::Off),
         "by-mode",
-        ListingMode::UserOnly,
+        ListingMode::Manual,
     );
     let others = Root::new(host.path("others"), Scope::Repo).trust(Trust::Untrusted);
     insta::assert_snapshot!(notes(&host, host.runtime().root(others).modes(modes)), @"

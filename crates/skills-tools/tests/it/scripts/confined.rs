@@ -424,6 +424,6 @@ async fn what_was_refused_is_said_after_a_success_too() {
     assert!(!outcome.is_error);
     assert_eq!(
         outcome.text,
-        "done\nRefused by the sandbox: start another program\nHint: pass --allow spawn"
+        "done\nRefused by the sandbox: spawn another program\nHint: pass --allow spawn"
     );
 }

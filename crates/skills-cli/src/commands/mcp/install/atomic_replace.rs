@@ -102,7 +102,7 @@ fn replace_existing(
         Err(error) => {
             let kept = new.keep()?;
             let message = format!(
-                "cannot restore what another program wrote, which is now in `{}`: {error}",
+                "cannot restore the version of another program: {error}; it is saved as `{}`",
                 kept.display()
             );
             Err(io::Error::new(error.kind(), message))
