@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::Command;
 use skills_runtime::discovery::{
-    ClientProfile, ConfigRule, Discovery, InactiveReason, ProfileContext, ScanLimits, Selector,
+    ClientProfile, ConfigRule, Discovery, InactiveReason, ProfileContext, ScanLimits,
     SkillFileSymlinks, Trust,
 };
 use skills_runtime::{Builder, Catalog, Root, Scope, SkillRuntime};
@@ -17,6 +17,7 @@ use crate::input;
 use crate::interpreters::{self, InterpreterArg};
 use crate::output::Output;
 use crate::process_environment::Environment;
+use crate::selector::parse_selector;
 use crate::settings::Settings;
 
 /// The surroundings of a command.
@@ -86,7 +87,12 @@ impl Context {
         // For all commands and not only for those that run: previews and `doctor` must find the
         // same interpreters as a run.
         let settings = self.settings()?;
-        let builder = interpreters::configure(builder, interpreters, settings, &self.environment)?;
+        let builder = interpreters::configure(
+            builder,
+            interpreters,
+            &settings.interpreters,
+            &self.environment,
+        )?;
         #[cfg(feature = "wasm")]
         let builder = crate::wasm_compiler::configure(builder, &self.environment);
         // The scan for this warning is skipped without `--disable`: it would cost a second scan for
@@ -205,16 +211,4 @@ fn find_profile(name: Option<&str>) -> anyhow::Result<ClientProfile> {
 pub(crate) fn unknown_profile(name: &str, known: &[&str]) -> CommandError {
     CommandError::input(format!("unknown client profile `{name}`"))
         .with_help(format!("available: {}", known.join(", ")))
-}
-
-/// Parses a selector: a path, a pattern or a name.
-pub(crate) fn parse_selector(text: &str) -> Selector {
-    // First, since a pattern can contain separators too.
-    if text.contains(['*', '?']) {
-        Selector::Pattern(text.to_owned())
-    } else if text.contains(std::path::is_separator) {
-        Selector::Path(PathBuf::from(text))
-    } else {
-        Selector::Name(text.to_owned())
-    }
 }

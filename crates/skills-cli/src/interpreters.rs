@@ -11,7 +11,6 @@ use crate::error::CommandError;
 use crate::file_mode::is_executable;
 use crate::permission::similar;
 use crate::process_environment::Environment;
-use crate::settings::Settings;
 
 /// An interpreter for the scripts of a type.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,14 +28,14 @@ pub(crate) struct InterpreterArg {
 pub(crate) fn configure(
     builder: Builder,
     given: &[InterpreterArg],
-    settings: &Settings,
+    settings: &[InterpreterArg],
     environment: &Environment,
 ) -> anyhow::Result<Builder> {
     for interpreter in given {
         // Also for a type that does not run, since the path was given for this command.
         check_interpreter(interpreter.kind, &interpreter.path)?;
     }
-    let all: Vec<&InterpreterArg> = settings.interpreters.iter().chain(given).collect();
+    let all: Vec<&InterpreterArg> = settings.iter().chain(given).collect();
     let finder = skills_runtime::ProgramFinder::default();
     let finder = finder.with_fallback_path(trusted_path::trusted_dirs(environment));
     let shared = all.iter().filter(|known| known.skill.is_none());
@@ -51,7 +50,7 @@ pub(crate) fn configure(
     for skill in skills {
         // Options of the command line apply last, so that they win over settings for one skill.
         let of_skill = |known: &InterpreterArg| known.skill.as_ref() == Some(skill);
-        let of_settings = settings.interpreters.iter();
+        let of_settings = settings.iter();
         let mut own = of_settings
             .filter(|known| of_skill(known))
             .chain(given.iter().filter(|known| known.skill.is_none()))
@@ -75,7 +74,7 @@ fn override_interpreter(
 pub(crate) fn configure(
     builder: Builder,
     given: &[InterpreterArg],
-    _settings: &Settings,
+    _settings: &[InterpreterArg],
     _environment: &Environment,
 ) -> anyhow::Result<Builder> {
     for interpreter in given {

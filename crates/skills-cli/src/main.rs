@@ -34,6 +34,7 @@ mod process_environment;
 mod program_args;
 mod remedies;
 mod requirements;
+mod selector;
 mod settings;
 mod shell;
 mod signals;

@@ -15,12 +15,11 @@ use crate::input;
 use crate::interpreters::{InterpreterArg, parse_interpreter};
 use crate::permission::PermissionParser;
 use crate::policy_files::{self, LoadedPolicy};
+use crate::settings::MAX_MIB;
 use crate::state::{self, PolicyPaths};
 
 /// Maximum size of a `.env` file, in bytes.
 const MAX_ENV_FILE: u64 = 1 << 20;
-/// Maximum of `--memory` and `--scratch`, in MiB.
-pub(crate) const MAX_MIB: u64 = 2048;
 
 /// The working directory of a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

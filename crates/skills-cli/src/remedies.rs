@@ -6,7 +6,7 @@ use skills_runtime::{ResourceLimits, ScriptType};
 use skills_tools::Remedy;
 
 use crate::context::Context;
-use crate::program_args::MAX_MIB;
+use crate::settings::MAX_MIB;
 use crate::shell::shell_word;
 use crate::virtual_env;
 

@@ -18,11 +18,12 @@ use skills_runtime::discovery::{ConfigRule, Trust};
 use skills_runtime::policy::RuleSource;
 
 use self::keys::FileSettings;
-pub(crate) use self::keys::{KEYS, SettingKey};
+pub(crate) use self::keys::{KEYS, MAX_MIB, SettingKey};
 use crate::error::CommandError;
 use crate::interpreters::InterpreterArg;
 use crate::policy_files::read_source_file;
 use crate::process_environment::Environment;
+use crate::selector::parse_selector;
 use crate::state::SettingsPaths;
 
 /// The effective settings.
@@ -127,7 +128,7 @@ impl Settings {
                 });
             }
             (SettingKey::SkillEnabled(skill), Switch(is_enabled)) => {
-                let selector = crate::context::parse_selector(&skill);
+                let selector = parse_selector(&skill);
                 let source = path.display().to_string();
                 self.skill_rules.push(if is_enabled {
                     ConfigRule::enable(selector, source)

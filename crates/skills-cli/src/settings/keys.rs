@@ -7,8 +7,9 @@ use skills_runtime::{ResourceLimits, ScriptType};
 use toml_edit::{Document, Item, TableLike};
 
 use crate::permission::similar;
-use crate::program_args::MAX_MIB;
 
+/// Maximum of `--memory` and `--scratch` and of their settings, in MiB.
+pub(crate) const MAX_MIB: u64 = 2048;
 /// The keys with what they mean, as `skills config` lists them.
 pub(crate) const KEYS: [(&str, &str); 8] = [
     ("workspace", "directory that programs work on"),

@@ -8,9 +8,10 @@ use skills_runtime::prompt::{
     SkillListRenderer, Truncation,
 };
 
-use crate::context::{Context, parse_selector};
+use crate::context::Context;
 use crate::exit::Exit;
 use crate::output::{Output, line};
+use crate::selector::parse_selector;
 
 /// The reader of the list, as named in warnings.
 const READER: &str = "The agent";
