@@ -55,21 +55,9 @@ pub(crate) async fn call(
     // One approver per call: a response for one call can never reach another.
     let approver = Arc::new(ElicitationApprover::new(channel, allowed_responses));
     let cancellation = CancellationToken::new();
-    let call_context = CallContext::default()
+    let call_context = caller_context(caller, context)
         .approver(Arc::clone(&approver) as _)
-        .cancellation(cancellation.clone())
-        .principal(caller.principal.as_str());
-    // For audit records: what the client says about itself.
-    let call_context = context
-        .client_info()
-        .into_iter()
-        .fold(call_context, |context, client| {
-            context.client(client.name, client.version)
-        });
-    let call_context = caller
-        .session
-        .iter()
-        .fold(call_context, CallContext::session);
+        .cancellation(cancellation.clone());
     let call = inner
         .tools
         .call(&request.name, Value::Object(arguments), &call_context);
@@ -88,6 +76,18 @@ pub(crate) async fn call(
         }
     }
     Ok(tool_result(output).into())
+}
+
+/// Returns the caller as audit records name it, with what its client says about itself.
+fn caller_context(caller: &Caller, context: &RequestContext<RoleServer>) -> CallContext {
+    let mut call_context = CallContext::default().principal(caller.principal.as_str());
+    if let Some(client) = context.client_info() {
+        call_context = call_context.client(client.name, client.version);
+    }
+    if let Some(session) = &caller.session {
+        call_context = call_context.session(session);
+    }
+    call_context
 }
 
 /// Reads the approval response that came with a call. Request state and response must belong

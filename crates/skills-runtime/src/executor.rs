@@ -341,10 +341,7 @@ impl Executor {
         record.record_decision(Disposition::Granted, grants.decisions());
         // Files in a workspace that the program cannot write are not its output.
         let mut workspace = workspace.filter(|workspace| is_writable(workspace, &grants));
-        let manifest = plan.subject.skill().map(|skill| &skill.manifest);
-        let permissions_used = manifest
-            .map(|manifest| used_tools(&grants, manifest))
-            .unwrap_or_default();
+        let permissions_used = used_tools(&grants, plan.subject.skill());
         let decisions = grants.decisions().to_vec();
         let mut notes = notes_before_run(&plan, &grants, &record.redactor, &missing);
         notes.extend(unused_rules(self.config().permissions.policy(), &decisions));
@@ -362,12 +359,7 @@ impl Executor {
             )
             .await?;
         let refusals = refusals::refusals(&output, &granted, &current_dir.to_string_lossy());
-        let cause = failure_cause::failure_cause(
-            &output,
-            plan.mode.script_type(),
-            granted.limits().memory_bytes,
-            |script_type| self.config().backends.interpreter(&skill, script_type),
-        );
+        let cause = self.failure_cause(&plan, &output, &granted);
         let mut artifacts = ExecutionArtifacts::new(skill, plan.mode, output, &record.redactor);
         artifacts.refusals = refusals.map_text(|text| record.redactor.redact_text(text));
         artifacts.failure_cause = cause;
@@ -379,6 +371,22 @@ impl Executor {
         artifacts.notes.extend(notes);
         report_unwritten_files(&mut artifacts);
         Ok(artifacts)
+    }
+
+    /// Returns why a run failed, if its output shows a known cause.
+    fn failure_cause(
+        &self,
+        plan: &RunPlan,
+        output: &RunOutput,
+        granted: &Grants,
+    ) -> Option<FailureCause> {
+        let skill = plan.subject.name();
+        failure_cause::failure_cause(
+            output,
+            plan.mode.script_type(),
+            granted.limits().memory_bytes,
+            |script_type| self.config().backends.interpreter(skill, script_type),
+        )
     }
 
     /// Adds the optional mounts that are granted without approval.

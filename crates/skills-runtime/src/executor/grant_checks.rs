@@ -4,9 +4,9 @@ use std::path::Path;
 
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
-use skills_manifest::Manifest;
 use skills_policy::{Access, Capability, Grants};
 
+use super::run_subject::SkillSubject;
 use super::workspace::ActiveWorkspace;
 use crate::error::{Repr, RuntimeError};
 
@@ -72,11 +72,15 @@ pub(super) fn is_writable(workspace: &ActiveWorkspace, grants: &Grants) -> bool 
 
 /// Returns the entries of `allowed-tools` whose capabilities were granted. A write permission
 /// without a writable directory is not.
-pub(super) fn used_tools(grants: &Grants, manifest: &Manifest) -> Vec<String> {
+pub(super) fn used_tools(grants: &Grants, skill: Option<&SkillSubject>) -> Vec<String> {
+    let Some(skill) = skill else {
+        return Vec::new();
+    };
     let is_granted = |tool: &str| {
         Capability::from_tool_name(tool).is_some_and(|capability| grants.includes(capability))
     };
-    manifest
+    skill
+        .manifest
         .allowed_tools()
         .iter()
         .filter(|rule| is_granted(rule.tool()))
