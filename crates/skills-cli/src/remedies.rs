@@ -104,17 +104,23 @@ impl RemedyDescriptions {
             return None;
         }
         let option = self.option(&options.join(" "));
-        let mut help = format!("allow it with {option}");
+        Some(self.with_write_option(format!("allow it with {option}")))
+    }
+
+    /// Adds the option that makes a read-only workspace writable: a program that stopped before it
+    /// wrote anything would be refused next.
+    fn with_write_option(&self, help: String) -> String {
         let workspace = self.workspace.as_ref().filter(|_| self.is_read_only);
         let write = workspace.and_then(|path| shell_word(&format!("write:{}", path.display())));
-        if let Some(write) = write.filter(|write| !help.contains(write.as_str())) {
-            // A program that stopped before it wrote anything would be refused next.
-            let option = self.option(&format!("--allow {write}"));
-            help.push_str(&format!(
-                "; the workspace is read-only, so if it writes files there add {option}"
-            ));
+        match write.filter(|write| !help.contains(write.as_str())) {
+            None => help,
+            Some(write) => {
+                let option = self.option(&format!("--allow {write}"));
+                format!(
+                    "{help}; the workspace is read-only, so if it writes files there add {option}"
+                )
+            }
         }
-        Some(help)
     }
 
     /// Returns the rule for the workspace if a target is a path that is written in it: a rule for a
@@ -137,7 +143,8 @@ impl RemedyDescriptions {
         let other = other.and_then(|python| shell_word(&python.to_string_lossy()));
         if let Some(python) = other {
             let option = self.option(&format!("--interpreter python={python}"));
-            return format!("run it with the Python of the virtual environment: {option}");
+            let help = format!("run it with the Python of the virtual environment: {option}");
+            return self.with_write_option(help);
         }
         let kind = script_type.as_str();
         let ran = match ran {
