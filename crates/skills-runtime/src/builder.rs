@@ -230,6 +230,7 @@ impl Builder {
     /// Creates the runtime. Nothing is read or started yet.
     #[must_use]
     pub fn build(self) -> SkillRuntime {
+        let finder = self.finders.default.clone();
         let backends = self
             .backends
             .or_default(&self.scratch, self.finders, self.wasm);
@@ -253,6 +254,7 @@ impl Builder {
             self.discovery.with_roots(roots),
             self.modes,
             self.secrets,
+            finder,
             precompile_at_discovery(self.precompile, &backends),
         );
         let config = Config {

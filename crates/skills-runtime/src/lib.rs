@@ -38,6 +38,7 @@ mod error;
 mod executor;
 mod library;
 mod private_file;
+mod program_search;
 mod prompt_renderer;
 mod runtime;
 mod sanitize;

@@ -17,12 +17,13 @@ use skills_discovery::{CatalogChange, RootWatcher, WatchOptions};
 use skills_manifest::Requirements;
 use skills_prompt::{ListingMode, ListingModes, MissingRequirements};
 
+use crate::program_search::ProgramSearch;
 use crate::{RuntimeError, Secrets};
 
 use catalog_cache::{CatalogCache, CatalogSnapshot, ScanResult};
 pub(crate) use opened_skill::{OpenedSkill, find_entry, open_files, read_error};
 pub use requirements::OnMissing;
-pub(crate) use requirements::{RunHost, has_program, read_requirements};
+pub(crate) use requirements::{RunHost, read_requirements};
 pub(crate) use scripts::{resource_paths, scripts, short_name};
 pub use skill::{LoadedSkill, SkillDescriptor};
 
@@ -40,6 +41,8 @@ struct Shared {
     modes: ListingModes,
     secrets: Secrets,
     digests: Arc<ContentDigests>,
+    /// Finds the programs that skills require.
+    finder: ProgramSearch,
     on_new_catalog: Option<OnNewCatalog>,
 }
 
@@ -65,12 +68,14 @@ impl Library {
         discovery: Discovery,
         modes: ListingModes,
         secrets: Secrets,
+        finder: ProgramSearch,
         on_new_catalog: Option<OnNewCatalog>,
     ) -> Self {
         Self(Arc::new(Shared {
             cache: CatalogCache::new(discovery),
             modes,
             secrets,
+            finder,
             digests: Arc::default(),
             on_new_catalog,
         }))
@@ -220,8 +225,13 @@ impl Library {
         let has_variable = |name: &str| self.has_variable(name);
         let host = RunHost {
             has_variable: &has_variable,
+            finder: self.finder(),
         };
         missing.add(skill, declared, &host);
+    }
+
+    pub(crate) fn finder(&self) -> &ProgramSearch {
+        &self.0.finder
     }
 
     pub(crate) fn modes(&self) -> &ListingModes {

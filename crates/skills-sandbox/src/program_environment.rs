@@ -40,7 +40,16 @@ const DEFAULTS: [(&str, &str); 13] = [
     ("USER", "skill"),
 ];
 
+/// Variables that every backend sets to values of its own.
+const FIXED: [&str; 4] = ["HOME", "LANG", "PATH", "TMPDIR"];
+
 impl Environment {
+    /// Returns true if every run has this variable, whatever its job sets.
+    #[must_use]
+    pub fn always_sets(name: &str) -> bool {
+        FIXED.contains(&name) || DEFAULTS.iter().any(|(default, _)| *default == name)
+    }
+
     /// Merges the job's variables with the backend's; the backend wins, so no job can set `PATH` or
     /// loader variables. Variables that programs expect, such as `TERM`, `USER` and `PAGER`, are
     /// added unless the job or the backend sets them.

@@ -120,6 +120,17 @@ impl ProgramFinder {
         })
     }
 
+    /// Returns true if a run can start a program by this bare name: [`find_program`](
+    /// Self::find_program) finds it, or an overridden interpreter has this file name.
+    #[must_use]
+    pub fn has_program(&self, name: &str) -> bool {
+        self.find_program(name).is_some()
+            || self
+                .overrides
+                .values()
+                .any(|path| path.file_name().is_some_and(|file| file == name) && path.exists())
+    }
+
     /// Returns the path of `python3` if the search path has no `python`, for a backend that
     /// provides it by that name.
     #[must_use]

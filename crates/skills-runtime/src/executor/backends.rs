@@ -7,13 +7,7 @@ use std::sync::Arc;
 use skills_sandbox::{EnforcementReport, Sandbox, SandboxError, ScriptType};
 
 use crate::ExecutionMode;
-
-/// Finds interpreters.
-#[cfg(all(feature = "native", unix))]
-pub(crate) type Search = skills_process::ProgramFinder;
-/// Without a backend for scripts, no interpreters are searched.
-#[cfg(not(all(feature = "native", unix)))]
-pub(crate) type Search = ();
+use crate::program_search::ProgramSearch;
 
 /// Configuration of the built-in WebAssembly backend.
 #[cfg(feature = "wasm")]
@@ -41,9 +35,9 @@ pub(crate) struct Backends {
 /// The finders of the built-in backends for scripts.
 #[derive(Clone, Default)]
 pub(crate) struct Finders {
-    pub(crate) default: Search,
+    pub(crate) default: ProgramSearch,
     /// Those of skills with interpreters of their own, by skill name.
-    pub(crate) by_skill: BTreeMap<String, Search>,
+    pub(crate) by_skill: BTreeMap<String, ProgramSearch>,
 }
 
 impl Backends {
@@ -140,21 +134,21 @@ fn wasm(_scratch: &Path, _config: WasmConfig) -> Option<Arc<dyn Sandbox>> {
 }
 
 #[cfg(all(feature = "native", target_os = "linux"))]
-fn native(scratch: &Path, finder: &Search) -> Option<Arc<dyn Sandbox>> {
+fn native(scratch: &Path, finder: &ProgramSearch) -> Option<Arc<dyn Sandbox>> {
     Some(Arc::new(
         skills_sandbox_linux::LinuxSandbox::new(scratch).program_finder(finder.clone()),
     ))
 }
 
 #[cfg(all(feature = "native", target_os = "macos"))]
-fn native(scratch: &Path, finder: &Search) -> Option<Arc<dyn Sandbox>> {
+fn native(scratch: &Path, finder: &ProgramSearch) -> Option<Arc<dyn Sandbox>> {
     Some(Arc::new(
         skills_sandbox_seatbelt::SeatbeltSandbox::new(scratch).program_finder(finder.clone()),
     ))
 }
 
 #[cfg(not(all(feature = "native", any(target_os = "linux", target_os = "macos"))))]
-fn native(_scratch: &Path, _finder: &Search) -> Option<Arc<dyn Sandbox>> {
+fn native(_scratch: &Path, _finder: &ProgramSearch) -> Option<Arc<dyn Sandbox>> {
     None
 }
 

@@ -14,7 +14,8 @@ use super::run_plan::RunPlan;
 use super::run_record::RunRecord;
 use super::skill_copies::SkillCopy;
 use crate::error::{Repr, RuntimeError};
-use crate::library::{OnMissing, has_program};
+use crate::library::OnMissing;
+use crate::program_search::{ProgramSearch, has_program};
 
 impl Executor {
     /// Checks the requirements and returns the backend of the program. Called before authorization,
@@ -60,7 +61,7 @@ impl Executor {
         plan: &mut RunPlan,
         record: &mut RunRecord,
     ) -> Result<(Authorization, Option<Arc<SkillCopy>>), RuntimeError> {
-        let programs = required_programs(plan);
+        let programs = required_programs(plan, self.library().finder());
         if programs.is_empty() {
             return self.authorize(plan, record).await;
         }
@@ -80,7 +81,7 @@ impl Executor {
 
 /// Returns the required programs of the skill that exist, without the interpreter of its script,
 /// which runs without a permission.
-fn required_programs(plan: &RunPlan) -> Vec<String> {
+fn required_programs(plan: &RunPlan, finder: &ProgramSearch) -> Vec<String> {
     let Some(skill) = plan.subject.skill() else {
         return Vec::new();
     };
@@ -94,7 +95,7 @@ fn required_programs(plan: &RunPlan) -> Vec<String> {
     let required = skill.requirements.programs.iter();
     required
         .flat_map(|program| &program.any_of)
-        .filter(|name| !interpreters.contains(&name.as_str()) && has_program(name))
+        .filter(|name| !interpreters.contains(&name.as_str()) && has_program(finder, name))
         .cloned()
         .collect()
 }

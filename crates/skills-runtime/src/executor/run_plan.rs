@@ -192,6 +192,7 @@ impl Executor {
         let mut missing = MissingRequirements::default();
         let host = RunHost {
             has_variable: &has_variable,
+            finder: self.library().finder(),
         };
         missing.add(skill.entry.name().as_str(), &skill.requirements, &host);
         missing
