@@ -80,6 +80,7 @@ mod landlock_ruleset;
 mod observer;
 mod path_rule;
 mod plan;
+mod proc_entries;
 #[cfg(test)]
 mod plan_properties;
 mod protected_entries;
