@@ -80,9 +80,9 @@ mod landlock_ruleset;
 mod observer;
 mod path_rule;
 mod plan;
-mod proc_entries;
 #[cfg(test)]
 mod plan_properties;
+mod proc_entries;
 mod protected_entries;
 mod report;
 mod resident_monitor;

@@ -12,13 +12,12 @@ use std::sync::OnceLock;
 /// The directory with the covers, in the root file system of the run.
 const COVERS: &str = "/dev/.proc";
 /// Entries of the kernel that stay visible.
-const VISIBLE: [&[u8]; 6] = [
+const VISIBLE: [&[u8]; 5] = [
     b"cpuinfo",
     b"filesystems",
     b"loadavg",
     b"meminfo",
     b"uptime",
-    b"version",
 ];
 /// Settings that programs read at their start. They are the same for all processes of the machine.
 const SETTINGS: [&str; 6] = [

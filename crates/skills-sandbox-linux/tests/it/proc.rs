@@ -18,9 +18,9 @@ def size(path):
         return 'data' if open('/proc/' + path, 'rb').read(64) else 'empty'
     except OSError as e:
         return type(e).__name__
-for path in ['cpuinfo', 'meminfo', 'stat', 'uptime', 'loadavg', 'version', 'filesystems', 'self/status', 'self/maps', 'sys/kernel/osrelease', 'sys/kernel/pid_max']:
+for path in ['cpuinfo', 'meminfo', 'stat', 'uptime', 'loadavg', 'filesystems', 'self/status', 'self/maps', 'sys/kernel/osrelease', 'sys/kernel/pid_max']:
     if size(path) != 'data': print(path, size(path))
-visible = ['cpuinfo', 'meminfo', 'stat', 'uptime', 'loadavg', 'version', 'filesystems', 'sys', 'self', 'thread-self', 'mounts', 'net']
+visible = ['cpuinfo', 'meminfo', 'stat', 'uptime', 'loadavg', 'filesystems', 'sys', 'self', 'thread-self', 'mounts', 'net']
 for name in os.listdir('/proc'):
     if name.isdigit() or name in visible: continue
     path = '/proc/' + name
