@@ -14,7 +14,10 @@ use skills_policy::{Access, Grants, NetworkGrant, SpawnGrant};
 use skills_process::ProgramFinder;
 use skills_process::{Bounds, PidfdChild, SupervisedOutput, supervise};
 use skills_process::{QuotaMonitor, ScratchDir};
-use skills_sandbox::{EnforcementReport, Job, RunFuture, RunOutput, Sandbox, SandboxError};
+use skills_sandbox::{
+    EnforcementReport, Evidence, Job, Refusal, RefusedOperation, RunFuture, RunOutput, Sandbox,
+    SandboxError,
+};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::time::error::Elapsed;
@@ -242,6 +245,13 @@ impl LinuxSandbox {
         };
         let report = clean_up(report, cgroup, scratch).await;
         let requests = log.as_ref().map(ProxyLog::summary).unwrap_or_default();
+        let mut refusals = refusals(observer, &requests);
+        // Also if only a process that the program started was killed.
+        if ran_out_of_memory {
+            let limit_bytes = plan.limits.memory_bytes;
+            let operation = RefusedOperation::UseMemory { limit_bytes };
+            refusals.add(Refusal::new(operation, Evidence::Observed));
+        }
         Ok(RunOutput::new(
             termination,
             supervised.stdout,
@@ -250,7 +260,7 @@ impl LinuxSandbox {
             report,
         )
         .notes(plan.protected.changes(job.grants()))
-        .refusals(refusals(observer, &requests))
+        .refusals(refusals)
         .connections(connections(&requests)))
     }
 
