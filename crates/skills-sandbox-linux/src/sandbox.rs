@@ -489,6 +489,7 @@ impl fmt::Debug for LinuxSandbox {
 /// Rejects grants that cannot be enforced at an isolation level.
 fn check_grants(grants: &Grants, isolation: IsolationLevel) -> Result<(), SandboxError> {
     check_hidden_paths(grants, isolation)?;
+    check_skill_in_writable(grants, isolation)?;
     // Landlock restricts ports, not addresses, so it cannot enforce a list of hosts.
     if has_hosts(grants) && isolation != IsolationLevel::Namespaces {
         let reason = "granted hosts need a network namespace, which needs user namespaces";
@@ -507,6 +508,20 @@ fn network_error(failure: &StepFailure) -> SandboxError {
         failure.to_string(),
         "let the container create network namespaces",
     )
+}
+
+/// Rejects a writable directory around the skill where the skill would be writable too.
+fn check_skill_in_writable(grants: &Grants, isolation: IsolationLevel) -> Result<(), SandboxError> {
+    match grants.skill_in_writable() {
+        Some(skill) if isolation == IsolationLevel::Landlock => Err(SandboxError::rejected(
+            "linux",
+            format!(
+                "a writable directory contains the skill {}, which Landlock cannot exclude; grant narrower directories, or allow user namespaces",
+                skill.display()
+            ),
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// Rejects grants that contain a hidden path which cannot be hidden: one that exists needs a mount

@@ -17,6 +17,7 @@ mod lifetime_pipe;
 mod network;
 mod plan;
 mod proc;
+mod project;
 mod protected;
 mod quota;
 mod refusals;
