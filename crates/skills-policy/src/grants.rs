@@ -100,6 +100,10 @@ impl Grants {
         {
             grants.grant(&decision.permission, request, &evaluation.denied_hosts);
         }
+        // A skill in its project stays read-only while the project is writable.
+        if request.is_skill_directory && grants.innermost_writable(&request.directory).is_some() {
+            grants.protected.insert(request.directory.clone());
+        }
         grants.decisions = evaluation.decisions;
         grants
     }
@@ -171,6 +175,18 @@ impl Grants {
     #[must_use]
     pub fn files(&self) -> &[FileGrant] {
         &self.files
+    }
+
+    /// Returns the skill directory if a writable grant is around it. It stays read-only, and a backend
+    /// that cannot enforce that must reject the grants.
+    #[must_use]
+    pub fn skill_in_writable(&self) -> Option<&Path> {
+        let skill = self
+            .files
+            .first()
+            .filter(|file| file.guest_path == "/skill")?;
+        self.innermost_writable(&skill.path)
+            .map(|_| skill.path.as_path())
     }
 
     /// Returns the absolute paths that stay read-only in granted directories, in addition to the

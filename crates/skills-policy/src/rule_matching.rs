@@ -220,12 +220,10 @@ fn forbidden_reason(request: &Request, requested: &RequestedPermission) -> Optio
         {
             Some("the path is relative, not UTF-8 or contains `..`")
         }
-        // Parents too: a writable parent directory could be replaced as a whole. A skill could
-        // otherwise change its own instructions and scripts after their approval.
+        // A skill could otherwise change its own instructions and scripts after their approval. In a
+        // writable parent directory the grants protect it.
         Permission::Write(path) | Permission::WriteProtected { path, .. }
-            if skill_directory.is_some_and(|directory| {
-                path.starts_with(directory) || directory.starts_with(path)
-            }) =>
+            if skill_directory.is_some_and(|directory| path.starts_with(directory)) =>
         {
             Some("the skill directory is always read-only")
         }

@@ -11,6 +11,7 @@
 mod channel;
 mod namespaces;
 mod network;
+mod proc;
 mod syscall;
 
 use libc::{AT_FDCWD, c_int, c_long, c_ulong, c_void, sock_filter};

@@ -82,6 +82,7 @@ mod path_rule;
 mod plan;
 #[cfg(test)]
 mod plan_properties;
+mod proc_entries;
 mod protected_entries;
 mod report;
 mod resident_monitor;

@@ -12,6 +12,7 @@ use nix::fcntl::readlink;
 use skills_sandbox::SandboxError;
 
 use crate::granted_path::{Kind, OpenedPath};
+use crate::proc_entries::{CoverFile, Covers, cover_files, covers};
 use crate::rootfs_plan::{MountAttrs, RootFsEntry, RootFsPlan};
 
 /// Names and values of mount options.
@@ -40,10 +41,7 @@ pub(crate) enum MountOp {
     /// Mounts the scratch space at another path.
     ScratchAlias { path: CString, scratch: CString },
     /// Mounts a new `/proc`.
-    Proc {
-        path: CString,
-        options: Vec<(CString, CString)>,
-    },
+    Proc(ProcMount),
     /// Mounts an empty, read-only file system over a directory.
     Mask {
         path: CString,
@@ -59,6 +57,14 @@ pub(crate) enum MountOp {
         attributes: MountAttrs,
         mount_point: MountPoint,
     },
+}
+
+/// A `/proc` of a run.
+pub(crate) struct ProcMount {
+    pub(crate) path: CString,
+    /// The options for one that contains only processes, where no other is allowed.
+    pub(crate) pid_only: Vec<(CString, CString)>,
+    pub(crate) covers: Covers,
 }
 
 /// What has to be created before a mount.
@@ -79,7 +85,7 @@ impl MountOp {
             | Self::File { path, .. }
             | Self::Scratch { path, .. }
             | Self::ScratchAlias { path, .. }
-            | Self::Proc { path, .. }
+            | Self::Proc(ProcMount { path, .. })
             | Self::Mask { path, .. }
             | Self::Bind { path, .. } => path,
         };
@@ -160,16 +166,37 @@ impl RootFsBuilder {
                 path,
                 scratch: below_root(scratch)?,
             },
-            // `subset=pid` leaves out everything but processes, such as settings of the kernel.
-            RootFsEntry::Proc(_) => MountOp::Proc {
-                path,
-                options: vec![(c"subset".into(), c"pid".into())],
-            },
+            RootFsEntry::Proc(_) => {
+                self.create_covers()?;
+                MountOp::Proc(ProcMount {
+                    path,
+                    pid_only: vec![(c"subset".into(), c"pid".into())],
+                    covers: covers(),
+                })
+            }
             RootFsEntry::Bind {
                 path: bound,
                 attributes,
             } => return self.resolve_bind(bound, path, *attributes, sources),
         }))
+    }
+
+    /// Creates what covers entries of `/proc`.
+    fn create_covers(&mut self) -> Result<(), SandboxError> {
+        for cover in cover_files() {
+            match cover {
+                CoverFile::Directory(path) => {
+                    self.create_parents(&path)?;
+                    self.created.insert(path.clone());
+                    self.operations.push(MountOp::Directory(below_root(&path)?));
+                }
+                CoverFile::File(path, text) => self.operations.push(MountOp::File {
+                    path: below_root(&path)?,
+                    text: text.into_bytes(),
+                }),
+            }
+        }
+        Ok(())
     }
 
     fn resolve_bind(

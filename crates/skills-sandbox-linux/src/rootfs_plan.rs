@@ -66,7 +66,7 @@ pub(crate) enum RootFsEntry {
         path: PathBuf,
         scratch: PathBuf,
     },
-    /// A `/proc` that contains only the processes of the run.
+    /// A `/proc` with the processes of the run and [facts about the machine](crate::proc_entries).
     Proc(PathBuf),
     /// An empty directory over a hidden directory of the host.
     Mask(PathBuf),

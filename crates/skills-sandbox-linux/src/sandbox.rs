@@ -14,7 +14,10 @@ use skills_policy::{Access, Grants, NetworkGrant, SpawnGrant};
 use skills_process::ProgramFinder;
 use skills_process::{Bounds, PidfdChild, SupervisedOutput, supervise};
 use skills_process::{QuotaMonitor, ScratchDir};
-use skills_sandbox::{EnforcementReport, Job, RunFuture, RunOutput, Sandbox, SandboxError};
+use skills_sandbox::{
+    EnforcementReport, Evidence, Job, Refusal, RefusedOperation, RunFuture, RunOutput, Sandbox,
+    SandboxError,
+};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::time::error::Elapsed;
@@ -242,6 +245,13 @@ impl LinuxSandbox {
         };
         let report = clean_up(report, cgroup, scratch).await;
         let requests = log.as_ref().map(ProxyLog::summary).unwrap_or_default();
+        let mut refusals = refusals(observer, &requests);
+        // Also if only a process that the program started was killed.
+        if ran_out_of_memory {
+            let limit_bytes = plan.limits.memory_bytes;
+            let operation = RefusedOperation::UseMemory { limit_bytes };
+            refusals.add(Refusal::new(operation, Evidence::Observed));
+        }
         Ok(RunOutput::new(
             termination,
             supervised.stdout,
@@ -250,7 +260,7 @@ impl LinuxSandbox {
             report,
         )
         .notes(plan.protected.changes(job.grants()))
-        .refusals(refusals(observer, &requests))
+        .refusals(refusals)
         .connections(connections(&requests)))
     }
 
@@ -479,6 +489,7 @@ impl fmt::Debug for LinuxSandbox {
 /// Rejects grants that cannot be enforced at an isolation level.
 fn check_grants(grants: &Grants, isolation: IsolationLevel) -> Result<(), SandboxError> {
     check_hidden_paths(grants, isolation)?;
+    check_skill_in_writable(grants, isolation)?;
     // Landlock restricts ports, not addresses, so it cannot enforce a list of hosts.
     if has_hosts(grants) && isolation != IsolationLevel::Namespaces {
         let reason = "granted hosts need a network namespace, which needs user namespaces";
@@ -497,6 +508,20 @@ fn network_error(failure: &StepFailure) -> SandboxError {
         failure.to_string(),
         "let the container create network namespaces",
     )
+}
+
+/// Rejects a writable directory around the skill where the skill would be writable too.
+fn check_skill_in_writable(grants: &Grants, isolation: IsolationLevel) -> Result<(), SandboxError> {
+    match grants.skill_in_writable() {
+        Some(skill) if isolation == IsolationLevel::Landlock => Err(SandboxError::rejected(
+            "linux",
+            format!(
+                "a writable directory contains the skill {}, which Landlock cannot exclude; grant narrower directories, or allow user namespaces",
+                skill.display()
+            ),
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// Rejects grants that contain a hidden path which cannot be hidden: one that exists needs a mount

@@ -2,14 +2,15 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use skills_policy::{Grants, NetworkGrant};
+use skills_policy::{Grants, NetworkGrant, ResourceLimits};
 use skills_process::ScratchDir;
 use skills_sandbox::{
-    CapturedOutput, EnforcementReport, Job, Preparation, PrepareFuture, Program, RunFuture,
-    RunOutput, Sandbox, SandboxError, Termination,
+    CapturedOutput, EnforcementReport, Evidence, Job, Preparation, PrepareFuture, Program, Refusal,
+    Refusals, RefusedOperation, RunFuture, RunOutput, Sandbox, SandboxError, Termination,
 };
 use tokio::time::timeout_at;
 
@@ -146,16 +147,22 @@ impl WasmSandbox {
             stop_flag: Arc::default(),
         };
         let caller: Caller = job.requested_by().map(Arc::from);
+        let is_prepared = AtomicBool::new(false);
         let begun = async {
             let (prepared, origin) = engine
                 .prepare(bytes, &caller, Some(deadline))
                 .await
                 .map_err(SandboxError::invalid_program_from)?;
+            is_prepared.store(true, Ordering::Relaxed);
             Ok::<_, SandboxError>((prepared, origin, engine.acquire_slot().await?))
         };
         let (prepared, origin, place) = match with_deadline(begun, &bounds).await {
             Ok(begun) => begun?,
-            Err(reason) => return Ok(not_started(&job, reason, started)),
+            Err(reason) => {
+                let output = not_started(&job, reason, started);
+                let is_compiling = !is_prepared.into_inner() && reason == StopReason::Deadline;
+                return Ok(output.refusals(compile_refusal(is_compiling.then_some(limits))));
+            }
         };
         let (finished, streams) = self
             .execute_prepared(&engine, &prepared, &job, &bounds)
@@ -378,6 +385,17 @@ fn not_started(job: &Job, reason: StopReason, started: Instant) -> RunOutput {
     let report = account.report();
     let ending: Termination = stop_termination(reason, job.grants().limits());
     RunOutput::new(ending, stdout, stderr, started.elapsed(), report)
+}
+
+/// Returns the refusal of a run whose time ended while its program was compiled.
+fn compile_refusal(limits: Option<&ResourceLimits>) -> Refusals {
+    let mut refusals = Refusals::default();
+    if let Some(limits) = limits {
+        let limit_ms = limits.wall_time.as_millis().try_into().unwrap_or(u64::MAX);
+        let operation = RefusedOperation::CompileInTime { limit_ms };
+        refusals.add(Refusal::new(operation, Evidence::Observed));
+    }
+    refusals
 }
 
 /// Removes the files of a program, which may be many, on a blocking thread.

@@ -58,6 +58,16 @@ pub enum RefusedOperation {
         /// The path, as the program wrote it.
         path: String,
     },
+    /// Use more memory than the limit.
+    UseMemory {
+        /// The limit in bytes.
+        limit_bytes: u64,
+    },
+    /// Compile the program, before it starts, within the time limit.
+    CompileInTime {
+        /// The limit in milliseconds.
+        limit_ms: u64,
+    },
 }
 
 /// The source of a refusal.
@@ -99,6 +109,8 @@ impl RefusedOperation {
             Self::Connect { .. } => "connect",
             Self::Read { .. } => "read",
             Self::Write { .. } => "write",
+            Self::UseMemory { .. } => "use-memory",
+            Self::CompileInTime { .. } => "compile-in-time",
         }
     }
 
@@ -110,7 +122,10 @@ impl RefusedOperation {
             | Self::Connect { host: Some(text) }
             | Self::Read { path: text }
             | Self::Write { path: text } => Some(text),
-            Self::StartProcess | Self::Connect { host: None } => None,
+            Self::StartProcess
+            | Self::Connect { host: None }
+            | Self::UseMemory { .. }
+            | Self::CompileInTime { .. } => None,
         }
     }
 
@@ -120,12 +135,15 @@ impl RefusedOperation {
             | Self::Connect { host: Some(text) }
             | Self::Read { path: text }
             | Self::Write { path: text } => Some(text),
-            Self::StartProcess | Self::Connect { host: None } => None,
+            Self::StartProcess
+            | Self::Connect { host: None }
+            | Self::UseMemory { .. }
+            | Self::CompileInTime { .. } => None,
         }
     }
 
     /// Returns the narrowest target of a rule that allows the operation. `None` if its host is not
-    /// known, or if no rule can name it.
+    /// known, if no rule can name it, or if the run's limits decide.
     #[must_use]
     pub fn target(&self) -> Option<Target> {
         match self {
@@ -134,6 +152,7 @@ impl RefusedOperation {
             Self::Connect { host } => format!("network:{}", host.as_ref()?).parse().ok(),
             Self::Read { path } => Target::read(path).ok(),
             Self::Write { path } => Target::write(path).ok(),
+            Self::UseMemory { .. } | Self::CompileInTime { .. } => None,
         }
     }
 }
@@ -147,6 +166,12 @@ impl fmt::Display for RefusedOperation {
             Self::Connect { host: None } => f.write_str("open a network connection"),
             Self::Read { path } => write!(f, "read `{path}`"),
             Self::Write { path } => write!(f, "write `{path}`"),
+            Self::UseMemory { limit_bytes } => {
+                write!(f, "use more than {} MiB of memory", limit_bytes >> 20)
+            }
+            Self::CompileInTime { limit_ms } => {
+                write!(f, "compile the program within {limit_ms} ms")
+            }
         }
     }
 }
@@ -258,6 +283,8 @@ mod tests {
             RefusedOperation::Connect { host },
             RefusedOperation::Read { path: path.clone() },
             RefusedOperation::Write { path },
+            RefusedOperation::UseMemory { limit_bytes: 1 },
+            RefusedOperation::CompileInTime { limit_ms: 1 },
         ] {
             let value = serde_json::to_value(&operation).unwrap();
             assert_eq!(value["operation"], operation.kind());

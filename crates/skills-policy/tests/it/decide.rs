@@ -1,3 +1,4 @@
+use std::path::Path;
 use std::time::Duration;
 
 use insta::assert_snapshot;
@@ -770,21 +771,25 @@ fn no_rule_makes_the_skill_directory_writable() {
                 .workspace(workspace),
         )
     };
-    assert_snapshot!(over("Write", "/project"), @"permission denied: write `/project` (requested by `Write`): the skill directory is always read-only");
+    // In a writable project the skill stays read-only, and is protected.
+    assert_snapshot!(over("Write", "/project"), @"/skill=/project/.claude/skills/a:ro /workspace=/project:rw");
     assert!(over("Write", "/project/.claude/skills/a/out").starts_with("permission denied: "));
     assert!(over("Write", "/project/../project/.claude").starts_with("permission denied: "));
     assert_eq!(
         over("Read", "/project"),
-        "/skill=/project/.claude/skills/a:ro /workspace=/project:ro"
+        "/skill=/project/.claude/skills/a:ro /workspace=/project:rw"
     );
+    let project = Request::new("/project/.claude/skills/a").write("/project");
+    let Authorization::Granted(grants) = rules.authorize(&project) else {
+        panic!("a rule allows it")
+    };
+    let skill = Path::new("/project/.claude/skills/a");
+    assert!(grants.protected().contains(skill));
+    assert_eq!(grants.skill_in_writable(), Some(skill));
     // Not even a rule for that very path allows it, although such a rule opens protected paths.
     let here = "/project/.claude/skills/a";
     let named = allow(&[&format!("write:{here}")]);
-    for path in [
-        here.to_owned(),
-        format!("{here}/scripts"),
-        "/project/.claude/skills".to_owned(),
-    ] {
+    for path in [here.to_owned(), format!("{here}/scripts")] {
         let message = decide(&named, &Request::new(here).write(path));
         assert!(
             message.contains("the skill directory is always read-only"),

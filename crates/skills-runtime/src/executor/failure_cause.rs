@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use serde::Serialize;
-use skills_sandbox::{RunOutput, ScriptType, Termination};
+use skills_sandbox::{Refusal, RefusedOperation, RunOutput, ScriptType, Termination};
 
 /// The end of each stream that is read: programs report an error last.
 const MAX_TEXT_BYTES: usize = 8_192;
@@ -61,6 +61,12 @@ pub(super) fn failure_cause(
         return None;
     }
     if let Termination::MemoryLimit { limit_bytes } = output.termination {
+        return Some(FailureCause::OutOfMemory { limit_bytes });
+    }
+    // A process that the program started was killed, and the program reports that in other words.
+    let is_limit =
+        |refusal: &Refusal| matches!(refusal.operation, RefusedOperation::UseMemory { .. });
+    if output.refusals.list().iter().any(is_limit) {
         return Some(FailureCause::OutOfMemory { limit_bytes });
     }
     let texts = [&output.stderr, &output.stdout].map(|captured| last_part(&captured.text()));

@@ -97,8 +97,8 @@ async fn a_workspace_gives_write_permissions_an_effect() {
     assert_eq!(grants.files()[1].path(), fixture.path("work"));
 }
 
-/// A workspace that contains the skill would let it change its own instructions, with any spelling
-/// of the path.
+/// A workspace that is the skill would let it change its own instructions, with any spelling of the
+/// path. In a workspace around it the skill stays read-only.
 #[tokio::test]
 async fn no_spelling_of_a_workspace_makes_the_skill_writable() {
     let fixture = Fixture::new();
@@ -121,12 +121,20 @@ async fn no_spelling_of_a_workspace_makes_the_skill_writable() {
             .await
             .unwrap()
             .exit_status;
-        assert!(
-            matches!(status, ExecutionStatus::PermissionDenied { .. }),
-            "{spelling}: {status:?}"
-        );
+        let job = fixture.sandbox.jobs().pop();
+        if spelling == "pdf/../pdf" {
+            assert!(
+                matches!(status, ExecutionStatus::PermissionDenied { .. }),
+                "{spelling}: {status:?}"
+            );
+        } else {
+            let job = job.unwrap();
+            let skill = fixture.path("pdf");
+            assert_eq!(job.grants().skill_in_writable(), Some(skill.as_path()));
+            assert!(job.grants().protected().contains(&skill), "{spelling}");
+        }
     }
-    assert!(fixture.sandbox.jobs().is_empty());
+    assert_eq!(fixture.sandbox.jobs().len(), 2);
 }
 
 #[tokio::test]

@@ -8,6 +8,7 @@ use std::ffi::CStr;
 
 use libc::{AT_EMPTY_PATH, AT_FDCWD, c_int, c_uint};
 
+use super::proc::mount_proc;
 use super::syscall::{
     Descriptor, check_descriptor, check_result, errno, fail, identity, open, open_no_symlinks,
     write,
@@ -26,7 +27,7 @@ const MOVE_MOUNT_F_EMPTY_PATH: c_uint = 4;
 const MOVE_MOUNT_T_EMPTY_PATH: c_uint = 0x40;
 
 /// Attributes of file systems from which nothing is executed.
-const NO_EXEC: MountAttrs = MountAttrs::NOSUID
+pub(super) const NO_EXEC: MountAttrs = MountAttrs::NOSUID
     .union(MountAttrs::NODEV)
     .union(MountAttrs::NOEXEC);
 
@@ -115,11 +116,7 @@ fn execute_op(operation: &MountOp, root: &Descriptor) -> Result<(), SetupStep> {
                 SetupStep::RootFs,
             )
         }
-        MountOp::Proc { path, options } => {
-            create_directory(root, path)?;
-            let proc = create_filesystem(c"proc", options, NO_EXEC, SetupStep::Proc)?;
-            move_mount(&proc, root.number(), path, SetupStep::Proc)
-        }
+        MountOp::Proc(mount) => mount_proc(root, mount),
         MountOp::Bind {
             source,
             path,
@@ -172,7 +169,7 @@ fn create_mount_point(
 
 /// Copies the mount of an open file from that file on, with all mounts below it. The copy is not
 /// attached to any path yet.
-fn clone_mount(source: &Descriptor) -> Result<Descriptor, SetupStep> {
+pub(super) fn clone_mount(source: &Descriptor) -> Result<Descriptor, SetupStep> {
     let flags =
         OPEN_TREE_CLONE | AT_RECURSIVE | AT_EMPTY_PATH as c_uint | libc::O_CLOEXEC as c_uint;
     // SAFETY: the empty path with its flag means the descriptor itself.
@@ -181,7 +178,7 @@ fn clone_mount(source: &Descriptor) -> Result<Descriptor, SetupStep> {
 }
 
 /// Creates a directory, unless it exists.
-fn create_directory(root: &Descriptor, path: &CStr) -> Result<(), SetupStep> {
+pub(super) fn create_directory(root: &Descriptor, path: &CStr) -> Result<(), SetupStep> {
     // SAFETY: the path is a valid string.
     let result = unsafe { libc::syscall(libc::SYS_mkdirat, root.number(), path.as_ptr(), 0o755) };
     if result < 0 && errno() == libc::EEXIST {
@@ -192,7 +189,7 @@ fn create_directory(root: &Descriptor, path: &CStr) -> Result<(), SetupStep> {
 }
 
 /// Creates a file system that is not attached to any path yet.
-fn create_filesystem(
+pub(super) fn create_filesystem(
     kind: &CStr,
     options: &MountOptions,
     attributes: MountAttrs,
@@ -242,7 +239,7 @@ fn create_filesystem(
 }
 
 /// Attaches a mount to a path, without following symlinks.
-fn move_mount(
+pub(super) fn move_mount(
     mount: &Descriptor,
     root: c_int,
     path: &CStr,
@@ -265,7 +262,7 @@ fn move_mount(
 }
 
 /// Adds attributes to a mount, and with `AT_RECURSIVE` to all mounts below it.
-fn set_mount_attrs(
+pub(super) fn set_mount_attrs(
     mount: &Descriptor,
     attributes: MountAttrs,
     flags: c_uint,

@@ -16,6 +16,8 @@ mod lifetime;
 mod lifetime_pipe;
 mod network;
 mod plan;
+mod proc;
+mod project;
 mod protected;
 mod quota;
 mod refusals;

@@ -1,6 +1,8 @@
 use insta::assert_snapshot;
 use skills_policy::{Authorization, Capability, Policy, Request, RuleSource};
-use skills_sandbox::{EnforcementStatus, Job, Program, Sandbox, ScriptType, Termination};
+use skills_sandbox::{
+    EnforcementStatus, Job, Program, RefusedOperation, Sandbox, ScriptType, Termination,
+};
 use skills_sandbox_linux::{IsolationMode, LinuxSandbox};
 use skills_test_support::{host, skip};
 
@@ -294,6 +296,14 @@ async fn limits_of_memory_files_and_descriptors_apply() {
             "{}",
             output.stderr.text()
         );
+        let limit_bytes = skill.limits.memory_bytes;
+        let refused = RefusedOperation::UseMemory { limit_bytes };
+        let is_reported = output
+            .refusals
+            .list()
+            .iter()
+            .any(|known| known.operation == refused);
+        assert_eq!(is_reported, is_over_limit, "{:?}", output.refusals);
         let mut skill = Skill::new(mode);
         skill.limits.file_bytes = 1_000;
         let script = "import os, signal\nsignal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n\

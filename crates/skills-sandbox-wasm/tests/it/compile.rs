@@ -8,7 +8,8 @@ use std::time::Duration;
 use insta::assert_snapshot;
 use skills_policy::{Authorization, Grants, Policy, Request, ResourceLimits};
 use skills_sandbox::{
-    CancellationToken, Job, Preparation, Program, Sandbox, SandboxErrorKind, Termination,
+    CancellationToken, Job, Preparation, Program, RefusedOperation, Sandbox, SandboxErrorKind,
+    Termination,
 };
 use skills_sandbox_wasm::{CodeCache, CompileCommand, WasmSandbox, compile_child};
 
@@ -246,6 +247,11 @@ async fn the_deadline_of_a_run_ends_the_child() {
         outcome.termination,
         Termination::TimedOut { limit_ms: 1_000 }
     );
+    let [refusal] = outcome.refusals.list() else {
+        panic!("{:?}", outcome.refusals)
+    };
+    let expected = RefusedOperation::CompileInTime { limit_ms: 1_000 };
+    assert_eq!(refusal.operation, expected);
     assert_gone(&log).await;
     let again = sandbox
         .run(timed(&hostile, scratch.path(), Duration::from_secs(1)))
