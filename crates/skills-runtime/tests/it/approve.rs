@@ -10,7 +10,8 @@ use skills_runtime::policy::{
 };
 use skills_runtime::{
     ApprovalResponse, Approver, Authorization, EnforcementReport, ErrorKind, ExecutionArtifacts,
-    ExecutionOptions, ExecutionStatus, FileApprovalStore, Policy, Termination,
+    ExecutionOptions, ExecutionStatus, FileApprovalStore, Policy, ProgramFinder, ScriptType,
+    Termination,
 };
 use skills_sandbox::{Job, RunFuture, RunOutput, Sandbox};
 
@@ -439,10 +440,30 @@ async fn all_declarations_of_requirements_are_checked_alike() {
     );
 }
 
+#[cfg(unix)]
+#[test]
+fn required_programs_are_searched_where_runs_find_them() {
+    let fixture = Fixture::new();
+    fixture.skill("deploy", "requires: {bins: [sh]}\n");
+    // An absolute path that does not exist.
+    let empty = fixture.path("empty");
+    let missing = |finder| {
+        let runtime = fixture.recording().program_finder(finder).build();
+        let library = runtime.library();
+        library
+            .missing_requirements(library.catalog().entries())
+            .to_lines()
+    };
+    let finder = ProgramFinder::with_search_path([&empty]);
+    assert_eq!(missing(finder.clone()), ["program `sh`"]);
+    let overridden = finder.override_interpreter(ScriptType::Shell, "/bin/sh");
+    assert_eq!(missing(overridden), [""; 0]);
+}
+
 #[tokio::test]
 async fn missing_requirements_are_reported_before_approval() {
     let fixture = Fixture::new();
-    let yaml = "allowed-tools: Bash\nrequires: {bins: [no-such-program, sh], env: [API_KEY, HOME], platforms: [windows]}\n";
+    let yaml = "allowed-tools: Bash\nrequires: {bins: [no-such-program, sh], env: [API_KEY, HOME, USER], platforms: [windows]}\n";
     fixture
         .skill("deploy", yaml)
         .file("deploy/scripts/run.sh", "");
