@@ -71,6 +71,7 @@
 mod cgroup;
 mod child;
 mod child_setup;
+mod excluded_paths;
 mod granted_path;
 mod hints;
 mod host_support;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use skills_egress::{Connector, HostConnector, Proxy, ProxyLog, SystemConnector};
-use skills_policy::{Access, Grants, NetworkGrant, SpawnGrant};
+use skills_policy::{Grants, NetworkGrant, SpawnGrant};
 use skills_process::ProgramFinder;
 use skills_process::{Bounds, PidfdChild, SupervisedOutput, supervise};
 use skills_process::{QuotaMonitor, ScratchDir};
@@ -25,6 +25,7 @@ use tokio::time::timeout;
 
 use crate::cgroup::Cgroup;
 use crate::child_setup::{ChildOptions, ChildSetup, ParentStreams};
+use crate::excluded_paths::{check_hidden_paths, check_skill_in_writable};
 #[cfg(feature = "fault-injection")]
 use crate::host_support::unsupported;
 use crate::host_support::{HostSupport, host_support};
@@ -508,50 +509,6 @@ fn network_error(failure: &StepFailure) -> SandboxError {
         failure.to_string(),
         "let the container create network namespaces",
     )
-}
-
-/// Rejects a writable directory around the skill where the skill would be writable too.
-fn check_skill_in_writable(grants: &Grants, isolation: IsolationLevel) -> Result<(), SandboxError> {
-    match grants.skill_in_writable() {
-        Some(skill) if isolation == IsolationLevel::Landlock => Err(SandboxError::rejected(
-            "linux",
-            format!(
-                "a writable directory contains the skill {}, which Landlock cannot exclude; grant narrower directories, or allow user namespaces",
-                skill.display()
-            ),
-        )),
-        _ => Ok(()),
-    }
-}
-
-/// Rejects grants that contain a hidden path which cannot be hidden: one that exists needs a mount
-/// that covers it, and one that does not exist could be created by a program that may write there.
-fn check_hidden_paths(grants: &Grants, isolation: IsolationLevel) -> Result<(), SandboxError> {
-    for hidden in grants.hidden() {
-        let Some(granted) = grants
-            .innermost_writable(hidden)
-            .or_else(|| grants.innermost_grant(hidden))
-        else {
-            continue;
-        };
-        let exists = hidden.symlink_metadata().is_ok();
-        let reason = match (isolation, exists, granted.access()) {
-            (IsolationLevel::Namespaces, false, Access::ReadWrite) => {
-                "it does not exist and the program could create it; create it first"
-            }
-            (IsolationLevel::Landlock | IsolationLevel::None, true, _)
-            | (_, false, Access::ReadWrite) => {
-                "Landlock cannot exclude it; grant narrower directories, or allow user namespaces"
-            }
-            _ => continue,
-        };
-        let (granted, hidden) = (granted.path().display(), hidden.display());
-        return Err(SandboxError::rejected(
-            "linux",
-            format!("`{granted}` contains the hidden path `{hidden}`: {reason}"),
-        ));
-    }
-    Ok(())
 }
 
 impl Sandbox for LinuxSandbox {
