@@ -45,8 +45,8 @@ impl RemedyDescriptions {
     }
 
     /// Says that the program that failed could not write the workspace.
-    pub(crate) fn read_only_workspace(mut self, is_read_only: bool) -> Self {
-        self.is_read_only = is_read_only;
+    pub(crate) fn read_only_workspace(mut self) -> Self {
+        self.is_read_only = true;
         self
     }
 

@@ -123,7 +123,9 @@ fn is_accepted(found: &VirtualEnv, ask: AskUser, context: &Context) -> bool {
         // Asked again next time.
         Choice::None => return false,
     };
-    remember(found, is_used, context);
+    if let Some(identity) = identity(found) {
+        remember(found, Answer { identity, is_used }, context);
+    }
     is_used
 }
 
@@ -136,14 +138,14 @@ fn remembered(found: &VirtualEnv, context: &Context) -> Option<bool> {
 
 /// Stores an answer. Without a state directory, or if it cannot be written, the user is asked
 /// again.
-fn remember(found: &VirtualEnv, is_used: bool, context: &Context) {
-    let (Some(file), Some(identity)) = (answers_file(context), identity(found)) else {
+fn remember(found: &VirtualEnv, answer: Answer, context: &Context) {
+    let Some(file) = answers_file(context) else {
         return;
     };
     let stored = file.lock().and_then(|_lock| {
         let mut answers = read_answers(&file);
         let directory = found.directory.to_string_lossy().into_owned();
-        answers.0.insert(directory, Answer { identity, is_used });
+        answers.0.insert(directory, answer);
         file.replace(&serde_json::to_string_pretty(&answers)?)
     });
     if let Err(error) = stored {

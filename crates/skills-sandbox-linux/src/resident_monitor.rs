@@ -16,8 +16,9 @@ use std::pin::pin;
 use std::time::Duration;
 
 use skills_process::MemoryRlimit;
-use skills_sandbox::Termination;
+use skills_sandbox::{Evidence, Refusal, RefusedOperation, Termination};
 
+use crate::cgroup::Cgroup;
 use crate::plan::Plan;
 use crate::spawn::SpawnedChild;
 
@@ -39,7 +40,15 @@ pub(crate) struct ResidentMonitor {
 impl ResidentMonitor {
     /// Creates a monitor. Returns `None` if the limit counts all memory, or if `/proc` of the host
     /// does not show the child.
-    pub(crate) fn new(spawned: &SpawnedChild, plan: &Plan) -> Option<Self> {
+    pub(crate) fn new(
+        spawned: &SpawnedChild,
+        plan: &Plan,
+        cgroup: Option<&Cgroup>,
+    ) -> Option<Self> {
+        // A cgroup counts all memory of the run, so that no process has to be measured.
+        if cgroup.is_some_and(|cgroup| cgroup.counts_memory) {
+            return None;
+        }
         if plan.memory != MemoryRlimit::Data || resident_bytes(spawned.pid()).is_none() {
             return None;
         }
@@ -144,6 +153,13 @@ fn parse_kibibytes(status: &str) -> Option<u64> {
 fn parse_field(status: &str, name: &str) -> Option<u64> {
     let value = status.lines().find_map(|line| line.strip_prefix(name))?;
     value.split_whitespace().next()?.parse().ok()
+}
+
+/// Returns the refusal of a run that ran out of memory.
+pub(crate) fn memory_refusal(plan: &Plan) -> Refusal {
+    let limit_bytes = plan.limits.memory_bytes;
+    let operation = RefusedOperation::UseMemory { limit_bytes };
+    Refusal::new(operation, Evidence::Observed)
 }
 
 /// Returns how a run that ran out of memory ended: both the kernel and the monitor kill with a

@@ -14,10 +14,7 @@ use skills_policy::{Grants, NetworkGrant, SpawnGrant};
 use skills_process::ProgramFinder;
 use skills_process::{Bounds, PidfdChild, SupervisedOutput, supervise};
 use skills_process::{QuotaMonitor, ScratchDir};
-use skills_sandbox::{
-    EnforcementReport, Evidence, Job, Refusal, RefusedOperation, RunFuture, RunOutput, Sandbox,
-    SandboxError,
-};
+use skills_sandbox::{EnforcementReport, Job, RunFuture, RunOutput, Sandbox, SandboxError};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::time::error::Elapsed;
@@ -34,7 +31,7 @@ use crate::observer::{Observer, connections, observed, refusals};
 use crate::path_rule::PlanContext;
 use crate::plan::Plan;
 use crate::report::{ReportInput, probe_report};
-use crate::resident_monitor::{ResidentMonitor, memory_termination, run_monitored};
+use crate::resident_monitor::{ResidentMonitor, memory_refusal, memory_termination, run_monitored};
 use crate::rlimits::MemoryCounting;
 use crate::rootfs_plan::choose_scratch_path;
 use crate::setup_step::{SetupStep, StepFailure};
@@ -215,11 +212,7 @@ impl LinuxSandbox {
         // Kept until the run has ended: dropping the group unregisters it from the watchdog.
         let watched_group = child.watched_group.take();
         let observer = Observer::start(child.listeners.filter.take(), &plan)?;
-        // A cgroup counts all memory of the run, so that no process has to be measured.
-        let counts_memory = cgroup.as_ref().is_some_and(|cgroup| cgroup.counts_memory);
-        let resident_monitor = (!counts_memory)
-            .then(|| ResidentMonitor::new(&child, &plan))
-            .flatten();
+        let resident_monitor = ResidentMonitor::new(&child, &plan, cgroup.as_ref());
         let (result, has_exceeded) = run_monitored(
             observed(self.supervise_run(child, &job, &bounds), observer.as_ref()),
             resident_monitor.as_ref(),
@@ -237,21 +230,15 @@ impl LinuxSandbox {
             is_observed: observer.is_some(),
         }
         .report();
-        let ran_out_of_memory =
-            has_exceeded || cgroup.as_ref().is_some_and(Cgroup::ran_out_of_memory);
-        let termination = if ran_out_of_memory {
-            memory_termination(supervised.termination, &plan)
-        } else {
-            supervised.termination
-        };
+        let cgroup_exceeded = cgroup.as_ref().is_some_and(Cgroup::ran_out_of_memory);
         let report = clean_up(report, cgroup, scratch).await;
         let requests = log.as_ref().map(ProxyLog::summary).unwrap_or_default();
         let mut refusals = refusals(observer, &requests);
+        let mut termination = supervised.termination;
         // Also if only a process that the program started was killed.
-        if ran_out_of_memory {
-            let limit_bytes = plan.limits.memory_bytes;
-            let operation = RefusedOperation::UseMemory { limit_bytes };
-            refusals.add(Refusal::new(operation, Evidence::Observed));
+        if has_exceeded || cgroup_exceeded {
+            termination = memory_termination(termination, &plan);
+            refusals.add(memory_refusal(&plan));
         }
         Ok(RunOutput::new(
             termination,

@@ -146,17 +146,9 @@ impl SeatbeltSandbox {
         )?;
         file.write(&plan.profile().to_string()).map_err(failed)?;
         let scratch_quota = Quota::new(&context.scratch, plan.limits().scratch_bytes);
-        let quotas: Vec<Quota> = job
-            .quotas()
-            .iter()
-            .cloned()
-            .chain([scratch_quota])
-            .collect();
-        let quotas = QuotaMonitor::open(&quotas)
-            .map_err(|error| SandboxError::setup("opening a directory with a quota", error))?;
         let bounds = Bounds {
             limits: plan.limits(),
-            quotas: Arc::new(quotas),
+            quotas: Arc::new(open_quotas(&job, scratch_quota)?),
             cancellation: job.cancellation_token(),
         };
         let spawned = SpawnedGroup::spawn(command(&plan, launcher))
@@ -167,14 +159,6 @@ impl SeatbeltSandbox {
         launcher_error(&supervised, log.as_ref()).map_or(Ok(()), Err)?;
         let report = report(&plan, job.quotas(), log.as_ref()).cleanup(scratch.remove());
         let requests = log.as_ref().map(ProxyLog::summary).unwrap_or_default();
-        let mut refusals = Refusals::default();
-        for (host, count) in requests.rejected_hosts() {
-            refusals.add_connections(host, count);
-        }
-        let reached = requests.reached().iter().map(|reached| HostConnections {
-            host: reached.host.clone(),
-            count: reached.count,
-        });
         Ok(RunOutput::new(
             supervised.termination,
             supervised.stdout,
@@ -182,8 +166,8 @@ impl SeatbeltSandbox {
             started.elapsed(),
             report,
         )
-        .refusals(refusals)
-        .connections(reached.collect()))
+        .refusals(refusals(&requests))
+        .connections(connections(&requests)))
     }
 
     /// Opens the proxy port if hosts are granted.
@@ -276,6 +260,32 @@ fn command(plan: &Plan, launcher: &Launcher) -> Command {
         .envs(plan.env().iter().cloned())
         .current_dir(plan.current_dir());
     command
+}
+
+/// Opens the directories of a run whose sizes are limited.
+fn open_quotas(job: &Job, scratch: Quota) -> Result<QuotaMonitor, SandboxError> {
+    let quotas: Vec<Quota> = job.quotas().iter().cloned().chain([scratch]).collect();
+    QuotaMonitor::open(&quotas)
+        .map_err(|error| SandboxError::setup("opening a directory with a quota", error))
+}
+
+fn refusals(requests: &ProxySummary) -> Refusals {
+    let mut refusals = Refusals::default();
+    for (host, count) in requests.rejected_hosts() {
+        refusals.add_connections(host, count);
+    }
+    refusals
+}
+
+fn connections(requests: &ProxySummary) -> Vec<HostConnections> {
+    requests
+        .reached()
+        .iter()
+        .map(|reached| HostConnections {
+            host: reached.host.clone(),
+            count: reached.count,
+        })
+        .collect()
 }
 
 /// Distinguishes a failure of `sandbox-exec` (nothing ran) from one of the script.

@@ -135,22 +135,12 @@ impl WasmSandbox {
         let bytes = wasm_bytes(job.program())?;
         self.check_grants(job.grants())?;
         let engine = self.engine()?;
-        let limits = job.grants().limits();
-        // A duration that overflows is replaced with a year.
-        let deadline = started
-            .checked_add(limits.wall_time)
-            .unwrap_or(started + MAX_DEADLINE);
-        let bounds = RunControl {
-            limits,
-            deadline,
-            cancellation: job.cancellation_token(),
-            stop_flag: Arc::default(),
-        };
+        let bounds = run_control(&job, started);
         let caller: Caller = job.requested_by().map(Arc::from);
         let is_prepared = AtomicBool::new(false);
         let begun = async {
             let (prepared, origin) = engine
-                .prepare(bytes, &caller, Some(deadline))
+                .prepare(bytes, &caller, Some(bounds.deadline))
                 .await
                 .map_err(SandboxError::invalid_program_from)?;
             is_prepared.store(true, Ordering::Relaxed);
@@ -161,7 +151,7 @@ impl WasmSandbox {
             Err(reason) => {
                 let output = not_started(&job, reason, started);
                 let is_compiling = !is_prepared.into_inner() && reason == StopReason::Deadline;
-                return Ok(output.refusals(compile_refusal(is_compiling.then_some(limits))));
+                return Ok(output.refusals(compile_refusal(is_compiling.then_some(bounds.limits))));
             }
         };
         let (finished, streams) = self
@@ -368,6 +358,20 @@ async fn with_deadline<T>(
         biased;
         () = cancellation.cancelled() => Err(StopReason::Cancelled),
         begun = begun => begun.map_err(|_| StopReason::Deadline),
+    }
+}
+
+/// Returns what can stop a run that began at this time.
+fn run_control(job: &Job, started: Instant) -> RunControl<'_> {
+    let limits = job.grants().limits();
+    RunControl {
+        limits,
+        // A duration that overflows is replaced with a year.
+        deadline: started
+            .checked_add(limits.wall_time)
+            .unwrap_or(started + MAX_DEADLINE),
+        cancellation: job.cancellation_token(),
+        stop_flag: Arc::default(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! `skills config`: shows and changes the settings of the user and of the project.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
@@ -11,7 +11,7 @@ use toml_edit::{Array, DocumentMut, Item, Table, Value};
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::output::line;
+use crate::output::{Output, line};
 use crate::settings::{KEYS, SettingKey};
 use crate::state::SettingsPaths;
 
@@ -49,9 +49,8 @@ struct Set {
     #[arg(required = true)]
     value: Vec<String>,
 
-    /// Change the settings of the project
-    #[arg(long)]
-    project: bool,
+    #[command(flatten)]
+    file: TargetFile,
 }
 
 /// Remove a setting of the user
@@ -60,9 +59,8 @@ struct Unset {
     /// Name of the setting
     key: String,
 
-    /// Change the settings of the project
-    #[arg(long)]
-    project: bool,
+    #[command(flatten)]
+    file: TargetFile,
 }
 
 impl Config {
@@ -124,7 +122,7 @@ impl Set {
     fn run(&self, context: &Context) -> anyhow::Result<Exit> {
         let key = parse_key(&self.key)?;
         let value = self.to_toml(&key, context)?;
-        edit(self.project, context, |document| {
+        edit(&self.file.path(context)?, context.output, |document| {
             let path = key.path();
             put(document.as_table_mut(), &path, Item::Value(value));
         })
@@ -134,7 +132,7 @@ impl Set {
     /// whose file is shared.
     fn to_toml(&self, key: &SettingKey, context: &Context) -> anyhow::Result<Value> {
         let path = |text: &String| -> anyhow::Result<String> {
-            if self.project {
+            if self.file.project {
                 return Ok(text.clone());
             }
             let absolute = context.environment.current_dir()?.join(text);
@@ -168,10 +166,32 @@ impl Set {
     }
 }
 
+/// The settings file that is changed.
+#[derive(Debug, Args)]
+struct TargetFile {
+    /// Change the settings of the project
+    #[arg(long)]
+    project: bool,
+}
+
+impl TargetFile {
+    /// Returns the file of the user, or that of the outermost directory of the project.
+    fn path(&self, context: &Context) -> anyhow::Result<PathBuf> {
+        let paths = SettingsPaths::new(&context.environment);
+        let path = if self.project {
+            paths.project.last().cloned()
+        } else {
+            paths.user
+        };
+        let missing = || CommandError::input("no settings file: no home directory");
+        Ok(path.ok_or_else(missing)?)
+    }
+}
+
 impl Unset {
     fn run(&self, context: &Context) -> anyhow::Result<Exit> {
         let key = parse_key(&self.key)?;
-        edit(self.project, context, |document| {
+        edit(&self.file.path(context)?, context.output, |document| {
             remove(document.as_table_mut(), &key.path());
         })
     }
@@ -184,12 +204,11 @@ fn parse_key(text: &str) -> anyhow::Result<SettingKey> {
 /// Edits a settings file. Comments and order are preserved. A value that would be a problem of the
 /// file is not written.
 fn edit(
-    is_project: bool,
-    context: &Context,
+    path: &Path,
+    output: Output,
     change: impl FnOnce(&mut DocumentMut),
 ) -> anyhow::Result<Exit> {
-    let path = file_to_edit(is_project, context)?;
-    let file = PrivateFile::new(&path);
+    let file = PrivateFile::new(path);
     let failed = || CommandError::input(format!("cannot change `{}`", path.display()));
     if let Some(directory) = path.parent() {
         std::fs::create_dir_all(directory).with_context(failed)?;
@@ -200,26 +219,12 @@ fn edit(
         .map_err(|error| CommandError::input(format!("{}: {error}", path.display())))?;
     change(&mut document);
     let text = document.to_string();
-    if let Some(problem) = crate::settings::first_problem(&text, &path)? {
+    if let Some(problem) = crate::settings::first_problem(&text, path)? {
         return Err(CommandError::input(problem).into());
     }
     file.replace(&text).with_context(failed)?;
-    context
-        .output
-        .status(&format!("changed {}", path.display()));
+    output.status(&format!("changed {}", path.display()));
     Ok(Exit::Success)
-}
-
-/// Returns the file of the user, or that of the outermost directory of the project.
-fn file_to_edit(is_project: bool, context: &Context) -> anyhow::Result<PathBuf> {
-    let paths = SettingsPaths::new(&context.environment);
-    let path = if is_project {
-        paths.project.last().cloned()
-    } else {
-        paths.user
-    };
-    let missing = || CommandError::input("no settings file: no home directory");
-    Ok(path.ok_or_else(missing)?)
 }
 
 fn put(table: &mut Table, path: &[String], value: Item) {

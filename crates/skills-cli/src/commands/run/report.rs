@@ -145,9 +145,10 @@ fn print_remedies(
     requested_ms: Option<u64>,
     output: Output,
 ) {
-    let remedies = remedies
-        .clone()
-        .read_only_workspace(!writes_workspace(artifacts));
+    let mut remedies = remedies.clone();
+    if !writes_workspace(artifacts) {
+        remedies = remedies.read_only_workspace();
+    }
     for remedy in Remedy::for_run(artifacts) {
         if let Some(help) = remedies.describe(&remedy) {
             output.status(&format!("help: {help}"));
