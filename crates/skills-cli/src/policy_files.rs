@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use skills_runtime::Policy;
 use skills_runtime::discovery::Trust;
-use skills_runtime::policy::{PolicyFile, Rule, RuleSource};
+use skills_runtime::policy::{Effect, PolicyFile, Rule, RuleSource};
 
 use crate::error::CommandError;
 use crate::file_mode::is_world_writable;
@@ -95,11 +95,16 @@ pub(crate) fn read_source_file(
 }
 
 /// Returns a rule for each spelling of its path and of the directory that it is restricted to: a
-/// rule about a path also applies to the resolved path.
+/// rule about a path also applies to the resolved path. A rule that allows a path applies to the
+/// resolved path only.
 pub(crate) fn expand_spellings(rule: &Rule) -> anyhow::Result<Vec<Rule>> {
     let mut all = vec![rule.clone()];
     let paths = rule.target().path().map(path_spellings).unwrap_or_default();
     for path in paths.into_iter().skip(1) {
+        // What a rule allows is also requested, and a path with a symlink is never granted.
+        if rule.effect() == Effect::Allow {
+            all.clear();
+        }
         let target = rule.target().with_path(path);
         let target = target.map_err(|error| CommandError::input(format!("{rule}: {error}")))?;
         all.push(rule.with_target(target));
@@ -143,8 +148,6 @@ pub(crate) fn path_spellings(path: &Path) -> Vec<PathBuf> {
 #[expect(clippy::disallowed_methods, reason = "tests make their own files")]
 mod tests {
     use std::fs;
-
-    use skills_runtime::policy::Effect;
 
     use super::*;
 
@@ -236,6 +239,13 @@ mod tests {
                 .any(|rule| rule.to_string() == format!("deny read:{} (user, x)", real.display())),
             "{rules:?}"
         );
+        let allowed = Rule::parse(
+            Effect::Allow,
+            RuleSource::User,
+            &format!("read:{}", link.display()),
+        );
+        let allowed = expand_spellings(&allowed.unwrap()).unwrap();
+        assert_eq!(allowed.len(), 1, "a path with a symlink is never granted");
         let rules = expand(format!("write:{}/not/yet", link.display()));
         assert!(
             rules.iter().any(|rule| rule.to_string()

@@ -358,10 +358,11 @@ impl Executor {
                 sandbox.as_ref(),
             )
             .await?;
+        let output = record.redactor.redact_streams(output);
         let refusals = refusals::refusals(&output, &granted, &current_dir.to_string_lossy());
         let cause = self.failure_cause(&plan, &output, &granted);
         let mut artifacts = ExecutionArtifacts::new(skill, plan.mode, output, &record.redactor);
-        artifacts.refusals = refusals.map_text(|text| record.redactor.redact_text(text));
+        artifacts.refusals = refusals;
         artifacts.failure_cause = cause;
         artifacts.output_files = workspace
             .map(|workspace| workspace.collect_output(&record.redactor))

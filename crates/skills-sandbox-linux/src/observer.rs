@@ -18,6 +18,8 @@ use std::pin::pin;
 use std::sync::{Mutex, PoisonError};
 
 use libc::{c_int, c_long, c_void, seccomp_notif, seccomp_notif_resp};
+use nix::fcntl::{OFlag, OpenHow, ResolveFlag, open, openat2};
+use nix::sys::stat::Mode;
 use skills_egress::ProxySummary;
 use skills_policy::SpawnGrant;
 use skills_sandbox::{
@@ -148,8 +150,22 @@ impl Observer {
         let path = read_path(notification.pid, notification.data.args[0])?;
         // The bytes are only those of this call while it waits.
         is_waiting(self.listener.as_raw_fd(), notification.id)
-            .then(|| self.programs.refused(&path))?
+            .then(|| exists_for(notification.pid, &path).then(|| self.programs.refused(&path))?)?
     }
+}
+
+/// Returns true if a path exists for a process. It is resolved below the root of the process: a
+/// program must not find out from its refusals which files exist elsewhere on the host.
+fn exists_for(pid: u32, path: &Path) -> bool {
+    let flags = OFlag::O_PATH | OFlag::O_CLOEXEC;
+    let root = format!("/proc/{pid}/root");
+    let Ok(root) = open(root.as_str(), flags | OFlag::O_DIRECTORY, Mode::empty()) else {
+        return false;
+    };
+    let how = OpenHow::new()
+        .flags(flags)
+        .resolve(ResolveFlag::RESOLVE_IN_ROOT);
+    openat2(&root, path, how).is_ok()
 }
 
 /// Awaits a run, while its notifications are answered.

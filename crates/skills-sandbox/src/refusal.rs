@@ -192,20 +192,40 @@ impl Refusals {
     /// Adds a refusal. One that was [observed](Evidence::Observed) replaces an unverified one for
     /// the same operation.
     pub fn add(&mut self, refusal: Refusal) {
-        let is_full = self.list.len() >= Self::MAX;
         let known = self
             .list
             .iter_mut()
             .find(|known| known.operation == refusal.operation);
-        match known {
-            Some(known) => {
-                known.count = known.count.saturating_add(refusal.count);
-                if refusal.evidence == Evidence::Observed {
-                    known.evidence = Evidence::Observed;
-                }
+        if let Some(known) = known {
+            known.count = known.count.saturating_add(refusal.count);
+            if refusal.evidence == Evidence::Observed {
+                known.evidence = Evidence::Observed;
             }
-            None if is_full => self.omitted = self.omitted.saturating_add(1),
-            None => self.list.push(refusal),
+            return;
+        }
+        if self.list.len() >= Self::MAX && is_connection(&refusal) {
+            self.make_room_for_host();
+        }
+        if self.list.len() >= Self::MAX {
+            self.omitted = self.omitted.saturating_add(1);
+        } else {
+            self.list.push(refusal);
+        }
+    }
+
+    /// Removes the last operation that is not a connection, unless half of them are connections. A
+    /// program could otherwise hide the hosts that it tried behind names of programs.
+    fn make_room_for_host(&mut self) {
+        let hosts = self
+            .list
+            .iter()
+            .filter(|known| is_connection(known))
+            .count();
+        if hosts < Self::MAX / 2
+            && let Some(last) = self.list.iter().rposition(|known| !is_connection(known))
+        {
+            self.list.remove(last);
+            self.omitted = self.omitted.saturating_add(1);
         }
     }
 
@@ -240,6 +260,10 @@ impl Refusals {
     }
 }
 
+fn is_connection(refusal: &Refusal) -> bool {
+    matches!(refusal.operation, RefusedOperation::Connect { .. })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -259,6 +283,25 @@ mod tests {
         assert_eq!(refusals.list().len(), Refusals::MAX);
         assert_eq!(refusals.list()[0].count, 21);
         assert_eq!(refusals.omitted(), 12);
+    }
+
+    #[test]
+    fn programs_do_not_hide_the_hosts_that_were_tried() {
+        let mut refusals = Refusals::default();
+        for index in 0..20 {
+            let name = format!("p{index}");
+            let operation = RefusedOperation::StartProgram { name };
+            refusals.add(Refusal::new(operation, Evidence::Observed));
+        }
+        for index in 0..6 {
+            refusals.add(connect(&format!("h{index}.example")));
+        }
+        let hosts = refusals
+            .list()
+            .iter()
+            .filter(|refusal| is_connection(refusal));
+        assert_eq!((refusals.list().len(), hosts.count()), (Refusals::MAX, 4));
+        assert_eq!(refusals.omitted(), 18);
     }
 
     #[test]

@@ -23,6 +23,7 @@ use crate::input;
 use crate::interpreters::InterpreterArg;
 use crate::lookup;
 use crate::remedies::{RemedyDescriptions, RemedyStyle};
+use crate::shell::shell_word;
 use crate::signals;
 use crate::virtual_env::{self, AskUser};
 
@@ -244,7 +245,9 @@ fn explain_error(runtime: &SkillRuntime, name: &str, error: RuntimeError) -> any
     if !files.any(|file| file.path.starts_with("guest/")) {
         return error.into();
     }
-    let directory = skill.directory.display();
+    // The name of a directory comes from the author of the skill, and users copy this line.
+    let directory = shell_word(&skill.directory.to_string_lossy());
+    let directory = directory.as_deref().unwrap_or("DIRECTORY");
     let hint = format!("build its source in `guest` with `skills build {directory}`");
     CommandError::with_hint(&error, hint).into()
 }

@@ -23,7 +23,10 @@ pub(crate) fn trusted_dirs(environment: &Environment) -> Vec<PathBuf> {
         real.is_ok_and(|real| {
             // Both, since a directory of the project can be a symlink to elsewhere, and the other
             // way round.
-            is_outside(directory) && is_outside(&real) && real.ancestors().all(is_trusted_dir)
+            is_outside(directory)
+                && is_outside(&real)
+                && is_trusted_dir(&real)
+                && real.ancestors().skip(1).all(keeps_entries)
         })
     };
     environment
@@ -38,14 +41,23 @@ pub(crate) fn trusted_dirs(environment: &Environment) -> Vec<PathBuf> {
 /// Returns true if only this user and the administrator can change or replace a directory. Returns
 /// false if its metadata cannot be read.
 fn is_trusted_dir(directory: &Path) -> bool {
+    is_owner_writable_only(directory, 0)
+}
+
+/// Returns true if others cannot replace an entry of a directory: additionally to
+/// [`is_trusted_dir`], a sticky directory, to which others can only add entries.
+fn keeps_entries(directory: &Path) -> bool {
     const STICKY: u32 = 0o1000;
+    is_owner_writable_only(directory, STICKY)
+}
+
+fn is_owner_writable_only(directory: &Path, exempt: u32) -> bool {
     directory.metadata().is_ok_and(|found| {
         let is_owned = found.uid() == 0 || found.uid() == geteuid().as_raw();
         let by_group =
             // Many systems give each user a group of the same name.
             found.mode() & 0o020 != 0 && found.gid() != 0 && found.gid() != getegid().as_raw();
         let by_others = found.mode() & 0o002 != 0;
-        // In a sticky directory others can add entries but cannot replace those of this user.
-        is_owned && (found.mode() & STICKY != 0 || !by_group && !by_others)
+        is_owned && (found.mode() & exempt != 0 || !by_group && !by_others)
     })
 }

@@ -108,8 +108,8 @@ impl ExecutionArtifacts {
         }
     }
 
-    /// Creates the result and redacts the values of secrets, in the raw bytes and again in the
-    /// parsed JSON, which can escape them differently.
+    /// Creates the result of a run whose streams are [redacted](Redactor::redact_streams), and
+    /// redacts the values of secrets in the parsed JSON, which can escape them differently.
     pub(crate) fn new(
         skill: String,
         mode: ExecutionMode,
@@ -139,8 +139,7 @@ impl ExecutionArtifacts {
             },
             termination => ExecutionStatus::Failed { termination },
         };
-        let stdout = redactor.redact_captured(output.stdout);
-        let stderr = redactor.redact_captured(output.stderr);
+        let (stdout, stderr) = (output.stdout, output.stderr);
         Self {
             skill,
             mode,

@@ -160,6 +160,7 @@ impl Executor {
         let plan = self.plan(name, options.clone().resolve_paths()?, None)?;
         let digest = plan.subject.digest(self.library().digests());
         let plan = self.with_optional_mounts(plan, digest.as_deref());
+        let plan = self.with_programs(plan, digest.as_deref());
         Ok((plan, digest))
     }
 }

@@ -3,9 +3,7 @@
 
 use std::sync::Arc;
 
-use skills_policy::{
-    ApprovalResponse, Authorization, DecisionReason, Denial, Permission, PermissionDecision,
-};
+use skills_policy::{Authorization, DecisionReason, Denial, Evaluation};
 use skills_prompt::MissingRequirements;
 use skills_sandbox::{Sandbox, ScriptType};
 
@@ -61,21 +59,43 @@ impl Executor {
         plan: &mut RunPlan,
         record: &mut RunRecord,
     ) -> Result<(Authorization, Option<Arc<SkillCopy>>), RuntimeError> {
-        let programs = required_programs(plan, self.library().finder());
-        if programs.is_empty() {
+        let without = plan.request.clone();
+        if !self.request_programs(plan) {
             return self.authorize(plan, record).await;
         }
-        let without = plan.request.clone();
-        plan.request = programs.iter().fold(without.clone(), |request, name| {
-            request.required_program(name)
-        });
         match self.authorize(plan, record).await? {
-            (Authorization::Denied(denial), _) if lacks_only(&denial, &programs) => {
+            (Authorization::Denied(denial), _) if !was_answered(&denial) => {
                 plan.request = without;
                 self.authorize(plan, record).await
             }
             decided => Ok(decided),
         }
+    }
+}
+
+impl Executor {
+    /// Adds the required programs to the request of a plan. Returns false if there are none.
+    fn request_programs(&self, plan: &mut RunPlan) -> bool {
+        let programs = required_programs(plan, self.library().finder());
+        for name in &programs {
+            plan.request = plan.request.clone().required_program(name);
+        }
+        !programs.is_empty()
+    }
+
+    /// Adds the required programs to the request of a preview, unless rules alone deny it: a run
+    /// then goes on without them.
+    pub(super) fn with_programs(&self, mut plan: RunPlan, digest: Option<&str>) -> RunPlan {
+        let without = plan.request.clone();
+        if self.request_programs(&mut plan) {
+            let request = plan.request_for_digest(digest);
+            let evaluated = self.config().permissions.evaluate(&request);
+            if matches!(&evaluated, Evaluation::Decided(decision) if matches!(**decision, Authorization::Denied(_)))
+            {
+                plan.request = without;
+            }
+        }
+        plan
     }
 }
 
@@ -100,25 +120,15 @@ fn required_programs(plan: &RunPlan, finder: &ProgramSearch) -> Vec<String> {
         .collect()
 }
 
-/// Returns true if only required programs are denied, and no approver refused them.
-fn lacks_only(denial: &Denial, programs: &[String]) -> bool {
-    let is_refused = |decision: &PermissionDecision| {
+/// Returns true if an approver was asked, also if the answer has failed or comes later: the run must
+/// not go on without what it was asked for.
+fn was_answered(denial: &Denial) -> bool {
+    denial.denied().any(|decision| {
         matches!(
             decision.reason(),
-            DecisionReason::ApproverResponded {
-                response: ApprovalResponse::Deny,
-                ..
-            }
+            DecisionReason::ApproverResponded { .. }
+                | DecisionReason::ApproverFailed { .. }
+                | DecisionReason::NoResponse
         )
-    };
-    let is_required = |permission: &Permission| matches!(permission, Permission::Program(name) if programs.contains(name));
-    denial.content_reason().is_none()
-        && denial
-            .denied()
-            .any(|decision| is_required(decision.permission()))
-        && denial.denied().all(|decision| {
-            // Permissions that were not asked for are evaluated again without the programs.
-            matches!(decision.reason(), DecisionReason::OtherDenied)
-                || is_required(decision.permission()) && !is_refused(decision)
-        })
+    })
 }

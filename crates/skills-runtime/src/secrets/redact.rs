@@ -2,7 +2,7 @@
 
 use memchr::memmem;
 use serde_json::Value;
-use skills_sandbox::CapturedOutput;
+use skills_sandbox::{CapturedOutput, RunOutput};
 
 /// Minimum length of a redacted value. Shorter values would match unrelated output.
 const MIN_BYTES: usize = 8;
@@ -54,7 +54,16 @@ impl Redactor {
         &self.too_short
     }
 
-    pub(crate) fn redact_captured(&self, captured: CapturedOutput) -> CapturedOutput {
+    /// Redacts the streams and the refusals of a run. Everything that is read from its output comes
+    /// after this: a part of a secret, such as a path that ends at a colon, is not recognized.
+    pub(crate) fn redact_streams(&self, mut output: RunOutput) -> RunOutput {
+        output.stdout = self.redact_captured(output.stdout);
+        output.stderr = self.redact_captured(output.stderr);
+        output.refusals = output.refusals.map_text(|text| self.redact_text(text));
+        output
+    }
+
+    fn redact_captured(&self, captured: CapturedOutput) -> CapturedOutput {
         if self.patterns.is_empty() {
             return captured;
         }

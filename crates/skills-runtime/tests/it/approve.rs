@@ -661,4 +661,40 @@ async fn required_programs_are_asked_for_and_not_needed() {
         .approver(Arc::new(ApprovalResponse::Deny)))
     .await;
     assert!(!refused.exit_status.is_success(), "a person said no");
+    let unanswered = run(fixture
+        .recording()
+        .approver(Arc::new(UnresponsiveApprover))
+        .approval_timeout(Duration::from_millis(50)))
+    .await;
+    assert!(!unanswered.exit_status.is_success(), "a person was asked");
+    let rule = Rule::parse(Effect::Allow, RuleSource::User, "spawn:ls").unwrap();
+    let allowed = run(fixture.recording().policy(Policy::default().rule(rule))).await;
+    assert!(
+        allowed.exit_status.is_success(),
+        "a rule for a program does not prevent the run of new content: {:?}",
+        allowed.decisions
+    );
+}
+
+#[tokio::test]
+async fn previews_show_required_programs() {
+    let fixture = Fixture::new();
+    fixture
+        .skill("deploy", "requires: {bins: [ls]}\n")
+        .file("deploy/scripts/run.sh", "");
+    let programs = |builder: skills_runtime::Builder| {
+        let runtime = builder.build();
+        let options = ExecutionOptions::default();
+        let preview = runtime.executor().preview("deploy", &options).unwrap();
+        preview
+            .approval_request
+            .map(|request| request.pending.len())
+    };
+    assert_eq!(programs(fixture.recording()), Some(1));
+    let rule = Rule::parse(Effect::Deny, RuleSource::Admin, "spawn:ls").unwrap();
+    assert_eq!(
+        programs(fixture.recording().policy(Policy::default().rule(rule))),
+        None,
+        "a run goes on without a denied program"
+    );
 }

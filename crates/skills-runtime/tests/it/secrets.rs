@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use skills_runtime::policy::{Effect, Rule, RuleSource};
-use skills_runtime::{ApprovalResponse, ExecutionOptions, Policy, Secrets};
+use skills_runtime::{ApprovalResponse, ExecutionOptions, Policy, Secrets, Termination};
 
 use crate::fixture::Fixture;
 use crate::fixture::OptionsExt as _;
@@ -135,6 +135,32 @@ async fn a_declared_variable_that_changes_what_runs_is_never_set() {
             .is_success()
     );
     assert!(fixture.sandbox.jobs().is_empty());
+}
+
+#[tokio::test]
+async fn what_is_read_from_the_output_has_no_part_of_a_value() {
+    let fixture = Fixture::new();
+    let yaml = "requires: {env: [API_KEY, OTHER_KEY]}\n";
+    fixture.skill("a", yaml).file("a/scripts/run.py", "");
+    let text = "cat: /data/abcd1234:efgh5678: No such file or directory\nModuleNotFoundError: No module named 'hunter2hunter2'\n";
+    *fixture.sandbox.stderr.lock().unwrap() = text.into();
+    *fixture.sandbox.termination.lock().unwrap() = Some(Termination::Exited { code: 1 });
+    let secrets = Secrets::default()
+        .with("API_KEY", "hunter2hunter2")
+        .with("OTHER_KEY", "abcd1234:efgh5678");
+    let runtime = fixture
+        .recording()
+        .secrets(secrets)
+        .approver(Arc::new(ApprovalResponse::AllowOnce))
+        .build();
+    let artifacts = runtime
+        .execute_skill("a", ExecutionOptions::default())
+        .await
+        .unwrap();
+    let read = format!("{:?} {:?}", artifacts.failure_cause, artifacts.refusals);
+    assert!(!read.contains("hunter2"), "{read}");
+    assert!(!read.contains("abcd1234"), "{read}");
+    assert!(!artifacts.refusals.list().is_empty(), "{read}");
 }
 
 #[tokio::test]
