@@ -1,11 +1,13 @@
 //! What an operator can change so that a failed call works.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use skills_runtime::policy::{DecisionReason, Denial, Permission};
-use skills_runtime::{ExecutionArtifacts, FailureCause, ScriptType};
+use skills_runtime::policy::{DecisionReason, Denial, Permission, innermost_protected_name};
+use skills_runtime::{
+    Evidence, ExecutionArtifacts, FailureCause, Refusal, RefusedOperation, ScriptType,
+};
 
 /// What an operator can change so that a failed call works.
 ///
@@ -47,6 +49,21 @@ pub enum Remedy {
     },
 }
 
+/// Returns true if only the output of a program says that it needs a protected path. A program could
+/// otherwise have its user recommended the option that lifts the protection.
+fn is_claim_about_protected_path(refusal: &Refusal) -> bool {
+    let (RefusedOperation::Read { path } | RefusedOperation::Write { path }) = &refusal.operation
+    else {
+        return false;
+    };
+    let path = Path::new(path);
+    refusal.evidence == Evidence::ProgramOutput
+        && path
+            .ancestors()
+            .last()
+            .is_some_and(|root| innermost_protected_name(path, root).is_some())
+}
+
 impl Remedy {
     /// Returns what would have helped a run, apart from a longer timeout. After a success, only
     /// what a restriction stopped.
@@ -55,6 +72,7 @@ impl Remedy {
         let mut all = Vec::new();
         let refused = artifacts.refusals.list().iter();
         let targets: Vec<String> = refused
+            .filter(|refusal| !is_claim_about_protected_path(refusal))
             .filter_map(|refusal| Some(refusal.operation.target()?.to_string()))
             .collect();
         if !targets.is_empty() {
@@ -151,4 +169,23 @@ fn rule_text(permission: &Permission) -> Option<String> {
         // No rule grants the other permissions, such as that of a hook; they need an approval.
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_remedy_lifts_a_protection_because_a_program_says_so() {
+        let write = |path: &str| {
+            let path = path.to_owned();
+            Refusal::new(RefusedOperation::Write { path }, Evidence::ProgramOutput)
+        };
+        assert!(is_claim_about_protected_path(&write("/root/.bashrc")));
+        assert!(is_claim_about_protected_path(&write("/work/.git/hooks/x")));
+        assert!(!is_claim_about_protected_path(&write("/work/out.txt")));
+        let path = "/root/.bashrc".to_owned();
+        let observed = Refusal::new(RefusedOperation::Write { path }, Evidence::Observed);
+        assert!(!is_claim_about_protected_path(&observed));
+    }
 }
