@@ -2,6 +2,7 @@
 
 use skills_manifest::{Hook, HookAction};
 use skills_prompt::{SplitCommand, split_command};
+use skills_sandbox::ScriptType;
 
 use crate::{ExecutionOptions, RunTarget};
 
@@ -14,9 +15,6 @@ const SKILL_DIR_PREFIXES: [&str; 6] = [
     "${CLAUDE_PLUGIN_ROOT}/",
     "$CLAUDE_PLUGIN_ROOT/",
 ];
-/// Programs that can precede the script. The sandbox still selects the interpreter by the file
-/// extension.
-const INTERPRETERS: [&str; 7] = ["python3", "python", "bash", "sh", "node", "ruby", "perl"];
 
 /// Builds the options to run a hook.
 ///
@@ -72,7 +70,7 @@ fn split_words(command: &str) -> Result<(String, Vec<String>), &'static str> {
     // The interpreter is dropped: the sandbox selects one by the extension of the script, from
     // directories that no skill can write.
     let mut words = words.into_iter().peekable();
-    words.next_if(|word| INTERPRETERS.contains(&word.as_str()));
+    words.next_if(|word| ScriptType::from_program(word).is_some());
     let script = words.next().ok_or("the command is empty")?;
     let script = script.strip_prefix("./").unwrap_or(&script).to_owned();
     Ok((script, words.collect()))
@@ -97,6 +95,7 @@ mod tests {
             ),
             ("\"$CLAUDE_PLUGIN_ROOT\"/scripts/x.sh", "scripts/x.sh []"),
             ("node scripts/x.mjs", "scripts/x.mjs []"),
+            ("deno scripts/x.ts", "scripts/x.ts []"),
             ("exec ./x.sh 'a; b'", r#"x.sh ["a; b"]"#),
             (
                 "bash \"${SKILL_DIR}/scripts/x.sh\" a",
