@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use nix::unistd::{getegid, geteuid};
 
+use crate::file_mode::STICKY;
 use crate::process_environment::{Environment, project_dirs_of};
 
 /// Returns the absolute directories of `PATH` that only this user or the administrator can write
@@ -38,7 +39,6 @@ pub(crate) fn trusted_dirs(environment: &Environment) -> Vec<PathBuf> {
 /// Returns true if only this user and the administrator can change or replace a directory. Returns
 /// false if its metadata cannot be read.
 fn is_trusted_dir(directory: &Path) -> bool {
-    const STICKY: u32 = 0o1000;
     directory.metadata().is_ok_and(|found| {
         let is_owned = found.uid() == 0 || found.uid() == geteuid().as_raw();
         let by_group =
