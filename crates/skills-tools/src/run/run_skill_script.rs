@@ -5,12 +5,12 @@ use serde_json::{Map, Value, json};
 use skills_runtime::discovery::SkillFiles;
 use skills_runtime::{InputProtocol, RunTarget, Workspace};
 
-use super::output::strip_terminal_escapes;
 use super::script_tool::script_error;
 use super::{
     CompletedRun, Deadline, MAX_STDIN_BYTES, MAX_TIMEOUT_SECONDS, ProgramTools, RunSubject,
     RunnableSkill, WorkingDirectory, result_properties, short_name,
 };
+use crate::sanitize::strip_terminal_escapes;
 use crate::schema;
 use crate::tool_definition::{Annotations, ToolDefinition};
 use crate::virtual_path::invalid_part_reason;
