@@ -1,5 +1,7 @@
 //! Removes what hides text in a terminal.
 
+use skills_runtime::manifest::is_invisible_after;
+
 /// Maximum length of a description in a result, in characters.
 const MAX_DESCRIPTION_CHARS: usize = 300;
 
@@ -30,17 +32,12 @@ pub(crate) fn strip_terminal_escapes(text: &str) -> String {
             // it becomes a line end.
             '\r' if characters.peek() == Some(&'\n') => {}
             '\r' => out.push('\n'),
-            c if skills_runtime::is_invisible(c) && !is_joiner(c) => {}
+            // Joiners that scripts and emoji need are kept.
+            c if is_invisible_after(out.chars().next_back().unwrap_or('\n'), c) => {}
             c => out.push(c),
         }
     }
     out
-}
-
-/// Returns true if a character joins others in some scripts and emoji.
-fn is_joiner(c: char) -> bool {
-    // Removing these would change words in some languages.
-    matches!(c, '\u{200c}' | '\u{200d}' | '\u{fe0e}' | '\u{fe0f}')
 }
 
 /// Skips the rest of an escape sequence: `[ … letter`, `] … BEL` or `ESC \`, or one character.
