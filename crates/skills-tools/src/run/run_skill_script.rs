@@ -2,8 +2,7 @@
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use skills_runtime::discovery::SkillFiles;
-use skills_runtime::{InputProtocol, RunTarget, Workspace};
+use skills_runtime::{InputProtocol, RunTarget, SkillPrograms, Workspace};
 
 use super::script_tool::script_error;
 use super::{
@@ -178,12 +177,10 @@ impl RunnableSkill {
         if let Some(reason) = invalid_part_reason(name) {
             return Err(invalid(reason));
         }
-        let listed = self.files.list_directory("scripts").unwrap_or_default();
-        let scripts: Vec<&str> = listed
-            .iter()
-            .map(|file| file.path.as_str())
-            .filter(|path| script_type(path).is_some())
-            .collect();
+        let SkillPrograms {
+            scripts, modules, ..
+        } = SkillPrograms::list(&self.files);
+        let scripts: Vec<&str> = scripts.iter().map(String::as_str).collect();
         let exact = format!("scripts/{name}");
         let is_stem = |path: &&&str| stem(path) == name;
         let stems: Vec<&str> = scripts.iter().filter(is_stem).copied().collect();
@@ -199,7 +196,6 @@ impl RunnableSkill {
             }) {
             Some(path) => Ok(RunTarget::Script((*path).to_owned())),
             None => {
-                let modules = modules(&self.files);
                 let is_named = |path: &&String| file_name(path) == name || stem(path) == name;
                 if let Some(module) = modules.iter().find(is_named) {
                     return Ok(RunTarget::Module(module.clone()));
@@ -223,20 +219,8 @@ impl RunnableSkill {
     }
 }
 
-/// Returns the paths of the WebAssembly modules of a skill, where a run looks for them.
-pub(crate) fn modules(files: &SkillFiles) -> Vec<String> {
-    let directories = ["", "wasm"].into_iter();
-    let listed = directories.flat_map(|name| files.list_directory(name).unwrap_or_default());
-    let paths = listed.map(|file| file.path);
-    paths.filter(|path| path.ends_with(".wasm")).collect()
-}
-
 fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
-}
-
-fn script_type(path: &str) -> Option<skills_runtime::ScriptType> {
-    skills_runtime::ScriptType::from_path(path.as_ref())
 }
 
 fn stem(path: &str) -> &str {
