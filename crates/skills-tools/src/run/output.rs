@@ -356,19 +356,17 @@ fn refusal_lines(
 /// Converts a denial, with a code that tells whether an approval could still allow the run.
 fn denial_error(denial: &Denial, path_map: &PathMap, remedies: &Remedies) -> ToolError {
     // An approval can change the other reasons, so the model may ask the user and retry.
-    let is_final = |reason: &DecisionReason| {
-        matches!(
-            reason,
-            DecisionReason::Rule { .. }
-                | DecisionReason::Forbidden { .. }
-                | DecisionReason::TooManyPermissions { .. }
-                | DecisionReason::ApproverResponded {
+    let is_refused = |decision: &PermissionDecision| {
+        decision.is_final()
+            || matches!(
+                decision.reason(),
+                DecisionReason::ApproverResponded {
                     response: ApprovalResponse::Deny,
                     ..
                 }
-        )
+            )
     };
-    let code = if denial.denied().any(|decision| is_final(decision.reason())) {
+    let code = if denial.denied().any(is_refused) {
         ToolErrorCode::DeniedByPolicy
     } else {
         ToolErrorCode::ApprovalRequired
