@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 
 /// The sticky bit.
-const STICKY: u32 = 0o1000;
+pub(crate) const STICKY: u32 = 0o1000;
 
 /// Creates a directory with mode 0700, with its parents.
 pub(crate) fn create_private_dir(directory: &Path) -> io::Result<()> {

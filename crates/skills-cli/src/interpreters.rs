@@ -92,12 +92,7 @@ fn check_interpreter(kind: ScriptType, path: &Path) -> anyhow::Result<()> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => "not found".to_owned(),
         Err(error) => error.to_string(),
     };
-    let program = match kind {
-        ScriptType::Python => "python3",
-        ScriptType::Shell => "bash",
-        _ => kind.as_str(),
-    };
-    let kind = kind.as_str();
+    let (kind, program) = (kind.as_str(), kind.program_names()[0]);
     let message = format!("cannot use interpreter `{}`: {cause}", path.display());
     anyhow::bail!(CommandError::input(message).with_help(format!(
         "pass the path of an executable file, such as `--interpreter {kind}=/usr/bin/{program}`; `PATH` is not searched"

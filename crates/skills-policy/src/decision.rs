@@ -132,6 +132,25 @@ impl PermissionDecision {
             .map(|(source, text)| (*source, text.as_str()))
     }
 
+    /// Returns true if the policy denies it and neither an approval nor a further rule changes that.
+    #[must_use]
+    pub fn is_final(&self) -> bool {
+        self.decision == Decision::Deny
+            && matches!(
+                self.reason,
+                DecisionReason::Rule { .. }
+                    | DecisionReason::Forbidden { .. }
+                    | DecisionReason::TooManyPermissions { .. }
+            )
+    }
+
+    /// Returns true if a rule of the user could allow it: it is not final, and no `ask` rule of the
+    /// administrator matches, which a user cannot override.
+    #[must_use]
+    pub fn is_allowable(&self) -> bool {
+        !self.is_final() && !matches!(self.ask_rule, Some((RuleSource::Admin, _)))
+    }
+
     /// Returns the reason as a sentence, with the `ask` rule that matched or the note that no rule
     /// allows the permission: `no rule allows it and no approver is available`.
     #[must_use]

@@ -225,6 +225,23 @@ fn paths_overlap(a: &Path, b: &Path) -> bool {
     a.starts_with(b) || b.starts_with(a)
 }
 
+impl Permission {
+    /// Returns the target of a rule that allows exactly this permission. `None` if no rule does: a
+    /// hook needs an approval.
+    #[must_use]
+    pub fn rule_target(&self) -> Option<Target> {
+        match self {
+            Self::Read(path) => Target::read(path).ok(),
+            Self::Write(path) | Self::WriteProtected { path, .. } => Target::write(path).ok(),
+            Self::Host(pattern) => Some(Target(Kind::Host(pattern.clone()))),
+            Self::Program(name) => Target::program(name.as_str()).ok(),
+            Self::AnyProgram => Some(Capability::Spawn.into()),
+            Self::Variable(name) => name.parse().ok().map(|name| Target(Kind::Variable(name))),
+            Self::ListedHosts | Self::Hook(_) | Self::Invalid(..) => None,
+        }
+    }
+}
+
 /// Returns the normalized path.
 fn absolute_path(path: &Path) -> Result<PathBuf, PolicyError> {
     if is_comparable(path) {

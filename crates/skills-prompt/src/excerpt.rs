@@ -39,14 +39,10 @@ pub(crate) fn excerpt(
     if text.len() <= max_bytes {
         return (text, None);
     }
-    let mut end = max_bytes;
-    // The limit can be inside of a character; slicing there would panic.
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
+    let end = text.floor_char_boundary(max_bytes);
     // Truncating at the line before one very long line could lose nearly everything, so at least
     // half of the limit is used.
-    end = text[..end]
+    let end = text[..end]
         .rfind('\n')
         .map(|line_end| line_end + 1)
         .filter(|line| *line > end / 2)

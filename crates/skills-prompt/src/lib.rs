@@ -36,6 +36,7 @@ mod sanitize;
 mod script_instructions;
 mod skill_list;
 mod skill_summary;
+mod split_command;
 mod word_list;
 
 pub use active_skills::{Activation, ActiveSkills};
@@ -63,3 +64,4 @@ pub use skill_list::{
 pub use skill_summary::{
     ListingMode, ListingModes, SkillSummary, model_invocable_skills, root_paths,
 };
+pub use split_command::{SplitCommand, split_command};

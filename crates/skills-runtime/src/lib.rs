@@ -56,7 +56,7 @@ pub use executor::{
     FailureCause, HostCommand, InputFile, InputProtocol, OutputFile, OutputFiles, Precompile,
     Preview, RunTarget, SessionDirectory, Workspace, detect_execution_mode,
 };
-pub use library::{Library, LoadedSkill, OnMissing, SkillDescriptor};
+pub use library::{Library, LoadedSkill, OnMissing, SkillDescriptor, SkillPrograms};
 pub use private_file::PrivateFile;
 pub use prompt_renderer::{ActivationResult, InjectionFormat, Injections, PromptRenderer};
 pub use runtime::SkillRuntime;

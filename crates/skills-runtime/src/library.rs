@@ -24,7 +24,8 @@ use catalog_cache::{CatalogCache, CatalogSnapshot, ScanResult};
 pub(crate) use opened_skill::{OpenedSkill, find_entry, open_files, read_error};
 pub use requirements::OnMissing;
 pub(crate) use requirements::{RunHost, read_requirements};
-pub(crate) use scripts::{resource_paths, scripts, short_name};
+pub use scripts::SkillPrograms;
+pub(crate) use scripts::{modules, scripts, short_name};
 pub use skill::{LoadedSkill, SkillDescriptor};
 
 /// The skills of a runtime: the catalog, the skills in it, and what they require.

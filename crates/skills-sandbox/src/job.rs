@@ -121,6 +121,28 @@ impl ScriptType {
         }
     }
 
+    /// Returns the names of the programs that run scripts of this language, the best one first.
+    /// Shell scripts of skills are mostly written for bash, which also runs POSIX shell scripts.
+    #[must_use]
+    pub fn program_names(self) -> &'static [&'static str] {
+        match self {
+            Self::Python => &["python3", "python"],
+            Self::Shell => &["bash", "sh"],
+            Self::Node => &["node"],
+            Self::Deno => &["deno"],
+            Self::Ruby => &["ruby"],
+            Self::Perl => &["perl"],
+        }
+    }
+
+    /// Returns the language that a program runs, by its name without a path.
+    #[must_use]
+    pub fn from_program(name: &str) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|kind| kind.program_names().contains(&name))
+    }
+
     /// Returns the language for the extension of a file name; `None` if it is unknown.
     #[must_use]
     pub fn from_path(path: &Path) -> Option<Self> {

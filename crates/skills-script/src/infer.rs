@@ -101,6 +101,23 @@ impl Signs {
         }
     }
 
+    /// Returns what a framework declares, or else, of a script that takes words, what `words` infers
+    /// from its code and usage text.
+    fn into_spec(
+        self,
+        framework: Option<ArgumentSpec>,
+        words: impl FnOnce(&Self) -> ArgumentSpec,
+    ) -> ArgumentSpec {
+        let mut spec = framework.unwrap_or_else(|| match self.convention() {
+            InputConvention::Words => words(&self),
+            input => ArgumentSpec::unknown(input),
+        });
+        if spec.input == InputConvention::Words {
+            spec.standard_input = self.standard_input();
+        }
+        spec
+    }
+
     fn standard_input(&self) -> StandardInput {
         if self.reads_stdin {
             StandardInput::Text

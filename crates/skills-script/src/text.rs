@@ -45,15 +45,6 @@ pub(crate) fn is_displayable(text: &str, max_chars: usize) -> bool {
     text.chars().take(max_chars + 1).count() <= max_chars && one_line(text, max_chars) == text
 }
 
-/// Returns the largest end of at most `max_bytes` that is not inside a character.
-pub(crate) fn floor_boundary(text: &str, max_bytes: usize) -> usize {
-    let mut end = text.len().min(max_bytes);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    end
-}
-
 fn truncate(line: &str, max_chars: usize) -> String {
     let start: String = line.chars().take(max_chars.saturating_sub(1)).collect();
     format!("{}…", start.trim_end())

@@ -20,7 +20,7 @@ pub use completion::Completion;
 pub use error::{PublicationError, PublicationErrorKind};
 pub(crate) use publisher::Publisher;
 
-use crate::catalog_tools::search::short_description;
+use crate::sanitize::short_description;
 
 /// Maximum number of files of a published skill: 512.
 pub(crate) const MAX_FILES: usize = 512;

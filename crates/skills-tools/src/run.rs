@@ -285,7 +285,12 @@ fn command_properties(timeout: u64) -> Value {
 
 /// Returns the schema of the result data.
 fn result_schema() -> Value {
-    let properties = json!({
+    let required = ["exit_code", "stdout", "stderr", "timed_out"];
+    schema::output_schema(result_properties(), &required)
+}
+
+fn result_properties() -> Value {
+    json!({
         "exit_code": {"type": ["integer", "null"]},
         "signal": {"type": ["integer", "null"]},
         "stdout": {"type": "string"},
@@ -305,7 +310,5 @@ fn result_schema() -> Value {
         "refused": {"type": "array", "items": {"type": "object", "properties": {
             "operation": {"type": "string"}, "observed": {"type": "boolean"}, "count": {"type": "integer"}, "allow": {"type": ["string", "null"]},
         }, "required": ["operation", "observed", "count", "allow"]}},
-    });
-    let required = ["exit_code", "stdout", "stderr", "timed_out"];
-    schema::output_schema(properties, &required)
+    })
 }

@@ -20,9 +20,11 @@ use crate::registry::{ScriptScanner, ScriptToolEntry, ScriptToolRegistry};
 use crate::run::{ProgramTools, run_skill_script, script_tool, skills_bash, skills_run};
 use crate::schema::ArgumentValidator;
 use crate::tool_definition::ToolDefinition;
-use crate::{CallContext, DefaultScriptState, ToolError, ToolErrorCode, ToolFormat, ToolOutput};
+use crate::{
+    CallContext, DefaultScriptState, ToolError, ToolErrorCode, ToolFormat, ToolGroup, ToolOutput,
+};
 
-pub use builder::{ToolGroup, ToolSetBuildError, ToolSetBuilder};
+pub use builder::{ToolSetBuildError, ToolSetBuilder};
 
 /// Lists and calls the tools of a host application.
 ///

@@ -5,7 +5,7 @@ use skills_runtime::{Catalog, Entry, SkillRuntime};
 
 use crate::catalog_tools::CatalogTools;
 use crate::catalog_tools::load::SkillText;
-use crate::catalog_tools::search::short_description;
+use crate::sanitize::short_description;
 use crate::virtual_path::escape_for_display;
 use crate::{ToolError, ToolErrorCode};
 

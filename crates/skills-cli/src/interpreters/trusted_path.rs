@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use nix::unistd::{getegid, geteuid};
 
+use crate::file_mode::STICKY;
 use crate::process_environment::{Environment, project_dirs_of};
 
 /// Returns the absolute directories of `PATH` that only this user or the administrator can write
@@ -47,7 +48,6 @@ fn is_trusted_dir(directory: &Path) -> bool {
 /// Returns true if others cannot replace an entry of a directory: additionally to
 /// [`is_trusted_dir`], a sticky directory, to which others can only add entries.
 fn keeps_entries(directory: &Path) -> bool {
-    const STICKY: u32 = 0o1000;
     is_owner_writable_only(directory, STICKY)
 }
 

@@ -29,19 +29,18 @@ pub(super) fn allow_hint(request: &ApprovalRequest) -> String {
     format!("the client does not support elicitation; on the server, {options}")
 }
 
-/// Returns the option that allows a permission, with `PATH` for paths; `None` if no rule can allow
-/// it.
+/// Returns the option that allows a permission, with `PATH` for paths; `None` if no rule of the
+/// user can allow it.
 fn allow_option(decision: &PermissionDecision) -> Option<String> {
-    let allow = |what: &str| Some(format!("--allow {what}"));
-    match decision.permission() {
-        // A placeholder, since the real path is a path of the host.
-        Permission::Read(_) => allow("read:PATH"),
-        Permission::Write(_) | Permission::WriteProtected { .. } => allow("write:PATH"),
-        Permission::Host(pattern) => allow(&format!("network:{pattern}")),
-        Permission::ListedHosts => allow("network:HOST"),
-        Permission::Program(name) => allow(&format!("spawn:{name}")),
-        Permission::AnyProgram => allow("spawn"),
-        Permission::Variable(name) => allow(&format!("env:{name}")),
-        _ => None,
+    if !decision.is_allowable() {
+        return None;
     }
+    let target = match decision.permission() {
+        // A placeholder, since the real path is a path of the host.
+        Permission::Read(_) => "read:PATH".to_owned(),
+        Permission::Write(_) | Permission::WriteProtected { .. } => "write:PATH".to_owned(),
+        Permission::ListedHosts => "network:HOST".to_owned(),
+        permission => permission.rule_target()?.to_string(),
+    };
+    Some(format!("--allow {target}"))
 }

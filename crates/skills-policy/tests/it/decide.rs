@@ -971,3 +971,29 @@ fn a_skill_with_declared_tools_spawns_nothing_else() {
     );
     assert_snapshot!(decide(&everything, &request(&[("Read", None)]).spawn("git")), @"permission denied: spawn `git` (requested by the caller): the `allowed-tools` of the skill do not include it");
 }
+
+/// What a user can do about a denied `spawn:git`: allow it by a rule, or nothing.
+#[test]
+fn a_user_cannot_allow_what_the_administrator_decided() {
+    let check = |rule: Option<(Effect, RuleSource)>| {
+        let policy = rules(
+            &rule
+                .map(|(effect, source)| (effect, source, "spawn:git"))
+                .into_iter()
+                .collect::<Vec<_>>(),
+        );
+        let request = request(&[("Bash", Some("git:*"))]);
+        let Authorization::Denied(denial) = policy.authorize(&request) else {
+            panic!("granted");
+        };
+        let decision = denial.denied().next().unwrap();
+        let target = decision.permission().rule_target().unwrap();
+        assert_eq!(target.to_string(), "spawn:git");
+        (decision.is_final(), decision.is_allowable())
+    };
+    assert_eq!(check(None), (false, true));
+    assert_eq!(check(Some((Effect::Ask, RuleSource::User))), (false, true));
+    let by_admin = check(Some((Effect::Ask, RuleSource::Admin)));
+    assert_eq!(by_admin, (false, false));
+    assert_eq!(check(Some((Effect::Deny, RuleSource::User))), (true, false));
+}

@@ -89,8 +89,7 @@ pub(super) fn failure_cause(
 /// Returns the end of a text that is searched.
 fn last_part(text: &str) -> String {
     let start = text.len().saturating_sub(MAX_TEXT_BYTES);
-    let start = (start..=text.len()).find(|index| text.is_char_boundary(*index));
-    text[start.unwrap_or(text.len())..].to_owned()
+    text[text.ceil_char_boundary(start)..].to_owned()
 }
 
 /// Returns the package that a line of output says is missing.

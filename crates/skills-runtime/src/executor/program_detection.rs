@@ -8,13 +8,12 @@ use skills_manifest::Manifest;
 use skills_sandbox::ScriptType;
 
 use crate::error::{Repr, RuntimeError};
-use crate::library::{resource_paths, scripts, short_name};
+use crate::library::{modules, scripts, short_name};
 use crate::{ExecutionMode, ExecutionOptions, RunTarget};
 
 /// Paths of a skill's WebAssembly module, in order of precedence; after these, any `.wasm` in the
 /// skill directory or in `wasm/`.
 const WASM_NAMES: [&str; 3] = ["wasm/skill.wasm", "skill.wasm", "module.wasm"];
-const WASM_DIRECTORIES: [&str; 2] = ["", "wasm"];
 /// Maximum size of a WebAssembly module, in bytes.
 const MAX_MODULE_BYTES: u64 = 32 << 20;
 
@@ -189,14 +188,6 @@ fn native_mode(script: &str) -> Option<ExecutionMode> {
         script_path: script.to_owned(),
         script_type,
     })
-}
-
-fn modules(files: &SkillFiles) -> Vec<String> {
-    WASM_DIRECTORIES
-        .into_iter()
-        .flat_map(|directory| resource_paths(files, directory))
-        .filter(|path| path.ends_with(".wasm"))
-        .collect()
 }
 
 fn stem(script: &str) -> &str {

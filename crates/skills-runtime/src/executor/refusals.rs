@@ -27,10 +27,7 @@ pub(super) fn refusals(output: &RunOutput, grants: &Grants, current_dir: &str) -
     }
     for captured in [&output.stderr, &output.stdout] {
         let text = captured.text();
-        let start = text.len().saturating_sub(MAX_TEXT_BYTES);
-        let start = (start..=text.len())
-            .find(|index| text.is_char_boundary(*index))
-            .unwrap_or(text.len());
+        let start = text.ceil_char_boundary(text.len().saturating_sub(MAX_TEXT_BYTES));
         for line in text[start..].lines() {
             if let Some(operation) =
                 parse_message(line, current_dir).filter(|operation| lacks_grant(operation, grants))

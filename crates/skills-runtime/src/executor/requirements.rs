@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use skills_policy::{Authorization, DecisionReason, Denial, Evaluation};
 use skills_prompt::MissingRequirements;
-use skills_sandbox::{Sandbox, ScriptType};
+use skills_sandbox::Sandbox;
 
 use super::Executor;
 use super::run_plan::RunPlan;
@@ -105,13 +105,11 @@ fn required_programs(plan: &RunPlan, finder: &ProgramSearch) -> Vec<String> {
     let Some(skill) = plan.subject.skill() else {
         return Vec::new();
     };
-    let interpreters: &[&str] = match plan.mode.script_type() {
-        Some(ScriptType::Python) => &["python", "python3"],
-        Some(ScriptType::Shell) => &["bash", "sh"],
-        Some(other) => &[other.as_str()],
-        // WebAssembly starts no programs; a command requests its own.
-        None => return Vec::new(),
+    // WebAssembly starts no programs; a command requests its own.
+    let Some(script_type) = plan.mode.script_type() else {
+        return Vec::new();
     };
+    let interpreters = script_type.program_names();
     let required = skill.requirements.programs.iter();
     required
         .flat_map(|program| &program.any_of)

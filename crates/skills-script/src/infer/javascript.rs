@@ -5,7 +5,7 @@ mod parse_args;
 mod yargs;
 
 use super::{Signs, merge_code_and_usage, option_literals, position, usage};
-use crate::argument::{ArgumentSpec, InputConvention};
+use crate::argument::ArgumentSpec;
 use crate::source::{Token, Tokens};
 
 /// Names of packages and functions that read the command line.
@@ -33,25 +33,14 @@ pub(super) fn infer(source: &str, stem: &str, tokens: &Tokens<'_>) -> ArgumentSp
     } else {
         None
     };
-    if let Some(mut spec) = framework {
-        spec.standard_input = signs.standard_input();
-        return spec;
-    }
-    let mut spec = match signs.convention() {
-        InputConvention::Words => {
-            let code = if signs.reads_words {
-                option_literals::add(position::javascript(tokens), tokens)
-            } else {
-                signs.without_known_words()
-            };
-            merge_code_and_usage(code, usage::read(source, stem))
-        }
-        input => ArgumentSpec::unknown(input),
-    };
-    if spec.input == InputConvention::Words {
-        spec.standard_input = signs.standard_input();
-    }
-    spec
+    signs.into_spec(framework, |signs| {
+        let code = if signs.reads_words {
+            option_literals::add(position::javascript(tokens), tokens)
+        } else {
+            signs.without_known_words()
+        };
+        merge_code_and_usage(code, usage::read(source, stem))
+    })
 }
 
 fn is_text(token: &Token<'_>, expected: &str) -> bool {

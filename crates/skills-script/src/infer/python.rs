@@ -46,26 +46,17 @@ pub(super) fn infer(
     } else {
         None
     };
-    if let Some(mut spec) = framework {
-        spec.standard_input = signs.standard_input();
-        return spec;
-    }
-    let is_framework = tokens.has_any_name(&["argparse", "add_argument", "click", "typer", "fire"]);
-    let mut spec = match signs.convention() {
-        InputConvention::Words if !is_framework => {
-            let code = if tokens.has_name("argv") {
-                option_literals::add(position::python(tokens), tokens)
-            } else {
-                signs.without_known_words()
-            };
-            merge_code_and_usage(code, usage::read(source, stem))
+    signs.into_spec(framework, |signs| {
+        if tokens.has_any_name(&["argparse", "add_argument", "click", "typer", "fire"]) {
+            return ArgumentSpec::unknown(InputConvention::Words);
         }
-        input => ArgumentSpec::unknown(input),
-    };
-    if spec.input == InputConvention::Words {
-        spec.standard_input = signs.standard_input();
-    }
-    spec
+        let code = if tokens.has_name("argv") {
+            option_literals::add(position::python(tokens), tokens)
+        } else {
+            signs.without_known_words()
+        };
+        merge_code_and_usage(code, usage::read(source, stem))
+    })
 }
 
 fn signs(tokens: &Tokens<'_>) -> Signs {

@@ -1,7 +1,6 @@
 //! Usage texts, such as `Usage: convert.sh <file> [--out DIR]`.
 
 use crate::argument::{Argument, ArgumentStyle, JsonType, is_argument_name};
-use crate::text::floor_boundary;
 
 /// Maximum number of bytes of a line that are inspected.
 const MAX_LINE_BYTES: usize = 500;
@@ -72,7 +71,7 @@ pub(super) fn read(source: &str, stem: &str) -> Option<Vec<Argument>> {
 
 /// Returns the position after `usage:`.
 fn usage_start(line: &str) -> Option<usize> {
-    let line = line.get(..floor_boundary(line, MAX_LINE_BYTES))?;
+    let line = line.get(..line.floor_char_boundary(MAX_LINE_BYTES))?;
     let lower = line.to_ascii_lowercase();
     let at = lower.find("usage")?;
     // Not in another word, such as `diskusage`.
@@ -104,7 +103,9 @@ fn without_decoration(line: &str) -> &str {
 
 /// Returns the words after the name of the script. `None` if the text does not start with it.
 fn form(text: &str, quote: Option<char>, stem: &str) -> Option<String> {
-    let mut text = text.get(..floor_boundary(text, MAX_LINE_BYTES))?.to_owned();
+    let mut text = text
+        .get(..text.floor_char_boundary(MAX_LINE_BYTES))?
+        .to_owned();
     for name in PROGRAM_NAMES {
         text = text.replace(name, PROGRAM);
     }

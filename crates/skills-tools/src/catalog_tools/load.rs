@@ -4,12 +4,11 @@ use serde::Deserialize;
 use serde_json::json;
 use skills_runtime::manifest::escape_invisible;
 use skills_runtime::prompt::DEFAULT_MAX_INJECTION_BYTES;
-use skills_runtime::{Entry, InjectionFormat, Manifest, ScriptType};
+use skills_runtime::{Entry, InjectionFormat, Manifest, SkillPrograms};
 
 use super::{CatalogTools, any_skill_name_schema};
 use crate::path_map::PathMap;
 use crate::run::output::run_error;
-use crate::run::run_skill_script::modules;
 use crate::schema;
 use crate::tool_definition::{Annotations, ToolDefinition};
 use crate::{ToolError, ToolErrorCode, ToolGroup, ToolOutput};
@@ -121,11 +120,10 @@ impl CatalogTools {
     /// or if no tool runs it.
     fn usage(&self, entry: &Entry) -> Option<String> {
         let files = entry.open().ok()?;
-        let listed = files.list_directory("scripts").unwrap_or_default();
-        let scripts = listed.iter().map(|file| file.path.as_str());
-        let scripts = scripts.filter(|path| ScriptType::from_path(path.as_ref()).is_some());
-        let modules = modules(&files);
-        let names: Vec<&str> = scripts.chain(modules.iter().map(String::as_str)).collect();
+        let SkillPrograms {
+            scripts, modules, ..
+        } = SkillPrograms::list(&files);
+        let names: Vec<String> = scripts.into_iter().chain(modules).collect();
         if names.is_empty() {
             return None;
         }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use skills_runtime::Entry;
 
 use super::CatalogTools;
-use crate::run::output::strip_terminal_escapes;
+use crate::sanitize::short_description;
 use crate::schema;
 use crate::tool_definition::{Annotations, ToolDefinition};
 use crate::{ToolError, ToolOutput};
@@ -16,8 +16,6 @@ const DEFAULT_LIMIT: usize = 10;
 const MAX_LIMIT: usize = 100;
 /// Maximum length of a query, in characters.
 const MAX_QUERY_CHARS: usize = 500;
-/// Maximum length of a description in a result, in characters.
-const MAX_DESCRIPTION_CHARS: usize = 300;
 
 /// Arguments of `search_skills`.
 #[derive(Debug, Deserialize)]
@@ -101,20 +99,6 @@ impl CatalogTools {
             body + &more,
             json!({"skills": skills, "total": matches.len(), "next_offset": next}),
         ))
-    }
-}
-
-/// Returns a description on one line, without invisible characters, truncated to the limit.
-pub(crate) fn short_description(description: &str) -> String {
-    // Descriptions are untrusted: escape sequences could hide text from a user who watches the
-    // terminal.
-    let line = strip_terminal_escapes(description)
-        .split_whitespace()
-        .collect::<Vec<_>>()
-        .join(" ");
-    match line.char_indices().nth(MAX_DESCRIPTION_CHARS) {
-        None => line,
-        Some((end, _)) => format!("{}…", &line[..end]),
     }
 }
 

@@ -1,5 +1,7 @@
 //! Parsing of command lines into arguments or a shell command.
 
+use skills_runtime::prompt::{SplitCommand, split_command};
+
 use crate::{ToolError, ToolErrorCode};
 
 /// Maximum size of a command, in bytes.
@@ -41,150 +43,23 @@ impl CommandLine {
                 "remove the character",
             ));
         }
-        // Decided before splitting: a command that is passed to a shell must not be changed.
-        if needs_shell(text) {
-            return Ok(Self::Shell(text.to_owned()));
-        }
-        match shlex::split(text) {
-            None => Err(invalid(
+        match split_command(text) {
+            SplitCommand::NeedsShell => Ok(Self::Shell(text.to_owned())),
+            SplitCommand::UnclosedQuote => Err(invalid(
                 "invalid command: unclosed quote",
                 "close the quote, or escape it with a backslash",
             )),
-            Some(words) if words.is_empty() => {
+            SplitCommand::Words(words) if words.is_empty() => {
                 Err(invalid("empty command", "pass a program and its arguments"))
             }
-            Some(words) => Ok(Self::Argv(words)),
+            SplitCommand::Words(words) => Ok(Self::Argv(words)),
         }
     }
-}
-
-/// Returns true if a shell would do more than split the text: operators, redirections, expansions,
-/// patterns, comments, assignments before the program, several lines. Ambiguous text needs a shell,
-/// which requires more permissions.
-fn needs_shell(text: &str) -> bool {
-    let mut quote = None;
-    let mut characters = text.chars().peekable();
-    // `~` also expands after `=` and `:` in assignments.
-    let mut at_start = true;
-    while let Some(c) = characters.next() {
-        match (quote, c) {
-            (None, '\\') => drop(characters.next()),
-            (None, '\'' | '"') => quote = Some(c),
-            (Some('\''), '\'') => quote = None,
-            (Some('"'), '"') => quote = None,
-            (Some('"'), '\\') => drop(characters.next()),
-            (Some('"'), '$' | '`') => return true,
-            (Some(_), _) => {}
-            (
-                None,
-                '|' | '&' | ';' | '<' | '>' | '(' | ')' | '$' | '`' | '*' | '?' | '[' | '{' | '\n'
-                | '\r',
-            ) => return true,
-            (None, '~' | '#') if at_start => return true,
-            _ => {}
-        }
-        at_start = quote.is_none() && matches!(c, ' ' | '\t' | '=' | ':');
-    }
-    is_assignment(text)
-        || text.starts_with("! ")
-        || is_shell_builtin(text.split_whitespace().next().unwrap_or_default())
-}
-
-/// `NAME=value program`.
-fn is_assignment(text: &str) -> bool {
-    let first = text.split_whitespace().next().unwrap_or_default();
-    first.split_once('=').is_some_and(|(name, _)| {
-        !name.is_empty()
-            && !name.starts_with(|c: char| c.is_ascii_digit())
-            && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-    })
-}
-
-/// Returns true if a word is a shell builtin that is not a program, or a program with another
-/// behavior.
-fn is_shell_builtin(word: &str) -> bool {
-    // `cd` and similar change the shell itself, and `time` and `type` behave differently as
-    // programs.
-    let words = [
-        ".", ":", "alias", "cd", "case", "eval", "exec", "exit", "export", "for", "function", "if",
-        "read", "return", "set", "shift", "source", "trap", "ulimit", "umask", "unset", "until",
-        "wait", "while", "time", "command", "type", "[[",
-    ];
-    words.contains(&word)
 }
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
-
-    fn check(text: &str, expected: &[&str]) {
-        assert_eq!(
-            CommandLine::parse(text),
-            Ok(CommandLine::Argv(
-                expected.iter().map(ToString::to_string).collect()
-            )),
-            "{text}"
-        );
-    }
-
-    #[test]
-    fn plain_words_need_no_shell() {
-        check(
-            "python scripts/gcd.py 12 18",
-            &["python", "scripts/gcd.py", "12", "18"],
-        );
-        check(
-            "  grep -r 'a $(b) | c' .  ",
-            &["grep", "-r", "a $(b) | c", "."],
-        );
-        check(
-            r#"echo "a \"b\"; c" x\ y a=b x~ a#b"#,
-            &["echo", "a \"b\"; c", "x y", "a=b", "x~", "a#b"],
-        );
-    }
-
-    #[test]
-    fn shell_features_need_a_shell() {
-        let texts = [
-            "a; b",
-            "a | b",
-            "a && b",
-            "a &",
-            "a > b",
-            "a < b",
-            "echo $HOME",
-            "echo \"$HOME\"",
-            "echo `id`",
-            "ls *.py",
-            "echo a?",
-            "echo [ab]",
-            "echo {a,b}",
-            "(a)",
-            "a\nb",
-            "~/x",
-            "cat ~/x",
-            "# x",
-            "a # b",
-            "A=1 b",
-            "cd src",
-            "if true",
-            "! a",
-            "export A=1",
-            "echo --x=~/a",
-            "a\rb",
-        ];
-        for text in texts {
-            // A tilde after `=` is literal in words that are not assignments; it is passed to the
-            // shell nevertheless.
-            assert_eq!(
-                CommandLine::parse(text),
-                Ok(CommandLine::Shell(text.to_owned())),
-                "{text}"
-            );
-        }
-    }
 
     #[test]
     fn invalid_commands_are_rejected_with_a_reason() {
@@ -199,38 +74,6 @@ mod tests {
                 message,
                 "{text:?}"
             );
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn quoted_words_round_trip(words in prop::collection::vec("[^\0]{0,12}", 1..6)) {
-            let text = shlex::try_join(words.iter().map(String::as_str)).unwrap();
-            match CommandLine::parse(&text).unwrap() {
-                CommandLine::Argv(read) => prop_assert_eq!(read, words),
-                // Passed to the shell unchanged, which requires more permissions and reads the same
-                // words.
-                CommandLine::Shell(read) => prop_assert_eq!(read, text),
-            }
-        }
-
-        #[test]
-        fn unquoted_operators_are_never_arguments(text in "[a-z '\"\\\\|;&$`<>()]{0,24}") {
-            if let Ok(CommandLine::Argv(_)) = CommandLine::parse(&text) {
-                let mut bare = String::new();
-                let (mut quote, mut escaped) = (None, false);
-                for c in text.chars() {
-                    match (quote, escaped, c) {
-                        (_, true, _) => escaped = false,
-                        (None | Some('"'), false, '\\') => escaped = true,
-                        (None, false, '\'' | '"') => quote = Some(c),
-                        (Some(open), false, c) if c == open => quote = None,
-                        (None, false, c) => bare.push(c),
-                        _ => {}
-                    }
-                }
-                prop_assert!(!bare.contains(['|', ';', '&', '$', '`', '<', '>', '(', ')']), "{text:?} {bare:?}");
-            }
         }
     }
 }

@@ -11,6 +11,7 @@ use skills_runtime::manifest::escape_invisible;
 
 use super::{Remedies, RunnableSkill};
 use crate::path_map::PathMap;
+use crate::sanitize::strip_terminal_escapes;
 use crate::{ToolError, ToolErrorCode, ToolOutput};
 
 /// Maximum number of notes in a result.
@@ -355,19 +356,17 @@ fn refusal_lines(
 /// Converts a denial, with a code that tells whether an approval could still allow the run.
 fn denial_error(denial: &Denial, path_map: &PathMap, remedies: &Remedies) -> ToolError {
     // An approval can change the other reasons, so the model may ask the user and retry.
-    let is_final = |reason: &DecisionReason| {
-        matches!(
-            reason,
-            DecisionReason::Rule { .. }
-                | DecisionReason::Forbidden { .. }
-                | DecisionReason::TooManyPermissions { .. }
-                | DecisionReason::ApproverResponded {
+    let is_refused = |decision: &PermissionDecision| {
+        decision.is_final()
+            || matches!(
+                decision.reason(),
+                DecisionReason::ApproverResponded {
                     response: ApprovalResponse::Deny,
                     ..
                 }
-        )
+            )
     };
-    let code = if denial.denied().any(|decision| is_final(decision.reason())) {
+    let code = if denial.denied().any(is_refused) {
         ToolErrorCode::DeniedByPolicy
     } else {
         ToolErrorCode::ApprovalRequired
@@ -498,84 +497,5 @@ fn error_hint(error: &RuntimeError) -> Option<String> {
             Some(format!("available: {}", candidates.join(", ")))
         }
         _ => None,
-    }
-}
-
-/// Removes terminal escape sequences, control characters and invisible characters.
-pub(crate) fn strip_terminal_escapes(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut characters = text.chars().peekable();
-    while let Some(c) = characters.next() {
-        match c {
-            '\u{1b}' => skip_sequence(&mut characters),
-            '\u{9b}' => skip_until(&mut characters, |c| ('\u{40}'..='\u{7e}').contains(&c)),
-            '\n' | '\t' => out.push(c),
-            // CRLF is one line end. A lone carriage return could overwrite the line before it, so
-            // it becomes a line end.
-            '\r' if characters.peek() == Some(&'\n') => {}
-            '\r' => out.push('\n'),
-            c if skills_runtime::is_invisible(c) && !is_joiner(c) => {}
-            c => out.push(c),
-        }
-    }
-    out
-}
-
-/// Returns true if a character joins others in some scripts and emoji.
-fn is_joiner(c: char) -> bool {
-    // Removing these would change words in some languages.
-    matches!(c, '\u{200c}' | '\u{200d}' | '\u{fe0e}' | '\u{fe0f}')
-}
-
-/// Skips the rest of an escape sequence: `[ … letter`, `] … BEL` or `ESC \`, or one character.
-fn skip_sequence(characters: &mut std::iter::Peekable<std::str::Chars<'_>>) {
-    match characters.next() {
-        Some('[') => skip_until(characters, |c| ('\u{40}'..='\u{7e}').contains(&c)),
-        Some(']' | 'P' | 'X' | '^' | '_') => {
-            while let Some(c) = characters.next() {
-                if c == '\u{7}'
-                    || c == '\u{9c}'
-                    || (c == '\u{1b}' && characters.next_if_eq(&'\\').is_some())
-                {
-                    return;
-                }
-                // An unterminated sequence ends with its line.
-                if c == '\n' {
-                    return;
-                }
-            }
-        }
-        _ => {}
-    }
-}
-
-fn skip_until(
-    characters: &mut std::iter::Peekable<std::str::Chars<'_>>,
-    is_end: impl Fn(char) -> bool,
-) {
-    for c in characters.by_ref() {
-        if is_end(c) || c == '\n' {
-            return;
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn escape_sequences_are_removed() {
-        assert_eq!(
-            strip_terminal_escapes(
-                "\u{1b}[31mred\u{1b}[0m \u{1b}]0;title\u{7}a\u{1b}]8;;x\u{1b}\\b\u{0}\u{8}c\r\nd\re\u{202e}f"
-            ),
-            "red abc\nd\nef"
-        );
-        assert_eq!(strip_terminal_escapes("\u{9b}2Jx\u{1b}Ÿy\u{1b}[31"), "xy");
-        assert_eq!(
-            strip_terminal_escapes("tab\tline\n日本 👩\u{200d}🚀"),
-            "tab\tline\n日本 👩\u{200d}🚀"
-        );
     }
 }

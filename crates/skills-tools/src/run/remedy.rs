@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use skills_runtime::policy::{DecisionReason, Denial, Permission, innermost_protected_name};
+use skills_runtime::policy::{Denial, innermost_protected_name};
 use skills_runtime::{
     Evidence, ExecutionArtifacts, FailureCause, Refusal, RefusedOperation, ScriptType,
 };
@@ -138,37 +138,18 @@ impl Remedies {
 
     /// Describes what would allow a denied run; `None` if no rule would.
     pub(crate) fn for_denial(&self, denial: &Denial) -> Option<String> {
-        let mut targets = Vec::new();
+        let mut targets: Vec<String> = Vec::new();
         for decision in denial.denied() {
-            let is_open = matches!(
-                decision.reason(),
-                DecisionReason::NoMatchingRule
-                    | DecisionReason::NoApprover
-                    | DecisionReason::NoResponse
-                    | DecisionReason::StrictMode
-                    | DecisionReason::ApproverFailed { .. }
-            );
-            targets.push(is_open.then(|| rule_text(decision.permission()))??);
+            let target = decision.permission().rule_target()?.to_string();
+            if !decision.is_allowable() {
+                return None;
+            }
+            if !targets.contains(&target) {
+                targets.push(target);
+            }
         }
-        targets.dedup();
         self.describe(&Remedy::Allow(targets))
     }
-}
-
-/// Returns the rule that allows a permission, if there is one.
-fn rule_text(permission: &Permission) -> Option<String> {
-    Some(match permission {
-        Permission::Write(path) | Permission::WriteProtected { path, .. } => {
-            format!("write:{}", path.display())
-        }
-        Permission::Read(path) => format!("read:{}", path.display()),
-        Permission::Host(pattern) => format!("network:{pattern}"),
-        Permission::Program(name) => format!("spawn:{name}"),
-        Permission::AnyProgram => "spawn".to_owned(),
-        Permission::Variable(name) => format!("env:{name}"),
-        // No rule grants the other permissions, such as that of a hook; they need an approval.
-        _ => return None,
-    })
 }
 
 #[cfg(test)]

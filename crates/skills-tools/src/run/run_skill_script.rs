@@ -2,15 +2,14 @@
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use skills_runtime::discovery::SkillFiles;
-use skills_runtime::{InputProtocol, RunTarget, Workspace};
+use skills_runtime::{InputProtocol, RunTarget, SkillPrograms, Workspace};
 
-use super::output::strip_terminal_escapes;
 use super::script_tool::script_error;
 use super::{
     CompletedRun, Deadline, MAX_STDIN_BYTES, MAX_TIMEOUT_SECONDS, ProgramTools, RunSubject,
-    RunnableSkill, WorkingDirectory, short_name,
+    RunnableSkill, WorkingDirectory, result_properties, short_name,
 };
+use crate::sanitize::strip_terminal_escapes;
 use crate::schema;
 use crate::tool_definition::{Annotations, ToolDefinition};
 use crate::virtual_path::invalid_part_reason;
@@ -22,6 +21,16 @@ const DEFAULT_TIMEOUT: u64 = 10;
 const MAX_NAME_CHARS: usize = 64;
 /// Maximum size of the JSON object, in bytes.
 const MAX_ARGUMENT_BYTES: usize = 120 * 1024;
+
+/// The data that a result has in common with those of the other tools.
+const COMMON_DATA: [&str; 6] = [
+    "exit_code",
+    "duration_ms",
+    "timed_out",
+    "files_changed",
+    "notes",
+    "refused",
+];
 
 /// Arguments of `run_skill_script`.
 #[derive(Debug, Deserialize)]
@@ -52,19 +61,30 @@ pub(crate) fn definition() -> ToolDefinition {
             }),
             &["skill_name", "script_name"],
         ),
-        output_schema: schema::output_schema(
-            json!({
-                "success": {"type": "boolean"},
-                "result": {"description": "Standard output, if it is JSON."},
-                "raw": {"type": "string"},
-                "exit_code": {"type": ["integer", "null"]},
-                "duration_ms": {"type": "integer"},
-                "timed_out": {"type": "boolean"},
-            }),
-            &["success", "result", "raw", "exit_code", "duration_ms", "timed_out"],
-        ),
+        output_schema: output_schema(),
         annotations: Annotations::EXECUTES,
     }
+}
+
+fn output_schema() -> Value {
+    let mut properties = json!({
+        "success": {"type": "boolean"},
+        "result": {"description": "Standard output, if it is JSON."},
+        "raw": {"type": "string"},
+    });
+    let common = result_properties();
+    for key in COMMON_DATA {
+        properties[key] = common[key].clone();
+    }
+    let required = [
+        "success",
+        "result",
+        "raw",
+        "exit_code",
+        "duration_ms",
+        "timed_out",
+    ];
+    schema::output_schema(properties, &required)
 }
 
 impl ProgramTools {
@@ -93,7 +113,9 @@ impl ProgramTools {
             options.args = vec![json_argument(arguments.args)?];
         }
         options.target = target;
-        if let Some(workspace) = self.script_workspace() {
+        let workspace = self.script_workspace();
+        let is_in_workspace = workspace.is_some();
+        if let Some(workspace) = workspace {
             visible_dirs.add_to(&mut options);
             let starts_there = self.options.working_directory == WorkingDirectory::Workspace;
             options.current_dir = starts_there.then(|| workspace.clone());
@@ -103,26 +125,35 @@ impl ProgramTools {
         let subject = RunSubject::Skill(&skill);
         let CompletedRun {
             artifacts,
-            output,
+            mut output,
             timeout_seconds,
         } = self.execute(subject, options, &deadline, &path_map).await?;
         // Truncated JSON can still be valid, for example a number without its last digits.
         let is_json =
             output.is_success() && !artifacts.stdout.is_truncated() && is_json(&output.stdout);
-        let data = json!({
+        if is_in_workspace {
+            output = output.with_file_prefix("workspace");
+        }
+        let mut data = json!({
             "success": output.is_success(),
             // Parsed by the runtime, which has redacted secrets in whatever way JSON escapes them.
             "result": is_json.then(|| path_map.replace_in_json(&artifacts.output)),
             "raw": output.stdout,
-            "exit_code": output.data["exit_code"],
-            "duration_ms": output.data["duration_ms"],
-            "timed_out": output.data["timed_out"],
         });
+        for key in COMMON_DATA {
+            data[key] = output.data[key].take();
+        }
         Ok(match (script_error(&output, &timeout_seconds), data) {
             (Some(error), Value::Object(data)) => {
                 ToolOutput::error_with_data(format!("Error: {}", error.message), data, &error)
             }
-            (_, data) => ToolOutput::new(strip_terminal_escapes(output.stdout.trim()), data),
+            (_, data) => {
+                let text = strip_terminal_escapes(output.stdout.trim());
+                ToolOutput {
+                    files: output.files.clone(),
+                    ..ToolOutput::new(output.with_explanation(&text), data)
+                }
+            }
         })
     }
 }
@@ -146,12 +177,10 @@ impl RunnableSkill {
         if let Some(reason) = invalid_part_reason(name) {
             return Err(invalid(reason));
         }
-        let listed = self.files.list_directory("scripts").unwrap_or_default();
-        let scripts: Vec<&str> = listed
-            .iter()
-            .map(|file| file.path.as_str())
-            .filter(|path| script_type(path).is_some())
-            .collect();
+        let SkillPrograms {
+            scripts, modules, ..
+        } = SkillPrograms::list(&self.files);
+        let scripts: Vec<&str> = scripts.iter().map(String::as_str).collect();
         let exact = format!("scripts/{name}");
         let is_stem = |path: &&&str| stem(path) == name;
         let stems: Vec<&str> = scripts.iter().filter(is_stem).copied().collect();
@@ -167,7 +196,6 @@ impl RunnableSkill {
             }) {
             Some(path) => Ok(RunTarget::Script((*path).to_owned())),
             None => {
-                let modules = modules(&self.files);
                 let is_named = |path: &&String| file_name(path) == name || stem(path) == name;
                 if let Some(module) = modules.iter().find(is_named) {
                     return Ok(RunTarget::Module(module.clone()));
@@ -191,20 +219,8 @@ impl RunnableSkill {
     }
 }
 
-/// Returns the paths of the WebAssembly modules of a skill, where a run looks for them.
-pub(crate) fn modules(files: &SkillFiles) -> Vec<String> {
-    let directories = ["", "wasm"].into_iter();
-    let listed = directories.flat_map(|name| files.list_directory(name).unwrap_or_default());
-    let paths = listed.map(|file| file.path);
-    paths.filter(|path| path.ends_with(".wasm")).collect()
-}
-
 fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
-}
-
-fn script_type(path: &str) -> Option<skills_runtime::ScriptType> {
-    skills_runtime::ScriptType::from_path(path.as_ref())
 }
 
 fn stem(path: &str) -> &str {

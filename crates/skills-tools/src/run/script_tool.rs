@@ -5,15 +5,14 @@ use std::path::PathBuf;
 use serde_json::{Map, Value};
 use skills_runtime::{ExecutionOptions, RunTarget, Workspace};
 
-use super::output::{
-    ExitKind, ProgramOutput, quota_exceeded_error, reached_timeout_ms, strip_terminal_escapes,
-};
+use super::output::{ExitKind, ProgramOutput, quota_exceeded_error, reached_timeout_ms};
 use super::{
     Deadline, ProgramTools, Remedy, RunSubject, RunnableSkill, WorkingDirectory, result_schema,
 };
 use crate::mount::Access;
 use crate::path_map::PathMap;
 use crate::registry::{DEFAULT_TIMEOUT, ScriptToolEntry};
+use crate::sanitize::strip_terminal_escapes;
 use crate::tool_definition::{Annotations, ToolDefinition};
 use crate::{CallContext, ToolError, ToolErrorCode, ToolOutput};
 use skills_script::build_argv;

@@ -164,7 +164,8 @@ fn parse_run_command(
     let name = skill.entry.name().as_str();
     // Also after an interpreter: asking for permission to start it would not help.
     let script = rest.first().filter(|word| {
-        script_type_of(first).is_some_and(|script_type| names_script(name, word, script_type))
+        ScriptType::from_program(first)
+            .is_some_and(|script_type| names_script(name, word, script_type))
     });
     if let Some(missing) = script.or(Some(first).filter(|first| first.contains('/'))) {
         let error = ToolErrorCode::ScriptNotFound
@@ -186,7 +187,7 @@ fn find_skill_program<'a>(
 ) -> Option<(RunTarget, &'a [String])> {
     let name = skill.entry.name().as_str();
     if let (Some(script_type), Some((script, arguments))) =
-        (script_type_of(first), rest.split_first())
+        (ScriptType::from_program(first), rest.split_first())
         && let Some(path) = find_in_skill(&skill.files, name, script)
             // `python x.sh` does not run a script of the skill as its type demands, so the
             // interpreter counts as a program of the host.
@@ -201,18 +202,6 @@ fn find_skill_program<'a>(
     // A module runs in the WebAssembly sandbox and needs no interpreter.
     path.ends_with(".wasm")
         .then_some((RunTarget::Module(path), rest))
-}
-
-/// Returns the type of scripts that an interpreter runs.
-fn script_type_of(program: &str) -> Option<ScriptType> {
-    Some(match program {
-        "python" | "python3" => ScriptType::Python,
-        "bash" | "sh" => ScriptType::Shell,
-        "node" => ScriptType::Node,
-        "ruby" => ScriptType::Ruby,
-        "perl" => ScriptType::Perl,
-        _ => return None,
-    })
 }
 
 /// Returns true if a word can only refer to a script of this type in the skill, where commands

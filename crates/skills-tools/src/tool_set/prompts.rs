@@ -1,9 +1,9 @@
 //! Text for a model outside of tool calls: skills that a user invokes, and the guide to the tools.
 
-use super::{ToolGroup, ToolSet};
+use super::ToolSet;
 use crate::builtin::BuiltinTool;
 use crate::guide::ScriptTools;
-use crate::{RenderedPrompt, SkillPrompt, ToolError, guide, user_prompt};
+use crate::{RenderedPrompt, SkillPrompt, ToolError, ToolGroup, guide, user_prompt};
 
 impl ToolSet {
     /// Returns the skills that a user may invoke by name, in the order of the catalog: active,

@@ -1,13 +1,11 @@
 //! Parses the command of a hook: a script of the skill with plain arguments.
 
 use skills_manifest::{Hook, HookAction};
+use skills_prompt::{SplitCommand, split_command};
+use skills_sandbox::ScriptType;
 
 use crate::{ExecutionOptions, RunTarget};
 
-/// Characters that a shell interprets.
-const SHELL_METACHARACTERS: [char; 18] = [
-    ';', '&', '|', '<', '>', '`', '$', '(', ')', '{', '}', '*', '?', '[', '~', '#', '!', '\n',
-];
 /// Variables that skills use for their own directory.
 const SKILL_DIR_PREFIXES: [&str; 6] = [
     "${CLAUDE_SKILL_DIR}/",
@@ -16,11 +14,6 @@ const SKILL_DIR_PREFIXES: [&str; 6] = [
     "$SKILL_DIR/",
     "${CLAUDE_PLUGIN_ROOT}/",
     "$CLAUDE_PLUGIN_ROOT/",
-];
-/// Programs that can precede the script. The sandbox still selects the interpreter by the file
-/// extension.
-const INTERPRETERS: [&str; 8] = [
-    "python3", "python", "bash", "sh", "node", "ruby", "perl", "exec",
 ];
 
 /// Builds the options to run a hook.
@@ -64,17 +57,20 @@ fn split_words(command: &str) -> Result<(String, Vec<String>), &'static str> {
             .replace(&format!("\"{}\"/", directory.trim_end_matches('/')), "");
         command = command.replace(directory, "");
     }
+    // `exec` only saves a process of the shell.
+    let command = command.strip_prefix("exec ").unwrap_or(&command);
     // Only now, since the removed variables contain `$` and braces too.
-    if command.contains(SHELL_METACHARACTERS) {
-        return Err("the command needs a shell, which is not supported");
-    }
+    let words = match split_command(command) {
+        SplitCommand::Words(words) => words,
+        SplitCommand::NeedsShell => {
+            return Err("the command needs a shell, which is not supported");
+        }
+        SplitCommand::UnclosedQuote => return Err("the command has an unclosed quote"),
+    };
     // The interpreter is dropped: the sandbox selects one by the extension of the script, from
     // directories that no skill can write.
-    let mut words = shlex::split(&command)
-        .ok_or("the command has an unclosed quote")?
-        .into_iter()
-        .peekable();
-    words.next_if(|word| INTERPRETERS.contains(&word.as_str()));
+    let mut words = words.into_iter().peekable();
+    words.next_if(|word| ScriptType::from_program(word).is_some());
     let script = words.next().ok_or("the command is empty")?;
     let script = script.strip_prefix("./").unwrap_or(&script).to_owned();
     Ok((script, words.collect()))
@@ -99,6 +95,8 @@ mod tests {
             ),
             ("\"$CLAUDE_PLUGIN_ROOT\"/scripts/x.sh", "scripts/x.sh []"),
             ("node scripts/x.mjs", "scripts/x.mjs []"),
+            ("deno scripts/x.ts", "scripts/x.ts []"),
+            ("exec ./x.sh 'a; b'", r#"x.sh ["a; b"]"#),
             (
                 "bash \"${SKILL_DIR}/scripts/x.sh\" a",
                 r#"scripts/x.sh ["a"]"#,
@@ -115,7 +113,6 @@ mod tests {
             "a.sh\nid",
             "`id`",
             "a.sh && b",
-            "'a.sh;'",
         ] {
             assert!(split_words(shell).is_err(), "{shell}");
         }

@@ -1,7 +1,5 @@
 //! Lines of shell scripts, without comments and texts.
 
-use crate::text::floor_boundary;
-
 /// Maximum length of a line that is inspected, in bytes, so that long ones stay cheap.
 const MAX_LINE_BYTES: usize = 2000;
 /// Number of lines in which the end of a loop is searched.
@@ -29,7 +27,7 @@ impl<'a> ShellLines<'a> {
         let mut heredoc_end: Option<&str> = None;
         let mut function_indent: Option<usize> = None;
         for (number, line) in source.lines().enumerate() {
-            let line = &line[..floor_boundary(line, MAX_LINE_BYTES)];
+            let line = &line[..line.floor_char_boundary(MAX_LINE_BYTES)];
             if let Some(end) = heredoc_end {
                 if line.trim() == end {
                     heredoc_end = None;

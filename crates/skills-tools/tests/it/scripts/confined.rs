@@ -405,6 +405,11 @@ async fn scripts_start_in_the_workspace_and_write_it_if_a_rule_allows_it() {
     assert_eq!(outcome.text, "/workspace text\n");
     assert_eq!(outcome.files, ["workspace/out.txt"]);
     assert_eq!(fs::read(host.path("workspace/out.txt")).unwrap(), b"made");
+
+    fs::remove_file(host.path("workspace/out.txt")).unwrap();
+    let engine = json!({"skill_name": "demo", "script_name": "main"});
+    let outcome = allowed.call("run_skill_script", engine).await;
+    assert_eq!(outcome.files, ["workspace/out.txt"]);
 }
 
 /// A refusal that a script ignores is part of its result, since the result may be wrong.
@@ -420,10 +425,17 @@ async fn what_was_refused_is_said_after_a_success_too() {
         _ => None,
     };
     let builder = host.builder(host.runtime()).remedies(describe);
-    let outcome = run(&host.wrap(builder.build().unwrap()), json!({})).await;
-    assert!(!outcome.is_error);
-    assert_eq!(
-        outcome.text,
-        "done\nRefused by the sandbox: spawn another program\nHint: pass --allow spawn"
-    );
+    let tools = host.wrap(builder.build().unwrap());
+    let engine = json!({"skill_name": "demo", "script_name": "main"});
+    for outcome in [
+        run(&tools, json!({})).await,
+        tools.call("run_skill_script", engine).await,
+    ] {
+        assert!(!outcome.is_error);
+        assert_eq!(
+            outcome.text,
+            "done\nRefused by the sandbox: spawn another program\nHint: pass --allow spawn"
+        );
+        assert_eq!(outcome.structured["refused"][0]["allow"], "spawn");
+    }
 }
