@@ -22,17 +22,12 @@ const DEFAULT_TIMEOUT: u64 = 60;
 #[serde(deny_unknown_fields)]
 pub(crate) struct BashArguments {
     command: String,
-    #[serde(default = "default_timeout")]
-    timeout: u64,
+    timeout: Option<u64>,
     #[serde(default)]
     cwd: String,
     stdin: Option<String>,
     #[serde(default)]
     network: Vec<String>,
-}
-
-fn default_timeout() -> u64 {
-    DEFAULT_TIMEOUT
 }
 
 pub(crate) fn definition() -> ToolDefinition {
@@ -57,7 +52,7 @@ impl ProgramTools {
         arguments: BashArguments,
         context: &CallContext,
     ) -> Result<ToolOutput, ToolError> {
-        let deadline = Deadline::from_secs(arguments.timeout);
+        let deadline = Deadline::from_secs(arguments.timeout.unwrap_or(DEFAULT_TIMEOUT));
         let command_line = CommandLine::parse(&arguments.command)?;
         let (start_dir, canonical) = self.open_start_directory(&arguments.cwd)?;
         let base = start_dir.base_path();

@@ -25,17 +25,12 @@ const DEFAULT_TIMEOUT: u64 = 120;
 pub(crate) struct RunArguments {
     name: String,
     command: String,
-    #[serde(default = "default_timeout")]
-    timeout: u64,
+    timeout: Option<u64>,
     stdin: Option<String>,
     #[serde(default)]
     env: BTreeMap<String, String>,
     #[serde(default)]
     network: Vec<String>,
-}
-
-fn default_timeout() -> u64 {
-    DEFAULT_TIMEOUT
 }
 
 pub(crate) fn definition() -> ToolDefinition {
@@ -63,7 +58,7 @@ impl ProgramTools {
         arguments: RunArguments,
         context: &CallContext,
     ) -> Result<ToolOutput, ToolError> {
-        let deadline = Deadline::from_secs(arguments.timeout);
+        let deadline = Deadline::from_secs(arguments.timeout.unwrap_or(DEFAULT_TIMEOUT));
         let skill = self.find_runnable(&arguments.name)?;
         let command_line = CommandLine::parse(&arguments.command)?;
         let visible_dirs = self.visible_dirs(Some(&skill.entry))?;
