@@ -128,3 +128,73 @@ fn a_settings_file_that_others_can_write_is_rejected() {
     help: run `chmod o-w` on it and its directory
     ");
 }
+
+#[test]
+fn all_commands_have_the_variables_of_the_settings() {
+    let fixture = fixture();
+    fixture
+        .file(
+            "skills/one/SKILL.md",
+            "---\nname: one\ndescription: d\nrequires: {env: [MY_KEY]}\n---\nBody\n",
+        )
+        .file("project/.env", "MY_KEY=k\n");
+    let checks: [&[&str]; 5] = [
+        &["list", "--long", "--root", "../skills"],
+        &["doctor", "--root", "../skills"],
+        &["prompt", "load", "one", "--root", "../skills"],
+        &["policy", "check", "one", "--root", "../skills"],
+        &["validate", "../skills/one"],
+    ];
+    for arguments in checks {
+        let done = fixture.run("project", arguments);
+        assert!(done.page().contains("MY_KEY"), "{}", done.page());
+    }
+    fixture.run("project", &["config", "set", "env-files", ".env"]);
+    for arguments in checks {
+        let done = fixture.run("project", arguments);
+        let is_reported = |line: &str| line.contains("MY_KEY") && line.contains("missing");
+        assert!(!done.page().lines().any(is_reported), "{}", done.page());
+    }
+    // Nothing runs without the file, and the other commands still work.
+    std::fs::remove_file(fixture.path().join("project/.env")).unwrap();
+    assert_snapshot!(fixture.run("project", &["validate", "../skills/one"]).page(), @"
+    exit 0
+    -- stdout
+    Valid skill: ../skills/one
+    -- stderr
+    warning: cannot read `PLACE/project/.env`: No such file or directory (os error 2)
+    ../skills/one/SKILL.md: warning: missing on this host: variable `MY_KEY`
+    ");
+    let done = fixture.run(
+        "project",
+        &["policy", "check", "one", "--root", "../skills"],
+    );
+    assert_eq!(done.code, 2, "{}", done.page());
+}
+
+#[cfg(unix)]
+#[test]
+fn all_commands_have_the_interpreters_of_the_settings_as_programs() {
+    let fixture = fixture();
+    fixture
+        .file(
+            "skills/one/SKILL.md",
+            "---\nname: one\ndescription: d\nrequires: {bins: [deno]}\n---\nBody\n",
+        )
+        .file("bin/deno-1", "");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(fixture.path().join("bin/deno-1"), mode).unwrap();
+    let checks: [&[&str]; 3] = [
+        &["list", "--long", "--root", "../skills"],
+        &["policy", "check", "one", "--root", "../skills"],
+        &["validate", "../skills/one"],
+    ];
+    for key in ["interpreters.deno", "skills.one.interpreters.deno"] {
+        fixture.run("project", &["config", "set", key, "../bin/deno-1"]);
+        for arguments in checks {
+            let done = fixture.run("project", arguments);
+            assert!(!done.page().contains("missing"), "{key} {}", done.page());
+        }
+        fixture.run("project", &["config", "unset", key]);
+    }
+}
