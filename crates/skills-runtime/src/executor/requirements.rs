@@ -28,6 +28,7 @@ impl Executor {
             return Err(Repr::MissingRequirements {
                 skill: plan.subject.name().to_owned(),
                 missing,
+                by_policy: self.refuses_missing_requirements(),
             }
             .into());
         }
@@ -41,15 +42,19 @@ impl Executor {
 
     /// Describes the missing requirements without which a skill does not run, one phrase each.
     pub(super) fn blocking(&self, missing: &MissingRequirements) -> Vec<String> {
-        let config = self.config();
-        if config.permissions.policy().refuses_missing_requirements() {
+        if self.refuses_missing_requirements() {
             return missing.to_lines();
         }
-        match config.on_missing_requirements {
+        match self.config().on_missing_requirements {
             OnMissing::Fail => missing.to_lines(),
             OnMissing::WarnVariables => missing.program_lines(),
             OnMissing::Warn => Vec::new(),
         }
+    }
+
+    fn refuses_missing_requirements(&self) -> bool {
+        let permissions = &self.config().permissions;
+        permissions.policy().refuses_missing_requirements()
     }
 
     /// Authorizes a run with the programs that its skill requires. If nothing grants these, the run
