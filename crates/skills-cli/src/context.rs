@@ -9,8 +9,9 @@ use skills_runtime::discovery::{
     ClientProfile, ConfigRule, Discovery, InactiveReason, ProfileContext, ScanLimits,
     SkillFileSymlinks, Trust,
 };
-use skills_runtime::{Builder, Catalog, Root, Scope, SkillRuntime};
+use skills_runtime::{Builder, Catalog, Root, Scope, Secrets, SkillRuntime};
 
+use crate::env_files;
 use crate::error::CommandError;
 use crate::global_options::GlobalOptions;
 use crate::input;
@@ -20,7 +21,7 @@ use crate::process_environment::Environment;
 use crate::selector::parse_selector;
 use crate::settings::Settings;
 
-/// The surroundings of a command.
+/// What all commands share.
 pub(crate) struct Context {
     pub(crate) options: GlobalOptions,
     pub(crate) environment: Environment,
@@ -29,6 +30,7 @@ pub(crate) struct Context {
     /// few commands need it.
     pub(crate) command_line: fn() -> Command,
     settings: OnceCell<Settings>,
+    settings_secrets: OnceCell<Secrets>,
 }
 
 impl Context {
@@ -44,6 +46,7 @@ impl Context {
             output,
             command_line,
             settings: OnceCell::new(),
+            settings_secrets: OnceCell::new(),
         }
     }
 
@@ -72,18 +75,65 @@ impl Context {
         }
     }
 
+    /// Returns the variables of the `.env` files of the settings, which are read once.
+    ///
+    /// # Errors
+    /// Fails if a file cannot be read.
+    pub(crate) fn settings_secrets(&self) -> anyhow::Result<&Secrets> {
+        if let Some(secrets) = self.settings_secrets.get() {
+            return Ok(secrets);
+        }
+        let secrets = env_files::read(&self.settings()?.env_files, self.output)?;
+        Ok(self.settings_secrets.get_or_init(|| secrets))
+    }
+
     /// Returns a runtime in which nothing can run.
     pub(crate) fn runtime(&self) -> anyhow::Result<SkillRuntime> {
-        Ok(self.builder(&[])?.build())
+        Ok(self.read_only_builder()?.build())
+    }
+
+    /// Configures a runtime in which nothing can run. It reports the same missing requirements as
+    /// a run.
+    pub(crate) fn read_only_builder(&self) -> anyhow::Result<Builder> {
+        Ok(self.with_settings_secrets(self.builder(&[])?))
+    }
+
+    /// Returns a runtime without skills, in which nothing can run. It knows the programs and the
+    /// variables of this host, like the runtimes of all commands.
+    pub(crate) fn runtime_without_skills(&self) -> anyhow::Result<SkillRuntime> {
+        Ok(self.with_settings_secrets(self.host_builder(&[])?).build())
+    }
+
+    /// Adds the variables of the settings. A file that cannot be read is only a warning, since
+    /// nothing runs without its variables.
+    fn with_settings_secrets(&self, builder: Builder) -> Builder {
+        match self.settings_secrets() {
+            Ok(secrets) => builder.secrets(secrets.clone()),
+            Err(error) => {
+                self.output.status(&format!("warning: {error:#}"));
+                builder
+            }
+        }
     }
 
     /// Configures what all commands with a runtime share: discovery, scratch space, interpreters,
-    /// code cache and compiler. Policy, approvals and audit log are added by the commands that run
-    /// programs.
+    /// code cache and compiler. Policy, secrets, approvals and audit log are added by the commands
+    /// that run programs.
     pub(crate) fn builder(&self, interpreters: &[InterpreterArg]) -> anyhow::Result<Builder> {
-        let builder = SkillRuntime::builder()
-            .discovery(self.discovery()?)
-            .scratch_directory(self.environment.temp_dir());
+        let builder = self
+            .host_builder(interpreters)?
+            .discovery(self.discovery()?);
+        // The scan for this warning is skipped without `--disable`: it would cost a second scan for
+        // every command.
+        if !self.options.disable.is_empty() {
+            self.warn_unused_disable(&builder.clone().build().library().catalog());
+        }
+        Ok(builder)
+    }
+
+    /// Configures what does not depend on skills.
+    fn host_builder(&self, interpreters: &[InterpreterArg]) -> anyhow::Result<Builder> {
+        let builder = SkillRuntime::builder().scratch_directory(self.environment.temp_dir());
         // For all commands and not only for those that run: previews and `doctor` must find the
         // same interpreters as a run.
         let settings = self.settings()?;
@@ -95,11 +145,6 @@ impl Context {
         )?;
         #[cfg(feature = "wasm")]
         let builder = crate::wasm_compiler::configure(builder, &self.environment);
-        // The scan for this warning is skipped without `--disable`: it would cost a second scan for
-        // every command.
-        if !self.options.disable.is_empty() {
-            self.warn_unused_disable(&builder.clone().build().library().catalog());
-        }
         Ok(builder)
     }
 

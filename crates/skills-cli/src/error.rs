@@ -109,21 +109,20 @@ impl From<&RuntimeError> for CommandError {
         Self {
             candidates: error.suggestions().to_vec(),
             help: error.hint().map(str::to_owned),
-            suggestion: suggestion(error.kind(), error.suggestions()),
+            suggestion: suggestion(error),
             ..Self::new(code, runtime_exit(error), error.to_string())
         }
     }
 }
 
-fn suggestion(kind: ErrorKind, candidates: &[String]) -> Option<String> {
+fn suggestion(error: &RuntimeError) -> Option<String> {
+    let candidates = error.suggestions();
     let (first, rest) = candidates.split_first()?;
-    Some(match kind {
+    Some(match error.kind() {
         ErrorKind::UnknownSkill if rest.is_empty() => format!("did you mean `{first}`?"),
-        // Variables prevent a run only if the policy refuses what is missing, which no option changes.
-        ErrorKind::MissingRequirements
-            if candidates.iter().any(|missing| missing.starts_with("variable ")) =>
-        {
-            "the policy refuses missing requirements; pass variables with `--env NAME=VALUE` or `--env-file FILE`".to_owned()
+        // No option changes this.
+        ErrorKind::MissingRequirements if error.is_refused_by_policy() => {
+            "the policy refuses missing requirements; install programs in /usr/bin or /usr/local/bin, and pass variables with `--env NAME=VALUE` or `--env-file FILE`".to_owned()
         }
         ErrorKind::MissingRequirements => {
             "install programs in /usr/bin or /usr/local/bin, or run it anyway with `--ignore-requirements`".to_owned()

@@ -18,6 +18,7 @@ mod approver;
 mod cli;
 mod commands;
 mod context;
+mod env_files;
 mod error;
 mod execution;
 mod exit;

@@ -9,17 +9,14 @@ use skills_runtime::{Builder, ExecutionOptions, OnMissing, ResourceLimits, Secre
 use skills_tools::ProgramOptions;
 
 use crate::context::Context;
+use crate::env_files;
 use crate::error::CommandError;
-use crate::file_mode::is_readable_by_others;
 use crate::input;
 use crate::interpreters::{InterpreterArg, parse_interpreter};
 use crate::permission::PermissionParser;
 use crate::policy_files::{self, LoadedPolicy};
 use crate::settings::MAX_MIB;
 use crate::state::{self, PolicyPaths};
-
-/// Maximum size of a `.env` file, in bytes.
-const MAX_ENV_FILE: u64 = 1 << 20;
 
 /// The working directory of a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -128,7 +125,7 @@ impl ProgramArgs {
             // A grant for the home directory would otherwise include the token of the server and
             // the approvals.
             .hide(state::hidden_dirs(&context.environment))
-            .secrets(self.read_env_files(context)?);
+            .secrets(self.secrets(context)?);
         let builder = if self.ignore_requirements {
             builder.on_missing_requirements(OnMissing::Warn)
         } else {
@@ -215,31 +212,13 @@ impl ProgramArgs {
         }
     }
 
-    /// Reads the `.env` files of the settings and of the options; later files override earlier
-    /// ones. Values are never printed.
-    fn read_env_files(&self, context: &Context) -> anyhow::Result<Secrets> {
-        let mut all = Vec::new();
-        for path in context.settings()?.env_files.iter().chain(&self.env_file) {
-            let shown = path.display();
-            let text = input::read_text_file(path, MAX_ENV_FILE)?;
-            // A line that cannot be parsed is reported by number, since its text may be a secret.
-            let (secrets, problems) = Secrets::from_env_text(&text);
-            for problem in problems {
-                context
-                    .output
-                    .status(&format!("warning: {shown}: {problem}"));
-            }
-            if is_readable_by_others(path) {
-                context.output.status(&format!(
-                    "warning: `{shown}` is readable by other users; run `chmod 600` on it"
-                ));
-            }
-            let pairs = secrets
-                .names()
-                .filter_map(|name| Some((name.to_owned(), secrets.get(name)?.clone())));
-            all.extend(pairs);
-        }
-        Ok(all.into_iter().collect())
+    /// Returns the variables of the `.env` files of the settings and of the options; later files
+    /// override earlier ones.
+    fn secrets(&self, context: &Context) -> anyhow::Result<Secrets> {
+        let settings = context.settings_secrets()?;
+        let given = env_files::read(&self.env_file, context.output)?;
+        let variables = env_files::pairs(settings).chain(env_files::pairs(&given));
+        Ok(variables.collect())
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a user can change so that a failed run works: the option of the command, word for word.
+//! Remedies for a failed run, as options of this command.
 
 use std::path::{Path, PathBuf};
 
@@ -10,15 +10,15 @@ use crate::settings::MAX_MIB;
 use crate::shell::shell_word;
 use crate::virtual_env;
 
-/// By how much a limit is raised that was not enough.
+/// Factor by which an insufficient limit is raised.
 const FACTOR: u64 = 4;
 
-/// How the command is told what to change.
+/// Where a remedy's option is passed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RemedyStyle {
-    /// By an option of the command that failed.
+    /// To the command that failed.
     Option,
-    /// By an option of the server, which a model cannot pass.
+    /// To the server; a model cannot pass it.
     Server,
 }
 

@@ -1,7 +1,7 @@
 //! Settings of the user and of a project: the only module that reads them.
 //!
-//! A setting says what an option of the command line says, for every command; options win. It
-//! grants nothing: permissions are in policy files.
+//! A setting is the default of a command-line option, for every command. It grants nothing:
+//! permissions are in policy files.
 //!
 //! ```text
 //! ~/.config/skills/config.toml   user: every key applies
@@ -17,8 +17,8 @@ use skills_runtime::ResourceLimits;
 use skills_runtime::discovery::{ConfigRule, Trust};
 use skills_runtime::policy::RuleSource;
 
-use self::keys::FileSettings;
-pub(crate) use self::keys::{KEYS, MAX_MIB, SettingKey};
+use self::keys::{BaseDirs, FileProblem, FileSettings};
+pub(crate) use self::keys::{HOME_PREFIX, KEYS, MAX_MIB, SettingKey};
 use crate::error::CommandError;
 use crate::interpreters::InterpreterArg;
 use crate::policy_files::read_source_file;
@@ -68,7 +68,7 @@ impl Settings {
 
     /// Applies all settings of a file.
     fn apply(&mut self, path: &Path, file: FileSettings) {
-        self.problems.extend(file.problems);
+        self.add_problems(file.problems);
         for (key, value) in file.values {
             self.sources
                 .push((key.to_string(), value.to_string(), path.to_owned()));
@@ -76,15 +76,20 @@ impl Settings {
         }
     }
 
+    fn add_problems(&mut self, problems: Vec<FileProblem>) {
+        let messages = problems.into_iter().map(|problem| problem.message);
+        self.problems.extend(messages);
+    }
+
     /// Applies the settings of an untrusted project that restrict, and reports the others.
     fn narrow(&mut self, path: &Path, file: FileSettings) {
-        self.problems.extend(file.problems);
+        self.add_problems(file.problems);
         let defaults = ResourceLimits::default();
         let default_ms = u64::try_from(defaults.wall_time.as_millis()).unwrap_or(u64::MAX);
         for (key, value) in file.values {
             let narrows = match (&key, &value) {
-                (SettingKey::Timeout, keys::SettingValue::Number(ms)) => {
-                    *ms <= self.timeout_ms.unwrap_or(default_ms)
+                (SettingKey::Timeout, keys::SettingValue::Number(seconds)) => {
+                    seconds * 1_000 <= self.timeout_ms.unwrap_or(default_ms)
                 }
                 (SettingKey::Memory, keys::SettingValue::Number(mib)) => {
                     *mib <= self.memory_mib.unwrap_or(defaults.memory_bytes >> 20)
@@ -111,7 +116,7 @@ impl Settings {
         use keys::SettingValue::{Number, Path as One, Paths, Switch};
         match (key, value) {
             (SettingKey::Workspace, One(directory)) => self.workspace = Some(directory),
-            (SettingKey::Timeout, Number(ms)) => self.timeout_ms = Some(ms),
+            (SettingKey::Timeout, Number(seconds)) => self.timeout_ms = Some(seconds * 1_000),
             (SettingKey::Memory, Number(mib)) => self.memory_mib = Some(mib),
             (SettingKey::EnvFiles, Paths(files)) => self.env_files.extend(files),
             (SettingKey::Roots, Paths(roots)) => self.roots.extend(roots),
@@ -142,13 +147,29 @@ impl Settings {
     }
 }
 
-/// Returns the first problem of a settings file.
+/// Checks that a settings file has a valid value for a key. Problems of other keys do not count,
+/// since a file of a later version still applies.
 ///
 /// # Errors
-/// Fails if the text is not TOML.
-pub(crate) fn first_problem(text: &str, path: &Path) -> anyhow::Result<Option<String>> {
-    let settings = FileSettings::parse(text, path, Path::new("/")).map_err(CommandError::input)?;
-    Ok(settings.problems.into_iter().next())
+/// Fails if the value is invalid or missing, or if the text is not TOML.
+pub(crate) fn check_value(text: &str, path: &Path, key: &SettingKey) -> Result<(), CommandError> {
+    let root = Path::new("/");
+    let directories = BaseDirs {
+        base: root,
+        home: Some(root),
+    };
+    let settings = FileSettings::parse(text, path, directories).map_err(CommandError::input)?;
+    if settings.values.iter().any(|(known, _)| known == key) {
+        return Ok(());
+    }
+    let parts = key.path();
+    // A table of the key can be a value.
+    let mut problems = settings.problems.into_iter();
+    let problem = problems.find(|problem| parts.starts_with(&problem.key));
+    Err(CommandError::input(match problem {
+        Some(problem) => problem.message,
+        None => format!("cannot set `{key}` in `{}`", path.display()),
+    }))
 }
 
 /// Reads one file; `None` if it does not exist.
@@ -163,8 +184,11 @@ fn read(
     let Some(text) = read_source_file(source, &path, "settings file")? else {
         return Ok(None);
     };
-    let settings = FileSettings::parse(&text, &path, &base_dir(source, &path, environment))
-        .map_err(CommandError::input)?;
+    let directories = BaseDirs {
+        base: &base_dir(source, &path, environment),
+        home: environment.home(),
+    };
+    let settings = FileSettings::parse(&text, &path, directories).map_err(CommandError::input)?;
     Ok(Some((path, settings)))
 }
 
@@ -186,7 +210,11 @@ mod tests {
     fn effective(user: &str, project: &str, trust: Trust) -> String {
         let mut settings = Settings::default();
         let parse = |text: &str, path: &str| {
-            FileSettings::parse(text, Path::new(path), Path::new("/base")).unwrap()
+            let directories = BaseDirs {
+                base: Path::new("/base"),
+                home: Some(Path::new("/home/ada")),
+            };
+            FileSettings::parse(text, Path::new(path), directories).unwrap()
         };
         settings.apply(Path::new("/user"), parse(user, "/user"));
         let file = parse(project, "/project");
@@ -210,7 +238,7 @@ mod tests {
         insta::assert_snapshot!(effective(user, project, Trust::Untrusted), @"
         memory-mib = 512 (/user)
         interpreters.python = /usr/bin/python3 (/user)
-        timeout-seconds = 5000 (/project)
+        timeout-seconds = 5 (/project)
         skills.pdf.enabled = false (/project)
         /project: `memory-mib` of a project has no effect without `--trust-project`
         /project: `workspace` of a project has no effect without `--trust-project`
@@ -221,12 +249,63 @@ mod tests {
         memory-mib = 512 (/user)
         interpreters.python = /usr/bin/python3 (/user)
         memory-mib = 1024 (/project)
-        timeout-seconds = 5000 (/project)
+        timeout-seconds = 5 (/project)
         workspace = /base/. (/project)
         interpreters.python = /base/.venv/bin/python (/project)
         skills.pdf.enabled = false (/project)
         skills.docx.enabled = true (/project)
         ");
+    }
+
+    #[test]
+    fn a_path_with_a_tilde_is_in_the_home_directory_of_the_user() {
+        let project = "workspace = \"~/work\"\nroots = [\"~\", \"~x\", \"/srv\"]\n";
+        insta::assert_snapshot!(effective("", project, Trust::Trusted), @"
+        workspace = /home/ada/work (/project)
+        roots = /home/ada/, /base/~x, /srv (/project)
+        ");
+        let directories = BaseDirs {
+            base: Path::new("/base"),
+            home: None,
+        };
+        let file = FileSettings::parse(project, Path::new("/project"), directories).unwrap();
+        assert_eq!(
+            file.problems[0].message,
+            "/project:1: invalid `workspace`: there is no home directory for `~`"
+        );
+    }
+
+    #[test]
+    fn a_timeout_has_its_unit() {
+        let mut settings = Settings::default();
+        let directories = BaseDirs {
+            base: Path::new("/"),
+            home: None,
+        };
+        let parse = |text| FileSettings::parse(text, Path::new("/user"), directories).unwrap();
+        settings.apply(Path::new("/user"), parse("timeout-seconds = 120\n"));
+        assert_eq!(settings.timeout_ms, Some(120_000));
+        assert_eq!(settings.sources[0].1, "120");
+        settings.narrow(Path::new("/project"), parse("timeout-seconds = 121\n"));
+        assert_eq!(settings.timeout_ms, Some(120_000));
+        settings.narrow(Path::new("/project"), parse("timeout-seconds = 119\n"));
+        assert_eq!(settings.timeout_ms, Some(119_000));
+    }
+
+    #[test]
+    fn names_of_skills_can_contain_dots() {
+        for (text, path) in [
+            ("skills.a.b.enabled", "skills|a.b|enabled"),
+            (
+                "skills.a.interpreters.b.interpreters.python",
+                "skills|a.interpreters.b|interpreters|python",
+            ),
+            ("interpreters.python", "interpreters|python"),
+        ] {
+            let key = SettingKey::parse_dotted(text).unwrap();
+            assert_eq!(key.path().join("|"), path);
+            assert_eq!(key.to_string(), text);
+        }
     }
 
     #[test]

@@ -71,6 +71,11 @@ pub(crate) fn overrides_path(environment: &Environment) -> Option<PathBuf> {
     Some(environment.state_dir()?.join("tools.json"))
 }
 
+/// Returns the file that is locked while settings change, without the suffix `.lock`.
+pub(crate) fn settings_lock_path(environment: &Environment) -> Option<PathBuf> {
+    Some(environment.state_dir()?.join("settings"))
+}
+
 /// Returns the path of the audit log.
 pub(crate) fn audit_log_path(environment: &Environment) -> Option<PathBuf> {
     Some(environment.state_dir()?.join("audit.jsonl"))

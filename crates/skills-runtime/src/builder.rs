@@ -10,8 +10,9 @@ use skills_policy::{ApprovalStore, Approver, PermissionManager, Policy};
 use skills_prompt::ListingModes;
 use skills_sandbox::Sandbox;
 
-use crate::executor::{Backends, Config, Finders, Recorder, WasmConfig, spawn_precompile};
+use crate::executor::{Backends, Config, Recorder, WasmConfig, spawn_precompile};
 use crate::library::OnNewCatalog;
+use crate::program_search::Finders;
 use crate::{Executor, Library, OnMissing, Precompile, Secrets, SkillRuntime};
 
 /// Configures and creates a [`SkillRuntime`].
@@ -230,7 +231,7 @@ impl Builder {
     /// Creates the runtime. Nothing is read or started yet.
     #[must_use]
     pub fn build(self) -> SkillRuntime {
-        let finder = self.finders.default.clone();
+        let finders = self.finders.clone();
         let backends = self
             .backends
             .or_default(&self.scratch, self.finders, self.wasm);
@@ -254,7 +255,7 @@ impl Builder {
             self.discovery.with_roots(roots),
             self.modes,
             self.secrets,
-            finder,
+            finders,
             precompile_at_discovery(self.precompile, &backends),
         );
         let config = Config {

@@ -73,6 +73,19 @@ impl RuntimeError {
         }
     }
 
+    /// Returns true if the policy refuses a run with missing requirements, whatever
+    /// [`OnMissing`](crate::OnMissing) is set to.
+    #[must_use]
+    pub fn is_refused_by_policy(&self) -> bool {
+        matches!(
+            self.0,
+            Repr::MissingRequirements {
+                by_policy: true,
+                ..
+            }
+        )
+    }
+
     /// Returns the artifacts of a run whose audit record could not be written.
     #[must_use]
     pub fn artifacts(&self) -> Option<&ExecutionArtifacts> {
@@ -208,7 +221,12 @@ pub(crate) enum Repr {
         fields: Vec<&'static str>,
     },
     #[error("skill `{skill}` has missing requirements: {}", missing.join("; "))]
-    MissingRequirements { skill: String, missing: Vec<String> },
+    MissingRequirements {
+        skill: String,
+        missing: Vec<String>,
+        /// Whether the policy refuses them, so that no option of a run allows it.
+        by_policy: bool,
+    },
     #[error("skill `{skill}` ({}) changed after it was authorized; nothing ran", path.display())]
     ContentChanged { skill: String, path: PathBuf },
     #[error("cannot use `{}` as a granted path", path.display())]

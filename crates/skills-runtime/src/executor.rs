@@ -52,7 +52,7 @@ use skill_copies::{SkillCopy, SkillCopyCache};
 use workspace::ActiveWorkspace;
 
 pub use artifacts::{ExecutionArtifacts, ExecutionStatus};
-pub(crate) use backends::{Backends, Finders, WasmConfig};
+pub(crate) use backends::{Backends, WasmConfig};
 pub use call_context::CallContext;
 pub use execution_mode::ExecutionMode;
 pub use failure_cause::FailureCause;

@@ -17,7 +17,7 @@ use skills_discovery::{CatalogChange, RootWatcher, WatchOptions};
 use skills_manifest::Requirements;
 use skills_prompt::{ListingMode, ListingModes, MissingRequirements};
 
-use crate::program_search::ProgramSearch;
+use crate::program_search::{Finders, ProgramSearch};
 use crate::{RuntimeError, Secrets};
 
 use catalog_cache::{CatalogCache, CatalogSnapshot, ScanResult};
@@ -42,8 +42,8 @@ struct Shared {
     modes: ListingModes,
     secrets: Secrets,
     digests: Arc<ContentDigests>,
-    /// Finds the programs that skills require.
-    finder: ProgramSearch,
+    /// Find the programs that skills require.
+    finders: Finders,
     on_new_catalog: Option<OnNewCatalog>,
 }
 
@@ -69,14 +69,14 @@ impl Library {
         discovery: Discovery,
         modes: ListingModes,
         secrets: Secrets,
-        finder: ProgramSearch,
+        finders: Finders,
         on_new_catalog: Option<OnNewCatalog>,
     ) -> Self {
         Self(Arc::new(Shared {
             cache: CatalogCache::new(discovery),
             modes,
             secrets,
-            finder,
+            finders,
             digests: Arc::default(),
             on_new_catalog,
         }))
@@ -196,8 +196,8 @@ impl Library {
     }
 
     /// Returns the requirements that runs of `entries` with default options would miss: programs
-    /// that are not in `/usr/bin`, `/bin` or `/usr/local/bin`, required variables without a value
-    /// in the [secrets](crate::Builder::secrets), and other operating systems.
+    /// that runs do not find, required variables without a value in the
+    /// [secrets](crate::Builder::secrets), and other operating systems.
     ///
     /// A run checks the same, with the variables of its options. A run has no MCP servers, so all
     /// declared ones are listed; settings of the client count as present.
@@ -226,13 +226,14 @@ impl Library {
         let has_variable = |name: &str| self.has_variable(name);
         let host = RunHost {
             has_variable: &has_variable,
-            finder: self.finder(),
+            finder: self.finder(skill),
         };
         missing.add(skill, declared, &host);
     }
 
-    pub(crate) fn finder(&self) -> &ProgramSearch {
-        &self.0.finder
+    /// Returns the finder for the programs of a skill.
+    pub(crate) fn finder(&self, skill: &str) -> &ProgramSearch {
+        self.0.finders.for_skill(skill)
     }
 
     pub(crate) fn modes(&self) -> &ListingModes {

@@ -1,5 +1,7 @@
 //! Where a runtime finds the programs of skills.
 
+use std::collections::BTreeMap;
+
 /// Finds interpreters.
 #[cfg(all(feature = "native", unix))]
 pub(crate) type ProgramSearch = skills_process::ProgramFinder;
@@ -7,12 +9,37 @@ pub(crate) type ProgramSearch = skills_process::ProgramFinder;
 #[cfg(not(all(feature = "native", unix)))]
 pub(crate) type ProgramSearch = ();
 
+/// The finders of the built-in backends for scripts.
+#[derive(Clone, Default)]
+pub(crate) struct Finders {
+    pub(crate) default: ProgramSearch,
+    /// Those of skills with interpreters of their own, by skill name.
+    pub(crate) by_skill: BTreeMap<String, ProgramSearch>,
+}
+
+impl Finders {
+    /// Returns the finder for the programs of a skill.
+    pub(crate) fn for_skill(&self, skill: &str) -> &ProgramSearch {
+        self.by_skill.get(skill).unwrap_or(&self.default)
+    }
+}
+
 /// Returns true if a program with this name exists where runs find it.
 #[cfg(all(feature = "native", unix))]
 pub(crate) fn has_program(finder: &ProgramSearch, name: &str) -> bool {
     // A skill must not use a path to find out which files exist on the host.
     is_bare_name(name) && finder.has_program(name)
 }
+
+/// Returns true if programs of a run can start a program with this name, which interpreters of
+/// scripts outside the search path are not.
+#[cfg(all(feature = "native", unix))]
+pub(crate) fn is_startable(finder: &ProgramSearch, name: &str) -> bool {
+    is_bare_name(name) && finder.find_program(name).is_some()
+}
+
+#[cfg(not(all(feature = "native", unix)))]
+pub(crate) use has_program as is_startable;
 
 /// Returns true if a program with this name is in a directory of the system. This build starts no
 /// programs itself, but the application may.

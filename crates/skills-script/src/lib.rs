@@ -60,7 +60,9 @@ pub use select::{
     select_scripts,
 };
 pub use spec_match::{find_spec, unmatched_specs};
-pub use tool_name::{Collision, MAX_NAME_BYTES, ScriptSet, ToolNames, assign_names};
+pub use tool_name::{
+    Collision, MAX_NAME_BYTES, ScriptSet, TOOL_NAME_PREFIX, ToolNames, assign_names,
+};
 pub use warning::ScriptWarning;
 
 /// Maximum timeout that a skill can request, in seconds.

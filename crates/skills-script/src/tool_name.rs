@@ -10,7 +10,7 @@ use crate::stem;
 /// Maximum length that every model API accepts, in bytes.
 pub const MAX_NAME_BYTES: usize = 64;
 /// Prefix of all names.
-const PREFIX: &str = "skill__";
+pub const TOOL_NAME_PREFIX: &str = "skill__";
 /// Separator of the parts of a name.
 const SEPARATOR: &str = "__";
 /// Number of hexadecimal digits of a hash. Clients store names beyond the life of a script, so a
@@ -139,7 +139,7 @@ impl NameClaim<'_> {
     /// Returns the name without a hash, if it is unambiguous.
     fn plain_name(&self) -> Option<String> {
         let (skill, stem) = (self.skill.name, flat_stem(self.file));
-        let name = format!("{PREFIX}{skill}{SEPARATOR}{stem}");
+        let name = format!("{TOOL_NAME_PREFIX}{skill}{SEPARATOR}{stem}");
         (is_plain_part(skill) && is_plain_part(&stem) && name.len() <= MAX_NAME_BYTES)
             .then_some(name)
     }
@@ -168,11 +168,11 @@ impl NameClaim<'_> {
         let (mut skill, mut stem) = (sanitize(self.skill.name), sanitize(&flat_stem(self.file)));
         // The hash is never truncated. Each part keeps up to half of the remaining space, so that
         // both stay recognizable.
-        let available = MAX_NAME_BYTES - PREFIX.len() - 2 * SEPARATOR.len() - digits;
+        let available = MAX_NAME_BYTES - TOOL_NAME_PREFIX.len() - 2 * SEPARATOR.len() - digits;
         skill.truncate(available - stem.len().min(available / 2));
         stem.truncate(available - skill.len());
         format!(
-            "{PREFIX}{skill}{SEPARATOR}{stem}{SEPARATOR}{}",
+            "{TOOL_NAME_PREFIX}{skill}{SEPARATOR}{stem}{SEPARATOR}{}",
             hash_parts(hash_of, digits)
         )
     }
@@ -429,7 +429,7 @@ mod tests {
             prop_assert_eq!(found.len(), catalog.iter().map(|(_, _, files)| files.len()).sum::<usize>());
             prop_assert_eq!(found.iter().collect::<HashSet<_>>().len(), found.len(), "{:?}", found);
             for name in &found {
-                prop_assert!(name.len() <= MAX_NAME_BYTES && name.starts_with(PREFIX) && name.chars().all(is_allowed_char), "{}", name);
+                prop_assert!(name.len() <= MAX_NAME_BYTES && name.starts_with(TOOL_NAME_PREFIX) && name.chars().all(is_allowed_char), "{}", name);
             }
         }
 

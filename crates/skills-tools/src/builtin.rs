@@ -4,12 +4,13 @@ use std::sync::OnceLock;
 
 use serde_json::Value;
 use skills_runtime::{Catalog, SkillRuntime};
+use skills_script::TOOL_NAME_PREFIX;
 
 use crate::catalog_tools::{load, resource, search, skill_name_schema};
 use crate::file_tools::{create, ls, read, write};
 use crate::run::{run_skill_script, skills_bash, skills_run};
 use crate::schema::ArgumentValidator;
-use crate::tool_definition::ToolDefinition;
+use crate::tool_definition::{Annotations, ToolDefinition};
 use crate::{ToolError, ToolGroup};
 
 /// A built-in tool. Its definition and its argument validator are built once, on first use, and
@@ -74,6 +75,25 @@ pub(crate) fn builtin_tools(group: ToolGroup) -> &'static [BuiltinTool] {
         ToolGroup::Catalog => &CATALOG_TOOLS,
         ToolGroup::ScriptTools => &[],
     }
+}
+
+/// Returns true if a call of the tool with this name can start a program: a built-in tool that runs
+/// programs, or the tool of a script, whether it exists or not. For hosts that prepare something
+/// before a program starts.
+///
+/// ```
+/// assert!(skills_tools::starts_programs("skills_run"));
+/// assert!(skills_tools::starts_programs("skill__greet__hello"));
+/// assert!(!skills_tools::starts_programs("load_skill"));
+/// ```
+#[must_use]
+pub fn starts_programs(name: &str) -> bool {
+    let groups: [&[BuiltinTool]; 3] = [&WORKSPACE_TOOLS, &SCRIPT_EXECUTOR_TOOLS, &CATALOG_TOOLS];
+    let mut executing = groups
+        .into_iter()
+        .flatten()
+        .filter(|tool| tool.definition().annotations == Annotations::EXECUTES);
+    name.starts_with(TOOL_NAME_PREFIX) || executing.any(|tool| tool.name == name)
 }
 
 impl BuiltinTool {

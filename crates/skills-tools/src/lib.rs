@@ -38,6 +38,7 @@ mod virtual_path;
 #[cfg(feature = "watch")]
 mod watch;
 
+pub use builtin::starts_programs;
 pub use error::{ToolError, ToolErrorCode};
 pub use file_tools::SkillWrites;
 pub use files::sensitive::protected_name;

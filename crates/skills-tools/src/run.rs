@@ -179,8 +179,10 @@ impl ProgramTools {
 
     /// Adds what the operator can do about a missing requirement.
     fn with_remedy(&self, tool_error: ToolError, error: &RuntimeError) -> ToolError {
-        let is_requirement = error.kind() == ErrorKind::MissingRequirements;
-        let described = is_requirement.then(|| self.remedies.describe(&Remedy::IgnoreRequirements));
+        // Nothing that the operator passes changes a refusal of the policy.
+        let can_ignore =
+            error.kind() == ErrorKind::MissingRequirements && !error.is_refused_by_policy();
+        let described = can_ignore.then(|| self.remedies.describe(&Remedy::IgnoreRequirements));
         described
             .flatten()
             .into_iter()

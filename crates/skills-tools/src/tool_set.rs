@@ -30,7 +30,9 @@ pub use builder::{ToolSetBuildError, ToolSetBuilder};
 ///
 /// Definitions are for a model, [`call`](Self::call) executes what the model requests; policy
 /// decides about permissions in between. Paths in arguments and results are virtual, so a model
-/// never sees a path of the host. Cheap to clone; clones share sessions, write quotas and caches.
+/// sees no path of the host, with two exceptions meant for the user: the interpreter that lacks a
+/// package, and what the function of [`remedies`](ToolSetBuilder::remedies) returns. Cheap to clone;
+/// clones share sessions, write quotas and caches.
 ///
 /// ```
 /// use serde_json::json;

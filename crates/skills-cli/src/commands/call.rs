@@ -2,7 +2,7 @@
 
 use clap::Args;
 use serde_json::json;
-use skills_tools::{CallContext, ToolErrorCode, ToolOutput};
+use skills_tools::{CallContext, ToolErrorCode, ToolOutput, starts_programs};
 
 use crate::approver::ApprovalArgs;
 use crate::context::Context;
@@ -34,7 +34,7 @@ pub(crate) struct Call {
 
 impl Call {
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Exit> {
-        let ask = if self.starts_programs() {
+        let ask = if starts_programs(&self.tool) {
             AskUser::Yes
         } else {
             AskUser::No
@@ -56,14 +56,6 @@ impl Call {
         };
         print_result(&result, context.output)?;
         Ok(exit_status(&result))
-    }
-}
-
-impl Call {
-    /// Returns true if the tool can start a program.
-    fn starts_programs(&self) -> bool {
-        const TOOLS: [&str; 3] = ["skills_run", "skills_bash", "run_skill_script"];
-        TOOLS.contains(&self.tool.as_str()) || self.tool.starts_with("skill__")
     }
 }
 

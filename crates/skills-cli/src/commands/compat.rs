@@ -56,7 +56,7 @@ impl Compat {
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Exit> {
         match &self.command {
             CompatCommand::Validate(validate) => {
-                check_paths(&validate.paths, Rules::Reference, context.output)
+                check_paths(&validate.paths, Rules::Reference, context)
             }
             CompatCommand::ReadProperties(read) => read.run(context),
             CompatCommand::ToPrompt(prompt) => prompt.run(context),

@@ -1,19 +1,19 @@
 //! `skills config`: shows and changes the settings of the user and of the project.
 
-use std::path::{Path, PathBuf};
+mod settings_file;
 
-use anyhow::Context as _;
 use clap::{Args, Subcommand};
 use serde_json::json;
-use skills_runtime::PrivateFile;
-use toml_edit::{Array, DocumentMut, Item, Table, Value};
+use toml_edit::{Array, Item, Table, TableLike, Value};
 
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::output::{Output, line};
-use crate::settings::{KEYS, SettingKey};
+use crate::output::line;
+use crate::settings::{HOME_PREFIX, KEYS, SettingKey, check_value};
 use crate::state::SettingsPaths;
+
+use settings_file::TargetFile;
 
 /// Show and change settings
 ///
@@ -120,11 +120,11 @@ fn print_paths(context: &Context) -> anyhow::Result<Exit> {
 
 impl Set {
     fn run(&self, context: &Context) -> anyhow::Result<Exit> {
-        let key = parse_key(&self.key)?;
+        let key = SettingKey::parse_dotted(&self.key).map_err(CommandError::input)?;
         let value = self.to_toml(&key, context)?;
-        edit(&self.file.path(context)?, context.output, |document| {
-            let path = key.path();
-            put(document.as_table_mut(), &path, Item::Value(value));
+        self.file.edit(context, |document, path| {
+            put(document.as_table_mut(), &key.path(), Item::Value(value));
+            check_value(&document.to_string(), path, &key)
         })
     }
 
@@ -132,7 +132,7 @@ impl Set {
     /// whose file is shared.
     fn to_toml(&self, key: &SettingKey, context: &Context) -> anyhow::Result<Value> {
         let path = |text: &String| -> anyhow::Result<String> {
-            if self.file.project {
+            if self.file.is_project() || text.starts_with(HOME_PREFIX) {
                 return Ok(text.clone());
             }
             let absolute = context.environment.current_dir()?.join(text);
@@ -166,106 +166,78 @@ impl Set {
     }
 }
 
-/// The settings file that is changed.
-#[derive(Debug, Args)]
-struct TargetFile {
-    /// Change the settings of the project
-    #[arg(long)]
-    project: bool,
-}
-
-impl TargetFile {
-    /// Returns the file of the user, or that of the outermost directory of the project.
-    fn path(&self, context: &Context) -> anyhow::Result<PathBuf> {
-        let paths = SettingsPaths::new(&context.environment);
-        let path = if self.project {
-            paths.project.last().cloned()
-        } else {
-            paths.user
-        };
-        let missing = || CommandError::input("no settings file: no home directory");
-        Ok(path.ok_or_else(missing)?)
-    }
-}
-
 impl Unset {
     fn run(&self, context: &Context) -> anyhow::Result<Exit> {
-        let key = parse_key(&self.key)?;
-        edit(&self.file.path(context)?, context.output, |document| {
-            remove(document.as_table_mut(), &key.path());
+        let key = SettingKey::parse_dotted(&self.key);
+        let path = match &key {
+            Ok(key) => key.path(),
+            // A key of a later version, or a mistake that is to be removed.
+            Err(_) => self.key.split('.').map(str::to_owned).collect(),
+        };
+        self.file.edit(context, |document, _| {
+            match (remove(document.as_table_mut(), &path), key) {
+                (Removal::NotFound, Err(unknown)) => Err(CommandError::input(unknown)),
+                _ => Ok(()),
+            }
         })
     }
 }
 
-fn parse_key(text: &str) -> anyhow::Result<SettingKey> {
-    Ok(SettingKey::parse_dotted(text).map_err(CommandError::input)?)
-}
-
-/// Edits a settings file. Comments and order are preserved. A value that would be a problem of the
-/// file is not written.
-fn edit(
-    path: &Path,
-    output: Output,
-    change: impl FnOnce(&mut DocumentMut),
-) -> anyhow::Result<Exit> {
-    let file = PrivateFile::new(path);
-    let failed = || CommandError::input(format!("cannot change `{}`", path.display()));
-    if let Some(directory) = path.parent() {
-        std::fs::create_dir_all(directory).with_context(failed)?;
-    }
-    let text = file.read().with_context(failed)?.unwrap_or_default();
-    let mut document: DocumentMut = text
-        .parse()
-        .map_err(|error| CommandError::input(format!("{}: {error}", path.display())))?;
-    change(&mut document);
-    let text = document.to_string();
-    if let Some(problem) = crate::settings::first_problem(&text, path)? {
-        return Err(CommandError::input(problem).into());
-    }
-    file.replace(&text).with_context(failed)?;
-    output.status(&format!("changed {}", path.display()));
-    Ok(Exit::Success)
-}
-
-fn put(table: &mut Table, path: &[String], value: Item) {
+fn put(table: &mut dyn TableLike, path: &[String], value: Item) {
     match path {
         [] => {}
         [name] => {
             table.insert(name, value);
         }
         [name, rest @ ..] => {
-            let below = table.entry(name).or_insert_with(|| {
+            if !table.contains_key(name) {
                 let mut below = Table::new();
                 // Without a header of its own unless it has values.
                 below.set_implicit(true);
-                Item::Table(below)
-            });
-            if let Some(below) = below.as_table_mut() {
+                table.insert(name, Item::Table(below));
+            }
+            if let Some(below) = table.get_mut(name).and_then(Item::as_table_like_mut) {
                 put(below, rest, value);
             }
         }
     }
 }
 
-fn remove(table: &mut Table, path: &[String]) {
+/// Whether there was a value to remove.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Removal {
+    Removed,
+    NotFound,
+}
+
+/// Removes a value, and the tables that are empty without it. A table with values is not a value.
+fn remove(table: &mut dyn TableLike, path: &[String]) -> Removal {
     match path {
-        [] => {}
+        [] => Removal::NotFound,
         [name] => {
+            if table.get(name).is_none_or(Item::is_table_like) {
+                return Removal::NotFound;
+            }
             table.remove(name);
+            Removal::Removed
         }
         [name, rest @ ..] => {
-            if let Some(below) = table.get_mut(name).and_then(Item::as_table_mut) {
-                remove(below, rest);
-                if below.is_empty() {
-                    table.remove(name);
-                }
+            let Some(below) = table.get_mut(name).and_then(Item::as_table_like_mut) else {
+                return Removal::NotFound;
+            };
+            let removal = remove(below, rest);
+            if below.is_empty() {
+                table.remove(name);
             }
+            removal
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use toml_edit::DocumentMut;
+
     use super::*;
 
     #[test]

@@ -39,7 +39,7 @@ impl Validate {
             _ if self.strict => Rules::Reference,
             client => Rules::Lenient(client),
         };
-        check_paths(&self.paths, rules, context.output)
+        check_paths(&self.paths, rules, context)
     }
 }
 
@@ -52,8 +52,31 @@ pub(crate) enum Rules {
     Lenient(Option<Client>),
 }
 
+/// The rules with what their checks need.
+enum Checker {
+    Reference,
+    Lenient {
+        client: Option<Client>,
+        /// A runtime that knows the programs and variables of this host.
+        host: SkillRuntime,
+    },
+}
+
 /// Checks all skills and prints their findings.
-pub(crate) fn check_paths(paths: &[PathBuf], rules: Rules, output: Output) -> anyhow::Result<Exit> {
+pub(crate) fn check_paths(
+    paths: &[PathBuf],
+    rules: Rules,
+    context: &Context,
+) -> anyhow::Result<Exit> {
+    let output = context.output;
+    let checker = match rules {
+        // Without a warning about settings: the output must equal that of the reference tool.
+        Rules::Reference => Checker::Reference,
+        Rules::Lenient(client) => Checker::Lenient {
+            client,
+            host: context.runtime_without_skills()?,
+        },
+    };
     let mut results = Vec::new();
     let mut exit = Exit::Success;
     for path in paths {
@@ -71,9 +94,9 @@ pub(crate) fn check_paths(paths: &[PathBuf], rules: Rules, output: Output) -> an
                 continue;
             }
         };
-        let findings = match rules {
-            Rules::Reference => reference_findings(&target),
-            Rules::Lenient(client) => lenient_findings(&target, client),
+        let findings = match &checker {
+            Checker::Reference => reference_findings(&target),
+            Checker::Lenient { client, host } => lenient_findings(&target, *client, host),
         };
         if findings.iter().any(Finding::is_error) && exit == Exit::Success {
             exit = Exit::Failed;
@@ -147,7 +170,11 @@ fn reference_findings(target: &SkillPath) -> Vec<Finding> {
 }
 
 /// Returns the findings of the lenient parser, and of the rules of one client.
-fn lenient_findings(target: &SkillPath, client: Option<Client>) -> Vec<Finding> {
+fn lenient_findings(
+    target: &SkillPath,
+    client: Option<Client>,
+    host: &SkillRuntime,
+) -> Vec<Finding> {
     if let Err(message) = target.check_directory() {
         return vec![Finding::error("path", message)];
     }
@@ -165,7 +192,7 @@ fn lenient_findings(target: &SkillPath, client: Option<Client>) -> Vec<Finding> 
         Ok(document) => document,
         Err(error) => return invalid_document_findings(&error),
     };
-    let mut findings = manifest_findings(&document, &files);
+    let mut findings = manifest_findings(&document, &files, host);
     let directory = target.directory_name();
     match client {
         Some(client) => findings.extend(client_findings(client, &document, &directory)),
@@ -211,7 +238,7 @@ fn name_finding(document: &Document, directory: &str) -> Option<Finding> {
 }
 
 /// Returns the findings that do not depend on a client: the file, its links and its host metadata.
-fn manifest_findings(document: &Document, files: &SkillFiles) -> Vec<Finding> {
+fn manifest_findings(document: &Document, files: &SkillFiles, host: &SkillRuntime) -> Vec<Finding> {
     let mut findings = Vec::new();
     for warning in document.warnings() {
         let kind = warning.kind();
@@ -237,7 +264,9 @@ fn manifest_findings(document: &Document, files: &SkillFiles) -> Vec<Finding> {
     }
     let (metadata, notes) = files.openai_metadata();
     let requirements = Requirements::new(document.manifest(), Some(&metadata));
-    findings.extend(requirement_findings(&requirements));
+    // The name by which a run selects the interpreters of the skill.
+    let name = document.manifest().name().map_or("", |name| name.as_str());
+    findings.extend(requirement_findings(name, &requirements, host));
     for note in notes {
         let mut file = "agents/openai.yaml".to_owned();
         if !note.field.is_empty() {
@@ -250,13 +279,10 @@ fn manifest_findings(document: &Document, files: &SkillFiles) -> Vec<Finding> {
 }
 
 /// Returns invalid declarations, and what a run on this host would miss.
-fn requirement_findings(declared: &Requirements) -> Vec<Finding> {
+fn requirement_findings(skill: &str, declared: &Requirements, host: &SkillRuntime) -> Vec<Finding> {
     let mut missing = MissingRequirements::default();
-    // Without roots: only the host is checked, and not which other skills exist.
-    let runtime = SkillRuntime::builder().build();
-    runtime
-        .library()
-        .check_requirements("", declared, &mut missing);
+    host.library()
+        .check_requirements(skill, declared, &mut missing);
     let lines = missing.to_lines();
     let invalid = missing.invalid.into_iter();
     let mut findings: Vec<Finding> = invalid

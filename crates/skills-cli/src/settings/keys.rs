@@ -10,6 +10,8 @@ use crate::permission::similar;
 
 /// Maximum of `--memory` and `--scratch` and of their settings, in MiB.
 pub(crate) const MAX_MIB: u64 = 2048;
+/// Start of a path in the home directory.
+pub(crate) const HOME_PREFIX: &str = "~/";
 /// The keys with what they mean, as `skills config` lists them.
 pub(crate) const KEYS: [(&str, &str); 8] = [
     ("workspace", "directory that programs work on"),
@@ -58,8 +60,9 @@ pub(crate) enum SettingKey {
 pub(crate) enum SettingValue {
     Path(PathBuf),
     Paths(Vec<PathBuf>),
-    /// Milliseconds of a timeout, MiB of memory.
+    /// Seconds of a timeout, MiB of memory.
     Number(u64),
+    /// Whether a skill is enabled.
     Switch(bool),
 }
 
@@ -67,11 +70,44 @@ pub(crate) enum SettingValue {
 #[derive(Debug, Default)]
 pub(super) struct FileSettings {
     pub(super) values: Vec<(SettingKey, SettingValue)>,
-    pub(super) problems: Vec<String>,
+    pub(super) problems: Vec<FileProblem>,
+}
+
+/// An unknown key or an invalid value.
+#[derive(Debug)]
+pub(super) struct FileProblem {
+    /// The tables and the name of the key.
+    pub(super) key: Vec<String>,
+    /// The problem, with file and line.
+    pub(super) message: String,
+}
+
+/// The directories that paths in a settings file refer to.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct BaseDirs<'a> {
+    /// The directory of relative paths.
+    pub(super) base: &'a Path,
+    /// The directory of `~/`, if it is known.
+    pub(super) home: Option<&'a Path>,
+}
+
+impl BaseDirs<'_> {
+    fn resolve(self, text: &str) -> Result<PathBuf, &'static str> {
+        let in_home = if text == "~" {
+            Some("")
+        } else {
+            text.strip_prefix(HOME_PREFIX)
+        };
+        match (in_home, self.home) {
+            (None, _) => Ok(self.base.join(text)),
+            (Some(path), Some(home)) => Ok(home.join(path)),
+            (Some(_), None) => Err("there is no home directory for `~`"),
+        }
+    }
 }
 
 impl SettingKey {
-    /// Parses a key; the error says what is wrong with it.
+    /// Parses a key; the error describes the problem.
     pub(crate) fn parse(parts: &[&str]) -> Result<Self, String> {
         Ok(match parts {
             ["workspace"] => Self::Workspace,
@@ -93,31 +129,48 @@ impl SettingKey {
         })
     }
 
-    /// Splits a dotted key of the command line. Names of skills contain no dots.
+    /// Parses a dotted key of the command line. Names of skills can contain dots.
     pub(crate) fn parse_dotted(text: &str) -> Result<Self, String> {
+        let of_skill = text.strip_prefix("skills.").unwrap_or_default();
+        if let Some(name) = of_skill.strip_suffix(".enabled") {
+            return Self::parse(&["skills", name, "enabled"]);
+        }
+        if let Some((name, kind)) = of_skill.rsplit_once(".interpreters.") {
+            return Self::parse(&["skills", name, "interpreters", kind]);
+        }
         Self::parse(&text.split('.').collect::<Vec<_>>())
     }
 
     /// Returns the tables and the name of the key.
     pub(crate) fn path(&self) -> Vec<String> {
-        self.to_string().split('.').map(str::to_owned).collect()
+        let parts: &[&str] = match self {
+            Self::Workspace => &["workspace"],
+            Self::Timeout => &["timeout-seconds"],
+            Self::Memory => &["memory-mib"],
+            Self::EnvFiles => &["env-files"],
+            Self::Roots => &["roots"],
+            Self::Interpreter(kind) => &["interpreters", kind.as_str()],
+            Self::SkillEnabled(name) => &["skills", name, "enabled"],
+            Self::SkillInterpreter(name, kind) => &["skills", name, "interpreters", kind.as_str()],
+        };
+        parts.iter().map(|part| (*part).to_owned()).collect()
     }
 
-    /// Converts the value of a TOML file. Relative paths refer to `base`.
-    fn parse_item(&self, item: &Item, base: &Path) -> Result<SettingValue, &'static str> {
-        let path = |text: &str| base.join(text.strip_prefix("~/").unwrap_or(text));
+    /// Converts the value of a TOML file.
+    fn parse_item(&self, item: &Item, directories: BaseDirs) -> Result<SettingValue, &'static str> {
+        let path = |text: &str| directories.resolve(text);
         match self {
             Self::Workspace | Self::Interpreter(_) | Self::SkillInterpreter(..) => {
                 let text = item.as_str().ok_or("expected a path")?;
-                Ok(SettingValue::Path(path(text)))
+                Ok(SettingValue::Path(path(text)?))
             }
             Self::EnvFiles | Self::Roots => {
-                let texts = item.as_array().ok_or("expected a list of paths")?.iter();
-                let paths: Option<Vec<PathBuf>> =
-                    texts.map(|text| text.as_str().map(path)).collect();
-                paths
-                    .map(SettingValue::Paths)
-                    .ok_or("expected a list of paths")
+                const EXPECTED: &str = "expected a list of paths";
+                let texts = item.as_array().ok_or(EXPECTED)?.iter();
+                let paths: Result<Vec<PathBuf>, _> = texts
+                    .map(|text| path(text.as_str().ok_or(EXPECTED)?))
+                    .collect();
+                paths.map(SettingValue::Paths)
             }
             Self::Timeout => {
                 const EXPECTED: &str = "expected 1 to 600 seconds";
@@ -126,7 +179,7 @@ impl SettingKey {
                     .and_then(|number| u64::try_from(number).ok());
                 let max = ResourceLimits::default_ceiling().wall_time.as_secs();
                 let seconds = seconds.filter(|seconds| (1..=max).contains(seconds));
-                Ok(SettingValue::Number(seconds.ok_or(EXPECTED)? * 1_000))
+                Ok(SettingValue::Number(seconds.ok_or(EXPECTED)?))
             }
             Self::Memory => {
                 const EXPECTED: &str = "expected 1 to 2048 MiB";
@@ -146,18 +199,7 @@ impl SettingKey {
 
 impl fmt::Display for SettingKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Workspace => f.write_str("workspace"),
-            Self::Timeout => f.write_str("timeout-seconds"),
-            Self::Memory => f.write_str("memory-mib"),
-            Self::EnvFiles => f.write_str("env-files"),
-            Self::Roots => f.write_str("roots"),
-            Self::Interpreter(kind) => write!(f, "interpreters.{}", kind.as_str()),
-            Self::SkillEnabled(name) => write!(f, "skills.{name}.enabled"),
-            Self::SkillInterpreter(name, kind) => {
-                write!(f, "skills.{name}.interpreters.{}", kind.as_str())
-            }
-        }
+        f.write_str(&self.path().join("."))
     }
 }
 
@@ -184,7 +226,7 @@ impl FileSettings {
     ///
     /// # Errors
     /// Fails if the text is not TOML, with the line.
-    pub(super) fn parse(text: &str, path: &Path, base: &Path) -> Result<Self, String> {
+    pub(super) fn parse(text: &str, path: &Path, directories: BaseDirs) -> Result<Self, String> {
         let line_at = |offset: usize| text[..offset.min(text.len())].matches('\n').count() + 1;
         let document = Document::parse(text).map_err(|error| {
             let line = error.span().map_or(1, |span| line_at(span.start));
@@ -194,7 +236,7 @@ impl FileSettings {
         for (parts, offset, item) in leaves(document.as_table()) {
             let names: Vec<&str> = parts.iter().map(String::as_str).collect();
             let parsed = SettingKey::parse(&names).and_then(|key| {
-                let value = key.parse_item(item, base);
+                let value = key.parse_item(item, directories);
                 let value = value.map_err(|expected| format!("invalid `{key}`: {expected}"))?;
                 Ok((key, value))
             });
@@ -202,8 +244,9 @@ impl FileSettings {
                 Ok(value) => settings.values.push(value),
                 Err(problem) => {
                     let line = line_at(offset);
-                    let path = path.display();
-                    settings.problems.push(format!("{path}:{line}: {problem}"));
+                    let message = format!("{}:{line}: {problem}", path.display());
+                    let key = parts;
+                    settings.problems.push(FileProblem { key, message });
                 }
             }
         }

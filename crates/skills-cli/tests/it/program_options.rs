@@ -148,6 +148,32 @@ fn missing_requirements_can_be_ignored() {
 }
 
 #[test]
+fn no_option_is_suggested_if_the_policy_refuses_missing_requirements() {
+    let fixture = project("print('done')\n");
+    fixture
+        .file(
+            "skills/one/SKILL.md",
+            "---\nname: one\ndescription: d\nrequires: {bins: [no-such-program]}\n---\n",
+        )
+        .file(
+            "home/.config/skills/policy.toml",
+            "refuse-missing-requirements = true\n",
+        );
+    let [run, call] = both(&fixture, &["--ignore-requirements"]);
+    assert_snapshot!(run, @"
+    exit 1
+    -- stderr
+    error: skill `one` has missing requirements: program `no-such-program`
+    help: the policy refuses missing requirements; install programs in /usr/bin or /usr/local/bin, and pass variables with `--env NAME=VALUE` or `--env-file FILE`
+    ");
+    assert_snapshot!(call, @"
+    exit 1
+    -- stderr
+    Error: skill `one` has missing requirements: program `no-such-program`
+    ");
+}
+
+#[test]
 fn text_on_standard_input_is_passed_as_it_is() {
     if skip_without_sandbox() {
         return;

@@ -128,3 +128,219 @@ fn a_settings_file_that_others_can_write_is_rejected() {
     help: run `chmod o-w` on it and its directory
     ");
 }
+
+#[test]
+fn all_commands_have_the_variables_of_the_settings() {
+    let fixture = fixture();
+    fixture
+        .file(
+            "skills/one/SKILL.md",
+            "---\nname: one\ndescription: d\nrequires: {env: [MY_KEY]}\n---\nBody\n",
+        )
+        .file("project/.env", "MY_KEY=k\n");
+    let checks: [&[&str]; 5] = [
+        &["list", "--long", "--root", "../skills"],
+        &["doctor", "--root", "../skills"],
+        &["prompt", "load", "one", "--root", "../skills"],
+        &["policy", "check", "one", "--root", "../skills"],
+        &["validate", "../skills/one"],
+    ];
+    for arguments in checks {
+        let done = fixture.run("project", arguments);
+        assert!(done.page().contains("MY_KEY"), "{}", done.page());
+    }
+    fixture.run("project", &["config", "set", "env-files", ".env"]);
+    for arguments in checks {
+        let done = fixture.run("project", arguments);
+        let is_reported = |line: &str| line.contains("MY_KEY") && line.contains("missing");
+        assert!(!done.page().lines().any(is_reported), "{}", done.page());
+    }
+    // Nothing runs without the file, and the other commands still work.
+    std::fs::remove_file(fixture.path().join("project/.env")).unwrap();
+    assert_snapshot!(fixture.run("project", &["validate", "../skills/one"]).page(), @"
+    exit 0
+    -- stdout
+    Valid skill: ../skills/one
+    -- stderr
+    warning: cannot read `PLACE/project/.env`: No such file or directory (os error 2)
+    ../skills/one/SKILL.md: warning: missing on this host: variable `MY_KEY`
+    ");
+    let done = fixture.run(
+        "project",
+        &["policy", "check", "one", "--root", "../skills"],
+    );
+    assert_eq!(done.code, 2, "{}", done.page());
+}
+
+#[cfg(unix)]
+#[test]
+fn all_commands_have_the_interpreters_of_the_settings_as_programs() {
+    let fixture = fixture();
+    fixture
+        .file(
+            "skills/one/SKILL.md",
+            "---\nname: one\ndescription: d\nrequires: {bins: [deno]}\n---\nBody\n",
+        )
+        .file("bin/deno-1", "");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(fixture.path().join("bin/deno-1"), mode).unwrap();
+    let checks: [&[&str]; 3] = [
+        &["list", "--long", "--root", "../skills"],
+        &["policy", "check", "one", "--root", "../skills"],
+        &["validate", "../skills/one"],
+    ];
+    for key in ["interpreters.deno", "skills.one.interpreters.deno"] {
+        fixture.run("project", &["config", "set", key, "../bin/deno-1"]);
+        for arguments in checks {
+            let done = fixture.run("project", arguments);
+            assert!(!done.page().contains("missing"), "{key} {}", done.page());
+        }
+        fixture.run("project", &["config", "unset", key]);
+    }
+}
+
+#[test]
+fn the_timeout_is_shown_in_seconds() {
+    let fixture = fixture();
+    fixture.run("project", &["config", "set", "timeout-seconds", "120"]);
+    assert_snapshot!(fixture.run("project", &["config"]).page(), @"
+    exit 0
+    -- stdout
+    timeout-seconds = 120  (PLACE/home/.config/skills/config.toml)
+    ");
+}
+
+#[test]
+fn a_tilde_means_the_home_directory_also_for_a_project() {
+    let fixture = fixture();
+    let set = [
+        "config",
+        "set",
+        "--project",
+        "workspace",
+        "~/x",
+        "--trust-project",
+    ];
+    fixture.run("project", &set);
+    fixture.run("project", &["config", "set", "roots", "~/skills"]);
+    let shown = fixture.run("project", &["config", "--trust-project"]);
+    assert_snapshot!(shown.page(), @"
+    exit 0
+    -- stdout
+    roots = PLACE/home/skills  (PLACE/home/.config/skills/config.toml)
+    workspace = PLACE/home/x  (PLACE/project/.skills/config.toml)
+    ");
+}
+
+#[test]
+fn settings_of_a_skill_whose_name_has_a_dot() {
+    let fixture = fixture();
+    let run = |words: &[&str]| {
+        fixture
+            .run("project", &[&["config"], words].concat())
+            .page()
+    };
+    run(&["set", "skills.a.b.enabled", "false"]);
+    let path = fixture.path().join("home/.config/skills/config.toml");
+    assert_snapshot!(std::fs::read_to_string(&path).unwrap(), @r#"
+    [skills."a.b"]
+    enabled = false
+    "#);
+    assert_snapshot!(run(&[]), @"
+    exit 0
+    -- stdout
+    skills.a.b.enabled = false  (PLACE/home/.config/skills/config.toml)
+    ");
+    run(&["unset", "skills.a.b.enabled"]);
+    assert_eq!(std::fs::read_to_string(path).unwrap(), "");
+}
+
+#[test]
+fn a_problem_of_another_key_does_not_prevent_a_change() {
+    let fixture = fixture();
+    let config = "home/.config/skills/config.toml";
+    fixture.file(
+        config,
+        "foo = 1\nmemory-mib = 0\ninterpreters = { deno = \"/d\" }\n[bar]\nbaz = 1\n",
+    );
+    let run = |words: &[&str]| {
+        fixture
+            .run("project", &[&["config"], words].concat())
+            .page()
+    };
+    assert_snapshot!(run(&["set", "memory-mib", "9999"]), @"
+    exit 2
+    -- stderr
+    error: PLACE/home/.config/skills/config.toml:2: invalid `memory-mib`: expected 1 to 2048 MiB
+    ");
+    for words in [
+        &["set", "timeout-seconds", "5"][..],
+        &["set", "memory-mib", "512"],
+        &["set", "interpreters.python", "/p"],
+        &["unset", "foo"],
+        &["unset", "bar.baz"],
+    ] {
+        assert!(run(words).contains("changed"), "{}", run(words));
+    }
+    let text = std::fs::read_to_string(fixture.path().join(config)).unwrap();
+    assert_snapshot!(text, @r#"
+    memory-mib = 512
+    interpreters = { deno = "/d" , python = "/p" }
+    timeout-seconds = 5
+    "#);
+    // A table is not removed as a whole, and a name that is not in the file is a mistake.
+    assert_snapshot!(run(&["unset", "interpreters"]), @"
+    exit 2
+    -- stderr
+    error: `interpreters` is a table, not a value
+    ");
+    assert_snapshot!(run(&["unset", "memroy-mib"]), @"
+    exit 2
+    -- stderr
+    error: unknown key `memroy-mib`; did you mean `memory-mib`?
+    ");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_changed_file_keeps_its_symlink_and_mode() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let fixture = fixture();
+    fixture
+        .file("dotfiles/config.toml", "memory-mib = 512\n")
+        .file("home/.config/skills/readme", "");
+    let mode = |path: &str| {
+        let metadata = fixture.path().join(path).metadata().unwrap();
+        metadata.permissions().mode() & 0o777
+    };
+    let dotfile = fixture.path().join("dotfiles/config.toml");
+    std::fs::set_permissions(&dotfile, PermissionsExt::from_mode(0o640)).unwrap();
+    let link = fixture.path().join("home/.config/skills/config.toml");
+    symlink(&dotfile, &link).unwrap();
+    fixture.run("project", &["config", "set", "memory-mib", "300"]);
+    assert!(link.is_symlink());
+    assert_eq!(
+        std::fs::read_to_string(dotfile).unwrap(),
+        "memory-mib = 300\n"
+    );
+    assert_eq!(mode("dotfiles/config.toml"), 0o640);
+    // The file of a project is shared: no lock file next to it, and the mode of other files.
+    let set = ["config", "set", "--project", "memory-mib", "300"];
+    fixture.run("project", &set);
+    assert_eq!(
+        mode("project/.skills/config.toml"),
+        mode("project/.git/HEAD")
+    );
+    let files = fixture.path().join("project/.skills").read_dir().unwrap();
+    assert_eq!(files.count(), 1);
+    // A project must not lead the change to another file.
+    let project = fixture.path().join("project/.skills/config.toml");
+    std::fs::remove_file(&project).unwrap();
+    fixture.file("other", "memory-mib = 512\n");
+    symlink(fixture.path().join("other"), project).unwrap();
+    assert_snapshot!(fixture.run("project", &set).page(), @"
+    exit 2
+    -- stderr
+    error: cannot read the settings file `PLACE/project/.skills/config.toml`: it is a symlink
+    ");
+}

@@ -120,15 +120,29 @@ impl ProgramFinder {
         })
     }
 
-    /// Returns true if a run can start a program by this bare name: [`find_program`](
-    /// Self::find_program) finds it, or an overridden interpreter has this file name.
+    /// Returns true if a program with this bare name exists for a skill:
+    /// [`find_program`](Self::find_program) finds it, or it is the interpreter of a kind of script,
+    /// found by [`find_interpreter`](Self::find_interpreter). An interpreter from an override or
+    /// from the fallback directories runs scripts of its kind only; other programs cannot start it
+    /// by its name.
     #[must_use]
     pub fn has_program(&self, name: &str) -> bool {
         self.find_program(name).is_some()
-            || self
-                .overrides
-                .values()
-                .any(|path| path.file_name().is_some_and(|file| file == name) && path.exists())
+            || ScriptType::ALL
+                .into_iter()
+                .any(|kind| self.is_interpreter(kind, name))
+    }
+
+    /// Returns true if the interpreter of this kind of script has this name.
+    fn is_interpreter(&self, kind: ScriptType, name: &str) -> bool {
+        let name = if name == PYTHON.0 { PYTHON.1 } else { name };
+        let Ok(interpreter) = self.find_interpreter(kind) else {
+            return false;
+        };
+        // The file of an override can have another name, such as `ruby3.2`. A shell is one of
+        // several programs, of which `sh` does not replace `bash`.
+        let file = interpreter.argv0.file_name();
+        runtimes::program_names(kind) == [name] || file.is_some_and(|file| file == name)
     }
 
     /// Returns the path of `python3` if the search path has no `python`, for a backend that

@@ -49,7 +49,7 @@ pub struct ExecutionArtifacts {
     /// Operations that restrictions stopped, each with the rule that would allow it. Names and
     /// paths come from the program.
     pub refusals: Refusals,
-    /// Why the program failed, as far as its output tells.
+    /// Why the program failed, as far as its output shows.
     pub failure_cause: Option<FailureCause>,
 }
 

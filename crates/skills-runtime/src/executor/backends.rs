@@ -7,7 +7,7 @@ use std::sync::Arc;
 use skills_sandbox::{EnforcementReport, Sandbox, SandboxError, ScriptType};
 
 use crate::ExecutionMode;
-use crate::program_search::ProgramSearch;
+use crate::program_search::{Finders, ProgramSearch};
 
 /// Configuration of the built-in WebAssembly backend.
 #[cfg(feature = "wasm")]
@@ -30,14 +30,6 @@ pub(crate) struct Backends {
     /// Backends for scripts of skills that have interpreters of their own, by skill name.
     by_skill: BTreeMap<String, Arc<dyn Sandbox>>,
     finders: Finders,
-}
-
-/// The finders of the built-in backends for scripts.
-#[derive(Clone, Default)]
-pub(crate) struct Finders {
-    pub(crate) default: ProgramSearch,
-    /// Those of skills with interpreters of their own, by skill name.
-    pub(crate) by_skill: BTreeMap<String, ProgramSearch>,
 }
 
 impl Backends {
@@ -67,8 +59,7 @@ impl Backends {
     #[cfg(all(feature = "native", unix))]
     pub(crate) fn interpreter(&self, skill: &str, script_type: ScriptType) -> Option<PathBuf> {
         self.native.as_ref()?;
-        let finder = self.finders.by_skill.get(skill);
-        let finder = finder.unwrap_or(&self.finders.default);
+        let finder = self.finders.for_skill(skill);
         Some(finder.find_interpreter(script_type).ok()?.argv0)
     }
 

@@ -1,4 +1,4 @@
-//! Why a program failed, as far as its output tells.
+//! Why a program failed, as far as its output shows.
 
 use std::path::PathBuf;
 
@@ -27,7 +27,7 @@ const MISSING_PACKAGE: [(&str, ScriptType); 5] = [
     ("npm install ", ScriptType::Node),
 ];
 
-/// Why a program failed, so that a user can be told what to change. Taken from the output of the
+/// Why a program failed, so that the host can suggest a remedy. Taken from the output of the
 /// program, which can claim anything: nothing depends on it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]

@@ -13,7 +13,7 @@ use super::run_record::RunRecord;
 use super::skill_copies::SkillCopy;
 use crate::error::{Repr, RuntimeError};
 use crate::library::OnMissing;
-use crate::program_search::{ProgramSearch, has_program};
+use crate::program_search::{ProgramSearch, is_startable};
 
 impl Executor {
     /// Checks the requirements and returns the backend of the program. Called before authorization,
@@ -28,6 +28,7 @@ impl Executor {
             return Err(Repr::MissingRequirements {
                 skill: plan.subject.name().to_owned(),
                 missing,
+                by_policy: self.refuses_missing_requirements(),
             }
             .into());
         }
@@ -41,15 +42,19 @@ impl Executor {
 
     /// Describes the missing requirements without which a skill does not run, one phrase each.
     pub(super) fn blocking(&self, missing: &MissingRequirements) -> Vec<String> {
-        let config = self.config();
-        if config.permissions.policy().refuses_missing_requirements() {
+        if self.refuses_missing_requirements() {
             return missing.to_lines();
         }
-        match config.on_missing_requirements {
+        match self.config().on_missing_requirements {
             OnMissing::Fail => missing.to_lines(),
             OnMissing::WarnVariables => missing.program_lines(),
             OnMissing::Warn => Vec::new(),
         }
+    }
+
+    fn refuses_missing_requirements(&self) -> bool {
+        let permissions = &self.config().permissions;
+        permissions.policy().refuses_missing_requirements()
     }
 
     /// Authorizes a run with the programs that its skill requires. If nothing grants these, the run
@@ -76,7 +81,7 @@ impl Executor {
 impl Executor {
     /// Adds the required programs to the request of a plan. Returns false if there are none.
     fn request_programs(&self, plan: &mut RunPlan) -> bool {
-        let programs = required_programs(plan, self.library().finder());
+        let programs = required_programs(plan, self.library().finder(plan.subject.name()));
         for name in &programs {
             plan.request = plan.request.clone().required_program(name);
         }
@@ -99,8 +104,8 @@ impl Executor {
     }
 }
 
-/// Returns the required programs of the skill that exist, without the interpreter of its script,
-/// which runs without a permission.
+/// Returns the required programs of the skill that a run can start, without the interpreter of its
+/// script, which runs without a permission.
 fn required_programs(plan: &RunPlan, finder: &ProgramSearch) -> Vec<String> {
     let Some(skill) = plan.subject.skill() else {
         return Vec::new();
@@ -113,7 +118,7 @@ fn required_programs(plan: &RunPlan, finder: &ProgramSearch) -> Vec<String> {
     let required = skill.requirements.programs.iter();
     required
         .flat_map(|program| &program.any_of)
-        .filter(|name| !interpreters.contains(&name.as_str()) && has_program(finder, name))
+        .filter(|name| !interpreters.contains(&name.as_str()) && is_startable(finder, name))
         .cloned()
         .collect()
 }

@@ -190,11 +190,12 @@ impl Executor {
                 .any(|(candidate, value)| candidate == name && !value.expose_secret().is_empty())
         };
         let mut missing = MissingRequirements::default();
+        let name = skill.entry.name().as_str();
         let host = RunHost {
             has_variable: &has_variable,
-            finder: self.library().finder(),
+            finder: self.library().finder(name),
         };
-        missing.add(skill.entry.name().as_str(), &skill.requirements, &host);
+        missing.add(name, &skill.requirements, &host);
         missing
     }
 }

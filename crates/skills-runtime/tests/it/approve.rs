@@ -456,8 +456,45 @@ fn required_programs_are_searched_where_runs_find_them() {
     };
     let finder = ProgramFinder::with_search_path([&empty]);
     assert_eq!(missing(finder.clone()), ["program `sh`"]);
-    let overridden = finder.override_interpreter(ScriptType::Shell, "/bin/sh");
-    assert_eq!(missing(overridden), [""; 0]);
+    let overridden = finder
+        .clone()
+        .override_interpreter(ScriptType::Shell, "/bin/sh");
+    assert_eq!(missing(overridden.clone()), [""; 0]);
+    // Interpreters of one skill are programs of this skill only.
+    fixture.skill("other", "requires: {bins: [sh]}\n");
+    let runtime = fixture
+        .recording()
+        .program_finder(finder)
+        .skill_program_finder("deploy", overridden)
+        .build();
+    let catalog = runtime.library().catalog();
+    let missing = catalog.entries().iter().filter_map(|entry| {
+        let missing = runtime.library().missing_requirements([entry]);
+        (!missing.to_lines().is_empty()).then(|| entry.name().to_string())
+    });
+    assert_eq!(missing.collect::<Vec<_>>(), ["other"]);
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_run_has_the_interpreters_of_its_skill_as_programs() {
+    let fixture = Fixture::new();
+    fixture
+        .skill("deploy", "requires: {bins: [sh]}\n")
+        .file("deploy/scripts/run.sh", "");
+    let empty = ProgramFinder::with_search_path([fixture.path("empty")]);
+    let of_skill = empty
+        .clone()
+        .override_interpreter(ScriptType::Shell, "/bin/sh");
+    let runtime = fixture
+        .recording()
+        .program_finder(empty)
+        .skill_program_finder("deploy", of_skill)
+        .build();
+    let preview = runtime
+        .executor()
+        .preview("deploy", &ExecutionOptions::default());
+    assert_eq!(preview.unwrap().missing_requirements, [""; 0]);
 }
 
 #[tokio::test]

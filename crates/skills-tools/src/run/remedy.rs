@@ -12,7 +12,7 @@ use skills_runtime::{
 /// What an operator can change so that a failed call works.
 ///
 /// Only the host application knows how: the name of an option, a file, a dialog.
-/// [`ToolSetBuilder::remedies`](crate::ToolSetBuilder::remedies) takes a function that says it.
+/// [`ToolSetBuilder::remedies`](crate::ToolSetBuilder::remedies) takes a function that describes it.
 /// Names and paths come from programs; escape them before showing them in a terminal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]

@@ -79,7 +79,7 @@ impl SkillsSection {
     /// Prints the skills section, or how each skill is listed.
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Exit> {
         let output = context.output;
-        let builder = context.builder(&[])?.modes(self.modes());
+        let builder = context.read_only_builder()?.modes(self.modes());
         let runtime = builder.build();
         self.warn_unused_modes(&runtime, output);
         let renderer = self.renderer();

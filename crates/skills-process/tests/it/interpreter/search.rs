@@ -100,6 +100,32 @@ fn fallback_directories_are_searched_for_interpreters_last() {
 }
 
 #[test]
+fn interpreters_of_scripts_exist_as_programs() {
+    let tree = Tree::new()
+        .binary("a/sh")
+        .binary("b/ruby")
+        .binary("b/git")
+        .binary("c/deno-2");
+    let search = tree
+        .search(&["a"])
+        .with_fallback_path([tree.path("b")])
+        .override_interpreter(ScriptType::Deno, tree.path("c/deno-2"))
+        .override_interpreter(ScriptType::Perl, "/gone/perl");
+    let names = [
+        "sh", "ruby", "deno", "deno-2", "bash", "git", "perl", "python",
+    ];
+    let found = names.into_iter().filter(|name| search.has_program(name));
+    assert_eq!(
+        found.collect::<Vec<_>>(),
+        ["sh", "ruby", "deno", "deno-2"],
+        "`sh` is not `bash`, and other programs of the fallback path are not found"
+    );
+    let tree = tree.python("b");
+    let python = tree.search(&[]).with_fallback_path([tree.path("b/bin")]);
+    assert!(python.has_program("python") && python.has_program("python3"));
+}
+
+#[test]
 fn programs_have_bare_names() {
     let tree = Tree::new().binary("a/git").script("a/tool", "#!/bin/sh\n");
     let search = tree.search(&["a"]);
