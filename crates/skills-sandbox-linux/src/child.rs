@@ -9,6 +9,7 @@
 )]
 
 mod channel;
+mod mount;
 mod namespaces;
 mod network;
 mod proc;

@@ -343,4 +343,15 @@ fn a_changed_file_keeps_its_symlink_and_mode() {
     -- stderr
     error: cannot read the settings file `PLACE/project/.skills/config.toml`: it is a symlink
     ");
+    std::fs::remove_dir_all(fixture.path().join("project/.skills")).unwrap();
+    symlink(
+        fixture.path().join("home/.config/skills"),
+        fixture.path().join("project/.skills"),
+    )
+    .unwrap();
+    assert_snapshot!(fixture.run("project", &set).page(), @"
+    exit 2
+    -- stderr
+    error: cannot change `PLACE/project/.skills/config.toml`: its directory is a symlink
+    ");
 }

@@ -9,7 +9,7 @@
 
 use std::ffi::CStr;
 
-use super::namespaces::{
+use super::mount::{
     NO_EXEC, clone_mount, create_directory, create_filesystem, move_mount, set_mount_attrs,
 };
 use super::syscall::{Descriptor, check_result, fail, open, open_no_symlinks};

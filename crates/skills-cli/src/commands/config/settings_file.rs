@@ -38,6 +38,14 @@ impl TargetFile {
         change: impl FnOnce(&mut DocumentMut, &Path) -> Result<(), CommandError>,
     ) -> anyhow::Result<Exit> {
         let path = self.path(context)?;
+        if self.project && path.parent().is_some_and(Path::is_symlink) {
+            // It can lead to the settings of the user, which apply to all projects.
+            let message = format!(
+                "cannot change `{}`: its directory is a symlink",
+                path.display()
+            );
+            return Err(CommandError::input(message).into());
+        }
         let failed = || CommandError::input(format!("cannot change `{}`", path.display()));
         // Two commands at once must not lose a change.
         let _lock = lock(&context.environment).with_context(failed)?;
