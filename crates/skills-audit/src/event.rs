@@ -72,7 +72,7 @@ pub struct Event {
     pub duration_ms: Option<u64>,
     /// The hosts that the program connected to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub hosts: Vec<HostConnections>,
+    pub hosts: Vec<ReachedHost>,
     /// What restrictions stopped while it ran.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refused: Vec<RefusedAttempt>,
@@ -107,7 +107,7 @@ pub struct Caller {
 
 /// A host that a program connected to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct HostConnections {
+pub struct ReachedHost {
     /// Its name or address.
     pub host: String,
     /// The number of connections.

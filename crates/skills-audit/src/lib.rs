@@ -34,7 +34,7 @@ mod verify;
 
 pub use error::{AuditError, AuditErrorKind};
 pub use event::{
-    Caller, ChangedFiles, ContentHash, Disposition, Event, HostConnections, RefusedAttempt,
+    Caller, ChangedFiles, ContentHash, Disposition, Event, ReachedHost, RefusedAttempt,
     RestrictionStatus,
 };
 pub use log::{AuditLog, Rotation};

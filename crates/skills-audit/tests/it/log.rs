@@ -7,7 +7,7 @@ use std::time::Duration;
 use insta::assert_snapshot;
 use skills_audit::{
     AuditErrorKind, AuditLog, AuditSink, Caller, ChangedFiles, ContentHash, Disposition, Event,
-    HostConnections, Line, RefusedAttempt, RestrictionStatus, Rotation, is_unfinished, read, tail,
+    Line, ReachedHost, RefusedAttempt, RestrictionStatus, Rotation, is_unfinished, read, tail,
     verify,
 };
 use tempfile::TempDir;
@@ -98,7 +98,7 @@ fn a_record_is_one_line() {
     caller.client = Some("editor".to_owned());
     caller.session = Some("0123456789ab".to_owned());
     full.caller = Some(caller);
-    full.hosts = vec![HostConnections {
+    full.hosts = vec![ReachedHost {
         host: "a.example".to_owned(),
         count: 2,
     }];

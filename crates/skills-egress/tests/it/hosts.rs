@@ -24,7 +24,7 @@ async fn case_38_only_a_listed_host_is_reached() {
     assert_snapshot!(fixture.get("http://b.example/", "b.example").await, @"
     HTTP/1.1 403 Forbidden
     Content-Type: text/plain
-    Content-Length: 58
+    Content-Length: 49
     Connection: close
 
     cannot connect to b.example: host is not granted

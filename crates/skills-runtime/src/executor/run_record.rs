@@ -160,7 +160,7 @@ impl RunRecord {
     /// Records the hosts that the program connected to.
     pub(crate) fn record_connections(&mut self, connections: &[HostConnections]) {
         // A program can send a secret as a part of a host name.
-        let hosts = connections.iter().map(|host| audit::HostConnections {
+        let hosts = connections.iter().map(|host| audit::ReachedHost {
             host: truncate_text(&self.redactor.redact_text(&host.host)),
             count: host.count,
         });
