@@ -149,8 +149,7 @@ async fn join(action: &str, old: &str, new: &str) -> Result<String, ErrorCode> {
     let old = At::new(old)?;
     match action {
         "link" => old.directory.link_at(PathFlags::empty(), old.path, &new.directory, new.path).await?,
-        // Opens a directory, moves it, and makes a file by what it opened before, whether the move
-        // worked or not.
+        // Opens a directory, moves it, and makes a file by what it opened before, whether the move worked or not.
         "hold" => {
             let held = old.directory.open_at(PathFlags::empty(), old.path.clone(), OpenFlags::DIRECTORY, DescriptorFlags::READ).await?;
             let moved = old.directory.rename_at(old.path, &new.directory, new.path).await;

@@ -1,5 +1,4 @@
-//! The guest of the tests for WASI 0.3: the same actions as its sibling's, by the asynchronous
-//! interfaces.
+//! The guest of the tests for WASI 0.3: the same actions as its sibling's, by the asynchronous interfaces.
 
 mod burden;
 mod descriptor;

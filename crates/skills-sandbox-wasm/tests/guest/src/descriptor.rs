@@ -1,5 +1,4 @@
-//! Actions on files by the calls of the system interface themselves, whose paths no library has
-//! tidied.
+//! Actions on files by the calls of the system interface themselves, whose paths no library has tidied.
 
 use wasip2::filesystem::preopens::get_directories;
 use wasip2::filesystem::types::{Descriptor, DescriptorFlags, ErrorCode, NewTimestamp, OpenFlags, PathFlags};
@@ -90,8 +89,7 @@ impl At {
     }
 }
 
-/// Opens a directory, moves it, and makes a file by what it opened before, whether the move worked
-/// or not.
+/// Opens a directory, moves it, and makes a file by what it opened before, whether the move worked or not.
 fn hold(old: &At, new: &At) -> Result<(), ErrorCode> {
     let held = old.open(OpenFlags::DIRECTORY, DescriptorFlags::READ | DescriptorFlags::MUTATE_DIRECTORY)?;
     let moved = old.directory.rename_at(&old.path, &new.directory, &new.path);

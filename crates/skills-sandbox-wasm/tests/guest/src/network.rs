@@ -55,8 +55,7 @@ fn resolve(name: &str) -> Result<(), ErrorCode> {
     addresses.resolve_next_address().map(drop)
 }
 
-/// Makes an address of a port and the numbers of the host: four, or eight; none for the loopback
-/// address.
+/// Makes an address of a port and the numbers of the host: four, or eight; none for the loopback address.
 fn address(port: u16, host: &[String]) -> IpSocketAddress {
     match host {
         [a, b, c, d] => IpSocketAddress::Ipv4(Ipv4SocketAddress { port, address: (number(a), number(b), number(c), number(d)) }),
