@@ -1,5 +1,4 @@
-//! A guest of WASI 0.3 that sends requests as its arguments say, for the tests of the sandbox:
-//! `SCHEME AUTHORITY PATH [KEY=VALUE]…`.
+//! A guest of WASI 0.3 that sends requests as its arguments say, for the tests of the sandbox: `SCHEME AUTHORITY PATH [KEY=VALUE]…`.
 
 use futures_util::{FutureExt, future};
 use wasip3::http::client;

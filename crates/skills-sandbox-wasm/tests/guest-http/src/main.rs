@@ -1,5 +1,4 @@
-//! A guest that sends requests as its arguments say, for the tests of the sandbox: `SCHEME
-//! AUTHORITY PATH [KEY=VALUE]…`.
+//! A guest that sends requests as its arguments say, for the tests of the sandbox: `SCHEME AUTHORITY PATH [KEY=VALUE]…`.
 
 use wasip2::http::outgoing_handler::handle;
 use wasip2::http::types::{
