@@ -1,6 +1,9 @@
 //! Where a runtime finds the programs of skills.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use skills_sandbox::ScriptType;
 
 /// Finds interpreters.
 #[cfg(all(feature = "native", unix))]
@@ -22,6 +25,17 @@ impl Finders {
     pub(crate) fn for_skill(&self, skill: &str) -> &ProgramSearch {
         self.by_skill.get(skill).unwrap_or(&self.default)
     }
+}
+
+/// Returns the path by which the interpreter for scripts of a type is called.
+#[cfg(all(feature = "native", unix))]
+pub(crate) fn find_interpreter(finder: &ProgramSearch, script_type: ScriptType) -> Option<PathBuf> {
+    Some(finder.find_interpreter(script_type).ok()?.argv0)
+}
+
+#[cfg(not(all(feature = "native", unix)))]
+pub(crate) fn find_interpreter(_finder: &ProgramSearch, _type: ScriptType) -> Option<PathBuf> {
+    None
 }
 
 /// Returns true if a program with this name exists where runs find it.

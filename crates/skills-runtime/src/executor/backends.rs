@@ -7,7 +7,7 @@ use std::sync::Arc;
 use skills_sandbox::{EnforcementReport, Sandbox, SandboxError, ScriptType};
 
 use crate::ExecutionMode;
-use crate::program_search::{Finders, ProgramSearch};
+use crate::program_search::{Finders, ProgramSearch, find_interpreter};
 
 /// Configuration of the built-in WebAssembly backend.
 #[cfg(feature = "wasm")]
@@ -56,16 +56,9 @@ impl Backends {
     }
 
     /// Returns the interpreter that the built-in backend uses for scripts of a type of this skill.
-    #[cfg(all(feature = "native", unix))]
     pub(crate) fn interpreter(&self, skill: &str, script_type: ScriptType) -> Option<PathBuf> {
         self.native.as_ref()?;
-        let finder = self.finders.for_skill(skill);
-        Some(finder.find_interpreter(script_type).ok()?.argv0)
-    }
-
-    #[cfg(not(all(feature = "native", unix)))]
-    pub(crate) fn interpreter(&self, _skill: &str, _script_type: ScriptType) -> Option<PathBuf> {
-        None
+        find_interpreter(self.finders.for_skill(skill), script_type)
     }
 
     /// Probes the backends for scripts and for WebAssembly and returns the restrictions that each
