@@ -154,10 +154,15 @@ impl Open {
         Self(stream)
     }
 
-    /// Waits until the text was received.
+    /// Waits until the text and the end of its line were received.
     pub(super) async fn until(&mut self, text: &str) -> String {
         let mut seen = vec![];
-        while !String::from_utf8_lossy(&seen).contains(text) {
+        let is_complete = |seen: &[u8]| {
+            let seen = String::from_utf8_lossy(seen);
+            seen.find(text)
+                .is_some_and(|start| seen[start..].contains('\n'))
+        };
+        while !is_complete(&seen) {
             let read = timeout(PATIENCE, self.0.read_buf(&mut seen))
                 .await
                 .expect("in time")
