@@ -2,13 +2,15 @@
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use skills_runtime::{InputProtocol, RunTarget, SkillPrograms, Workspace};
+use skills_runtime::{ExecutionArtifacts, InputProtocol, RunTarget, SkillPrograms, Workspace};
 
+use super::output::ProgramOutput;
 use super::script_tool::script_error;
 use super::{
     CompletedRun, Deadline, MAX_STDIN_BYTES, MAX_TIMEOUT_SECONDS, ProgramTools, RunSubject,
     RunnableSkill, WorkingDirectory, result_properties, short_name,
 };
+use crate::path_map::PathMap;
 use crate::sanitize::strip_terminal_escapes;
 use crate::schema;
 use crate::tool_definition::{Annotations, ToolDefinition};
@@ -128,21 +130,10 @@ impl ProgramTools {
             mut output,
             timeout_seconds,
         } = self.execute(subject, options, &deadline, &path_map).await?;
-        // Truncated JSON can still be valid, for example a number without its last digits.
-        let is_json =
-            output.is_success() && !artifacts.stdout.is_truncated() && is_json(&output.stdout);
         if is_in_workspace {
             output = output.with_file_prefix("workspace");
         }
-        let mut data = json!({
-            "success": output.is_success(),
-            // Parsed by the runtime, which has redacted secrets in whatever way JSON escapes them.
-            "result": is_json.then(|| path_map.replace_in_json(&artifacts.output)),
-            "raw": output.stdout,
-        });
-        for key in COMMON_DATA {
-            data[key] = output.data[key].take();
-        }
+        let data = result_data(&artifacts, &mut output, &path_map);
         Ok(match (script_error(&output, &timeout_seconds), data) {
             (Some(error), Value::Object(data)) => {
                 ToolOutput::error_with_data(format!("Error: {}", error.message), data, &error)
@@ -156,6 +147,27 @@ impl ProgramTools {
             }
         })
     }
+}
+
+/// Returns the structured result of a run.
+fn result_data(
+    artifacts: &ExecutionArtifacts,
+    output: &mut ProgramOutput,
+    path_map: &PathMap,
+) -> Value {
+    // Truncated JSON can still be valid, for example a number without its last digits.
+    let is_json =
+        output.is_success() && !artifacts.stdout.is_truncated() && is_json(&output.stdout);
+    let mut data = json!({
+        "success": output.is_success(),
+        // Parsed by the runtime, which has redacted secrets in whatever way JSON escapes them.
+        "result": is_json.then(|| path_map.replace_in_json(&artifacts.output)),
+        "raw": output.stdout,
+    });
+    for key in COMMON_DATA {
+        data[key] = output.data[key].take();
+    }
+    data
 }
 
 impl RunnableSkill {
