@@ -21,6 +21,10 @@ use crate::process_environment::Environment;
 use crate::selector::parse_selector;
 use crate::settings::Settings;
 
+/// How many problems of settings are shown: the file of a project that is not trusted must not hide
+/// other messages.
+const MAX_SHOWN_PROBLEMS: usize = 10;
+
 /// What all commands share.
 pub(crate) struct Context {
     pub(crate) options: GlobalOptions,
@@ -60,8 +64,12 @@ impl Context {
             return Ok(settings);
         }
         let settings = Settings::load(&self.environment, self.project_trust())?;
-        for problem in &settings.problems {
+        for problem in settings.problems.iter().take(MAX_SHOWN_PROBLEMS) {
             self.output.status(&format!("warning: {problem}"));
+        }
+        if let Some(more @ 1..) = settings.problems.len().checked_sub(MAX_SHOWN_PROBLEMS) {
+            self.output
+                .status(&format!("warning: {more} more problems of the settings"));
         }
         Ok(self.settings.get_or_init(|| settings))
     }

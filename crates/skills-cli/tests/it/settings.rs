@@ -56,6 +56,21 @@ fn settings_are_set_shown_and_unset() {
 }
 
 #[test]
+fn the_problems_of_a_project_do_not_hide_other_messages() {
+    let fixture = fixture();
+    let keys: String = (0..50).map(|index| format!("k{index} = 1\n")).collect();
+    fixture.file("project/.skills/config.toml", &keys);
+    let page = fixture
+        .run("project", &["list", "--root", "../skills"])
+        .page();
+    assert_eq!(page.matches("warning: ").count(), 11, "{page}");
+    assert!(
+        page.contains("warning: 40 more problems of the settings"),
+        "{page}"
+    );
+}
+
+#[test]
 fn invalid_settings_are_not_written() {
     let fixture = fixture();
     let run = |words: &[&str]| {
