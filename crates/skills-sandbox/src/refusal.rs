@@ -129,19 +129,6 @@ impl RefusedOperation {
         }
     }
 
-    fn object_mut(&mut self) -> Option<&mut String> {
-        match self {
-            Self::StartProgram { name: text }
-            | Self::Connect { host: Some(text) }
-            | Self::Read { path: text }
-            | Self::Write { path: text } => Some(text),
-            Self::StartProcess
-            | Self::Connect { host: None }
-            | Self::UseMemory { .. }
-            | Self::CompileInTime { .. } => None,
-        }
-    }
-
     /// Returns the narrowest target of a rule that allows the operation. `None` if its host is not
     /// known, if no rule can name it, or if the run's limits decide.
     #[must_use]
@@ -233,7 +220,11 @@ impl Refusals {
     #[must_use]
     pub fn map_text(mut self, replace: impl Fn(&str) -> String) -> Self {
         for refusal in &mut self.list {
-            if let Some(text) = refusal.operation.object_mut() {
+            if let RefusedOperation::StartProgram { name: text }
+            | RefusedOperation::Connect { host: Some(text) }
+            | RefusedOperation::Read { path: text }
+            | RefusedOperation::Write { path: text } = &mut refusal.operation
+            {
                 *text = replace(text);
             }
         }

@@ -76,9 +76,7 @@ impl Executor {
             decided => Ok(decided),
         }
     }
-}
 
-impl Executor {
     /// Adds the required programs to the request of a plan. Returns false if there are none.
     fn request_programs(&self, plan: &mut RunPlan) -> bool {
         let programs = required_programs(plan, self.library().finder(plan.subject.name()));
@@ -94,8 +92,8 @@ impl Executor {
         let without = plan.request.clone();
         if self.request_programs(&mut plan) {
             let request = plan.request_for_digest(digest);
-            let evaluated = self.config().permissions.evaluate(&request);
-            if matches!(&evaluated, Evaluation::Decided(decision) if matches!(**decision, Authorization::Denied(_)))
+            if let Evaluation::Decided(decision) = self.config().permissions.evaluate(&request)
+                && matches!(*decision, Authorization::Denied(_))
             {
                 plan.request = without;
             }
