@@ -100,7 +100,7 @@ pub struct Caller {
     /// The authenticated identity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub principal: Option<String>,
-    /// A part of the digest of the session id: it correlates records, and is no use as an id.
+    /// A part of the digest of the session id: it correlates records and cannot be used as an id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
 }

@@ -127,7 +127,7 @@ pub(crate) enum Choice {
     None,
 }
 
-/// Asks a question on the terminal, which must be one. An empty line is no answer.
+/// Asks a question. Standard input must be a terminal. An empty line is not an answer.
 pub(crate) fn choose(question: &str) -> Choice {
     Output::Text.status_lines(question);
     flush_terminal_input();

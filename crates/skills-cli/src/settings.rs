@@ -271,7 +271,7 @@ mod tests {
         let file = FileSettings::parse(project, Path::new("/project"), directories).unwrap();
         assert_eq!(
             file.problems[0].message,
-            "/project:1: invalid `workspace`: there is no home directory for `~`"
+            "/project:1: invalid `workspace`: cannot resolve `~` without a home directory"
         );
     }
 

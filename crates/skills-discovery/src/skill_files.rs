@@ -190,7 +190,7 @@ impl SkillFiles {
     /// directory.
     ///
     /// # Errors
-    /// Fails if there is no such regular file, if it is larger, or if the path leads outside of the
+    /// Fails if the file does not exist, is not regular or is larger, or if the path leads outside of the
     /// skill.
     pub fn read(&self, path: &str, max_bytes: u64) -> Result<Vec<u8>, DiscoveryError> {
         read_file(&self.directory, Path::new(path), max_bytes)

@@ -26,7 +26,7 @@ use crate::{FileStamp, parallel};
 pub struct StampSet(Vec<(PathBuf, Option<FileStamp>)>);
 
 impl StampSet {
-    /// Adds the current stamp of a path and returns it; `None` if there is no such file, which is
+    /// Adds the current stamp of a path and returns it; `None` if the file does not exist, which is
     /// recorded as well. Call it before reading the file, so that a change between the two calls is
     /// noticed.
     pub fn add(&mut self, path: impl Into<PathBuf>) -> Option<FileStamp> {
@@ -45,7 +45,7 @@ impl StampSet {
         stamp
     }
 
-    /// Adds a stamp that was made earlier; `None` if there was no such file.
+    /// Adds a stamp that was made earlier; `None` if the file did not exist.
     pub(crate) fn push(&mut self, path: impl Into<PathBuf>, stamp: Option<FileStamp>) {
         self.0.push((path.into(), stamp));
     }

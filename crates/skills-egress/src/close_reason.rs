@@ -95,7 +95,7 @@ pub enum CloseReason {
     Rejected(RejectReason),
     /// It exceeded a limit.
     LimitExceeded(ExceededLimit),
-    /// The client or the host disconnected; there is no one to notify and nothing to record.
+    /// The client or the host disconnected; no peer is left to notify, and nothing is recorded.
     Disconnected,
 }
 

@@ -117,7 +117,7 @@ impl<R: AsyncRead + Send + Unpin> LineTransport<R> {
 
     /// Starts the waiting request when a permit is free, or rejects it after the timeout.
     async fn begin_pending(&mut self) -> Option<ClientJsonRpcMessage> {
-        // One deadline for all requests while there is no permit, so that a burst does not wait two
+        // One deadline for all requests while all permits are in use, so that a burst does not wait two
         // seconds for each of them.
         let deadline = *self
             .permit_deadline

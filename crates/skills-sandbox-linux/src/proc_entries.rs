@@ -1,4 +1,4 @@
-//! What programs see in `/proc` besides their own processes.
+//! The entries of `/proc` that programs see in addition to their own processes.
 //!
 //! Visible is what `sysinfo` and `uname` tell anyway, and the kinds of processors and file systems.
 //! `/proc/stat` is replaced, since its counters of interrupts show when keys are pressed, and

@@ -101,7 +101,7 @@ impl BaseDirs<'_> {
         match (in_home, self.home) {
             (None, _) => Ok(self.base.join(text)),
             (Some(path), Some(home)) => Ok(home.join(path)),
-            (Some(_), None) => Err("there is no home directory for `~`"),
+            (Some(_), None) => Err("cannot resolve `~` without a home directory"),
         }
     }
 }

@@ -75,7 +75,7 @@ impl BearerToken {
     ///
     /// # Errors
     ///
-    /// Fails if a line is invalid or repeats a name or secret, and if there is no token. The error
+    /// Fails if a line is invalid or repeats a name or secret, and if no line has a token. The error
     /// contains the number of the line, and never its content.
     pub fn parse_file(text: &str) -> Result<Vec<Self>, TokenError> {
         let mut tokens: Vec<Self> = vec![];

@@ -103,7 +103,7 @@ impl ProgramFinder {
     }
 
     /// Finds a program by its bare name; `None` if there is none, or if the name is a path.
-    /// `python` finds `python3` where there is no `python`.
+    /// `python` finds `python3` if `python` is not installed.
     #[must_use]
     pub fn find_program(&self, name: &str) -> Option<ResolvedProgram> {
         // A path would bypass the search path and the rules for names.

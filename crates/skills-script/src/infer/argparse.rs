@@ -95,7 +95,7 @@ impl Collected {
         }
         let flags = option_strings(call).unwrap_or_default();
         self.has_numeric_option |= flags.iter().any(|flag| looks_like_number(flag));
-        // These print a text and exit, which is no use for a tool.
+        // These print a text and exit, so they are not useful in a tool.
         if matches!(
             call.keyword_text("action").as_deref(),
             Some("help" | "version")

@@ -55,7 +55,7 @@ impl ToolSet {
     /// no snapshot lists is never returned.
     ///
     /// # Errors
-    /// Fails if no such skill is published, if it has no such file, and if the file changes
+    /// Fails if the skill is not published, if the file is not part of it, and if the file changes
     /// continuously.
     pub fn published_file(
         &self,

@@ -92,7 +92,7 @@ pub(crate) struct Serve {
 
 impl Serve {
     pub(super) fn run(&self, context: &Context) -> anyhow::Result<Exit> {
-        // A client starts the server, so there is no terminal to ask at.
+        // A client starts the server, which therefore has no terminal.
         let interpreters = virtual_env::interpreters(&self.host.programs, AskUser::No, context)?;
         let builder = context.builder(&interpreters)?;
         // Standard output carries the protocol, so logs go to standard error in both transports.
