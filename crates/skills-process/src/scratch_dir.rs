@@ -44,7 +44,7 @@ impl ScratchDir {
     /// The prefix of the names of all scratch directories.
     pub const PREFIX: &str = "skills-run-";
     /// The suffix of the names of all scratch directories.
-    pub const SUFFIX: &str = ".tmp";
+    pub(crate) const SUFFIX: &str = ".tmp";
 
     /// Creates a scratch directory below `parent`.
     ///

@@ -18,7 +18,7 @@ pub struct BearerToken {
 
 impl BearerToken {
     /// Name of a token in a file that does not name it.
-    pub const DEFAULT_NAME: &str = "default";
+    const DEFAULT_NAME: &str = "default";
 
     /// Creates a token from a name and a secret.
     ///
