@@ -1,6 +1,7 @@
 //! `skills run NAME`: runs a skill's script or WebAssembly module in a sandbox.
 
 mod denial_hints;
+mod hooks;
 mod output_files;
 mod report;
 
@@ -11,7 +12,9 @@ use skills_runtime::{
     Builder, CallContext, ErrorKind, ExecutionArtifacts, ExecutionMode, ExecutionOptions,
     InputFile, RuntimeError, ScriptType, SkillRuntime, Workspace,
 };
+use skills_tools::HookMode;
 
+use self::hooks::{HookedRun, RunHooks};
 use self::output_files::{create_output_dir, write_output_files};
 use super::policy::print_preview;
 use crate::approver::ApprovalArgs;
@@ -98,7 +101,8 @@ impl Run {
             .approver(self.what.input_source())
             .into_iter()
             .fold(options.context, CallContext::approver);
-        let result = signals::run_until_interrupt(runtime.execute_skill(&name, options))?;
+        let hooks = self.hooks(&runtime, &name, &options, context)?;
+        let result = signals::run_until_interrupt(hooks::run(&runtime, &name, options, hooks))?;
         let result = result.transpose();
         // Output is printed even if the audit record could not be written.
         if let Err(error) = &result
@@ -109,10 +113,43 @@ impl Run {
             self.print_result(unrecorded, &self.remedies(context)?, output)?;
         }
         let result = result.map_err(|error| explain_error(&runtime, &name, error))?;
-        let Some(artifacts) = result else {
-            return Ok(Exit::Interrupted);
-        };
-        self.save_and_report(&artifacts, output_dir.as_deref(), context)
+        match result {
+            None => Ok(Exit::Interrupted),
+            Some(HookedRun::Blocked { reason, is_denied }) => {
+                Ok(hooks::report_blocked(&name, &reason, is_denied, output))
+            }
+            Some(HookedRun::Ran {
+                artifacts,
+                objection,
+            }) => {
+                let exit = self.save_and_report(&artifacts, output_dir.as_deref(), context)?;
+                let Some(reason) = objection else {
+                    return Ok(exit);
+                };
+                output.status(&format!(
+                    "error: a hook of `{name}` objects to the result: {reason}"
+                ));
+                Ok(Exit::Failed)
+            }
+        }
+    }
+
+    /// Returns the hooks around the run, if they are enabled.
+    fn hooks(
+        &self,
+        runtime: &SkillRuntime,
+        name: &str,
+        options: &ExecutionOptions,
+        context: &Context,
+    ) -> anyhow::Result<Option<RunHooks>> {
+        if self.what.programs.hook_mode(context)? == HookMode::Disabled {
+            return Ok(None);
+        }
+        let preview = runtime
+            .executor()
+            .preview(name, options)
+            .map_err(|error| explain_error(runtime, name, error))?;
+        Ok(Some(RunHooks::new(preview.mode.program(), options)))
     }
 
     #[cfg(feature = "wasm")]
