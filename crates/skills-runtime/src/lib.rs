@@ -62,7 +62,7 @@ pub use prompt_renderer::{
     ActivationResult, ForkPrompt, InjectionFormat, Injections, PromptRenderer,
 };
 pub use runtime::SkillRuntime;
-pub use sanitize::{escape_line, escape_terminal};
+pub use sanitize::{escape_line, escape_terminal, mark_messages, message_label};
 pub use secrets::{EnvFileWarning, Secrets};
 pub use session::{
     AgentEvent, HookDecision, HookOptions, HookPreview, HookReport, HookRun, SessionEnd,
