@@ -11,6 +11,7 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use skills_runtime::{Catalog, SkillRuntime};
+use skills_script::is_command_line;
 
 use crate::builtin::{self, BuiltinKind, BuiltinTool};
 use crate::catalog_tools::CatalogTools;
@@ -352,7 +353,13 @@ impl ToolSet {
         let tool = entry
             .load_tool()
             .map_err(|_| ToolErrorCode::Conflict.error("the script was removed"))?;
-        ArgumentValidator::new(&tool.tool.input_schema)?.validate(&arguments)?;
+        let is_command_line = arguments
+            .as_object()
+            .is_some_and(|given| is_command_line(given, &tool.tool.arguments));
+        // A command line needs none of the properties that the schema requires.
+        if !is_command_line {
+            ArgumentValidator::new(&tool.tool.input_schema)?.validate(&arguments)?;
+        }
         let arguments = match arguments {
             Value::Object(arguments) => arguments,
             _ => serde_json::Map::new(),

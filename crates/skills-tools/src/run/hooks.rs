@@ -6,6 +6,7 @@ use skills_runtime::{
     AgentEvent, Entry, ErrorKind, ExecutionStatus, HookDecision, HookOptions, HookRun, Workspace,
 };
 
+use super::output::mark_program_text;
 use super::{ProgramTools, Remedy};
 use crate::path_map::PathMap;
 use crate::sanitize::strip_terminal_escapes;
@@ -107,8 +108,7 @@ impl ProgramTools {
                 };
                 let command = self.reason_text(skill, &run.command)?;
                 let failure = self.reason_text(skill, &failure)?;
-                let line =
-                    format!("Note: the hook `{command}` of skill `{name}` did not run: {failure}");
+                let line = format!("Hook: `{command}` of skill `{name}` did not run: {failure}");
                 add_line(&mut output.text, &line.replace('\n', " "));
                 if let Some(remedy) = is_denied(run).then(|| self.approve_hooks(skill)).flatten() {
                     add_line(&mut output.text, &format!("Hint: {remedy}"));
@@ -178,7 +178,7 @@ impl ProgramTools {
     /// Returns text of a hook without terminal sequences and host paths, truncated to the limit.
     fn reason_text(&self, skill: &Entry, text: &str) -> Result<String, ToolError> {
         let path_map: PathMap = self.visible_dirs(Some(skill))?.path_map();
-        let text = path_map.replace_in(&strip_terminal_escapes(text));
+        let text = path_map.replace_in(&mark_program_text(&strip_terminal_escapes(text)));
         Ok(match text.char_indices().nth(MAX_REASON_CHARS) {
             None => text,
             Some((end, _)) => format!("{}…", &text[..end]),

@@ -80,12 +80,7 @@ impl Inner {
         let applies = |entry: &&Entry| {
             active.contains(entry.directory()) || own.as_deref() == Some(entry.directory())
         };
-        let skills: Vec<Entry> = catalog
-            .entries()
-            .iter()
-            .filter(applies)
-            .cloned()
-            .collect();
+        let skills: Vec<Entry> = catalog.entries().iter().filter(applies).cloned().collect();
         (!skills.is_empty()).then(|| HookedCall {
             tool,
             aliases: vec![name.to_owned(), format!("mcp__skills__{name}")],
