@@ -60,12 +60,15 @@ impl Settings {
         }
         // The innermost directory last, since it takes precedence.
         for path in paths.project.into_iter().rev() {
-            let Some((path, file)) = read(RuleSource::Project, Some(path), environment)? else {
-                continue;
-            };
-            match project_trust {
-                Trust::Trusted => settings.apply(&path, file),
-                _ => settings.narrow(&path, file),
+            let file = read(RuleSource::Project, Some(path), environment);
+            match (project_trust, file) {
+                (_, Ok(None)) => {}
+                (Trust::Trusted, Ok(Some((path, file)))) => settings.apply(&path, file),
+                (_, Ok(Some((path, file)))) => settings.narrow(&path, file),
+                (Trust::Trusted, Err(error)) => return Err(error),
+                // Settings deny nothing, so a project that is not trusted cannot stop commands by a
+                // broken file.
+                (_, Err(error)) => settings.problems.push(format!("{error:#}")),
             }
         }
         Ok(settings)
