@@ -25,6 +25,7 @@ use crate::exit::Exit;
 use crate::input;
 use crate::interpreters::InterpreterArg;
 use crate::lookup;
+use crate::program_args::WorkingDirectory;
 use crate::remedies::{RemedyDescriptions, RemedyStyle};
 use crate::shell::shell_word;
 use crate::signals;
@@ -47,12 +48,16 @@ pub(crate) struct Run {
     approval: ApprovalArgs,
 
     /// Copy a file into a private workspace of this run (repeatable)
+    ///
+    /// The program starts in the private workspace. An argument that is the path of the file names
+    /// its copy.
     #[arg(long, value_name = "FILE", conflicts_with = "workspace")]
     file: Vec<PathBuf>,
 
     /// Save output files of the private workspace in this directory
     ///
-    /// Existing files are not replaced.
+    /// Existing files are not replaced. An argument with a path in this directory names a file of
+    /// the private workspace.
     #[arg(long, value_name = "DIR", conflicts_with = "workspace")]
     output: Option<PathBuf>,
 
@@ -216,8 +221,29 @@ impl Run {
             options.workspace = Workspace::Private(read_input_files(&self.file)?);
             // A workspace of the settings is not the one of this run.
             options.current_dir = None;
+            options.starts_in_private_workspace =
+                self.what.programs.cwd != Some(WorkingDirectory::Skill);
+            for arg in &mut options.args {
+                *arg = self.private_path(arg);
+            }
         }
         Ok(options)
+    }
+
+    /// Returns an argument with the path that the private workspace has for it: the copy of a file of
+    /// `--file`, or a path in the directory of `--output`. Other arguments are returned as they are.
+    fn private_path(&self, arg: &str) -> String {
+        let path = Path::new(arg);
+        let is_input = self.file.iter().any(|file| file == path);
+        if is_input && let Some(name) = path.file_name() {
+            return name.to_string_lossy().into_owned();
+        }
+        let below = |directory: &PathBuf| path.strip_prefix(directory).ok();
+        match self.output.as_ref().and_then(below) {
+            Some(rest) if rest.as_os_str().is_empty() => ".".to_owned(),
+            Some(rest) => rest.to_string_lossy().into_owned(),
+            None => arg.to_owned(),
+        }
     }
 
     fn remedies(&self, context: &Context) -> anyhow::Result<RemedyDescriptions> {
