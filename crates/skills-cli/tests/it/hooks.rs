@@ -1,10 +1,12 @@
 //! Tests of hooks and forks with the command.
 
 use insta::assert_snapshot;
-use serde_json::Value;
+use serde_json::{Value, json};
 use skills_test_support::skip_without_sandbox;
 
 use crate::fixture::Fixture;
+use crate::mcp::Server;
+use crate::skills::command_with_state;
 
 fn fixture() -> Fixture {
     let fixture = Fixture::new();
@@ -236,4 +238,42 @@ fn pinned_skills_are_listed_first() {
     assert!(position(&page, "beta") > position(&page, "alpha"), "{page}");
     let page = list(&["--trust-project"]);
     assert!(position(&page, "beta") < position(&page, "alpha"), "{page}");
+}
+
+/// A user or a model activates a skill in the session of a client.
+#[test]
+fn hooks_of_active_skills_guard_the_tools_of_the_server() {
+    if skip_without_sandbox() {
+        return;
+    }
+    let fixture = fixture();
+    fixture.file("work/a.txt", "");
+    run(&fixture, &["trust", "guard", "--hooks", "--yes"]);
+    for (method, params) in [
+        ("prompts/get", json!({"name": "guard"})),
+        (
+            "tools/call",
+            json!({"name": "load_skill", "arguments": {"name": "guard"}}),
+        ),
+    ] {
+        let directories = [(); 2].map(|()| tempfile::tempdir().unwrap());
+        let arguments = ["mcp", "--hooks", "--root", "skills", "--workspace", "work"];
+        let state = fixture.path().join("state");
+        let mut command = command_with_state(&arguments, directories[0].path(), &state);
+        command.current_dir(fixture.path());
+        let mut server = Server::connect(command, directories);
+        let secret = json!({"command": "ls secret"});
+        let before = server.call("skills_bash", &secret);
+        assert_eq!(
+            before["structuredContent"]["error"]["code"],
+            "approval_required"
+        );
+        server.request(method, &params);
+        let after = server.call("skills_bash", &secret);
+        let error = &after["structuredContent"]["error"];
+        assert_eq!(error["code"], "denied_by_policy", "{method} {after}");
+        let message = "blocked by a hook of skill `guard`: no secrets; nothing ran";
+        assert_eq!(error["message"], message);
+        assert_eq!(server.end(), Some(0));
+    }
 }
