@@ -2,6 +2,7 @@
 
 use std::io::IsTerminal;
 use std::net::SocketAddr;
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -37,7 +38,7 @@ pub(crate) struct Serve {
         default_value_t = 64,
         hide_short_help = true
     )]
-    calls: usize,
+    pub(super) calls: usize,
 
     /// Return the structured data of results as well, for clients that are programs
     ///
@@ -83,6 +84,18 @@ pub(crate) struct Serve {
     /// Accept requests from web pages of this origin (repeatable)
     #[arg(long, value_name = "ORIGIN", requires = "http", help_heading = HTTP_HEADING)]
     pub(super) allow_origin: Vec<String>,
+
+    /// Maximum number of requests per second and client
+    #[arg(long, value_name = "NUMBER", default_value_t = NonZeroU32::new(5_000).unwrap_or(NonZeroU32::MIN), requires = "http", hide_short_help = true, help_heading = HTTP_HEADING)]
+    pub(super) requests_per_second: NonZeroU32,
+
+    /// Maximum number of sessions
+    #[arg(long, value_name = "NUMBER", default_value_t = 256, requires = "http", conflicts_with = "no_sessions", hide_short_help = true, help_heading = HTTP_HEADING)]
+    pub(super) max_sessions: usize,
+
+    /// Maximum number of connections
+    #[arg(long, value_name = "NUMBER", default_value_t = 512, requires = "http", hide_short_help = true, help_heading = HTTP_HEADING)]
+    pub(super) max_connections: usize,
 
     /// Disable sessions
     ///
