@@ -66,6 +66,9 @@ pub struct ExecutionOptions {
     pub hosts: Vec<HostPattern>,
     /// Working directory of the program, which must be readable. Default: the skill directory.
     pub current_dir: Option<PathBuf>,
+    /// Whether a program without `current_dir` starts in its [private](Workspace::Private)
+    /// workspace, so that relative paths of its arguments are files there. Default: false.
+    pub starts_in_private_workspace: bool,
     /// Aliases for readable paths, as pairs of alias and path, both absolute. They are available to
     /// programs that run in a separate file system view. Default: none.
     pub path_aliases: Vec<(PathBuf, PathBuf)>,
@@ -196,6 +199,7 @@ impl Default for ExecutionOptions {
             optional_mounts: Vec::new(),
             hosts: Vec::new(),
             current_dir: None,
+            starts_in_private_workspace: false,
             path_aliases: Vec::new(),
             input_protocol: InputProtocol::default(),
             stdin: None,
