@@ -115,18 +115,20 @@ pub fn build_argv(
 ) -> Result<ScriptArgv, ArgvError> {
     match spec.input {
         InputConvention::Words => command_line::build(given, spec),
-        InputConvention::JsonArgument => {
-            let mut words = words::ArgvBuilder::new(spec.syntax);
-            words.argument = "object";
-            words.push(to_json(given))?;
-            Ok(ScriptArgv {
-                args: words.finish()?,
-                stdin: None,
-            })
-        }
+        InputConvention::JsonArgument => json_argument(given, spec),
         InputConvention::JsonStdin => Ok(standard_input(to_json(given))),
         InputConvention::TextStdin => text_or_json(given),
     }
+}
+
+fn json_argument(given: &Map<String, Value>, spec: &ArgumentSpec) -> Result<ScriptArgv, ArgvError> {
+    let mut words = words::ArgvBuilder::new(spec.syntax);
+    words.argument = "object";
+    words.push(to_json(given))?;
+    Ok(ScriptArgv {
+        args: words.finish()?,
+        stdin: None,
+    })
 }
 
 /// Passes `stdin` as text; a call without it as one JSON object.
