@@ -1,15 +1,19 @@
 //! Tokens of source text, as far as the inference of arguments needs them.
 
 mod call;
+mod cursor;
 mod javascript_lexer;
 mod literal;
 mod python_lexer;
+mod string_escapes;
+mod token;
 
 use std::ops::Range;
 
-pub(crate) use call::{Call, Fields, split_at_commas};
+pub(crate) use call::{Call, Fields};
 pub(crate) use literal::parse_literal;
-pub(crate) use python_lexer::{Lexer as PythonLexer, Token};
+pub(crate) use python_lexer::Lexer as PythonLexer;
+pub(crate) use token::{Token, split_at_commas, top_level_equals};
 
 use javascript_lexer::Lexer as JavaScriptLexer;
 
@@ -43,14 +47,12 @@ impl<'a> Tokens<'a> {
         let mut closing = vec![None; tokens.len()];
         let mut open = Vec::new();
         for (index, token) in tokens.iter().enumerate() {
-            match token {
-                Token::Symbol('(' | '[' | '{') => open.push(index),
-                Token::Symbol(')' | ']' | '}') => {
-                    if let Some(start) = open.pop() {
-                        closing[start] = Some(index);
-                    }
-                }
-                _ => {}
+            if token.is_opening_bracket() {
+                open.push(index);
+            } else if token.is_closing_bracket()
+                && let Some(start) = open.pop()
+            {
+                closing[start] = Some(index);
             }
         }
         Self { tokens, closing }
@@ -78,6 +80,14 @@ impl<'a> Tokens<'a> {
     pub(crate) fn name(&self, index: usize) -> Option<&'a str> {
         match self.get(index) {
             Some(Token::Name(name)) => Some(name),
+            _ => None,
+        }
+    }
+
+    /// Returns the number at an index.
+    pub(crate) fn number(&self, index: usize) -> Option<usize> {
+        match self.get(index) {
+            Some(Token::Number(number)) => number.parse().ok(),
             _ => None,
         }
     }
@@ -136,18 +146,15 @@ impl<'a> Tokens<'a> {
     ) -> impl Iterator<Item = MethodCall<'t, 'a>> {
         let mut next = 1;
         std::iter::from_fn(move || {
-            loop {
-                let at = next;
-                self.get(at)?;
-                next += 1;
-                let is_method = self.is_symbol(at - 1, '.')
-                    && self.name(at).is_some_and(|name| names.contains(&name));
-                if let Some(call) = is_method.then(|| self.call_at(at)).flatten() {
-                    next = call.inside.end + 1;
-                    return Some(call);
-                }
-            }
+            let call = (next..self.tokens.len()).find_map(|at| self.method_call_at(at, names))?;
+            next = call.inside.end + 1;
+            Some(call)
         })
+    }
+
+    fn method_call_at(&self, at: usize, names: &[&str]) -> Option<MethodCall<'_, 'a>> {
+        let is_method = self.is_symbol(at - 1, '.') && names.contains(&self.name(at)?);
+        is_method.then(|| self.call_at(at))?
     }
 
     /// Returns the first index of the dotted name that ends at `at`, such as `self` in
