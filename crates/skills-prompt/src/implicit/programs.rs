@@ -42,8 +42,7 @@ pub(super) fn identify_action<'w>(words: &'w [ShellWord<'w>]) -> Option<Action<'
     let name = program_name(&first.text);
     let name = name.as_ref();
     if let Some(options) = WRAPPERS.get(name) {
-        let options = skip_options(name, rest, options)?;
-        return Some(options.into_wrap(1));
+        return Some(skip_options(name, rest, options)?.into_wrap(1));
     }
     if let Some(subcommands) = SUBCOMMAND_WRAPPERS.get(name) {
         return identify_subcommand_wrapper(name, rest, subcommands);
@@ -56,14 +55,18 @@ pub(super) fn identify_action<'w>(words: &'w [ShellWord<'w>]) -> Option<Action<'
         "source" | "." => run_script(&operands(rest, &[], &[])),
         _ if KEYWORDS.contains(&name) => Some(SkippedOptions::default().into_wrap(1)),
         _ if is_runner(name) => identify_runner(name, rest),
-        _ if READERS.contains(&name) => {
-            let is_file = |word: &&ShellWord<'_>| !word.text.starts_with('-');
-            Some(Action::Read(rest.iter().filter(is_file).collect()))
-        }
+        _ if READERS.contains(&name) => Some(Action::Read(without_options(rest))),
         // Without a slash the shell searches `PATH`, which cannot find a script of a skill.
         _ => (first.text.contains('/') && !is_installed_tool(&first.text))
             .then_some(Action::Run(first)),
     }
+}
+
+fn without_options<'w>(words: &'w [ShellWord<'w>]) -> Vec<&'w ShellWord<'w>> {
+    words
+        .iter()
+        .filter(|word| !word.text.starts_with('-'))
+        .collect()
 }
 
 /// Returns the action of a wrapper such as `uv run`, whose subcommand has options before and after
@@ -122,46 +125,50 @@ fn skip_options<'w>(
     words: &'w [ShellWord<'w>],
     with_value: &[&str],
 ) -> Option<SkippedOptions<'w>> {
-    let mut skipped = 0;
-    let mut changes_to = None;
-    while let Some(word) = words.get(skipped) {
+    let mut options = SkippedOptions::default();
+    while let Some((word, rest)) = words[options.skipped..].split_first()
+        && word.text.starts_with('-')
+    {
         let text = word.text.as_ref();
+        options.skipped += 1;
         if text == "--" {
-            skipped += 1;
             break;
         }
-        // With these options the wrapper describes a program or edits a file, and runs nothing.
-        if matches!(
-            (name, text),
-            ("command", "-v" | "-V") | ("sudo", "-l" | "-e")
-        ) {
+        if runs_nothing(name, text) {
             return None;
         }
-        if !text.starts_with('-') {
-            break;
-        }
-        let (option, joined) = text
-            .split_once('=')
-            .map_or((text, None), |(option, value)| (option, Some(value)));
-        // `sudo -C` and `doas -C` take something else than a directory.
-        if matches!(option, "-C" | "--chdir" | "--directory")
-            && matches!(name, "env" | "uv" | "pnpm")
-        {
+        let (option, joined) = match text.split_once('=') {
+            Some((option, value)) => (option, Some(value)),
+            None => (text, None),
+        };
+        if is_directory_option(name, option) {
             let value = joined.map(|text| ShellWord {
                 text: Cow::Borrowed(text),
                 has_expansion: word.has_expansion,
             });
-            changes_to = value.or_else(|| words.get(skipped + 1).cloned());
+            options.changes_to = value.or_else(|| rest.first().cloned());
         }
-        let takes_next = with_value.contains(&option) && joined.is_none();
-        skipped += 1 + usize::from(takes_next);
+        if with_value.contains(&option) && joined.is_none() && !rest.is_empty() {
+            options.skipped += 1;
+        }
     }
     // `timeout` has a duration before the program.
-    skipped += usize::from(name == "timeout");
-    Some(SkippedOptions {
-        skipped,
-        changes_to,
-    })
+    options.skipped += usize::from(name == "timeout");
+    Some(options)
+}
+
+/// Returns true for options with which a wrapper describes a program or edits a file.
+fn runs_nothing(name: &str, option: &str) -> bool {
+    matches!(
+        (name, option),
+        ("command", "-v" | "-V") | ("sudo", "-l" | "-e")
+    )
+}
+
+/// Returns true for options with the directory that the program starts in. `sudo -C` and `doas -C`
+/// take something else.
+fn is_directory_option(name: &str, option: &str) -> bool {
+    matches!(option, "-C" | "--chdir" | "--directory") && matches!(name, "env" | "uv" | "pnpm")
 }
 
 fn identify_runner<'w>(name: &str, rest: &'w [ShellWord<'w>]) -> Option<Action<'w>> {
