@@ -95,16 +95,25 @@ impl<'a> TreeWalk<'a> {
             };
             self.count_entry(&metadata)?;
             if metadata.is_dir() {
-                // A symlink would lead the walk out of the directory.
-                match directory.open_dir_nofollow(entry.file_name()) {
-                    Ok(below) => self.visit_directory(&below, depth + 1)?,
-                    Err(_) if is_directory(directory, &entry) => return Err(QuotaPart::Unreadable),
-                    // It was replaced after it was listed.
-                    Err(_) => {}
-                }
+                self.visit_child(directory, &entry, depth + 1)?;
             }
         }
         Ok(())
+    }
+
+    fn visit_child(
+        &mut self,
+        directory: &Dir,
+        entry: &DirEntry,
+        depth: usize,
+    ) -> Result<(), QuotaPart> {
+        // A symlink would lead the walk out of the directory.
+        match directory.open_dir_nofollow(entry.file_name()) {
+            Ok(child) => self.visit_directory(&child, depth),
+            Err(_) if is_directory(directory, entry) => Err(QuotaPart::Unreadable),
+            // It was replaced after it was listed.
+            Err(_) => Ok(()),
+        }
     }
 
     fn count_entry(&mut self, metadata: &Metadata) -> Result<(), QuotaPart> {
