@@ -302,8 +302,7 @@ impl ArgumentSpec {
     pub(crate) fn with_commands(mut self, commands: CommandSet) -> Option<Self> {
         let property = commands.property.clone();
         self.commands = Some(commands);
-        let is_taken = self.all_arguments().any(|one| one.name == property);
-        (!is_taken).then_some(self)
+        (!self.has_argument(&property)).then_some(self)
     }
 
     /// Returns the arguments of the program and of all its commands.
@@ -312,6 +311,11 @@ impl ArgumentSpec {
         self.arguments
             .iter()
             .chain(commands.flat_map(|command| &command.arguments))
+    }
+
+    /// Returns true if the program or a command has an argument of this name.
+    pub(crate) fn has_argument(&self, name: &str) -> bool {
+        self.all_arguments().any(|argument| argument.name == name)
     }
 
     /// Returns true if a call may contain `args`, a list of further words.
@@ -329,11 +333,8 @@ impl ArgumentSpec {
 
     /// Returns true if the schema has a property of this name, other than `args` and `stdin`.
     pub(crate) fn has_property(&self, name: &str) -> bool {
-        self.all_arguments().any(|argument| argument.name == name)
-            || self
-                .commands
-                .as_ref()
-                .is_some_and(|set| set.property == name)
+        let mut commands = self.commands.iter();
+        self.has_argument(name) || commands.any(|set| set.property == name)
     }
 }
 

@@ -99,6 +99,14 @@ pub enum ArgvError {
     },
 }
 
+impl ArgvError {
+    fn leading_hyphen(argument: &str) -> Self {
+        Self::LeadingHyphen {
+            argument: argument.to_owned(),
+        }
+    }
+}
+
 /// Builds the command line and the standard input for validated arguments.
 ///
 /// How they are passed depends on the [`InputConvention`] of the script. On a command line, options

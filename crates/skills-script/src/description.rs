@@ -113,7 +113,9 @@ fn parser_description(source: &str, language: Language) -> Option<String> {
 }
 
 fn argparse_description(tokens: &Tokens<'_>) -> Option<String> {
-    let at = (0..tokens.all().len()).find(|at| tokens.is_name(*at, "ArgumentParser"))?;
+    let at = tokens
+        .indices()
+        .find(|at| tokens.is_name(*at, "ArgumentParser"))?;
     tokens.call_at(at)?.call.keywords.text("description")
 }
 

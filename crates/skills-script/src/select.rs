@@ -104,9 +104,9 @@ impl ScriptSelection {
 
 /// Returns true if a file of this name may become a tool.
 pub fn may_be_script(file: &str) -> bool {
-    let is_declaration = file.ends_with(".d.ts");
-    let extension = file.rsplit_once('.').map(|(_, extension)| extension);
-    !is_declaration && extension.is_some_and(|extension| EXTENSIONS.contains(&extension))
+    let extension = file.rsplit_once('.').map_or("", |(_, extension)| extension);
+    // Declarations of types are not programs.
+    EXTENSIONS.contains(&extension) && !file.ends_with(".d.ts")
 }
 
 fn skip_reason(path: &str, bytes: u64) -> Option<ScriptSkipReason> {

@@ -62,21 +62,22 @@ impl<'a> Tokens<'a> {
         &self.tokens
     }
 
+    pub(crate) fn indices(&self) -> Range<usize> {
+        0..self.tokens.len()
+    }
+
     pub(crate) fn get(&self, index: usize) -> Option<&Token<'a>> {
         self.tokens.get(index)
     }
 
-    /// Returns true if the token is this symbol.
     pub(crate) fn is_symbol(&self, index: usize, symbol: char) -> bool {
         self.get(index) == Some(&Token::Symbol(symbol))
     }
 
-    /// Returns true if the token is this name.
     pub(crate) fn is_name(&self, index: usize, name: &str) -> bool {
         matches!(self.get(index), Some(Token::Name(found)) if *found == name)
     }
 
-    /// Returns the name at an index.
     pub(crate) fn name(&self, index: usize) -> Option<&'a str> {
         match self.get(index) {
             Some(Token::Name(name)) => Some(name),
@@ -84,7 +85,6 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// Returns the number at an index.
     pub(crate) fn number(&self, index: usize) -> Option<usize> {
         match self.get(index) {
             Some(Token::Number(number)) => number.parse().ok(),
@@ -92,7 +92,6 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// Returns the text of a string literal at an index.
     pub(crate) fn text(&self, index: usize) -> Option<&str> {
         match self.get(index) {
             Some(Token::StringLiteral(text)) => Some(text),
@@ -100,12 +99,10 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// Returns true if one of the tokens is this name.
     pub(crate) fn has_name(&self, name: &str) -> bool {
         self.has_any_name(&[name])
     }
 
-    /// Returns true if one of the tokens is one of these names.
     pub(crate) fn has_any_name(&self, names: &[&str]) -> bool {
         self.tokens
             .iter()
@@ -118,7 +115,6 @@ impl<'a> Tokens<'a> {
         Some(open + 1..close)
     }
 
-    /// Returns the tokens of a range of indices.
     pub(crate) fn slice(&self, range: Range<usize>) -> &[Token<'a>] {
         self.tokens.get(range).unwrap_or_default()
     }
@@ -136,6 +132,17 @@ impl<'a> Tokens<'a> {
             call: Call::parse(self.slice(inside.clone())),
             inside,
         })
+    }
+
+    /// Returns the call of the decorator `@owner.name(…)` at an index.
+    pub(crate) fn decorator_at(&self, at: usize) -> Option<MethodCall<'_, 'a>> {
+        let is_decorator = self.is_symbol(at, '@') && self.is_symbol(at + 2, '.');
+        is_decorator.then(|| self.call_at(at + 3))?
+    }
+
+    /// Returns the name `owner` of the `owner.name` whose second name is at an index.
+    pub(crate) fn owner(&self, at: usize) -> Option<&'a str> {
+        self.name(at.checked_sub(2)?)
     }
 
     /// Returns the calls `.name(…)` with one of these names, in order. A call inside another one of

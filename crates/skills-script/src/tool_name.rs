@@ -230,11 +230,8 @@ fn flat_stem(file: &str) -> String {
 /// Returns true if a part of a name is used unchanged, because its end is unambiguous.
 fn is_plain_part(part: &str) -> bool {
     // With `__` only as a separator, the parts of a name can be told apart.
-    let is_inside = !part.is_empty()
-        && !part.contains(SEPARATOR)
-        && !part.starts_with('_')
-        && !part.ends_with('_');
-    is_inside && part.chars().all(is_allowed_char)
+    let is_inside = !part.contains(SEPARATOR) && part.trim_matches('_') == part;
+    is_inside && !part.is_empty() && part.chars().all(is_allowed_char)
 }
 
 fn is_allowed_char(c: char) -> bool {

@@ -86,7 +86,7 @@ impl<'a> AssignedCall<'a> {
 
     fn unknown_argument(&self, name: &str) -> ArgvError {
         let argument = name.to_owned();
-        if self.spec.all_arguments().any(|one| one.name == name) {
+        if self.spec.has_argument(name) {
             return ArgvError::OtherCommand {
                 argument,
                 command: self.command.map(|command| command.name.clone()),

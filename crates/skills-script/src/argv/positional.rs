@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::ArgvError;
-use super::words::{ArgvBuilder, is_negative_number, items, to_word};
+use super::words::{ArgvBuilder, items, may_be_option, to_word};
 use crate::argument::{Argument, ArgumentStyle, WordSyntax};
 
 /// Adds positional arguments, if the script assigns each word to the right one.
@@ -85,7 +85,7 @@ impl<'a> PositionalArgument<'a> {
     fn push(self, builder: &mut ArgvBuilder<'_>) -> Result<(), ArgvError> {
         // argparse removes the first `--` of each positional argument, in some versions everywhere.
         if self.words.iter().any(|word| word == "--") {
-            return Err(self.leading_hyphen());
+            return Err(ArgvError::leading_hyphen(self.argument));
         }
         let mut words = self.words.into_iter();
         words.try_for_each(|word| builder.push(word))
@@ -93,16 +93,9 @@ impl<'a> PositionalArgument<'a> {
 
     fn check_numbers(&self) -> Result<(), ArgvError> {
         // A negative number is not an option of a script that takes its words by position.
-        let is_option = |word: &String| word.starts_with('-') && !is_negative_number(word);
-        if self.words.iter().any(is_option) {
-            return Err(self.leading_hyphen());
+        if self.words.iter().any(|word| may_be_option(word)) {
+            return Err(ArgvError::leading_hyphen(self.argument));
         }
         Ok(())
-    }
-
-    fn leading_hyphen(&self) -> ArgvError {
-        ArgvError::LeadingHyphen {
-            argument: self.argument.to_owned(),
-        }
     }
 }

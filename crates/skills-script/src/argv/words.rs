@@ -158,8 +158,8 @@ impl<'a> ArgvBuilder<'a> {
             value => {
                 let word = to_word(value);
                 // If the option is a flag, the script parses the value as the next word.
-                if word.starts_with('-') && !is_negative_number(&word) {
-                    return Err(self.leading_hyphen());
+                if may_be_option(&word) {
+                    return Err(ArgvError::leading_hyphen(self.argument));
                 }
                 self.push_value(option, word)
             }
@@ -187,15 +187,9 @@ impl<'a> ArgvBuilder<'a> {
     fn push_item(&mut self, item: &Value) -> Result<(), ArgvError> {
         let word = to_word(item);
         if word.starts_with('-') && !(item.is_number() && is_negative_number(&word)) {
-            return Err(self.leading_hyphen());
+            return Err(ArgvError::leading_hyphen(self.argument));
         }
         self.push(word)
-    }
-
-    fn leading_hyphen(&self) -> ArgvError {
-        ArgvError::LeadingHyphen {
-            argument: self.argument.to_owned(),
-        }
     }
 }
 
@@ -220,11 +214,13 @@ pub(super) fn to_word(value: &Value) -> String {
     }
 }
 
-/// Returns true if a negative number is parsed as a number and not as an option.
-pub(super) fn is_negative_number(word: &str) -> bool {
-    word.strip_prefix('-')
-        .is_some_and(|digits| digits.starts_with(|c: char| c.is_ascii_digit()))
-        && word[1..]
-            .bytes()
-            .all(|byte| byte.is_ascii_digit() || byte == b'.')
+/// Returns true if a word with a hyphen may be parsed as an option, and not as a negative number.
+pub(super) fn may_be_option(word: &str) -> bool {
+    word.starts_with('-') && !is_negative_number(word)
+}
+
+fn is_negative_number(word: &str) -> bool {
+    let digits = word.strip_prefix('-').unwrap_or_default();
+    digits.starts_with(|c: char| c.is_ascii_digit())
+        && digits.bytes().all(|byte| b"0123456789.".contains(&byte))
 }

@@ -66,8 +66,8 @@ fn members<'t>(
     name: &'t str,
     owners: &'t [&str],
 ) -> impl Iterator<Item = usize> {
-    (0..tokens.all().len()).filter(move |at| {
-        let owner = tokens.name(at.wrapping_sub(2));
+    tokens.indices().filter(move |at| {
+        let owner = tokens.owner(*at);
         tokens.is_name(*at, name) && owner.is_some_and(|owner| owners.contains(&owner))
     })
 }
@@ -75,7 +75,7 @@ fn members<'t>(
 fn json_parses<'t, 'a>(tokens: &'t Tokens<'a>) -> impl Iterator<Item = MethodCall<'t, 'a>> {
     tokens
         .method_calls(&["parse"])
-        .filter(|call| tokens.is_name(call.at.saturating_sub(2), "JSON"))
+        .filter(|call| tokens.owner(call.at) == Some("JSON"))
 }
 
 /// Returns true if `JSON.parse` gets `process.argv[2]`, possibly through a variable.

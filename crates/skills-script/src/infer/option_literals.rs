@@ -26,7 +26,9 @@ const INFORMATIVE: [&str; 2] = ["--help", "--version"];
 
 /// Adds the options to an open spec. Whether they take values cannot be inferred.
 pub(super) fn add(mut spec: ArgumentSpec, tokens: &Tokens<'_>) -> ArgumentSpec {
-    let texts = (0..tokens.all().len()).filter_map(|at| Some((at, option(tokens.text(at)?)?)));
+    let texts = tokens
+        .indices()
+        .filter_map(|at| Some((at, option(tokens.text(at)?)?)));
     for (_, argument) in texts.filter(|(at, _)| is_compared(tokens, *at)) {
         let mut known = spec.arguments.iter_mut();
         if let Some(known) = known.find(|known| known.name == argument.name) {

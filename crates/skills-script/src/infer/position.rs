@@ -74,7 +74,8 @@ fn compared_words(
     index: &str,
 ) -> Vec<String> {
     let is_variable = |name| variables.is_some_and(|variables| variables.contains(name));
-    let texts = (0..tokens.all().len())
+    let texts = tokens
+        .indices()
         .filter(|at| tokens.name(*at).is_some_and(is_variable) || is_element(tokens, *at, index))
         .flat_map(|at| compared_with(tokens, at));
     let mut words: Vec<String> = Vec::new();
@@ -158,31 +159,22 @@ fn single_name(variables: &BTreeSet<&str>) -> Option<String> {
 /// Returns the name of a property for a variable.
 pub(super) fn property_name(variable: &str) -> String {
     let name = variable.trim_start_matches(['_', '$']);
-    if name.bytes().any(|byte| byte.is_ascii_lowercase()) {
-        name.to_owned()
-    } else {
-        name.to_ascii_lowercase()
+    // A constant.
+    if !name.contains(|c: char| c.is_ascii_lowercase()) {
+        return name.to_ascii_lowercase();
     }
+    name.to_owned()
 }
 
 fn python_words<'a>(tokens: &Tokens<'a>) -> Variables<'a> {
-    let mut reader = WordReader::new(tokens);
-    for at in 0..tokens.all().len() {
-        if let Some(list) = reader.python_list(at) {
-            reader.add_python_access(&list, at);
-        }
-    }
-    reader.variables
+    WordReader::new(tokens).read(WordReader::python_list, WordReader::add_python_access)
 }
 
 fn javascript_words<'a>(tokens: &Tokens<'a>) -> Variables<'a> {
-    let mut reader = WordReader::new(tokens);
-    for at in 0..tokens.all().len() {
-        if let Some(list) = reader.javascript_list(at) {
-            reader.add_javascript_access(&list, at);
-        }
-    }
-    reader.variables
+    WordReader::new(tokens).read(
+        WordReader::javascript_list,
+        WordReader::add_javascript_access,
+    )
 }
 
 /// An expression that is a list of words.
@@ -218,6 +210,20 @@ impl<'t, 'a> WordReader<'t, 'a> {
         }
     }
 
+    /// Finds the lists of words, and what is done with them.
+    fn read(
+        mut self,
+        list_at: impl Fn(&Self, usize) -> Option<WordList>,
+        add_access: impl Fn(&mut Self, &WordList, usize),
+    ) -> Variables<'a> {
+        for at in self.tokens.indices() {
+            if let Some(list) = list_at(&self, at) {
+                add_access(&mut self, &list, at);
+            }
+        }
+        self.variables
+    }
+
     /// Returns the list of words whose expression ends with the name at an index.
     fn python_list(&self, at: usize) -> Option<WordList> {
         if !self.tokens.is_name(at, "argv") {
@@ -231,8 +237,7 @@ impl<'t, 'a> WordReader<'t, 'a> {
     }
 
     fn javascript_list(&self, at: usize) -> Option<WordList> {
-        let is_owned = self.tokens.is_name(at.wrapping_sub(2), "process");
-        if !self.tokens.is_name(at, "argv") || !is_owned {
+        if !self.tokens.is_name(at, "argv") || self.tokens.owner(at) != Some("process") {
             return self.assigned_list(at);
         }
         // The first two elements are the interpreter and the script.
@@ -292,17 +297,21 @@ impl<'t, 'a> WordReader<'t, 'a> {
     }
 
     fn add_element(&mut self, list: &WordList, index: usize) {
-        let variable = assigned_variable(self.tokens, list.start);
-        if let (Some(word), Some(variable)) = (self.word_at(list, index), variable) {
+        if let Some((word, variable)) = self.assignment(list, index) {
             self.variables.entry(word).or_default().insert(variable);
         }
     }
 
     fn add_slice(&mut self, list: &WordList, index: usize) {
-        let variable = assigned_variable(self.tokens, list.start);
-        if let (Some(first_word), Some(variable)) = (self.word_at(list, index), variable) {
+        if let Some((first_word, variable)) = self.assignment(list, index) {
             self.lists.insert(variable, first_word);
         }
+    }
+
+    /// Returns the word that the number at an index stands for, and the variable that gets it.
+    fn assignment(&self, list: &WordList, index: usize) -> Option<(usize, &'a str)> {
+        let variable = assigned_variable(self.tokens, list.start)?;
+        Some((self.word_at(list, index)?, variable))
     }
 
     /// Adds the names of the array pattern that the rest of a list is assigned to.

@@ -65,7 +65,7 @@ fn signs(tokens: &Tokens<'_>) -> Signs {
     Signs {
         reads_words: tokens.has_any_name(&WORD_READERS),
         parses_first_word: parses_first_word(tokens),
-        reads_stdin: (0..tokens.all().len()).any(|at| reads_stdin_at(tokens, at)),
+        reads_stdin: tokens.indices().any(|at| reads_stdin_at(tokens, at)),
         parses_json: parses_stdin(tokens),
     }
 }
@@ -80,11 +80,12 @@ fn parses_stdin(tokens: &Tokens<'_>) -> bool {
 }
 
 fn is_stdin(tokens: &Tokens<'_>, at: usize) -> bool {
-    tokens.is_name(at, "stdin") && tokens.is_name(at.wrapping_sub(2), "sys")
+    tokens.is_name(at, "stdin") && tokens.owner(at) == Some("sys")
 }
 
 fn stdin_variables<'a>(tokens: &Tokens<'a>) -> Vec<&'a str> {
-    (0..tokens.all().len())
+    tokens
+        .indices()
         .filter(|at| is_stdin(tokens, *at))
         .filter_map(|at| tokens.assigned_name(tokens.dotted_start(at)))
         .take(MAX_VARIABLES)

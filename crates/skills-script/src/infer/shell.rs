@@ -187,10 +187,10 @@ fn parsed_text(line: &str) -> Option<&str> {
 
 /// Returns true for `-R`, `-n` and their long spellings.
 fn is_raw_input_option(word: &str) -> bool {
-    let is_short = word.starts_with('-') && !word.starts_with("--");
-    is_short && word.contains(['R', 'n'])
-        || word.starts_with("--raw-input")
-        || word.starts_with("--null-input")
+    if word.starts_with("--") {
+        return word.starts_with("--raw-input") || word.starts_with("--null-input");
+    }
+    word.starts_with('-') && word.contains(['R', 'n'])
 }
 
 /// Returns true if a line reads a word of the command line.

@@ -132,12 +132,11 @@ fn parse_nargs(call: &Call<'_, '_>) -> Option<Nargs> {
 }
 
 fn fixed_count(nargs: &Value) -> Option<Nargs> {
-    let count = usize::try_from(nargs.as_u64()?).ok()?;
+    let min = usize::try_from(nargs.as_u64()?).ok()?;
     // A huge number would make the schema useless.
-    (1..=MAX_ARGUMENTS).contains(&count).then_some(Nargs::Many {
-        min: count,
-        max: Some(count),
-    })
+    let is_usable = (1..=MAX_ARGUMENTS).contains(&min);
+    let max = Some(min);
+    is_usable.then_some(Nargs::Many { min, max })
 }
 
 fn single_value(call: &Call<'_, '_>, style: ArgumentStyle) -> ArgumentType {

@@ -48,7 +48,7 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn add(&mut self, tokens: &Tokens<'a>, method: &MethodCall<'_, 'a>) {
-        let receiver = tokens.name(method.at.saturating_sub(2));
+        let receiver = tokens.owner(method.at);
         if let Some(variable) = receiver {
             self.current = self.variables.get(variable).copied();
         }

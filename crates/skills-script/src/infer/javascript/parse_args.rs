@@ -40,7 +40,7 @@ fn object_after<'t, 'a>(
     name: &str,
     symbol: char,
 ) -> Option<Fields<'t, 'a>> {
-    let at = (0..tokens.all().len()).find(|at| {
+    let at = tokens.indices().find(|at| {
         tokens.is_name(*at, name)
             && tokens.is_symbol(at + 1, symbol)
             && tokens.is_symbol(at + 2, '{')

@@ -29,7 +29,8 @@ pub(super) fn read(tokens: &Tokens<'_>, warnings: &mut Vec<ScriptWarning>) -> Op
     let mut reader = Reader::default();
     let mut at = 0;
     while at < tokens.all().len() {
-        if let Some(call) = decorator(tokens, at) {
+        let decorator = tokens.decorator_at(at);
+        if let Some(call) = decorator.filter(|call| DECORATORS.contains(&call.name)) {
             reader.add(tokens.name(at + 1), &call, warnings);
             at = call.inside.end;
         } else if tokens.is_name(at, "def") {
@@ -38,13 +39,6 @@ pub(super) fn read(tokens: &Tokens<'_>, warnings: &mut Vec<ScriptWarning>) -> Op
         at += 1;
     }
     reader.finish()
-}
-
-/// Returns the call of the decorator `@owner.name(…)` at an index, if it describes a command line.
-fn decorator<'t, 'a>(tokens: &'t Tokens<'a>, at: usize) -> Option<MethodCall<'t, 'a>> {
-    let is_decorator = tokens.is_symbol(at, '@') && tokens.is_symbol(at + 2, '.');
-    let call = is_decorator.then(|| tokens.call_at(at + 3))?;
-    call.filter(|call| DECORATORS.contains(&call.name))
 }
 
 /// A function with decorators.
@@ -111,11 +105,10 @@ impl Reader {
     }
 
     fn add_member(&mut self, function: Function, name: Option<&str>) {
-        match function.command_name(name) {
-            Some(name) if self.members.len() < MAX_COMMANDS => {
-                self.members.push((name, function.list));
-            }
-            _ => self.is_partial = true,
+        let name = function.command_name(name);
+        match name.filter(|_| self.members.len() < MAX_COMMANDS) {
+            Some(name) => self.members.push((name, function.list)),
+            None => self.is_partial = true,
         }
     }
 
@@ -169,11 +162,11 @@ impl Function {
     /// Returns the given name, or the one that `click` derives from the name of the function.
     fn command_name(&self, function: Option<&str>) -> Option<String> {
         let name = match &self.name {
-            Some(name) => name.clone(),
-            None if self.has_unknown_name => return None,
-            None => derived_command_name(function?)?,
+            None if self.has_unknown_name => None,
+            None => derived_command_name(function?),
+            name => name.clone(),
         };
-        is_argument_name(&name).then_some(name)
+        name.filter(|name| is_argument_name(name))
     }
 }
 

@@ -44,9 +44,11 @@ fn functions(tokens: &Tokens<'_>) -> Option<Vec<Function>> {
     let mut found = Vec::new();
     let mut decorator = None;
     let run = run_function(tokens);
-    for at in 0..tokens.all().len() {
-        if let Some(command) = command_decorator(tokens, at) {
-            decorator = Some(command);
+    for at in tokens.indices() {
+        if let Some(call) = tokens.decorator_at(at)
+            && call.name == "command"
+        {
+            decorator = Some(call.call);
         } else if tokens.is_name(at, "def") {
             let function = tokens.name(at + 1)?;
             let decorator = decorator.take();
@@ -65,17 +67,8 @@ fn functions(tokens: &Tokens<'_>) -> Option<Vec<Function>> {
 fn run_function<'a>(tokens: &Tokens<'a>) -> Option<&'a str> {
     tokens
         .method_calls(&["run"])
-        .find(|call| tokens.is_name(call.at.saturating_sub(2), "typer"))
+        .find(|call| tokens.owner(call.at) == Some("typer"))
         .and_then(|call| tokens.name(call.inside.start))
-}
-
-/// Returns the call of the decorator `@app.command(…)` at an index.
-fn command_decorator<'t, 'a>(tokens: &'t Tokens<'a>, at: usize) -> Option<Call<'t, 'a>> {
-    let is_command = tokens.is_symbol(at, '@')
-        && tokens.is_symbol(at + 2, '.')
-        && tokens.is_name(at + 3, "command");
-    let call = is_command.then(|| tokens.call_at(at + 3))?;
-    call.map(|method| method.call)
 }
 
 /// Returns the given name, or the one that `typer` derives from the name of the function.

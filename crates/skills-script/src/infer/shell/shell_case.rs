@@ -79,11 +79,13 @@ impl<'a> Reader<'a> {
     }
 
     fn finish(self) -> Option<CaseArguments> {
-        let is_found = !self.options.is_empty() || self.commands.is_some();
+        if self.options.is_empty() && self.commands.is_none() {
+            return None;
+        }
         Some(CaseArguments {
             options: self.options,
             commands: self.commands,
-            line: self.line.filter(|_| is_found)?,
+            line: self.line?,
         })
     }
 }
