@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use crate::infer::{ShellLines, is_function_start, is_variable};
 use crate::source::{PythonLexer, Token, Tokens, top_level_equals};
 use crate::{Language, file_stem};
 
@@ -212,10 +213,8 @@ fn is_assignment(line: &[Token<'_>]) -> bool {
 
 /// Returns true if all lines of a shell file are functions, assignments and settings.
 fn has_only_shell_definitions(text: &str) -> bool {
-    let lines = crate::infer::ShellLines::new(text);
-    let has_function = lines
-        .code()
-        .any(|(_, line)| crate::infer::is_function_start(line));
+    let lines = ShellLines::new(text);
+    let has_function = lines.code().any(|(_, line)| is_function_start(line));
     has_function
         && lines
             .top_level()
@@ -226,7 +225,7 @@ fn has_only_shell_definitions(text: &str) -> bool {
 fn is_passive_shell_line(line: &str) -> bool {
     let is_assignment = line
         .split_once('=')
-        .is_some_and(|(name, _)| crate::infer::is_variable(name));
+        .is_some_and(|(name, _)| is_variable(name));
     is_assignment
         || PASSIVE_SHELL_STARTS
             .iter()

@@ -221,6 +221,6 @@ pub(super) fn may_be_option(word: &str) -> bool {
 
 fn is_negative_number(word: &str) -> bool {
     let digits = word.strip_prefix('-').unwrap_or_default();
-    digits.starts_with(|c: char| c.is_ascii_digit())
+    digits.starts_with(char::is_numeric)
         && digits.bytes().all(|byte| b"0123456789.".contains(&byte))
 }

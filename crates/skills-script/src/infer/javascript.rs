@@ -67,8 +67,10 @@ fn members<'t>(
     owners: &'t [&str],
 ) -> impl Iterator<Item = usize> {
     tokens.indices().filter(move |at| {
-        let owner = tokens.owner(*at);
-        tokens.is_name(*at, name) && owner.is_some_and(|owner| owners.contains(&owner))
+        tokens.is_name(*at, name)
+            && tokens
+                .owner(*at)
+                .is_some_and(|owner| owners.contains(&owner))
     })
 }
 

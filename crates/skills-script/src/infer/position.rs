@@ -160,7 +160,7 @@ fn single_name(variables: &BTreeSet<&str>) -> Option<String> {
 pub(super) fn property_name(variable: &str) -> String {
     let name = variable.trim_start_matches(['_', '$']);
     // A constant.
-    if !name.contains(|c: char| c.is_ascii_lowercase()) {
+    if !name.contains(char::is_lowercase) {
         return name.to_ascii_lowercase();
     }
     name.to_owned()

@@ -153,7 +153,6 @@ fn parses_first_word(lines: &ShellLines<'_>) -> bool {
     texts.any(|text| forms.iter().any(|form| text.contains(form)))
 }
 
-/// Returns the spellings of the first word and of variables that get it.
 fn first_word_forms(lines: &ShellLines<'_>) -> Vec<String> {
     let variables = lines
         .top_level()

@@ -3,6 +3,7 @@
 use super::argument_list::ArgumentList;
 use super::preferred_spelling;
 use crate::argument::{Argument, ArgumentStyle, JsonType, is_argument_name};
+use crate::text;
 
 /// Maximum number of bytes of a line that are inspected.
 const MAX_LINE_BYTES: usize = 500;
@@ -85,8 +86,7 @@ pub(super) fn read(source: &str, stem: &str) -> Option<Vec<Argument>> {
 
 /// Returns the position after `usage:`.
 fn usage_start(line: &str) -> Option<usize> {
-    let line = line.get(..line.floor_char_boundary(MAX_LINE_BYTES))?;
-    let lower = line.to_ascii_lowercase();
+    let lower = text::start(line, MAX_LINE_BYTES).to_ascii_lowercase();
     let at = lower.find("usage")?;
     // Not in another word, such as `diskusage`.
     let is_word = !lower[..at].ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
@@ -117,9 +117,7 @@ fn without_decoration(line: &str) -> &str {
 
 /// Returns the words after the name of the script. `None` if the text does not start with it.
 fn form(text: &str, quote: Option<char>, stem: &str) -> Option<String> {
-    let mut text = text
-        .get(..text.floor_char_boundary(MAX_LINE_BYTES))?
-        .to_owned();
+    let mut text = text::start(text, MAX_LINE_BYTES).to_owned();
     for name in PROGRAM_NAMES {
         text = text.replace(name, PROGRAM);
     }

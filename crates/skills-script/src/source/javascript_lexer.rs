@@ -48,8 +48,8 @@ impl<'a> Lexer<'a> {
     /// Returns the length of the `/* … */` at the start, which may be unterminated.
     fn comment_length(&self) -> Option<usize> {
         let comment = self.source.rest.strip_prefix("/*")?;
-        let end = comment.find("*/").map(|at| at + 4);
-        Some(end.unwrap_or(self.source.rest.len()))
+        let length = self.source.rest.len();
+        Some(comment.find("*/").map_or(length, |at| at + 4))
     }
 
     fn lex_string(&mut self, quote: &str) -> Token<'a> {

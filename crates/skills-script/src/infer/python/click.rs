@@ -8,7 +8,7 @@ use crate::argument::{
 };
 use crate::infer::argument_list::{ArgumentList, remove_positionals};
 use crate::infer::{MAX_COMMANDS, preferred_spelling};
-use crate::keywords;
+use crate::keywords::parse_keywords;
 use crate::source::{Call, MethodCall, Token, Tokens, parse_literal};
 use crate::warning::ScriptWarning;
 
@@ -243,8 +243,7 @@ fn with_keywords(
 ) -> Argument {
     let declared = declared_keywords(call, argument.json_type);
     argument.describe(call.keywords.text("help"));
-    argument.keywords =
-        keywords::parse_keywords(&argument.name, argument.json_type, &declared, warnings);
+    argument.keywords = parse_keywords(&argument.name, argument.json_type, &declared, warnings);
     argument
 }
 

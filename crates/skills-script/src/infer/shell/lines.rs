@@ -1,5 +1,7 @@
 //! Lines of shell scripts, without comments and texts.
 
+use crate::text;
+
 /// Maximum length of a line that is inspected, in bytes, so that long ones stay cheap.
 const MAX_LINE_BYTES: usize = 2000;
 /// Number of lines in which the end of a loop is searched.
@@ -79,7 +81,7 @@ impl<'a> ShellLines<'a> {
     pub(crate) fn new(source: &'a str) -> Self {
         let mut reader = Reader::default();
         for (number, line) in source.lines().enumerate() {
-            reader.read(number, &line[..line.floor_char_boundary(MAX_LINE_BYTES)]);
+            reader.read(number, text::start(line, MAX_LINE_BYTES));
         }
         reader.found
     }
@@ -124,7 +126,6 @@ impl<'a> ShellLines<'a> {
             || has_command(line, "while") && self.loop_end(index).contains('<')
     }
 
-    /// Returns the line with the `done` of a loop.
     fn loop_end(&self, index: usize) -> &'a str {
         let start = indent(self.lines[index].text);
         let mut lines = self.lines[index..].iter().take(MAX_LOOP_LINES);
@@ -170,7 +171,6 @@ fn continues_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | '=' | '"' | '\'')
 }
 
-/// Returns true if the word after a text is a command.
 fn starts_command(before: &str) -> bool {
     let is_separator = |c: char| c.is_whitespace() || matches!(c, ';' | '|' | '&' | '(' | '`');
     if !before.is_empty() && !before.ends_with(is_separator) {
@@ -204,7 +204,6 @@ pub(super) fn split_word<'a>(text: &'a str, others: &[char]) -> (&'a str, &'a st
     text.split_at(end.unwrap_or(text.len()))
 }
 
-/// Returns true if a text can be the name of a variable.
 pub(crate) fn is_variable(text: &str) -> bool {
     let (word, rest) = split_word(text, &['_']);
     !word.is_empty() && rest.is_empty()
