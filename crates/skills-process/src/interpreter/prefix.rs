@@ -103,13 +103,8 @@ pub(super) fn library_directories(above: &Path) -> Vec<PathBuf> {
 pub(super) fn remove_nested(mut paths: Vec<PathBuf>) -> Vec<PathBuf> {
     // Sorted, a directory comes directly before what is below it.
     paths.sort_unstable();
-    let mut kept: Vec<PathBuf> = Vec::new();
-    for path in paths {
-        if kept.last().is_none_or(|last| !path.starts_with(last)) {
-            kept.push(path);
-        }
-    }
-    kept
+    paths.dedup_by(|path, kept| path.starts_with(kept));
+    paths
 }
 
 /// Returns a child directory if it exists and is not a symlink.
