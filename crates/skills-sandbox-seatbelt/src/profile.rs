@@ -376,11 +376,9 @@ impl<'a> ProfileBuilder<'a> {
 
     /// Returns the program of the developer tools that `/usr/bin/git` and others only start.
     fn developer_tool(&mut self, path: &Path) -> Result<Option<Filter>, ProfileError> {
-        let Some(twin) = exec_targets::developer_tool(path) else {
-            return Ok(None);
-        };
-        let profile_path = self.parameters.add_numbered("TWIN", &twin)?;
-        Ok(Some(Filter::Literal(profile_path)))
+        let twin = exec_targets::developer_tool(path);
+        let profile_path = twin.map(|twin| self.parameters.add_numbered("TWIN", &twin));
+        Ok(profile_path.transpose()?.map(Filter::Literal))
     }
 
     fn add_network(&mut self, granted: &Granted, network: ProxyAccess) -> Result<(), ProfileError> {
@@ -428,20 +426,32 @@ impl<'a> ProfileBuilder<'a> {
 
     /// Returns the paths that may not be written, although a directory that contains them may be.
     fn read_only_paths(&self) -> Vec<&NamedPath<'a>> {
-        let is_writable =
-            |path: &Path| self.writes.iter().any(|write| path.starts_with(write.path));
+        // The directory of a command may be writable, that of a skill never is.
+        let root = Some(&self.root).filter(|root| !self.is_granted_write(root.path));
+        // Of two grants for a path the wider one is used.
+        let reads = self
+            .reads
+            .iter()
+            .filter(|read| !self.is_writable(read.path));
         // Later runs execute what this run executes, so it is not writable; unless exactly that
         // path was granted for writing.
-        let is_granted = |path: &Path| self.writes.iter().any(|write| path == write.path);
-        let is_exposed = |named: &&NamedPath<'_>| {
-            (is_writable(named.path) || system::is_temporary(named.path)) && !is_granted(named.path)
-        };
-        // The directory of a command may be writable, that of a skill never is.
-        let root = Some(&self.root).filter(|root| !is_granted(root.path));
-        // Of two grants for a path the wider one is used.
-        let reads = self.reads.iter().filter(|read| !is_writable(read.path));
-        let installed = self.installed.iter().filter(is_exposed);
+        let installed = self
+            .installed
+            .iter()
+            .filter(|named| self.is_exposed(named.path));
         root.into_iter().chain(reads).chain(installed).collect()
+    }
+
+    fn is_granted_write(&self, path: &Path) -> bool {
+        self.writes.iter().any(|write| path == write.path)
+    }
+
+    fn is_writable(&self, path: &Path) -> bool {
+        self.writes.iter().any(|write| path.starts_with(write.path))
+    }
+
+    fn is_exposed(&self, path: &Path) -> bool {
+        (self.is_writable(path) || system::is_temporary(path)) && !self.is_granted_write(path)
     }
 
     /// Denies writing names that other programs execute, in writable directories.
@@ -492,23 +502,21 @@ impl<'a> ProfileBuilder<'a> {
 
     /// Denies writing below a path, except for granted paths inside.
     fn read_only_rule(&self, named: &NamedPath<'_>) -> Rule {
-        let is_inside =
-            |write: &&NamedPath<'_>| write.path != named.path && write.path.starts_with(named.path);
-        let writable_inside: Vec<Filter> = self
-            .writes
-            .iter()
-            .filter(is_inside)
-            .map(NamedPath::subpath)
-            .collect();
-        let filter = if writable_inside.is_empty() {
-            named.subpath()
-        } else {
-            Filter::All(vec![
-                named.subpath(),
-                Filter::Not(Box::new(Filter::Any(writable_inside))),
-            ])
-        };
+        let mut filter = named.subpath();
+        let writable = self.writable_inside(named.path);
+        if !writable.is_empty() {
+            let others = Filter::Not(Box::new(Filter::Any(writable)));
+            filter = Filter::All(vec![filter, others]);
+        }
         Rule::Deny(vec![Operation::FileWrite], vec![filter])
+    }
+
+    fn writable_inside(&self, path: &Path) -> Vec<Filter> {
+        let inside = self.writes.iter();
+        inside
+            .filter(|write| write.path != path && write.path.starts_with(path))
+            .map(NamedPath::subpath)
+            .collect()
     }
 }
 
@@ -525,13 +533,18 @@ fn granted_directory<'p>(grants: &Grants, script: &'p Path) -> Result<&'p Path, 
 /// Returns the programs that the grants name and the host has. One that is missing cannot start
 /// anyway: a rule may name programs for skills of other hosts.
 fn granted_programs<'a>(spawn: &SpawnGrant, executables: &'a ExecutableSet) -> Vec<&'a Executable> {
-    match spawn {
-        SpawnGrant::Programs(names) => names
-            .iter()
-            .filter_map(|name| executables.get(name))
-            .collect(),
-        SpawnGrant::None | SpawnGrant::Any => Vec::new(),
-    }
+    program_names(spawn)
+        .filter_map(|name| executables.get(name))
+        .collect()
+}
+
+/// Returns the names of the programs that may be started.
+fn program_names(spawn: &SpawnGrant) -> impl Iterator<Item = &String> {
+    let names = match spawn {
+        SpawnGrant::Programs(names) => Some(names),
+        SpawnGrant::None | SpawnGrant::Any => None,
+    };
+    names.into_iter().flatten()
 }
 
 /// Returns the paths by which interpreter and programs are called if these are not the system's:
@@ -545,14 +558,9 @@ fn invoked_paths(
     let own_files = [interpreter.argv0().to_owned()]
         .into_iter()
         .filter(|name| name != interpreter.path());
-    let granted: Vec<PathBuf> = match spawn {
-        SpawnGrant::Programs(names) => names
-            .iter()
-            .flat_map(|name| executables.path_candidates(name))
-            .filter(|path| is_printable(path))
-            .collect(),
-        SpawnGrant::None | SpawnGrant::Any => Vec::new(),
-    };
+    let granted = program_names(spawn)
+        .flat_map(|name| executables.path_candidates(name))
+        .filter(|path| is_printable(path));
     let code = programs
         .iter()
         .flat_map(|program| program.code_paths())

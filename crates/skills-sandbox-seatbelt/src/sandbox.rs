@@ -318,10 +318,10 @@ fn launcher_error(supervised: &SupervisedOutput, log: Option<&ProxyLog>) -> Opti
         return None;
     }
     let stderr = supervised.stderr.text();
-    let message = stderr
-        .strip_prefix("sandbox-exec: ")
-        .map(str::trim_end)
-        .filter(|message| is_launcher_message(message))?;
+    let message = stderr.strip_prefix("sandbox-exec: ")?.trim_end();
+    if !is_launcher_message(message) {
+        return None;
+    }
     Some(if message == ALREADY_SANDBOXED {
         already_sandboxed()
     } else {
@@ -353,12 +353,17 @@ fn is_launcher_message(message: &str) -> bool {
 /// Returns true if a line begins with a profile name, a line and a column: `profile:3:1: `,
 /// `<input string>:1:0:`.
 fn has_profile_location(line: &str) -> bool {
-    let mut parts = line.split(':');
-    let is_profile = parts.next().is_some_and(|name| {
-        name == "profile" || name == "<input string>" || name.contains(FILE_PREFIX)
-    });
-    let is_number = |part: Option<&str>| {
-        part.is_some_and(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()))
-    };
-    is_profile && is_number(parts.next()) && is_number(parts.next()) && parts.next().is_some()
+    let parts: Vec<&str> = line.splitn(4, ':').collect();
+    match parts.as_slice() {
+        [name, line, column, _] => is_profile_name(name) && is_number(line) && is_number(column),
+        _ => false,
+    }
+}
+
+fn is_profile_name(name: &str) -> bool {
+    name == "profile" || name == "<input string>" || name.contains(FILE_PREFIX)
+}
+
+fn is_number(part: &str) -> bool {
+    !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit())
 }
