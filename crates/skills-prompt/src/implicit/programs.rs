@@ -211,14 +211,22 @@ fn shell_script<'w>(rest: &'w [ShellWord<'w>]) -> Option<&'w str> {
         if !text.starts_with(['-', '+']) {
             return is_command.then_some(text);
         }
-        let is_cluster = !text.starts_with("--");
-        is_command |= is_cluster && text.starts_with('-') && text.contains('c');
-        // `-o pipefail`, also at the end of a cluster, takes the next word.
-        if is_cluster && text.ends_with(['o', 'O']) || matches!(text, "--rcfile" | "--init-file") {
+        is_command |= is_cluster(text) && text.starts_with('-') && text.contains('c');
+        if takes_next_word(text) {
             words.next();
         }
     }
     None
+}
+
+fn is_cluster(option: &str) -> bool {
+    !option.starts_with("--")
+}
+
+/// Returns true for options of a shell with a value. `-o pipefail` can be at the end of a cluster.
+fn takes_next_word(option: &str) -> bool {
+    is_cluster(option) && option.ends_with(['o', 'O'])
+        || matches!(option, "--rcfile" | "--init-file")
 }
 
 /// Returns the words that are neither options nor their values.
@@ -233,24 +241,23 @@ fn operands<'w>(
     let mut words = words.iter();
     while let Some(word) = words.next() {
         let text = word.text.as_ref();
-        // The code may be attached to its option: `-cpass`, `--eval=x`.
-        let holds_code =
-            |code: &&str| text == *code || code.starts_with('-') && text.starts_with(*code);
-        if operands.is_empty()
-            && code_options.iter().any(holds_code)
-            && !options_with_value.contains(&text)
-        {
+        let takes_value = options_with_value.contains(&text);
+        if operands.is_empty() && !takes_value && holds_code(text, code_options) {
             return Vec::new();
         }
-        if text.starts_with('-') && text.len() > 1 {
-            if options_with_value.contains(&text) {
-                words.next();
-            }
-        } else {
+        if !text.starts_with('-') || text == "-" {
             operands.push(word);
+        } else if takes_value {
+            words.next();
         }
     }
     operands
+}
+
+/// Returns true for an option with code. The code may be attached to it: `-cpass`, `--eval=x`.
+fn holds_code(text: &str, options: &[&str]) -> bool {
+    let mut options = options.iter();
+    options.any(|option| text == *option || option.starts_with('-') && text.starts_with(option))
 }
 
 /// Returns true if a program was installed by a package manager, and is therefore not a script of a
@@ -271,11 +278,12 @@ fn has_script_extension(path: &str) -> bool {
 }
 
 fn is_runner(name: &str) -> bool {
-    // `python3.12` and the like; a complete list would be out of date.
-    let is_versioned_python = name.strip_prefix("python").is_some_and(|version| {
-        !version.is_empty() && version.bytes().all(|b| b.is_ascii_digit() || b == b'.')
-    });
-    RUNNERS.contains(&name) || is_versioned_python
+    RUNNERS.contains(&name) || name.strip_prefix("python").is_some_and(is_version)
+}
+
+/// Returns true for `3.12` and the like, as in `python3.12`; a complete list would be out of date.
+fn is_version(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit() || b == b'.')
 }
 
 /// Returns the name of a program: lowercase, without directories and `.exe`.

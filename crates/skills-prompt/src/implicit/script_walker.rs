@@ -205,9 +205,9 @@ impl ScriptWalker {
     /// Most files belong to no skill; the name alone tells, without building a path.
     fn may_belong_to_skill(&self, kind: UseKind, text: &[u8]) -> bool {
         match kind {
-            UseKind::ReadDocument => {
-                text.len() >= 8 && text[text.len() - 8..].eq_ignore_ascii_case(b"SKILL.md")
-            }
+            UseKind::ReadDocument => text
+                .last_chunk::<8>()
+                .is_some_and(|name| name.eq_ignore_ascii_case(b"SKILL.md")),
             UseKind::RunScript => {
                 contains_scripts_directory(text) || self.is_in_scripts_directory()
             }

@@ -241,7 +241,7 @@ impl<'a> Lexer<'a> {
     /// Consumes a quote, escape, expansion or comment. `None` is an unterminated quote.
     fn lex_special(&mut self, b: u8) -> Option<Option<ShellToken<'a>>> {
         match b {
-            b'\'' => self.lex_single_quoted()?,
+            b'\'' => self.lex_quoted(|text| text.find('\''))?,
             b'"' => return self.lex_double_quoted(),
             b'\\' => self.lex_escape(),
             b'$' | b'`' => return self.lex_expansion(),
@@ -253,9 +253,10 @@ impl<'a> Lexer<'a> {
         Some(None)
     }
 
-    fn lex_single_quoted(&mut self) -> Option<()> {
+    /// Consumes text between quotes, without escapes.
+    fn lex_quoted(&mut self, find_end: impl Fn(&str) -> Option<usize>) -> Option<()> {
         self.advance(1);
-        let quoted = self.advance(self.rest.find('\'')?);
+        let quoted = self.advance(find_end(self.rest)?);
         self.current_word().push(quoted);
         self.advance(1);
         Some(())
@@ -372,7 +373,9 @@ impl<'a> Lexer<'a> {
                 self.advance(self.rest.find('}')? + 1);
                 self.current_word().push("$");
             }
-            Some(b'\'') => self.lex_ansi_quoted()?,
+            // `$'…'` has escapes of its own, such as `\'`; they stay as they are, since no path of
+            // a skill needs them.
+            Some(b'\'') => self.lex_quoted(find_ansi_quote_end)?,
             _ => self.lex_variable(),
         }
         Some(None)
@@ -393,16 +396,6 @@ impl<'a> Lexer<'a> {
         self.current_word().push("$");
         let is_arithmetic = script.starts_with('(') && script.ends_with(')');
         Some((!is_arithmetic).then_some(ShellToken::Script(script)))
-    }
-
-    /// Consumes the quotes of `$'…'`, which has escapes of its own, such as `\'`; they stay as they
-    /// are, since no path of a skill needs them.
-    fn lex_ansi_quoted(&mut self) -> Option<()> {
-        self.advance(1);
-        let quoted = self.advance(find_ansi_quote_end(self.rest)?);
-        self.current_word().push(quoted);
-        self.advance(1);
-        Some(())
     }
 
     fn lex_variable(&mut self) {
