@@ -252,10 +252,10 @@ impl<'a, 't> PhraseMatcher<'a, 't> {
     fn name_parts(&self, phrase: Range<usize>) -> Vec<Range<usize>> {
         let whole = self.trim_wrappers(phrase.clone());
         // A name may contain "and", so the whole phrase is tried first.
-        match self.resolve_name(self.paragraph.text_of(&whole)) {
-            Some(_) => vec![whole],
-            None => self.split_names(phrase),
+        if self.is_name(&whole) {
+            return vec![whole];
         }
+        self.split_names(phrase)
     }
 
     /// Adds a mention for a part that is not the name of a skill.
@@ -384,16 +384,8 @@ impl<'a, 't> PhraseMatcher<'a, 't> {
     /// looks like the name of a skill.
     fn add_unknown(&mut self, verb: VerbMatch, part: &Range<usize>, next: usize) {
         let name = self.paragraph.text_of(part);
-        let words = name.split_whitespace().count();
-        let is_description = is_vague(name.split_whitespace().next_back().unwrap_or_default());
-        if words == 0
-            || words > MAX_NAME_TOKENS
-            || is_description
-            || self
-                .mention_context(verb, part.clone(), next, SkillWord::Present)
-                .reason_against()
-                .is_some()
-        {
+        let context = self.mention_context(verb, part.clone(), next, SkillWord::Present);
+        if !may_be_unknown_name(name) || context.reason_against().is_some() {
             return;
         }
         // A confusable name is never selected: it may come from a text that the user
@@ -506,4 +498,11 @@ fn command_word(text: &str) -> &str {
 
 fn is_distinctive_name(name: &str) -> bool {
     is_distinctive(&name.replace('_', "-"))
+}
+
+/// Returns false for no words, too many, and words that describe a skill.
+fn may_be_unknown_name(name: &str) -> bool {
+    let words = name.split_whitespace();
+    let last = words.clone().next_back();
+    last.is_some_and(|last| !is_vague(last)) && words.count() <= MAX_NAME_TOKENS
 }

@@ -173,9 +173,7 @@ impl<'a> Selection<'a, '_> {
     /// A sentence may continue after the name with a colon, or in Chinese without a space. A
     /// shorter ASCII name is considered only if characters of other scripts follow.
     fn find_known_name<'n>(&self, name: &'n str) -> Option<&'n str> {
-        let ascii = name
-            .find(|c: char| !c.is_ascii())
-            .map_or(name, |end| &name[..end]);
+        let ascii = ascii_start(name);
         let is_known = |name: &&str| !matches!(self.index.with_name(name), ([], None));
         let may_be_known = |prefix: &&str| {
             prefix.len() > ascii.len() && prefix.len() <= self.index.max_spoken_bytes()
@@ -278,6 +276,11 @@ impl<'a> Selection<'a, '_> {
 
 fn overlap(one: &Range<usize>, other: &Range<usize>) -> bool {
     one.start < other.end && other.start < one.end
+}
+
+fn ascii_start(name: &str) -> &str {
+    let end = name.find(|c: char| !c.is_ascii());
+    &name[..end.unwrap_or(name.len())]
 }
 
 fn is_variable(name: &str) -> bool {
