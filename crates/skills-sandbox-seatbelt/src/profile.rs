@@ -376,9 +376,9 @@ impl<'a> ProfileBuilder<'a> {
 
     /// Returns the program of the developer tools that `/usr/bin/git` and others only start.
     fn developer_tool(&mut self, path: &Path) -> Result<Option<Filter>, ProfileError> {
-        let twin = exec_targets::developer_tool(path);
-        let profile_path = twin.map(|twin| self.parameters.add_numbered("TWIN", &twin));
-        Ok(profile_path.transpose()?.map(Filter::Literal))
+        let twin = exec_targets::developer_tool(path)
+            .map(|twin| self.parameters.add_numbered("TWIN", &twin));
+        Ok(twin.transpose()?.map(Filter::Literal))
     }
 
     fn add_network(&mut self, granted: &Granted, network: ProxyAccess) -> Result<(), ProfileError> {

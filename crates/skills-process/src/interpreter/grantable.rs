@@ -1,6 +1,5 @@
 //! Which directories may be granted as a whole.
 
-use std::ffi::OsStr;
 use std::path::Path;
 
 /// Directories that contain home directories.
@@ -62,8 +61,10 @@ fn is_home(directory: &Path) -> bool {
 /// Returns true for a directory of secrets, and for a tool's prefix at `~/.local`, where keyrings
 /// and mail are next to its libraries.
 fn is_secret(directory: &Path) -> bool {
-    let is_secret = |name: &OsStr| SECRET_DIRS.iter().any(|secret| name == *secret);
-    directory.iter().any(is_secret) || directory.file_name().is_none_or(|name| name == ".local")
+    directory
+        .iter()
+        .any(|name| SECRET_DIRS.iter().any(|secret| name == *secret))
+        || directory.file_name().is_none_or(|name| name == ".local")
 }
 
 fn has_home_marker(directory: &Path) -> bool {

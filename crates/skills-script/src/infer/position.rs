@@ -353,7 +353,8 @@ fn assigned_variable<'a>(tokens: &Tokens<'a>, start: usize) -> Option<&'a str> {
 /// Returns the start of the call around an expression, such as `int(sys.argv[1])`.
 fn wrapper_start(tokens: &Tokens<'_>, start: usize) -> Option<usize> {
     let function = start.checked_sub(2)?;
-    let is_wrapped = tokens.is_symbol(start - 1, '(') && tokens.name(function).is_some();
+    tokens.name(function)?;
+    let is_wrapped = tokens.is_symbol(start - 1, '(');
     is_wrapped.then(|| tokens.dotted_start(function))
 }
 

@@ -48,8 +48,11 @@ impl<'a> Lexer<'a> {
     /// Returns the length of the `/* … */` at the start, which may be unterminated.
     fn comment_length(&self) -> Option<usize> {
         let comment = self.source.rest.strip_prefix("/*")?;
-        let length = self.source.rest.len();
-        Some(comment.find("*/").map_or(length, |at| at + 4))
+        Some(
+            comment
+                .find("*/")
+                .map_or(self.source.rest.len(), |at| at + 4),
+        )
     }
 
     fn lex_string(&mut self, quote: &str) -> Token<'a> {

@@ -188,8 +188,10 @@ fn has_verb(line: &str) -> bool {
 /// Returns true if a text may contain a verb. Its words may not be separated by spaces, so characters
 /// are searched instead.
 fn has_verb_after_other_script(text: &str) -> bool {
-    let mut words = text.split(|c: char| !c.is_ascii_alphabetic());
-    text.chars().any(|c| may_begin_chinese_verb(c) || c == '技') || words.any(may_be_verb)
+    text.chars().any(|c| may_begin_chinese_verb(c) || c == '技')
+        || text
+            .split(|c: char| !c.is_ascii_alphabetic())
+            .any(may_be_verb)
 }
 
 /// Returns true for a verb, also with emphasis such as `_use_`, which is a part of the word here,
