@@ -372,8 +372,9 @@ pub enum Access {
     ReadWrite,
 }
 
-/// The hosts that a run may connect to, by name. Backends resolve the names themselves and never
-/// connect to private or loopback addresses, whatever a name resolves to.
+/// The hosts that a run may connect to, by name. Backends resolve the names themselves. They connect
+/// to private addresses only for a pattern with a port, and to loopback addresses only if such a
+/// pattern names `localhost` or the address.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NetworkGrant {

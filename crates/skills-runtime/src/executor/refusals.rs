@@ -2,12 +2,15 @@
 //! output.
 
 use std::path::Path;
+use std::str::FromStr;
 
-use skills_policy::{Access, Grants, NetworkGrant};
+use skills_policy::{Access, Grants, HostPattern, NetworkGrant};
 use skills_sandbox::{Evidence, Refusal, Refusals, RefusedOperation, RunOutput};
 
 /// The end of each stream that is read: programs report an error last.
 const MAX_TEXT_BYTES: usize = 4_096;
+/// The port for which a host without a port is granted.
+const TLS_PORT: u16 = 443;
 /// Directories that a run sees without a grant, so that a path in them is not missing a grant.
 const SYSTEM_DIRECTORIES: [&str; 8] = [
     "/usr", "/bin", "/lib", "/lib64", "/etc", "/proc", "/dev", "/tmp",
@@ -100,7 +103,11 @@ fn lacks_grant(operation: &RefusedOperation, grants: &Grants) -> bool {
     match operation {
         RefusedOperation::Connect { host: Some(host) } => match grants.network() {
             NetworkGrant::None => true,
-            NetworkGrant::Hosts(hosts) => !hosts.allows(host),
+            NetworkGrant::Hosts(hosts) => {
+                !hosts.allows(host, TLS_PORT)
+                    && !HostPattern::from_str(host)
+                        .is_ok_and(|named| hosts.allowed().contains(&named))
+            }
         },
         RefusedOperation::Read { path } => {
             let path = Path::new(path);
