@@ -146,8 +146,9 @@ impl Grants {
             Some(file) if access == Access::ReadWrite => file.access = access,
             Some(_) => {}
             None => self.files.push(FileGrant {
-                path: path.to_owned(),
-                location: path.to_owned(),
+                // Without a slash at the end, which only says what to create.
+                path: path.components().collect(),
+                location: path.components().collect(),
                 guest_path,
                 access,
             }),

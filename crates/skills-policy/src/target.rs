@@ -20,7 +20,7 @@ use crate::{Capability, HostPattern, Permission, PolicyError, VariablePattern};
 ///
 /// let target: Target = "write:/data/./out/".parse()?;
 /// assert_eq!(target, Target::write("/data/out")?);
-/// assert_eq!(target.to_string(), "write:/data/out");
+/// assert_eq!(target.to_string(), "write:/data/out/");
 /// assert_eq!("spawn:*".parse::<Target>()?, Target::from(Capability::Spawn));
 /// assert_eq!(
 ///     "exec:x".parse::<Target>().unwrap_err().to_string(),
@@ -291,7 +291,7 @@ mod tests {
         }
         assert_eq!(
             "write:/data/./x//y/".parse::<Target>().unwrap().to_string(),
-            "write:/data/x/y"
+            "write:/data/x/y/"
         );
     }
 

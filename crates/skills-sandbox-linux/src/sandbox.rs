@@ -252,7 +252,7 @@ impl LinuxSandbox {
         )
         .notes(plan.protected.changes(job.grants()))
         .refusals(refusals)
-        .connections(connections(&requests)))
+        .connections(connections(&requests), requests.omitted().0))
     }
 
     /// Starts the program at the strongest level that the mode allows and the host supports.

@@ -167,7 +167,7 @@ impl SeatbeltSandbox {
             report,
         )
         .refusals(refusals(&requests))
-        .connections(connections(&requests)))
+        .connections(connections(&requests), requests.omitted().0))
     }
 
     /// Opens the proxy port if hosts are granted.

@@ -42,6 +42,23 @@ pub(super) fn refusals(output: &RunOutput, grants: &Grants, current_dir: &str) -
     refusals
 }
 
+/// Names the programs of a refused process: those that the skill requires and that were not granted.
+/// The hint is then for them, and not for any program.
+pub(super) fn name_programs(refusals: Refusals, dropped: &[String]) -> Refusals {
+    let is_process = |refusal: &Refusal| refusal.operation == RefusedOperation::StartProcess;
+    if dropped.is_empty() || !refusals.list().iter().any(is_process) {
+        return refusals;
+    }
+    refusals.replace(is_process, |refusal| {
+        let programs = dropped
+            .iter()
+            .map(|name| RefusedOperation::StartProgram { name: name.clone() });
+        programs
+            .map(|operation| Refusal::new(operation, refusal.evidence).count(refusal.count))
+            .collect()
+    })
+}
+
 /// Returns the operation that a line of output says was refused.
 fn parse_message(line: &str, current_dir: &str) -> Option<RefusedOperation> {
     const HOSTS: [&str; 4] = [
