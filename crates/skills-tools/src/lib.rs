@@ -41,6 +41,7 @@ mod watch;
 pub use builtin::starts_programs;
 pub use error::{ToolError, ToolErrorCode};
 pub use file_tools::SkillWrites;
+pub use files::media::media_type_by_name;
 pub use files::sensitive::protected_name;
 pub use mount::{Mount, MountError};
 pub use overrides::{OverrideError, OverrideStore, ToolOverride};

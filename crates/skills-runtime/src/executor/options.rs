@@ -20,16 +20,14 @@ use crate::{CallContext, HostCommand, InputProtocol, SessionDirectory};
 ///
 /// ```
 /// use serde_json::json;
-/// use skills_runtime::{ExecutionOptions, RunTarget, Secret, Workspace};
+/// use skills_runtime::{ExecutionOptions, Secret, Workspace};
 ///
 /// let options = ExecutionOptions {
-///     target: RunTarget::Script("report.py".to_owned()),
-///     input: json!({"month": "2026-11"}),
 ///     timeout_ms: Some(5_000),
 ///     args: vec!["--verbose".to_owned()],
 ///     workspace: Workspace::Private(Vec::new()),
 ///     env: [("API_KEY".to_owned(), Secret::new("hunter2hunter2"))].into(),
-///     ..ExecutionOptions::default()
+///     ..ExecutionOptions::script("report.py", json!({"month": "2026-11"}))
 /// };
 /// assert!(!format!("{options:?}").contains("hunter2"), "values are not printed");
 /// ```
@@ -151,6 +149,37 @@ pub struct InputFile {
     pub name: String,
     /// Content of the file.
     pub content: Vec<u8>,
+}
+
+impl InputFile {
+    /// Creates an input file from its name and its content.
+    pub fn new(name: impl Into<String>, content: impl Into<Vec<u8>>) -> Self {
+        Self {
+            name: name.into(),
+            content: content.into(),
+        }
+    }
+}
+
+impl ExecutionOptions {
+    /// Returns the defaults with this input, for the program that the runtime selects.
+    #[must_use]
+    pub fn with_input(input: Value) -> Self {
+        Self {
+            input,
+            ..Self::default()
+        }
+    }
+
+    /// Returns the defaults with this input, for a script of the skill: `run.py`, `scripts/run.py`
+    /// or `run`.
+    #[must_use]
+    pub fn script(script: impl Into<String>, input: Value) -> Self {
+        Self {
+            target: RunTarget::Script(script.into()),
+            ..Self::with_input(input)
+        }
+    }
 }
 
 impl Default for ExecutionOptions {

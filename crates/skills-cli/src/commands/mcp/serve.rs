@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::Args;
-use skills_mcp::{Server, ServerBuilder};
+use skills_mcp::{ResultData, Server, ServerBuilder};
 use skills_runtime::Builder;
 use tokio::runtime::Runtime;
 use tracing_subscriber::filter::LevelFilter;
@@ -38,6 +38,13 @@ pub(crate) struct Serve {
         hide_short_help = true
     )]
     calls: usize,
+
+    /// Return the structured data of results as well, for clients that are programs
+    ///
+    /// Models get the text only; a report on programs is in `_meta`. With this option, results have
+    /// `structuredContent` and tools have output schemas.
+    #[arg(long, hide_short_help = true)]
+    structured_results: bool,
 
     /// Log level; logs go to standard error
     #[arg(long, value_name = "LEVEL", default_value = "warn", value_parser = log::level_parser())]
@@ -143,7 +150,14 @@ impl Serve {
         let tools = self
             .host
             .callable_tools(builder, RemedyStyle::Server, context)?;
-        Ok(Server::builder(tools).max_concurrent_calls(self.calls))
+        let data = if self.structured_results {
+            ResultData::Structured
+        } else {
+            ResultData::Meta
+        };
+        Ok(Server::builder(tools)
+            .result_data(data)
+            .max_concurrent_calls(self.calls))
     }
 }
 
