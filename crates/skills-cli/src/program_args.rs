@@ -241,7 +241,10 @@ fn resolve_writable(path: &Path) -> anyhow::Result<PathBuf> {
     let parent = path
         .parent()
         .filter(|parent| !parent.as_os_str().is_empty());
-    let mut resolved = canonicalize(parent.unwrap_or(Path::new(".")))?.join(name);
+    let parent = parent.unwrap_or(Path::new(".")).canonicalize();
+    let mut resolved = parent
+        .with_context(|| CommandError::input(format!("cannot resolve `{}`", path.display())))?
+        .join(name);
     // Says that it is a directory.
     if path.as_os_str().as_encoded_bytes().ends_with(b"/") {
         resolved.push("");

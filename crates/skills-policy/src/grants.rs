@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::evaluation_result::RuleEvaluation;
+use crate::path::without_final_slash;
 use crate::request::innermost_protected;
 use crate::{
     Capability, Decision, HostFilter, HostPattern, Permission, PermissionDecision, Request,
@@ -146,9 +147,8 @@ impl Grants {
             Some(file) if access == Access::ReadWrite => file.access = access,
             Some(_) => {}
             None => self.files.push(FileGrant {
-                // Without a slash at the end, which only says what to create.
-                path: path.components().collect(),
-                location: path.components().collect(),
+                path: without_final_slash(path),
+                location: without_final_slash(path),
                 guest_path,
                 access,
             }),

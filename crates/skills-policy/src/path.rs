@@ -36,6 +36,15 @@ pub(crate) fn normalize(path: &Path) -> PathBuf {
     normal
 }
 
+/// Returns the path without a slash at its end, which only says what to create if it is missing.
+pub(crate) fn without_final_slash(path: &Path) -> PathBuf {
+    if path.as_os_str().as_encoded_bytes().ends_with(b"/") {
+        path.components().collect()
+    } else {
+        path.to_owned()
+    }
+}
+
 /// Returns true if a text is a bare program name of at most 128 bytes. Anything that a file system,
 /// a shell, an option parser or a reader could interpret differently is rejected.
 pub(crate) fn is_program_name(name: &str) -> bool {

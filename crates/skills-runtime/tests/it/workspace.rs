@@ -6,7 +6,7 @@ use std::sync::Arc;
 use insta::assert_snapshot;
 use skills_runtime::policy::{Effect, NewContentPolicy, Rule, RuleSource};
 use skills_runtime::{
-    ApprovalResponse, ErrorKind, ExecutionOptions, ExecutionStatus, InputFile, OutputFiles,
+    ApprovalResponse, ErrorKind, ExecutionOptions, ExecutionStatus, InputFile, OutputFiles, Policy,
     Termination, Workspace,
 };
 use skills_test_support::skip_without_sandbox;
