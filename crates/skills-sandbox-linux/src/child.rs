@@ -281,9 +281,24 @@ fn set_rlimits(setup: &ChildSetup) -> Result<(), SetupStep> {
 /// Drops all capabilities and sets `no_new_privs`, so that no program can gain new ones.
 fn drop_privileges(setup: &ChildSetup) -> Result<(), SetupStep> {
     begin_step(setup, SetupStep::Capabilities)?;
+    drop_bounding_set();
     drop_capabilities(SetupStep::Capabilities)?;
     begin_step(setup, SetupStep::NoNewPrivileges)?;
     set_no_new_privileges(SetupStep::NoNewPrivileges)
+}
+
+fn drop_bounding_set() {
+    const LAST_CAPABILITY: c_ulong = 63;
+    for capability in 0..=LAST_CAPABILITY {
+        // Fails for capabilities that do not exist, and without CAP_SETPCAP. Failing is harmless,
+        // since this is defense in depth: with no permitted capabilities and no_new_privs, the
+        // bounding set has no effect.
+        // SAFETY: takes no memory.
+        if unsafe { libc::syscall(libc::SYS_prctl, libc::PR_CAPBSET_DROP, capability, 0, 0, 0) } < 0
+        {
+            break;
+        }
+    }
 }
 
 fn drop_capabilities(step: SetupStep) -> Result<(), SetupStep> {
@@ -293,28 +308,14 @@ fn drop_capabilities(step: SetupStep) -> Result<(), SetupStep> {
         pid: i32,
     }
     const VERSION_3: u32 = 0x2008_0522;
-    const LAST_CAPABILITY: c_ulong = 63;
     let header = Header {
         version: VERSION_3,
         pid: 0,
     };
     let empty_sets = [0u32; 6];
     // SAFETY: the header and the two empty sets are local and have the layout of version 3.
-    unsafe {
-        for capability in 0..=LAST_CAPABILITY {
-            // Fails for capabilities that do not exist, and without CAP_SETPCAP. Failing is
-            // harmless, since this is defense in depth: with no permitted capabilities and
-            // no_new_privs, the bounding set has no effect.
-            if libc::syscall(libc::SYS_prctl, libc::PR_CAPBSET_DROP, capability, 0, 0, 0) < 0 {
-                break;
-            }
-        }
-        check_result(
-            libc::syscall(libc::SYS_capset, &raw const header, empty_sets.as_ptr()),
-            step,
-        )
-        .map(drop)
-    }
+    let result = unsafe { libc::syscall(libc::SYS_capset, &raw const header, empty_sets.as_ptr()) };
+    check_result(result, step).map(drop)
 }
 
 fn set_no_new_privileges(step: SetupStep) -> Result<(), SetupStep> {
