@@ -252,27 +252,17 @@ pub struct Peek {
 /// Parses the mapping and marks the restrictions that may have been missed.
 fn read_fields<'a>(frontmatter: &'a Frontmatter<'a>) -> Result<FieldReader<'a>, ManifestError> {
     let mapping = Mapping::parse(frontmatter)?;
-    let may_have_lost_fields = mapping
-        .warnings
-        .iter()
-        .any(|warning| warning.kind().may_have_lost_fields());
     let mut fields = FieldReader::new(mapping, frontmatter);
-    if may_have_lost_fields {
-        mark_missed_restrictions(&mut fields, frontmatter);
-    }
+    mark_trailing_restrictions(&mut fields, frontmatter);
     mark_merged_restrictions(&mut fields);
     Ok(fields)
 }
 
-/// Marks the restrictions that the raw text contains and the parsed fields do not.
+/// Marks the restrictions that the text after an inferred end declares and the fields lack.
 ///
-/// After a repair or with an inferred end, a broken line may have hidden a restriction from the
-/// parser. A match in a description is possible too, and only makes the skill stricter.
-fn mark_missed_restrictions(fields: &mut FieldReader<'_>, frontmatter: &Frontmatter<'_>) {
-    for field in crate::repair::declared_restrictions(frontmatter.yaml())
-        .into_iter()
-        .chain(crate::repair::declared_restrictions(&frontmatter.trailing))
-    {
+/// The end may be too early, and the fields after it may restrict the skill.
+fn mark_trailing_restrictions(fields: &mut FieldReader<'_>, frontmatter: &Frontmatter<'_>) {
+    for field in crate::repair::declared_restrictions(&frontmatter.trailing) {
         if !fields.map.contains_key(field) {
             fields.mark_unparsed(field);
         }

@@ -180,7 +180,7 @@ pub enum WarningKind {
         /// The field.
         field: &'static str,
     },
-    /// `context` has an unknown value; it was dropped and counts as an unparsed restriction.
+    /// `context` has an unknown value; it was dropped and restricts nothing.
     #[error(
         "invalid value `{}` for `context`: expected `fork`; ignored",
         escape_invisible(.0)
@@ -214,16 +214,13 @@ pub enum WarningKind {
 }
 
 impl WarningKind {
-    /// Returns true if the parser may have missed fields of the frontmatter.
+    /// Returns true if the end of the frontmatter was inferred from its text.
     ///
-    /// The caller then searches the raw text for restrictions that were not parsed.
-    pub(crate) fn may_have_lost_fields(&self) -> bool {
+    /// The caller then searches the text after it for restrictions.
+    pub(crate) fn has_inferred_end(&self) -> bool {
         matches!(
             self,
-            Self::YamlRepaired { .. }
-                | Self::KeyNotScalar { .. }
-                | Self::RecoveredFromLine { .. }
-                | Self::MissingDelimiters
+            Self::MissingDelimiters
                 | Self::UnclosedFrontmatter
                 | Self::NonStandardDelimiter
                 | Self::FrontmatterInCodeBlock
