@@ -1,12 +1,17 @@
 //! Parses the subset of YAML that nearly all skills use, ten times faster than the library:
-//! `key: value` lines, one level of mappings and lists, and block scalars.
+//! `key: value` lines, nested mappings and lists, quoted, folded and block scalars, and flow
+//! collections.
 //!
 //! For anything else it returns `None`, and the caller uses the library. Property tests check that
 //! both agree on every text that this parser accepts.
 
 mod build;
+mod flow;
+mod lines;
 mod parser;
 mod peek;
+mod quoted;
+mod scalar;
 #[cfg(test)]
 mod tests;
 
