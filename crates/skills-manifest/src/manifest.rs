@@ -133,7 +133,7 @@ impl Manifest {
     pub fn peek_name(frontmatter: &Frontmatter<'_>) -> Option<Peek> {
         let raw = yaml::peek_name(frontmatter.yaml())?;
         Some(Peek {
-            name: raw.and_then(|name| SkillName::new(name).ok()),
+            name: raw.and_then(|name| SkillName::new(&name).ok()),
         })
     }
 

@@ -5,7 +5,7 @@ use serde_json::{Map, Number, Value};
 use super::parser::{EventSink, NestedKind, Scalar, parse_into};
 
 /// Parses `yaml`; `None` if only the YAML library can.
-pub(crate) fn parse_mapping(yaml: &str) -> Option<Map<String, Value>> {
+pub(super) fn parse_mapping(yaml: &str) -> Option<Map<String, Value>> {
     let mut builder = MapBuilder {
         // Enough for nearly all skills, so that the map is allocated once.
         root: MapFrame {

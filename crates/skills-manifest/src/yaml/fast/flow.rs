@@ -162,7 +162,9 @@ impl<'a> FlowParser<'a> {
             };
             let indent = indent_of(next);
             self.rest = &next[indent..];
-            let is_deep_enough = indent > self.parent_indent || self.rest.starts_with('\n');
+            // Many authors put the closing bracket below the key.
+            let is_deep_enough =
+                indent > self.parent_indent || self.rest.starts_with(['\n', ']', '}']);
             if !is_deep_enough {
                 return None;
             }

@@ -15,7 +15,7 @@ const MAX_KEYS: usize = 24;
     clippy::option_option,
     reason = "a valid manifest without a name differs from an undecided one"
 )]
-pub(crate) fn peek_name(yaml: &str) -> Option<Option<&str>> {
+pub(super) fn peek_name(yaml: &str) -> Option<Option<&str>> {
     let mut peeker = NamePeeker {
         keys: [""; MAX_KEYS],
         count: 0,

@@ -22,7 +22,7 @@ pub(super) fn parse_plain(text: &str) -> Option<Scalar<'_>> {
     let first = bytes.first()?;
     let is_plain = first.is_ascii_alphanumeric()
         || *first >= 0x80
-        || matches!(first, b'(' | b'/' | b'_' | b'$');
+        || matches!(first, b'(' | b'/' | b'_' | b'$' | b'<');
     // `: ` starts a value.
     let is_value_indicator = |index: usize| bytes.get(index + 1).is_none_or(|b| *b == b' ');
     if !is_plain || memchr::memchr_iter(b':', bytes).any(is_value_indicator) {
@@ -69,8 +69,10 @@ fn has_leading_zero(digits: &str) -> bool {
 
 /// Returns true if no notation of numbers allows the characters of a text.
 fn is_certainly_text(text: &str) -> bool {
-    let is_never_in_number =
-        |b: u8| !b.is_ascii_alphanumeric() && !matches!(b, b'.' | b'+' | b'-' | b'_');
+    // Letters of hexadecimal digits, exponents and the prefixes `0x`, `0o` and `0b`.
+    let is_in_number = |b: u8| {
+        b.is_ascii_hexdigit() || matches!(b, b'x' | b'X' | b'o' | b'O' | b'.' | b'+' | b'-' | b'_')
+    };
     let count = |wanted: u8| text.bytes().filter(|b| *b == wanted).count();
-    text.bytes().any(is_never_in_number) || count(b'.') > 1 || count(b'-') > 1
+    !text.bytes().all(is_in_number) || count(b'.') > 1 || count(b'-') > 1
 }

@@ -264,7 +264,9 @@ proptest! {
 
     #[test]
     fn common_frontmatter_matches_the_library(lines in common_lines()) {
-        prop_assert_eq!(agrees(&lines.concat()), Ok(true));
+        let yaml = lines.concat();
+        prop_assert_eq!(agrees(&yaml), Ok(true));
+        prop_assert_eq!(agrees(&yaml.replace('\n', "\r\n")), Ok(true));
     }
 
     #[test]
