@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use serde_json::{Map, Value};
 
-use crate::error::{ManifestError, Repr};
+use crate::error::{FoundDescription, ManifestError, Repr};
 use crate::field_names::{RESTRICTION_FIELDS, is_spelling_of};
 use crate::field_reader::{FieldReader, Flag};
 use crate::frontmatter::Frontmatter;
@@ -12,7 +12,7 @@ use crate::invisible::has_visible_text;
 use crate::mapping::Mapping;
 use crate::warning::{Warning, WarningKind};
 use crate::yaml;
-use crate::{Extensions, SkillName, ToolPattern};
+use crate::{Extensions, MissingDescription, SkillName, ToolPattern};
 
 /// Maximum length of `description` by the specification, in characters.
 const DESCRIPTION_MAX_CHARACTERS: usize = 1024;
@@ -70,10 +70,40 @@ impl Manifest {
     pub fn from_frontmatter(
         frontmatter: &Frontmatter<'_>,
     ) -> Result<(Self, Vec<Warning>), ManifestError> {
+        Self::parse_with(frontmatter, &[], MissingDescription::Reject)
+    }
+
+    /// Parses a whole file, or its first 64 KiB, that need not have a description.
+    ///
+    /// # Errors
+    /// As [`from_frontmatter`](Self::from_frontmatter), except for what `missing` allows.
+    pub fn from_file(
+        bytes: &[u8],
+        missing: MissingDescription,
+    ) -> Result<(Self, Vec<Warning>), ManifestError> {
+        let frontmatter = missing.scan_file(bytes)?;
+        let body = bytes.get(frontmatter.body_offset()..).unwrap_or_default();
+        Self::parse_with(&frontmatter, body, missing)
+    }
+
+    /// Parses the fields; `body` may replace a missing description.
+    pub(crate) fn parse_with(
+        frontmatter: &Frontmatter<'_>,
+        body: &[u8],
+        missing: MissingDescription,
+    ) -> Result<(Self, Vec<Warning>), ManifestError> {
         let mut fields = read_fields(frontmatter)?;
         let name = parse_name(&mut fields);
-        let description = parse_description(&mut fields)
-            .ok_or_else(|| missing_description(frontmatter, &mut fields))?;
+        let description = match parse_description(&mut fields) {
+            Some(description) => description,
+            None => match missing.substitute(body) {
+                Some((text, source)) => {
+                    fields.warn("description", WarningKind::NoDescription(source));
+                    text
+                }
+                None => return Err(missing_description(frontmatter, &mut fields)),
+            },
+        };
         let license = fields.take_text("license");
         let compatibility = parse_compatibility(&mut fields);
         let metadata = parse_metadata(&mut fields);
@@ -165,7 +195,8 @@ impl Manifest {
         self.name.as_ref()
     }
 
-    /// Returns `description` as written: never blank, possibly of several lines, of any length.
+    /// Returns `description` as written: possibly of several lines, of any length; blank only with
+    /// [`MissingDescription::Empty`].
     #[must_use]
     pub fn description(&self) -> &str {
         &self.description
@@ -308,7 +339,12 @@ fn missing_description(
     let line = frontmatter
         .position_of("description", 0)
         .map_or(frontmatter.first_line(), |position| position.line);
-    ManifestError::from(Repr::MissingDescription { line })
+    let found = match frontmatter.raw_value("description") {
+        Some(value) if value.starts_with('#') => FoundDescription::Comment,
+        Some(value) if value.starts_with("[TODO") => FoundDescription::Placeholder,
+        _ => FoundDescription::Nothing,
+    };
+    ManifestError::from(Repr::MissingDescription { line, found })
         .with_warnings(std::mem::take(&mut fields.warnings))
 }
 

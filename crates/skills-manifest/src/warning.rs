@@ -80,6 +80,14 @@ pub enum WarningKind {
     /// read.
     #[error("missing `---` delimiters; fields read up to the first blank line")]
     MissingDelimiters,
+    /// The file has no frontmatter; all of it is the body
+    /// ([`MissingDescription`](crate::MissingDescription)).
+    #[error("missing frontmatter; other clients reject the file")]
+    NoFrontmatter,
+    /// The description is missing and was read from the body, or is empty
+    /// ([`MissingDescription`](crate::MissingDescription)).
+    #[error("missing field `description`; {0}")]
+    NoDescription(&'static str),
     /// No delimiter closes the frontmatter; its fields up to the first blank line were read.
     #[error("missing closing `---`; fields read up to the first blank line")]
     UnclosedFrontmatter,
@@ -241,6 +249,8 @@ impl WarningKind {
             Self::NonStandardDelimiter => "odd-fence",
             Self::MissingDelimiters => "no-fence",
             Self::UnclosedFrontmatter => "not-closed",
+            Self::NoFrontmatter => "no-frontmatter",
+            Self::NoDescription(_) => "no-description",
             Self::YamlRepaired { .. } => "yaml-recovered",
             Self::KeyNotScalar { .. } => "yaml-key",
             Self::ValueQuoted { .. } => "value-quoted",

@@ -74,7 +74,8 @@ fn find_value(lines: &[&str], field: &str) -> Option<FoundValue> {
         .enumerate()
         .find_map(|(index, line)| Some((index, strip_field_prefix(line, field)?)))?;
     // Text below a header is often not indented, which is what broke the YAML.
-    let is_block = matches!(first.trim().as_bytes(), [] | [b'|' | b'>', ..]);
+    // A label such as `**Usage:**` stands above its text.
+    let is_block = matches!(first.trim().as_bytes(), [] | [b'|' | b'>', ..]) || is_label(first);
     let is_more = |line: &&&str| {
         line.starts_with([' ', '\t'])
             || line.is_empty()
@@ -95,6 +96,15 @@ fn find_value(lines: &[&str], field: &str) -> Option<FoundValue> {
         text: clean_value(&text)?,
         lines: index..index + 1 + more.len(),
     })
+}
+
+/// Returns true if a value is only an emphasized label: `**Usage:**` or `**Usage**:`.
+fn is_label(value: &str) -> bool {
+    let value = value.trim().trim_end_matches(':');
+    let inner = value
+        .strip_prefix("**")
+        .and_then(|rest| rest.strip_suffix("**"));
+    inner.is_some_and(|inner| !inner.is_empty() && !inner.contains("**"))
 }
 
 /// Removes the block scalar header, quotes and control characters from a value; `None` if no

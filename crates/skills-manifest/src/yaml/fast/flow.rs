@@ -24,10 +24,8 @@ pub(super) fn parse<'a>(
     parser.parse_value(depth, sink)?;
     let after = lines.continue_after(parser.rest);
     let trimmed = trim_spaces(after);
-    if !trimmed.is_empty() && !(trimmed.starts_with('#') && after.starts_with(' ')) {
-        return None;
-    }
-    Some(())
+    let is_comment = trimmed.starts_with('#') && after.starts_with(' ');
+    (trimmed.is_empty() || is_comment).then_some(())
 }
 
 struct FlowParser<'a> {
