@@ -178,21 +178,29 @@ impl ClientProfile {
         self.configure_root(root)
     }
 
+    /// Returns how the client reads a skill without a description.
+    #[must_use]
+    pub fn missing_description(self) -> MissingDescription {
+        match self {
+            Self::Claude => MissingDescription::FromBody,
+            Self::Goose => MissingDescription::Empty,
+            _ => MissingDescription::Reject,
+        }
+    }
+
     /// Sets the options of a root as the client reads its own: depth, nested skills, symlinks and
     /// namespaces.
     #[must_use]
     pub fn configure_root(self, root: Root) -> Root {
+        let root = root.missing_description(self.missing_description());
         match self {
             Self::Codex => root
                 .nested(NestedSkills::Search)
                 .namespace(Namespace::FromManifests),
-            Self::Claude => root
-                .depth(SearchDepth::Children)
-                .missing_description(MissingDescription::FromBody),
+            Self::Claude => root.depth(SearchDepth::Children),
             Self::Gemini => root
                 .depth(SearchDepth::OneLevel)
                 .skill_file_symlinks(SkillFileSymlinks::WithinRoot),
-            Self::Goose => root.missing_description(MissingDescription::Empty),
             Self::OpenClaw => root.dir_symlinks(DirSymlinks::WithinRoot),
             _ => root,
         }

@@ -163,6 +163,17 @@ impl Entry {
         }
     }
 
+    /// Returns a copy whose parsed fields and warnings are dropped with it. For lists of many
+    /// skills, which use each of them once: an entry keeps what was parsed.
+    #[must_use]
+    pub fn transient(&self) -> Self {
+        Self {
+            metadata: self.metadata.without_openai(),
+            warnings: OnceLock::new(),
+            ..self.clone()
+        }
+    }
+
     /// Returns the scope of the root that the skill was found in.
     #[must_use]
     pub fn scope(&self) -> Scope {

@@ -61,6 +61,17 @@ impl CatalogSummary {
         total(&self.unread)
     }
 
+    /// Returns the refused and unread skills as text; `None` if there are none.
+    #[must_use]
+    pub fn omissions(&self) -> Option<String> {
+        let parts: Vec<String> = [("refused", &self.refused), ("not read", &self.unread)]
+            .into_iter()
+            .filter(|(_, counts)| !counts.is_empty())
+            .map(|(name, counts)| Part { name, counts }.to_string())
+            .collect();
+        (!parts.is_empty()).then(|| parts.join(", "))
+    }
+
     /// Returns true if every skill was read and is in use.
     #[must_use]
     pub fn is_complete(&self) -> bool {
@@ -71,26 +82,34 @@ impl CatalogSummary {
 impl fmt::Display for CatalogSummary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} read", Thousands(self.read))?;
-        write_part(f, "inactive", &self.inactive)?;
-        write_part(f, "refused", &self.refused)?;
-        write_part(f, "not read", &self.unread)
+        for (name, counts) in [
+            ("inactive", &self.inactive),
+            ("refused", &self.refused),
+            ("not read", &self.unread),
+        ] {
+            if !counts.is_empty() {
+                write!(f, ", {}", Part { name, counts })?;
+            }
+        }
+        Ok(())
     }
 }
 
-fn write_part(
-    f: &mut fmt::Formatter<'_>,
-    name: &str,
-    counts: &[(&'static str, usize)],
-) -> fmt::Result {
-    if counts.is_empty() {
-        return Ok(());
+/// A number of skills with the reasons: `128 refused: 127 without frontmatter, 1 empty`.
+struct Part<'a> {
+    name: &'static str,
+    counts: &'a [(&'static str, usize)],
+}
+
+impl fmt::Display for Part<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}: ", Thousands(total(self.counts)), self.name)?;
+        for (index, (label, count)) in self.counts.iter().enumerate() {
+            let separator = if index == 0 { "" } else { ", " };
+            write!(f, "{separator}{} {label}", Thousands(*count))?;
+        }
+        Ok(())
     }
-    write!(f, ", {} {name}: ", Thousands(total(counts)))?;
-    for (index, (label, count)) in counts.iter().enumerate() {
-        let separator = if index == 0 { "" } else { ", " };
-        write!(f, "{separator}{} {label}", Thousands(*count))?;
-    }
-    Ok(())
 }
 
 fn total(counts: &[(&'static str, usize)]) -> usize {
