@@ -447,3 +447,27 @@ fn a_field_with_wrong_indentation_is_not_lost_in_the_value_above() {
         );
     }
 }
+
+#[test]
+fn a_label_is_followed_by_its_paragraph() {
+    for (text, description) in [
+        (
+            "name: a\ndescription: **Usage:**\nUse it for b.\nAnd c.\n",
+            "**Usage:** Use it for b. And c.",
+        ),
+        (
+            "name: a\ndescription: **Usage**:\n\nUse it for b.\nlicense: MIT\n",
+            "**Usage**: Use it for b.",
+        ),
+        (
+            "name: a\ndescription: **Usage:** for b\n",
+            "**Usage:** for b",
+        ),
+    ] {
+        assert_eq!(
+            document(text).manifest().description(),
+            description,
+            "{text}"
+        );
+    }
+}

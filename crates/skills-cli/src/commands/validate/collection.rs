@@ -45,7 +45,6 @@ pub(super) fn expand(paths: &[PathBuf], context: &Context) -> Targets {
     for path in paths {
         match SkillPath::from_path(path) {
             Ok(skill) if is_collection(skill.directory()) => {
-                targets.has_collection = true;
                 add_collection(skill.directory(), context, &mut targets);
             }
             Ok(skill) => targets.list.push(Target::Skill(skill)),
@@ -59,11 +58,9 @@ pub(super) fn expand(paths: &[PathBuf], context: &Context) -> Targets {
     targets
 }
 
-/// Returns true if a directory is no skill and has skills below it.
+/// Returns true if a directory is not a skill, so that it may have skills below it.
 fn is_collection(directory: &Path) -> bool {
-    directory.is_dir()
-        && SkillFiles::open_directory(directory).is_err()
-        && std::path::absolute(directory).is_ok()
+    directory.is_dir() && SkillFiles::open_directory(directory).is_err()
 }
 
 fn add_collection(directory: &Path, context: &Context, targets: &mut Targets) {
@@ -109,6 +106,7 @@ fn add_collection(directory: &Path, context: &Context, targets: &mut Targets) {
             .list
             .extend(SkillPath::from_path(directory).map(Target::Skill));
     }
+    targets.has_collection |= !directories.is_empty();
     // Paths as the user wrote them: annotations are relative to the working directory.
     let canonical = directory.canonicalize().unwrap_or_default();
     for found in directories {
