@@ -43,6 +43,9 @@ impl List {
             }
             report_details(output, &catalog);
         } else {
+            if !catalog.summary().is_complete() {
+                output.status("help: see each with its reason in `skills list --long`");
+            }
             output.text(&render_table(catalog.entries()))?;
             report_warnings(output, catalog.entries());
         }
@@ -64,7 +67,6 @@ fn report_summary(output: Output, catalog: &Catalog) {
     for hint in limit_hints(catalog) {
         output.status(&format!("help: {hint}"));
     }
-    output.status("help: see each with its reason in `skills list --long`");
 }
 
 /// Reports each skill that is not in use, with the reason.

@@ -425,6 +425,7 @@ fn linked_skill_files_need_an_option() {
         "",
         &[
             "list",
+            "--long",
             "--root",
             &root,
             "--follow-skill-links",

@@ -127,7 +127,7 @@ fn a_collection_is_validated_as_a_whole() {
     assert_eq!(json["results"].as_array().unwrap().len(), 7);
     assert_eq!(
         json["counts"],
-        json!({"valid": 4, "invalid": 3, "warnings": 0,
+        json!({"valid": 4, "invalid": 3, "warnings": 1,
                "errors": {"description-missing": 1, "empty": 1, "frontmatter-missing": 1}})
     );
     // A skill is checked as before, and a directory without any skill is an error.
