@@ -315,7 +315,7 @@ impl Walk<'_> {
             .max_depth()
             .unwrap_or(usize::MAX)
             .min(root.limits_or(&self.discovery.limits).max_depth);
-        if name.starts_with('.') && !(root.searches_hidden() && !is_never_searched(name)) {
+        if name.starts_with('.') && (is_never_searched(name) || !root.searches_hidden()) {
             Some(SkipReason::Hidden)
         } else if name == "node_modules" {
             Some(SkipReason::Vendored)

@@ -298,6 +298,15 @@ impl ArgumentSpec {
             && !self.has_property(EXTRA_WORDS)
     }
 
+    /// Returns true if a call may contain `args` instead of all other arguments: the whole command
+    /// line of a script whose arguments were inferred.
+    pub(crate) fn accepts_command_line(&self) -> bool {
+        matches!(self.source, ArgumentSource::Inferred(_))
+            && self.extra == ExtraArguments::Rejected
+            && self.input == InputConvention::Words
+            && !self.has_property(EXTRA_WORDS)
+    }
+
     /// Returns true if a call may contain `stdin`, a text for standard input.
     pub(crate) fn accepts_stdin(&self) -> bool {
         (self.standard_input == StandardInput::Text || self.input == InputConvention::TextStdin)

@@ -35,6 +35,12 @@ pub(crate) fn input_schema(spec: &ArgumentSpec) -> Value {
     if spec.accepts_words() {
         properties.insert(EXTRA_WORDS.to_owned(), extra_words_property(spec));
     }
+    if spec.accepts_command_line() {
+        let description = "All words of the command line, instead of the other properties.";
+        let property =
+            json!({"type": "array", "items": {"type": "string"}, "description": description});
+        properties.insert(EXTRA_WORDS.to_owned(), property);
+    }
     if spec.accepts_stdin() {
         let property = json!({"type": "string", "description": "Text for standard input."});
         properties.insert(STDIN_TEXT.to_owned(), property);

@@ -70,7 +70,7 @@ fn the_first_paragraph_replaces_a_missing_description() {
     for (file, code) in [
         ("", "empty"),
         ("---\nname: a\n---\n\n", "description-missing"),
-        ("---\nname: a\n", "frontmatter-unclosed"),
+        ("---\nname: a\n", "description-missing"),
     ] {
         assert_eq!(read(file), Err(code.to_owned()), "{file:?}");
     }

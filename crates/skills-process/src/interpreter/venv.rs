@@ -46,6 +46,13 @@ pub(super) fn readable_paths(program: &Path) -> Result<Option<Vec<PathBuf>>, Ski
     Ok(Some(readable))
 }
 
+/// Returns the directory of programs of the virtual environment that a Python is in, if any.
+pub(super) fn program_directory(python: &Path) -> Option<PathBuf> {
+    let bin = python.parent().filter(|bin| bin.ends_with("bin"))?;
+    let configuration = bin.parent()?.join(PYVENV_CFG);
+    matches!(read_text(&configuration), Ok(Some(_))).then(|| bin.to_owned())
+}
+
 /// The directory of the base Python of an environment, without symlinks.
 fn base_directory(configuration: &str) -> Option<PathBuf> {
     let pairs = configuration

@@ -190,7 +190,7 @@ async fn rejected_attempts_are_recorded() {
         .skill("deploy", "allowed-tools: Bash\n")
         .file("deploy/scripts/run.sh", "")
         .skill("empty", "")
-        .skill("odd", "context: unheard-of\n");
+        .skill("odd", "hooks: 7\n");
     fixture
         .skill("needy", "requires: {bins: [no-such-program]}\n")
         .file("needy/scripts/run.sh", "");
@@ -328,7 +328,8 @@ async fn a_skill_cannot_exceed_the_size_of_a_record() {
         reason: "done".to_owned(),
         stop_hook_active: false,
     };
-    runtime.run_hooks("deploy", &stop, None).await.unwrap();
+    let options = skills_runtime::HookOptions::default();
+    runtime.run_hooks("deploy", &stop, &options).await.unwrap();
     let log = log.files().unwrap();
     assert_eq!(
         verify(&log).unwrap().records,

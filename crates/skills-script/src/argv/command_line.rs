@@ -203,7 +203,7 @@ fn check_required(given: &Map<String, Value>, command: &Command) -> Result<(), A
     })
 }
 
-fn word_list(value: &Value) -> Result<Vec<String>, ArgvError> {
+pub(super) fn word_list(value: &Value) -> Result<Vec<String>, ArgvError> {
     match value {
         Value::Null => Ok(Vec::new()),
         Value::Array(items) => Ok(items.iter().map(to_word).collect()),

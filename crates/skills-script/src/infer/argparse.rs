@@ -295,7 +295,10 @@ mod tests {
     }
 
     fn check(call: &str, expected: Value) {
-        let (schema, warnings) = infer(&[call]);
+        let (mut schema, warnings) = infer(&[call]);
+        let properties = schema["properties"].as_object_mut().unwrap();
+        // All closed schemas have it.
+        properties.remove("args").unwrap();
         assert_eq!(
             (schema["properties"].clone(), warnings.as_str()),
             (expected, ""),
