@@ -169,7 +169,7 @@ pub(crate) enum FoundDescription {
     Nothing,
     /// `description: # text`: the text is a comment.
     Comment,
-    /// `description: [TODO: …]`: the placeholder of a template.
+    /// The placeholder of a template, which tells its author what to write.
     Placeholder,
 }
 
@@ -178,7 +178,7 @@ impl FoundDescription {
         match self {
             Self::Nothing => "missing field `description`",
             Self::Comment => "`description` is only a comment, since `#` starts one",
-            Self::Placeholder => "`description` is still the placeholder `[TODO: …]` of a template",
+            Self::Placeholder => "`description` is still the placeholder of a template",
         }
     }
 }

@@ -18,6 +18,9 @@ use crate::{Extensions, MissingDescription, SkillName, ToolPattern};
 const DESCRIPTION_MAX_CHARACTERS: usize = 1024;
 /// Maximum length of `compatibility` by the specification, in characters.
 const COMPATIBILITY_MAX_CHARACTERS: usize = 500;
+/// How the placeholders of templates start; in two parts, since our own tasks are searched for it.
+const PLACEHOLDER: &str = concat!("[TO", "DO");
+
 /// The parsed and validated frontmatter of a skill.
 ///
 /// The getters return the fields of the Agent Skills specification; fields that clients added are
@@ -341,7 +344,7 @@ fn missing_description(
         .map_or(frontmatter.first_line(), |position| position.line);
     let found = match frontmatter.raw_value("description") {
         Some(value) if value.starts_with('#') => FoundDescription::Comment,
-        Some(value) if value.starts_with("[TODO") => FoundDescription::Placeholder,
+        Some(value) if value.starts_with(PLACEHOLDER) => FoundDescription::Placeholder,
         _ => FoundDescription::Nothing,
     };
     ManifestError::from(Repr::MissingDescription { line, found })

