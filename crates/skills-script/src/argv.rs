@@ -99,6 +99,14 @@ pub enum ArgvError {
     },
 }
 
+impl ArgvError {
+    fn leading_hyphen(argument: &str) -> Self {
+        Self::LeadingHyphen {
+            argument: argument.to_owned(),
+        }
+    }
+}
+
 /// Builds the command line and the standard input for validated arguments.
 ///
 /// How they are passed depends on the [`InputConvention`] of the script. On a command line, options
@@ -116,15 +124,7 @@ pub fn build_argv(
     match spec.input {
         InputConvention::Words if is_command_line(given, spec) => whole_command_line(given, spec),
         InputConvention::Words => command_line::build(given, spec),
-        InputConvention::JsonArgument => {
-            let mut words = words::ArgvBuilder::new(spec.syntax);
-            words.argument = "object";
-            words.push(to_json(given))?;
-            Ok(ScriptArgv {
-                args: words.finish()?,
-                stdin: None,
-            })
-        }
+        InputConvention::JsonArgument => json_argument(given, spec),
         InputConvention::JsonStdin => Ok(standard_input(to_json(given))),
         InputConvention::TextStdin => text_or_json(given),
     }
@@ -152,6 +152,16 @@ fn whole_command_line(
     Ok(ScriptArgv {
         args: words.finish()?,
         stdin: stdin_text(given)?,
+    })
+}
+
+fn json_argument(given: &Map<String, Value>, spec: &ArgumentSpec) -> Result<ScriptArgv, ArgvError> {
+    let mut words = words::ArgvBuilder::new(spec.syntax);
+    words.argument = "object";
+    words.push(to_json(given))?;
+    Ok(ScriptArgv {
+        args: words.finish()?,
+        stdin: None,
     })
 }
 

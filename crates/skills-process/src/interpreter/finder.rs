@@ -268,43 +268,38 @@ impl ProgramFinder {
     }
 
     fn candidates(&self, kind: ScriptType) -> Vec<PathBuf> {
-        match self.overrides.get(&kind) {
-            Some(chosen) => Some(chosen)
-                .filter(|path| path.is_absolute())
-                .into_iter()
-                .cloned()
-                .collect(),
-            None => {
-                let both = [&self.search_path, &self.fallback_path];
-                both.into_iter()
-                    .flat_map(|directories| {
-                        runtimes::program_names(kind)
-                            .iter()
-                            .flat_map(|name| candidate_paths(directories, name))
-                    })
-                    .collect()
-            }
+        if let Some(chosen) = self.overrides.get(&kind) {
+            let absolute = Some(chosen).filter(|path| path.is_absolute());
+            return absolute.into_iter().cloned().collect();
         }
+        [&self.search_path, &self.fallback_path]
+            .into_iter()
+            .flat_map(|directories| {
+                let names = runtimes::program_names(kind).iter();
+                names.flat_map(|name| candidate_paths(directories, name))
+            })
+            .collect()
     }
 
     fn interpreter_not_found(&self, kind: ScriptType, passed: &[String]) -> SandboxError {
-        let mut reason = match self.overrides.get(&kind) {
-            Some(chosen) => format!("no program at {}", chosen.display()),
-            None => {
-                let names: Vec<String> = runtimes::program_names(kind)
-                    .iter()
-                    .map(|name| format!("`{name}`"))
-                    .collect();
-                let directories = self.search_path.iter().chain(&self.fallback_path);
-                format!("no {} in {}", names.join(" or "), join_paths(directories))
-            }
-        };
+        let mut reason = self.searched(kind);
         if !passed.is_empty() {
             reason.push_str("; rejected ");
             // A search path can have any length.
             reason.push_str(&passed[..passed.len().min(MAX_REPORTED)].join("; "));
         }
         SandboxError::unavailable("interpreter", reason, runtimes::install_hint(kind))
+    }
+
+    /// Describes the names that were not found, and where they were searched.
+    fn searched(&self, kind: ScriptType) -> String {
+        if let Some(chosen) = self.overrides.get(&kind) {
+            return format!("no program at {}", chosen.display());
+        }
+        let names = runtimes::program_names(kind).iter();
+        let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
+        let directories = self.search_path.iter().chain(&self.fallback_path);
+        format!("no {} in {}", names.join(" or "), join_paths(directories))
     }
 }
 
