@@ -6,8 +6,8 @@ use std::path::PathBuf;
 
 use clap::Command;
 use skills_runtime::discovery::{
-    ClientProfile, ConfigRule, Discovery, InactiveReason, ProfileContext, ScanLimits,
-    SkillFileSymlinks, Trust,
+    ClientProfile, ConfigRule, Discovery, HiddenDirectories, InactiveReason, NestedSkills,
+    ProfileContext, ScanLimits, SkillFileSymlinks, Trust,
 };
 use skills_runtime::prompt::{ListingMode, ListingModes};
 use skills_runtime::{Builder, Catalog, Root, Scope, Secrets, SkillRuntime};
@@ -186,7 +186,9 @@ impl Context {
         let mut roots = discovery.roots().to_vec();
         if !options.root.is_empty() {
             let given = given_roots(&options.root).into_iter();
-            roots = given.map(|root| profile.configure_root(root)).collect();
+            roots = given
+                .map(|root| self.configure_given(profile, root))
+                .collect();
         }
         let settings = self.settings()?;
         for root in &options.add_root {
@@ -200,18 +202,41 @@ impl Context {
             .collect();
         let added = given_roots(&added)
             .into_iter()
-            .map(|root| profile.configure_root(root));
+            .map(|root| self.configure_given(profile, root));
         roots.extend(added);
+        if options.nested {
+            let nested = |root: Root| root.nested(NestedSkills::Search);
+            roots = roots.into_iter().map(nested).collect();
+        }
         if options.follow_skill_links {
             let follow = |root: Root| root.skill_file_symlinks(SkillFileSymlinks::Follow);
             roots = roots.into_iter().map(follow).collect();
         }
-        let mut limits = ScanLimits::default();
-        limits.max_directories = options.max_directories.unwrap_or(limits.max_directories);
-        limits.max_entries = options.max_entries.unwrap_or(limits.max_entries);
+        let limits = self.with_given_limits(ScanLimits::default());
         let disabled = options.disable.iter().map(|pattern| disable_rule(pattern));
         let rules = settings.skill_rules.iter().cloned().chain(disabled);
         Ok(discovery.with_roots(roots).limits(limits).rules(rules))
+    }
+
+    /// Configures a root that the user named: its whole content is meant, so it has higher limits,
+    /// and hidden directories are searched unless the client of a profile does not.
+    fn configure_given(&self, profile: ClientProfile, root: Root) -> Root {
+        let root = profile.configure_root(root);
+        let root = if profile == ClientProfile::Universal {
+            root.hidden(HiddenDirectories::Search)
+        } else {
+            root
+        };
+        root.limits(self.with_given_limits(given_root_limits()))
+    }
+
+    /// Replaces the limits that the command line sets.
+    pub(crate) fn with_given_limits(&self, mut limits: ScanLimits) -> ScanLimits {
+        let options = &self.options;
+        limits.max_depth = options.max_depth.unwrap_or(limits.max_depth);
+        limits.max_directories = options.max_directories.unwrap_or(limits.max_directories);
+        limits.max_entries = options.max_entries.unwrap_or(limits.max_entries);
+        limits
     }
 
     fn profile_context(&self) -> ProfileContext {
@@ -246,6 +271,14 @@ impl Context {
             }
         }
     }
+}
+
+/// Returns the limits of a root that the user named.
+pub(crate) fn given_root_limits() -> ScanLimits {
+    let mut limits = ScanLimits::default();
+    limits.max_directories = 200_000;
+    limits.max_entries = 2_000_000;
+    limits
 }
 
 /// Returns the roots of `--root`.

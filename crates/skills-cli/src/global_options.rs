@@ -40,11 +40,19 @@ pub(crate) struct GlobalOptions {
     #[arg(long, global = true)]
     pub(crate) follow_skill_links: bool,
 
-    /// Maximum number of directories per root [default: 2000]
+    /// Search for skills below other skills, too
+    #[arg(long, global = true)]
+    pub(crate) nested: bool,
+
+    /// Maximum depth of a skill below its root [default: 6]
+    #[arg(long, global = true, value_name = "NUMBER", hide_short_help = true)]
+    pub(crate) max_depth: Option<usize>,
+
+    /// Maximum number of directories per root [default: 2000, for --root and --add-root 200000]
     #[arg(long, global = true, value_name = "NUMBER", hide_short_help = true)]
     pub(crate) max_directories: Option<usize>,
 
-    /// Maximum number of directory entries per root [default: 20000]
+    /// Maximum number of directory entries per root [default: 20000, for --root and --add-root 2000000]
     #[arg(long, global = true, value_name = "NUMBER", hide_short_help = true)]
     pub(crate) max_entries: Option<usize>,
 

@@ -2,10 +2,12 @@
 
 use std::path::Path;
 
-use skills_runtime::discovery::{ExplanationStep, SkillStatus};
+use skills_runtime::discovery::{ExplanationStep, SkillStatus, Skipped};
 use skills_runtime::{ErrorKind, Root, RuntimeError, SkillRuntime};
 
+use crate::commands::list::limit_hint;
 use crate::error::CommandError;
+use crate::output::line;
 use crate::shell::is_shell_word;
 
 /// Name of the file that makes a directory a skill.
@@ -31,8 +33,14 @@ fn explain_unknown(runtime: &SkillRuntime, name: &str, error: RuntimeError) -> a
         .library()
         .discovery()
         .explain(&runtime.library().catalog(), name);
+    if explanation.status() == SkillStatus::Skipped {
+        // The most specific step: the skill itself, after the directory that contains it.
+        let cause = explanation.steps().last().map(ToString::to_string);
+        return CommandError::with_hint(&error, skipped_hint(runtime, name))
+            .with_cause(&line(&cause.unwrap_or_default()))
+            .into();
+    }
     let (cause, hint) = match (explanation.status(), explanation.steps().last()) {
-        (SkillStatus::Skipped, _) => ("skipped by the scan", explain_hint(name)),
         (_, Some(ExplanationStep::OutsideRoots(path)))
             if let Some(skill) = skill_directory(path) =>
         {
@@ -57,6 +65,19 @@ fn explain_unknown(runtime: &SkillRuntime, name: &str, error: RuntimeError) -> a
     CommandError::with_hint(&error, hint)
         .with_cause(cause)
         .into()
+}
+
+/// Returns how to make a skipped skill available: the option that finds it, if there is one.
+fn skipped_hint(runtime: &SkillRuntime, name: &str) -> String {
+    let catalog = runtime.library().catalog();
+    let matches = |skipped: &&Skipped| {
+        let directory = skipped.path().parent();
+        directory.is_some_and(|directory| directory.ends_with(name) || directory == Path::new(name))
+    };
+    let unread = catalog.unread_skills().iter().find(matches);
+    unread
+        .and_then(|skipped| limit_hint(skipped.reason()))
+        .map_or_else(|| explain_hint(name), str::to_owned)
 }
 
 /// Returns the skill directory that a path refers to: the directory, or that of its `SKILL.md`.

@@ -1,8 +1,9 @@
 //! Output of results and status lines, escaped for terminals.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 
 use serde::Serialize;
+use serde_json::Value;
 use skills_runtime::{is_invisible, mark_messages, message_label};
 
 use crate::exit::Exit;
@@ -88,6 +89,69 @@ impl Output {
         // A closed standard error is ignored.
         let _ = writeln!(io::stderr(), "{}", escape_terminal(text));
     }
+}
+
+/// Prints the members of one JSON object to standard output, in the form of
+/// [`Output::print_json`], without keeping them.
+pub(crate) struct JsonStream {
+    out: BufWriter<StdoutLock<'static>>,
+    has_members: bool,
+}
+
+impl JsonStream {
+    /// Starts the object.
+    pub(crate) fn begin() -> Self {
+        Self {
+            out: BufWriter::new(io::stdout().lock()),
+            has_members: false,
+        }
+    }
+
+    /// Prints a member.
+    pub(crate) fn member(&mut self, name: &str, value: &Value) -> anyhow::Result<()> {
+        self.begin_member(name)?;
+        let text = serde_json::to_string_pretty(value)?;
+        self.write(&indented(&text, "  "))
+    }
+
+    /// Prints a member that is a list, item by item.
+    pub(crate) fn list(
+        &mut self,
+        name: &str,
+        items: impl Iterator<Item = Value>,
+    ) -> anyhow::Result<()> {
+        self.begin_member(name)?;
+        self.write("[")?;
+        let mut has_items = false;
+        for item in items {
+            self.write(if has_items { ",\n    " } else { "\n    " })?;
+            has_items = true;
+            let text = serde_json::to_string_pretty(&item)?;
+            self.write(&indented(&text, "    "))?;
+        }
+        self.write(if has_items { "\n  ]" } else { "]" })
+    }
+
+    /// Ends the object.
+    pub(crate) fn end(mut self) -> anyhow::Result<()> {
+        self.write(if self.has_members { "\n}\n" } else { "{}\n" })?;
+        ignore_broken_pipe(self.out.flush())
+    }
+
+    fn begin_member(&mut self, name: &str) -> anyhow::Result<()> {
+        let start = if self.has_members { ",\n" } else { "{\n" };
+        self.has_members = true;
+        self.write(&format!("{start}  \"{name}\": "))
+    }
+
+    fn write(&mut self, json: &str) -> anyhow::Result<()> {
+        ignore_broken_pipe(self.out.write_all(escape_controls(json).as_bytes()))
+    }
+}
+
+/// Indents all lines but the first. Strings in JSON have no line ends.
+fn indented(json: &str, indent: &str) -> String {
+    json.replace('\n', &format!("\n{indent}"))
 }
 
 /// Marks the lines of a program that could be lines of this command after a run.

@@ -4,11 +4,14 @@ mod resolve;
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::openai_file::OPENAI_FILE;
 use crate::stamp_set::is_stamp_current;
-use crate::{Discovery, Entry, FileStamp, InactiveEntry, Root, Skipped, StampSet, parallel};
+use crate::unread_skills;
+use crate::{
+    CatalogSummary, Discovery, Entry, FileStamp, InactiveEntry, Root, Skipped, StampSet, parallel,
+};
 
 /// The minimum similarity of two names, from 0 to 1, for one to be suggested instead of the other.
 const MIN_SIMILARITY: f64 = 0.6;
@@ -46,6 +49,8 @@ pub struct Catalog {
     /// The path of each root as it was passed to the scan, and its canonical path, in the order of
     /// the configuration.
     roots: Vec<(PathBuf, PathBuf)>,
+    /// The skill files that the scan did not read, found on the first access.
+    unread: OnceLock<Vec<Skipped>>,
     /// The configuration of the scan; `None` for an empty catalog that no scan made.
     settings: Option<Arc<Discovery>>,
 }
@@ -113,6 +118,7 @@ impl Catalog {
             stamps,
             symlinks,
             roots,
+            unread: OnceLock::new(),
             settings: Some(Arc::new(discovery.clone())),
         }
     }
@@ -134,6 +140,30 @@ impl Catalog {
     #[must_use]
     pub fn skipped(&self) -> &[Skipped] {
         &self.skipped
+    }
+
+    /// Returns the skill files that the scan did not read because it did not search their
+    /// directories: below other skills, in hidden directories and beyond the depth; and those in
+    /// another spelling beside a `SKILL.md`. Ordered by path.
+    ///
+    /// The first call lists those directories, which a scan avoids, within the limits of their
+    /// roots. The result does not change afterwards, and no change of these directories makes the
+    /// catalog outdated.
+    #[must_use]
+    pub fn unread_skills(&self) -> &[Skipped] {
+        self.unread.get_or_init(|| unread_skills::find(self))
+    }
+
+    /// Returns the configuration of the scan; `None` for an empty catalog that no scan made.
+    pub(crate) fn settings(&self) -> Option<&Discovery> {
+        self.settings.as_deref()
+    }
+
+    /// Returns how many skills were read, rejected and not searched for, and why. The first call
+    /// looks for [`unread_skills`](Self::unread_skills).
+    #[must_use]
+    pub fn summary(&self) -> CatalogSummary {
+        CatalogSummary::new(self)
     }
 
     /// Returns all skills, active ones first.

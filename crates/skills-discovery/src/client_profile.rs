@@ -6,7 +6,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use crate::{
-    DirSymlinks, Discovery, Namespace, NestedSkills, Precedence, Root, Scope, SearchDepth, Trust,
+    DirSymlinks, Discovery, MissingDescription, Namespace, NestedSkills, Precedence, Root, Scope,
+    SearchDepth, SkillFileSymlinks, Trust,
 };
 use locations::{Location, LocationBase};
 
@@ -36,16 +37,16 @@ pub enum ClientProfile {
     /// Codex: all skills of the same name are kept, nested skills are found, and plugins give names
     /// a namespace.
     Codex,
-    /// Claude Code: one level deep; skills of the administrator hide those of the user, and these
+    /// Claude Code: one level deep; name and description are optional; skills of the administrator hide those of the user, and these
     /// hide those of the project.
     Claude,
     /// OpenClaw: symlinks must stay inside their root.
     OpenClaw,
-    /// Gemini CLI: one level deep.
+    /// Gemini CLI: one level deep; a `SKILL.md` may be a symlink inside its root.
     Gemini,
     /// Copilot on the command line and in VS Code.
     Copilot,
-    /// Goose.
+    /// Goose: a missing description is empty.
     Goose,
     /// OpenCode: the last root wins.
     OpenCode,
@@ -177,16 +178,29 @@ impl ClientProfile {
         self.configure_root(root)
     }
 
+    /// Returns how the client reads a skill without a description.
+    #[must_use]
+    pub fn missing_description(self) -> MissingDescription {
+        match self {
+            Self::Claude => MissingDescription::FromBody,
+            Self::Goose => MissingDescription::Empty,
+            _ => MissingDescription::Reject,
+        }
+    }
+
     /// Sets the options of a root as the client reads its own: depth, nested skills, symlinks and
     /// namespaces.
     #[must_use]
     pub fn configure_root(self, root: Root) -> Root {
+        let root = root.missing_description(self.missing_description());
         match self {
             Self::Codex => root
                 .nested(NestedSkills::Search)
                 .namespace(Namespace::FromManifests),
             Self::Claude => root.depth(SearchDepth::Children),
-            Self::Gemini => root.depth(SearchDepth::OneLevel),
+            Self::Gemini => root
+                .depth(SearchDepth::OneLevel)
+                .skill_file_symlinks(SkillFileSymlinks::WithinRoot),
             Self::OpenClaw => root.dir_symlinks(DirSymlinks::WithinRoot),
             _ => root,
         }

@@ -34,6 +34,8 @@ thread_local! {
 pub(crate) struct Visitor<'a> {
     pub(crate) root: &'a Root,
     pub(crate) root_path: Arc<Path>,
+    /// The path of the root without symlinks.
+    pub(crate) canonical_root: PathBuf,
     pub(crate) limits: &'a ScanLimits,
     pub(crate) scan_start: ScanStart,
     /// The number of threads.
@@ -297,7 +299,12 @@ impl Visitor<'_> {
         // The namespace comes from files outside of the skill, so it is looked up only for skills
         // that are read.
         let (namespace, below_plugin) = self.namespaces.for_skill(dir).unzip();
-        let (declared_name, metadata) = read_metadata(&mut file, stamp.bytes(), below_plugin)?;
+        let (declared_name, metadata) = read_metadata(
+            &mut file,
+            stamp.bytes(),
+            self.root.missing_description_policy(),
+            below_plugin,
+        )?;
         let mut warnings = Vec::new();
         let name = resolve_name(declared_name, &dir.canonical_path, &mut warnings)
             .and_then(|name| qualify_name(namespace.as_deref(), name));
@@ -325,6 +332,7 @@ impl Visitor<'_> {
             directory: Arc::clone(&dir.canonical_path),
             file_name: (file_name != SKILL_FILE).then(|| file_name.into()),
             linked_path,
+            missing_description: self.root.missing_description_policy(),
             scope: self.root.scope(),
             root: Arc::clone(&self.root_path),
             scan_warnings: warnings,

@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use skills_manifest::{Manifest, OpenAiMetadata, OpenAiWarning, SkillName, Warning};
+use skills_manifest::{
+    Manifest, MissingDescription, OpenAiMetadata, OpenAiWarning, SkillName, Warning,
+};
 
 use crate::lazy_metadata::LazyMetadata;
 use crate::openai_file::OpenAiFile;
@@ -23,6 +25,8 @@ pub struct Entry {
     pub(crate) file_name: Option<Box<str>>,
     /// The canonical path of the skill file if the `SKILL.md` is a symlink to it.
     pub(crate) linked_path: Option<Box<Path>>,
+    /// How the root reads skill files without a description.
+    pub(crate) missing_description: MissingDescription,
     pub(crate) scope: Scope,
     pub(crate) root: Arc<Path>,
     /// The warnings of the scan, without those of the skill's files.
@@ -159,6 +163,17 @@ impl Entry {
         }
     }
 
+    /// Returns a copy whose parsed fields and warnings are dropped with it. For lists of many
+    /// skills, which use each of them once: an entry keeps what was parsed.
+    #[must_use]
+    pub fn transient(&self) -> Self {
+        Self {
+            metadata: self.metadata.without_openai(),
+            warnings: OnceLock::new(),
+            ..self.clone()
+        }
+    }
+
     /// Returns the scope of the root that the skill was found in.
     #[must_use]
     pub fn scope(&self) -> Scope {
@@ -185,6 +200,7 @@ impl Entry {
                 .cloned()
                 .map(EntryWarning::OpenAi);
             manifest
+                .chain(self.body_warning().cloned())
                 .chain(self.scan_warnings.iter().cloned())
                 .chain(openai)
                 .collect()
@@ -195,7 +211,21 @@ impl Entry {
     /// Never reads `agents/openai.yaml`, which saves a system call for each skill of a list.
     #[must_use]
     pub fn has_skill_file_warnings(&self) -> bool {
-        !self.scan_warnings.is_empty() || !self.metadata.manifest().1.is_empty()
+        !self.scan_warnings.is_empty()
+            || !self.metadata.manifest().1.is_empty()
+            || self.body_warning().is_some()
+    }
+
+    /// Returns the warning about a body that is not UTF-8, which makes loading the skill fail. The
+    /// first call reads the whole file; a scan does not.
+    fn body_warning(&self) -> Option<&EntryWarning> {
+        self.metadata.body_warning(|| {
+            let bytes = self.open().and_then(|files| files.read_skill_file()).ok()?;
+            let error = std::str::from_utf8(&bytes).err()?;
+            let valid = &bytes[..error.valid_up_to()];
+            let line = 1 + valid.iter().filter(|b| **b == b'\n').count();
+            Some(EntryWarning::BodyNotUtf8 { line })
+        })
     }
 
     /// Opens the skill directory, to read its files through a handle that no path leads out of.
@@ -206,6 +236,7 @@ impl Entry {
     /// ([`OutsideSkill`](crate::DiscoveryErrorKind::OutsideSkill)).
     pub fn open(&self) -> Result<SkillFiles, DiscoveryError> {
         SkillFiles::open(&self.directory, self.file_name(), self.linked_path.clone())
+            .map(|files| files.missing_description(self.missing_description))
     }
 }
 
@@ -219,6 +250,12 @@ pub enum EntryWarning {
     /// A problem of the `SKILL.md`.
     #[error("{0}")]
     Manifest(Warning),
+    /// The body is not UTF-8, so that its instructions cannot be loaded.
+    #[error("line {line}: the body is not UTF-8 and cannot be loaded; save the file as UTF-8")]
+    BodyNotUtf8 {
+        /// The first line that is not UTF-8, counted from 1.
+        line: usize,
+    },
     /// `name` is missing or invalid; the name of the directory is used.
     #[error("missing or invalid `name`; using the directory name")]
     NameFromDirectory,
@@ -266,6 +303,7 @@ impl EntryWarning {
     pub fn line(&self) -> Option<usize> {
         match self {
             Self::Manifest(warning) => warning.line(),
+            Self::BodyNotUtf8 { line } => Some(*line),
             _ => None,
         }
     }
@@ -275,6 +313,7 @@ impl EntryWarning {
     pub fn code(&self) -> &'static str {
         match self {
             Self::Manifest(warning) => warning.kind().code(),
+            Self::BodyNotUtf8 { .. } => "body-encoding",
             Self::NameFromDirectory => "name-from-directory",
             Self::NameMismatch { .. } => "name-differs",
             Self::NonStandardFileName { .. } => "file-name",

@@ -298,7 +298,7 @@ impl Explanation {
     /// Adds what was skipped and matches the query. It decides the status only if no skill matches.
     fn push_skipped(&mut self, catalog: &Catalog, query: &Query) {
         let steps_before = self.steps.len();
-        let skipped = catalog.skipped().iter();
+        let skipped = catalog.skipped().iter().chain(catalog.unread_skills());
         let matching = skipped.filter(|skipped| query.matches_skipped(skipped));
         self.steps.extend(matching.map(skipped_step));
         if steps_before == 0 && !self.steps.is_empty() {

@@ -56,7 +56,9 @@ mod skill_files;
 mod skipped;
 mod stamp_set;
 mod stamped_listing;
+mod summary;
 mod traversal;
+mod unread_skills;
 #[cfg(feature = "watch")]
 mod watch;
 
@@ -72,14 +74,17 @@ pub use file_stamp::FileStamp;
 pub use generation::{Generation, Generations, WatcherRegistration};
 pub use inactive_entry::{InactiveEntry, InactiveReason};
 pub use root::{
-    DirSymlinks, Namespace, NestedSkills, Root, Scope, SearchDepth, SkillFileSymlinks, Trust,
+    DirSymlinks, HiddenDirectories, Namespace, NestedSkills, Root, Scope, SearchDepth,
+    SkillFileSymlinks, Trust,
 };
 pub use scan::discover;
 pub use scan_limits::ScanLimits;
 pub use skill_files::{Resource, ResourceListing, SkillFiles};
+pub use skills_manifest::MissingDescription;
 pub use skipped::{SkipReason, Skipped};
 pub use stamp_set::StampSet;
 pub use stamped_listing::{StampedFile, StampedListing};
+pub use summary::CatalogSummary;
 #[cfg(feature = "watch")]
 pub use watch::{CatalogChange, RootWatcher, WatchOptions};
 

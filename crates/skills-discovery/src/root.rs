@@ -3,6 +3,10 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use skills_manifest::MissingDescription;
+
+use crate::ScanLimits;
+
 /// A directory that is scanned for skills, and the options for reading it.
 ///
 /// A root is a value: it opens nothing and need not exist. The options say what the scan may follow
@@ -26,6 +30,9 @@ pub struct Root {
     skill_file_symlinks: SkillFileSymlinks,
     depth: SearchDepth,
     nested: NestedSkills,
+    hidden: HiddenDirectories,
+    missing_description: MissingDescription,
+    limits: Option<ScanLimits>,
     trust: Trust,
     namespace: Namespace,
 }
@@ -35,7 +42,8 @@ impl Root {
     ///
     /// Defaults: symlinks to directories are followed, except in [`Scope::System`], where they are
     /// ignored; a `SKILL.md` that is a symlink must stay inside its skill; the root is searched to
-    /// the depth of the limits, and not below a skill; it is trusted and has no namespace.
+    /// the depth of the limits, and neither below a skill nor in hidden directories; a skill needs
+    /// a description; the limits are those of the scan; it is trusted and has no namespace.
     #[must_use]
     pub fn new(path: impl Into<PathBuf>, scope: Scope) -> Self {
         Self {
@@ -50,6 +58,9 @@ impl Root {
             skill_file_symlinks: SkillFileSymlinks::WithinSkill,
             depth: SearchDepth::Limited,
             nested: NestedSkills::Skip,
+            hidden: HiddenDirectories::Skip,
+            missing_description: MissingDescription::Reject,
+            limits: None,
             trust: Trust::Trusted,
             namespace: Namespace::None,
         }
@@ -80,6 +91,27 @@ impl Root {
     #[must_use]
     pub fn nested(mut self, nested: NestedSkills) -> Self {
         self.nested = nested;
+        self
+    }
+
+    /// Sets whether directories whose names start with a dot are searched.
+    #[must_use]
+    pub fn hidden(mut self, hidden: HiddenDirectories) -> Self {
+        self.hidden = hidden;
+        self
+    }
+
+    /// Sets how a `SKILL.md` without a description is read.
+    #[must_use]
+    pub fn missing_description(mut self, missing: MissingDescription) -> Self {
+        self.missing_description = missing;
+        self
+    }
+
+    /// Sets limits for this root, in place of those of the scan.
+    #[must_use]
+    pub fn limits(mut self, limits: ScanLimits) -> Self {
+        self.limits = Some(limits);
         self
     }
 
@@ -119,8 +151,21 @@ impl Root {
         self.dir_symlinks
     }
 
-    pub(crate) fn follows_skill_file_symlinks(&self) -> bool {
-        self.skill_file_symlinks == SkillFileSymlinks::Follow
+    pub(crate) fn skill_file_symlink_policy(&self) -> SkillFileSymlinks {
+        self.skill_file_symlinks
+    }
+
+    pub(crate) fn searches_hidden(&self) -> bool {
+        self.hidden == HiddenDirectories::Search
+    }
+
+    pub(crate) fn missing_description_policy(&self) -> MissingDescription {
+        self.missing_description
+    }
+
+    /// Returns the limits of the root, or else those of the scan.
+    pub(crate) fn limits_or<'a>(&'a self, limits: &'a ScanLimits) -> &'a ScanLimits {
+        self.limits.as_ref().unwrap_or(limits)
     }
 
     pub(crate) fn searches_nested(&self) -> bool {
@@ -218,6 +263,9 @@ pub enum SkillFileSymlinks {
     /// Read the regular file that it leads to, wherever that is: dotfile managers link single
     /// files. All other files of the skill must still be inside its directory.
     Follow,
+    /// Read it if its target is below the root: collections link one file from several skills
+    /// (Gemini).
+    WithinRoot,
 }
 
 /// How deep a root is searched.
@@ -246,6 +294,20 @@ pub enum NestedSkills {
     /// Do not search them: a `SKILL.md` there is more often an example or a template than a skill.
     Skip,
     /// Search them for further skills, as Codex does.
+    Search,
+}
+
+/// Whether directories whose names start with a dot are searched.
+///
+/// Version control and virtual environments (`.git`, `.hg`, `.svn`, `.jj`, `.venv`, `.tox`) are
+/// never searched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum HiddenDirectories {
+    /// Do not search them: clients keep caches and bundled skills there.
+    Skip,
+    /// Search them, for collections with skills in `.curated` or `.claude/skills`. Within one root,
+    /// a hidden skill does not shadow a visible one of the same name.
     Search,
 }
 

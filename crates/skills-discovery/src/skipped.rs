@@ -100,6 +100,17 @@ pub enum SkipReason {
     /// ([`DirSymlinks::Ignore`](crate::DirSymlinks::Ignore)).
     #[error("symlinks to directories are ignored in this root")]
     SymlinkIgnored,
+    /// A skill in a directory of another skill, whose root does not search there
+    /// ([`NestedSkills::Skip`](crate::NestedSkills::Skip)).
+    #[error("below the skill `{}`, where its root is not searched", parent.display())]
+    Nested {
+        /// The directory of the skill that contains it.
+        parent: PathBuf,
+    },
+    /// A skill in a hidden directory, which its root does not search
+    /// ([`HiddenDirectories::Skip`](crate::HiddenDirectories::Skip)).
+    #[error("in a hidden directory, where its root is not searched")]
+    InHiddenDirectory,
     /// A second skill file whose name differs only in case; `SKILL.md` was read instead.
     #[error("ignored: `SKILL.md` in the same directory is used")]
     DuplicateSkillFile,
@@ -139,6 +150,8 @@ impl SkipReason {
             Self::SymlinkLeavesRoot => "symlink-leaves-root",
             Self::SymlinkTooBroad => "symlink-too-broad",
             Self::SymlinkIgnored => "symlink-ignored",
+            Self::Nested { .. } => "nested",
+            Self::InHiddenDirectory => "in-hidden",
             Self::DuplicateSkillFile => "case-clash",
             Self::Unprintable => "unprintable",
             Self::InvalidName => "no-name",

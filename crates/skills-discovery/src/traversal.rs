@@ -100,7 +100,8 @@ impl Walk<'_> {
         let visitor = Visitor {
             root,
             root_path: Arc::from(root.path()),
-            limits: &self.discovery.limits,
+            canonical_root: path.clone(),
+            limits: root.limits_or(&self.discovery.limits),
             scan_start: self.scan_start,
             threads: self.discovery.thread_count(),
             walk_id: Visitor::next_walk_id(),
@@ -161,11 +162,11 @@ impl Walk<'_> {
         let mut level = vec![PendingDir::from_base(Arc::new(base), 0)];
         let mut usage = RootUsage::default();
         while !level.is_empty() {
-            let dirs = self.claim_directories(root_path, level, &mut usage);
+            let dirs = self.claim_directories(visitor, root_path, level, &mut usage);
             level = Vec::new();
             // In batches, so that a limit also bounds the work, not only the result.
             for batch in dirs.chunks(BATCH_DIRECTORIES) {
-                let listing = if usage.entries <= self.discovery.limits.max_entries {
+                let listing = if usage.entries <= visitor.limits.max_entries {
                     Listing::Allowed
                 } else {
                     Listing::SkillFileOnly
@@ -186,11 +187,12 @@ impl Walk<'_> {
     /// Removes directories that were visited before, and those beyond the limit.
     fn claim_directories(
         &mut self,
+        visitor: &Visitor<'_>,
         root_path: &Path,
         level: Vec<PendingDir>,
         usage: &mut RootUsage,
     ) -> Vec<PendingDir> {
-        let limit = self.discovery.limits.max_directories;
+        let limit = visitor.limits.max_directories;
         let mut dirs = Vec::with_capacity(level.len());
         for dir in level {
             // Breadth-first, so the limit drops the deepest directories.
@@ -235,7 +237,7 @@ impl Walk<'_> {
         }
         self.output.skipped.extend(skipped);
         self.output.stamps.append(stamps);
-        if self.use_entries(root_path, listed_entries, usage) {
+        if self.use_entries(root, root_path, listed_entries, usage) {
             self.child_directories(root, root_path, dir, &children)
         } else {
             Vec::new()
@@ -245,11 +247,12 @@ impl Walk<'_> {
     /// Counts the entries of a directory, and returns whether its children may be visited.
     fn use_entries(
         &mut self,
+        root: &Root,
         root_path: &Path,
         listed_entries: usize,
         usage: &mut RootUsage,
     ) -> bool {
-        let limit = self.discovery.limits.max_entries;
+        let limit = root.limits_or(&self.discovery.limits).max_entries;
         let before = usage.entries;
         usage.entries = usage.entries.saturating_add(listed_entries);
         if usage.entries <= limit {
@@ -311,8 +314,8 @@ impl Walk<'_> {
         let limit = root
             .max_depth()
             .unwrap_or(usize::MAX)
-            .min(self.discovery.limits.max_depth);
-        if name.starts_with('.') {
+            .min(root.limits_or(&self.discovery.limits).max_depth);
+        if name.starts_with('.') && (is_never_searched(name) || !root.searches_hidden()) {
             Some(SkipReason::Hidden)
         } else if name == "node_modules" {
             Some(SkipReason::Vendored)
@@ -373,6 +376,11 @@ fn symlink_skip_reason(root: &Root, root_path: &Path, target: &Path) -> Option<S
         return Some(SkipReason::SymlinkLeavesRoot);
     }
     None
+}
+
+/// Returns true if a hidden directory is part of version control or of a virtual environment.
+pub(crate) fn is_never_searched(name: &str) -> bool {
+    matches!(name, ".git" | ".hg" | ".svn" | ".jj" | ".venv" | ".tox")
 }
 
 /// Returns true if a name can be shown faithfully. Joiners are allowed, since some scripts and

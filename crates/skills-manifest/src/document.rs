@@ -1,13 +1,15 @@
 //! A whole `SKILL.md`: frontmatter and body.
 
 use crate::frontmatter::value_column;
-use crate::frontmatter_scan::{FrontmatterScan, decode_utf8};
-use crate::{Manifest, ManifestError, Outline, Position, Warning, WarningKind, invisible};
+use crate::frontmatter_scan::decode_utf8;
+use crate::{
+    Manifest, ManifestError, MissingDescription, Outline, Position, Warning, WarningKind, invisible,
+};
 
 /// A whole `SKILL.md`: its manifest, its body and the warnings about both.
 ///
 /// It owns its texts, so the bytes of the file can be dropped after parsing. To list many skills,
-/// [`FrontmatterScan`] reads less; to write a file, see [`Draft`](crate::Draft).
+/// [`FrontmatterScan`](crate::FrontmatterScan) reads less; to write a file, see [`Draft`](crate::Draft).
 ///
 /// ```
 /// use skills_manifest::Document;
@@ -39,8 +41,17 @@ impl Document {
     /// [`ManifestError`] if there is no frontmatter, no description can be recovered from it, or
     /// the body is not UTF-8.
     pub fn parse(bytes: &[u8]) -> Result<Self, ManifestError> {
-        let frontmatter = FrontmatterScan::parse_file(bytes)?;
-        let (manifest, mut warnings) = Manifest::from_frontmatter(&frontmatter)?;
+        Self::parse_with(bytes, MissingDescription::Reject)
+    }
+
+    /// Parses a whole file that need not have a description, as some clients do.
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse), except for what `missing` allows.
+    pub fn parse_with(bytes: &[u8], missing: MissingDescription) -> Result<Self, ManifestError> {
+        let frontmatter = missing.scan_file(bytes)?;
+        let body = bytes.get(frontmatter.body_offset()..).unwrap_or_default();
+        let (manifest, mut warnings) = Manifest::parse_with(&frontmatter, body, missing)?;
         // The body is decoded last: an error in the manifest is more useful than one in the text.
         let body_line = frontmatter.body_line();
         let body = decode_utf8(
@@ -51,7 +62,11 @@ impl Document {
         warnings.extend(find_invisible(body, body_line));
         Ok(Self {
             manifest,
-            frontmatter: frontmatter.yaml().to_owned(),
+            frontmatter: if frontmatter.is_absent() {
+                String::new()
+            } else {
+                frontmatter.yaml().to_owned()
+            },
             first_line: frontmatter.first_line(),
             body: body.to_owned(),
             body_line,

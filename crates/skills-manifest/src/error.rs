@@ -69,7 +69,7 @@ impl ManifestError {
             | Repr::BudgetExceeded { line, .. }
             | Repr::DuplicateKey { line, .. }
             | Repr::NulCharacter { line }
-            | Repr::MissingDescription { line } => Some(*line),
+            | Repr::MissingDescription { line, .. } => Some(*line),
             Repr::Yaml { at, .. } | Repr::KeyNotScalar { at, .. } => Some(at.line),
         }
     }
@@ -156,6 +156,29 @@ pub(crate) enum Repr {
     NulCharacter { line: usize },
     #[error("invalid type for the frontmatter: expected a mapping, found {found}")]
     NotMapping { found: &'static str, line: usize },
-    #[error("missing field `description`: say what the skill does and when to use it")]
-    MissingDescription { line: usize },
+    #[error("{}: say what the skill does and when to use it", found.text())]
+    MissingDescription {
+        line: usize,
+        found: FoundDescription,
+    },
+}
+
+/// What a file has in place of a description.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum FoundDescription {
+    Nothing,
+    /// `description: # text`: the text is a comment.
+    Comment,
+    /// The placeholder of a template, which tells its author what to write.
+    Placeholder,
+}
+
+impl FoundDescription {
+    fn text(self) -> &'static str {
+        match self {
+            Self::Nothing => "missing field `description`",
+            Self::Comment => "`description` is only a comment, since `#` starts one",
+            Self::Placeholder => "`description` is still the placeholder of a template",
+        }
+    }
 }

@@ -153,16 +153,21 @@ fn parse_argument_hint(fields: &mut FieldReader<'_>) -> Option<String> {
     }
 }
 
-/// Parses `context`. An unknown value may mean any restriction, so it counts as unparsed.
+/// Parses `context`. Published skills describe audiences and topics with it, so that only `fork`
+/// restricts the skill.
 fn parse_context(fields: &mut FieldReader<'_>) -> Option<ContextMode> {
-    fields.get_cloned("context")?;
-    match fields.parse_text("context") {
-        Some(text) if text.trim() == "fork" => return Some(ContextMode::Fork),
-        Some(text) => fields.warn("context", WarningKind::UnknownContext(text)),
-        None => {}
+    let value = fields.get_cloned("context")?;
+    match value {
+        Value::String(text) if text.trim() == "fork" => Some(ContextMode::Fork),
+        Value::String(text) => {
+            fields.warn("context", WarningKind::UnknownContext(text));
+            None
+        }
+        value => {
+            fields.warn_wrong_type("context", "`fork`", &value);
+            None
+        }
     }
-    fields.mark_unparsed("context");
-    None
 }
 
 /// Returns `hooks` as written if it is a mapping; any other type counts as unparsed.

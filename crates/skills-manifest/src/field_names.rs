@@ -52,8 +52,9 @@ pub(crate) const KNOWN_FIELDS: [&str; 29] = [
 
 /// Returns true if `raw` is a spelling of `field`.
 ///
-/// Case, hyphens, underscores and surrounding white space do not matter; two misspellings that are
-/// common in published skills count too. A restriction that is only misspelled must not be lost.
+/// Case, hyphens, underscores and surrounding white space do not matter, and `user-invokable`
+/// counts too: a restriction that is only misspelled must not be lost. `tools` is not a spelling of
+/// `allowed-tools`: published skills list wishes, clients or files with it.
 pub(crate) fn is_spelling_of(raw: &str, field: &str) -> bool {
     // No field has so many letters, even with a separator after each of them. The bound keeps this
     // function, which runs once for each field and key, from reading long keys.
@@ -62,7 +63,6 @@ pub(crate) fn is_spelling_of(raw: &str, field: &str) -> bool {
     }
     letters(raw).eq(letters(field))
         || (field == "user-invocable" && letters(raw).eq(letters("userinvokable")))
-        || (field == "allowed-tools" && letters(raw).eq(letters("tools")))
 }
 
 /// The letters of a key that distinguish fields.

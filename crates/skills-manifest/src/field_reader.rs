@@ -11,15 +11,6 @@ use crate::position::Position;
 use crate::warning::{Warning, WarningKind};
 use crate::yaml;
 
-/// Returns true if a value can be a list of tools: text or a list of texts.
-fn is_tool_list(value: &Value) -> bool {
-    match value {
-        Value::String(_) => true,
-        Value::Array(items) => items.iter().all(Value::is_string),
-        _ => false,
-    }
-}
-
 /// The fields of a mapping while they are parsed, with the warnings about them.
 ///
 /// Positions in the file are looked up only for fields that cause a warning.
@@ -87,17 +78,12 @@ impl<'a> FieldReader<'a> {
     /// Returns the keys with a non-standard spelling, with the fields that they name.
     fn misspelled_fields(&self) -> Vec<(String, &'static str)> {
         let mut found = Vec::new();
-        for (key, value) in &self.map {
+        for key in self.map.keys() {
             if KNOWN_FIELDS.contains(&key.as_str()) {
                 continue;
             }
             let field = KNOWN_FIELDS.iter().find(|field| is_spelling_of(key, field));
-            if let Some(field) = field {
-                // Some clients have a mapping `tools` of their own, which grants nothing.
-                if key != "tools" || is_tool_list(value) {
-                    found.push((key.clone(), *field));
-                }
-            }
+            found.extend(field.map(|field| (key.clone(), *field)));
         }
         found
     }

@@ -1,7 +1,7 @@
 //! The frontmatter of a file, before its YAML is parsed.
 
 use crate::position::Position;
-use crate::warning::Warning;
+use crate::warning::{Warning, WarningKind};
 
 /// The frontmatter of a file: its YAML, not yet parsed, and the position of the body.
 ///
@@ -50,6 +50,32 @@ impl<'a> Frontmatter<'a> {
             line: self.first_line + line - 1,
             column,
         }
+    }
+
+    /// Returns the frontmatter of a file without any: no fields, and all of the file as body.
+    pub(crate) fn absent() -> Frontmatter<'static> {
+        Frontmatter {
+            // An empty text would be null and not a mapping.
+            yaml: "{}",
+            first_line: 1,
+            body_offset: 0,
+            body_line: 1,
+            trailing: String::new(),
+            warnings: vec![Warning::new(WarningKind::NoFrontmatter, None)],
+        }
+    }
+
+    /// Returns true if the file has no frontmatter, see [`absent`](Self::absent).
+    pub(crate) fn is_absent(&self) -> bool {
+        self.body_offset == 0
+    }
+
+    /// Returns the rest of the line of a top-level field, as written.
+    pub(crate) fn raw_value(&self, key: &str) -> Option<&'a str> {
+        self.yaml.split('\n').find_map(|line| {
+            let rest = line.strip_prefix(key)?.trim_start();
+            rest.strip_prefix(':').map(str::trim)
+        })
     }
 
     /// Returns the position of the value of a top-level key, in the spelling of the file.

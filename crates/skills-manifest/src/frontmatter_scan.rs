@@ -104,7 +104,7 @@ fn scan(bytes: &[u8], extent: InputExtent) -> Result<FrontmatterScan<'_>, Manife
     // An inferred end may be too early, and the fields after it may restrict the skill.
     let is_end_inferred = warnings
         .iter()
-        .any(|warning| warning.kind().may_have_lost_fields());
+        .any(|warning| warning.kind().has_inferred_end());
     let trailing = if is_end_inferred {
         let end = bytes.len().min(closing.end + MAX_TRAILING_BYTES);
         String::from_utf8_lossy(&bytes[closing.end..end]).into_owned()

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use serde_json::{Map, Value};
 
-use crate::error::{ManifestError, Repr};
+use crate::error::{FoundDescription, ManifestError, Repr};
 use crate::field_names::{RESTRICTION_FIELDS, is_spelling_of};
 use crate::field_reader::{FieldReader, Flag};
 use crate::frontmatter::Frontmatter;
@@ -12,12 +12,15 @@ use crate::invisible::has_visible_text;
 use crate::mapping::Mapping;
 use crate::warning::{Warning, WarningKind};
 use crate::yaml;
-use crate::{Extensions, SkillName, ToolPattern};
+use crate::{Extensions, MissingDescription, SkillName, ToolPattern};
 
 /// Maximum length of `description` by the specification, in characters.
 const DESCRIPTION_MAX_CHARACTERS: usize = 1024;
 /// Maximum length of `compatibility` by the specification, in characters.
 const COMPATIBILITY_MAX_CHARACTERS: usize = 500;
+/// How the placeholders of templates start; in two parts, since our own tasks are searched for it.
+const PLACEHOLDER: &str = concat!("[TO", "DO");
+
 /// The parsed and validated frontmatter of a skill.
 ///
 /// The getters return the fields of the Agent Skills specification; fields that clients added are
@@ -70,10 +73,40 @@ impl Manifest {
     pub fn from_frontmatter(
         frontmatter: &Frontmatter<'_>,
     ) -> Result<(Self, Vec<Warning>), ManifestError> {
+        Self::parse_with(frontmatter, &[], MissingDescription::Reject)
+    }
+
+    /// Parses a whole file, or its first 64 KiB, that need not have a description.
+    ///
+    /// # Errors
+    /// As [`from_frontmatter`](Self::from_frontmatter), except for what `missing` allows.
+    pub fn from_file(
+        bytes: &[u8],
+        missing: MissingDescription,
+    ) -> Result<(Self, Vec<Warning>), ManifestError> {
+        let frontmatter = missing.scan_file(bytes)?;
+        let body = bytes.get(frontmatter.body_offset()..).unwrap_or_default();
+        Self::parse_with(&frontmatter, body, missing)
+    }
+
+    /// Parses the fields; `body` may replace a missing description.
+    pub(crate) fn parse_with(
+        frontmatter: &Frontmatter<'_>,
+        body: &[u8],
+        missing: MissingDescription,
+    ) -> Result<(Self, Vec<Warning>), ManifestError> {
         let mut fields = read_fields(frontmatter)?;
         let name = parse_name(&mut fields);
-        let description = parse_description(&mut fields)
-            .ok_or_else(|| missing_description(frontmatter, &mut fields))?;
+        let description = match parse_description(&mut fields) {
+            Some(description) => description,
+            None => match missing.substitute(body) {
+                Some((text, source)) => {
+                    fields.warn("description", WarningKind::NoDescription(source));
+                    text
+                }
+                None => return Err(missing_description(frontmatter, &mut fields)),
+            },
+        };
         let license = fields.take_text("license");
         let compatibility = parse_compatibility(&mut fields);
         let metadata = parse_metadata(&mut fields);
@@ -133,7 +166,7 @@ impl Manifest {
     pub fn peek_name(frontmatter: &Frontmatter<'_>) -> Option<Peek> {
         let raw = yaml::peek_name(frontmatter.yaml())?;
         Some(Peek {
-            name: raw.and_then(|name| SkillName::new(name).ok()),
+            name: raw.and_then(|name| SkillName::new(&name).ok()),
         })
     }
 
@@ -165,7 +198,8 @@ impl Manifest {
         self.name.as_ref()
     }
 
-    /// Returns `description` as written: never blank, possibly of several lines, of any length.
+    /// Returns `description` as written: possibly of several lines, of any length; blank only with
+    /// [`MissingDescription::Empty`].
     #[must_use]
     pub fn description(&self) -> &str {
         &self.description
@@ -252,27 +286,17 @@ pub struct Peek {
 /// Parses the mapping and marks the restrictions that may have been missed.
 fn read_fields<'a>(frontmatter: &'a Frontmatter<'a>) -> Result<FieldReader<'a>, ManifestError> {
     let mapping = Mapping::parse(frontmatter)?;
-    let may_have_lost_fields = mapping
-        .warnings
-        .iter()
-        .any(|warning| warning.kind().may_have_lost_fields());
     let mut fields = FieldReader::new(mapping, frontmatter);
-    if may_have_lost_fields {
-        mark_missed_restrictions(&mut fields, frontmatter);
-    }
+    mark_trailing_restrictions(&mut fields, frontmatter);
     mark_merged_restrictions(&mut fields);
     Ok(fields)
 }
 
-/// Marks the restrictions that the raw text contains and the parsed fields do not.
+/// Marks the restrictions that the text after an inferred end declares and the fields lack.
 ///
-/// After a repair or with an inferred end, a broken line may have hidden a restriction from the
-/// parser. A match in a description is possible too, and only makes the skill stricter.
-fn mark_missed_restrictions(fields: &mut FieldReader<'_>, frontmatter: &Frontmatter<'_>) {
-    for field in crate::repair::declared_restrictions(frontmatter.yaml())
-        .into_iter()
-        .chain(crate::repair::declared_restrictions(&frontmatter.trailing))
-    {
+/// The end may be too early, and the fields after it may restrict the skill.
+fn mark_trailing_restrictions(fields: &mut FieldReader<'_>, frontmatter: &Frontmatter<'_>) {
+    for field in crate::repair::declared_restrictions(&frontmatter.trailing) {
         if !fields.map.contains_key(field) {
             fields.mark_unparsed(field);
         }
@@ -318,7 +342,12 @@ fn missing_description(
     let line = frontmatter
         .position_of("description", 0)
         .map_or(frontmatter.first_line(), |position| position.line);
-    ManifestError::from(Repr::MissingDescription { line })
+    let found = match frontmatter.raw_value("description") {
+        Some(value) if value.starts_with('#') => FoundDescription::Comment,
+        Some(value) if value.starts_with(PLACEHOLDER) => FoundDescription::Placeholder,
+        _ => FoundDescription::Nothing,
+    };
+    ManifestError::from(Repr::MissingDescription { line, found })
         .with_warnings(std::mem::take(&mut fields.warnings))
 }
 

@@ -248,10 +248,20 @@ fn level_number(level: HeadingLevel) -> u8 {
     level as u8
 }
 
+/// Removes the placeholder of the skill directory: `{baseDir}` (OpenClaw) or
+/// `${CLAUDE_SKILL_DIR}` (Claude Code).
+fn without_skill_directory(path: &str) -> &str {
+    ["{baseDir}/", "${CLAUDE_SKILL_DIR}/"]
+        .iter()
+        .find_map(|placeholder| path.strip_prefix(placeholder))
+        .unwrap_or(path)
+}
+
 /// Returns the path of a relative link: without a scheme, not absolute, not only a fragment.
 ///
 /// The path may lead out of the skill; that is checked when the file is opened.
 fn relative_target(destination: &str) -> Option<String> {
+    let destination = without_skill_directory(destination);
     let path = destination.split(['#', '?']).next().unwrap_or_default();
     // In `a/b:c`, the colon is part of a path.
     let has_scheme = path
@@ -264,9 +274,14 @@ fn relative_target(destination: &str) -> Option<String> {
 ///
 /// Globs, templates and directories are not references to a file.
 fn resource_path(word: &str) -> Option<String> {
+    let word = without_skill_directory(word);
     let path = word
         .strip_prefix("./")
         .unwrap_or(word)
+        // A section of the file.
+        .split('#')
+        .next()
+        .unwrap_or_default()
         // Punctuation of the sentence around the path.
         .trim_end_matches(['.', ':', '`']);
     let below = ["scripts/", "references/", "assets/"]

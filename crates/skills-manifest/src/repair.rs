@@ -7,18 +7,21 @@
 //!    text is parsed again.
 //! 2. If that fails too, only `name` and `description` are recovered from their lines.
 //!
-//! Repairs never grant: restrictions in the text that the result lacks count as unparsed.
+//! Repairs never grant: restrictions in lines that were not read count as unparsed.
 
 mod line_fallback;
+mod lost_restrictions;
 mod quote;
 
 use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
+use crate::field_names::is_spelling_of;
 use crate::frontmatter::Frontmatter;
 use crate::warning::{Warning, WarningKind};
 use crate::yaml::{self, ParseError, ParseErrorKind, Parsed};
+use quote::Edit;
 
 /// The result of a repair.
 pub(crate) struct Repaired {
@@ -45,10 +48,18 @@ impl From<Parsed> for Repaired {
 pub(crate) fn repair(frontmatter: &Frontmatter<'_>, error: &ParseError) -> Option<Repaired> {
     let problem = to_warning(frontmatter, error)?;
     match parse_quoted(frontmatter) {
-        Some((parsed, edits)) => Some(Repaired {
-            warnings: std::iter::once(problem).chain(edits).collect(),
-            ..parsed.into()
-        }),
+        Some((parsed, edits)) => {
+            let unparsed = restrictions_in_guessed_lines(frontmatter, &parsed, &edits);
+            let edits = edits.into_iter().map(|edit| {
+                let position = frontmatter.file_position(edit.line, edit.column);
+                Warning::new(edit.kind, Some(position))
+            });
+            Some(Repaired {
+                warnings: std::iter::once(problem).chain(edits).collect(),
+                unparsed,
+                parsed,
+            })
+        }
         None => recover_by_line(frontmatter, vec![problem]),
     }
 }
@@ -67,19 +78,15 @@ fn to_warning(frontmatter: &Frontmatter<'_>, error: &ParseError) -> Option<Warni
     Some(Warning::new(kind, Some(position)))
 }
 
-/// Quotes the invalid values and parses the text again; returns a warning about each edit.
-fn parse_quoted(frontmatter: &Frontmatter<'_>) -> Option<(Parsed, Vec<Warning>)> {
+/// Quotes the invalid values and parses the text again; returns the edits too.
+fn parse_quoted(frontmatter: &Frontmatter<'_>) -> Option<(Parsed, Vec<Edit>)> {
     let (text, edits) = quote::quote_values(&normalize_line_ends(frontmatter.yaml()));
     let parsed = (!edits.is_empty())
         .then(|| yaml::parse(&text).ok())
         .flatten()
         // A scalar has no fields, but recovery from its lines may still find some.
         .filter(|parsed| parsed.value.is_object())?;
-    let warnings = edits.into_iter().map(|edit| {
-        let position = frontmatter.file_position(edit.line, edit.column);
-        Warning::new(edit.kind, Some(position))
-    });
-    Some((parsed, warnings.collect()))
+    Some((parsed, edits))
 }
 
 /// Recovers `name` and `description` from their lines; `None` if there is no description.
@@ -110,9 +117,33 @@ pub(crate) fn recover_by_line(
     })
 }
 
-/// Returns the restrictions that a text may declare, valid or not.
+/// Returns the restrictions in lines that the edits made part of a value and that no field of the
+/// mapping is. All other lines were read as a mapping.
+fn restrictions_in_guessed_lines(
+    frontmatter: &Frontmatter<'_>,
+    parsed: &Parsed,
+    edits: &[Edit],
+) -> Vec<&'static str> {
+    let text = normalize_line_ends(frontmatter.yaml());
+    let lines: Vec<&str> = text.lines().collect();
+    let guessed: Vec<_> = edits
+        .iter()
+        .map(|edit| edit.guessed_lines.clone())
+        .collect();
+    let has_field = |field: &str| {
+        let fields = parsed.value.as_object();
+        fields.is_some_and(|fields| fields.keys().any(|key| is_spelling_of(key, field)))
+    };
+    let mut found = lost_restrictions::find_in_guessed(&lines, &guessed);
+    found.retain(|field| !has_field(field));
+    found
+}
+
+/// Returns the restrictions that the lines of an unread text declare, valid or not.
 pub(crate) fn declared_restrictions(text: &str) -> Vec<&'static str> {
-    line_fallback::find_declared_restrictions(&normalize_line_ends(text))
+    let text = normalize_line_ends(text);
+    let lines: Vec<&str> = text.lines().collect();
+    lost_restrictions::find_outside(&lines, &[])
 }
 
 /// Converts all line ends to LF, which delimiters and YAML treat as equal.

@@ -80,6 +80,14 @@ pub enum WarningKind {
     /// read.
     #[error("missing `---` delimiters; fields read up to the first blank line")]
     MissingDelimiters,
+    /// The file has no frontmatter; all of it is the body
+    /// ([`MissingDescription`](crate::MissingDescription)).
+    #[error("missing frontmatter; other clients reject the file")]
+    NoFrontmatter,
+    /// The description is missing and was read from the body, or is empty
+    /// ([`MissingDescription`](crate::MissingDescription)).
+    #[error("missing field `description`; {0}")]
+    NoDescription(&'static str),
     /// No delimiter closes the frontmatter; its fields up to the first blank line were read.
     #[error("missing closing `---`; fields read up to the first blank line")]
     UnclosedFrontmatter,
@@ -180,7 +188,7 @@ pub enum WarningKind {
         /// The field.
         field: &'static str,
     },
-    /// `context` has an unknown value; it was dropped and counts as an unparsed restriction.
+    /// `context` has an unknown value; it was dropped and restricts nothing.
     #[error(
         "invalid value `{}` for `context`: expected `fork`; ignored",
         escape_invisible(.0)
@@ -214,16 +222,13 @@ pub enum WarningKind {
 }
 
 impl WarningKind {
-    /// Returns true if the parser may have missed fields of the frontmatter.
+    /// Returns true if the end of the frontmatter was inferred from its text.
     ///
-    /// The caller then searches the raw text for restrictions that were not parsed.
-    pub(crate) fn may_have_lost_fields(&self) -> bool {
+    /// The caller then searches the text after it for restrictions.
+    pub(crate) fn has_inferred_end(&self) -> bool {
         matches!(
             self,
-            Self::YamlRepaired { .. }
-                | Self::KeyNotScalar { .. }
-                | Self::RecoveredFromLine { .. }
-                | Self::MissingDelimiters
+            Self::MissingDelimiters
                 | Self::UnclosedFrontmatter
                 | Self::NonStandardDelimiter
                 | Self::FrontmatterInCodeBlock
@@ -244,6 +249,8 @@ impl WarningKind {
             Self::NonStandardDelimiter => "odd-fence",
             Self::MissingDelimiters => "no-fence",
             Self::UnclosedFrontmatter => "not-closed",
+            Self::NoFrontmatter => "no-frontmatter",
+            Self::NoDescription(_) => "no-description",
             Self::YamlRepaired { .. } => "yaml-recovered",
             Self::KeyNotScalar { .. } => "yaml-key",
             Self::ValueQuoted { .. } => "value-quoted",

@@ -214,10 +214,12 @@ pub(crate) enum Repr {
         path: PathBuf,
         source: DiscoveryError,
     },
-    #[error("{}: cannot run skill `{skill}`: invalid `{}`", path.display(), fields.join("`, `"))]
+    #[error("{}{}: cannot run skill `{skill}`: invalid `{}`", path.display(), line_suffix(*line), fields.join("`, `"))]
     InvalidRestriction {
         skill: String,
         path: PathBuf,
+        /// The line of the first field, counted from 1.
+        line: Option<usize>,
         fields: Vec<&'static str>,
     },
     #[error("skill `{skill}` has missing requirements: {}", missing.join("; "))]
@@ -261,6 +263,10 @@ pub(crate) enum Repr {
 }
 
 /// Formats a path, with the line if it is known.
+fn line_suffix(line: Option<usize>) -> String {
+    line.map_or_else(String::new, |line| format!(":{line}"))
+}
+
 fn location_text(path: &Path, source: &DiscoveryError) -> String {
     match source
         .manifest()

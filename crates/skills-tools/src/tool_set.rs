@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use skills_runtime::discovery::CatalogSummary;
 use skills_runtime::{Catalog, SkillRuntime};
 use skills_script::is_command_line;
 
@@ -86,6 +87,13 @@ impl ToolSet {
     /// Returns a builder for the tools of a runtime, with the defaults of [`ToolSetBuilder`].
     pub fn builder(runtime: SkillRuntime) -> ToolSetBuilder {
         ToolSetBuilder::new(runtime)
+    }
+
+    /// Returns how many skills the last scan has read, rejected and not searched for, and why, as
+    /// `skills_ls` shows it. Scans the roots on first use. Performs blocking I/O.
+    #[must_use]
+    pub fn catalog_summary(&self) -> CatalogSummary {
+        self.inner.runtime.library().catalog().summary()
     }
 
     /// Returns the definitions of all enabled tools: built-in tools, then script tools in the order

@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 
 use super::reference_output::{print_error, print_plain};
-use super::validate::{Rules, check_paths};
+use super::validate::check_like_reference;
 use crate::context::Context;
 use crate::exit::Exit;
 use crate::output::Output;
@@ -55,9 +55,7 @@ pub(crate) struct ToPrompt {
 impl Compat {
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Exit> {
         match &self.command {
-            CompatCommand::Validate(validate) => {
-                check_paths(&validate.paths, Rules::Reference, context)
-            }
+            CompatCommand::Validate(validate) => check_like_reference(&validate.paths, context),
             CompatCommand::ReadProperties(read) => read.run(context),
             CompatCommand::ToPrompt(prompt) => prompt.run(context),
         }

@@ -1,10 +1,11 @@
 //! `skills list`: prints the catalog, or the directories that are searched.
 
+mod json;
 pub(crate) mod roots;
 
 use clap::Args;
 use serde_json::{Value, json};
-use skills_runtime::discovery::{InactiveEntry, SkipReason, Skipped};
+use skills_runtime::discovery::{DiscoveryErrorKind, InactiveEntry, SkipReason, Skipped};
 use skills_runtime::{Catalog, Entry, Scope, SkillRuntime};
 
 use crate::context::Context;
@@ -31,30 +32,88 @@ impl List {
         let (runtime, output) = (context.runtime()?, context.output);
         let catalog = runtime.library().catalog();
         if output.is_json() {
-            return output.json(&to_json(&runtime, &catalog));
+            json::print(&runtime, &catalog)?;
+            return Ok(Exit::Success);
         }
-        output.text(&if self.long {
-            render_long(&runtime, catalog.entries())
+        // First, since the list may be long.
+        report_summary(output, &catalog);
+        if self.long {
+            for paragraph in long_paragraphs(&runtime, catalog.entries()) {
+                output.text(&paragraph)?;
+            }
+            report_details(output, &catalog);
         } else {
-            render_table(catalog.entries())
-        })?;
-        for inactive in catalog.inactive() {
-            let (entry, reason) = (inactive.entry(), inactive.reason());
-            let (name, path) = (entry.name(), entry.location());
-            output.status(&format!("inactive: {name} ({}): {reason}", path.display()));
-        }
-        for skipped in unexpected_skips(&catalog) {
-            output.status(&format!("skipped {skipped}"));
+            if !catalog.summary().is_complete() {
+                output.status("help: see each with its reason in `skills list --long`");
+            }
+            output.text(&render_table(catalog.entries()))?;
+            report_warnings(output, catalog.entries());
         }
         if catalog.entries().is_empty() {
             output.status("no skills found");
             output.status("help: pass `--root DIR`, or list the searched directories with `skills list --roots`");
         }
-        if !self.long {
-            report_warnings(output, catalog.entries());
-        }
         Ok(Exit::Success)
     }
+}
+
+/// Reports the counts of the scan, and how to see the rest, unless all skills are in use.
+fn report_summary(output: Output, catalog: &Catalog) {
+    let summary = catalog.summary();
+    if summary.is_complete() {
+        return;
+    }
+    output.status(&summary.to_string());
+    for hint in limit_hints(catalog) {
+        output.status(&format!("help: {hint}"));
+    }
+}
+
+/// Reports each skill that is not in use, with the reason.
+fn report_details(output: Output, catalog: &Catalog) {
+    for inactive in catalog.inactive() {
+        let (entry, reason) = (inactive.entry(), inactive.reason());
+        let (name, path) = (entry.name(), entry.location());
+        output.status(&format!("inactive: {name} ({}): {reason}", path.display()));
+    }
+    for skipped in unexpected_skips(catalog) {
+        output.status(&format!("skipped {skipped}"));
+    }
+}
+
+/// Returns the options with which a scan finds what it has not read.
+pub(crate) fn limit_hints(catalog: &Catalog) -> Vec<&'static str> {
+    let mut hints = Vec::new();
+    let limits = catalog.skipped().iter().filter(|skipped| {
+        // Most directories beyond the depth have no skills.
+        !matches!(skipped.reason(), SkipReason::TooDeep { .. })
+    });
+    for skipped in limits.chain(catalog.unread_skills()) {
+        let hint = limit_hint(skipped.reason());
+        hints.extend(hint.filter(|hint| !hints.contains(hint)));
+    }
+    hints
+}
+
+/// Returns the option with which a scan finds what it has not read for a reason.
+pub(crate) fn limit_hint(reason: &SkipReason) -> Option<&'static str> {
+    Some(match reason {
+        SkipReason::TooManyDirectories { .. } => {
+            "raise the limit of directories with `--max-directories NUMBER`"
+        }
+        SkipReason::TooManyEntries { .. } => {
+            "raise the limit of directory entries with `--max-entries NUMBER`"
+        }
+        SkipReason::TooDeep { .. } => "search deeper with `--max-depth NUMBER`",
+        SkipReason::Nested { .. } => "search below skills with `--nested`",
+        SkipReason::InHiddenDirectory => {
+            "search hidden directories by naming their root with `--root DIR`, without `--profile`"
+        }
+        SkipReason::Unreadable(error) if error.kind() == DiscoveryErrorKind::OutsideSkill => {
+            "follow symlinked skill files with `--follow-skill-links`"
+        }
+        _ => return None,
+    })
 }
 
 /// Reports how many skills have warnings. `agents/openai.yaml` is not read for this: a list of
@@ -71,25 +130,14 @@ fn report_warnings(output: Output, entries: &[Entry]) {
     }
 }
 
-/// Returns the entries that discovery skipped unexpectedly.
+/// Returns what discovery skipped unexpectedly, with the skills that it has not read.
 pub(crate) fn unexpected_skips(catalog: &Catalog) -> impl Iterator<Item = &Skipped> {
     let skipped = catalog.skipped().iter();
-    skipped.filter(|skipped| !skipped.reason().is_expected())
-}
-
-fn to_json(runtime: &SkillRuntime, catalog: &Catalog) -> Value {
-    let active_to_json = |entry: &Entry| {
-        let mut value = entry_to_json(entry);
-        value["missing"] = json!(runtime.library().missing_requirements([entry]).to_lines());
-        value
-    };
-    let skills: Vec<Value> = catalog.entries().iter().map(active_to_json).collect();
-    let inactive: Vec<Value> = catalog.inactive().iter().map(inactive_to_json).collect();
-    // Missing default roots are reported by `--roots`. A missing `--root` has failed before.
-    let skipped = catalog.skipped().iter();
-    let skipped = skipped.filter(|skipped| !matches!(skipped.reason(), SkipReason::RootNotFound));
-    let skipped: Vec<Value> = skipped.map(skipped_to_json).collect();
-    json!({"skills": skills, "inactive": inactive, "skipped": skipped})
+    skipped
+        .filter(|skipped| !skipped.reason().is_expected())
+        // Directories beyond the depth without a skill are of no interest.
+        .filter(|skipped| !matches!(skipped.reason(), SkipReason::TooDeep { .. }))
+        .chain(catalog.unread_skills())
 }
 
 /// Returns a skipped entry as JSON, in the same form for all commands.
@@ -99,12 +147,15 @@ pub(crate) fn skipped_to_json(skipped: &Skipped) -> Value {
 
 /// Returns an inactive skill as JSON, in the same form for all commands.
 pub(crate) fn inactive_to_json(inactive: &InactiveEntry) -> Value {
-    let (mut value, reason) = (entry_to_json(inactive.entry()), inactive.reason());
+    let (mut value, reason) = (
+        entry_to_json(&inactive.entry().transient()),
+        inactive.reason(),
+    );
     value["reason"] = json!({"code": reason.code(), "message": reason.to_string()});
     value
 }
 
-fn entry_to_json(entry: &Entry) -> Value {
+pub(super) fn entry_to_json(entry: &Entry) -> Value {
     json!({
         "name": entry.name(),
         "description": entry.manifest().description(),
@@ -138,18 +189,23 @@ fn render_table(entries: &[Entry]) -> String {
         } else {
             String::new()
         };
-        let description = first_sentence(entry.manifest().description());
+        let description = first_sentence(entry.transient().manifest().description());
         format!("{:name$}  {middle}{description}\n", entry.name().as_str())
     };
     entries.iter().map(row).collect()
 }
 
-/// Renders one paragraph per skill: description, path, root, warnings and missing requirements.
-fn render_long(runtime: &SkillRuntime, entries: &[Entry]) -> String {
-    let paragraph = |entry: &Entry| {
+/// Returns one paragraph per skill: description, path, root, warnings and missing requirements.
+fn long_paragraphs<'a>(
+    runtime: &'a SkillRuntime,
+    entries: &'a [Entry],
+) -> impl Iterator<Item = String> + 'a {
+    let paragraph = move |(index, entry): (usize, &Entry)| {
+        let entry = &entry.transient();
         let (path, root) = (entry.location(), entry.root());
+        let separator = if index == 0 { "" } else { "\n" };
         let mut text = format!(
-            "{}\n  {}\n  {}\n  {} root {}\n",
+            "{separator}{}\n  {}\n  {}\n  {} root {}\n",
             entry.name(),
             first_sentence(entry.manifest().description()),
             line(&path.to_string_lossy()),
@@ -167,7 +223,7 @@ fn render_long(runtime: &SkillRuntime, entries: &[Entry]) -> String {
         }
         text
     };
-    entries.iter().map(paragraph).collect::<Vec<_>>().join("\n")
+    entries.iter().enumerate().map(paragraph)
 }
 
 /// Returns the first sentence on one line, truncated to 160 characters.

@@ -1,13 +1,17 @@
-//! `skills validate PATH…`: checks skills against the specification or a client.
+//! `skills validate PATH…`: checks skills and collections against the specification or a client.
+
+mod collection;
+mod report;
+mod sarif;
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::json;
 use skills_ref_compat::{Client, Diagnostic, Severity, StrictError};
 use skills_runtime::SkillRuntime;
-use skills_runtime::discovery::{DiscoveryError, SkillFiles};
+use skills_runtime::discovery::{ClientProfile, DiscoveryError, MissingDescription, SkillFiles};
 use skills_runtime::manifest::{Document, ManifestError, Requirements, WarningKind};
 use skills_runtime::prompt::MissingRequirements;
 
@@ -15,68 +19,65 @@ use super::reference_output::{print_error, print_plain};
 use crate::context::{Context, unknown_profile};
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::output::{Output, line};
+use crate::output::Output;
 use crate::skill_path::SkillPath;
 
 /// Check skills against the specification or a client
 ///
-/// `skills compat validate` reports exactly like skills-ref.
+/// A directory without a SKILL.md is a collection: all skills below it are checked. `skills compat
+/// validate` reports exactly like skills-ref.
 #[derive(Debug, Args)]
 pub(crate) struct Validate {
-    /// Skill directories or SKILL.md files
+    /// Skill directories, SKILL.md files or collections
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
 
+    /// Format of the report
+    #[arg(long, value_name = "FORMAT", value_enum, conflicts_with = "json")]
+    format: Option<ReportFormat>,
+
     // Former `skills compat validate`.
-    #[arg(long, hide = true, conflicts_with = "profile")]
+    #[arg(long, hide = true, conflicts_with_all = ["profile", "format"])]
     strict: bool,
+}
+
+/// The format of a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ReportFormat {
+    /// Text for people
+    Text,
+    /// One JSON document, as with --json
+    Json,
+    /// Annotations of GitHub Actions
+    Github,
+    /// One SARIF 2.1.0 document, for code scanning
+    Sarif,
 }
 
 impl Validate {
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Exit> {
+        if self.strict {
+            return check_like_reference(&self.paths, context);
+        }
         let profile = context.options.profile.as_deref();
-        let rules = match profile.map(find_client).transpose()? {
-            _ if self.strict => Rules::Reference,
-            client => Rules::Lenient(client),
+        let client = profile.map(find_client).transpose()?;
+        let format = match self.format {
+            Some(format) => format,
+            None if context.output.is_json() => ReportFormat::Json,
+            None => ReportFormat::Text,
         };
-        check_paths(&self.paths, rules, context)
+        let host = context.runtime_without_skills()?;
+        let targets = collection::expand(&self.paths, context);
+        let checks =
+            collection::check_parallel(&targets, |skill| lenient_findings(skill, client, &host));
+        let exit = report::print(&targets, &checks, format)?;
+        Ok(exit)
     }
 }
 
-/// The rules that skills are checked against, and with them the form of the report.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Rules {
-    /// Those of the reference tool.
-    Reference,
-    /// Those of this project, and of a client.
-    Lenient(Option<Client>),
-}
-
-/// The rules with what their checks need.
-enum Checker {
-    Reference,
-    Lenient {
-        client: Option<Client>,
-        /// A runtime that knows the programs and variables of this host.
-        host: SkillRuntime,
-    },
-}
-
-/// Checks all skills and prints their findings.
-pub(crate) fn check_paths(
-    paths: &[PathBuf],
-    rules: Rules,
-    context: &Context,
-) -> anyhow::Result<Exit> {
+/// Checks skills byte for byte like the reference tool.
+pub(crate) fn check_like_reference(paths: &[PathBuf], context: &Context) -> anyhow::Result<Exit> {
     let output = context.output;
-    let checker = match rules {
-        // Without a warning about settings: the output must equal that of the reference tool.
-        Rules::Reference => Checker::Reference,
-        Rules::Lenient(client) => Checker::Lenient {
-            client,
-            host: context.runtime_without_skills()?,
-        },
-    };
     let mut results = Vec::new();
     let mut exit = Exit::Success;
     for path in paths {
@@ -89,22 +90,18 @@ pub(crate) fn check_paths(
                 if !output.is_json() {
                     output.status(&format!("error: {message}"));
                 }
-                let error = Finding::error("path", message);
-                results.push(json!({"path": path.to_string_lossy(), "valid": false, "errors": [error], "warnings": []}));
+                results.push(report::missing_path_to_json(path, message));
                 continue;
             }
         };
-        let findings = match &checker {
-            Checker::Reference => reference_findings(&target),
-            Checker::Lenient { client, host } => lenient_findings(&target, *client, host),
-        };
+        let findings = reference_findings(&target);
         if findings.iter().any(Finding::is_error) && exit == Exit::Success {
             exit = Exit::Failed;
         }
-        match rules {
-            _ if output.is_json() => results.push(to_json(&target, &findings)),
-            Rules::Reference => print_like_reference(&target, &findings, output)?,
-            Rules::Lenient(_) => print_findings(&target, &findings, output)?,
+        if output.is_json() {
+            results.push(report::to_json(&target, &findings));
+        } else {
+            print_like_reference(&target, &findings, output)?;
         }
     }
     if output.is_json() {
@@ -115,7 +112,7 @@ pub(crate) fn check_paths(
 
 /// An error or warning about a skill.
 #[derive(Debug, Serialize)]
-struct Finding {
+pub(super) struct Finding {
     #[serde(skip)]
     severity: Severity,
     code: &'static str,
@@ -188,6 +185,11 @@ fn lenient_findings(
             )];
         }
     };
+    let profile = client.and_then(|client| ClientProfile::from_name(client.as_str()));
+    let files = files.missing_description(profile.map_or(
+        MissingDescription::Reject,
+        ClientProfile::missing_description,
+    ));
     let document = match files.document() {
         Ok(document) => document,
         Err(error) => return invalid_document_findings(&error),
@@ -320,41 +322,4 @@ fn print_like_reference(
     let lines: String = lines.collect();
     print_error(&format!("Validation failed for {target}:\n{lines}"));
     Ok(())
-}
-
-/// Prints findings in the same form, with lines and warnings. Text of a skill or path is escaped to
-/// one line.
-fn print_findings(target: &SkillPath, findings: &[Finding], output: Output) -> anyhow::Result<()> {
-    let (errors, warnings): (Vec<_>, Vec<_>) =
-        findings.iter().partition(|finding| finding.is_error());
-    if errors.is_empty() {
-        output.lines([format!("Valid skill: {}", line(&target.to_string()))])?;
-    } else {
-        output.status(&format!("Validation failed for {target}:"));
-    }
-    for Finding { line, message, .. } in errors {
-        let position = line
-            .map(|line| format!("line {line}: "))
-            .unwrap_or_default();
-        output.status(&format!("  - {position}{message}"));
-    }
-    let file = target.directory().join(target.file_name());
-    for Finding {
-        line,
-        column,
-        message,
-        ..
-    } in warnings
-    {
-        let position = [*line, *column].into_iter().flatten();
-        let position: String = position.map(|number| format!(":{number}")).collect();
-        output.status(&format!("{}{position}: warning: {message}", file.display()));
-    }
-    Ok(())
-}
-
-fn to_json(target: &SkillPath, findings: &[Finding]) -> Value {
-    let (errors, warnings): (Vec<_>, Vec<_>) =
-        findings.iter().partition(|finding| finding.is_error());
-    json!({"path": target.to_string(), "valid": errors.is_empty(), "errors": errors, "warnings": warnings})
 }

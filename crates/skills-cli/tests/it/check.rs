@@ -425,6 +425,7 @@ fn linked_skill_files_need_an_option() {
         "",
         &[
             "list",
+            "--long",
             "--root",
             &root,
             "--follow-skill-links",
@@ -454,7 +455,7 @@ fn a_skill_with_an_unparsed_restriction_does_not_run() {
     assert_snapshot!(done.page(), @"
     exit 3
     -- stderr
-    error: PLACE/skills/odd/SKILL.md: cannot run skill `odd`: invalid `hooks`
+    error: PLACE/skills/odd/SKILL.md:4: cannot run skill `odd`: invalid `hooks`
     ");
     assert!(
         !fixture

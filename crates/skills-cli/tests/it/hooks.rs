@@ -257,7 +257,15 @@ fn hooks_of_active_skills_guard_the_tools_of_the_server() {
         ),
     ] {
         let directories = [(); 2].map(|()| tempfile::tempdir().unwrap());
-        let arguments = ["mcp", "--hooks", "--root", "skills", "--workspace", "work"];
+        let arguments = [
+            "mcp",
+            "--structured-results",
+            "--hooks",
+            "--root",
+            "skills",
+            "--workspace",
+            "work",
+        ];
         let state = fixture.path().join("state");
         let mut command = command_with_state(&arguments, directories[0].path(), &state);
         command.current_dir(fixture.path());

@@ -56,7 +56,8 @@ fn invalid_skills_are_reported_with_path_and_line() {
     good  fine
     yaml  a: b
     -- stderr
-    skipped ROOT/none/SKILL.md: line 1: missing frontmatter: the first line must be `---`
+    2 read, 1 refused: 1 without frontmatter
+    help: see each with its reason in `skills list --long`
     skills with warnings: 2; see `skills list --long`
     ");
 }
@@ -105,9 +106,15 @@ fn text_of_a_skill_is_escaped() {
     -- stdout
     one  a\u{1b}[31mred scope forged
     -- stderr
-    skipped ROOT/broken\nerror: forged: name is not UTF-8 or contains invisible characters
+    1 read, 1 not read: 1 with an unprintable name
+    help: see each with its reason in `skills list --long`
     skills with warnings: 1; see `skills list --long`
     ");
+    assert!(
+        skills(&["list", "--long", "--root", &root])
+            .stderr
+            .contains(r"broken\nerror: forged: name is not UTF-8")
+    );
     assert!(
         !skills(&["list", "--json", "--root", &root])
             .stdout

@@ -20,13 +20,13 @@ fn a_skipped_skill_refers_to_explain() {
     assert_snapshot!(fixture.run("", &["run", "bad", "--root", "skills"]).page(), @"
     exit 1
     -- stderr
-    error: skill `bad` not found: skipped by the scan
+    error: skill `bad` not found: skipped PLACE/skills/bad/SKILL.md: line 1: missing frontmatter: the first line must be `---`
     help: run `skills show --why bad` with the same global options to see why
     ");
     assert_snapshot!(fixture.run("", &["show", "skills/bad", "--root", "skills"]).page(), @"
     exit 1
     -- stderr
-    error: skill `PLACE/skills/bad` not found: skipped by the scan
+    error: skill `PLACE/skills/bad` not found: skipped PLACE/skills/bad/SKILL.md: line 1: missing frontmatter: the first line must be `---`
     help: run `skills show --why PLACE/skills/bad` with the same global options to see why
     ");
     let document = fixture.run("", &["prompt", "load", "bad", "--root", "skills", "--json"]);
@@ -36,7 +36,7 @@ fn a_skipped_skill_refers_to_explain() {
     {
       "error": {
         "code": "unknown-skill",
-        "message": "skill `bad` not found: skipped by the scan",
+        "message": "skill `bad` not found: skipped PLACE/skills/bad/SKILL.md: line 1: missing frontmatter: the first line must be `---`",
         "candidates": [],
         "hint": "run `skills show --why bad` with the same global options to see why"
       }
@@ -91,8 +91,8 @@ fn a_path_outside_of_all_roots_is_reported_with_its_root() {
     assert_snapshot!(nested.page(), @"
     exit 1
     -- stderr
-    error: skill `PLACE/skills/good/nested` not found: the scan of its root does not search there
-    help: search its parent directory with `--root PLACE/skills/good`; `skills list --roots` lists the roots in use
+    error: skill `PLACE/skills/good/nested` not found: skipped PLACE/skills/good/nested/SKILL.md: below the skill `PLACE/skills/good`, where its root is not searched
+    help: search below skills with `--nested`
     ");
 }
 

@@ -9,6 +9,7 @@
 #[cfg(unix)]
 mod build;
 mod check;
+mod collections;
 mod compile_wasm;
 mod deprecated_aliases;
 mod fixture;

@@ -127,8 +127,9 @@ fn winners_by_name(entries: &[Entry], precedence: Precedence) -> HashMap<&str, u
         let winner = winners.entry(entry.name().as_str()).or_insert(index);
         let current = &entries[*winner];
         let wins = if *current.root == *entry.root {
-            // The walk is breadth-first, so its order is not the order of the paths.
-            entry.directory < current.directory
+            // The walk is breadth-first, so its order is not the order of the paths. A copy in a
+            // hidden directory is often that of another client.
+            (is_hidden(entry), &entry.directory) < (is_hidden(current), &current.directory)
         } else {
             precedence == Precedence::LastRoot
         };
@@ -137,6 +138,17 @@ fn winners_by_name(entries: &[Entry], precedence: Precedence) -> HashMap<&str, u
         }
     }
     winners
+}
+
+/// Returns true if a directory on the path of a skill, below its root, is hidden.
+fn is_hidden(entry: &Entry) -> bool {
+    let below_root = entry
+        .directory
+        .strip_prefix(&entry.root)
+        .unwrap_or(&entry.directory);
+    below_root
+        .components()
+        .any(|part| part.as_os_str().as_encoded_bytes().starts_with(b"."))
 }
 
 /// Warnings by the index of the entry that they belong to.

@@ -5,14 +5,16 @@ use std::path::Path;
 use std::sync::Arc;
 
 use cap_std::fs::{Dir, File};
-use skills_manifest::{Frontmatter, FrontmatterScan, MAX_FRONTMATTER_BYTES, Manifest, SkillName};
+use skills_manifest::{
+    Frontmatter, FrontmatterScan, MAX_FRONTMATTER_BYTES, Manifest, MissingDescription, SkillName,
+};
 
 use super::Visitor;
 use crate::error::{DiscoveryError, DiscoveryErrorKind, Repr};
 use crate::lazy_metadata::LazyMetadata;
 use crate::open::{ReadEnd, fill_buffer, open_listed_regular, open_regular, open_root, read_head};
 use crate::pending_dir::PendingDir;
-use crate::{EntryWarning, FileStamp};
+use crate::{EntryWarning, FileStamp, SkillFileSymlinks};
 
 /// The number of bytes of a `SKILL.md` that are read first; nearly every frontmatter fits.
 const HEAD_BYTES: usize = 1024;
@@ -75,7 +77,13 @@ impl Visitor<'_> {
     ) -> Result<OpenedSkillFile, DiscoveryError> {
         let target = dir.canonical_path.join(name).canonicalize()?;
         // The handle rejects every absolute symlink, also one whose target is inside.
-        if !self.root.follows_skill_file_symlinks() && !target.starts_with(&*dir.canonical_path) {
+        let is_allowed = target.starts_with(&*dir.canonical_path)
+            || match self.root.skill_file_symlink_policy() {
+                SkillFileSymlinks::WithinSkill => false,
+                SkillFileSymlinks::WithinRoot => target.starts_with(&self.canonical_root),
+                SkillFileSymlinks::Follow => true,
+            };
+        if !is_allowed {
             return Err(error);
         }
         let (Some(parent), Some(file_name)) = (target.parent(), target.file_name()) else {
@@ -95,16 +103,31 @@ impl Visitor<'_> {
 pub(super) fn read_metadata(
     file: &mut File,
     bytes: u64,
+    missing: MissingDescription,
     below_plugin: Option<String>,
 ) -> Result<NamedMetadata, DiscoveryError> {
     let mut buffer = Vec::new();
     if read_head(file, bytes, &mut buffer, HEAD_BYTES)? == ReadEnd::More {
-        if let FrontmatterScan::Complete(frontmatter) =
-            FrontmatterScan::scan_prefix(&buffer).map_err(Repr::Manifest)?
-        {
-            return parse_head(&buffer, &frontmatter, below_plugin);
+        match FrontmatterScan::scan_prefix(&buffer) {
+            Ok(FrontmatterScan::Complete(frontmatter)) => {
+                match parse_head(&buffer, &frontmatter, below_plugin.clone()) {
+                    Err(_) if missing != MissingDescription::Reject => {}
+                    result => return result,
+                }
+            }
+            Err(error) if missing == MissingDescription::Reject => {
+                return Err(Repr::Manifest(error).into());
+            }
+            _ => {}
         }
         fill_buffer(file, &mut buffer, MAX_FRONTMATTER_BYTES + DELIMITER_BYTES)?;
+    }
+    if missing != MissingDescription::Reject {
+        let (manifest, warnings) = Manifest::from_file(&buffer, missing).map_err(Repr::Manifest)?;
+        return Ok((
+            manifest.name().cloned(),
+            LazyMetadata::parsed(manifest, warnings, below_plugin),
+        ));
     }
     // The buffer contains the whole file, or more than the largest frontmatter.
     let frontmatter = FrontmatterScan::parse_file(&buffer).map_err(Repr::Manifest)?;

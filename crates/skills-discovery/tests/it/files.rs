@@ -244,6 +244,29 @@ fn links_without_a_target_are_broken() {
     assert_eq!(targets, ["absent.md", "a%20c.md"]);
 }
 
+/// Clients replace the placeholders by the directory of the skill.
+#[test]
+fn links_may_start_with_the_skill_directory_and_end_with_a_section() {
+    let tree = Tree::new();
+    let body = "[a]({baseDir}/b.md) [b](${CLAUDE_SKILL_DIR}/b.md#part) [c](b.md#part) \
+                `{baseDir}/scripts/x.sh` `references/r.md#part` `${CLAUDE_SKILL_DIR}/scripts/none.sh` [d]({baseDir}/none.md)";
+    tree.file(
+        "skills/a/SKILL.md",
+        format!("---\nname: a\ndescription: d\n---\n{body}\n"),
+    );
+    for name in ["b.md", "scripts/x.sh", "references/r.md"] {
+        tree.file(&format!("skills/a/{name}"), "");
+    }
+    let files = only_entry(&tree).open().unwrap();
+    let outline = files.document().unwrap().outline();
+    let broken = files.broken_links(&outline);
+    let targets: Vec<&str> = broken.iter().map(|link| link.target.as_str()).collect();
+    assert_eq!(
+        (outline.links().len(), targets),
+        (7, vec!["scripts/none.sh", "none.md"])
+    );
+}
+
 #[test]
 fn skill_files_are_found_in_any_case() {
     let tree = Tree::new();

@@ -11,12 +11,14 @@ mod digest;
 mod explain;
 mod files;
 mod lookup;
+mod profile_reading;
 mod profiles;
 mod property;
 mod rescan;
 mod scan;
 mod stamps;
 mod tree;
+mod unread;
 mod usage;
 #[cfg(feature = "watch")]
 mod watch;

@@ -53,7 +53,7 @@ impl OpeningDelimiter {
             return Ok(open_code_block(lines, line, warnings));
         }
         // Markdown editors escape `---` with a backslash.
-        if line.is_delimiter() || line.text == b"\\---" {
+        if line.is_delimiter() || line.text.trim_ascii_start() == b"---" || line.text == b"\\---" {
             if !line.is_delimiter() {
                 warnings.push(line_warning(WarningKind::NonStandardDelimiter, line.number));
             }
@@ -126,7 +126,7 @@ fn find_end_of_dashes(
     *lines = begin.clone();
     if let Some(line) = lines.find(|line| is_non_standard_delimiter(line.text)) {
         warnings.push(line_warning(WarningKind::NonStandardDelimiter, line.number));
-        return Some(lines.end_at(&line));
+        return Some(end_of_non_standard(lines, &line));
     }
     *lines = begin;
     // A first line `---` may also be a thematic break of plain Markdown, so a field must follow.
@@ -248,8 +248,31 @@ fn is_code_block_end(line: &[u8], fence: u8, length: usize) -> bool {
     line.len() >= length && line.iter().all(|b| *b == fence)
 }
 
+/// Returns true if a line was meant to be a delimiter: escaped, with more dashes, indented, or with
+/// a heading that an editor joined to it (`---# Title`).
 fn is_non_standard_delimiter(line: &[u8]) -> bool {
-    line == b"\\---" || (line.len() > 3 && line.iter().all(|b| *b == b'-'))
+    line == b"\\---"
+        || (line.len() > 3 && line.iter().all(|b| *b == b'-'))
+        || line.trim_ascii_start() == b"---"
+        || has_joined_heading(line)
+}
+
+fn has_joined_heading(line: &[u8]) -> bool {
+    line.strip_prefix(b"---")
+        .is_some_and(|rest| rest.trim_ascii_start().starts_with(b"#"))
+}
+
+/// Returns the end of frontmatter at a non-standard delimiter; a joined heading is part of the body.
+fn end_of_non_standard(lines: &Lines<'_>, line: &Line<'_>) -> FrontmatterEnd {
+    if has_joined_heading(line.text) {
+        FrontmatterEnd {
+            start: line.offset,
+            end: line.offset + 3,
+            line: line.number - 1,
+        }
+    } else {
+        lines.end_at(line)
+    }
 }
 
 /// Returns true if a line is `name: …` or `description: …`, in any spelling.

@@ -1,6 +1,9 @@
 //! Recovers `name` and `description` from their lines, the last resort for broken YAML.
 
-use crate::field_names::{RESTRICTION_FIELDS, is_spelling_of};
+use std::ops::Range;
+
+use super::lost_restrictions;
+use crate::field_names::is_spelling_of;
 use crate::invisible::has_visible_text;
 
 /// The fields that were recovered.
@@ -9,81 +12,99 @@ pub(super) struct RecoveredFields {
     pub(super) description: String,
     /// The recovered fields with their lines, counted from 1 in the frontmatter.
     pub(super) lines: Vec<(&'static str, usize)>,
-    /// The restrictions that the text may declare.
+    /// The restrictions that the other lines declare.
     pub(super) unparsed: Vec<&'static str>,
 }
 
 /// Recovers the fields; `None` if there is no description.
 pub(super) fn recover_fields(text: &str) -> Option<RecoveredFields> {
     let lines: Vec<&str> = text.lines().collect();
-    let mut name = find_value(&lines, "name");
-    let mut description = find_value(&lines, "description");
-    if let (Some((text, line)), None) = (&mut name, &description) {
-        // Markdown formatters join the lines of a paragraph: `name: a description: b`.
-        let (name_value, rest) = text.split_once(" description:")?;
-        description = Some((clean_value(rest)?, *line));
-        *text = name_value.to_owned();
+    let name = find_value(&lines, "name");
+    let Some(description) = find_value(&lines, "description") else {
+        return recover_joined_fields(&lines, name?);
+    };
+    let mut field_lines = vec![("description", description.lines.start + 1)];
+    let mut read_lines = vec![description.lines];
+    if let Some(name) = &name {
+        field_lines.push(("name", name.lines.start + 1));
+        read_lines.push(name.lines.clone());
     }
-    let (description, line) = description?;
-    let mut field_lines = vec![("description", line)];
-    field_lines.extend(name.as_ref().map(|(_, line)| ("name", *line)));
     Some(RecoveredFields {
-        name: name.map(|(name, _)| name),
-        description,
+        name: name.map(|name| name.text),
+        description: description.text,
         lines: field_lines,
-        unparsed: find_declared_restrictions(text),
+        unparsed: lost_restrictions::find_outside(&lines, &read_lines),
     })
 }
 
-/// Returns the restrictions whose names precede a colon anywhere in the text.
-///
-/// This includes words in descriptions: a false match only makes the skill stricter, while a missed
-/// restriction would lift it.
-pub(super) fn find_declared_restrictions(text: &str) -> Vec<&'static str> {
-    let keys: Vec<&str> = text
-        .split('\n')
-        // Each part of a line but the last one precedes a colon.
-        .flat_map(|line| line.split(':').rev().skip(1))
-        .map(last_word)
-        .collect();
-    RESTRICTION_FIELDS
-        .iter()
-        .filter(|field| keys.iter().any(|key| is_spelling_of(key, field)))
-        .copied()
-        .collect()
+/// Recovers both fields from one line, `name: a description: b`: Markdown formatters join the lines
+/// of a paragraph.
+fn recover_joined_fields(lines: &[&str], joined: FoundValue) -> Option<RecoveredFields> {
+    let (name, rest) = joined.text.split_once(" description:")?;
+    let description = clean_value(rest)?;
+    let line = joined.lines.start + 1;
+    let mut unparsed = lost_restrictions::find_outside(lines, std::slice::from_ref(&joined.lines));
+    // The other fields may be joined to the same line.
+    for field in lost_restrictions::find_joined(&joined.text) {
+        if !unparsed.contains(&field) {
+            unparsed.push(field);
+        }
+    }
+    Some(RecoveredFields {
+        name: Some(name.to_owned()),
+        description,
+        lines: vec![("description", line), ("name", line)],
+        unparsed,
+    })
 }
 
-/// Returns the last word of a text that precedes a colon, without quotes around it.
-fn last_word(text: &str) -> &str {
-    let text = text.trim_end().trim_end_matches(['"', '\'']);
-    let is_separator = |c: char| !(c.is_alphanumeric() || matches!(c, '-' | '_'));
-    text.rsplit(is_separator).next().unwrap_or_default()
+/// A value with the range of its lines, counted from 0.
+struct FoundValue {
+    text: String,
+    lines: Range<usize>,
 }
 
-/// Finds `field: value` with the lines that continue it, and its line, counted from 1.
+/// Finds `field: value` with the lines that continue it.
 ///
 /// Indented lines continue a value. After a block scalar header (`|`, `>`) or an empty value, all
 /// lines up to the next field do.
-fn find_value(lines: &[&str], field: &str) -> Option<(String, usize)> {
+fn find_value(lines: &[&str], field: &str) -> Option<FoundValue> {
     let (index, first) = lines
         .iter()
         .enumerate()
         .find_map(|(index, line)| Some((index, strip_field_prefix(line, field)?)))?;
     // Text below a header is often not indented, which is what broke the YAML.
-    let is_block = matches!(first.trim().as_bytes(), [] | [b'|' | b'>', ..]);
+    // A label such as `**Usage:**` stands above its text.
+    let is_block = matches!(first.trim().as_bytes(), [] | [b'|' | b'>', ..]) || is_label(first);
     let is_more = |line: &&&str| {
         line.starts_with([' ', '\t'])
             || line.is_empty()
             || (is_block && !starts_any_field(line) && !line.starts_with('#'))
     };
-    let parts =
-        std::iter::once(first).chain(lines[index + 1..].iter().take_while(is_more).copied());
-    let text = parts
+    let more: Vec<&str> = lines[index + 1..]
+        .iter()
+        .take_while(is_more)
+        .copied()
+        .collect();
+    let text = std::iter::once(first)
+        .chain(more.iter().copied())
         .map(str::trim)
         .filter(|part| !part.is_empty())
         .collect::<Vec<_>>()
         .join(" ");
-    Some((clean_value(&text)?, index + 1))
+    Some(FoundValue {
+        text: clean_value(&text)?,
+        lines: index..index + 1 + more.len(),
+    })
+}
+
+/// Returns true if a value is only an emphasized label: `**Usage:**` or `**Usage**:`.
+fn is_label(value: &str) -> bool {
+    let value = value.trim().trim_end_matches(':');
+    let inner = value
+        .strip_prefix("**")
+        .and_then(|rest| rest.strip_suffix("**"));
+    inner.is_some_and(|inner| !inner.is_empty() && !inner.contains("**"))
 }
 
 /// Removes the block scalar header, quotes and control characters from a value; `None` if no

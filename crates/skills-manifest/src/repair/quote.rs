@@ -1,5 +1,7 @@
 //! Quotes values that are not valid YAML.
 
+use std::ops::Range;
+
 use crate::warning::WarningKind;
 use crate::yaml;
 
@@ -13,6 +15,9 @@ pub(super) struct Edit {
     pub(super) kind: WarningKind,
     pub(super) line: usize,
     pub(super) column: usize,
+    /// The lines that may not belong to the value that the change made them part of, counted from
+    /// 0.
+    pub(super) guessed_lines: Range<usize>,
 }
 
 /// Quotes the invalid values of a text, line by line, and returns the changes.
@@ -75,6 +80,7 @@ impl ValueQuoter<'_> {
             },
             line: index + 1,
             column: head.chars().count() + 1,
+            guessed_lines: index + 1..end,
         });
         let space = if head.ends_with(':') { " " } else { "" };
         self.copy_line(&format!("{head}{space}{}", quote_value(&whole)));
@@ -115,6 +121,7 @@ impl ValueQuoter<'_> {
             kind: WarningKind::TabIndentation,
             line: index + 1,
             column: 1,
+            guessed_lines: index..index + 1,
         });
         indent.replace('\t', "  ") + rest
     }

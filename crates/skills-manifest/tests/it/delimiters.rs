@@ -440,6 +440,56 @@ fn unambiguous_delimiters_add_no_restriction() {
     for open in ["", "\u{FEFF}", "\n\n", "<!-- a -->\n"] {
         assert_eq!(unparsed(open), [""; 0], "{open:?}");
     }
-    // With an inferred end, a restriction in a value counts as well.
-    assert_eq!(unparsed("```\n"), ["hooks"]);
+    // Values that were read restrict nothing, also where the end is inferred.
+    assert_eq!(unparsed("```\n"), [""; 0]);
+}
+
+/// Counts only where the whole file has no exact delimiter.
+#[test]
+fn a_heading_joined_to_the_delimiter_starts_the_body() {
+    for (delimiter, body) in [
+        ("---# Title", "# Title\nText\n"),
+        ("--- # Title", " # Title\nText\n"),
+        ("---## Title", "## Title\nText\n"),
+    ] {
+        check(
+            &format!("---\ndescription: d\n{delimiter}\nText\n"),
+            "description: d\n",
+            2,
+            body,
+            3,
+        );
+    }
+    check(
+        "---\ndescription: d\n---# x\n---\nText\n",
+        "description: d\n---# x\n",
+        2,
+        "Text\n",
+        5,
+    );
+}
+
+#[test]
+fn indented_delimiters_count_where_no_exact_one_exists() {
+    check(
+        "  ---\n  description: d\n  ---\nText\n",
+        "  description: d\n",
+        2,
+        "Text\n",
+        4,
+    );
+    check(
+        "---\ndescription: d\n  ---\nText\n",
+        "description: d\n",
+        2,
+        "Text\n",
+        4,
+    );
+    check(
+        "---\ndescription: |\n  a\n  ---\n  b\n---\nText\n",
+        "description: |\n  a\n  ---\n  b\n",
+        2,
+        "Text\n",
+        7,
+    );
 }

@@ -388,8 +388,6 @@ fn misspelled_fields_are_parsed_and_reported() {
         "allowed_tools",
         "allowedTools",
         "ALLOWEDTOOLS",
-        "tools",
-        "Tools",
         "\" allowed-tools \"",
     ] {
         let fields = format!("{spelling}: Read");
@@ -438,17 +436,37 @@ fn misspelled_fields_are_parsed_and_reported() {
     assert_eq!(warnings("model: m\nwhen_to_use: w"), "");
 }
 
+/// Published skills list wishes, clients or files in `tools`.
 #[test]
-fn a_tools_field_of_another_type_is_kept_as_written() {
-    for value in ["{Bash: rm}", "7", "[Read, {Bash: rm}]", "[7]", "true"] {
+fn a_tools_field_is_kept_as_written_and_restricts_nothing() {
+    for value in [
+        "{Bash: rm}",
+        "7",
+        "[Read, {Bash: rm}]",
+        "true",
+        "Read, Grep",
+        "[claude, cursor]",
+        "Bash(git",
+    ] {
         let document = document(&format!("tools: {value}"));
+        let manifest = document.manifest();
         assert!(
-            document.manifest().extra().contains_key("tools") && document.warnings().is_empty(),
+            manifest.extra().contains_key("tools") && document.warnings().is_empty(),
             "{value}"
         );
-        assert!(document.manifest().model_invocable(), "{value}");
+        assert!(manifest.model_invocable(), "{value}");
+        assert!(manifest.allowed_tools().is_empty(), "{value}");
     }
-    assert_eq!(tools("tools: [Read, Grep]"), ["Read", "Grep"]);
+}
+
+#[test]
+fn an_unknown_context_is_reported_and_restricts_nothing() {
+    for value in ["spoon", "main", "Fork", "[a, b]", "{audience: all}", "7"] {
+        let document = document(&format!("context: {value}"));
+        assert_eq!(document.warnings().len(), 1, "{value}");
+        assert!(document.manifest().model_invocable(), "{value}");
+        assert_eq!(document.manifest().extensions().context, None, "{value}");
+    }
 }
 
 #[test]

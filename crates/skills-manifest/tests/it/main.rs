@@ -13,6 +13,7 @@ mod document;
 mod draft;
 mod fields;
 mod keys;
+mod missing_description;
 mod parse;
 mod property;
 mod repair;

@@ -181,7 +181,6 @@ fn an_invalid_field_is_dropped_and_never_grants() {
     warning wrong-type: line 7: invalid type for `disable-model-invocation`: expected true or false, found text; ignored
     warning restriction-unread: line 7: cannot parse `disable-model-invocation`; the skill is disabled for the model and its scripts do not run
     warning unknown-context: line 5: invalid value `spoon` for `context`: expected `fork`; ignored
-    warning restriction-unread: line 5: cannot parse `context`; the skill is disabled for the model and its scripts do not run
     body from line 9: ""
     "#);
     let manifest = Document::parse(text.as_bytes()).unwrap().manifest().clone();

@@ -107,7 +107,6 @@ fn an_unparsed_restriction_disables_the_skill_for_models() {
         "allowed-tools: {a: b}",
         "allowed-tools: Bash(git",
         "hooks: [x]",
-        "context: spoon",
         "user-invocable: maybe",
         "disallowed-tools: 7",
     ] {

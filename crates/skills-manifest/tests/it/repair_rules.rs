@@ -380,14 +380,28 @@ fn restrictions_in_broken_text_count_as_unparsed() {
             "disableModelInvocation : true",
             &["disable-model-invocation"],
         ),
-        ("x: {\"hooks\": [}", &["hooks"]),
-        ("x: context: fork", &["context"]),
-        ("(user-invocable: no", &["user-invocable"]),
-        ("a\nb 'allowed-tools' : Read", &["allowed-tools"]),
+        ("## Allowed-Tools: Read", &["allowed-tools"]),
+        ("**disallowed-tools**: Write", &["disallowed-tools"]),
+        ("a\n 'allowed-tools' : Read", &["allowed-tools"]),
+        ("allowed-tools:\n  - Read", &["allowed-tools"]),
+        ("- user-invocable: no", &["user-invocable"]),
+        ("context: fork # forks", &["context"]),
         (
-            "tools: Read, disallowed-tools: Write",
-            &["allowed-tools", "disallowed-tools"],
+            "disable-model-invocation: perhaps",
+            &["disable-model-invocation"],
         ),
+        // Only the start of a line declares a field.
+        ("x: {\"hooks\": [}", &[]),
+        ("x: context: fork", &[]),
+        ("(user-invocable: no", &[]),
+        ("tools: Read, disallowed-tools: Write", &[]),
+        ("  and the git hooks: all of them", &[]),
+        // The default, and what no client knows, restrict nothing.
+        ("disable-model-invocation: false", &[]),
+        ("user-invocable: \"true\"", &[]),
+        ("context: the audience", &[]),
+        ("allowed-tools:", &[]),
+        ("hooks: {}", &[]),
         ("x: context", &[]),
         ("my-context: fork", &[]),
         ("hooks", &[]),
@@ -395,5 +409,65 @@ fn restrictions_in_broken_text_count_as_unparsed() {
         ("éhooks: a", &[]),
     ] {
         assert_eq!(unparsed(text), restrictions, "{text}");
+    }
+}
+
+/// Lines of the description are text, whatever they start with.
+#[test]
+fn lines_of_values_that_were_read_declare_nothing() {
+    for text in [
+        // Read by quotes: the whole mapping was read.
+        "description: Use when: x\n  - hooks: all\n  - allowed-tools: Read",
+        "description: Use when: x, hooks: all, allowed-tools: Read",
+        "description: d\nnotes: {hooks: [a}\nx: see context: fork",
+        // Read by line: the lines of the description were read.
+        "description: |\n  hooks: all\n  allowed-tools: Read\n: : [\n}",
+    ] {
+        let document = document(text);
+        assert_eq!(
+            document.manifest().unparsed_restrictions(),
+            [""; 0],
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn a_field_with_wrong_indentation_is_not_lost_in_the_value_above() {
+    for text in [
+        "description: Use when: x\n  allowed-tools: Read",
+        "description: Use when: x\n\tallowed-tools: Read",
+        "name: a\n\tallowed-tools: Read\ndescription: d",
+    ] {
+        let manifest = document(text).manifest().clone();
+        let is_read = manifest.allowed_tools().len() == 1;
+        assert!(
+            is_read || manifest.unparsed_restrictions() == ["allowed-tools"],
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn a_label_is_followed_by_its_paragraph() {
+    for (text, description) in [
+        (
+            "name: a\ndescription: **Usage:**\nUse it for b.\nAnd c.\n",
+            "**Usage:** Use it for b. And c.",
+        ),
+        (
+            "name: a\ndescription: **Usage**:\n\nUse it for b.\nlicense: MIT\n",
+            "**Usage**: Use it for b.",
+        ),
+        (
+            "name: a\ndescription: **Usage:** for b\n",
+            "**Usage:** for b",
+        ),
+    ] {
+        assert_eq!(
+            document(text).manifest().description(),
+            description,
+            "{text}"
+        );
     }
 }

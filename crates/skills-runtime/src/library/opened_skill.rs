@@ -1,7 +1,7 @@
 //! Finds a skill by name and reads its current `SKILL.md`.
 
 use skills_discovery::{Catalog, DiscoveryError, Entry, Lookup, SkillFiles};
-use skills_manifest::{Document, Manifest};
+use skills_manifest::{Document, Manifest, Warning, WarningKind};
 
 use crate::error::{Repr, RuntimeError};
 
@@ -38,9 +38,13 @@ impl<'a> OpenedSkill<'a> {
         if fields.is_empty() {
             return Ok(skill);
         }
+        let is_unparsed =
+            |warning: &&Warning| matches!(warning.kind(), WarningKind::UnparsedRestriction(_));
+        let first = skill.document.warnings().iter().find(is_unparsed);
         Err(Repr::InvalidRestriction {
             skill: skill.entry.name().to_string(),
             path: skill.entry.location(),
+            line: first.and_then(Warning::line),
             fields: fields.to_vec(),
         }
         .into())

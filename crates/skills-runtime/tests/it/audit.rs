@@ -223,7 +223,7 @@ async fn rejected_attempts_are_recorded() {
         .skill("deploy", "allowed-tools: Bash\n")
         .file("deploy/scripts/run.sh", "")
         .skill("empty", "")
-        .skill("odd", "context: unheard-of\n");
+        .skill("odd", "hooks: 7\n");
     fixture
         .skill("needy", "requires: {bins: [no-such-program]}\n")
         .file("needy/scripts/run.sh", "");

@@ -49,6 +49,7 @@ pub(crate) fn definition() -> ToolDefinition {
                 }, "required": ["name", "description"]}},
                 "total": {"type": "integer"},
                 "next_offset": {"type": ["integer", "null"]},
+                "omitted": {"type": "string", "description": "How many skills are not available, and why."},
             }),
             &["skills", "total", "next_offset"],
         ),
@@ -91,14 +92,20 @@ impl CatalogTools {
         let more = next.map_or_else(String::new, |next| {
             format!("\nMore results with offset {next}.")
         });
+        let omitted = catalog.summary().omissions();
+        let note = match (&omitted, next) {
+            (Some(omitted), None) => format!("\nNot available: {omitted}"),
+            _ => String::new(),
+        };
         let skills: Vec<Value> = page
             .iter()
             .map(|(name, description)| json!({"name": name, "description": description}))
             .collect();
-        Ok(ToolOutput::new(
-            body + &more,
-            json!({"skills": skills, "total": matches.len(), "next_offset": next}),
-        ))
+        let mut data = json!({"skills": skills, "total": matches.len(), "next_offset": next});
+        if let Some(omitted) = omitted {
+            data["omitted"] = json!(omitted);
+        }
+        Ok(ToolOutput::new(body + &more + &note, data))
     }
 }
 

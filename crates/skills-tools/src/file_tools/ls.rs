@@ -65,6 +65,7 @@ pub(crate) fn definition() -> ToolDefinition {
                 }, "required": ["name"]}},
                 "total": {"type": "integer"},
                 "next_cursor": {"type": ["string", "null"]},
+                "omitted": {"type": "string", "description": "How many skills are not available, and why."},
                 "truncated": {"type": "boolean", "description": "Whether the listing is incomplete: some entries are on no page."},
             }),
             &["path", "entries", "total", "next_cursor", "truncated"],

@@ -475,3 +475,33 @@ async fn no_name_or_path_leaves_a_skill() {
         "A"
     );
 }
+
+/// Counts only: names and paths of skills that were not read are not shown to a model.
+#[tokio::test]
+async fn lists_say_how_many_skills_are_not_available() {
+    let host = host();
+    host.file("skills/none/SKILL.md", "# Title\n").file(
+        "skills/gcd/below/SKILL.md",
+        "---\nname: below\ndescription: d\n---\n",
+    );
+    let tools = host.tools();
+    let omitted = "1 refused: 1 without frontmatter, 1 not read: 1 below another skill";
+    for (tool, arguments) in [
+        ("skills_ls", json!({"path": "skills"})),
+        ("search_skills", json!({"query": "weather"})),
+    ] {
+        let output = tools.call(tool, arguments).await;
+        assert_eq!(output.structured["omitted"], omitted, "{tool}");
+        assert!(
+            output
+                .text
+                .ends_with(&format!("\nNot available: {omitted}")),
+            "{tool}: {}",
+            output.text
+        );
+    }
+    let complete = Host::new();
+    complete.skill("one", "");
+    let output = complete.tools().call("search_skills", json!({})).await;
+    assert_eq!(output.structured.get("omitted"), None);
+}

@@ -10,6 +10,7 @@ use anyhow::Context as _;
 use clap::Args;
 use skills_mcp::{ResultData, Server, ServerBuilder};
 use skills_runtime::Builder;
+use skills_tools::ToolSet;
 use tokio::runtime::Runtime;
 use tracing_subscriber::filter::LevelFilter;
 
@@ -163,6 +164,7 @@ impl Serve {
         let tools = self
             .host
             .callable_tools(builder, RemedyStyle::Server, context)?;
+        log_omitted_skills(tools.clone());
         let data = if self.structured_results {
             ResultData::Structured
         } else {
@@ -172,6 +174,17 @@ impl Serve {
             .result_data(data)
             .max_concurrent_calls(self.calls))
     }
+}
+
+/// Logs which skills clients do not see, and why, on a thread: the start does not wait for it.
+fn log_omitted_skills(tools: ToolSet) {
+    std::thread::spawn(move || {
+        if let Some(omitted) = tools.catalog_summary().omissions() {
+            tracing::warn!(
+                "skills that are not available: {omitted}; see `skills list --long` with the same options"
+            );
+        }
+    });
 }
 
 pub(super) fn build(server: ServerBuilder) -> anyhow::Result<Server> {

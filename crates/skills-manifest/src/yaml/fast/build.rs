@@ -1,87 +1,112 @@
 //! Builds a mapping from the events of the fast parser.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 
 use super::parser::{EventSink, NestedKind, Scalar, parse_into};
 
 /// Parses `yaml`; `None` if only the YAML library can.
-pub(crate) fn parse_mapping(yaml: &str) -> Option<Map<String, Value>> {
+pub(super) fn parse_mapping(yaml: &str) -> Option<Map<String, Value>> {
     let mut builder = MapBuilder {
         // Enough for nearly all skills, so that the map is allocated once.
-        map: Map::with_capacity(8),
-        key: String::new(),
+        root: MapFrame {
+            map: Map::with_capacity(8),
+            key: String::new(),
+        },
+        nested: Vec::new(),
+        text: String::new(),
     };
     parse_into(yaml, &mut builder)?;
-    Some(builder.map)
+    Some(builder.root.map)
 }
 
 struct MapBuilder {
+    root: MapFrame,
+    /// The collections that are open, the innermost last.
+    nested: Vec<Frame>,
+    /// The pieces of the current text.
+    text: String,
+}
+
+struct MapFrame {
     map: Map<String, Value>,
+    /// The key of the value that follows.
     key: String,
 }
 
-impl MapBuilder {
-    /// Returns the value of the current key, null before its first event.
-    fn current_value(&mut self) -> &mut Value {
-        self.map.entry(self.key.as_str()).or_insert(Value::Null)
-    }
+enum Frame {
+    Mapping(MapFrame),
+    List(Vec<Value>),
+}
 
-    /// Appends to the block scalar of the current key, which becomes text with the first call.
-    fn append_text(&mut self, add: impl FnOnce(&mut String)) {
-        let value = self.current_value();
-        if value.is_null() {
-            *value = Value::String(String::new());
+impl MapBuilder {
+    fn push(&mut self, value: Value) {
+        match self.nested.last_mut() {
+            Some(Frame::List(items)) => items.push(value),
+            Some(Frame::Mapping(frame)) => frame.insert(value),
+            None => self.root.insert(value),
         }
-        if let Value::String(text) = value {
-            add(text);
-        }
+    }
+}
+
+impl MapFrame {
+    fn insert(&mut self, value: Value) {
+        self.map.insert(std::mem::take(&mut self.key), value);
     }
 }
 
 impl<'a> EventSink<'a> for MapBuilder {
     fn key(&mut self, key: &'a str) -> Option<()> {
-        self.key.clear();
-        self.key.push_str(key);
+        let frame = match self.nested.last_mut() {
+            Some(Frame::Mapping(frame)) => frame,
+            Some(Frame::List(_)) => return None,
+            None => &mut self.root,
+        };
         // The library reports duplicate keys.
-        (!self.map.contains_key(key)).then_some(())
-    }
-
-    fn scalar(&mut self, scalar: Scalar<'a>) -> Option<()> {
-        *self.current_value() = scalar.into();
+        if frame.map.contains_key(key) {
+            return None;
+        }
+        frame.key.push_str(key);
         Some(())
     }
 
-    fn block_text(&mut self, piece: &'a str) -> Option<()> {
-        self.append_text(|text| text.push_str(piece));
+    fn scalar(&mut self, scalar: Scalar<'a>) -> Option<()> {
+        self.push(scalar.into());
+        Some(())
+    }
+
+    fn text_piece(&mut self, piece: &'a str) -> Option<()> {
+        self.text.push_str(piece);
         Some(())
     }
 
     fn line_breaks(&mut self, count: usize) {
-        self.append_text(|text| text.extend(std::iter::repeat_n('\n', count)));
+        self.text.extend(std::iter::repeat_n('\n', count));
+    }
+
+    fn end_text(&mut self) -> Option<()> {
+        let text = std::mem::take(&mut self.text);
+        self.push(Value::String(text));
+        Some(())
     }
 
     fn begin_nested(&mut self, kind: NestedKind) -> Option<()> {
-        *self.current_value() = if kind == NestedKind::List {
-            Value::Array(Vec::new())
-        } else {
-            Value::Object(Map::new())
+        self.nested.push(match kind {
+            NestedKind::List => Frame::List(Vec::new()),
+            NestedKind::Mapping => Frame::Mapping(MapFrame {
+                map: Map::new(),
+                key: String::new(),
+            }),
+        });
+        Some(())
+    }
+
+    fn end_nested(&mut self) -> Option<()> {
+        let value = match self.nested.pop()? {
+            Frame::List(items) => Value::Array(items),
+            Frame::Mapping(frame) => Value::Object(frame.map),
         };
+        self.push(value);
         Some(())
-    }
-
-    fn nested_entry(&mut self, key: &'a str, scalar: Scalar<'a>) -> Option<()> {
-        let map = self.current_value().as_object_mut()?;
-        if map.contains_key(key) {
-            return None;
-        }
-        map.insert(key.to_owned(), scalar.into());
-        Some(())
-    }
-
-    fn list_item(&mut self, scalar: Scalar<'a>) {
-        if let Value::Array(items) = self.current_value() {
-            items.push(scalar.into());
-        }
     }
 }
 
@@ -91,6 +116,13 @@ impl From<Scalar<'_>> for Value {
             Scalar::Text(text) => Self::String(text.to_owned()),
             Scalar::Bool(flag) => Self::Bool(flag),
             Scalar::Number(number) => Self::from(number),
+            // A number stays one only if JSON writes it in the same way: `1.10` is a version.
+            Scalar::Decimal(text) => text
+                .parse()
+                .ok()
+                .and_then(Number::from_f64)
+                .filter(|number| number.to_string() == text)
+                .map_or_else(|| Self::String(text.to_owned()), Self::Number),
             Scalar::Null => Self::Null,
         }
     }

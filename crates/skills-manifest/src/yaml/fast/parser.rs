@@ -1,7 +1,13 @@
 //! Parses lines into events.
 
+use super::lines::{Lines, indent_of, trim_spaces};
+use super::scalar::{parse_plain, split_comment};
+use super::{flow, quoted};
+
 /// Maximum length of a key, in bytes; the limit of YAML is 1,024 characters.
-const MAX_KEY_BYTES: usize = 1_000;
+pub(super) const MAX_KEY_BYTES: usize = 1_000;
+/// Maximum nesting of mappings and lists.
+pub(super) const MAX_DEPTH: usize = 16;
 
 /// A scalar on one line.
 #[derive(Debug, Clone, Copy)]
@@ -9,25 +15,27 @@ pub(super) enum Scalar<'a> {
     Text(&'a str),
     Bool(bool),
     Number(u64),
+    /// A number with a decimal point, as written.
+    Decimal(&'a str),
     Null,
 }
 
 /// Receives the events of a document in order; a method returns `None` to abort the parser.
 pub(super) trait EventSink<'a> {
-    /// A top-level key; the events of its value follow.
+    /// A key of the current mapping; the events of its value follow.
     fn key(&mut self, key: &'a str) -> Option<()>;
-    /// The value of the current key.
+    /// A value.
     fn scalar(&mut self, scalar: Scalar<'a>) -> Option<()>;
-    /// A piece of the block scalar that is the value of the current key.
-    fn block_text(&mut self, piece: &'a str) -> Option<()>;
-    /// Line ends in the block scalar.
+    /// A piece of the text that is the current value.
+    fn text_piece(&mut self, piece: &'a str) -> Option<()>;
+    /// Line ends in the text.
     fn line_breaks(&mut self, count: usize);
-    /// The value of the current key is a mapping or a list, whose entries or items follow.
+    /// The text ends.
+    fn end_text(&mut self) -> Option<()>;
+    /// The value is a mapping or a list, whose entries or items follow.
     fn begin_nested(&mut self, kind: NestedKind) -> Option<()>;
-    /// An entry of the nested mapping.
-    fn nested_entry(&mut self, key: &'a str, scalar: Scalar<'a>) -> Option<()>;
-    /// An item of the nested list.
-    fn list_item(&mut self, scalar: Scalar<'a>);
+    /// The nested mapping or list ends.
+    fn end_nested(&mut self) -> Option<()>;
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -51,22 +59,11 @@ pub(super) fn parse_into<'a>(yaml: &'a str, sink: &mut impl EventSink<'a>) -> Op
     if !is_ascii && yaml.contains(is_unsupported_char) {
         return None;
     }
-    let mut lines = Lines { rest: yaml };
-    let mut has_fields = false;
-    while let Some(line) = lines.next_content() {
-        let (key, value) = split_entry(line)?;
-        sink.key(key)?;
-        has_fields = true;
-        match value.as_bytes().first() {
-            Some(b'|') => parse_block_scalar(&mut lines, BlockStyle::Literal, &value[1..], sink)?,
-            Some(b'>') => parse_block_scalar(&mut lines, BlockStyle::Folded, &value[1..], sink)?,
-            None => parse_nested(&mut lines, sink)?,
-            // An indented line would continue the value. `split_entry` rejects it in the next
-            // iteration, since no key starts with a space.
-            Some(_) => sink.scalar(parse_scalar(value)?)?,
-        }
-    }
-    has_fields.then_some(())
+    let mut lines = Lines::new(yaml);
+    lines.peek_content()?;
+    parse_mapping(&mut lines, 0, 0, sink)?;
+    // A mapping also ends at a line that is indented less; at the top there is none.
+    lines.peek_content().is_none().then_some(())
 }
 
 // Operators without short circuit, for the fold in `parse_into`.
@@ -91,17 +88,7 @@ fn split_entry(line: &str) -> Option<(&str, &str)> {
     let end = memchr::memchr(b':', line.as_bytes())?;
     let key = &line[..end];
     let rest = &line[end + 1..];
-    if !key
-        .bytes()
-        .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'))
-    {
-        return None;
-    }
-    // Other first characters start numbers or indicators; `true` and `null` are not text as keys.
-    if key.len() > MAX_KEY_BYTES
-        || !key.starts_with(|c: char| c.is_ascii_alphabetic())
-        || is_typed_word(key)
-    {
+    if !is_plain_key(key) {
         return None;
     }
     if rest.is_empty() {
@@ -110,170 +97,14 @@ fn split_entry(line: &str) -> Option<(&str, &str)> {
     rest.starts_with(' ').then(|| (key, trim_spaces(rest)))
 }
 
-/// Parses the lines below a key without a value: none, a mapping or a list of scalars.
-fn parse_nested<'a>(lines: &mut Lines<'a>, sink: &mut impl EventSink<'a>) -> Option<()> {
-    let Some(first) = lines.peek_content() else {
-        return sink.scalar(Scalar::Null);
-    };
-    let indent = indent_of(first);
-    // Items of a list may be on the level of their key.
-    if first[indent..].starts_with("- ") {
-        sink.begin_nested(NestedKind::List)?;
-        return parse_list(lines, indent, sink);
-    }
-    if indent == 0 {
-        return sink.scalar(Scalar::Null);
-    }
-    sink.begin_nested(NestedKind::Mapping)?;
-    while let Some(text) = lines.next_at_indent(indent)? {
-        let (key, value) = split_entry(text)?;
-        sink.nested_entry(key, parse_scalar(value)?)?;
-    }
-    Some(())
-}
-
-fn parse_list<'a>(
-    lines: &mut Lines<'a>,
-    indent: usize,
-    sink: &mut impl EventSink<'a>,
-) -> Option<()> {
-    while let Some(line) = lines.peek_content() {
-        // A list on the level of its key ends with the next key.
-        if indent == 0 && !line.starts_with('-') {
-            break;
-        }
-        let Some(text) = lines.next_at_indent(indent)? else {
-            break;
-        };
-        sink.list_item(parse_scalar(trim_spaces(text.strip_prefix("- ")?))?);
-    }
-    Some(())
-}
-
-/// Parses a scalar on one line.
-#[inline]
-fn parse_scalar(text: &str) -> Option<Scalar<'_>> {
-    let bytes = text.as_bytes();
-    match bytes.first()? {
-        quote @ (b'"' | b'\'') => {
-            let inner = text
-                .get(1..text.len() - 1)
-                .filter(|_| bytes.last() == Some(quote))?;
-            // Only text without escapes can be borrowed; single quotes have no backslash escapes.
-            let is_plain = |b: u8| b != *quote && (b != b'\\' || *quote == b'\'');
-            inner.bytes().all(is_plain).then_some(Scalar::Text(inner))
-        }
-        first => {
-            let is_plain = first.is_ascii_alphanumeric()
-                || *first >= 0x80
-                || matches!(first, b'(' | b'/' | b'_' | b'$');
-            // `: ` starts a value and ` #` a comment. The index of `#` is greater than 0, since it
-            // is not among the first characters above.
-            let is_indicator = |index: usize| match bytes[index] {
-                b':' => bytes.get(index + 1).is_none_or(|b| *b == b' '),
-                _ => bytes[index - 1] == b' ',
-            };
-            if !is_plain || memchr::memchr2_iter(b':', b'#', bytes).any(is_indicator) {
-                return None;
-            }
-            if first.is_ascii_digit() {
-                return parse_number(text);
-            }
-            Some(match text {
-                "true" | "True" | "TRUE" => Scalar::Bool(true),
-                "false" | "False" | "FALSE" => Scalar::Bool(false),
-                "null" | "Null" | "NULL" => Scalar::Null,
-                _ => Scalar::Text(text),
-            })
-        }
-    }
-}
-
-/// Parses a scalar that starts with a digit if it is a short integer or certainly text.
-///
-/// Versions, dates and other notations of numbers are left to the library.
-fn parse_number(text: &str) -> Option<Scalar<'_>> {
-    if text.bytes().all(|b| b.is_ascii_digit()) {
-        // 15 digits fit into 64 bits and into the mantissa of a float; a leading zero means octal
-        // in YAML 1.1.
-        let is_integer = text.len() <= 15 && (text.len() == 1 || !text.starts_with('0'));
-        return is_integer
-            .then(|| text.parse().ok())
-            .flatten()
-            .map(Scalar::Number);
-    }
-    text.contains(' ').then_some(Scalar::Text(text))
-}
-
-/// The style of a block scalar: `|` keeps its line ends, `>` folds single ones into spaces.
-#[derive(Clone, Copy, PartialEq)]
-enum BlockStyle {
-    Literal,
-    Folded,
-}
-
-/// Parses a block scalar whose lines all have the same indentation.
-///
-/// `chomping` is the text after `|` or `>`: nothing, `-` or `+`.
-fn parse_block_scalar<'a>(
-    lines: &mut Lines<'a>,
-    style: BlockStyle,
-    chomping: &str,
-    sink: &mut impl EventSink<'a>,
-) -> Option<()> {
-    let mut indent = None;
-    let mut blank_lines = 0;
-    while let Some(line) = lines.peek() {
-        let line_indent = indent_of(line);
-        if line_indent == line.len() {
-            // Spaces in a blank line belong to the text if they exceed the indentation.
-            if !line.is_empty() {
-                return None;
-            }
-            lines.advance_past(line);
-            blank_lines += 1;
-            continue;
-        }
-        if line_indent == 0 {
-            break;
-        }
-        match (indent, style) {
-            // Folding has other rules for lines that are indented deeper.
-            (Some(indent), _) if indent != line_indent => return None,
-            (None, _) => sink.line_breaks(blank_lines),
-            (_, BlockStyle::Literal) => sink.line_breaks(blank_lines + 1),
-            (_, BlockStyle::Folded) if blank_lines == 0 => sink.block_text(" ")?,
-            (_, BlockStyle::Folded) => sink.line_breaks(blank_lines),
-        }
-        indent = Some(line_indent);
-        blank_lines = 0;
-        sink.block_text(&line[line_indent..])?;
-        lines.advance_past(line);
-    }
-    // Without any text, the rules for trailing line ends differ.
-    indent?;
-    match chomping {
-        "" => sink.line_breaks(1),
-        "-" => {}
-        "+" => sink.line_breaks(blank_lines + 1),
-        _ => return None,
-    }
-    Some(())
-}
-
-#[inline]
-fn indent_of(line: &str) -> usize {
-    line.bytes().take_while(|b| *b == b' ').count()
-}
-
-#[inline]
-fn trim_spaces(text: &str) -> &str {
-    let text = &text[indent_of(text)..];
-    let end = text
-        .bytes()
-        .rposition(|b| b != b' ')
-        .map_or(0, |last| last + 1);
-    &text[..end]
+/// Returns true if a key is a word that is certainly text.
+pub(super) fn is_plain_key(key: &str) -> bool {
+    // Other first characters start numbers or indicators; `true` and `null` are not text as keys.
+    key.bytes()
+        .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'))
+        && key.len() <= MAX_KEY_BYTES
+        && key.starts_with(|c: char| c.is_ascii_alphabetic())
+        && !is_typed_word(key)
 }
 
 /// Returns true if an unquoted word is a boolean or null in YAML 1.2.
@@ -284,61 +115,251 @@ fn is_typed_word(word: &str) -> bool {
     )
 }
 
-struct Lines<'a> {
-    rest: &'a str,
+/// Parses the entries of a mapping whose keys are indented by `indent`.
+fn parse_mapping<'a>(
+    lines: &mut Lines<'a>,
+    indent: usize,
+    depth: usize,
+    sink: &mut impl EventSink<'a>,
+) -> Option<()> {
+    while let Some(line) = lines.peek_content() {
+        let line_indent = indent_of(line);
+        if line_indent < indent {
+            break;
+        }
+        if line_indent > indent {
+            return None;
+        }
+        let (key, value) = split_entry(&line[indent..])?;
+        lines.advance_past(line);
+        sink.key(key)?;
+        parse_value(lines, value, indent, depth, sink)?;
+    }
+    Some(())
 }
 
-impl<'a> Lines<'a> {
-    fn peek(&self) -> Option<&'a str> {
-        if self.rest.is_empty() {
+/// Parses the value of an entry or item; its continuation lines are indented by more than
+/// `parent_indent`.
+fn parse_value<'a>(
+    lines: &mut Lines<'a>,
+    value: &'a str,
+    parent_indent: usize,
+    depth: usize,
+    sink: &mut impl EventSink<'a>,
+) -> Option<()> {
+    match value.as_bytes().first() {
+        None | Some(b'#') => parse_below(lines, parent_indent, depth, sink),
+        Some(b'|') => {
+            parse_block_scalar(lines, BlockStyle::Literal, &value[1..], parent_indent, sink)
+        }
+        Some(b'>') => {
+            parse_block_scalar(lines, BlockStyle::Folded, &value[1..], parent_indent, sink)
+        }
+        Some(_) => parse_inline(lines, value, parent_indent, depth, sink),
+    }
+}
+
+/// Parses a value that starts on the line of its key or item, other than a block scalar.
+fn parse_inline<'a>(
+    lines: &mut Lines<'a>,
+    value: &'a str,
+    parent_indent: usize,
+    depth: usize,
+    sink: &mut impl EventSink<'a>,
+) -> Option<()> {
+    match value.as_bytes().first()? {
+        quote @ (b'"' | b'\'') => quoted::parse(lines, value, *quote, parent_indent, sink),
+        b'[' | b'{' => flow::parse(lines, value, parent_indent, depth, sink),
+        _ => parse_plain_lines(lines, value, parent_indent, sink),
+    }
+}
+
+/// Parses the lines below a key without a value: none, a mapping, a list or a scalar.
+fn parse_below<'a>(
+    lines: &mut Lines<'a>,
+    parent_indent: usize,
+    depth: usize,
+    sink: &mut impl EventSink<'a>,
+) -> Option<()> {
+    let Some(first) = lines.peek_content() else {
+        return sink.scalar(Scalar::Null);
+    };
+    let indent = indent_of(first);
+    let text = trim_spaces(first);
+    // Items of a list may be on the level of their key.
+    if text.starts_with("- ") && indent >= parent_indent {
+        if depth >= MAX_DEPTH {
             return None;
         }
-        let end = memchr::memchr(b'\n', self.rest.as_bytes()).unwrap_or(self.rest.len());
-        Some(&self.rest[..end])
+        sink.begin_nested(NestedKind::List)?;
+        parse_list(lines, indent, depth + 1, sink)?;
+        return sink.end_nested();
     }
+    if indent <= parent_indent {
+        return sink.scalar(Scalar::Null);
+    }
+    if split_entry(&first[indent..]).is_some() {
+        if depth >= MAX_DEPTH {
+            return None;
+        }
+        sink.begin_nested(NestedKind::Mapping)?;
+        parse_mapping(lines, indent, depth + 1, sink)?;
+        return sink.end_nested();
+    }
+    lines.advance_past(first);
+    parse_inline(lines, text, parent_indent, depth, sink)
+}
 
-    /// Returns the next line that is neither blank nor a comment; skips those before it.
-    fn peek_content(&mut self) -> Option<&'a str> {
-        loop {
-            let line = self.peek()?;
-            match line.as_bytes().get(indent_of(line)) {
-                None | Some(b'#') => self.advance_past(line),
-                Some(_) => return Some(line),
+/// Parses the items of a list whose hyphens are indented by `indent`.
+fn parse_list<'a>(
+    lines: &mut Lines<'a>,
+    indent: usize,
+    depth: usize,
+    sink: &mut impl EventSink<'a>,
+) -> Option<()> {
+    while let Some(line) = lines.peek_content() {
+        // Whether another line may follow here is decided by the mapping around the list.
+        if indent_of(line) != indent || !line[indent..].starts_with('-') {
+            break;
+        }
+        let after = line[indent..].strip_prefix("- ")?;
+        let item = trim_spaces(after);
+        let item_indent = indent + 2 + indent_of(after);
+        if let Some((key, value)) = split_entry(item) {
+            // `- key: value` is a mapping whose keys are below the first one.
+            if depth >= MAX_DEPTH {
+                return None;
             }
+            lines.advance_past(line);
+            sink.begin_nested(NestedKind::Mapping)?;
+            sink.key(key)?;
+            parse_value(lines, value, item_indent, depth + 1, sink)?;
+            if lines
+                .peek_content()
+                .is_some_and(|next| indent_of(next) >= item_indent)
+            {
+                parse_mapping(lines, item_indent, depth + 1, sink)?;
+            }
+            sink.end_nested()?;
+            continue;
         }
+        lines.advance_past(line);
+        parse_inline(lines, item, indent, depth, sink)?;
     }
+    Some(())
+}
 
-    fn next_content(&mut self) -> Option<&'a str> {
-        let line = self.peek_content()?;
-        self.advance_past(line);
-        Some(line)
+/// Parses an unquoted scalar with the lines that continue it.
+fn parse_plain_lines<'a>(
+    lines: &mut Lines<'a>,
+    first: &'a str,
+    parent_indent: usize,
+    sink: &mut impl EventSink<'a>,
+) -> Option<()> {
+    let (text, has_comment) = split_comment(first);
+    let scalar = parse_plain(text)?;
+    // A comment ends the scalar.
+    let mut continuation = if has_comment {
+        None
+    } else {
+        lines.continuation(parent_indent)
+    };
+    if continuation.is_none() {
+        sink.scalar(scalar)?;
+    } else {
+        sink.text_piece(text)?;
+        while let Some((line, blank_lines)) = continuation {
+            fold_line(blank_lines, sink)?;
+            let text = trim_spaces(line);
+            if !is_plain_continuation(text) {
+                return None;
+            }
+            sink.text_piece(text)?;
+            lines.advance_past(line);
+            continuation = lines.continuation(parent_indent);
+        }
+        sink.end_text()?;
     }
+    // After a comment, an indented line no longer continues the scalar.
+    let is_followed = lines
+        .peek_content()
+        .is_some_and(|line| indent_of(line) > parent_indent);
+    (!is_followed).then_some(())
+}
 
-    /// Skips the line that [`peek`](Self::peek) returned.
-    fn advance_past(&mut self, line: &str) {
-        self.rest = self.rest.get(line.len() + 1..).unwrap_or_default();
+/// Returns true if a line certainly continues an unquoted scalar and does not end it.
+fn is_plain_continuation(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let ends_scalar = |index: usize| match bytes[index] {
+        b':' => bytes.get(index + 1).is_none_or(|b| *b == b' '),
+        _ => index == 0 || bytes[index - 1] == b' ',
+    };
+    !memchr::memchr2_iter(b':', b'#', bytes).any(ends_scalar)
+}
+
+/// Emits the line end between two lines of a folded text: a space, or the blank lines between them.
+pub(super) fn fold_line<'a>(blank_lines: usize, sink: &mut impl EventSink<'a>) -> Option<()> {
+    if blank_lines == 0 {
+        sink.text_piece(" ")
+    } else {
+        sink.line_breaks(blank_lines);
+        Some(())
     }
+}
 
-    /// Returns the next line without its indentation of `indent` spaces.
-    ///
-    /// `Some(None)` means that the line belongs to the level above or the text ends, `None` that
-    /// the indentation is outside of the subset.
-    #[expect(
-        clippy::option_option,
-        reason = "the end of a level differs from an unsupported text"
-    )]
-    fn next_at_indent(&mut self, indent: usize) -> Option<Option<&'a str>> {
-        let Some(line) = self.peek_content() else {
-            return Some(None);
-        };
+/// The style of a block scalar: `|` keeps its line ends, `>` folds single ones into spaces.
+#[derive(Clone, Copy, PartialEq)]
+enum BlockStyle {
+    Literal,
+    Folded,
+}
+
+/// Parses a block scalar; the lines of a folded one all have the same indentation.
+///
+/// `chomping` is the text after `|` or `>`: nothing, `-` or `+`.
+fn parse_block_scalar<'a>(
+    lines: &mut Lines<'a>,
+    style: BlockStyle,
+    chomping: &str,
+    parent_indent: usize,
+    sink: &mut impl EventSink<'a>,
+) -> Option<()> {
+    let mut indent = None;
+    let mut blank_lines = 0;
+    while let Some(line) = lines.peek() {
         let line_indent = indent_of(line);
-        if line_indent == 0 && indent > 0 {
-            return Some(None);
+        if line_indent == line.len() {
+            // Spaces in a blank line belong to the text if they exceed the indentation.
+            if !line.is_empty() && indent.is_none_or(|indent| line.len() > indent) {
+                return None;
+            }
+            lines.advance_past(line);
+            blank_lines += 1;
+            continue;
         }
-        if line_indent != indent {
-            return None;
+        if line_indent <= parent_indent {
+            break;
         }
-        self.advance_past(line);
-        Some(Some(&line[indent..]))
+        match (indent, style) {
+            // Folding has other rules for lines that are indented deeper.
+            (Some(indent), BlockStyle::Folded) if indent != line_indent => return None,
+            (Some(indent), _) if indent > line_indent => return None,
+            (None, _) => sink.line_breaks(blank_lines),
+            (_, BlockStyle::Literal) => sink.line_breaks(blank_lines + 1),
+            (_, BlockStyle::Folded) => fold_line(blank_lines, sink)?,
+        }
+        let indent = *indent.get_or_insert(line_indent);
+        blank_lines = 0;
+        sink.text_piece(&line[indent..])?;
+        lines.advance_past(line);
     }
+    // Without any text, the rules for trailing line ends differ.
+    indent?;
+    match chomping {
+        "" => sink.line_breaks(1),
+        "-" => {}
+        "+" => sink.line_breaks(blank_lines + 1),
+        _ => return None,
+    }
+    sink.end_text()
 }

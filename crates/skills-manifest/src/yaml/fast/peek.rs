@@ -15,11 +15,12 @@ const MAX_KEYS: usize = 24;
     clippy::option_option,
     reason = "a valid manifest without a name differs from an undecided one"
 )]
-pub(crate) fn peek_name(yaml: &str) -> Option<Option<&str>> {
+pub(super) fn peek_name(yaml: &str) -> Option<Option<&str>> {
     let mut peeker = NamePeeker {
         keys: [""; MAX_KEYS],
         count: 0,
         field: FieldKind::Other,
+        depth: 0,
         name: None,
         has_description: false,
     };
@@ -39,12 +40,17 @@ struct NamePeeker<'a> {
     keys: [&'a str; MAX_KEYS],
     count: usize,
     field: FieldKind,
+    /// The number of open collections.
+    depth: usize,
     name: Option<&'a str>,
     has_description: bool,
 }
 
 impl<'a> EventSink<'a> for NamePeeker<'a> {
     fn key(&mut self, key: &'a str) -> Option<()> {
+        if self.depth > 0 {
+            return Some(());
+        }
         // Only the full parser resolves other spellings of these two.
         let is_other_spelling = REQUIRED_FIELDS
             .iter()
@@ -64,6 +70,9 @@ impl<'a> EventSink<'a> for NamePeeker<'a> {
     }
 
     fn scalar(&mut self, scalar: Scalar<'a>) -> Option<()> {
+        if self.depth > 0 {
+            return Some(());
+        }
         match (self.field, scalar) {
             (FieldKind::Other, _) | (FieldKind::Name, Scalar::Null) => {}
             (FieldKind::Name, Scalar::Text(text)) => self.name = Some(text),
@@ -76,21 +85,25 @@ impl<'a> EventSink<'a> for NamePeeker<'a> {
         Some(())
     }
 
-    fn block_text(&mut self, piece: &'a str) -> Option<()> {
+    fn text_piece(&mut self, piece: &'a str) -> Option<()> {
         self.has_description |= self.field == FieldKind::Description && has_visible_text(piece);
-        // A name in a block scalar is rare; the full parser joins its lines.
+        // A name in several pieces is rare; the full parser joins them.
         (self.field != FieldKind::Name).then_some(())
     }
 
     fn line_breaks(&mut self, _count: usize) {}
 
-    fn begin_nested(&mut self, _kind: NestedKind) -> Option<()> {
-        (self.field == FieldKind::Other).then_some(())
-    }
-
-    fn nested_entry(&mut self, _key: &'a str, _scalar: Scalar<'a>) -> Option<()> {
+    fn end_text(&mut self) -> Option<()> {
         Some(())
     }
 
-    fn list_item(&mut self, _scalar: Scalar<'a>) {}
+    fn begin_nested(&mut self, _kind: NestedKind) -> Option<()> {
+        self.depth += 1;
+        (self.field == FieldKind::Other).then_some(())
+    }
+
+    fn end_nested(&mut self) -> Option<()> {
+        self.depth = self.depth.checked_sub(1)?;
+        Some(())
+    }
 }

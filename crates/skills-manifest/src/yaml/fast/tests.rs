@@ -4,8 +4,7 @@ mod generated;
 
 use serde_json::Value;
 
-use super::parse_mapping;
-use super::peek::peek_name;
+use super::{parse_mapping, peek_name};
 use crate::invisible::has_visible_text;
 
 /// Parses a text with the library alone; an error if JSON cannot express the value.
@@ -24,12 +23,15 @@ fn agrees(yaml: &str) -> Result<bool, String> {
     };
     let parsed = Ok(Value::Object(map));
     let expected = library(yaml);
-    if parsed != expected {
+    // Decimal numbers are restored to the text of the file by this crate.
+    let restored = crate::yaml::library::parse(yaml).map(|parsed| parsed.value);
+    if parsed != expected && parsed != restored.map_err(|error| error.message) {
         return Err(format!(
             "{yaml:?}: {parsed:?}, but the library returns {expected:?}"
         ));
     }
     if let Some(name) = peek_name(yaml) {
+        let name = name.as_deref();
         let field = |key: &str| expected.as_ref().ok()?.get(key)?.as_str();
         if name != field("name") || !field("description").is_some_and(has_visible_text) {
             return Err(format!("{yaml:?}: peek returns {name:?} for {expected:?}"));
@@ -247,6 +249,50 @@ fn common_texts_match_the_library() {
         longest.as_str(),
     ] {
         assert_eq!(agrees(yaml), Ok(true), "{yaml:?}");
+        let crlf = yaml.replace('\n', "\r\n");
+        assert_eq!(agrees(&crlf), Ok(true), "{crlf:?}");
+    }
+}
+
+/// Frontmatter in the notations of published skills that are more than `key: value`.
+#[test]
+fn texts_like_published_ones_match_the_library() {
+    for yaml in [
+        // Versions, dates, times and decimal numbers.
+        "version: 1.0.0\nd: 2024-01-31\nt: 12:30\nn: 1.5\nv: 1.10\nw: 0.1\nx: 2.0.0-rc.1\n",
+        "p: 24/7 support\nq: 80%\nr: 40k+\ns: <file-or-pattern>\n",
+        "m: {\n  \"a\": 1\n}\nl: [\n  b\n]\n",
+        // Flow lists and mappings.
+        "tags: [a, b-c, d_e]\nempty: []\nmap: {}\n",
+        "tags: [Read, \"Bash(git:*)\", 'x y', Bash(ls:*), 3, true]\n",
+        "tags: [a, b,]\n",
+        "tags: [\n    a,\n    b\n  ]\nname: x\n",
+        "m: {\"openclaw\":{\"emoji\":\"📄\",\"requires\":{\"bins\":[\"jq\",\"curl\"],\"env\":[]},\"always\":true}}\n",
+        "m: {a: b, c: {d: [e, f]}}\n",
+        "m:\n  {\n    \"openclaw\":\n      {\n        \"requires\": { \"bins\": [\"jq\"] },\n        \"install\": [ {\"id\": \"brew\", \"n\": 1} ],\n      },\n  }\n",
+        // Quotes with escapes and on several lines.
+        "d: \"a \\\"b\\\" c\\\\d\\ne\\tf\\/g\"\ne: 'it''s'\n",
+        "d: \"one\n  two\n\n  three\"\ne: 'one\n    two '\n",
+        "d: \"x\" # comment\ne: y # comment\nf: 'z' # c\ng: [a] # c\n",
+        // Text on several lines.
+        "d: one\n  two\n\n  three - four\n    * five\ne: f\n",
+        "d:\n  one two\n  three\ne: f\n",
+        "d:\n  \"one: two\n   three\"\n",
+        "d: 1\n  2\n",
+        // Nested mappings and lists.
+        "m:\n  a:\n    b:\n      c: d\n    e: f\n  g: h\ni: j\n",
+        "m:\n  l:\n    - a\n    - b\n  k:\n  - c\n  n: 1\n",
+        "m:\n  - id: a\n    kind: b\n    bins: [x]\n  - id: c\n",
+        "m:\n- id: a\n  kind:\n  - b\n- id: c\nn: d\n",
+        "m:\n  a:\n  b: c\n",
+        "m:\n  t: |\n    one\n      two\n   \n    three\n  u: >-\n    four\n    five\n",
+        "h:\n  PreToolUse:\n    - matcher: Bash\n      hooks:\n        - type: command\n          command: \"./x.sh\"\n",
+        "a: # comment\n  b: c\nd: # null\n",
+        "t: |\n  one\n   two\n",
+    ] {
+        assert_eq!(agrees(yaml), Ok(true), "{yaml:?}");
+        let crlf = yaml.replace('\n', "\r\n");
+        assert_eq!(agrees(&crlf), Ok(true), "{crlf:?}");
     }
 }
 
@@ -354,8 +400,8 @@ fn unusual_texts_match_the_library_or_are_left_to_it() {
         "a: |\n\tone\n",
         "a:\tb\n",
         "a:\n\tb: c\n",
-        "a: b\r\nc: d\r\n",
         "a: b\rc: d\n",
+        "a: b\r\r\nc: d\r\n",
         "a: b\u{85}c: d\n",
         "a: b\u{2028}c: d\n",
         "a: b\u{2029}c: d\n",
@@ -403,7 +449,7 @@ fn peek_returns_the_name_of_a_valid_manifest() {
         ("name: a\ndescription: d\nUser_Invocable: no\n", Some("a")),
         (maximum.as_str(), None),
     ] {
-        assert_eq!(peek_name(yaml), Some(name), "{yaml}");
+        assert_eq!(peek_name(yaml), Some(name.map(str::to_owned)), "{yaml}");
         assert_eq!(agrees(yaml), Ok(true), "{yaml}");
     }
 }
@@ -430,6 +476,8 @@ fn peek_leaves_uncertain_manifests_to_the_full_parser() {
         with_description("name:\n  a: b\n"),
         with_description("Name: a\n"),
         with_description("na-me: a\n"),
+        with_description("name: \"a\\tb\"\n"),
+        with_description("name: a\n  b\n"),
         with_description("name: a\nDescription: e\n"),
         with_description("x: 1\nx: 2\n"),
         with_description(&many),

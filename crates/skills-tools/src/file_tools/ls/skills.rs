@@ -43,7 +43,15 @@ impl FileTools {
         if let Some(next) = &next {
             text.push_str(&format!("\n... more: pass cursor \"{next}\""));
         }
+        // Counts only: names and paths of skills that were not read are not shown to a model.
+        let omitted = catalog.summary().omissions();
+        if let (Some(omitted), None) = (&omitted, &next) {
+            text.push_str(&format!("\nNot available: {omitted}"));
+        }
         let mut data = json!({"path": "skills", "entries": [], "total": total, "next_cursor": next, "truncated": false});
+        if let Some(omitted) = omitted {
+            data["omitted"] = json!(omitted);
+        }
         data["entries"] = Value::Array(entries);
         Ok(ToolOutput::new(text, data))
     }

@@ -1,0 +1,164 @@
+//! Finds the skills of a collection and checks them in parallel.
+
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use skills_runtime::discovery::{
+    Discovery, HiddenDirectories, NestedSkills, SkillFileSymlinks, SkillFiles, SkipReason,
+};
+use skills_runtime::{Root, Scope};
+
+use super::Finding;
+use crate::context::Context;
+use crate::skill_path::SkillPath;
+
+/// Maximum number of threads; more wait for the disk.
+const MAX_THREADS: usize = 8;
+
+/// What a path of the command line is.
+pub(super) enum Target {
+    Skill(SkillPath),
+    /// A path that does not exist, with the message about it.
+    Missing {
+        path: PathBuf,
+        message: String,
+    },
+}
+
+/// The skills to check.
+pub(super) struct Targets {
+    pub(super) list: Vec<Target>,
+    /// Whether a path is a collection, so that only skills with findings are of interest.
+    pub(super) has_collection: bool,
+    /// What the scan of collections did not search, as messages.
+    pub(super) notes: Vec<String>,
+}
+
+/// Returns the skills that paths refer to, those of collections ordered by path.
+pub(super) fn expand(paths: &[PathBuf], context: &Context) -> Targets {
+    let mut targets = Targets {
+        list: Vec::new(),
+        has_collection: false,
+        notes: Vec::new(),
+    };
+    for path in paths {
+        match SkillPath::from_path(path) {
+            Ok(skill) if is_collection(skill.directory()) => {
+                add_collection(skill.directory(), context, &mut targets);
+            }
+            Ok(skill) => targets.list.push(Target::Skill(skill)),
+            // A missing path does not end the check of the others.
+            Err(error) => targets.list.push(Target::Missing {
+                path: path.clone(),
+                message: format!("{error:#}"),
+            }),
+        }
+    }
+    targets
+}
+
+/// Returns true if a directory is not a skill, so that it may have skills below it.
+fn is_collection(directory: &Path) -> bool {
+    directory.is_dir() && SkillFiles::open_directory(directory).is_err()
+}
+
+fn add_collection(directory: &Path, context: &Context, targets: &mut Targets) {
+    let root = Root::new(
+        std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned()),
+        Scope::Custom,
+    )
+    .nested(NestedSkills::Search)
+    .hidden(HiddenDirectories::Search)
+    .skill_file_symlinks(SkillFileSymlinks::WithinRoot)
+    .limits(context.with_given_limits(crate::context::given_root_limits()));
+    let catalog = Discovery::new([root]).scan();
+    let mut directories: Vec<PathBuf> = catalog
+        .all_entries()
+        .map(|entry| entry.directory().to_owned())
+        .collect();
+    let limits = |reason: &SkipReason| {
+        matches!(
+            reason,
+            SkipReason::TooManyDirectories { .. } | SkipReason::TooManyEntries { .. }
+        )
+    };
+    for skipped in catalog.skipped() {
+        match skipped.reason() {
+            SkipReason::Unreadable(_) if skipped.path().extension().is_some() => {
+                directories.extend(skipped.path().parent().map(Path::to_owned));
+            }
+            SkipReason::InvalidName => directories.push(skipped.path().to_owned()),
+            reason if limits(reason) => targets.notes.push(skipped.to_string()),
+            _ => {}
+        }
+    }
+    for skipped in catalog.unread_skills() {
+        if matches!(skipped.reason(), SkipReason::TooDeep { .. }) {
+            targets.notes.push(skipped.to_string());
+        }
+    }
+    directories.sort();
+    directories.dedup();
+    if directories.is_empty() {
+        // The message about a directory without a skill.
+        targets
+            .list
+            .extend(SkillPath::from_path(directory).map(Target::Skill));
+    }
+    targets.has_collection |= !directories.is_empty();
+    // Paths as the user wrote them: annotations are relative to the working directory.
+    let canonical = directory.canonicalize().unwrap_or_default();
+    for found in directories {
+        let shown = found
+            .strip_prefix(&canonical)
+            .map_or_else(|_| found.clone(), |below| directory.join(below));
+        targets
+            .list
+            .extend(SkillPath::from_path(&shown).map(Target::Skill));
+    }
+}
+
+/// Checks all skills on several threads; the results have the order of the targets. A missing path
+/// has no findings.
+pub(super) fn check_parallel(
+    targets: &Targets,
+    check: impl Fn(&SkillPath) -> Vec<Finding> + Sync,
+) -> Vec<Vec<Finding>> {
+    let next = AtomicUsize::new(0);
+    let results: Mutex<Vec<(usize, Vec<Finding>)>> = Mutex::new(Vec::new());
+    let work = || {
+        let mut own = Vec::new();
+        while let Some((index, target)) = {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            targets.list.get(index).map(|target| (index, target))
+        } {
+            if let Target::Skill(skill) = target {
+                own.push((index, check(skill)));
+            }
+        }
+        results
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+            .extend(own);
+    };
+    let threads = std::thread::available_parallelism()
+        .map_or(1, usize::from)
+        .min(MAX_THREADS)
+        .min(targets.list.len());
+    std::thread::scope(|scope| {
+        for _ in 1..threads {
+            scope.spawn(work);
+        }
+        work();
+    });
+    let mut ordered: Vec<Vec<Finding>> = Vec::new();
+    ordered.resize_with(targets.list.len(), Vec::new);
+    let results = results
+        .into_inner()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
+    for (index, findings) in results {
+        ordered[index] = findings;
+    }
+    ordered
+}

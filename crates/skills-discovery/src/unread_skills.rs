@@ -1,0 +1,190 @@
+//! Finds skill files that a scan does not read, so that their absence can be explained.
+//!
+//! A scan neither opens nor lists the directory of a skill, which is why it is fast. Only a caller
+//! that reports what is missing pays for looking there.
+
+use std::collections::HashSet;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use cap_std::fs::Dir;
+
+use crate::open::open_canonical;
+use crate::read_dir::{DirEntry, for_each_entry};
+use crate::traversal::is_never_searched;
+use crate::{Catalog, Root, SKILL_FILE, ScanLimits, SkipReason, Skipped};
+
+/// Maximum depth below a directory that the scan did not search.
+const MAX_DEPTH: usize = 6;
+
+/// Returns the skill files that the scan of a catalog did not read, ordered by path.
+pub(crate) fn find(catalog: &Catalog) -> Vec<Skipped> {
+    let Some(settings) = catalog.settings() else {
+        return Vec::new();
+    };
+    let nested_roots: HashSet<&Path> = settings
+        .roots()
+        .iter()
+        .filter(|root| root.searches_nested())
+        .map(Root::path)
+        .collect();
+    let limits = largest_limits(settings.roots(), &settings.limits);
+    let mut search = Search {
+        found: Vec::new(),
+        left: limits.max_entries,
+    };
+    let root_directories: HashSet<PathBuf> = settings
+        .roots()
+        .iter()
+        .filter_map(|root| root.path().canonicalize().ok())
+        .collect();
+    for entry in catalog.all_entries() {
+        // The scan has listed these directories, and searched below them.
+        let was_searched = nested_roots.contains(entry.root())
+            || root_directories.contains(entry.directory())
+            || entry.file_name() != SKILL_FILE;
+        if !was_searched {
+            search.below_skill(entry.directory());
+        }
+    }
+    for skipped in catalog.skipped() {
+        let path = skipped.path();
+        match skipped.reason() {
+            SkipReason::Unreadable(_) if path.ends_with(SKILL_FILE) => {
+                let directory = path.parent().unwrap_or(path);
+                if !root_directories.contains(directory) && nested_roots.is_empty() {
+                    search.below_skill(directory);
+                }
+            }
+            SkipReason::Hidden => search.below_hidden(path),
+            SkipReason::TooDeep { limit } => {
+                let limit = *limit;
+                search.below(path, &mut |_| SkipReason::TooDeep { limit });
+            }
+            _ => {}
+        }
+    }
+    let mut found = search.found;
+    found.sort_by(|a, b| a.path().cmp(b.path()));
+    found.dedup_by(|a, b| a.path() == b.path());
+    found
+}
+
+/// Returns the limits of the root that may list the most entries.
+fn largest_limits<'a>(roots: &'a [Root], default: &'a ScanLimits) -> &'a ScanLimits {
+    roots
+        .iter()
+        .map(|root| root.limits_or(default))
+        .max_by_key(|limits| limits.max_entries)
+        .unwrap_or(default)
+}
+
+struct Search {
+    found: Vec<Skipped>,
+    /// The number of directory entries that may still be listed.
+    left: usize,
+}
+
+impl Search {
+    fn below_skill(&mut self, directory: &Path) {
+        let Ok(handle) = open_canonical(directory) else {
+            return;
+        };
+        let entries = self.list(&handle);
+        let has_skill_file = entries.iter().any(|entry| entry.name == SKILL_FILE);
+        for entry in entries {
+            if entry.is_directory {
+                let mut reason = |path: &Path| match hidden_reason(path, directory) {
+                    Some(reason) => reason,
+                    None => SkipReason::Nested {
+                        parent: directory.to_owned(),
+                    },
+                };
+                self.enter(&handle, directory, &entry, 1, &mut reason);
+            } else if has_skill_file
+                && entry.name != SKILL_FILE
+                && entry.name.eq_ignore_ascii_case(SKILL_FILE)
+            {
+                let path = directory.join(&entry.name);
+                self.found
+                    .push(Skipped::new(path, SkipReason::DuplicateSkillFile));
+            }
+        }
+    }
+
+    fn below_hidden(&mut self, directory: &Path) {
+        let name = directory.file_name().and_then(|name| name.to_str());
+        if name.is_some_and(|name| !is_never_searched(name)) {
+            self.below(directory, &mut |_| SkipReason::InHiddenDirectory);
+        }
+    }
+
+    /// Adds the skill files in and below a directory that was not searched at all.
+    fn below(&mut self, directory: &Path, reason: &mut dyn FnMut(&Path) -> SkipReason) {
+        if let Ok(handle) = open_canonical(directory) {
+            self.visit(&handle, directory, 0, reason);
+        }
+    }
+
+    fn visit(
+        &mut self,
+        handle: &Dir,
+        directory: &Path,
+        depth: usize,
+        reason: &mut dyn FnMut(&Path) -> SkipReason,
+    ) {
+        let entries = self.list(handle);
+        if entries.iter().any(|entry| entry.name == SKILL_FILE) {
+            let path = directory.join(SKILL_FILE);
+            let reason = reason(&path);
+            self.found.push(Skipped::new(path, reason));
+        }
+        for entry in entries.iter().filter(|entry| entry.is_directory) {
+            self.enter(handle, directory, entry, depth + 1, reason);
+        }
+    }
+
+    fn enter(
+        &mut self,
+        handle: &Dir,
+        directory: &Path,
+        entry: &DirEntry,
+        depth: usize,
+        reason: &mut dyn FnMut(&Path) -> SkipReason,
+    ) {
+        let is_searched = entry
+            .name
+            .to_str()
+            .is_some_and(|name| name != "node_modules" && !is_never_searched(name));
+        if !is_searched || depth > MAX_DEPTH {
+            return;
+        }
+        if let Ok(below) = handle.open_dir(&entry.name) {
+            self.visit(&below, &directory.join(&entry.name), depth, reason);
+        }
+    }
+
+    /// Returns the entries of a directory; none if it cannot be read or the budget is used up.
+    fn list(&mut self, handle: &Dir) -> Vec<DirEntry> {
+        let mut entries = Vec::new();
+        let left = &mut self.left;
+        // A directory that cannot be listed hides nothing that a scan could read.
+        let _ = for_each_entry(handle, &mut |entry| {
+            if *left == 0 {
+                return ControlFlow::Break(());
+            }
+            *left -= 1;
+            entries.push(entry);
+            ControlFlow::Continue(())
+        });
+        entries
+    }
+}
+
+fn hidden_reason(path: &Path, base: &Path) -> Option<SkipReason> {
+    let below = path.strip_prefix(base).ok()?;
+    below
+        .components()
+        .any(|part| part.as_os_str().as_encoded_bytes().starts_with(b"."))
+        .then_some(SkipReason::InHiddenDirectory)
+}
