@@ -31,6 +31,8 @@ pub(crate) enum TermKind {
     Weak,
     /// Two adjacent words.
     Pair,
+    /// The start of a word, in a query.
+    Prefix,
 }
 
 impl Analyzer {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::analysis::{Analyzer, Run, for_each_run, unspaced_terms};
-use crate::document::{Document, FIELDS, TextDigest};
+use crate::document::{Document, FIELDS, SourceTag, TextDigest};
 use crate::index::{IndexedDocument, SearchIndex, TermCount};
 use crate::term_table::TermTable;
 
@@ -40,7 +40,8 @@ struct FieldCounter {
 /// An index whose terms are taken over.
 struct PreviousIndex<'a> {
     index: &'a SearchIndex,
-    positions: HashMap<TextDigest, usize>,
+    by_digest: HashMap<TextDigest, usize>,
+    by_tag: HashMap<SourceTag, usize>,
     /// The new number of each of its terms that was taken over.
     terms: Vec<Option<u32>>,
 }
@@ -70,10 +71,16 @@ impl<'a> IndexBuilder<'a> {
     /// Creates a builder that takes over the terms of documents that `previous` contains.
     #[must_use]
     pub fn reusing(previous: &'a SearchIndex) -> Self {
-        let digests = previous.digests().copied().enumerate();
+        let documents = previous.documents.iter().enumerate();
+        let tagged = documents
+            .clone()
+            .filter_map(|(number, document)| Some((document.tag?, number)));
         let previous = PreviousIndex {
             index: previous,
-            positions: digests.map(|(number, digest)| (digest, number)).collect(),
+            by_digest: documents
+                .map(|(number, document)| (document.digest, number))
+                .collect(),
+            by_tag: tagged.collect(),
             terms: vec![None; previous.vocabulary.len()],
         };
         Self {
@@ -84,23 +91,51 @@ impl<'a> IndexBuilder<'a> {
 
     /// Adds a document and returns its number: 0 for the first, and so on.
     pub fn add(&mut self, document: &Document<'_>) -> usize {
+        self.add_with_tag(document, None)
+    }
+
+    /// Adds a document with the tag of its source and returns its number. `None` is for a source
+    /// that may have changed without a change of its tag.
+    pub fn add_with_tag(&mut self, document: &Document<'_>, tag: Option<SourceTag>) -> usize {
         let digest = document.digest();
-        let lengths = match self.take_over(&digest) {
-            Some(lengths) => lengths,
+        let number = self.previous.as_ref().and_then(|previous| {
+            let number = previous.by_digest.get(&digest);
+            number.copied()
+        });
+        let lengths = match number.and_then(|number| self.take_over(number)) {
+            Some((lengths, _)) => lengths,
             None => self.analyze(document),
         };
+        self.push(digest, tag, lengths)
+    }
+
+    /// Adds the document that has this tag in the earlier index, without its text, and returns its
+    /// number; `None` if there is none.
+    pub fn reuse(&mut self, tag: SourceTag) -> Option<usize> {
+        let number = *self.previous.as_ref()?.by_tag.get(&tag)?;
+        let (lengths, digest) = self.take_over(number)?;
+        Some(self.push(digest, Some(tag), lengths))
+    }
+
+    fn push(
+        &mut self,
+        digest: TextDigest,
+        tag: Option<SourceTag>,
+        lengths: [u32; FIELDS],
+    ) -> usize {
         self.documents.push(IndexedDocument {
             digest,
+            tag,
             lengths,
             end: u32::try_from(self.counts.len()).unwrap_or(u32::MAX),
         });
         self.documents.len() - 1
     }
 
-    /// Adds the terms of the previous index for a document with this digest.
-    fn take_over(&mut self, digest: &TextDigest) -> Option<[u32; FIELDS]> {
+    /// Adds the terms of a document of the previous index.
+    fn take_over(&mut self, number: usize) -> Option<([u32; FIELDS], TextDigest)> {
         let previous = self.previous.as_mut()?;
-        let number = *previous.positions.get(digest)?;
+        let document = previous.index.documents.get(number)?;
         for count in previous.index.terms_of(number) {
             let known = &mut previous.terms[count.term as usize];
             let term = *known.get_or_insert_with(|| {
@@ -109,7 +144,7 @@ impl<'a> IndexBuilder<'a> {
             });
             self.counts.push(TermCount { term, ..*count });
         }
-        Some(previous.index.documents[number].lengths)
+        Some((document.lengths, document.digest))
     }
 
     fn analyze(&mut self, document: &Document<'_>) -> [u32; FIELDS] {

@@ -61,6 +61,35 @@ impl TextDigest {
     }
 }
 
+/// What an application knows about the source of a document without reading it, such as the path and
+/// the stamp of a file. A document with the tag of an earlier one has the same text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SourceTag(pub(crate) [u8; 32]);
+
+impl SourceTag {
+    /// Creates a tag from its parts.
+    ///
+    /// ```
+    /// use skills_search::SourceTag;
+    ///
+    /// assert_ne!(SourceTag::new([b"ab".as_slice(), b"c"]), SourceTag::new([b"a".as_slice(), b"bc"]));
+    /// ```
+    #[must_use]
+    pub fn new<'b>(parts: impl IntoIterator<Item = &'b [u8]>) -> Self {
+        Self(hash(parts))
+    }
+}
+
+/// Returns the SHA-256 of parts and their lengths, which keep them apart: `ab`, `c` is not `a`, `bc`.
+fn hash<'b>(parts: impl IntoIterator<Item = &'b [u8]>) -> [u8; 32] {
+    let mut hasher = Sha256::new();
+    for part in parts {
+        hasher.update((part.len() as u64).to_le_bytes());
+        hasher.update(part);
+    }
+    hasher.finalize().into()
+}
+
 impl<'a> Document<'a> {
     /// Creates a document.
     #[must_use]
@@ -77,13 +106,7 @@ impl<'a> Document<'a> {
     /// Returns the digest of the text that is searched.
     #[must_use]
     pub fn digest(&self) -> TextDigest {
-        let mut hasher = Sha256::new();
-        for field in self.fields {
-            // The lengths keep the fields apart: `ab`, `c` is not `a`, `bc`.
-            hasher.update((field.len() as u64).to_le_bytes());
-            hasher.update(field);
-        }
-        TextDigest(hasher.finalize().into())
+        TextDigest(hash(self.fields.map(str::as_bytes)))
     }
 
     pub(crate) fn fields(&self) -> [&'a str; FIELDS] {

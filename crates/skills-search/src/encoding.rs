@@ -3,14 +3,14 @@
 //! ```text
 //! magic, version, analysis version, checksum of the rest
 //! vocabulary: number of terms, bytes of their text, the length of each, the text
-//! documents:  number, and for each its digest, lengths, number of terms, and
+//! documents:  number, and for each its digest, tag, lengths, number of terms, and
 //!             for each term the distance to the one before and its counts
 //! ```
 //!
 //! All numbers but those of the header are of variable length (LEB128).
 
 use crate::analysis::ANALYSIS_VERSION;
-use crate::document::{FIELDS, TextDigest};
+use crate::document::{FIELDS, SourceTag, TextDigest};
 use crate::error::{IndexError, Repr};
 use crate::index::{IndexedDocument, SearchIndex, TermCount};
 use crate::vocabulary::Vocabulary;
@@ -32,6 +32,8 @@ impl SearchIndex {
         write_number(&mut body, self.documents.len() as u64);
         for (number, document) in self.documents.iter().enumerate() {
             body.extend(document.digest.0);
+            body.push(u8::from(document.tag.is_some()));
+            body.extend(document.tag.iter().flat_map(|tag| tag.0));
             for length in document.lengths {
                 write_number(&mut body, u64::from(length));
             }
@@ -141,6 +143,11 @@ impl<'a> Reader<'a> {
         let mut counts = Vec::new();
         for _ in 0..documents_count {
             let digest = TextDigest(*self.take(32)?.first_chunk()?);
+            let tag = match self.take(1)? {
+                [0] => None,
+                [1] => Some(SourceTag(*self.take(32)?.first_chunk()?)),
+                _ => return None,
+            };
             let mut lengths = [0; FIELDS];
             for length in &mut lengths {
                 *length = self.number32()?;
@@ -148,6 +155,7 @@ impl<'a> Reader<'a> {
             self.counts(vocabulary.len(), &mut counts)?;
             documents.push(IndexedDocument {
                 digest,
+                tag,
                 lengths,
                 end: u32::try_from(counts.len()).ok()?,
             });

@@ -3,7 +3,7 @@
 
 use crate::analysis::TermKind;
 use crate::index::SearchIndex;
-use crate::query::{Query, Ranked};
+use crate::query::{PREFIX_WEIGHT, Query, Ranked};
 
 /// The number of best documents that are examined.
 const EXAMINED: usize = 5;
@@ -84,5 +84,6 @@ fn weight(kind: TermKind) -> f32 {
         TermKind::Weak => WEAK_WORD,
         // Its words are counted already.
         TermKind::Pair => 0.0,
+        TermKind::Prefix => PREFIX_WEIGHT,
     }
 }

@@ -1,7 +1,8 @@
 //! The index: the terms of all documents, and for each term its documents.
 
+use crate::analysis::is_unspaced_script;
 use crate::bm25f::{Parameters, rarity};
-use crate::document::{FIELDS, TextDigest};
+use crate::document::{FIELDS, SourceTag, TextDigest};
 use crate::vocabulary::Vocabulary;
 
 /// An index over documents, for ranking them by a query.
@@ -37,6 +38,7 @@ pub struct SearchIndex {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct IndexedDocument {
     pub(crate) digest: TextDigest,
+    pub(crate) tag: Option<SourceTag>,
     /// The number of terms of each field.
     pub(crate) lengths: [u32; FIELDS],
     /// The end of its terms in `counts`.
@@ -131,6 +133,29 @@ impl SearchIndex {
     /// Returns the digest of each document, in their order.
     pub fn digests(&self) -> impl ExactSizeIterator<Item = &TextDigest> {
         self.documents.iter().map(|document| &document.digest)
+    }
+
+    /// Returns the tag of each document, in their order; `None` for those without one.
+    pub fn tags(&self) -> impl ExactSizeIterator<Item = Option<&SourceTag>> {
+        self.documents.iter().map(|document| document.tag.as_ref())
+    }
+
+    /// Returns the share of documents with a description in a script without spaces, such as
+    /// Chinese, from 0 to 1. A query finds documents of its own language only.
+    #[must_use]
+    pub fn unspaced_share(&self) -> f32 {
+        let is_unspaced = |count: &TermCount| {
+            count.description > 0
+                && self
+                    .vocabulary
+                    .term(count.term as usize)
+                    .starts_with(is_unspaced_script)
+        };
+        let documents = (0..self.len()).filter(|document| {
+            let mut terms = self.terms_of(*document).iter();
+            terms.any(is_unspaced)
+        });
+        documents.count() as f32 / self.len().max(1) as f32
     }
 
     pub(crate) fn postings(&self, term: u32) -> &[Posting] {

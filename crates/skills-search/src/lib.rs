@@ -55,7 +55,7 @@ mod term_table;
 mod vocabulary;
 
 pub use builder::IndexBuilder;
-pub use document::{Document, Field, MAX_BODY_BYTES, MAX_DESCRIPTION_BYTES, TextDigest};
+pub use document::{Document, Field, MAX_BODY_BYTES, MAX_DESCRIPTION_BYTES, SourceTag, TextDigest};
 pub use encoding::MAX_INDEX_BYTES;
 pub use error::IndexError;
 pub use evidence::Confidence;

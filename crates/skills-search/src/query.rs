@@ -39,12 +39,17 @@ pub struct Ranked {
 
 /// How much a pair of words counts, beside its words.
 const PAIR_WEIGHT: f32 = 0.25;
+/// How much a word counts of which the query has the start only.
+pub(crate) const PREFIX_WEIGHT: f32 = 0.5;
+/// Minimum length of such a start, in characters.
+const MIN_PREFIX_CHARS: usize = 4;
 
 impl QueryTerm {
     /// Returns how much the term counts in a score.
     pub(crate) fn weight(&self) -> f32 {
         match self.kind {
             TermKind::Pair => PAIR_WEIGHT,
+            TermKind::Prefix => PREFIX_WEIGHT,
             TermKind::Word | TermKind::Weak => 1.0,
         }
     }
@@ -79,6 +84,9 @@ impl Query {
             return;
         }
         let number = index.vocabulary.find(text);
+        if kind == TermKind::Word && number.is_none() {
+            return self.push_unknown(index, text);
+        }
         // A pair that no document has says nothing; an unknown word says that something is missing.
         if kind == TermKind::Pair && number.is_none() {
             return;
@@ -86,6 +94,30 @@ impl Query {
         self.terms.push(QueryTerm {
             text: text.to_owned(),
             kind,
+            number,
+            rarity: index.rarity(number),
+        });
+    }
+
+    /// Adds a word that no document contains, as the most common word that begins with it: a model
+    /// may know the start of a name only.
+    fn push_unknown(&mut self, index: &SearchIndex, text: &str) {
+        let documents = |number: &u32| index.postings(*number).len();
+        let number = (text.chars().count() >= MIN_PREFIX_CHARS)
+            .then(|| {
+                index
+                    .vocabulary
+                    .words_with_prefix(text)
+                    .max_by_key(documents)
+            })
+            .flatten();
+        self.terms.push(QueryTerm {
+            text: text.to_owned(),
+            kind: if number.is_some() {
+                TermKind::Prefix
+            } else {
+                TermKind::Word
+            },
             number,
             rarity: index.rarity(number),
         });

@@ -28,8 +28,15 @@ impl SearchIndex {
     /// [`rank`](crate::Ranker::rank) orders all documents instead, to fill a budget.
     #[must_use]
     pub fn search(&self, query: &str) -> SearchResult {
+        self.search_among(query, |_| true)
+    }
+
+    /// Searches like [`search`](Self::search) among the documents that `accepts` accepts.
+    #[must_use]
+    pub fn search_among(&self, query: &str, accepts: impl Fn(usize) -> bool) -> SearchResult {
         let query = Query::parse(self, query);
         let mut hits = query.rank(self);
+        hits.retain(|hit| accepts(hit.document));
         let confidence = confidence(self, &query, &hits);
         hits.truncate(match confidence {
             Confidence::None => 0,

@@ -54,15 +54,31 @@ impl Vocabulary {
     }
 
     pub(crate) fn find(&self, term: &str) -> Option<u32> {
+        let place = self.first_from(term);
+        let found = place < self.len() && self.term(place) == term;
+        u32::try_from(place).ok().filter(|_| found)
+    }
+
+    /// Returns the words that begin with a text.
+    pub(crate) fn words_with_prefix(&self, prefix: &str) -> impl Iterator<Item = u32> {
+        let places = self.first_from(prefix)..self.len();
+        places
+            .take_while(move |place| self.term(*place).starts_with(prefix))
+            .filter(|place| !self.term(*place).contains(' '))
+            .filter_map(|place| u32::try_from(place).ok())
+    }
+
+    /// Returns the place of the first term that is not before a text.
+    fn first_from(&self, text: &str) -> usize {
         let mut range = 0..self.len();
         while !range.is_empty() {
             let middle = range.start.midpoint(range.end);
-            match self.term(middle).cmp(term) {
-                std::cmp::Ordering::Less => range.start = middle + 1,
-                std::cmp::Ordering::Greater => range.end = middle,
-                std::cmp::Ordering::Equal => return u32::try_from(middle).ok(),
+            if self.term(middle) < text {
+                range.start = middle + 1;
+            } else {
+                range.end = middle;
             }
         }
-        None
+        range.start
     }
 }

@@ -1,7 +1,9 @@
 //! What a search finds, and what it does not.
 
 use proptest::prelude::*;
-use skills_search::{Confidence, Document, Field, IndexBuilder, Ranked, Ranker, fuse};
+use skills_search::{
+    Confidence, Document, Field, IndexBuilder, Ranked, Ranker, SearchIndex, SourceTag, fuse,
+};
 
 use super::{SKILLS, add_all, build, index};
 
@@ -32,6 +34,37 @@ fn names_are_split_at_separators_and_changes_of_case() {
     check("github issue", "gitHubIssues");
     check("weather", "weather-report");
     check("weatherReport", "weather-report");
+}
+
+#[test]
+fn the_start_of_a_word_is_enough() {
+    check("spreads", "spreadsheets");
+    check("calend", "calendar");
+}
+
+#[test]
+fn a_document_with_a_known_tag_needs_no_text() {
+    let tag = |text: &str| SourceTag::new([text.as_bytes()]);
+    let mut builder = IndexBuilder::new();
+    builder.add_with_tag(&Document::new("pdf", "Merges files.", ""), Some(tag("one")));
+    builder.add_with_tag(&Document::new("amap", "地点搜索", ""), Some(tag("two")));
+    let previous = SearchIndex::from_bytes(&builder.build().to_bytes().unwrap()).unwrap();
+    assert!((previous.unspaced_share() - 0.5).abs() < 1e-6);
+    let mut builder = IndexBuilder::reusing(&previous);
+    assert_eq!(builder.reuse(tag("two")), Some(0));
+    assert_eq!(builder.reuse(tag("three")), None);
+    let index = builder.build();
+    assert_eq!(
+        (index.len(), index.tags().next().flatten()),
+        (1, Some(&tag("two")))
+    );
+    assert_eq!(index.search("地点").hits[0].document, 0);
+    assert!(
+        previous
+            .search_among("merge files", |document| document == 1)
+            .hits
+            .is_empty()
+    );
 }
 
 #[test]
