@@ -5,7 +5,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use crate::commands::deprecated_aliases::FormerCommand;
 use crate::commands::{
     accept, audit, build, call, compat, completions, config, doctor, list, mcp, new, policy,
-    prompt, run, show, tools, trust, validate, wasm,
+    prompt, run, search, show, tools, trust, validate, wasm,
 };
 use crate::context::Context;
 use crate::exit::Exit;
@@ -32,6 +32,7 @@ const EXIT_CODES: &str = "Exit codes: 0 success, 1 failure or not found, 2 usage
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     List(list::List),
+    Search(search::Search),
     Show(show::Show),
     New(new::New),
     Validate(validate::Validate),
@@ -57,7 +58,10 @@ pub(crate) enum Command {
 
 /// The sections of the help, with their commands.
 const SECTIONS: [(&str, &str); 4] = [
-    ("Manage skills", "list show new validate build accept"),
+    (
+        "Manage skills",
+        "list search show new validate build accept",
+    ),
     ("Run skills", "run call trust wasm"),
     ("Integrate with agents", "mcp prompt tools compat"),
     (
@@ -110,6 +114,7 @@ impl Command {
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Exit> {
         match self {
             Self::List(list) => list.run(context),
+            Self::Search(search) => search.run(context),
             Self::Show(show) => show.run(context),
             Self::New(new) => new.run(context),
             Self::Validate(validate) => validate.run(context),

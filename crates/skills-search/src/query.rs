@@ -126,19 +126,42 @@ impl Query {
     /// Returns the documents that contain a term of the query, best first. Documents with equal
     /// scores keep their order.
     pub(crate) fn rank(&self, index: &SearchIndex) -> Vec<Ranked> {
+        let mut ranked = self.score(index, |_| true);
+        ranked.sort_unstable_by(best_first);
+        ranked
+    }
+
+    /// Returns the first `limit` documents of a ranking of those that `accepts` accepts.
+    pub(crate) fn rank_first(
+        &self,
+        index: &SearchIndex,
+        limit: usize,
+        accepts: impl Fn(usize) -> bool,
+    ) -> Vec<Ranked> {
+        let mut ranked = self.score(index, accepts);
+        // Sorting all of a large catalog would take most of the time of a search.
+        if ranked.len() > limit {
+            ranked.select_nth_unstable_by(limit, best_first);
+            ranked.truncate(limit);
+        }
+        ranked.sort_unstable_by(best_first);
+        ranked
+    }
+
+    /// Returns the documents that contain a term of the query, in their order.
+    fn score(&self, index: &SearchIndex, accepts: impl Fn(usize) -> bool) -> Vec<Ranked> {
         let mut scores = vec![0.0_f32; index.len()];
         for term in &self.terms {
+            let weight = term.weight();
             for posting in term.number.map_or(&[][..], |number| index.postings(number)) {
-                scores[posting.document as usize] += term.weight() * posting.score;
+                scores[posting.document as usize] += weight * posting.score;
             }
         }
         let scored = scores.into_iter().enumerate();
-        let mut ranked: Vec<Ranked> = scored
-            .filter(|(_, score)| *score > 0.0)
+        scored
+            .filter(|(document, score)| *score > 0.0 && accepts(*document))
             .map(|(document, score)| Ranked { document, score })
-            .collect();
-        ranked.sort_unstable_by(best_first);
-        ranked
+            .collect()
     }
 }
 

@@ -16,7 +16,7 @@ pub const MAX_REFERENCE_BYTES: usize = 64 * 1024 * 1024;
 /// use skills_search::ReferenceIndexBuilder;
 ///
 /// let mut builder = ReferenceIndexBuilder::new();
-/// builder.add_file("pdf", "references/forms.md", "# Forms\n## Fields\nFill the fields.\n", 1);
+/// builder.add_file(0, "references/forms.md", "# Forms\n## Fields\nFill the fields.\n", 1);
 /// let index = builder.build();
 /// let found = index.search("how do I fill a field", 3);
 /// assert_eq!(found[0].path, "references/forms.md");
@@ -33,8 +33,8 @@ pub struct ReferenceIndex {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Span {
-    /// The skill, as it was added.
-    pub skill: String,
+    /// The number of the skill, as it was added.
+    pub skill: usize,
     /// The path of the file in the skill directory.
     pub path: String,
     /// The headings above and at the start of the lines, outermost first.
@@ -65,7 +65,7 @@ impl ReferenceIndexBuilder {
 
     /// Adds the sections of a file, whose text begins at line `first_line`; Markdown by its
     /// extension is divided by headings. Sections beyond [`MAX_REFERENCE_BYTES`] are dropped.
-    pub fn add_file(&mut self, skill: &str, path: &str, text: &str, first_line: usize) {
+    pub fn add_file(&mut self, skill: usize, path: &str, text: &str, first_line: usize) {
         for section in split_sections(text, first_line, TextKind::of_path(path)) {
             self.bytes += section.text.len();
             if self.bytes > MAX_REFERENCE_BYTES {
@@ -76,13 +76,13 @@ impl ReferenceIndexBuilder {
         }
     }
 
-    fn add_section(&mut self, skill: &str, path: &str, section: Section<'_>) {
+    fn add_section(&mut self, skill: usize, path: &str, section: Section<'_>) {
         let heading = section.trail.last().map_or("", String::as_str);
         let context = format!("{} {path}", section.trail.join(" "));
         self.builder
             .add(&Document::new(heading, &context, section.text));
         self.spans.push(Span {
-            skill: skill.to_owned(),
+            skill,
             path: path.to_owned(),
             trail: section.trail,
             first_line: section.first_line,
@@ -121,15 +121,32 @@ impl ReferenceIndex {
         self.is_truncated
     }
 
-    /// Returns at most `limit` sections that match a query, best first; none if none has a word of it.
+    /// Returns at most `limit` sections that match a query, best first; none if none has a word of
+    /// it.
     #[must_use]
     pub fn search(&self, query: &str, limit: usize) -> Vec<&Span> {
-        let ranked = self.index.rank(query);
-        let best = ranked.first().map_or(0.0, |ranked| ranked.score);
-        let fitting = ranked
-            .iter()
-            .take_while(|ranked| ranked.score >= best * MIN_SHARE_OF_BEST);
-        let spans = fitting.take(limit);
-        spans.map(|ranked| &self.spans[ranked.document]).collect()
+        self.search_among(query, limit, |_| true)
+    }
+
+    /// Searches like [`search`](Self::search) among the skills that `accepts` accepts, by number.
+    #[must_use]
+    pub fn search_among(
+        &self,
+        query: &str,
+        limit: usize,
+        accepts: impl Fn(usize) -> bool,
+    ) -> Vec<&Span> {
+        let ranked = self.index.rank(query).into_iter();
+        let mut best = 0.0;
+        ranked
+            .map(|ranked| (ranked.score, &self.spans[ranked.document]))
+            .filter(|(_, span)| accepts(span.skill))
+            .take_while(|(score, _)| {
+                best = f32::max(best, *score);
+                *score >= best * MIN_SHARE_OF_BEST
+            })
+            .take(limit)
+            .map(|(_, span)| span)
+            .collect()
     }
 }

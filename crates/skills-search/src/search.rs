@@ -35,8 +35,7 @@ impl SearchIndex {
     #[must_use]
     pub fn search_among(&self, query: &str, accepts: impl Fn(usize) -> bool) -> SearchResult {
         let query = Query::parse(self, query);
-        let mut hits = query.rank(self);
-        hits.retain(|hit| accepts(hit.document));
+        let mut hits = query.rank_first(self, MAX_HITS, accepts);
         let confidence = confidence(self, &query, &hits);
         hits.truncate(match confidence {
             Confidence::None => 0,

@@ -275,6 +275,9 @@ impl ToolSet {
             BuiltinKind::LoadSkill => {
                 PreparedCall::Done(catalog_tools.load(&parse_arguments(arguments)?))
             }
+            BuiltinKind::SearchReferences => {
+                PreparedCall::Done(catalog_tools.search_references(&parse_arguments(arguments)?))
+            }
             BuiltinKind::ReadSkillResource => {
                 PreparedCall::Done(files.read_skill_resource(&parse_arguments(arguments)?))
             }

@@ -171,7 +171,7 @@ fn render_long(runtime: &SkillRuntime, entries: &[Entry]) -> String {
 }
 
 /// Returns the first sentence on one line, truncated to 160 characters.
-fn first_sentence(text: &str) -> String {
+pub(crate) fn first_sentence(text: &str) -> String {
     const MAX_CHARACTERS: usize = 160;
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let end = line.find(". ").map_or(line.len(), |end| end + 1);

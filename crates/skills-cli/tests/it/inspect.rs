@@ -16,6 +16,32 @@ fn list() {
 }
 
 #[test]
+fn search() {
+    let page = |arguments: &[&str]| {
+        let arguments: Vec<&str> = ["search"].iter().chain(arguments).copied().collect();
+        examples(&arguments).page()
+    };
+    assert_snapshot!(page(&["how much customs duty do I pay"]), @"");
+    assert_snapshot!(page(&["thanks,", "great", "job!"]), @"");
+    assert_snapshot!(page(&["--explain", "--limit", "1", "review my python code"]), @"");
+    assert_snapshot!(page(&["--in", "incident-handbook", "--limit", "1", "who writes the review?"]), @"");
+    let json = examples(&["search", "--json", "weather forecast"]).json();
+    assert_eq!(
+        (
+            json["skills"][0]["name"].as_str(),
+            json["confidence"].as_str()
+        ),
+        (Some("weather"), Some("high"))
+    );
+    let none = examples(&["search", "--json", "thanks"]).json();
+    assert!(
+        none["advice"]
+            .as_str()
+            .is_some_and(|advice| advice.contains("English"))
+    );
+}
+
+#[test]
 fn missing_and_empty_roots_are_reported() {
     let directory = tempfile::tempdir().unwrap();
     let empty = skills(&["list", "--root", &directory.path().display().to_string()]);

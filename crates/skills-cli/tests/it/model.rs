@@ -33,6 +33,26 @@ fn prompt() {
 }
 
 #[test]
+fn prompt_for_a_request() {
+    let page = examples(&[
+        "prompt",
+        "--query",
+        "how much customs duty do I pay",
+        "--budget",
+        "520",
+        "--format",
+        "markdown",
+    ]);
+    assert_snapshot!(page.stdout.replace(&tree().canonicalize().unwrap().display().to_string(), "TREE"), @"");
+    let recent = examples(&[
+        "prompt", "--query", "hello", "--recent", "weather", "--json",
+    ])
+    .json();
+    let text = recent["text"].as_str().unwrap();
+    assert!(text.find("- weather:") < text.find("- code-review:"));
+}
+
+#[test]
 fn prompt_in_other_formats() {
     let first = |format: &str| {
         examples(&["prompt", "--format", format])

@@ -67,7 +67,7 @@ fn checksum(bytes: &[u8]) -> u64 {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(512))]
+    #![proptest_config(ProptestConfig::with_cases(128))]
 
     /// Whatever a file contains, reading it neither panics nor takes more memory than its size
     /// justifies, and what was read can be searched.

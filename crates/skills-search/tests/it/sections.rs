@@ -64,13 +64,13 @@ fn long_sections_are_split_between_paragraphs() {
 fn a_search_returns_lines_of_a_file() {
     let mut builder = ReferenceIndexBuilder::new();
     builder.add_file(
-        "pdf",
+        0,
         "references/forms.md",
         "# Forms\nIntro.\n## Check boxes\nTick them.\n## Text fields\nType.\n",
         1,
     );
     builder.add_file(
-        "pdf",
+        0,
         "references/ocr.txt",
         "Scanned pages need recognition.\n",
         1,
@@ -88,6 +88,11 @@ fn a_search_returns_lines_of_a_file() {
         "references/ocr.txt"
     );
     assert!(index.search("thanks!", 5).is_empty());
+    assert!(
+        index
+            .search_among("scanned page", 5, |skill| skill == 1)
+            .is_empty()
+    );
     assert!(!index.is_truncated() && index.len() == 4);
 }
 
