@@ -254,11 +254,15 @@ fn a_list_with_a_search_hint_says_how_many_more_there_are() {
             assert!(costs <= report.cost);
         }
     }
-    let skill_list = SkillListRenderer::new(Budget::Characters(140))
+    let skill_list = SkillListRenderer::new(Budget::Characters(130))
         .allocation(Allocation::Ranked)
         .search_hint("search_skills")
         .render(&items);
-    assert_snapshot!(list(&skill_list), @"");
+    assert_snapshot!(list(&skill_list), @"
+    - s0: First. (file: /s0/SKILL.md)
+    - s1: (file: /s1/SKILL.md)
+    3 more skills are not listed; find more with search_skills.
+    ");
 }
 
 #[test]

@@ -95,7 +95,8 @@ async fn the_best_match_comes_first() {
 
 #[tokio::test]
 async fn a_search_without_a_fitting_skill_says_how_to_ask() {
-    let tools = host().tools();
+    let host = host();
+    let tools = host.tools();
     let nothing = tools
         .call("search_skills", json!({"query": "thanks, great job!"}))
         .await;
