@@ -1,5 +1,6 @@
 //! The command line: commands and their help.
 
+use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::commands::deprecated_aliases::FormerCommand;
@@ -8,6 +9,7 @@ use crate::commands::{
     prompt, run, search, show, tools, trust, validate, wasm,
 };
 use crate::context::Context;
+use crate::deferred::Deferred;
 use crate::exit::Exit;
 use crate::global_options::GlobalOptions;
 
@@ -31,27 +33,28 @@ const EXIT_CODES: &str = "Exit codes: 0 success, 1 failure or not found, 2 usage
 /// The commands. [`SECTIONS`] lists the visible ones.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    List(list::List),
-    Search(search::Search),
-    Show(show::Show),
-    New(new::New),
-    Validate(validate::Validate),
-    Build(build::Build),
-    Run(Box<run::Run>),
-    Trust(Box<trust::Trust>),
+    List(Deferred<list::List>),
+    Search(Deferred<search::Search>),
+    Show(Deferred<show::Show>),
+    New(Deferred<new::New>),
+    Validate(Deferred<validate::Validate>),
+    Build(Deferred<build::Build>),
+    Run(Deferred<run::Run>),
+    Trust(Deferred<trust::Trust>),
     #[command(alias = "adopt")]
-    Accept(accept::Accept),
+    Accept(Deferred<accept::Accept>),
+    // Not deferred: its help would show the options for HTTP below those of every command.
     Mcp(Box<mcp::Mcp>),
-    Prompt(prompt::Prompt),
-    Tools(Box<tools::Tools>),
-    Call(Box<call::Call>),
-    Wasm(wasm::Wasm),
-    Doctor(doctor::Doctor),
-    Config(config::Config),
-    Policy(policy::Policy),
-    Audit(audit::Audit),
-    Compat(compat::Compat),
-    Completions(completions::Completions),
+    Prompt(Deferred<prompt::Prompt>),
+    Tools(Deferred<tools::Tools>),
+    Call(Deferred<call::Call>),
+    Wasm(Deferred<wasm::Wasm>),
+    Doctor(Deferred<doctor::Doctor>),
+    Config(Deferred<config::Config>),
+    Policy(Deferred<policy::Policy>),
+    Audit(Deferred<audit::Audit>),
+    Compat(Deferred<compat::Compat>),
+    Completions(Deferred<completions::Completions>),
     #[command(flatten)]
     Former(FormerCommand),
 }
@@ -72,8 +75,16 @@ const SECTIONS: [(&str, &str); 4] = [
 
 impl Arguments {
     /// Parses the arguments of this process. Does not exit, since errors are JSON with `--json`.
+    ///
+    /// Help and errors come from the complete definition, which has the commands in sections.
     pub(crate) fn from_process() -> Result<Self, clap::Error> {
-        Self::from_arg_matches(&Self::command_with_sections().try_get_matches()?)
+        match Self::try_parse() {
+            // The version needs no definition of the commands.
+            Err(error) if error.kind() != ErrorKind::DisplayVersion => {
+                Self::from_arg_matches(&Self::command_with_sections().try_get_matches()?)
+            }
+            result => result,
+        }
     }
 
     /// Returns the definition of the command line, with the commands in sections.

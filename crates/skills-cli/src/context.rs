@@ -9,6 +9,7 @@ use skills_runtime::discovery::{
     ClientProfile, ConfigRule, Discovery, InactiveReason, ProfileContext, ScanLimits,
     SkillFileSymlinks, Trust,
 };
+use skills_runtime::prompt::{ListingMode, ListingModes};
 use skills_runtime::{Builder, Catalog, Root, Scope, Secrets, SkillRuntime};
 
 use crate::env_files;
@@ -130,13 +131,29 @@ impl Context {
     pub(crate) fn builder(&self, interpreters: &[InterpreterArg]) -> anyhow::Result<Builder> {
         let builder = self
             .host_builder(interpreters)?
-            .discovery(self.discovery()?);
+            .discovery(self.discovery()?)
+            .modes(self.listing_modes()?);
         // The scan for this warning is skipped without `--disable`: it would cost a second scan for
         // every command.
         if !self.options.disable.is_empty() {
             self.warn_unused_disable(&builder.clone().build().library().catalog());
         }
         Ok(builder)
+    }
+
+    /// Returns how the settings list skills to a model.
+    pub(crate) fn listing_modes(&self) -> anyhow::Result<ListingModes> {
+        let pinned = self.settings()?.pinned.iter();
+        Ok(
+            pinned.fold(ListingModes::default(), |modes, (skill, is_pinned)| {
+                let mode = if *is_pinned {
+                    ListingMode::Pinned
+                } else {
+                    ListingMode::Auto
+                };
+                modes.with_rule(parse_selector(skill), mode)
+            }),
+        )
     }
 
     /// Configures what does not depend on skills.

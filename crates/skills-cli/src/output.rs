@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 
 use serde::Serialize;
-use skills_runtime::is_invisible;
+use skills_runtime::{is_invisible, mark_messages, message_label};
 
 use crate::exit::Exit;
 
@@ -61,6 +61,22 @@ impl Output {
         }
     }
 
+    /// Prints standard output of a program: unchanged to a pipe or file. Where a person would read it
+    /// together with the messages of this command it is escaped, and lines that look like messages
+    /// are marked.
+    pub(crate) fn program_output(self, bytes: &[u8]) -> anyhow::Result<()> {
+        if io::stdout().is_terminal() || has_one_stream() {
+            self.text(&mark_program_text(&String::from_utf8_lossy(bytes)))
+        } else {
+            write_stdout(bytes)
+        }
+    }
+
+    /// Prints standard error of a program, escaped, with lines that look like messages marked.
+    pub(crate) fn program_errors(self, text: &str) {
+        self.status_lines(&mark_program_text(text));
+    }
+
     /// Prints one escaped line to standard error.
     pub(crate) fn status(self, text: &str) {
         // One line: text of a skill cannot add a line that looks like a message of this command.
@@ -72,6 +88,41 @@ impl Output {
         // A closed standard error is ignored.
         let _ = writeln!(io::stderr(), "{}", escape_terminal(text));
     }
+}
+
+/// Marks the lines of a program that could be lines of this command after a run.
+fn mark_program_text(text: &str) -> String {
+    mark_messages(&escape_terminal(text), is_message)
+}
+
+/// Returns true if a line looks like one of this command after a run.
+fn is_message(line: &str) -> bool {
+    const LABELS: [&str; 6] = ["error", "warning", "note", "help", "hint", "omitted"];
+    let is_labeled = message_label(line)
+        .is_some_and(|label| LABELS.contains(&label.as_str()) || label.starts_with("refused"));
+    // `created out.txt (12 bytes)`
+    let line = line.trim();
+    let names_file = ["created ", "changed "]
+        .iter()
+        .any(|start| line.starts_with(start));
+    is_labeled || names_file && line.ends_with(" bytes)") || line.contains(" truncated: ")
+}
+
+/// Returns true if standard output and standard error are the same file, as with `2>&1`.
+#[cfg(unix)]
+fn has_one_stream() -> bool {
+    let identity = |fd: std::os::fd::BorrowedFd<'_>| {
+        let status = rustix::fs::fstat(fd).ok()?;
+        Some((status.st_dev, status.st_ino))
+    };
+    use std::os::fd::AsFd;
+    let stdout = identity(io::stdout().as_fd());
+    stdout.is_some() && stdout == identity(io::stderr().as_fd())
+}
+
+#[cfg(not(unix))]
+fn has_one_stream() -> bool {
+    false
 }
 
 fn write_stdout(bytes: &[u8]) -> anyhow::Result<()> {
@@ -108,6 +159,15 @@ fn escape_controls(json: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_that_look_like_messages_are_marked() {
+        let text = "help: me\n  Note : x\n**error:** y\ncreated a (3 bytes)\n\u{1b}[1mhelp: z\nhelper: a\ncreated 3 files\n";
+        assert_eq!(
+            mark_program_text(text),
+            "| help: me\n|   Note : x\n| **error:** y\n| created a (3 bytes)\n\\u{1b}[1mhelp: z\nhelper: a\ncreated 3 files\n"
+        );
+    }
 
     #[test]
     fn invisible_characters_are_escaped_in_json() {

@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use skills_runtime::policy::{Effect, Rule, RuleSource, Target};
 use skills_runtime::{Builder, ExecutionOptions, OnMissing, ResourceLimits, Secrets, Workspace};
-use skills_tools::ProgramOptions;
+use skills_tools::{HookMode, ProgramOptions};
 
 use crate::context::Context;
 use crate::env_files;
@@ -84,6 +84,13 @@ pub(crate) struct ProgramArgs {
     /// A missing variable is a warning in any case. The policy can refuse both.
     #[arg(long)]
     pub(crate) ignore_requirements: bool,
+
+    /// Run the hooks of skills before and after tools
+    ///
+    /// Only hooks that are approved run; `skills trust --hooks` approves them in advance. A hook
+    /// before a tool that is not approved blocks it.
+    #[arg(long)]
+    pub(crate) hooks: bool,
 }
 
 impl ProgramArgs {
@@ -172,6 +179,15 @@ impl ProgramArgs {
             Some(WorkingDirectory::Skill) => skills_tools::WorkingDirectory::Skill,
             Some(WorkingDirectory::Workspace) | None => skills_tools::WorkingDirectory::Workspace,
         }))
+    }
+
+    /// Returns whether the hooks of skills run.
+    pub(crate) fn hook_mode(&self, context: &Context) -> anyhow::Result<HookMode> {
+        Ok(if self.hooks || context.settings()?.hooks {
+            HookMode::Enabled
+        } else {
+            HookMode::Disabled
+        })
     }
 
     /// Returns the workspace: the given one, else that of the settings.

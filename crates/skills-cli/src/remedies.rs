@@ -84,6 +84,12 @@ impl RemedyDescriptions {
                 let name = shell_word(name)?;
                 Some(format!("accept it with `skills accept {name}`"))
             }
+            Remedy::ApproveHooks { skill } => {
+                let skill = shell_word(skill)?;
+                Some(format!(
+                    "approve its hooks with `skills trust {skill} --hooks`"
+                ))
+            }
             _ => None,
         }
     }

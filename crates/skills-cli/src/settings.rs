@@ -32,6 +32,8 @@ pub(crate) struct Settings {
     pub(crate) workspace: Option<PathBuf>,
     pub(crate) timeout_ms: Option<u64>,
     pub(crate) memory_mib: Option<u64>,
+    /// Whether hooks of skills run.
+    pub(crate) hooks: bool,
     pub(crate) env_files: Vec<PathBuf>,
     /// Roots in addition to those of the client profile.
     pub(crate) roots: Vec<PathBuf>,
@@ -39,6 +41,9 @@ pub(crate) struct Settings {
     pub(crate) interpreters: Vec<InterpreterArg>,
     /// Skills that are enabled or disabled.
     pub(crate) skill_rules: Vec<ConfigRule>,
+    /// Skills that are pinned, or are not although an earlier file pins them; later ones take
+    /// precedence.
+    pub(crate) pinned: Vec<(String, bool)>,
     /// Unknown keys, invalid values and keys without effect, each with its file and line.
     pub(crate) problems: Vec<String>,
     /// The values in effect with the file of each, in the order in which they apply.
@@ -55,12 +60,15 @@ impl Settings {
         }
         // The innermost directory last, since it takes precedence.
         for path in paths.project.into_iter().rev() {
-            let Some((path, file)) = read(RuleSource::Project, Some(path), environment)? else {
-                continue;
-            };
-            match project_trust {
-                Trust::Trusted => settings.apply(&path, file),
-                _ => settings.narrow(&path, file),
+            let file = read(RuleSource::Project, Some(path), environment);
+            match (project_trust, file) {
+                (_, Ok(None)) => {}
+                (Trust::Trusted, Ok(Some((path, file)))) => settings.apply(&path, file),
+                (_, Ok(Some((path, file)))) => settings.narrow(&path, file),
+                (Trust::Trusted, Err(error)) => return Err(error),
+                // Settings deny nothing, so a project that is not trusted cannot stop commands by a
+                // broken file.
+                (_, Err(error)) => settings.problems.push(format!("{error:#}")),
             }
         }
         Ok(settings)
@@ -118,6 +126,7 @@ impl Settings {
             (SettingKey::Workspace, One(directory)) => self.workspace = Some(directory),
             (SettingKey::Timeout, Number(seconds)) => self.timeout_ms = Some(seconds * 1_000),
             (SettingKey::Memory, Number(mib)) => self.memory_mib = Some(mib),
+            (SettingKey::Hooks, Switch(is_enabled)) => self.hooks = is_enabled,
             (SettingKey::EnvFiles, Paths(files)) => self.env_files.extend(files),
             (SettingKey::Roots, Paths(roots)) => self.roots.extend(roots),
             (SettingKey::Interpreter(kind), One(path)) => self.interpreters.push(InterpreterArg {
@@ -140,6 +149,9 @@ impl Settings {
                 } else {
                     ConfigRule::disable(selector, source)
                 });
+            }
+            (SettingKey::SkillPinned(skill), Switch(is_pinned)) => {
+                self.pinned.push((skill, is_pinned));
             }
             // The parser gives each key a value of its type.
             _ => {}
@@ -316,7 +328,7 @@ mod tests {
         /user:2: invalid `memory-mib`: expected 1 to 2048 MiB
         /user:4: unknown key `pyhton`; did you mean `python`?
         /user:6: unknown key `enable`; did you mean `enabled`?
-        /user:8: unknown key `colour`: expected one of workspace, timeout-seconds, memory-mib, env-files, roots, interpreters, skills
+        /user:8: unknown key `colour`: expected one of workspace, timeout-seconds, memory-mib, hooks, env-files, roots, interpreters, skills
         ");
     }
 }

@@ -73,6 +73,7 @@ impl HostArgs {
         let build = self.builder(builder, context)?;
         let tools = build
             .program_options(self.programs.tool_options(context)?)
+            .hooks(self.programs.hook_mode(context)?)
             .remedies(move |remedy| remedies.describe(remedy))
             .build();
         tools.map_err(|error| CommandError::input(error.to_string()).into())

@@ -18,6 +18,8 @@ pub(crate) struct Caller {
     pub(crate) lifecycle: Lifecycle,
     /// The session id for tool calls; `None` if calls do not belong together.
     pub(crate) session: Option<String>,
+    /// Whether the protocol version has links to resources in results.
+    pub(crate) supports_resource_links: bool,
     /// Whether approval prompts can reach the user.
     pub(crate) supports_elicitation: bool,
 }
@@ -35,11 +37,7 @@ pub(crate) enum Lifecycle {
 
 impl Lifecycle {
     pub(crate) fn from_context(context: &RequestContext<RoleServer>) -> Self {
-        let version = context.protocol_version();
-        // Versions are dates, so their order as text is their order in time.
-        let is_stateless = version
-            .is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str());
-        if is_stateless {
+        if has_version(context, &ProtocolVersion::V_2026_07_28) {
             Self::Stateless
         } else {
             Self::Legacy
@@ -54,6 +52,13 @@ impl Lifecycle {
             Self::Stateless => (Some(CACHE_TTL_MS), Some(CacheScope::Private)),
         }
     }
+}
+
+/// Returns whether a request uses this protocol version or a later one.
+fn has_version(context: &RequestContext<RoleServer>, minimum: &ProtocolVersion) -> bool {
+    // Versions are dates, so their order as text is their order in time.
+    let version = context.protocol_version();
+    version.is_some_and(|version| version.as_str() >= minimum.as_str())
 }
 
 impl Caller {
@@ -80,6 +85,7 @@ impl Caller {
         Self {
             principal: Principal::from_extensions(&context.extensions),
             lifecycle,
+            supports_resource_links: has_version(context, &ProtocolVersion::V_2025_06_18),
             session: has_session.then(session),
             // Without a session, a response could not be routed back.
             supports_elicitation: has_forms && (has_session || lifecycle == Lifecycle::Stateless),

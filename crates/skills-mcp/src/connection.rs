@@ -149,9 +149,12 @@ impl ServerHandler for Connection {
     async fn get_prompt(
         &self,
         request: GetPromptRequestParams,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        prompts::get(&self.server, request).await.map(Into::into)
+        let session = self.caller(&context).session;
+        prompts::get(&self.server, session, request)
+            .await
+            .map(Into::into)
     }
 
     async fn complete(

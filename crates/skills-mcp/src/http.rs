@@ -58,7 +58,7 @@ use origin::AllowedOrigins;
 /// | origins | loopback: `http` origins of `localhost`, `127.0.0.1` and `[::1]` with any port; otherwise none |
 /// | request body | 4 MiB, and one JSON value per 32 bytes of that |
 /// | bodies over 16 KiB in memory | 64 MiB in total, or twice the maximum body; half per principal if there are several |
-/// | requests per principal | 5,000 per second, 64 concurrently |
+/// | requests per principal | 5,000 per second; 64 tool calls and 64 others concurrently, further ones wait two seconds |
 /// | streams per principal | 256 |
 /// | connections | 512, closed after 10 s without a complete request head |
 /// | request body timeout | 30 s |
@@ -146,8 +146,9 @@ impl HttpServer {
         self
     }
 
-    /// Sets the maximum number of concurrent requests of a principal. Notifications and responses
-    /// do not count. 0 counts as 1.
+    /// Sets the maximum number of concurrent tool calls of a principal, and separately of its other
+    /// requests. Further ones wait up to two seconds. Notifications and responses do not count. 0
+    /// counts as 1.
     pub fn max_concurrent_requests(mut self, requests: usize) -> Self {
         self.limits.max_concurrent_requests = requests.max(1);
         self

@@ -54,6 +54,7 @@ mod skills_extension;
 mod subscriptions;
 mod tool_call;
 mod tool_list;
+mod tool_result;
 mod uri;
 
 #[cfg(feature = "http")]
@@ -65,3 +66,4 @@ pub use error::{ServeError, ServerBuildError};
 pub use principal::Principal;
 pub use replay_cache::{DirectoryReplayCache, MemoryReplayCache, ReplayCache};
 pub use server::{Server, ServerBuilder};
+pub use tool_result::ResultData;

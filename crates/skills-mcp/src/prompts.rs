@@ -58,9 +58,10 @@ pub(crate) fn list_and_track(server: &Server) -> Vec<Prompt> {
     prompts
 }
 
-/// Renders a prompt.
+/// Renders a prompt. A skill that is rendered is active in the session from then on.
 pub(crate) async fn get(
     server: &Server,
+    session: Option<String>,
     request: GetPromptRequestParams,
 ) -> Result<GetPromptResult, ErrorData> {
     let (name, arguments) = (request.name, request.arguments.unwrap_or_default());
@@ -86,7 +87,13 @@ pub(crate) async fn get(
         return Ok(GetPromptResult::new(vec![guide]));
     }
     let rendered = server
-        .run_blocking(move |server| server.inner.tools.prompt(&name, &words))
+        .run_blocking(move |server| {
+            let rendered = server.inner.tools.prompt(&name, &words)?;
+            if let Some(session) = session {
+                server.inner.tools.activate(&session, &name);
+            }
+            Ok::<_, skills_tools::ToolError>(rendered)
+        })
         .await?;
     let rendered = rendered.map_err(|error| ErrorData::invalid_params(error.to_string(), None))?;
     // Two messages, so that the text of the author is not mistaken for the words of the user.

@@ -67,6 +67,7 @@ pub(crate) struct Inner {
     pub(crate) log_once: LogOnce,
     pub(crate) list_watcher: ListWatcher,
     pub(crate) tenancy: Tenancy,
+    pub(crate) result_data: crate::ResultData,
     pub(crate) version: String,
     pub(crate) stop: CancellationToken,
     /// Cancels the running calls.

@@ -5,8 +5,8 @@
 use std::sync::Arc;
 
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ElicitRequest,
-    ElicitResult, InputRequest, InputRequiredResult, InputResponses, Resource,
+    CallToolRequestParams, CallToolResponse, ElicitRequest, ElicitResult, InputRequest,
+    InputRequiredResult, InputResponses,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use skills_tools::runtime::CancellationToken;
 use skills_tools::{CallContext, ToolErrorCode, ToolOutput};
 
+use crate::Server;
 use crate::caller::{Caller, Lifecycle};
 use crate::elicitation::{
     AllowedResponses, Elicitation, ElicitationApprover, ElicitationChannel, PERMISSION_KEY,
@@ -22,7 +23,7 @@ use crate::elicitation::{
 use crate::progress::with_progress;
 use crate::request_state::CallBinding;
 use crate::server::Tenancy;
-use crate::{Server, uri};
+use crate::tool_result::to_mcp_result;
 
 /// Calls a tool. If policy requires an approval, asks the user of the client; then returns the
 /// result.
@@ -33,9 +34,10 @@ pub(crate) async fn call(
     context: &RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
     let inner = &server.inner;
+    let to_result = |output| to_mcp_result(output, inner.result_data, caller).into();
     // Before anything else, so that a rejected call costs nothing and uses up no request state.
     let Some(_permit) = inner.call_limiter.try_acquire(&caller.principal) else {
-        return Ok(too_many_calls(inner.call_limiter.max()).into());
+        return Ok(to_result(too_many_calls(inner.call_limiter.max())));
     };
     let arguments = request.arguments.unwrap_or_default();
     let binding = CallBinding::new(&caller.principal, &request.name, &arguments);
@@ -75,7 +77,7 @@ pub(crate) async fn call(
             None => {}
         }
     }
-    Ok(tool_result(output).into())
+    Ok(to_result(output))
 }
 
 /// Returns the caller as audit records name it, with what its client says about itself.
@@ -161,28 +163,9 @@ fn replace_hint(output: &mut ToolOutput, hint: &str) {
     output.structured["error"]["hint"] = json!(hint);
 }
 
-fn tool_result(output: ToolOutput) -> CallToolResult {
-    let links = output.files.iter().map(|path| {
-        let name = path.rsplit('/').next().unwrap_or(path);
-        ContentBlock::resource_link(Resource::new(uri::file_uri(path), name))
-    });
-    let content: Vec<ContentBlock> = std::iter::once(ContentBlock::text(output.text.clone()))
-        .chain(links)
-        .collect();
-    let mut result = if output.is_error {
-        CallToolResult::error(content)
-    } else {
-        CallToolResult::success(content)
-    };
-    result.structured_content = Some(output.structured);
-    result
-}
-
-fn too_many_calls(max: usize) -> CallToolResult {
+/// Returns the error of a call beyond the limit. A result, not a protocol error, so that the model
+/// reads it and can retry.
+fn too_many_calls(max: usize) -> ToolOutput {
     let message = format!("too many concurrent calls (limit {max}); retry later");
-    // A result, not a protocol error, so that the model reads it and can retry.
-    let mut result = CallToolResult::error(vec![ContentBlock::text(format!("Error: {message}"))]);
-    result.structured_content =
-        Some(json!({"error": {"code": "too_many_calls", "message": message, "retryable": true}}));
-    result
+    ToolErrorCode::TooManyCalls.error(message).into()
 }

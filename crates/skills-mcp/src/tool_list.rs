@@ -7,9 +7,9 @@ use rmcp::model::{JsonObject, ListToolsResult, PaginatedRequestParams, Tool, Too
 use serde_json::Value;
 use skills_tools::{OverrideError, ToolDefinition};
 
-use crate::Server;
 use crate::caller::Lifecycle;
 use crate::list_changes::ListKind;
+use crate::{ResultData, Server};
 
 /// Maximum size of the tools on a page, in bytes; some clients accept messages of at most 1 MiB.
 const MAX_PAGE_BYTES: usize = 700_000;
@@ -27,9 +27,10 @@ pub(crate) async fn list(
         let message = "cannot list the tools: cannot read the tool overrides";
         ErrorData::internal_error(message, None)
     })?;
+    let to_tool = |definition| to_mcp_tool(definition, server.inner.result_data);
     let (definitions, next) = paginate(definitions, request.and_then(|request| request.cursor))?;
     let mut result =
-        ListToolsResult::with_all_items(definitions.into_iter().map(to_mcp_tool).collect());
+        ListToolsResult::with_all_items(definitions.into_iter().map(to_tool).collect());
     (result.ttl_ms, result.cache_scope) = lifecycle.cache_hints();
     result.next_cursor = next;
     Ok(result)
@@ -69,17 +70,22 @@ fn paginate(
     Ok((definitions, next))
 }
 
-fn to_mcp_tool(tool: ToolDefinition) -> Tool {
+fn to_mcp_tool(tool: ToolDefinition, data: ResultData) -> Tool {
     let input_schema = schema_object(tool.input_schema);
     let annotations = ToolAnnotations::new()
         .read_only(tool.annotations.read_only_hint)
         .destructive(tool.annotations.destructive_hint)
         .idempotent(tool.annotations.idempotent_hint)
         .open_world(tool.annotations.open_world_hint);
-    Tool::new_with_raw(tool.name, Some(tool.description.into()), input_schema)
+    let definition = Tool::new_with_raw(tool.name, Some(tool.description.into()), input_schema)
         .with_title(tool.title)
-        .with_raw_output_schema(schema_object(tool.output_schema))
-        .with_annotations(annotations)
+        .with_annotations(annotations);
+    match data {
+        ResultData::Meta => definition,
+        ResultData::Structured => {
+            definition.with_raw_output_schema(schema_object(tool.output_schema))
+        }
+    }
 }
 
 fn schema_object(schema: Value) -> Arc<JsonObject> {

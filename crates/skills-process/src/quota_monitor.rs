@@ -95,16 +95,25 @@ impl<'a> TreeWalk<'a> {
             };
             self.count_entry(&metadata)?;
             if metadata.is_dir() {
-                // A symlink would lead the walk out of the directory.
-                match directory.open_dir_nofollow(entry.file_name()) {
-                    Ok(below) => self.visit_directory(&below, depth + 1)?,
-                    Err(_) if is_directory(directory, &entry) => return Err(QuotaPart::Unreadable),
-                    // It was replaced after it was listed.
-                    Err(_) => {}
-                }
+                self.visit_child(directory, &entry, depth + 1)?;
             }
         }
         Ok(())
+    }
+
+    fn visit_child(
+        &mut self,
+        directory: &Dir,
+        entry: &DirEntry,
+        depth: usize,
+    ) -> Result<(), QuotaPart> {
+        // A symlink would lead the walk out of the directory.
+        match directory.open_dir_nofollow(entry.file_name()) {
+            Ok(child) => self.visit_directory(&child, depth),
+            Err(_) if is_directory(directory, entry) => Err(QuotaPart::Unreadable),
+            // It was replaced after it was listed.
+            Err(_) => Ok(()),
+        }
     }
 
     fn count_entry(&mut self, metadata: &Metadata) -> Result<(), QuotaPart> {
@@ -113,29 +122,31 @@ impl<'a> TreeWalk<'a> {
         if self.entries > Quota::MAX_ENTRIES {
             return Err(QuotaPart::Entries);
         }
-        let is_directory = metadata.is_dir();
-        // Each directory has several links, so these are not hard links of one file.
-        if !is_directory
-            && metadata.nlink() > 1
-            && !self
-                .counted_hard_links
-                .insert((metadata.dev(), metadata.ino()))
-        {
+        if self.is_counted(metadata) {
             return Ok(());
         }
-        // Some file systems report no allocated blocks for directories, although these use space.
-        let bytes = if is_directory {
-            allocated(metadata).max(metadata.len())
-        } else {
-            allocated(metadata)
-        };
-        self.bytes = self.bytes.saturating_add(bytes);
+        self.bytes = self.bytes.saturating_add(used_bytes(metadata));
         if self.bytes > self.quota.max_bytes() {
             Err(QuotaPart::Bytes)
         } else {
             Ok(())
         }
     }
+
+    /// Returns true for another hard link of a file that was counted, and records the first one.
+    fn is_counted(&mut self, metadata: &Metadata) -> bool {
+        let file = (metadata.dev(), metadata.ino());
+        // Each directory has several links, so these are not hard links of one file.
+        !metadata.is_dir() && metadata.nlink() > 1 && !self.counted_hard_links.insert(file)
+    }
+}
+
+fn used_bytes(metadata: &Metadata) -> u64 {
+    if metadata.is_dir() {
+        // Some file systems report no allocated blocks for directories, although these use space.
+        return allocated(metadata).max(metadata.len());
+    }
+    allocated(metadata)
 }
 
 fn is_directory(directory: &Dir, entry: &DirEntry) -> bool {

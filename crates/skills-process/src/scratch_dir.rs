@@ -141,24 +141,31 @@ fn empty_directory(top: &Path) -> io::Result<()> {
         }
         for entry in entries {
             let path = entry?.path();
-            if !is_directory(&path)? {
+            if is_directory(&path)? {
+                number = dissolve(&path, top, number)?;
+            } else {
                 // A symlink is removed like a file, not followed.
                 fs::remove_file(&path)?;
-                continue;
             }
-            // The program can have removed all permissions of its directories.
-            open_up(&path)?;
-            for child in fs::read_dir(&path)? {
-                let child = child?.path();
-                if is_directory(&child)? {
-                    number = move_up(&child, top, number)?;
-                } else {
-                    fs::remove_file(&child)?;
-                }
-            }
-            fs::remove_dir(&path)?;
         }
     }
+}
+
+/// Removes a directory after its subdirectories were moved up into `top`, under free numbers;
+/// returns the next number.
+fn dissolve(path: &Path, top: &Path, mut number: u64) -> io::Result<u64> {
+    // The program can have removed all permissions of its directories.
+    open_up(path)?;
+    for child in fs::read_dir(path)? {
+        let child = child?.path();
+        if is_directory(&child)? {
+            number = move_up(&child, top, number)?;
+        } else {
+            fs::remove_file(&child)?;
+        }
+    }
+    fs::remove_dir(path)?;
+    Ok(number)
 }
 
 /// Moves a directory into `top` under a free number; returns the next number.

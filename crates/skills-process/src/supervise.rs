@@ -198,18 +198,8 @@ async fn read_both(
     err: &SharedOutput,
     limits: &ResourceLimits,
 ) -> io::Result<StreamEnd> {
-    let mut out = pin!(capture(
-        stdout,
-        Arc::clone(out),
-        limits.captured_bytes,
-        limits.output_limit_bytes
-    ));
-    let mut err = pin!(capture(
-        stderr,
-        Arc::clone(err),
-        limits.captured_bytes,
-        limits.output_limit_bytes
-    ));
+    let mut out = pin!(capture(stdout, out, limits));
+    let mut err = pin!(capture(stderr, err, limits));
     tokio::select! {
         end = &mut out => if end? == StreamEnd::LimitExceeded { Ok(StreamEnd::LimitExceeded) } else { err.await },
         end = &mut err => if end? == StreamEnd::LimitExceeded { Ok(StreamEnd::LimitExceeded) } else { out.await },

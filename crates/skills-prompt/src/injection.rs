@@ -1,5 +1,7 @@
 //! Renders the text of a skill for injection into the context of a model.
 
+use skills_discovery::{DiscoveryError, Entry};
+
 use crate::Role;
 use crate::excerpt::{DEFAULT_MAX_INJECTION_BYTES, OmittedRange, excerpt};
 use crate::sanitize::{
@@ -74,6 +76,25 @@ pub struct Injection {
     pub removed: Option<char>,
     /// The lines that were omitted because the text is too long.
     pub omitted: Option<OmittedRange>,
+}
+
+impl Injection {
+    /// Reads the `SKILL.md` of a skill and renders it with the defaults of [`InjectionBuilder`], as
+    /// the fragment of Codex.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be read or is no longer a valid skill.
+    pub fn from_entry(entry: &Entry) -> Result<Self, DiscoveryError> {
+        let (_, text) = entry.open()?.document_with_source()?;
+        let directory = entry.directory().to_string_lossy();
+        let location = entry.location();
+        let location = location.to_string_lossy();
+        Ok(
+            InjectionBuilder::new(entry.name().as_str(), &directory, &location, &text)
+                .render_codex(),
+        )
+    }
 }
 
 impl<'a> InjectionBuilder<'a> {

@@ -12,6 +12,8 @@ use std::path::{Path, PathBuf};
 
 use skills_discovery::Entry;
 
+use crate::paths::normalize_path;
+
 pub use index::MentionIndex;
 pub use mention::{Confidence, Mention, MentionKind, Resolution, SuggestionReason};
 
@@ -101,11 +103,10 @@ impl MentionOptions {
     fn resolve_path(&self, path: &str) -> Option<PathBuf> {
         let path = Path::new(path);
         if path.is_absolute() {
-            return Some(crate::paths::normalize_path(path));
+            return Some(normalize_path(path));
         }
-        Some(crate::paths::normalize_path(
-            &self.working_directory.as_ref()?.join(path),
-        ))
+        let directory = self.working_directory.as_ref()?;
+        Some(normalize_path(&directory.join(path)))
     }
 }
 

@@ -144,13 +144,7 @@ impl MissingRequirements {
 
     /// Adds the missing requirements of one skill.
     pub fn add(&mut self, skill: &str, declared: &Requirements, host: &dyn HostProbe) {
-        let is_supported = |system: &String| system == host.platform();
-        if !declared.systems.is_empty() && !declared.systems.iter().any(is_supported) {
-            self.systems.push(UnsupportedSystem {
-                skill: skill.to_owned(),
-                supported: declared.systems.clone(),
-            });
-        }
+        self.add_systems(skill, &declared.systems, host);
         for server in &declared.servers {
             self.add_server(skill, server, host);
         }
@@ -160,12 +154,12 @@ impl MissingRequirements {
         for program in &declared.programs {
             self.add_program(skill, program, host);
         }
-        let settings = declared
-            .settings
-            .iter()
-            .filter(|path| !host.has_setting(path));
-        self.settings
-            .extend(settings.map(|path| (skill.to_owned(), path.clone())));
+        let settings = declared.settings.iter();
+        self.settings.extend(
+            settings
+                .filter(|path| !host.has_setting(path))
+                .map(|path| (skill.to_owned(), path.clone())),
+        );
         for reason in &declared.invalid {
             self.add_invalid(skill, reason);
         }
@@ -211,12 +205,19 @@ impl MissingRequirements {
         lines.map(|line| escape_line(&line)).collect()
     }
 
+    fn add_systems(&mut self, skill: &str, systems: &[String], host: &dyn HostProbe) {
+        let is_supported = systems.iter().any(|system| system == host.platform());
+        if !systems.is_empty() && !is_supported {
+            self.systems.push(UnsupportedSystem {
+                skill: skill.to_owned(),
+                supported: systems.to_vec(),
+            });
+        }
+    }
+
     fn add_server(&mut self, skill: &str, server: &RequiredServer, host: &dyn HostProbe) {
-        let known = self.servers.iter_mut();
-        if let Some(known) = known
-            .into_iter()
-            .find(|known| known.server.key == server.key)
-        {
+        let mut known = self.servers.iter_mut();
+        if let Some(known) = known.find(|known| known.server.key == server.key) {
             add_skill(&mut known.skills, skill);
         } else if !host.has_server(&server.key) {
             self.servers.push(MissingServer {
@@ -259,29 +260,21 @@ impl MissingRequirements {
         if any_of.iter().any(|program| host.has_program(program)) {
             return;
         }
-        let is_for_host = |install: &&InstallSpec| {
-            install.os.is_empty() || install.os.iter().any(|os| os == host.platform())
-        };
-        let installs = program.installs.iter().filter(is_for_host).cloned();
-        match self
-            .programs
-            .iter_mut()
-            .find(|known| known.any_of == *any_of)
-        {
-            Some(known) => {
-                add_skill(&mut known.skills, skill);
-                for install in installs {
-                    if !known.installs.contains(&install) {
-                        known.installs.push(install);
-                    }
+        let mut known = self.programs.iter_mut();
+        if let Some(known) = known.find(|known| known.any_of == *any_of) {
+            add_skill(&mut known.skills, skill);
+            for install in installs_for(program, host) {
+                if !known.installs.contains(&install) {
+                    known.installs.push(install);
                 }
             }
-            None => self.programs.push(MissingProgram {
-                any_of: any_of.clone(),
-                installs: installs.collect(),
-                skills: vec![skill.to_owned()],
-            }),
+            return;
         }
+        self.programs.push(MissingProgram {
+            any_of: any_of.clone(),
+            installs: installs_for(program, host).collect(),
+            skills: vec![skill.to_owned()],
+        });
     }
 
     fn add_invalid(&mut self, skill: &str, reason: &str) {
@@ -290,6 +283,17 @@ impl MissingRequirements {
             reason: escape_line(reason),
         });
     }
+}
+
+/// Returns the ways to install a program on the host.
+fn installs_for(
+    program: &RequiredProgram,
+    host: &dyn HostProbe,
+) -> impl Iterator<Item = InstallSpec> {
+    let is_for_host = |install: &&InstallSpec| {
+        install.os.is_empty() || install.os.iter().any(|os| os == host.platform())
+    };
+    program.installs.iter().filter(is_for_host).cloned()
 }
 
 fn add_skill(skills: &mut Vec<String>, skill: &str) {

@@ -18,7 +18,7 @@ pub use render_report::{RemovedCharacter, RenderReport};
 pub use truncation::Truncation;
 
 use crate::budget::CostMeter;
-use crate::{Budget, Role, SkillSummary, Tokenizer};
+use crate::{Budget, ListingMode, Role, SkillSummary, Tokenizer};
 use budget_plan::BudgetPlan;
 use list_entry::ListEntry;
 
@@ -56,7 +56,7 @@ pub struct SkillListRenderer<'a> {
 
 /// How the budget for descriptions is divided, and the order of the list.
 ///
-/// Pinned skills are planned before all others in both cases.
+/// Pinned skills are planned and listed before all others in both cases.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Allocation {
@@ -237,6 +237,8 @@ impl<'a> SkillListRenderer<'a> {
             // A ranked list keeps the order of the caller.
             listed.sort_by(|a, b| a.prompt_order(b));
         }
+        // Stable, so that each part keeps its order.
+        listed.sort_by_key(|item| item.mode != ListingMode::Pinned);
         let mut entries = Vec::with_capacity(listed.len());
         let mut removed_characters = Vec::new();
         for item in &listed {
@@ -334,7 +336,7 @@ impl<'a> SkillListRenderer<'a> {
             let is_truncated = shown.unwrap_or_default() < entry.shown_chars;
             report.truncated_descriptions += usize::from(is_truncated);
             let Some(characters) = *shown else {
-                if entry.mode == crate::ListingMode::Pinned {
+                if entry.mode == ListingMode::Pinned {
                     report.omitted_pinned.push(entry.name.to_string());
                 }
                 report.omitted.push(entry.name.to_string());

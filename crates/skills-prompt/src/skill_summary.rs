@@ -37,7 +37,7 @@ pub enum ListingMode {
     /// Listed as the budget allows.
     #[default]
     Auto,
-    /// Gets its share of the budget before all others: its description is truncated only if the
+    /// Listed before all others, and gets its share of the budget before them: its description is truncated only if the
     /// pinned skills alone exceed the budget.
     Pinned,
     /// Listed without its description.

@@ -175,10 +175,11 @@ fn shell_command(request: &ApprovalRequest) -> String {
         .join(" ")
 }
 
-/// Quotes a word so that different words look different, except for homoglyphs among letters. A
+/// Quotes a word of a command for Bash so that different words look different, except for homoglyphs among letters. A
 /// word with invisible characters, with characters that affect their neighbors, or with characters
 /// that could be mistaken for an escape is written as `$'…'`.
-fn shell_quote(word: &str) -> String {
+#[must_use]
+pub fn shell_quote(word: &str) -> String {
     // An empty word would vanish, so it is quoted.
     if !word.is_empty() && word.chars().all(is_plain_in_shell) {
         return word.to_owned();

@@ -46,7 +46,7 @@ mod secrets;
 mod session;
 
 pub use approval_prompt::{
-    PromptTooLong, format_approval_request, format_approval_request_in_full,
+    PromptTooLong, format_approval_request, format_approval_request_in_full, shell_quote,
 };
 pub use approval_store::FileApprovalStore;
 pub use builder::Builder;
@@ -62,13 +62,15 @@ pub use library::{ReferenceSearch, SkillIndex, SkillSearch};
 pub use private_file::PrivateFile;
 #[cfg(feature = "search")]
 pub use prompt_renderer::ListRequest;
-pub use prompt_renderer::{ActivationResult, InjectionFormat, Injections, PromptRenderer};
+pub use prompt_renderer::{
+    ActivationResult, ForkPrompt, InjectionFormat, Injections, PromptRenderer,
+};
 pub use runtime::SkillRuntime;
-pub use sanitize::{escape_line, escape_terminal};
+pub use sanitize::{escape_line, escape_terminal, mark_messages, message_label};
 pub use secrets::{EnvFileWarning, Secrets};
 pub use session::{
-    AgentEvent, HookDecision, HookReport, HookRun, SessionEnd, SessionEvent, SessionSummary,
-    SkillSession, ToolAccess,
+    AgentEvent, HookDecision, HookOptions, HookPreview, HookReport, HookRun, SessionEnd,
+    SessionEvent, SessionSummary, SkillSession, ToolAccess,
 };
 
 /// The audit log.

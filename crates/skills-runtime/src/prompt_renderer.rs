@@ -1,5 +1,7 @@
 //! Skills section, injections, mentions and implicit invocation.
 
+mod fork;
+
 use std::sync::Arc;
 
 use skills_discovery::{Entry, SkillFiles};
@@ -15,6 +17,8 @@ use skills_sandbox::SandboxError;
 
 use crate::error::{Repr, RuntimeError};
 use crate::library::{Library, find_entry, open_files, read_error, scripts, short_name};
+
+pub use fork::ForkPrompt;
 
 /// The prompt part of a runtime: renders what a model sees of the skills.
 ///

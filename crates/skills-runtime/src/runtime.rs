@@ -8,8 +8,8 @@ use skills_policy::Approver;
 
 use crate::session::run_hooks;
 use crate::{
-    AgentEvent, Builder, ExecutionArtifacts, ExecutionOptions, Executor, HookReport, Library,
-    LoadedSkill, PromptRenderer, RuntimeError, SkillDescriptor, SkillSession,
+    AgentEvent, Builder, ExecutionArtifacts, ExecutionOptions, Executor, HookOptions, HookReport,
+    Library, LoadedSkill, PromptRenderer, RuntimeError, SkillDescriptor, SkillSession,
 };
 
 /// Discovers, loads and runs skills.
@@ -256,7 +256,8 @@ impl SkillRuntime {
     /// ```
     /// use std::sync::Arc;
     /// use serde_json::json;
-    /// use skills_runtime::{AgentEvent, ApprovalResponse, HookDecision, Root, Scope, SkillRuntime};
+    /// use skills_runtime::{AgentEvent, ApprovalResponse, CallContext, HookDecision, HookOptions};
+    /// use skills_runtime::{Root, Scope, SkillRuntime};
     ///
     /// # use skills_runtime::{CapturedOutput, EnforcementReport, Sandbox, Termination};
     /// # use skills_sandbox::{Job, RunFuture, RunOutput};
@@ -285,11 +286,13 @@ impl SkillRuntime {
     /// let edit = AgentEvent::PreToolUse { tool: "Edit".to_owned(), input: json!({"file": "a.txt"}) };
     ///
     /// // A hook that is not approved cannot run, so it blocks the tool that it guards.
-    /// let report = runtime.run_hooks("greet", &edit, None).await?;
+    /// let report = runtime.run_hooks("greet", &edit, &HookOptions::default()).await?;
     /// assert!(matches!(report.decision, HookDecision::Block { .. }));
     ///
     /// let approver = Arc::new(ApprovalResponse::AllowOnce);
-    /// let report = runtime.run_hooks("greet", &edit, Some(approver)).await?;
+    /// let mut options = HookOptions::default();
+    /// options.execution.context = CallContext::default().approver(approver);
+    /// let report = runtime.run_hooks("greet", &edit, &options).await?;
     /// assert_eq!((report.decision, report.runs.len()), (HookDecision::Continue, 1));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// # })?;
@@ -302,8 +305,8 @@ impl SkillRuntime {
         &self,
         name: &str,
         event: &AgentEvent,
-        approver: Option<Arc<dyn Approver>>,
+        options: &HookOptions,
     ) -> Result<HookReport, RuntimeError> {
-        run_hooks(&self.executor, name, event, approver).await
+        run_hooks(&self.executor, name, event, options).await
     }
 }

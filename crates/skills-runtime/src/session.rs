@@ -16,7 +16,7 @@ use crate::{ExecutionArtifacts, ExecutionOptions, Executor, RuntimeError};
 use tool_access::evaluate;
 
 pub(crate) use hooks::run_hooks;
-pub use hooks::{AgentEvent, HookDecision, HookReport, HookRun};
+pub use hooks::{AgentEvent, HookDecision, HookOptions, HookPreview, HookReport, HookRun};
 pub use tool_access::ToolAccess;
 
 /// Maximum size of all events of a session, in bytes of JSON; later events are only counted.
@@ -296,8 +296,9 @@ impl SkillSession {
 
     async fn run_hooks(&self, event: &AgentEvent) -> Result<HookReport, RuntimeError> {
         // By directory, which stays unambiguous if a skill of the same name is added.
-        let approver = self.approver.clone();
-        run_hooks(&self.executor, &self.directory, event, approver).await
+        let mut options = HookOptions::default();
+        options.execution.context.approver = self.approver.clone();
+        run_hooks(&self.executor, &self.directory, event, &options).await
     }
 
     fn record(&mut self, event: SessionEvent) {

@@ -74,14 +74,10 @@ impl Parameters {
         kind: &'static str,
         path: &Path,
     ) -> Result<ProfilePath, ProfileError> {
-        let is_of_kind = |known: &&Parameter| {
-            known
-                .name
-                .strip_prefix(kind)
-                .is_some_and(|rest| rest.starts_with('_'))
-        };
+        let prefix = format!("{kind}_");
+        let known = self.0.iter();
         // Numbered in order of addition, so that equal grants have equal profiles.
-        let number = self.0.iter().filter(is_of_kind).count();
+        let number = known.filter(|one| one.name.starts_with(&prefix)).count();
         self.add(format!("{kind}_{number}"), path)
     }
 
@@ -113,8 +109,14 @@ fn check_path(path: &Path) -> Result<&str, ProfileError> {
     let Some(below) = text.strip_prefix('/') else {
         return Err(Repr::RelativePath(path.to_owned()).into());
     };
-    if !below.is_empty() && below.split('/').any(|part| matches!(part, "" | "." | "..")) {
+    if !is_canonical(below) {
         return Err(Repr::NotCanonical(path.to_owned()).into());
     }
     Ok(text)
+}
+
+/// Returns true for the text of a canonical path after its first slash.
+fn is_canonical(below: &str) -> bool {
+    let is_special = |part| matches!(part, "" | "." | "..");
+    below.is_empty() || !below.split('/').any(is_special)
 }

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use skills_policy::{Access, Grants, NetworkGrant as Granted, SpawnGrant};
+use skills_policy::{Access, FileGrant, Grants, NetworkGrant as Granted, SpawnGrant};
 
 use self::protected::Protected;
 use crate::error::{ProfileError, Repr};
@@ -100,23 +100,13 @@ impl Profile {
             network,
         } = input;
         let mut builder = ProfileBuilder::new(grants, scratch)?;
-        let directory = script.parent().filter(|parent| {
-            grants
-                .files()
-                .iter()
-                .any(|file| parent.starts_with(file.path()))
-        });
-        // Code may be loaded from this directory, so it has to be a granted one.
-        let directory = directory.ok_or_else(|| Repr::ScriptNotReadable((*script).to_owned()))?;
+        let directory = granted_directory(grants, script)?;
         builder.rules.extend([
             Rule::Deny(vec![Operation::Default], Vec::new()),
             allow(&[Operation::SysctlRead], Vec::new()),
         ]);
-        builder.rules.extend(
-            system::library_rules()
-                .into_iter()
-                .chain(system::temporary_rules()),
-        );
+        builder.rules.extend(system::library_rules());
+        builder.rules.extend(system::temporary_rules());
         builder.add_files();
         let programs = granted_programs(grants.spawn(), executables);
         builder.add_code(executables.interpreter(), &programs, directory)?;
@@ -173,9 +163,37 @@ struct NamedPath<'a> {
     profile_path: ProfilePath,
 }
 
-impl NamedPath<'_> {
+impl<'a> NamedPath<'a> {
+    /// Adds a path to the parameters, with the next number of a kind.
+    fn numbered(
+        parameters: &mut Parameters,
+        kind: &'static str,
+        path: &'a Path,
+    ) -> Result<Self, ProfileError> {
+        Ok(Self {
+            path,
+            profile_path: parameters.add_numbered(kind, path)?,
+        })
+    }
+
+    /// Adds a path to the parameters, with a name of its own.
+    fn unique(
+        parameters: &mut Parameters,
+        name: &'static str,
+        path: &'a Path,
+    ) -> Result<Self, ProfileError> {
+        Ok(Self {
+            path,
+            profile_path: parameters.add_unique(name, path)?,
+        })
+    }
+
     fn subpath(&self) -> Filter {
         Filter::Subpath(self.profile_path.clone())
+    }
+
+    fn literal(&self) -> Filter {
+        Filter::Literal(self.profile_path.clone())
     }
 }
 
@@ -190,29 +208,17 @@ impl<'a> ProfileBuilder<'a> {
         let mut writes = Vec::new();
         // Commands work on a directory that contains no program of theirs.
         if root.access() == Access::ReadWrite {
-            writes.push(NamedPath {
-                path: root.path(),
-                profile_path: parameters.add_numbered("WRITE", root.path())?,
-            });
+            writes.push(NamedPath::numbered(&mut parameters, "WRITE", root.path())?);
         }
-        let root = NamedPath {
-            path: root.path(),
-            profile_path: parameters.add_unique("SKILL_ROOT", root.path())?,
-        };
+        let root = NamedPath::unique(&mut parameters, "SKILL_ROOT", root.path())?;
         for file in others {
             let (kind, paths) = match file.access() {
                 Access::ReadOnly => ("READ", &mut reads),
                 Access::ReadWrite => ("WRITE", &mut writes),
             };
-            paths.push(NamedPath {
-                path: file.path(),
-                profile_path: parameters.add_numbered(kind, file.path())?,
-            });
+            paths.push(NamedPath::numbered(&mut parameters, kind, file.path())?);
         }
-        writes.push(NamedPath {
-            path: scratch,
-            profile_path: parameters.add_unique("SCRATCH", scratch)?,
-        });
+        writes.push(NamedPath::unique(&mut parameters, "SCRATCH", scratch)?);
         Ok(Self {
             rules: Vec::new(),
             parameters,
@@ -223,6 +229,15 @@ impl<'a> ProfileBuilder<'a> {
             scratch,
             ancestors: BTreeMap::new(),
         })
+    }
+
+    fn allow(&mut self, operations: &[Operation], filters: Vec<Filter>) {
+        self.rules.push(allow(operations, filters));
+    }
+
+    fn deny(&mut self, operations: &[Operation], filter: Filter) {
+        self.rules
+            .push(Rule::Deny(operations.to_vec(), vec![filter]));
     }
 
     /// Allows the skill, readable paths and writable paths, in this order.
@@ -246,32 +261,17 @@ impl<'a> ProfileBuilder<'a> {
         programs: &[&'a Executable],
         directory: &Path,
     ) -> Result<(), ProfileError> {
-        let profile_path = self
-            .parameters
-            .add_unique("INTERPRETER", interpreter.path())?;
-        let directory = self.parameters.add_unique("SCRIPT_DIRECTORY", directory)?;
-        self.rules.push(allow(
-            &[Operation::FileMapExecutable],
-            vec![
-                Filter::Literal(profile_path.clone()),
-                Filter::Subpath(directory),
-            ],
-        ));
-        self.installed.push(NamedPath {
-            path: interpreter.path(),
-            profile_path,
-        });
+        let parameters = &mut self.parameters;
+        let named = NamedPath::unique(parameters, "INTERPRETER", interpreter.path())?;
+        let directory = parameters.add_unique("SCRIPT_DIRECTORY", directory)?;
+        let filters = vec![named.literal(), Filter::Subpath(directory)];
+        self.installed.push(named);
         for successor in &interpreter.exec_targets {
-            self.installed.push(NamedPath {
-                path: successor,
-                profile_path: self.parameters.add_numbered("SUCCESSOR", successor)?,
-            });
+            let named = NamedPath::numbered(parameters, "SUCCESSOR", successor)?;
+            self.installed.push(named);
         }
-        let mut own_files: Vec<Filter> = self
-            .installed
-            .iter()
-            .map(|named| Filter::Literal(named.profile_path.clone()))
-            .collect();
+        self.allow(&[Operation::FileMapExecutable], filters);
+        let mut own_files: Vec<Filter> = self.installed.iter().map(NamedPath::literal).collect();
         // Sorted and without duplicates, since programs share libraries.
         let readable: BTreeSet<&Path> = [interpreter]
             .iter()
@@ -280,18 +280,24 @@ impl<'a> ProfileBuilder<'a> {
             .map(PathBuf::as_path)
             .collect();
         for path in readable {
-            let named = NamedPath {
-                path,
-                profile_path: self.parameters.add_numbered("LIBRARIES", path)?,
-            };
+            let named = NamedPath::numbered(&mut self.parameters, "LIBRARIES", path)?;
             own_files.push(named.subpath());
             self.installed.push(named);
         }
-        self.rules.push(allow(
+        self.allow(
             &[Operation::FileRead, Operation::FileMapExecutable],
             own_files,
-        ));
+        );
         Ok(())
+    }
+
+    /// The paths that are granted or belong to interpreter and programs.
+    fn known_paths(&self) -> impl Iterator<Item = &NamedPath<'a>> {
+        [&self.root]
+            .into_iter()
+            .chain(&self.reads)
+            .chain(&self.writes)
+            .chain(&self.installed)
     }
 
     /// Programs resolve the paths that they use, and read the metadata of all parent directories.
@@ -302,38 +308,27 @@ impl<'a> ProfileBuilder<'a> {
         spawn: &SpawnGrant,
         programs: &[&Executable],
     ) -> Result<(), ProfileError> {
-        let granted = [&self.root]
-            .into_iter()
-            .chain(&self.reads)
-            .chain(&self.writes);
-        let paths: Vec<&NamedPath<'a>> = granted.chain(&self.installed).collect();
         let names = invoked_paths(executables, spawn, programs);
-        let parents = paths
-            .iter()
+        let parents: BTreeSet<PathBuf> = self
+            .known_paths()
             .map(|named| named.path)
             .chain(names.iter().map(PathBuf::as_path))
-            .flat_map(parent_directories);
-        let parents: BTreeSet<PathBuf> = parents
+            .flat_map(parent_directories)
             .map(Path::to_owned)
             .chain(names.iter().cloned())
             .collect();
-        let granted_subpaths = paths.iter().map(|named| named.subpath()).collect();
         for path in parents {
             let profile_path = self.parameters.add_numbered("ANCESTOR", &path)?;
             self.ancestors.insert(path, profile_path);
         }
-        let literals = self
-            .ancestors
-            .values()
-            .cloned()
-            .map(Filter::Literal)
-            .collect();
-        self.rules.push(allow(
+        let ancestors = self.ancestors.values().cloned();
+        let literals = ancestors.map(Filter::Literal).collect();
+        self.allow(
             &[Operation::FileReadMetadata, Operation::FileTestExistence],
             literals,
-        ));
-        self.rules
-            .push(allow(&[Operation::FileTestExistence], granted_subpaths));
+        );
+        let known = self.known_paths().map(NamedPath::subpath).collect();
+        self.allow(&[Operation::FileTestExistence], known);
         Ok(())
     }
 
@@ -350,54 +345,47 @@ impl<'a> ProfileBuilder<'a> {
             .installed
             .iter()
             .filter(|named| interpreter.code_paths().any(|path| path == named.path));
-        let mut filters: Vec<Filter> = own_files
-            .map(|named| Filter::Literal(named.profile_path.clone()))
-            .collect();
+        let mut filters: Vec<Filter> = own_files.map(NamedPath::literal).collect();
         filters.extend(exec_targets::exec_targets(interpreter.path()));
         let mut readable = Vec::new();
         for path in programs.iter().flat_map(|program| program.code_paths()) {
-            let profile_path = self.parameters.add_numbered("PROGRAM", path)?;
-            readable.push(Filter::Literal(profile_path.clone()));
-            filters.push(Filter::Literal(profile_path.clone()));
-            self.installed.push(NamedPath { path, profile_path });
-            // `/usr/bin/git` and others only start the program of the developer tools.
-            if let Some(twin) = exec_targets::developer_tool(path) {
-                filters.push(Filter::Literal(
-                    self.parameters.add_numbered("TWIN", &twin)?,
-                ));
-            }
+            let named = NamedPath::numbered(&mut self.parameters, "PROGRAM", path)?;
+            readable.push(named.literal());
+            filters.push(named.literal());
+            filters.extend(self.developer_tool(path)?);
+            self.installed.push(named);
         }
         // Any program includes those that the skill brings.
         if *spawn == SpawnGrant::Any {
-            filters.extend(
-                system::program_filters()
-                    .into_iter()
-                    .chain([self.root.subpath()]),
-            );
+            filters.extend(system::program_filters());
+            filters.push(self.root.subpath());
         }
-        self.rules.push(allow(&[Operation::ProcessExec], filters));
+        self.allow(&[Operation::ProcessExec], filters);
         if !readable.is_empty() {
-            self.rules.push(allow(
+            self.allow(
                 &[Operation::FileRead, Operation::FileMapExecutable],
                 readable,
-            ));
+            );
         }
         // Without it there is one process, so not even a pipe of a shell works.
         if *spawn != SpawnGrant::None {
-            self.rules
-                .push(allow(&[Operation::ProcessFork], Vec::new()));
+            self.allow(&[Operation::ProcessFork], Vec::new());
         }
         Ok(())
+    }
+
+    /// Returns the program of the developer tools that `/usr/bin/git` and others only start.
+    fn developer_tool(&mut self, path: &Path) -> Result<Option<Filter>, ProfileError> {
+        let twin = exec_targets::developer_tool(path)
+            .map(|twin| self.parameters.add_numbered("TWIN", &twin));
+        Ok(twin.transpose()?.map(Filter::Literal))
     }
 
     fn add_network(&mut self, granted: &Granted, network: ProxyAccess) -> Result<(), ProfileError> {
         match (granted, network) {
             (Granted::None, ProxyAccess::None) => {}
             (Granted::Hosts(_), ProxyAccess::LocalPort(port)) => {
-                self.rules.push(allow(
-                    &[Operation::NetworkOutbound],
-                    vec![Filter::LocalPort(port)],
-                ));
+                self.allow(&[Operation::NetworkOutbound], vec![Filter::LocalPort(port)]);
                 // Only programs that connect to hosts verify certificates.
                 self.rules.push(system::certificate_rule());
             }
@@ -411,24 +399,7 @@ impl<'a> ProfileBuilder<'a> {
 
     /// Denies writing protected paths in writable directories, including the temporary directories.
     fn add_denials(&mut self) -> Result<(), ProfileError> {
-        let is_writable =
-            |path: &Path| self.writes.iter().any(|write| path.starts_with(write.path));
-        // Of two grants for a path the wider one is used.
-        let reads = self.reads.iter().filter(|read| !is_writable(read.path));
-        // Later runs execute what this run executes, so it is not writable; unless exactly that
-        // path was granted for writing.
-        let is_granted = |path: &Path| self.writes.iter().any(|write| path == write.path);
-        let is_exposed = |named: &&NamedPath<'_>| {
-            (is_writable(named.path) || system::is_temporary(named.path)) && !is_granted(named.path)
-        };
-        // The directory of a command may be writable, that of a skill never is.
-        let root = Some(&self.root)
-            .filter(|root| !self.writes.iter().any(|write| write.path == root.path));
-        let read_only: Vec<&NamedPath<'_>> = root
-            .into_iter()
-            .chain(reads)
-            .chain(self.installed.iter().filter(is_exposed))
-            .collect();
+        let read_only = self.read_only_paths();
         let mut rules: Vec<Rule> = read_only
             .iter()
             .map(|named| self.read_only_rule(named))
@@ -453,27 +424,52 @@ impl<'a> ProfileBuilder<'a> {
         self.add_protected_names()
     }
 
+    /// Returns the paths that may not be written, although a directory that contains them may be.
+    fn read_only_paths(&self) -> Vec<&NamedPath<'a>> {
+        // The directory of a command may be writable, that of a skill never is.
+        let root = Some(&self.root).filter(|root| !self.is_granted_write(root.path));
+        // Of two grants for a path the wider one is used.
+        let reads = self
+            .reads
+            .iter()
+            .filter(|read| !self.is_writable(read.path));
+        // Later runs execute what this run executes, so it is not writable; unless exactly that
+        // path was granted for writing.
+        let installed = self
+            .installed
+            .iter()
+            .filter(|named| self.is_exposed(named.path));
+        root.into_iter().chain(reads).chain(installed).collect()
+    }
+
+    fn is_granted_write(&self, path: &Path) -> bool {
+        self.writes.iter().any(|write| path == write.path)
+    }
+
+    fn is_writable(&self, path: &Path) -> bool {
+        self.writes.iter().any(|write| path.starts_with(write.path))
+    }
+
+    fn is_exposed(&self, path: &Path) -> bool {
+        (self.is_writable(path) || system::is_temporary(path)) && !self.is_granted_write(path)
+    }
+
     /// Denies writing names that other programs execute, in writable directories.
     fn add_protected_names(&mut self) -> Result<(), ProfileError> {
         // The scratch directory is removed after the run, so nothing in it is executed later.
-        for write in self
-            .writes
-            .iter()
-            .filter(|write| write.path != self.scratch)
-        {
+        let mut rules = Vec::new();
+        let is_kept = |write: &&NamedPath<'_>| write.path != self.scratch;
+        for write in self.writes.iter().filter(is_kept) {
             let Protected { patterns, paths } = Protected::inside(write.path);
             let patterns = Filter::Any(patterns.into_iter().map(Filter::Regex).collect());
-            self.rules.push(Rule::Deny(
-                vec![Operation::FileWrite],
-                vec![Filter::All(vec![write.subpath(), patterns])],
-            ));
+            rules.push(Filter::All(vec![write.subpath(), patterns]));
             for path in paths {
                 let profile_path = self.parameters.add_numbered("PROTECTED", &path)?;
-                self.rules.push(Rule::Deny(
-                    vec![Operation::FileWrite],
-                    vec![Filter::Subpath(profile_path)],
-                ));
+                rules.push(Filter::Subpath(profile_path));
             }
+        }
+        for filter in rules {
+            self.deny(&[Operation::FileWrite], filter);
         }
         Ok(())
     }
@@ -481,68 +477,74 @@ impl<'a> ProfileBuilder<'a> {
     /// Denies writing protected paths, unless they were granted themselves, and all access to
     /// hidden ones.
     fn add_protected_paths(&mut self, grants: &Grants) -> Result<(), ProfileError> {
-        // Outside of all grants a hidden path is denied anyway.
-        let is_inside = |path: &&PathBuf| {
-            grants
-                .innermost_grant(path)
-                .is_some_and(|file| file.path() != path.as_path())
-        };
-        // Outside of writable grants nothing can be changed.
-        let is_changeable = |path: &&PathBuf| {
-            grants
-                .innermost_writable(path)
-                .is_some_and(|file| file.path() != path.as_path())
-        };
-        for path in grants.protected().iter().filter(is_changeable) {
-            let named = NamedPath {
-                path,
-                profile_path: self.parameters.add_numbered("PROTECTED_PATH", path)?,
-            };
-            let rule = self.read_only_rule(&named);
-            self.rules.push(rule);
+        let contains =
+            |grant: Option<&FileGrant>, path: &Path| grant.is_some_and(|file| file.path() != path);
+        for path in grants.protected() {
+            // Outside of writable grants nothing can be changed.
+            if contains(grants.innermost_writable(path), path) {
+                let named = NamedPath::numbered(&mut self.parameters, "PROTECTED_PATH", path)?;
+                let rule = self.read_only_rule(&named);
+                self.rules.push(rule);
+            }
         }
-        for path in grants.hidden().iter().filter(is_inside) {
-            let profile_path = self.parameters.add_numbered("HIDDEN", path)?;
-            self.rules.push(Rule::Deny(
-                vec![Operation::FileRead, Operation::FileWrite],
-                vec![Filter::Subpath(profile_path)],
-            ));
+        for path in grants.hidden() {
+            // Outside of all grants a hidden path is denied anyway.
+            if contains(grants.innermost_grant(path), path) {
+                let profile_path = self.parameters.add_numbered("HIDDEN", path)?;
+                self.deny(
+                    &[Operation::FileRead, Operation::FileWrite],
+                    Filter::Subpath(profile_path),
+                );
+            }
         }
         Ok(())
     }
 
     /// Denies writing below a path, except for granted paths inside.
     fn read_only_rule(&self, named: &NamedPath<'_>) -> Rule {
-        let is_inside =
-            |write: &&NamedPath<'_>| write.path != named.path && write.path.starts_with(named.path);
-        let writable_inside: Vec<Filter> = self
-            .writes
-            .iter()
-            .filter(is_inside)
-            .map(NamedPath::subpath)
-            .collect();
-        let filter = if writable_inside.is_empty() {
-            named.subpath()
-        } else {
-            Filter::All(vec![
-                named.subpath(),
-                Filter::Not(Box::new(Filter::Any(writable_inside))),
-            ])
-        };
+        let mut filter = named.subpath();
+        let writable = self.writable_inside(named.path);
+        if !writable.is_empty() {
+            let others = Filter::Not(Box::new(Filter::Any(writable)));
+            filter = Filter::All(vec![filter, others]);
+        }
         Rule::Deny(vec![Operation::FileWrite], vec![filter])
     }
+
+    fn writable_inside(&self, path: &Path) -> Vec<Filter> {
+        let inside = self.writes.iter();
+        inside
+            .filter(|write| write.path != path && write.path.starts_with(path))
+            .map(NamedPath::subpath)
+            .collect()
+    }
+}
+
+/// Returns the directory of a script. Code may be loaded from it, so it has to be a granted one.
+fn granted_directory<'p>(grants: &Grants, script: &'p Path) -> Result<&'p Path, ProfileError> {
+    let is_granted = |directory: &&Path| {
+        let mut files = grants.files().iter();
+        files.any(|file| directory.starts_with(file.path()))
+    };
+    let directory = script.parent().filter(is_granted);
+    directory.ok_or_else(|| Repr::ScriptNotReadable(script.to_owned()).into())
 }
 
 /// Returns the programs that the grants name and the host has. One that is missing cannot start
 /// anyway: a rule may name programs for skills of other hosts.
 fn granted_programs<'a>(spawn: &SpawnGrant, executables: &'a ExecutableSet) -> Vec<&'a Executable> {
-    match spawn {
-        SpawnGrant::Programs(names) => names
-            .iter()
-            .filter_map(|name| executables.get(name))
-            .collect(),
-        SpawnGrant::None | SpawnGrant::Any => Vec::new(),
-    }
+    program_names(spawn)
+        .filter_map(|name| executables.get(name))
+        .collect()
+}
+
+/// Returns the names of the programs that may be started.
+fn program_names(spawn: &SpawnGrant) -> impl Iterator<Item = &String> {
+    let names = match spawn {
+        SpawnGrant::Programs(names) => Some(names),
+        SpawnGrant::None | SpawnGrant::Any => None,
+    };
+    names.into_iter().flatten()
 }
 
 /// Returns the paths by which interpreter and programs are called if these are not the system's:
@@ -556,14 +558,9 @@ fn invoked_paths(
     let own_files = [interpreter.argv0().to_owned()]
         .into_iter()
         .filter(|name| name != interpreter.path());
-    let granted: Vec<PathBuf> = match spawn {
-        SpawnGrant::Programs(names) => names
-            .iter()
-            .flat_map(|name| executables.path_candidates(name))
-            .filter(|path| is_printable(path))
-            .collect(),
-        SpawnGrant::None | SpawnGrant::Any => Vec::new(),
-    };
+    let granted = program_names(spawn)
+        .flat_map(|name| executables.path_candidates(name))
+        .filter(|path| is_printable(path));
     let code = programs
         .iter()
         .flat_map(|program| program.code_paths())

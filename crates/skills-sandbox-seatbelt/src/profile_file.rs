@@ -25,17 +25,9 @@ impl ProfileFile {
     /// Creates an empty file `openskills-seatbelt-{process}-{attempt}.sb`. If the name exists, even
     /// as a symlink, it is not touched, and the next attempt is tried.
     pub(crate) fn create(directory: &Path, process: u32) -> io::Result<Self> {
-        let mut options = OpenOptions::new();
-        options
-            .write(true)
-            // All users can create files in this directory, so an existing name may belong to
-            // another one.
-            .create_new(true)
-            .mode(0o600)
-            .custom_flags(libc::O_NOFOLLOW);
         for attempt in 0..MAX_NAME_ATTEMPTS {
             let path = directory.join(format!("{FILE_PREFIX}{process}-{attempt}.sb"));
-            match options.open(&path) {
+            match create_new(&path) {
                 Ok(file) => return Ok(Self { file, path }),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),
@@ -55,6 +47,17 @@ impl ProfileFile {
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
+}
+
+fn create_new(path: &Path) -> io::Result<File> {
+    OpenOptions::new()
+        .write(true)
+        // All users can create files in this directory, so an existing name may belong to another
+        // one.
+        .create_new(true)
+        .mode(0o600)
+        .custom_flags(libc::O_NOFOLLOW)
+        .open(path)
 }
 
 impl Drop for ProfileFile {

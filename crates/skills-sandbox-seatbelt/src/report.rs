@@ -8,30 +8,15 @@ use skills_process::ProgramFinder;
 use skills_sandbox::{EnforcementReport, Quota, ScriptType};
 
 use crate::plan::Plan;
-use crate::profile::ProxyAccess;
+use crate::profile::{Profile, ProxyAccess};
 
 const NO_NETWORK: &str = "none, including Unix domain sockets and loopback";
 
 /// `sandbox-exec` starts nothing unless it accepted the whole profile, so the report describes what
 /// was in effect; partial restrictions are a property of this backend. `log` is that of the proxy.
 pub(crate) fn report(plan: &Plan, quotas: &[Quota], log: Option<&ProxyLog>) -> EnforcementReport {
-    let profile = plan.profile();
-    let accepted = format!(
-        "sandbox-exec accepted {} rules and {} paths",
-        profile.rules().len(),
-        profile.parameters().len()
-    );
-    let network = match plan.network() {
-        ProxyAccess::None => NO_NETWORK.to_owned(),
-        ProxyAccess::LocalPort(port) => {
-            let summary = log
-                .map(|log| format!("; {}", log.summary()))
-                .unwrap_or_default();
-            format!("only a proxy at local port {port}{summary}")
-        }
-    };
-    let base = add_files(EnforcementReport::new("seatbelt").enforced("profile", accepted))
-        .enforced("network", network);
+    let report = EnforcementReport::new("seatbelt").enforced("profile", accepted(plan.profile()));
+    let base = add_files(report).enforced("network", network_detail(plan.network(), log));
     let processes = add_processes(base, plan.spawn());
     let time = processes.partial("time", time_detail(plan.spawn(), plan.limits().wall_time));
     // Partial, because it is measured while the program runs: between two measurements more may be
@@ -51,6 +36,19 @@ pub(crate) fn report(plan: &Plan, quotas: &[Quota], log: Option<&ProxyLog>) -> E
         )
     });
     workspaces.enforced("environment", "declared variables only, no terminal")
+}
+
+fn accepted(profile: &Profile) -> String {
+    let (rules, paths) = (profile.rules().len(), profile.parameters().len());
+    format!("sandbox-exec accepted {rules} rules and {paths} paths")
+}
+
+fn network_detail(network: ProxyAccess, log: Option<&ProxyLog>) -> String {
+    let ProxyAccess::LocalPort(port) = network else {
+        return NO_NETWORK.to_owned();
+    };
+    let summary = log.map_or_else(String::new, |log| format!("; {}", log.summary()));
+    format!("only a proxy at local port {port}{summary}")
 }
 
 fn add_processes(report: EnforcementReport, spawn: &SpawnGrant) -> EnforcementReport {

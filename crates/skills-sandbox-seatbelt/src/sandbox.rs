@@ -119,31 +119,21 @@ impl SeatbeltSandbox {
         let launcher = self.launcher()?;
         // Seatbelt compares the paths that the kernel resolved.
         let job = job.with_real_paths();
-        let scratch = ScratchDir::new(&self.scratch_parent)
-            .map_err(|error| SandboxError::setup("creating the scratch directory", error))?;
-        // The temporary directory of macOS is behind a symlink (`/var`).
-        let scratch_path = scratch
-            .path()
-            .canonicalize()
-            .map_err(|error| SandboxError::setup("resolving the scratch directory", error))?;
+        let (scratch, scratch_path) = self.create_scratch()?;
         let failed = |error| SandboxError::setup("writing the profile", error);
         let mut file =
             ProfileFile::create(&launcher.profile_directory, std::process::id()).map_err(failed)?;
         // Before the profile, which contains its port.
         let egress = self.open_egress(&job).await?;
-        let network = egress.as_ref().map_or(ProxyAccess::None, |egress| {
-            ProxyAccess::LocalPort(egress.port)
-        });
         let context = PlanContext {
             scratch: scratch_path,
             profile_path: file.path().to_owned(),
-            network,
+            network: egress
+                .as_ref()
+                .map_or(ProxyAccess::None, PendingProxy::access),
         };
-        let plan = Plan::new(
-            &job,
-            &resolve_executables(&job, &self.program_finder)?,
-            &context,
-        )?;
+        let executables = resolve_executables(&job, &self.program_finder)?;
+        let plan = Plan::new(&job, &executables, &context)?;
         file.write(&plan.profile().to_string()).map_err(failed)?;
         let scratch_quota = Quota::new(&context.scratch, plan.limits().scratch_bytes);
         let bounds = Bounds {
@@ -158,16 +148,19 @@ impl SeatbeltSandbox {
         drop(file);
         launcher_error(&supervised, log.as_ref()).map_or(Ok(()), Err)?;
         let report = report(&plan, job.quotas(), log.as_ref()).cleanup(scratch.remove());
-        let requests = log.as_ref().map(ProxyLog::summary).unwrap_or_default();
-        Ok(RunOutput::new(
-            supervised.termination,
-            supervised.stdout,
-            supervised.stderr,
-            started.elapsed(),
-            report,
-        )
-        .refusals(refusals(&requests))
-        .connections(connections(&requests)))
+        Ok(run_output(supervised, started, report, log.as_ref()))
+    }
+
+    /// Creates the scratch directory, and returns it with its path without symlinks.
+    fn create_scratch(&self) -> Result<(ScratchDir, PathBuf), SandboxError> {
+        let scratch = ScratchDir::new(&self.scratch_parent)
+            .map_err(|error| SandboxError::setup("creating the scratch directory", error))?;
+        // The temporary directory of macOS is behind a symlink (`/var`).
+        let path = scratch
+            .path()
+            .canonicalize()
+            .map_err(|error| SandboxError::setup("resolving the scratch directory", error))?;
+        Ok((scratch, path))
     }
 
     /// Opens the proxy port if hosts are granted.
@@ -197,6 +190,30 @@ struct PendingProxy {
     proxy: Proxy,
     listener: TcpListener,
     port: u16,
+}
+
+impl PendingProxy {
+    fn access(&self) -> ProxyAccess {
+        ProxyAccess::LocalPort(self.port)
+    }
+}
+
+fn run_output(
+    supervised: SupervisedOutput,
+    started: Instant,
+    report: EnforcementReport,
+    log: Option<&ProxyLog>,
+) -> RunOutput {
+    let requests = log.map(ProxyLog::summary).unwrap_or_default();
+    RunOutput::new(
+        supervised.termination,
+        supervised.stdout,
+        supervised.stderr,
+        started.elapsed(),
+        report,
+    )
+    .refusals(refusals(&requests))
+    .connections(connections(&requests))
 }
 
 /// Supervises a process, and serves its proxy meanwhile if it has one.
@@ -301,22 +318,23 @@ fn launcher_error(supervised: &SupervisedOutput, log: Option<&ProxyLog>) -> Opti
         return None;
     }
     let stderr = supervised.stderr.text();
-    let message = stderr
-        .strip_prefix("sandbox-exec: ")
-        .map(str::trim_end)
-        .filter(|message| is_launcher_message(message))?;
-    if message == ALREADY_SANDBOXED {
-        let hint = "sandboxes of macOS do not nest: start the host outside of one, or ship a WebAssembly module (wasm/skill.wasm)";
-        return Some(SandboxError::unavailable(
-            "seatbelt",
-            "already inside a seatbelt sandbox",
-            hint,
-        ));
+    let message = stderr.strip_prefix("sandbox-exec: ")?.trim_end();
+    if !is_launcher_message(message) {
+        return None;
     }
-    Some(SandboxError::setup(
-        "sandbox-exec failed",
-        io::Error::other(message.to_owned()),
-    ))
+    Some(if message == ALREADY_SANDBOXED {
+        already_sandboxed()
+    } else {
+        SandboxError::setup("sandbox-exec failed", io::Error::other(message.to_owned()))
+    })
+}
+
+fn already_sandboxed() -> SandboxError {
+    SandboxError::unavailable(
+        "seatbelt",
+        "already inside a seatbelt sandbox",
+        "sandboxes of macOS do not nest: start the host outside of one, or ship a WebAssembly module (wasm/skill.wasm)",
+    )
 }
 
 /// Returns true if all lines are messages of `sandbox-exec`: about applying the sandbox or starting
@@ -335,12 +353,17 @@ fn is_launcher_message(message: &str) -> bool {
 /// Returns true if a line begins with a profile name, a line and a column: `profile:3:1: `,
 /// `<input string>:1:0:`.
 fn has_profile_location(line: &str) -> bool {
-    let mut parts = line.split(':');
-    let is_profile = parts.next().is_some_and(|name| {
-        name == "profile" || name == "<input string>" || name.contains(FILE_PREFIX)
-    });
-    let is_number = |part: Option<&str>| {
-        part.is_some_and(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()))
-    };
-    is_profile && is_number(parts.next()) && is_number(parts.next()) && parts.next().is_some()
+    let parts: Vec<&str> = line.splitn(4, ':').collect();
+    match parts.as_slice() {
+        [name, line, column, _] => is_profile_name(name) && is_number(line) && is_number(column),
+        _ => false,
+    }
+}
+
+fn is_profile_name(name: &str) -> bool {
+    name == "profile" || name == "<input string>" || name.contains(FILE_PREFIX)
+}
+
+fn is_number(part: &str) -> bool {
+    !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit())
 }

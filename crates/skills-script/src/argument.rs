@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use crate::text::argument_description;
+
 /// The arguments of a script, their source, and how a call passes them.
 ///
 /// A declaration in `SKILL.md` takes precedence over the text of the script. Arguments that cannot
@@ -224,6 +226,8 @@ pub enum ArgumentStyle {
 pub const EXTRA_WORDS: &str = "args";
 /// The property with text for standard input, if no argument has this name.
 pub const STDIN_TEXT: &str = "stdin";
+/// The property that selects a command, if the program does not name it.
+pub(crate) const COMMAND: &str = "command";
 
 impl ArgumentSpec {
     /// Returns the arguments of a `scripts` block.
@@ -248,6 +252,16 @@ impl ArgumentSpec {
             extra: ExtraArguments::Rejected,
             syntax,
             order: WordOrder::OptionsFirst,
+            ..Self::unknown(InputConvention::Words)
+        }
+    }
+
+    /// Returns the arguments of a script that reads its words itself. Others are accepted.
+    pub(crate) fn plain_words(framework: Framework, arguments: Vec<Argument>) -> Self {
+        Self {
+            source: ArgumentSource::Inferred(framework),
+            arguments,
+            syntax: WordSyntax::Plain,
             ..Self::unknown(InputConvention::Words)
         }
     }
@@ -283,6 +297,14 @@ impl ArgumentSpec {
         self
     }
 
+    /// Adds subcommands. Returns `None` if an argument has the name of the property that selects
+    /// them.
+    pub(crate) fn with_commands(mut self, commands: CommandSet) -> Option<Self> {
+        let property = commands.property.clone();
+        self.commands = Some(commands);
+        (!self.has_argument(&property)).then_some(self)
+    }
+
     /// Returns the arguments of the program and of all its commands.
     pub(crate) fn all_arguments(&self) -> impl Iterator<Item = &Argument> {
         let commands = self.commands.iter().flat_map(|set| &set.commands);
@@ -291,9 +313,23 @@ impl ArgumentSpec {
             .chain(commands.flat_map(|command| &command.arguments))
     }
 
+    /// Returns true if the program or a command has an argument of this name.
+    pub(crate) fn has_argument(&self, name: &str) -> bool {
+        self.all_arguments().any(|argument| argument.name == name)
+    }
+
     /// Returns true if a call may contain `args`, a list of further words.
     pub(crate) fn accepts_words(&self) -> bool {
         self.extra == ExtraArguments::Accepted
+            && self.input == InputConvention::Words
+            && !self.has_property(EXTRA_WORDS)
+    }
+
+    /// Returns true if a call may contain `args` instead of all other arguments: the whole command
+    /// line of a script whose arguments were inferred.
+    pub(crate) fn accepts_command_line(&self) -> bool {
+        matches!(self.source, ArgumentSource::Inferred(_))
+            && self.extra == ExtraArguments::Rejected
             && self.input == InputConvention::Words
             && !self.has_property(EXTRA_WORDS)
     }
@@ -306,26 +342,35 @@ impl ArgumentSpec {
 
     /// Returns true if the schema has a property of this name, other than `args` and `stdin`.
     pub(crate) fn has_property(&self, name: &str) -> bool {
-        self.all_arguments().any(|argument| argument.name == name)
-            || self
-                .commands
-                .as_ref()
-                .is_some_and(|set| set.property == name)
+        let mut commands = self.commands.iter();
+        self.has_argument(name) || commands.any(|set| set.property == name)
     }
 }
 
 impl CommandSet {
+    /// Returns commands that `command` selects.
+    pub(crate) fn new(commands: Vec<Command>) -> Self {
+        Self {
+            property: COMMAND.to_owned(),
+            required: false,
+            commands,
+        }
+    }
+
     /// Returns commands of which only the names are known.
-    pub(crate) fn of_names(property: &str, names: impl IntoIterator<Item = String>) -> Self {
-        let commands = names.into_iter().map(|name| Command {
+    pub(crate) fn of_names(names: impl IntoIterator<Item = String>) -> Self {
+        let commands = names.into_iter().map(|name| Command::new(name, Vec::new()));
+        Self::new(commands.collect())
+    }
+}
+
+impl Command {
+    /// Returns a command without a description.
+    pub(crate) fn new(name: String, arguments: Vec<Argument>) -> Self {
+        Self {
             name,
             description: None,
-            arguments: Vec::new(),
-        });
-        Self {
-            property: property.to_owned(),
-            required: false,
-            commands: commands.collect(),
+            arguments,
         }
     }
 }
@@ -347,9 +392,63 @@ impl Argument {
         }
     }
 
+    /// Returns an optional argument for an option without a value.
+    pub(crate) fn flag(name: String, option: String) -> Self {
+        Self::new(name, JsonType::Boolean, ArgumentStyle::flag(option))
+    }
+
+    /// Returns an argument of one word, or of at least `min` words for an array.
+    pub(crate) fn positional(name: String, json_type: JsonType, min: usize) -> Self {
+        let max = match json_type {
+            JsonType::Array => usize::MAX,
+            _ => 1,
+        };
+        Self {
+            required: min > 0,
+            ..Self::new(name, json_type, ArgumentStyle::Positional { min, max })
+        }
+    }
+
+    /// Sets the description to a text, which is sanitized.
+    pub(crate) fn describe(&mut self, text: Option<String>) {
+        self.description = text.and_then(|text| argument_description(&text));
+    }
+
     /// Returns true if the argument is identified by its position.
     pub(crate) fn is_positional(&self) -> bool {
         matches!(self.style, ArgumentStyle::Positional { .. })
+    }
+}
+
+impl ArgumentStyle {
+    /// Returns the style of an option without a value.
+    pub(crate) fn flag(option: String) -> Self {
+        Self::Flag {
+            option,
+            when: true,
+            otherwise: None,
+        }
+    }
+
+    /// Returns the style of `--name`, whose opposite is `--no-name`.
+    pub(crate) fn negatable_flag(option: String) -> Self {
+        Self::Flag {
+            otherwise: option.strip_prefix("--").map(|bare| format!("--no-{bare}")),
+            option,
+            when: true,
+        }
+    }
+
+    /// Returns the style of `--on/--off`, or of an option without an opposite.
+    pub(crate) fn flag_pair(spelling: &str) -> Self {
+        match spelling.split_once('/') {
+            Some((option, otherwise)) => Self::Flag {
+                option: option.trim().to_owned(),
+                when: true,
+                otherwise: Some(otherwise.trim().to_owned()),
+            },
+            None => Self::flag(spelling.to_owned()),
+        }
     }
 }
 
@@ -409,6 +508,13 @@ impl JsonType {
             Self::Object => value.is_object(),
             Self::Any => true,
         }
+    }
+
+    /// Returns true if a value is a list of values of the type.
+    pub(crate) fn accepts_each(self, values: &Value) -> bool {
+        values
+            .as_array()
+            .is_some_and(|values| values.iter().all(|value| self.accepts(value)))
     }
 }
 

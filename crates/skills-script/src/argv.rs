@@ -7,7 +7,7 @@ mod words;
 use serde_json::{Map, Value};
 use thiserror::Error;
 
-use crate::argument::{ArgumentSpec, InputConvention, STDIN_TEXT};
+use crate::argument::{ArgumentSpec, EXTRA_WORDS, InputConvention, STDIN_TEXT};
 
 /// Maximum size of all words together, each with its terminating byte.
 pub(crate) const MAX_ARGV_BYTES: usize = 128 * 1024;
@@ -99,6 +99,14 @@ pub enum ArgvError {
     },
 }
 
+impl ArgvError {
+    fn leading_hyphen(argument: &str) -> Self {
+        Self::LeadingHyphen {
+            argument: argument.to_owned(),
+        }
+    }
+}
+
 /// Builds the command line and the standard input for validated arguments.
 ///
 /// How they are passed depends on the [`InputConvention`] of the script. On a command line, options
@@ -114,19 +122,47 @@ pub fn build_argv(
     spec: &ArgumentSpec,
 ) -> Result<ScriptArgv, ArgvError> {
     match spec.input {
+        InputConvention::Words if is_command_line(given, spec) => whole_command_line(given, spec),
         InputConvention::Words => command_line::build(given, spec),
-        InputConvention::JsonArgument => {
-            let mut words = words::ArgvBuilder::new(spec.syntax);
-            words.argument = "object";
-            words.push(to_json(given))?;
-            Ok(ScriptArgv {
-                args: words.finish()?,
-                stdin: None,
-            })
-        }
+        InputConvention::JsonArgument => json_argument(given, spec),
         InputConvention::JsonStdin => Ok(standard_input(to_json(given))),
         InputConvention::TextStdin => text_or_json(given),
     }
+}
+
+/// Returns true if a call consists of `args`, the words of the whole command line, of a script whose
+/// arguments were inferred. Such a call need not have the required properties of the schema.
+#[must_use]
+pub fn is_command_line(given: &Map<String, Value>, spec: &ArgumentSpec) -> bool {
+    let is_known =
+        |name: &String| name == EXTRA_WORDS || (name == STDIN_TEXT && spec.accepts_stdin());
+    spec.accepts_command_line() && given.contains_key(EXTRA_WORDS) && given.keys().all(is_known)
+}
+
+/// Passes the words of a call as they are.
+fn whole_command_line(
+    given: &Map<String, Value>,
+    spec: &ArgumentSpec,
+) -> Result<ScriptArgv, ArgvError> {
+    let mut words = words::ArgvBuilder::new(spec.syntax);
+    words.argument = EXTRA_WORDS;
+    for word in command_line::word_list(&given[EXTRA_WORDS])? {
+        words.push(word.to_owned())?;
+    }
+    Ok(ScriptArgv {
+        args: words.finish()?,
+        stdin: stdin_text(given)?,
+    })
+}
+
+fn json_argument(given: &Map<String, Value>, spec: &ArgumentSpec) -> Result<ScriptArgv, ArgvError> {
+    let mut words = words::ArgvBuilder::new(spec.syntax);
+    words.argument = "object";
+    words.push(to_json(given))?;
+    Ok(ScriptArgv {
+        args: words.finish()?,
+        stdin: None,
+    })
 }
 
 /// Passes `stdin` as text; a call without it as one JSON object.

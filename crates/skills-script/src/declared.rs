@@ -28,36 +28,31 @@ pub(crate) fn parse_declared(
 }
 
 fn parse_argument(arg: &ScriptArg, warnings: &mut Vec<ScriptWarning>) -> Argument {
-    let kind = JsonType::parse(&arg.kind).unwrap_or_else(|| {
+    let json_type = JsonType::parse(&arg.kind).unwrap_or_else(|| {
         warnings.push(ScriptWarning::UnknownType {
             argument: arg.name.clone(),
             kind: truncate_name(&arg.kind),
         });
         JsonType::String
     });
-    let has = |key: &str, value: Value| arg.raw.get(key) == Some(&value);
-    let option = format!("--{}", arg.name);
-    let style = match kind {
-        _ if has("style", "json".into()) => ArgumentStyle::Json(option),
-        JsonType::Boolean => {
-            let otherwise = has("negatable", true.into()).then(|| format!("--no-{}", arg.name));
-            ArgumentStyle::Flag {
-                option,
-                when: true,
-                otherwise,
-            }
-        }
-        _ => ArgumentStyle::Option(option),
-    };
+    let description = arg.description.as_deref();
     Argument {
         name: arg.name.clone(),
-        json_type: kind,
+        json_type,
         required: arg.required,
-        description: arg
-            .description
-            .as_deref()
-            .and_then(text::argument_description),
-        keywords: keywords::parse_keywords(&arg.name, kind, &arg.raw, warnings),
-        style,
+        description: description.and_then(text::argument_description),
+        keywords: keywords::parse_keywords(&arg.name, json_type, &arg.raw, warnings),
+        style: style(arg, json_type),
+    }
+}
+
+fn style(arg: &ScriptArg, json_type: JsonType) -> ArgumentStyle {
+    let has = |key: &str, value: Value| arg.raw.get(key) == Some(&value);
+    let option = format!("--{}", arg.name);
+    match json_type {
+        _ if has("style", "json".into()) => ArgumentStyle::Json(option),
+        JsonType::Boolean if has("negatable", true.into()) => ArgumentStyle::negatable_flag(option),
+        JsonType::Boolean => ArgumentStyle::flag(option),
+        _ => ArgumentStyle::Option(option),
     }
 }

@@ -35,25 +35,30 @@ pub(crate) fn tool_description(
     skill: &str,
     arguments: &ArgumentSpec,
 ) -> String {
-    let mut end = usage_text(source, file, arguments);
-    if let Some(sentence) = schema::input_sentence(arguments) {
-        end.push(' ');
-        end.push_str(sentence);
-    }
+    let end = description_end(source, file, arguments);
     // A full stop may be added before it.
     let end_chars = end.chars().count() + usize::from(!end.is_empty());
     let max_chars = MAX_DESCRIPTION_CHARS.saturating_sub(end_chars);
     let line = |text: &str| Some(one_line(text, max_chars)).filter(|line| !line.is_empty());
     let declared = spec.and_then(|spec| spec.description.as_deref());
-    let mut text = declared
+    let text = declared
         .and_then(line)
         .or_else(|| line(&described_in_source(source, file)?))
         .unwrap_or_else(|| one_line(&format!("Execute {} from {skill}", stem(file)), max_chars));
-    if !end.is_empty() && !text.ends_with(['.', '!', '?', '…', '。']) {
-        text.push('.');
+    if end.is_empty() || text.ends_with(['.', '!', '?', '…', '。']) {
+        return text + &end;
     }
-    text.push_str(&end);
-    text
+    format!("{text}.{end}")
+}
+
+/// Returns the usage text, and the sentence that says how arguments reach the script.
+fn description_end(source: &str, file: &str, arguments: &ArgumentSpec) -> String {
+    let mut end = usage_text(source, file, arguments);
+    if let Some(sentence) = schema::input_sentence(arguments) {
+        end.push(' ');
+        end.push_str(sentence);
+    }
+    end
 }
 
 /// Returns what the text of a script says about it.
@@ -84,14 +89,12 @@ fn usage_text(source: &str, file: &str, arguments: &ArgumentSpec) -> String {
         .filter(|form| !form.is_empty())
         .map(|form| format!("{name} {form}"))
         .collect();
-    if forms.is_empty() {
-        return String::new();
-    }
     let line = one_line(&forms.join(" | "), MAX_USAGE_CHARS);
-    format!(
-        " Usage: {line}{}",
-        if line.ends_with('.') { "" } else { "." }
-    )
+    match forms.as_slice() {
+        [] => String::new(),
+        _ if line.ends_with('.') => format!(" Usage: {line}"),
+        _ => format!(" Usage: {line}."),
+    }
 }
 
 /// Returns the description that a script gives its parser of arguments.
@@ -99,25 +102,38 @@ fn parser_description(source: &str, language: Language) -> Option<String> {
     if source.len() > MAX_SOURCE_BYTES || !source.contains("description") {
         return None;
     }
-    match language {
-        Language::Python => {
-            let tokens = Tokens::python(source);
-            let at = (0..tokens.all().len()).find(|at| tokens.is_name(*at, "ArgumentParser"))?;
-            tokens.call_at(at)?.call.keyword_text("description")
-        }
+    let text = match language {
+        Language::Python => argparse_description(&Tokens::python(source)),
         Language::JavaScript if source.contains("commander") => {
-            let tokens = Tokens::javascript(source);
-            let call = tokens.method_calls(&["description"]).next()?;
-            call.call.value_text(0)
+            commander_description(&Tokens::javascript(source))
         }
         Language::JavaScript | Language::Shell => None,
-    }
-    .filter(|text| !text.trim().is_empty())
+    };
+    text.filter(|text| !text.trim().is_empty())
 }
 
-/// Returns the first non-empty line of a Python module's docstring. The first statement must
-/// consist of string literals only; nothing is executed.
+fn argparse_description(tokens: &Tokens<'_>) -> Option<String> {
+    let at = tokens
+        .indices()
+        .find(|at| tokens.is_name(*at, "ArgumentParser"))?;
+    tokens.call_at(at)?.call.keywords.text("description")
+}
+
+fn commander_description(tokens: &Tokens<'_>) -> Option<String> {
+    let call = tokens.method_calls(&["description"]).next()?;
+    call.call.value_text(0)
+}
+
+/// Returns the first non-empty line of a Python module's docstring.
 pub(crate) fn docstring(source: &str) -> Option<String> {
+    let text = first_string_statement(source)?;
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
+    Some(line.to_owned())
+}
+
+/// Returns the text of the first statement. It must consist of string literals only; nothing is
+/// executed.
+fn first_string_statement(source: &str) -> Option<String> {
     let mut tokens = PythonLexer::new(source).skip_while(|token| *token == Token::Newline);
     let (mut open, mut text) = (0_usize, None::<String>);
     loop {
@@ -125,30 +141,26 @@ pub(crate) fn docstring(source: &str) -> Option<String> {
             Some(Token::Symbol('(')) if text.is_none() => open += 1,
             Some(Token::Symbol(')')) if text.is_some() && open > 0 => open -= 1,
             Some(Token::StringLiteral(more)) => text.get_or_insert_default().push_str(&more),
-            Some(Token::Newline | Token::Symbol(';')) | None if open == 0 => break,
+            Some(Token::Newline | Token::Symbol(';')) | None if open == 0 => return text,
             // Anything else makes it an expression, such as a formatted string or a call, which
             // would need execution.
             _ => return None,
         }
     }
-    text?
-        .lines()
-        .map(str::trim)
-        .find(|line| !line.is_empty())
-        .map(str::to_owned)
 }
 
 /// Returns the text after `# Description:`, in any case.
 fn description_comment(source: &str, language: Language) -> Option<&str> {
     let lines = source.trim_start_matches('\u{FEFF}').lines().map(str::trim);
+    let is_comment = |line: &str| match language {
+        Language::Python => line.starts_with('#'),
+        _ => line.starts_with("//") || line.starts_with("#!"),
+    };
     match language {
-        Language::Python => lines
-            .take_while(|line| line.is_empty() || line.starts_with('#'))
-            .find_map(parse_description_line),
-        Language::JavaScript => lines
-            .take_while(|line| line.is_empty() || line.starts_with("//") || line.starts_with("#!"))
-            .find_map(parse_description_line),
         Language::Shell => lines.take(MAX_SHELL_LINES).find_map(parse_description_line),
+        _ => lines
+            .take_while(|line| line.is_empty() || is_comment(line))
+            .find_map(parse_description_line),
     }
 }
 

@@ -6,6 +6,7 @@
 //! possible.
 
 mod argparse;
+mod argument_list;
 mod javascript;
 mod option_literals;
 mod position;
@@ -13,11 +14,12 @@ mod python;
 mod shell;
 pub(crate) mod usage;
 
-pub(crate) use self::shell::{ShellLines, is_function_start};
+pub(crate) use self::shell::{ShellLines, is_function_start, is_variable};
 
+use self::argument_list::remove_positionals;
 use crate::argument::{
-    Argument, ArgumentSource, ArgumentSpec, ExtraArguments, Framework, InputConvention,
-    StandardInput, WordOrder, WordSyntax,
+    Argument, ArgumentSource, ArgumentSpec, Framework, InputConvention, StandardInput, WordOrder,
+    WordSyntax,
 };
 use crate::source::Tokens;
 use crate::{Language, ScriptWarning, file_stem};
@@ -28,6 +30,8 @@ pub(crate) const MAX_SOURCE_BYTES: usize = 256 * 1024;
 pub(crate) const MAX_ARGUMENTS: usize = 100;
 /// Maximum number of arguments of a script and all its commands together.
 const MAX_TOTAL_ARGUMENTS: usize = 300;
+/// Maximum number of commands that are inferred.
+const MAX_COMMANDS: usize = 50;
 
 /// Infers the arguments from source of at most 256 KiB.
 pub(crate) fn infer_arguments(
@@ -72,24 +76,14 @@ struct Signs {
 impl Signs {
     /// Returns the input convention.
     fn convention(&self) -> InputConvention {
-        match self {
-            Self {
-                parses_first_word: true,
-                ..
-            } => InputConvention::JsonArgument,
-            Self {
-                reads_words: false,
-                reads_stdin: true,
-                parses_json,
-                ..
-            } => {
-                if *parses_json {
-                    InputConvention::JsonStdin
-                } else {
-                    InputConvention::TextStdin
-                }
-            }
-            _ => InputConvention::Words,
+        if self.parses_first_word {
+            InputConvention::JsonArgument
+        } else if self.reads_words || !self.reads_stdin {
+            InputConvention::Words
+        } else if self.parses_json {
+            InputConvention::JsonStdin
+        } else {
+            InputConvention::TextStdin
         }
     }
 
@@ -136,35 +130,41 @@ impl Signs {
 fn merge_code_and_usage(code: ArgumentSpec, usage: Option<Vec<Argument>>) -> ArgumentSpec {
     let mut usage = usage.unwrap_or_default();
     let mut spec = code;
-    if spec.commands.is_some()
-        && let Some(first) = usage.iter().position(Argument::is_positional)
-    {
-        // The command itself.
-        usage.remove(first);
+    if spec.commands.is_some() {
+        remove_command_word(&mut usage);
     }
     if usage.is_empty() {
         return spec;
     }
     if usage.iter().any(Argument::is_positional) {
-        spec.arguments.retain(|argument| !argument.is_positional());
+        remove_positionals(&mut spec.arguments);
     }
-    let has_options = spec
-        .arguments
-        .iter()
-        .any(|argument| !argument.is_positional());
+    if spec.arguments.iter().any(|one| !one.is_positional()) {
+        usage.retain(Argument::is_positional);
+    }
     if spec.arguments.is_empty() && spec.commands.is_none() {
         spec.source = ArgumentSource::Inferred(Framework::Usage);
         spec.syntax = WordSyntax::Plain;
         spec.order = WordOrder::PositionalFirst;
     }
-    for argument in usage {
-        let is_used = argument.is_positional() || !has_options;
-        if is_used && !spec.has_property(&argument.name) {
-            spec.arguments.push(argument);
-        }
+    usage.retain(|argument| !spec.has_property(&argument.name));
+    spec.arguments.append(&mut usage);
+    spec.open()
+}
+
+/// Removes the word of a usage text that stands for the command.
+fn remove_command_word(usage: &mut Vec<Argument>) {
+    if let Some(first) = usage.iter().position(Argument::is_positional) {
+        usage.remove(first);
     }
-    spec.extra = ExtraArguments::Accepted;
-    spec
+}
+
+/// Returns the long spelling of an option if there is one, else the first.
+fn preferred_spelling<'s>(mut spellings: impl Iterator<Item = &'s str> + Clone) -> Option<&'s str> {
+    let long = spellings
+        .clone()
+        .find(|spelling| spelling.starts_with("--"));
+    long.or_else(|| spellings.next())
 }
 
 #[cfg(test)]

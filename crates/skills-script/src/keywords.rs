@@ -22,17 +22,8 @@ pub(crate) fn parse_keywords(
     warnings: &mut Vec<ScriptWarning>,
 ) -> Map<String, Value> {
     let mut found = Map::new();
-    for keyword in KEYWORDS
-        .iter()
-        .filter(|keyword| keyword.types.is_empty() || keyword.types.contains(&kind))
-    {
-        let Some(value) = keyword
-            .aliases
-            .iter()
-            // The name of JSON Schema comes first in the list and wins over aliases.
-            .find_map(|name| declared.get(*name))
-            .filter(|value| !value.is_null())
-        else {
+    for keyword in KEYWORDS.iter().filter(|keyword| keyword.applies_to(kind)) {
+        let Some(value) = keyword.declared_value(declared) else {
             continue;
         };
         match (keyword.parse)(value) {
@@ -53,16 +44,19 @@ pub(crate) fn parse_keywords(
     found
 }
 
+/// Sets the default of an argument, if it is a valid value of its type.
+pub(crate) fn set_default(argument: &mut Argument, default: Option<Value>) {
+    let json_type = argument.json_type;
+    if let Some(default) = default.filter(|default| json_type.accepts(default)) {
+        set_keyword(argument, "default", default);
+    }
+}
+
 /// Sets a keyword of an argument, if its value is valid.
 pub(crate) fn set_keyword(argument: &mut Argument, keyword: &str, value: Value) {
     let declared = Map::from_iter([(keyword.to_owned(), value)]);
-    let valid = parse_keywords(
-        &argument.name,
-        argument.json_type,
-        &declared,
-        &mut Vec::new(),
-    );
-    for (keyword, value) in valid {
+    let (name, json_type) = (&argument.name, argument.json_type);
+    for (keyword, value) in parse_keywords(name, json_type, &declared, &mut Vec::new()) {
         argument.keywords.entry(keyword).or_insert(value);
     }
 }
@@ -77,6 +71,20 @@ struct Keyword {
     types: &'static [JsonType],
     /// Parses its value, if it is valid.
     parse: fn(&Value) -> Option<Value>,
+}
+
+impl Keyword {
+    fn applies_to(&self, json_type: JsonType) -> bool {
+        self.types.is_empty() || self.types.contains(&json_type)
+    }
+
+    fn declared_value<'a>(&self, declared: &'a Map<String, Value>) -> Option<&'a Value> {
+        self.aliases
+            .iter()
+            // The name of JSON Schema comes first in the list and wins over aliases.
+            .find_map(|name| declared.get(*name))
+            .filter(|value| !value.is_null())
+    }
 }
 
 const fn keyword(
@@ -158,26 +166,27 @@ static KEYWORDS: &[Keyword] = &[
 /// Returns the value if all texts in it are displayable and within the length limit.
 fn plain_value(value: &Value) -> Option<Value> {
     let is_plain = match value {
-        Value::String(value) => text::is_displayable(value, MAX_VALUE_CHARS),
-        Value::Array(values) => {
-            values.len() <= MAX_VALUES
-                && values
-                    .iter()
-                    .all(|value| !value.is_array() && plain_value(value).is_some())
-        }
-        Value::Object(_) => text::is_displayable(&value.to_string(), MAX_VALUE_CHARS),
-        Value::Null | Value::Bool(_) | Value::Number(_) => true,
+        Value::Array(values) => values.len() <= MAX_VALUES && values.iter().all(is_plain_item),
+        value => is_plain_item(value),
     };
     is_plain.then(|| value.clone())
 }
 
+/// Returns true if a value is not a list, and can be displayed.
+fn is_plain_item(value: &Value) -> bool {
+    match value {
+        Value::String(value) => text::is_displayable(value, MAX_VALUE_CHARS),
+        Value::Array(_) => false,
+        Value::Object(_) => text::is_displayable(&value.to_string(), MAX_VALUE_CHARS),
+        Value::Null | Value::Bool(_) | Value::Number(_) => true,
+    }
+}
+
 fn enum_values(value: &Value) -> Option<Value> {
-    let values = value
-        .as_array()
-        .filter(|values| !values.is_empty() && values.len() <= MAX_VALUES)?;
-    let is_scalar =
-        |value: &Value| !value.is_array() && !value.is_object() && plain_value(value).is_some();
-    values.iter().all(is_scalar).then(|| value.clone())
+    let values = value.as_array()?;
+    let is_scalar = |value: &Value| !value.is_object() && is_plain_item(value);
+    let is_valid = (1..=MAX_VALUES).contains(&values.len()) && values.iter().all(is_scalar);
+    is_valid.then(|| value.clone())
 }
 
 fn finite_number(value: &Value) -> Option<Value> {

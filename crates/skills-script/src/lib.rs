@@ -52,7 +52,7 @@ pub use argument::{
     ExtraArguments, Framework, InputConvention, JsonType, STDIN_TEXT, StandardInput, WordOrder,
     WordSyntax,
 };
-pub use argv::{ArgvError, ScriptArgv, build_argv};
+pub use argv::{ArgvError, ScriptArgv, build_argv, is_command_line};
 pub use language::Language;
 pub use module::{ScriptText, find_modules};
 pub use select::{

@@ -2,8 +2,29 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::source::{PythonLexer, Token, Tokens};
+use crate::infer::{ShellLines, is_function_start, is_variable};
+use crate::source::{PythonLexer, Token, Tokens, top_level_equals};
 use crate::{Language, file_stem};
+
+/// Python keywords of statements that do nothing by themselves.
+const PASSIVE_KEYWORDS: [&str; 10] = [
+    "import", "from", "if", "elif", "else", "try", "finally", "pass", "global", "type",
+];
+/// Starts of lines of the shell that are settings or guards.
+const PASSIVE_SHELL_STARTS: [&str; 12] = [
+    "set ",
+    "shopt ",
+    "export ",
+    "readonly ",
+    "declare ",
+    "source ",
+    ". ",
+    "return",
+    "fi",
+    "unset ",
+    "[ -n \"${",
+    "[[ -n \"${",
+];
 
 /// The text of a script, as input of [`find_modules`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,19 +49,29 @@ pub fn find_modules(scripts: &[ScriptText<'_>]) -> Vec<bool> {
             let importers = imports.get(file_stem(script.file));
             let is_imported =
                 importers.is_some_and(|importers| importers.iter().any(|one| *one != index));
-            let has_interpreter = script.text.starts_with("#!");
-            match Language::of(script.file) {
-                Language::JavaScript => {
-                    is_imported
-                        && !has_interpreter
-                        && is_javascript_module(&Tokens::javascript(script.text))
-                }
-                _ if has_interpreter && !is_imported => false,
-                Language::Python => has_only_python_definitions(script.text),
-                Language::Shell => has_only_shell_definitions(script.text),
+            if is_imported {
+                is_imported_module(script)
+            } else {
+                is_unimported_module(script)
             }
         })
         .collect()
+}
+
+fn is_imported_module(script: &ScriptText<'_>) -> bool {
+    match Language::of(script.file) {
+        Language::JavaScript => {
+            !script.text.starts_with("#!") && is_javascript_module(&Tokens::javascript(script.text))
+        }
+        Language::Python => has_only_python_definitions(script.text),
+        Language::Shell => has_only_shell_definitions(script.text),
+    }
+}
+
+fn is_unimported_module(script: &ScriptText<'_>) -> bool {
+    !script.text.starts_with("#!")
+        && Language::of(script.file) != Language::JavaScript
+        && is_imported_module(script)
 }
 
 /// Returns the scripts that import each file name without extension.
@@ -60,18 +91,16 @@ fn imported_stems(scripts: &[ScriptText<'_>]) -> HashMap<String, HashSet<usize>>
 }
 
 fn python_imports(text: &str) -> Vec<String> {
-    let mut names = Vec::new();
-    let mut in_import = false;
-    let mut is_start = true;
-    for token in PythonLexer::new(text) {
-        match token {
-            Token::Newline => (in_import, is_start) = (false, true),
-            Token::Name("import" | "from") if is_start => (in_import, is_start) = (true, false),
-            Token::Name(name) if in_import => names.push(name.to_owned()),
-            _ => is_start = false,
-        }
-    }
-    names
+    let imports = python_lines(text)
+        .map(|(_, line)| line)
+        .filter(|line| matches!(line.first(), Some(Token::Name("import" | "from"))));
+    imports
+        .flat_map(|line| line.into_iter().skip(1))
+        .filter_map(|token| match token {
+            Token::Name(name) => Some(name.to_owned()),
+            _ => None,
+        })
+        .collect()
 }
 
 fn javascript_imports(text: &str) -> Vec<String> {
@@ -86,53 +115,54 @@ fn javascript_imports(text: &str) -> Vec<String> {
 }
 
 fn shell_imports(text: &str) -> Vec<String> {
-    text.lines()
-        .map(str::trim_start)
-        .filter_map(|line| {
-            line.strip_prefix("source ")
-                .or_else(|| line.strip_prefix(". "))
-        })
-        .map(|path| {
-            let path = path.trim().trim_end_matches(['"', '\'']);
-            file_stem(path.split(';').next().unwrap_or_default().trim()).to_owned()
-        })
-        .collect()
+    text.lines().filter_map(shell_import).collect()
+}
+
+fn shell_import(line: &str) -> Option<String> {
+    let line = line.trim_start();
+    let path = line
+        .strip_prefix("source ")
+        .or_else(|| line.strip_prefix(". "))?;
+    let path = path.trim().trim_end_matches(['"', '\'']);
+    Some(file_stem(path.split(';').next()?.trim()).to_owned())
 }
 
 /// Returns true if all statements of a Python file are imports, definitions and assignments.
 fn has_only_python_definitions(text: &str) -> bool {
-    let mut lexer = PythonLexer::new(text);
-    let mut line: Vec<Token<'_>> = Vec::new();
     let mut skip_deeper_than: Option<usize> = None;
     let mut has_definition = false;
-    loop {
-        let token = lexer.next();
-        let is_end = matches!(token, None | Some(Token::Newline));
-        if let Some(token) = token.clone().filter(|_| !is_end) {
-            line.push(token);
+    for (indent, line) in python_lines(text) {
+        if skip_deeper_than.is_some_and(|limit| indent > limit) {
             continue;
         }
-        let indent = lexer.indent();
-        let is_skipped = skip_deeper_than.is_some_and(|limit| indent > limit);
-        if !line.is_empty() && !is_skipped {
-            skip_deeper_than = None;
-            match classify(&line) {
-                Statement::Definition => {
-                    has_definition = true;
-                    skip_deeper_than = Some(indent);
-                }
-                Statement::Handler => skip_deeper_than = Some(indent),
-                Statement::Passive => {}
-                Statement::Effect => return false,
-            }
-        }
-        line.clear();
-        if token.is_none() {
-            return has_definition;
-        }
+        let statement = classify(&line);
+        skip_deeper_than = match statement {
+            Statement::Definition | Statement::Handler => Some(indent),
+            Statement::Passive => None,
+            Statement::Effect => return false,
+        };
+        has_definition |= statement == Statement::Definition;
     }
+    has_definition
 }
 
+/// Returns the logical lines of a Python file that are not empty, with their indentation.
+fn python_lines(text: &str) -> impl Iterator<Item = (usize, Vec<Token<'_>>)> {
+    let mut lexer = PythonLexer::new(text);
+    std::iter::from_fn(move || {
+        let mut line = Vec::new();
+        for token in lexer.by_ref() {
+            match token {
+                Token::Newline if line.is_empty() => {}
+                Token::Newline => break,
+                token => line.push(token),
+            }
+        }
+        (!line.is_empty()).then(|| (lexer.indent(), line))
+    })
+}
+
+#[derive(PartialEq)]
 enum Statement {
     /// A function or a class.
     Definition,
@@ -145,63 +175,46 @@ enum Statement {
 }
 
 fn classify(line: &[Token<'_>]) -> Statement {
-    let has = |name: &str| line.contains(&Token::Name(name));
     match line {
         [Token::Name("def" | "class"), ..] | [Token::Name("async"), Token::Name("def"), ..] => {
             Statement::Definition
         }
         [Token::Name("except"), ..] => Statement::Handler,
-        _ if has("__name__")
-            || has("__main__")
-            || has("argv")
-            || has("parse_args")
-            || has("input") =>
-        {
-            Statement::Effect
-        }
-        [
-            Token::Name(
-                "import" | "from" | "if" | "elif" | "else" | "try" | "finally" | "pass" | "global"
-                | "type",
-            ),
-            ..,
-        ]
-        | [Token::Symbol('@'), ..]
-        | [Token::StringLiteral(_) | Token::Opaque] => Statement::Passive,
-        // Settings that modules make for themselves.
-        [
-            Token::Name("sys"),
-            Token::Symbol('.'),
-            Token::Name("path"),
-            ..,
-        ]
-        | [Token::Name("logging" | "warnings"), Token::Symbol('.'), ..]
-        | [Token::Name("load_dotenv"), ..] => Statement::Passive,
-        line if is_assignment(line) => Statement::Passive,
+        line if line.iter().any(is_sign_of_program) => Statement::Effect,
+        [Token::Name(name), ..] if PASSIVE_KEYWORDS.contains(name) => Statement::Passive,
+        [Token::Symbol('@'), ..] | [Token::StringLiteral(_) | Token::Opaque] => Statement::Passive,
+        line if is_module_setting(line) || is_assignment(line) => Statement::Passive,
         _ => Statement::Effect,
     }
 }
 
+fn is_sign_of_program(token: &Token<'_>) -> bool {
+    matches!(
+        token,
+        Token::Name("__name__" | "__main__" | "argv" | "parse_args" | "input")
+    )
+}
+
+/// Returns true for settings that modules make for themselves.
+fn is_module_setting(line: &[Token<'_>]) -> bool {
+    match line {
+        [Token::Name("sys"), Token::Symbol('.'), setting, ..] => *setting == Token::Name("path"),
+        [Token::Name("logging" | "warnings"), Token::Symbol('.'), ..] => true,
+        [Token::Name("load_dotenv"), ..] => true,
+        _ => false,
+    }
+}
+
 fn is_assignment(line: &[Token<'_>]) -> bool {
-    let mut depth = 0_usize;
-    let at = line.iter().position(|token| {
-        match token {
-            Token::Symbol('(' | '[' | '{') => depth += 1,
-            Token::Symbol(')' | ']' | '}') => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        depth == 0 && *token == Token::Symbol('=')
-    });
     let is_annotation = matches!(line, [Token::Name(_), Token::Symbol(':'), ..]);
-    is_annotation || at.is_some_and(|at| at > 0 && line.get(at + 1) != Some(&Token::Symbol('=')))
+    let is_value = |at| at > 0 && line.get(at + 1) != Some(&Token::Symbol('='));
+    is_annotation || top_level_equals(line).is_some_and(is_value)
 }
 
 /// Returns true if all lines of a shell file are functions, assignments and settings.
 fn has_only_shell_definitions(text: &str) -> bool {
-    let lines = crate::infer::ShellLines::new(text);
-    let has_function = lines
-        .code()
-        .any(|(_, line)| crate::infer::is_function_start(line));
+    let lines = ShellLines::new(text);
+    let has_function = lines.code().any(|(_, line)| is_function_start(line));
     has_function
         && lines
             .top_level()
@@ -210,28 +223,13 @@ fn has_only_shell_definitions(text: &str) -> bool {
 }
 
 fn is_passive_shell_line(line: &str) -> bool {
-    let is_setting = [
-        "set ",
-        "shopt ",
-        "export ",
-        "readonly ",
-        "declare ",
-        "source ",
-        ". ",
-        "return",
-        "fi",
-        "unset ",
-    ]
-    .iter()
-    .any(|start| line.starts_with(start));
-    let is_guard = line.starts_with("[ -n \"${") || line.starts_with("[[ -n \"${");
-    let is_assignment = line.split_once('=').is_some_and(|(name, _)| {
-        !name.is_empty()
-            && name
-                .bytes()
-                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
-    });
-    is_setting || is_guard || is_assignment
+    let is_assignment = line
+        .split_once('=')
+        .is_some_and(|(name, _)| is_variable(name));
+    is_assignment
+        || PASSIVE_SHELL_STARTS
+            .iter()
+            .any(|start| line.starts_with(start))
 }
 
 fn is_javascript_module(tokens: &Tokens<'_>) -> bool {

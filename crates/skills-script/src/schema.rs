@@ -13,32 +13,7 @@ use crate::text;
 /// If nothing else is accepted, the known arguments are the only properties. Inferred schemas are
 /// marked with `x-derived`.
 pub(crate) fn input_schema(spec: &ArgumentSpec) -> Value {
-    let mut properties = Map::new();
-    let mut required: Vec<&str> = Vec::new();
-    if let Some(set) = &spec.commands {
-        properties.insert(set.property.clone(), command_property(set));
-        if set.required {
-            required.push(&set.property);
-        }
-    }
-    for argument in &spec.arguments {
-        properties.insert(argument.name.clone(), property_schema(argument));
-        if argument.required {
-            required.push(&argument.name);
-        }
-    }
-    if let Some(set) = &spec.commands {
-        for (name, property) in command_argument_properties(set) {
-            properties.entry(name).or_insert(property);
-        }
-    }
-    if spec.accepts_words() {
-        properties.insert(EXTRA_WORDS.to_owned(), extra_words_property(spec));
-    }
-    if spec.accepts_stdin() {
-        let property = json!({"type": "string", "description": "Text for standard input."});
-        properties.insert(STDIN_TEXT.to_owned(), property);
-    }
+    let (properties, required) = (properties(spec), required_properties(spec));
     let is_open = spec.extra == ExtraArguments::Accepted;
     let mut schema = Map::new();
     schema.insert("type".to_owned(), "object".into());
@@ -53,6 +28,40 @@ pub(crate) fn input_schema(spec: &ArgumentSpec) -> Value {
         schema.insert("x-derived".to_owned(), framework.as_str().into());
     }
     Value::Object(schema)
+}
+
+fn properties(spec: &ArgumentSpec) -> Map<String, Value> {
+    let mut properties = Map::new();
+    let set = spec.commands.as_ref();
+    properties.extend(set.map(|set| (set.property.clone(), command_property(set))));
+    for argument in &spec.arguments {
+        properties.insert(argument.name.clone(), property_schema(argument));
+    }
+    for (name, property) in set.into_iter().flat_map(command_argument_properties) {
+        properties.entry(name).or_insert(property);
+    }
+    if spec.accepts_words() {
+        properties.insert(EXTRA_WORDS.to_owned(), extra_words_property(spec));
+    }
+    if spec.accepts_command_line() {
+        let description = "All words of the command line, instead of the other properties.";
+        let property =
+            json!({"type": "array", "items": {"type": "string"}, "description": description});
+        properties.insert(EXTRA_WORDS.to_owned(), property);
+    }
+    if spec.accepts_stdin() {
+        let property = json!({"type": "string", "description": "Text for standard input."});
+        properties.insert(STDIN_TEXT.to_owned(), property);
+    }
+    properties
+}
+
+fn required_properties(spec: &ArgumentSpec) -> Vec<&str> {
+    let set = spec.commands.iter().filter(|set| set.required);
+    let arguments = spec.arguments.iter().filter(|argument| argument.required);
+    set.map(|set| set.property.as_str())
+        .chain(arguments.map(|argument| argument.name.as_str()))
+        .collect()
 }
 
 /// Returns the sentence that explains to a model how its arguments reach the script. `None` if the
@@ -96,35 +105,41 @@ fn extra_words_property(spec: &ArgumentSpec) -> Value {
 }
 
 fn command_property(set: &CommandSet) -> Value {
-    let names: Vec<&str> = set
-        .commands
-        .iter()
-        .map(|command| command.name.as_str())
-        .collect();
+    let names: Vec<&str> = set.commands.iter().map(|one| one.name.as_str()).collect();
     let described = set.commands.iter().filter_map(|command| {
         let description = command.description.as_deref()?;
         Some(format!("{}: {description}", command.name))
     });
+    let description = described.collect::<Vec<_>>().join("; ");
     let mut property = json!({"type": "string", "enum": names});
-    let described: Vec<String> = described.collect();
-    if let Some(description) = text::argument_description(&described.join("; ")) {
+    set_description(&mut property, &description);
+    property
+}
+
+fn set_description(property: &mut Value, text: &str) {
+    if let Some(description) = text::argument_description(text) {
         property["description"] = description.into();
     }
-    property
 }
 
 /// Returns the properties of the arguments of all commands, each with the commands it is for.
 fn command_argument_properties(set: &CommandSet) -> Vec<(String, Value)> {
-    let mut names: Vec<&str> = Vec::new();
-    for argument in set.commands.iter().flat_map(|command| &command.arguments) {
-        if !names.contains(&argument.name.as_str()) {
-            names.push(&argument.name);
-        }
-    }
-    names
+    let arguments = set.commands.iter().flat_map(|command| &command.arguments);
+    unique(arguments.map(|argument| argument.name.as_str()))
         .into_iter()
         .map(|name| (name.to_owned(), shared_property(name, set)))
         .collect()
+}
+
+/// Returns the texts in their order, each once.
+fn unique<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut found: Vec<&str> = Vec::new();
+    for text in texts {
+        if !found.contains(&text) {
+            found.push(text);
+        }
+    }
+    found
 }
 
 /// Returns the property of an argument that may differ between commands.
@@ -137,18 +152,14 @@ fn shared_property(name: &str, set: &CommandSet) -> Value {
             Some((command, argument))
         })
         .collect();
-    let schemas: Vec<Value> = users
-        .iter()
-        .map(|(_, argument)| property_schema(argument))
-        .collect();
-    let mut property = match schemas.as_slice() {
-        [first, rest @ ..] => rest.iter().fold(first.clone(), common_keywords),
-        [] => json!({}),
-    };
-    let description = shared_description(&users, set.commands.len());
-    if let Some(description) = description {
-        property["description"] = description.into();
-    }
+    let schemas = users.iter().map(|(_, argument)| property_schema(argument));
+    let mut property = schemas
+        .reduce(|one, other| common_keywords(one, &other))
+        .unwrap_or_else(|| json!({}));
+    set_description(
+        &mut property,
+        &shared_description(&users, set.commands.len()),
+    );
     property
 }
 
@@ -166,40 +177,37 @@ fn common_keywords(mut one: Value, other: &Value) -> Value {
     one
 }
 
-fn shared_description(users: &[(&Command, &Argument)], commands: usize) -> Option<String> {
-    let mut descriptions: Vec<&str> = Vec::new();
-    for description in users
+/// Returns the descriptions of an argument, and the commands that have or require it.
+fn shared_description(users: &[(&Command, &Argument)], commands: usize) -> String {
+    let descriptions = users
         .iter()
-        .filter_map(|(_, argument)| argument.description.as_deref())
-    {
-        if !descriptions.contains(&description) {
-            descriptions.push(description);
-        }
-    }
-    let mut line = descriptions.join("; ");
-    let names = |users: &[&(&Command, &Argument)]| {
-        let names: Vec<&str> = users
-            .iter()
-            .map(|(command, _)| command.name.as_str())
-            .collect();
-        names.join(", ")
-    };
-    let all: Vec<_> = users.iter().collect();
-    let required: Vec<_> = users
-        .iter()
-        .filter(|(_, argument)| argument.required)
-        .collect();
-    let mut notes: Vec<String> = Vec::new();
-    if users.len() < commands && required.len() < users.len() {
-        notes.push(format!("with {}", names(&all)));
-    }
-    if !required.is_empty() {
-        notes.push(format!("required with {}", names(&required)));
-    }
+        .filter_map(|(_, argument)| argument.description.as_deref());
+    let mut line = unique(descriptions).join("; ");
+    let notes = command_notes(users, commands);
     if !notes.is_empty() {
         line.push_str(&format!(" ({})", notes.join("; ")));
     }
-    text::argument_description(&line)
+    line
+}
+
+fn command_notes(users: &[(&Command, &Argument)], commands: usize) -> Vec<String> {
+    let all: Vec<&str> = users
+        .iter()
+        .map(|(command, _)| command.name.as_str())
+        .collect();
+    let required: Vec<&str> = users
+        .iter()
+        .filter(|(_, argument)| argument.required)
+        .map(|(command, _)| command.name.as_str())
+        .collect();
+    let mut notes = Vec::new();
+    if all.len() < commands && required.len() < all.len() {
+        notes.push(format!("with {}", all.join(", ")));
+    }
+    if !required.is_empty() {
+        notes.push(format!("required with {}", required.join(", ")));
+    }
+    notes
 }
 
 fn property_schema(argument: &Argument) -> Value {
@@ -211,16 +219,20 @@ fn property_schema(argument: &Argument) -> Value {
         property.insert("description".to_owned(), description.as_str().into());
     }
     property.extend(argument.keywords.clone());
-    // An array that the script accepts only if it is not empty.
-    if let (
-        JsonType::Array,
-        ArgumentStyle::ManyValues { min, .. } | ArgumentStyle::Positional { min, .. },
-    ) = (argument.json_type, &argument.style)
-        && *min > 0
-    {
-        property.entry("minItems").or_insert_with(|| (*min).into());
+    if let Some(min) = min_items(argument) {
+        property.entry("minItems").or_insert_with(|| min.into());
     }
     Value::Object(property)
+}
+
+/// Returns the number of items of an array that the script accepts only if it is not empty.
+fn min_items(argument: &Argument) -> Option<usize> {
+    match argument.style {
+        ArgumentStyle::ManyValues { min, .. } | ArgumentStyle::Positional { min, .. } => {
+            (argument.json_type == JsonType::Array && min > 0).then_some(min)
+        }
+        _ => None,
+    }
 }
 
 #[cfg(test)]

@@ -104,9 +104,9 @@ impl ScriptSelection {
 
 /// Returns true if a file of this name may become a tool.
 pub fn may_be_script(file: &str) -> bool {
-    let is_declaration = file.ends_with(".d.ts");
-    let extension = file.rsplit_once('.').map(|(_, extension)| extension);
-    !is_declaration && extension.is_some_and(|extension| EXTENSIONS.contains(&extension))
+    let extension = file.rsplit_once('.').map_or("", |(_, extension)| extension);
+    // Declarations of types are not programs.
+    EXTENSIONS.contains(&extension) && !file.ends_with(".d.ts")
 }
 
 fn skip_reason(path: &str, bytes: u64) -> Option<ScriptSkipReason> {
@@ -115,18 +115,19 @@ fn skip_reason(path: &str, bytes: u64) -> Option<ScriptSkipReason> {
         return Some(ScriptSkipReason::InvisibleCharacters);
     }
     let (directories, file) = path.rsplit_once('/').unwrap_or(("", path));
-    let mut directories = directories.split('/');
-    if let Some(reason) = directories.find_map(directory_skip_reason) {
-        return Some(reason);
-    }
+    let of_directory = directories.split('/').find_map(directory_skip_reason);
+    let of_name = of_directory.or_else(|| name_skip_reason(file));
+    of_name.or((bytes > MAX_SCRIPT_BYTES).then_some(ScriptSkipReason::TooLarge { bytes }))
+}
+
+fn name_skip_reason(file: &str) -> Option<ScriptSkipReason> {
     match file {
         "__init__.py" => Some(ScriptSkipReason::PackageMarker),
         "conftest.py" | "setup.py" => Some(ScriptSkipReason::Configuration),
         _ if file.starts_with('_') => Some(ScriptSkipReason::Private),
         _ if file.starts_with('.') => Some(ScriptSkipReason::DotFile),
         _ if is_test(file) => Some(ScriptSkipReason::Test),
-        _ if is_configuration(file) => Some(ScriptSkipReason::Configuration),
-        _ => (bytes > MAX_SCRIPT_BYTES).then_some(ScriptSkipReason::TooLarge { bytes }),
+        _ => is_configuration(file).then_some(ScriptSkipReason::Configuration),
     }
 }
 

@@ -1,15 +1,19 @@
 //! Tokens of source text, as far as the inference of arguments needs them.
 
 mod call;
+mod cursor;
 mod javascript_lexer;
 mod literal;
 mod python_lexer;
+mod string_escapes;
+mod token;
 
 use std::ops::Range;
 
-pub(crate) use call::{Call, Fields, split_at_commas};
+pub(crate) use call::{Call, Fields};
 pub(crate) use literal::parse_literal;
-pub(crate) use python_lexer::{Lexer as PythonLexer, Token};
+pub(crate) use python_lexer::Lexer as PythonLexer;
+pub(crate) use token::{Token, split_at_commas, top_level_equals};
 
 use javascript_lexer::Lexer as JavaScriptLexer;
 
@@ -43,14 +47,12 @@ impl<'a> Tokens<'a> {
         let mut closing = vec![None; tokens.len()];
         let mut open = Vec::new();
         for (index, token) in tokens.iter().enumerate() {
-            match token {
-                Token::Symbol('(' | '[' | '{') => open.push(index),
-                Token::Symbol(')' | ']' | '}') => {
-                    if let Some(start) = open.pop() {
-                        closing[start] = Some(index);
-                    }
-                }
-                _ => {}
+            if token.is_opening_bracket() {
+                open.push(index);
+            } else if token.is_closing_bracket()
+                && let Some(start) = open.pop()
+            {
+                closing[start] = Some(index);
             }
         }
         Self { tokens, closing }
@@ -60,21 +62,22 @@ impl<'a> Tokens<'a> {
         &self.tokens
     }
 
+    pub(crate) fn indices(&self) -> Range<usize> {
+        0..self.tokens.len()
+    }
+
     pub(crate) fn get(&self, index: usize) -> Option<&Token<'a>> {
         self.tokens.get(index)
     }
 
-    /// Returns true if the token is this symbol.
     pub(crate) fn is_symbol(&self, index: usize, symbol: char) -> bool {
         self.get(index) == Some(&Token::Symbol(symbol))
     }
 
-    /// Returns true if the token is this name.
     pub(crate) fn is_name(&self, index: usize, name: &str) -> bool {
         matches!(self.get(index), Some(Token::Name(found)) if *found == name)
     }
 
-    /// Returns the name at an index.
     pub(crate) fn name(&self, index: usize) -> Option<&'a str> {
         match self.get(index) {
             Some(Token::Name(name)) => Some(name),
@@ -82,7 +85,13 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// Returns the text of a string literal at an index.
+    pub(crate) fn number(&self, index: usize) -> Option<usize> {
+        match self.get(index) {
+            Some(Token::Number(number)) => number.parse().ok(),
+            _ => None,
+        }
+    }
+
     pub(crate) fn text(&self, index: usize) -> Option<&str> {
         match self.get(index) {
             Some(Token::StringLiteral(text)) => Some(text),
@@ -90,12 +99,10 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// Returns true if one of the tokens is this name.
     pub(crate) fn has_name(&self, name: &str) -> bool {
         self.has_any_name(&[name])
     }
 
-    /// Returns true if one of the tokens is one of these names.
     pub(crate) fn has_any_name(&self, names: &[&str]) -> bool {
         self.tokens
             .iter()
@@ -108,7 +115,6 @@ impl<'a> Tokens<'a> {
         Some(open + 1..close)
     }
 
-    /// Returns the tokens of a range of indices.
     pub(crate) fn slice(&self, range: Range<usize>) -> &[Token<'a>] {
         self.tokens.get(range).unwrap_or_default()
     }
@@ -128,6 +134,17 @@ impl<'a> Tokens<'a> {
         })
     }
 
+    /// Returns the call of the decorator `@owner.name(…)` at an index.
+    pub(crate) fn decorator_at(&self, at: usize) -> Option<MethodCall<'_, 'a>> {
+        let is_decorator = self.is_symbol(at, '@') && self.is_symbol(at + 2, '.');
+        is_decorator.then(|| self.call_at(at + 3))?
+    }
+
+    /// Returns the name `owner` of the `owner.name` whose second name is at an index.
+    pub(crate) fn owner(&self, at: usize) -> Option<&'a str> {
+        self.name(at.checked_sub(2)?)
+    }
+
     /// Returns the calls `.name(…)` with one of these names, in order. A call inside another one of
     /// them is part of it; an unterminated call is ignored.
     pub(crate) fn method_calls<'t>(
@@ -136,18 +153,15 @@ impl<'a> Tokens<'a> {
     ) -> impl Iterator<Item = MethodCall<'t, 'a>> {
         let mut next = 1;
         std::iter::from_fn(move || {
-            loop {
-                let at = next;
-                self.get(at)?;
-                next += 1;
-                let is_method = self.is_symbol(at - 1, '.')
-                    && self.name(at).is_some_and(|name| names.contains(&name));
-                if let Some(call) = is_method.then(|| self.call_at(at)).flatten() {
-                    next = call.inside.end + 1;
-                    return Some(call);
-                }
-            }
+            let call = (next..self.tokens.len()).find_map(|at| self.method_call_at(at, names))?;
+            next = call.inside.end + 1;
+            Some(call)
         })
+    }
+
+    fn method_call_at(&self, at: usize, names: &[&str]) -> Option<MethodCall<'_, 'a>> {
+        let is_method = self.is_symbol(at - 1, '.') && names.contains(&self.name(at)?);
+        is_method.then(|| self.call_at(at))?
     }
 
     /// Returns the first index of the dotted name that ends at `at`, such as `self` in

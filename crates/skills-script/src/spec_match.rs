@@ -53,27 +53,33 @@ fn nearest_file(name: &str, files: &[String]) -> Option<String> {
 
 /// Returns the case-insensitive edit distance; `usize::MAX` for long names.
 fn edit_distance(one: &str, other: &str) -> usize {
-    let lower = |name: &str| {
-        name.to_lowercase()
-            .chars()
-            .take(MAX_COMPARED_CHARS + 1)
-            .collect::<Vec<_>>()
-    };
-    let (one, other) = (lower(one), lower(other));
-    // The time is the product of both lengths, and names in a manifest are untrusted.
-    if one.len().max(other.len()) > MAX_COMPARED_CHARS {
+    let (Some(one), Some(other)) = (compared_chars(one), compared_chars(other)) else {
         return usize::MAX;
-    }
+    };
     let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (i, a) in one.iter().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, b) in other.iter().enumerate() {
-            let replaced = diagonal + usize::from(a != b);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
-        }
+    for c in one {
+        advance_row(&mut row, c, &other);
     }
     row[other.len()]
+}
+
+/// Returns the characters of a name in lower case. `None` if it is too long.
+fn compared_chars(name: &str) -> Option<Vec<char>> {
+    let lower = name.to_lowercase();
+    let chars: Vec<char> = lower.chars().take(MAX_COMPARED_CHARS + 1).collect();
+    // The time is the product of both lengths, and names in a manifest are untrusted.
+    (chars.len() <= MAX_COMPARED_CHARS).then_some(chars)
+}
+
+/// Replaces the distances to the starts of `other` by those of a name that has one more character.
+fn advance_row(row: &mut [usize], c: char, other: &[char]) {
+    let mut diagonal = row[0];
+    row[0] += 1;
+    for (index, other) in other.iter().enumerate() {
+        let replaced = diagonal + usize::from(c != *other);
+        diagonal = row[index + 1];
+        row[index + 1] = replaced.min(row[index] + 1).min(diagonal + 1);
+    }
 }
 
 #[cfg(test)]

@@ -33,6 +33,11 @@ pub(crate) fn one_line(text: &str, max_chars: usize) -> String {
     line
 }
 
+/// Returns the start of a text, at most `max_bytes` long.
+pub(crate) fn start(text: &str, max_bytes: usize) -> &str {
+    &text[..text.floor_char_boundary(max_bytes)]
+}
+
 /// Sanitizes the description of an argument. Returns `None` if nothing is left.
 pub(crate) fn argument_description(text: &str) -> Option<String> {
     Some(one_line(text, MAX_ARGUMENT_CHARS)).filter(|line| !line.is_empty())

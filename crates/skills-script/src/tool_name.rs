@@ -73,6 +73,17 @@ pub fn assign_names(skills: &[ScriptSet<'_>]) -> ToolNames {
 
 fn assign_with_digits(skills: &[ScriptSet<'_>], digits: usize) -> ToolNames {
     let claims = name_claims(skills);
+    let names = choose_names(&claims, digits);
+    let mut collisions: Vec<Collision> = claims
+        .iter()
+        .zip(&names)
+        .filter_map(|(claim, name)| claim.collision(name))
+        .collect();
+    collisions.sort();
+    ToolNames { names, collisions }
+}
+
+fn choose_names(claims: &[NameClaim<'_>], digits: usize) -> Vec<String> {
     let plain = keep_unique(claims.iter().map(NameClaim::plain_name));
     let short = keep_unique(
         claims
@@ -80,22 +91,20 @@ fn assign_with_digits(skills: &[ScriptSet<'_>], digits: usize) -> ToolNames {
             .zip(&plain)
             .map(|(claim, plain)| plain.is_none().then(|| claim.portable_hashed_name(digits))),
     );
-    let mut assigned = ToolNames {
-        names: Vec::with_capacity(claims.len()),
-        collisions: Vec::new(),
-    };
-    for ((claim, plain), short) in claims.iter().zip(plain).zip(short) {
-        let name = plain
-            .or(short)
-            // The plain name would belong to either of the skills, and clients remember permissions
-            // by tool name.
-            .filter(|_| !claim.shares_skill_name)
-            .unwrap_or_else(|| claim.unique_hashed_name());
-        assigned.collisions.extend(claim.collision(&name));
-        assigned.names.push(name);
-    }
-    assigned.collisions.sort();
-    assigned
+    let chosen = plain
+        .into_iter()
+        .zip(short)
+        .map(|(plain, short)| plain.or(short));
+    claims
+        .iter()
+        .zip(chosen)
+        // The plain name would belong to either of the skills, and clients remember permissions by
+        // tool name.
+        .map(|(claim, name)| {
+            name.filter(|_| !claim.shares_skill_name)
+                .unwrap_or_else(|| claim.unique_hashed_name())
+        })
+        .collect()
 }
 
 /// Keeps the names that occur once.
@@ -221,11 +230,8 @@ fn flat_stem(file: &str) -> String {
 /// Returns true if a part of a name is used unchanged, because its end is unambiguous.
 fn is_plain_part(part: &str) -> bool {
     // With `__` only as a separator, the parts of a name can be told apart.
-    let is_inside = !part.is_empty()
-        && !part.contains(SEPARATOR)
-        && !part.starts_with('_')
-        && !part.ends_with('_');
-    is_inside && part.chars().all(is_allowed_char)
+    let is_inside = !part.contains(SEPARATOR) && part.trim_matches('_') == part;
+    is_inside && !part.is_empty() && part.chars().all(is_allowed_char)
 }
 
 fn is_allowed_char(c: char) -> bool {

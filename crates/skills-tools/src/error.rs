@@ -76,13 +76,15 @@ pub enum ToolErrorCode {
     SandboxUnavailable,
     /// A requirement of the program is missing.
     SetupFailed,
+    /// The caller has as many running calls as allowed.
+    TooManyCalls,
     /// An internal failure that the caller cannot fix.
     Internal,
 }
 
 impl ToolErrorCode {
-    /// Creates an error of this class.
-    pub(crate) fn error(self, message: impl Into<String>) -> ToolError {
+    /// Creates an error of this class, without path and hint.
+    pub fn error(self, message: impl Into<String>) -> ToolError {
         ToolError {
             code: self,
             message: message.into(),
@@ -90,7 +92,7 @@ impl ToolErrorCode {
             hint: None,
             retryable: matches!(
                 self,
-                Self::Conflict | Self::TimedOut | Self::ApprovalRequired
+                Self::Conflict | Self::TimedOut | Self::ApprovalRequired | Self::TooManyCalls
             ),
         }
     }
@@ -121,6 +123,7 @@ impl ToolErrorCode {
             Self::ApprovalRequired => "approval_required",
             Self::SandboxUnavailable => "sandbox_unavailable",
             Self::SetupFailed => "setup_failed",
+            Self::TooManyCalls => "too_many_calls",
             Self::Internal => "internal",
         }
     }

@@ -41,6 +41,7 @@ mod watch;
 pub use builtin::starts_programs;
 pub use error::{ToolError, ToolErrorCode};
 pub use file_tools::SkillWrites;
+pub use files::media::media_type_by_name;
 pub use files::sensitive::protected_name;
 pub use mount::{Mount, MountError};
 pub use overrides::{OverrideError, OverrideStore, ToolOverride};
@@ -49,7 +50,7 @@ pub use publication::{
     PublishedSkill, PublishedSkills,
 };
 pub use registry::DefaultScriptState;
-pub use run::{ProgramOptions, Remedy, WorkingDirectory};
+pub use run::{HookMode, ProgramOptions, Remedy, WorkingDirectory};
 /// The crate that finds and runs skills.
 pub use skills_runtime as runtime;
 pub use skills_runtime::CallContext;

@@ -2,6 +2,7 @@
 
 mod command_line;
 mod dependencies;
+mod hooks;
 pub(crate) mod output;
 mod program_options;
 mod remedy;
@@ -33,6 +34,8 @@ use crate::path_map::PathMap;
 use crate::schema;
 use crate::{CallContext, DefaultScriptState, ToolError, ToolErrorCode};
 
+pub use hooks::HookMode;
+pub(crate) use hooks::HookedCall;
 pub use program_options::{ProgramOptions, WorkingDirectory};
 pub(crate) use remedy::Remedies;
 pub use remedy::Remedy;

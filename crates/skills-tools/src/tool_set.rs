@@ -1,6 +1,7 @@
 //! The tools of a host application.
 
 mod builder;
+mod hooks;
 mod prompts;
 mod published_skills;
 mod script_tools;
@@ -10,19 +11,23 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use skills_runtime::{Catalog, SkillRuntime};
+use skills_script::is_command_line;
 
 use crate::builtin::{self, BuiltinKind, BuiltinTool};
 use crate::catalog_tools::CatalogTools;
+use crate::catalog_tools::load::LoadArguments;
 use crate::file_tools::FileTools;
 use crate::overrides::{OverrideError, OverrideStore};
 use crate::publication::Publisher;
 use crate::registry::{ScriptScanner, ScriptToolEntry, ScriptToolRegistry};
-use crate::run::{ProgramTools, run_skill_script, script_tool, skills_bash, skills_run};
+use crate::run::{HookMode, HookedCall, ProgramTools, script_tool};
 use crate::schema::ArgumentValidator;
 use crate::tool_definition::ToolDefinition;
 use crate::{
     CallContext, DefaultScriptState, ToolError, ToolErrorCode, ToolFormat, ToolGroup, ToolOutput,
 };
+
+use hooks::ActiveSkills;
 
 pub use builder::{ToolSetBuildError, ToolSetBuilder};
 
@@ -73,6 +78,8 @@ pub(crate) struct Inner {
     overrides: Arc<OverrideStore>,
     default_script_state: DefaultScriptState,
     groups: Vec<ToolGroup>,
+    hooks: HookMode,
+    active_skills: ActiveSkills,
 }
 
 impl ToolSet {
@@ -170,33 +177,86 @@ impl ToolSet {
             arguments
         };
         let set = self.clone();
-        let tool_name = name.to_owned();
-        // Lookup, validation and the file tools block, so they run on the blocking pool.
-        let prepared = run_blocking(move || set.prepare(&tool_name, arguments)).await;
-        let runs_program = prepared.as_ref().is_ok_and(PreparedCall::runs_program);
-        let programs = &self.inner.program_tools;
-        let output = match prepared {
+        let (tool_name, session) = (name.to_owned(), context.session_id().map(str::to_owned));
+        // Lookup and validation block, so they run on the blocking pool.
+        let resolved = run_blocking(move || {
+            let call = set.resolve(&tool_name, arguments)?;
+            let hooked = set.inner.hooked_call(&tool_name, &call, session.as_deref());
+            Ok((call, hooked))
+        });
+        let output = match resolved.await {
             Err(error) => Err(error),
-            Ok(PreparedCall::Unknown { nearest }) => {
+            Ok((ResolvedCall::Unknown { nearest }, _)) => {
                 return Err(UnknownTool {
                     // The name is client input of any length.
                     name: name.chars().take(MAX_NAME_CHARS).collect(),
                     nearest,
                 });
             }
-            Ok(PreparedCall::Done(output)) => output,
-            Ok(PreparedCall::Run(arguments)) => programs.run(arguments, context).await,
-            Ok(PreparedCall::Bash(arguments)) => programs.bash(arguments, context).await,
-            Ok(PreparedCall::RunSkillScript(arguments)) => {
-                programs.run_skill_script(arguments, context).await
+            // On the heap: the futures of programs and hooks are large.
+            Ok((call, hooked)) => Box::pin(self.perform_with_hooks(call, hooked, context)).await,
+        };
+        Ok(output.unwrap_or_else(ToolOutput::from))
+    }
+
+    /// Executes a call between its hooks.
+    async fn perform_with_hooks(
+        &self,
+        call: ResolvedCall,
+        hooked: Option<HookedCall>,
+        context: &CallContext,
+    ) -> Result<ToolOutput, ToolError> {
+        let programs = &self.inner.program_tools;
+        if let Some(hooked) = &hooked {
+            Box::pin(programs.run_hooks_before(hooked, context)).await?;
+        }
+        let output = Box::pin(self.perform(call, context)).await?;
+        match hooked {
+            Some(hooked) if !output.is_error => {
+                Box::pin(programs.run_hooks_after(&hooked, output, context)).await
             }
-            Ok(PreparedCall::ScriptTool(tool, arguments)) => {
-                programs.run_script_tool(&tool, &arguments, context).await
+            _ => Ok(output),
+        }
+    }
+
+    /// Executes a call.
+    async fn perform(
+        &self,
+        call: ResolvedCall,
+        context: &CallContext,
+    ) -> Result<ToolOutput, ToolError> {
+        let programs = &self.inner.program_tools;
+        let output = match call {
+            ResolvedCall::Script(tool, arguments) => {
+                Box::pin(programs.run_script_tool(&tool, &arguments, context)).await
+            }
+            ResolvedCall::Builtin(BuiltinKind::Run, arguments) => {
+                Box::pin(programs.run(parse_arguments(arguments)?, context)).await
+            }
+            ResolvedCall::Builtin(BuiltinKind::Bash, arguments) => {
+                Box::pin(programs.bash(parse_arguments(arguments)?, context)).await
+            }
+            ResolvedCall::Builtin(BuiltinKind::RunSkillScript, arguments) => {
+                let arguments = parse_arguments(arguments)?;
+                Box::pin(programs.run_skill_script(arguments, context)).await
+            }
+            ResolvedCall::Builtin(kind, arguments) => {
+                let set = self.clone();
+                let session = context.session_id().map(str::to_owned);
+                // The file tools block.
+                return run_blocking(move || {
+                    set.inner
+                        .call_file_tool(kind, arguments, session.as_deref())
+                })
+                .await;
+            }
+            ResolvedCall::Unknown { .. } => {
+                return Err(ToolErrorCode::Internal.error("the tool does not exist"));
             }
         };
         // The program may have written to a mount that contains skills, which a watcher has not
         // reported yet.
-        if runs_program && self.inner.files.may_overlap_skills() {
+        if self.inner.files.may_overlap_skills() {
             let files = Arc::clone(&self.inner.files);
             // If the task panics, the next call fails with the reason.
             let _ = run_blocking(move || {
@@ -205,7 +265,7 @@ impl ToolSet {
             })
             .await;
         }
-        Ok(output.unwrap_or_else(ToolOutput::from))
+        output
     }
 
     /// Ends a session: removes the private directory of its scripts and the approvals for the
@@ -215,6 +275,7 @@ impl ToolSet {
     /// with the same session starts a new one. Performs blocking I/O.
     pub fn end_session(&self, session: &str) {
         self.inner.program_tools.sessions.remove(session);
+        self.inner.active_skills.remove(session);
         self.inner
             .runtime
             .executor()
@@ -245,46 +306,23 @@ impl ToolSet {
             .flat_map(|group| builtin::builtin_tools(*group))
     }
 
-    /// Finds the tool, validates the arguments, and does all work that needs only file I/O.
-    fn prepare(&self, name: &str, arguments: Value) -> Result<PreparedCall, ToolError> {
+    /// Finds the tool and validates the arguments.
+    fn resolve(&self, name: &str, arguments: Value) -> Result<ResolvedCall, ToolError> {
         // Built-in tools first: a script tool can never take the name of one, since its name has a
         // prefix.
         let Some(tool) = self.builtin_tools().find(|tool| tool.name == name) else {
-            return self.prepare_script_tool(name, arguments);
+            return self.resolve_script_tool(name, arguments);
         };
         let arguments = tool.validate(arguments)?;
-        let (files, catalog_tools) = (&self.inner.files, &self.inner.catalog_tools);
         if matches!(tool.kind, BuiltinKind::Run | BuiltinKind::RunSkillScript) {
             // Refresh once, so that the program that runs is found in the current catalog without
             // another scan after waiting for an approval.
             self.catalog();
         }
-        Ok(match tool.kind {
-            BuiltinKind::Ls => PreparedCall::Done(files.ls(&parse_arguments(arguments)?)),
-            BuiltinKind::Read => PreparedCall::Done(files.read(&parse_arguments(arguments)?)),
-            BuiltinKind::Write => PreparedCall::Done(files.write(&parse_arguments(arguments)?)),
-            BuiltinKind::Create => PreparedCall::Done(files.create(&parse_arguments(arguments)?)),
-            BuiltinKind::Run => PreparedCall::Run(parse_arguments(arguments)?),
-            BuiltinKind::Bash => PreparedCall::Bash(parse_arguments(arguments)?),
-            BuiltinKind::RunSkillScript => {
-                PreparedCall::RunSkillScript(parse_arguments(arguments)?)
-            }
-            BuiltinKind::SearchSkills => {
-                PreparedCall::Done(catalog_tools.search(&parse_arguments(arguments)?))
-            }
-            BuiltinKind::LoadSkill => {
-                PreparedCall::Done(catalog_tools.load(&parse_arguments(arguments)?))
-            }
-            BuiltinKind::SearchReferences => {
-                PreparedCall::Done(catalog_tools.search_references(&parse_arguments(arguments)?))
-            }
-            BuiltinKind::ReadSkillResource => {
-                PreparedCall::Done(files.read_skill_resource(&parse_arguments(arguments)?))
-            }
-        })
+        Ok(ResolvedCall::Builtin(tool.kind, arguments))
     }
 
-    fn prepare_script_tool(&self, name: &str, arguments: Value) -> Result<PreparedCall, ToolError> {
+    fn resolve_script_tool(&self, name: &str, arguments: Value) -> Result<ResolvedCall, ToolError> {
         let unreadable =
             |_| ToolErrorCode::Internal.error("cannot read the tool overrides; nothing ran");
         let registry = self
@@ -303,7 +341,7 @@ impl ToolSet {
                 .flat_map(ScriptToolRegistry::scripts)
                 .filter(|entry| entry.is_enabled)
                 .map(|entry| entry.name());
-            return Ok(PreparedCall::Unknown {
+            return Ok(ResolvedCall::Unknown {
                 nearest: nearest_name(
                     name,
                     self.builtin_tools()
@@ -315,33 +353,60 @@ impl ToolSet {
         let tool = entry
             .load_tool()
             .map_err(|_| ToolErrorCode::Conflict.error("the script was removed"))?;
-        ArgumentValidator::new(&tool.tool.input_schema)?.validate(&arguments)?;
+        let is_command_line = arguments
+            .as_object()
+            .is_some_and(|given| is_command_line(given, &tool.tool.arguments));
+        // A command line needs none of the properties that the schema requires.
+        if !is_command_line {
+            ArgumentValidator::new(&tool.tool.input_schema)?.validate(&arguments)?;
+        }
         let arguments = match arguments {
             Value::Object(arguments) => arguments,
             _ => serde_json::Map::new(),
         };
-        Ok(PreparedCall::ScriptTool(Box::new(tool), arguments))
+        Ok(ResolvedCall::Script(Box::new(tool), arguments))
     }
 }
 
-/// The remaining work of a call after the file I/O.
-enum PreparedCall {
+impl Inner {
+    /// Executes a call of a tool that needs only file I/O.
+    fn call_file_tool(
+        &self,
+        kind: BuiltinKind,
+        arguments: Value,
+        session: Option<&str>,
+    ) -> Result<ToolOutput, ToolError> {
+        let (files, catalog_tools) = (&self.files, &self.catalog_tools);
+        match kind {
+            BuiltinKind::Ls => files.ls(&parse_arguments(arguments)?),
+            BuiltinKind::Read => files.read(&parse_arguments(arguments)?),
+            BuiltinKind::Write => files.write(&parse_arguments(arguments)?),
+            BuiltinKind::Create => files.create(&parse_arguments(arguments)?),
+            BuiltinKind::SearchSkills => catalog_tools.search(&parse_arguments(arguments)?),
+            BuiltinKind::LoadSkill => {
+                let arguments: LoadArguments = parse_arguments(arguments)?;
+                let loaded = catalog_tools.load(&arguments)?;
+                self.activate(session, &arguments.name);
+                Ok(loaded)
+            }
+            BuiltinKind::SearchReferences => {
+                catalog_tools.search_references(&parse_arguments(arguments)?)
+            }
+            BuiltinKind::ReadSkillResource => {
+                files.read_skill_resource(&parse_arguments(arguments)?)
+            }
+            BuiltinKind::Run | BuiltinKind::Bash | BuiltinKind::RunSkillScript => {
+                Err(ToolErrorCode::Internal.error("the tool runs a program"))
+            }
+        }
+    }
+}
+
+/// A call with its tool and its validated arguments.
+enum ResolvedCall {
     Unknown { nearest: Option<String> },
-    Done(Result<ToolOutput, ToolError>),
-    Run(skills_run::RunArguments),
-    Bash(skills_bash::BashArguments),
-    RunSkillScript(run_skill_script::ScriptArguments),
-    ScriptTool(Box<ScriptToolEntry>, serde_json::Map<String, Value>),
-}
-
-impl PreparedCall {
-    /// Returns true if a program will run.
-    fn runs_program(&self) -> bool {
-        matches!(
-            self,
-            Self::Run(_) | Self::Bash(_) | Self::RunSkillScript(_) | Self::ScriptTool(..)
-        )
-    }
+    Builtin(BuiltinKind, Value),
+    Script(Box<ScriptToolEntry>, serde_json::Map<String, Value>),
 }
 
 /// Maximum length of an unknown name in an error, in characters; tool names have at most 64.

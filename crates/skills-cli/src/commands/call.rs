@@ -2,6 +2,7 @@
 
 use clap::Args;
 use serde_json::json;
+use skills_runtime::Builder;
 use skills_tools::{CallContext, ToolErrorCode, ToolOutput, starts_programs};
 
 use crate::approver::ApprovalArgs;
@@ -40,13 +41,17 @@ impl Call {
             AskUser::No
         };
         let interpreters = virtual_env::interpreters(&self.host.programs, ask, context)?;
+        let approver = self.approval.approver(Some(&self.arguments));
         let builder = context.builder(&interpreters)?;
+        // Hooks use the approver of the runtime.
+        let builder = approver.iter().cloned().fold(builder, Builder::approver);
         let given = input::read_json(&self.arguments, "the tool arguments")?;
         let tools = self
             .host
             .callable_tools(builder, RemedyStyle::Option, context)?;
-        let approver = self.approval.approver(Some(&self.arguments)).into_iter();
-        let caller = approver.fold(CallContext::default(), CallContext::approver);
+        let caller = approver
+            .into_iter()
+            .fold(CallContext::default(), CallContext::approver);
         let called = tools.call(&self.tool, given, &caller);
         let called = signals::run_until_interrupt(called)?.transpose();
         // An unknown tool is a mistake of the caller, and not a failed call.

@@ -7,6 +7,7 @@ use super::prompt::{detect::Detect, load::Load, mentions::Mentions};
 use super::wasm::Precompile;
 use super::{list, show};
 use crate::context::Context;
+use crate::deferred::Deferred;
 use crate::exit::Exit;
 
 #[derive(Debug, Subcommand)]
@@ -23,22 +24,22 @@ pub(crate) enum FormerCommand {
     },
     /// Former `skills prompt load`
     #[command(hide = true)]
-    Load(Load),
+    Load(Deferred<Load>),
     /// Former `skills prompt mentions`
     #[command(hide = true)]
-    Mentions(Mentions),
+    Mentions(Deferred<Mentions>),
     /// Former `skills prompt detect`
     #[command(hide = true)]
-    Detect(Detect),
+    Detect(Deferred<Detect>),
     /// Former `skills compat read-properties`
     #[command(hide = true)]
-    ReadProperties(ReadProperties),
+    ReadProperties(Deferred<ReadProperties>),
     /// Former `skills compat to-prompt`
     #[command(hide = true)]
-    ToPrompt(ToPrompt),
+    ToPrompt(Deferred<ToPrompt>),
     /// Former `skills wasm precompile`
     #[command(hide = true)]
-    Precompile(Precompile),
+    Precompile(Deferred<Precompile>),
 }
 
 impl FormerCommand {

@@ -1,6 +1,7 @@
 //! `skills prompt`: what a model reads about skills, and what it reads or runs of them.
 
 pub(crate) mod detect;
+mod fork;
 mod list;
 pub(crate) mod load;
 pub(crate) mod mentions;
@@ -27,6 +28,7 @@ pub(crate) struct Prompt {
 pub(crate) enum PromptCommand {
     List(list::SkillsSection),
     Load(load::Load),
+    Fork(fork::Fork),
     Mentions(mentions::Mentions),
     Detect(detect::Detect),
 }
@@ -44,6 +46,7 @@ impl Prompt {
         match command {
             PromptCommand::List(list) => list.run(context),
             PromptCommand::Load(load) => load.run(context),
+            PromptCommand::Fork(fork) => fork.run(context),
             PromptCommand::Mentions(mentions) => mentions.run(context),
             PromptCommand::Detect(detect) => detect.run(context),
         }

@@ -1,6 +1,7 @@
 //! `skills run NAME`: runs a skill's script or WebAssembly module in a sandbox.
 
 mod denial_hints;
+mod hooks;
 mod output_files;
 mod report;
 
@@ -11,7 +12,9 @@ use skills_runtime::{
     Builder, CallContext, ErrorKind, ExecutionArtifacts, ExecutionMode, ExecutionOptions,
     InputFile, RuntimeError, ScriptType, SkillRuntime, Workspace,
 };
+use skills_tools::HookMode;
 
+use self::hooks::{HookedRun, RunHooks};
 use self::output_files::{create_output_dir, write_output_files};
 use super::policy::print_preview;
 use crate::approver::ApprovalArgs;
@@ -22,6 +25,7 @@ use crate::exit::Exit;
 use crate::input;
 use crate::interpreters::InterpreterArg;
 use crate::lookup;
+use crate::program_args::WorkingDirectory;
 use crate::remedies::{RemedyDescriptions, RemedyStyle};
 use crate::shell::shell_word;
 use crate::signals;
@@ -44,12 +48,16 @@ pub(crate) struct Run {
     approval: ApprovalArgs,
 
     /// Copy a file into a private workspace of this run (repeatable)
+    ///
+    /// The program starts in the private workspace. An argument that is the path of the file names
+    /// its copy.
     #[arg(long, value_name = "FILE", conflicts_with = "workspace")]
     file: Vec<PathBuf>,
 
     /// Save output files of the private workspace in this directory
     ///
-    /// Existing files are not replaced.
+    /// Existing files are not replaced. An argument with a path in this directory names a file of
+    /// the private workspace.
     #[arg(long, value_name = "DIR", conflicts_with = "workspace")]
     output: Option<PathBuf>,
 
@@ -98,7 +106,8 @@ impl Run {
             .approver(self.what.input_source())
             .into_iter()
             .fold(options.context, CallContext::approver);
-        let result = signals::run_until_interrupt(runtime.execute_skill(&name, options))?;
+        let hooks = self.hooks(&runtime, &name, &options, context)?;
+        let result = signals::run_until_interrupt(hooks::run(&runtime, &name, options, hooks))?;
         let result = result.transpose();
         // Output is printed even if the audit record could not be written.
         if let Err(error) = &result
@@ -109,10 +118,43 @@ impl Run {
             self.print_result(unrecorded, &self.remedies(context)?, output)?;
         }
         let result = result.map_err(|error| explain_error(&runtime, &name, error))?;
-        let Some(artifacts) = result else {
-            return Ok(Exit::Interrupted);
-        };
-        self.save_and_report(&artifacts, output_dir.as_deref(), context)
+        match result {
+            None => Ok(Exit::Interrupted),
+            Some(HookedRun::Blocked { reason, is_denied }) => {
+                Ok(hooks::report_blocked(&name, &reason, is_denied, output))
+            }
+            Some(HookedRun::Ran {
+                artifacts,
+                objection,
+            }) => {
+                let exit = self.save_and_report(&artifacts, output_dir.as_deref(), context)?;
+                let Some(reason) = objection else {
+                    return Ok(exit);
+                };
+                output.status(&format!(
+                    "error: a hook of `{name}` objects to the result: {reason}"
+                ));
+                Ok(Exit::Failed)
+            }
+        }
+    }
+
+    /// Returns the hooks around the run, if they are enabled.
+    fn hooks(
+        &self,
+        runtime: &SkillRuntime,
+        name: &str,
+        options: &ExecutionOptions,
+        context: &Context,
+    ) -> anyhow::Result<Option<RunHooks>> {
+        if self.what.programs.hook_mode(context)? == HookMode::Disabled {
+            return Ok(None);
+        }
+        let preview = runtime
+            .executor()
+            .preview(name, options)
+            .map_err(|error| explain_error(runtime, name, error))?;
+        Ok(Some(RunHooks::new(preview.mode.program(), options)))
     }
 
     #[cfg(feature = "wasm")]
@@ -179,8 +221,29 @@ impl Run {
             options.workspace = Workspace::Private(read_input_files(&self.file)?);
             // A workspace of the settings is not the one of this run.
             options.current_dir = None;
+            options.starts_in_private_workspace =
+                self.what.programs.cwd != Some(WorkingDirectory::Skill);
+            for arg in &mut options.args {
+                *arg = self.private_path(arg);
+            }
         }
         Ok(options)
+    }
+
+    /// Returns an argument with the path that the private workspace has for it: the copy of a file of
+    /// `--file`, or a path in the directory of `--output`. Other arguments are returned as they are.
+    fn private_path(&self, arg: &str) -> String {
+        let path = Path::new(arg);
+        let is_input = self.file.iter().any(|file| file == path);
+        if is_input && let Some(name) = path.file_name() {
+            return name.to_string_lossy().into_owned();
+        }
+        let below = |directory: &PathBuf| path.strip_prefix(directory).ok();
+        match self.output.as_ref().and_then(below) {
+            Some(rest) if rest.as_os_str().is_empty() => ".".to_owned(),
+            Some(rest) => rest.to_string_lossy().into_owned(),
+            None => arg.to_owned(),
+        }
     }
 
     fn remedies(&self, context: &Context) -> anyhow::Result<RemedyDescriptions> {

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::json;
 use skills_runtime::policy::{Approval, BoxError};
-use skills_runtime::{Authorization, FileApprovalStore, Preview, SkillRuntime};
+use skills_runtime::{
+    Authorization, FileApprovalStore, HookOptions, HookPreview, Preview, SkillRuntime,
+};
 
 use crate::approver::{self, is_confirmed};
 use crate::context::Context;
@@ -18,6 +20,8 @@ use crate::output::{Output, line};
 use crate::state;
 
 /// Approve the current content of a skill
+///
+/// With --hooks, approves the hooks that the skill declares instead of a run.
 #[derive(Debug, Args)]
 pub(crate) struct Trust {
     /// Skill name or directory
@@ -57,7 +61,94 @@ impl Trust {
             return revoke(&builder.build(), &approvals, &name, context.output);
         }
         let runtime = self.what.configure(builder, context)?.build();
+        if self.what.programs.hooks {
+            return self.approve_hooks(&runtime, &name, context);
+        }
         self.approve(&runtime, &name, context)
+    }
+
+    /// Approves the hooks of a skill instead of a run.
+    fn approve_hooks(
+        &self,
+        runtime: &SkillRuntime,
+        name: &str,
+        context: &Context,
+    ) -> anyhow::Result<Exit> {
+        let output = context.output;
+        let mut options = HookOptions::default();
+        options.execution = self.what.options(context)?;
+        let previews = || {
+            let previews = runtime.executor().preview_hooks(name, &options);
+            previews.map_err(|error| lookup::explain_error(runtime, name, error))
+        };
+        let hooks = previews()?;
+        if hooks.is_empty() {
+            output.status(&format!("`{name}` has no hooks of tools"));
+        }
+        let mut approved = Vec::new();
+        let mut exit = Exit::Success;
+        for hook in hooks {
+            // Each approval is part of what the next request shows.
+            let current = previews()?
+                .into_iter()
+                .find(|known| known.hook == hook.hook);
+            match self.approve_hook(runtime, name, &current.unwrap_or(hook.clone()), output)? {
+                Exit::Success => approved.push(hook.hook),
+                other => exit = other,
+            }
+        }
+        if output.is_json() {
+            output.print_json(&json!({"skill": name, "hooks": approved}))?;
+        }
+        Ok(exit)
+    }
+
+    fn approve_hook(
+        &self,
+        runtime: &SkillRuntime,
+        name: &str,
+        hook: &HookPreview,
+        output: Output,
+    ) -> anyhow::Result<Exit> {
+        let command = &hook.hook;
+        let preview = match &hook.preview {
+            Ok(preview) => preview,
+            Err(reason) => {
+                output.status(&format!("error: cannot approve hook `{command}`: {reason}"));
+                return Ok(Exit::Denied);
+            }
+        };
+        let Some(request) = &preview.approval_request else {
+            return Ok(match &preview.authorization {
+                Authorization::Granted(_) => {
+                    output.status(&format!("hook `{command}` is approved already"));
+                    Exit::Success
+                }
+                Authorization::Denied(denial) => {
+                    output.status(&format!("error: cannot approve hook `{command}`: {denial}"));
+                    Exit::Denied
+                }
+            });
+        };
+        if !self.yes {
+            output.status_lines(&approver::text(request));
+            let declined = format!("hook `{command}` is not approved");
+            if !is_confirmed("Approve this hook permanently? [y/N]", &declined, output) {
+                return Ok(Exit::Denied);
+            }
+        }
+        // Fails if the skill or its request changed since it was shown.
+        let authorization = runtime.executor().approve_hook(name, hook, request)?;
+        Ok(match authorization {
+            Authorization::Granted(_) => {
+                output.status(&format!("approved hook `{command}`"));
+                Exit::Success
+            }
+            Authorization::Denied(denial) => {
+                output.status(&format!("error: cannot approve hook `{command}`: {denial}"));
+                Exit::Denied
+            }
+        })
     }
 
     fn approve(

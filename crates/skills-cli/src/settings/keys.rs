@@ -13,10 +13,11 @@ pub(crate) const MAX_MIB: u64 = 2048;
 /// Start of a path in the home directory.
 pub(crate) const HOME_PREFIX: &str = "~/";
 /// The keys with what they mean, as `skills config` lists them.
-pub(crate) const KEYS: [(&str, &str); 8] = [
+pub(crate) const KEYS: [(&str, &str); 10] = [
     ("workspace", "directory that programs work on"),
     ("timeout-seconds", "deadline of a run, at most 600"),
     ("memory-mib", "memory of a run, at most 2048"),
+    ("hooks", "true to run the approved hooks of skills"),
     ("env-files", "list of .env files"),
     ("roots", "list of directories to search in addition"),
     (
@@ -24,23 +25,25 @@ pub(crate) const KEYS: [(&str, &str); 8] = [
         "interpreter for python, shell, node, deno, ruby or perl",
     ),
     ("skills.NAME.enabled", "true or false"),
+    ("skills.NAME.pin", "true to list the skill first"),
     (
         "skills.NAME.interpreters.KIND",
         "interpreter for the scripts of one skill",
     ),
 ];
 /// The keys at the top of a file.
-const TOP: [&str; 7] = [
+const TOP: [&str; 8] = [
     "workspace",
     "timeout-seconds",
     "memory-mib",
+    "hooks",
     "env-files",
     "roots",
     "interpreters",
     "skills",
 ];
 /// The keys of a skill.
-const OF_SKILL: [&str; 2] = ["enabled", "interpreters"];
+const OF_SKILL: [&str; 3] = ["enabled", "pin", "interpreters"];
 
 /// A key that has a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,10 +51,12 @@ pub(crate) enum SettingKey {
     Workspace,
     Timeout,
     Memory,
+    Hooks,
     EnvFiles,
     Roots,
     Interpreter(ScriptType),
     SkillEnabled(String),
+    SkillPinned(String),
     SkillInterpreter(String, ScriptType),
 }
 
@@ -62,7 +67,7 @@ pub(crate) enum SettingValue {
     Paths(Vec<PathBuf>),
     /// Seconds of a timeout, MiB of memory.
     Number(u64),
-    /// Whether a skill is enabled.
+    /// Whether hooks run, or a skill is enabled or pinned.
     Switch(bool),
 }
 
@@ -113,10 +118,12 @@ impl SettingKey {
             ["workspace"] => Self::Workspace,
             ["timeout-seconds"] => Self::Timeout,
             ["memory-mib"] => Self::Memory,
+            ["hooks"] => Self::Hooks,
             ["env-files"] => Self::EnvFiles,
             ["roots"] => Self::Roots,
             ["interpreters", kind] => Self::Interpreter(parse_kind(kind)?),
             ["skills", name, "enabled"] => Self::SkillEnabled((*name).to_owned()),
+            ["skills", name, "pin"] => Self::SkillPinned((*name).to_owned()),
             ["skills", name, "interpreters", kind] => {
                 Self::SkillInterpreter((*name).to_owned(), parse_kind(kind)?)
             }
@@ -135,6 +142,9 @@ impl SettingKey {
         if let Some(name) = of_skill.strip_suffix(".enabled") {
             return Self::parse(&["skills", name, "enabled"]);
         }
+        if let Some(name) = of_skill.strip_suffix(".pin") {
+            return Self::parse(&["skills", name, "pin"]);
+        }
         if let Some((name, kind)) = of_skill.rsplit_once(".interpreters.") {
             return Self::parse(&["skills", name, "interpreters", kind]);
         }
@@ -147,10 +157,12 @@ impl SettingKey {
             Self::Workspace => &["workspace"],
             Self::Timeout => &["timeout-seconds"],
             Self::Memory => &["memory-mib"],
+            Self::Hooks => &["hooks"],
             Self::EnvFiles => &["env-files"],
             Self::Roots => &["roots"],
             Self::Interpreter(kind) => &["interpreters", kind.as_str()],
             Self::SkillEnabled(name) => &["skills", name, "enabled"],
+            Self::SkillPinned(name) => &["skills", name, "pin"],
             Self::SkillInterpreter(name, kind) => &["skills", name, "interpreters", kind.as_str()],
         };
         parts.iter().map(|part| (*part).to_owned()).collect()
@@ -189,7 +201,7 @@ impl SettingKey {
                 let mib = mib.filter(|mib| (1..=MAX_MIB).contains(mib));
                 Ok(SettingValue::Number(mib.ok_or(EXPECTED)?))
             }
-            Self::SkillEnabled(_) => {
+            Self::Hooks | Self::SkillEnabled(_) | Self::SkillPinned(_) => {
                 let is_enabled = item.as_bool().ok_or("expected true or false")?;
                 Ok(SettingValue::Switch(is_enabled))
             }

@@ -100,7 +100,7 @@ fn a_server_kills_a_compiler_at_the_deadline_and_keeps_serving() {
     let call = |name: &str, timeout: u64| json!({"name": name, "command": "wasm/skill.wasm", "timeout": timeout});
     let stopped = server.call("skills_run", &call("hostile", 2));
     assert!(
-        stopped["structuredContent"]["timed_out"] == true,
+        stopped["_meta"]["skills/report"]["timed_out"] == true,
         "{stopped}"
     );
     #[cfg(target_os = "linux")]
@@ -109,7 +109,7 @@ fn a_server_kills_a_compiler_at_the_deadline_and_keeps_serving() {
     let again = server.call("skills_run", &call("hostile", 2)).to_string();
     assert!(again.contains("too large to compile"), "{again}");
     let small = server.call("skills_run", &call("small", 30));
-    assert_eq!(small["structuredContent"]["exit_code"], 0, "{small}");
+    assert_eq!(small["_meta"]["skills/report"]["exit_code"], 0, "{small}");
     assert_eq!(server.end(), Some(0));
 }
 

@@ -1,8 +1,8 @@
 //! A directory with skills and a home directory.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use crate::skills::{Done, command};
+use crate::skills::{Done, command_with_state};
 
 /// A directory of skills, with the home directory of a user next to it.
 pub(crate) struct Fixture {
@@ -34,10 +34,17 @@ impl Fixture {
         )
     }
 
-    /// Runs a command in a subdirectory, with `home` as the home directory.
+    /// Runs a command in a subdirectory, with `home` as the home directory and a state directory of
+    /// its own.
     pub(crate) fn run(&self, directory: &str, arguments: &[&str]) -> Done {
+        let state = tempfile::tempdir().unwrap();
+        self.run_with_state(directory, arguments, state.path())
+    }
+
+    /// Runs a command in a subdirectory, with a state directory that keeps approvals.
+    pub(crate) fn run_with_state(&self, directory: &str, arguments: &[&str], state: &Path) -> Done {
         let scratch = tempfile::tempdir().unwrap();
-        let mut command = command(arguments, scratch.path());
+        let mut command = command_with_state(arguments, scratch.path(), state);
         let home = self.path().join("home");
         std::fs::create_dir_all(&home).unwrap();
         let output = command

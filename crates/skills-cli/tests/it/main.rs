@@ -13,6 +13,7 @@ mod compile_wasm;
 mod deprecated_aliases;
 mod fixture;
 mod help;
+mod hooks;
 mod inspect;
 mod interpreters;
 mod lookup;

@@ -22,8 +22,15 @@ impl Server {
     pub(crate) fn start(arguments: &[&str]) -> Self {
         let directories = [(); 2].map(|()| tempfile::tempdir().unwrap());
         let arguments = [&["mcp"], &EXAMPLES[..], arguments].concat();
-        let mut command =
-            command_with_state(&arguments, directories[0].path(), directories[1].path());
+        let command = command_with_state(&arguments, directories[0].path(), directories[1].path());
+        Self::connect(command, directories)
+    }
+
+    /// Starts a server by this command. The directories exist until its end.
+    pub(crate) fn connect(
+        mut command: std::process::Command,
+        directories: [tempfile::TempDir; 2],
+    ) -> Self {
         let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -53,7 +60,7 @@ impl Server {
     }
 
     /// Sends a request and returns the result.
-    fn request(&mut self, method: &str, params: &Value) -> Value {
+    pub(crate) fn request(&mut self, method: &str, params: &Value) -> Value {
         self.send(&json!({"jsonrpc": "2.0", "id": method, "method": method, "params": params}));
         loop {
             let mut line = String::new();

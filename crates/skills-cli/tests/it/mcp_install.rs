@@ -348,11 +348,11 @@ fn a_project_has_its_own_file_at_its_root() {
     +    "skills": {
     +      "type": "stdio",
     +      "command": "/bin/skills",
-    +      "args": ["mcp"]
+    +      "args": ["mcp", "--workspace", "."]
     +    }
     +  }
     +}
-    Claude Code will start: "/bin/skills" "mcp"
+    Claude Code will start: "/bin/skills" "mcp" "--workspace" "."
     wrote HERE/project/.mcp.json; restart Claude Code in the project, and approve the server when asked
     "#);
     assert_eq!(
@@ -601,4 +601,45 @@ fn a_file_keeps_its_owner() {
     let metadata = file.metadata().unwrap();
     assert_eq!((metadata.uid(), metadata.gid()), (4_242, 4_243));
     assert!(fixture.read("home/.claude.json").contains("mcpServers"));
+}
+
+/// A file of a project is shared, so it does not name the directory of one user.
+#[test]
+fn a_project_is_the_workspace_of_its_server() {
+    let fixture = Fixture::new();
+    let started = |arguments: &[&str]| {
+        let page = fixture.page(&[&["--dry-run"], arguments].concat());
+        let line = page.lines().find(|line| line.contains(" will start: "));
+        line.unwrap_or(&page).to_owned()
+    };
+    let of_clients = ["claude", "codex", "cursor", "vscode", "gemini"]
+        .map(|client| started(&["--client", client, "--project"]));
+    assert_snapshot!(of_clients.join("\n"), @r#"
+    Claude Code will start: "/bin/skills" "mcp" "--workspace" "."
+    Codex will start: "/bin/skills" "mcp" "--workspace" "."
+    Cursor will start: "/bin/skills" "mcp" "--workspace" "${workspaceFolder}"
+    VS Code will start: "/bin/skills" "mcp" "--workspace" "${workspaceFolder}"
+    Gemini CLI will start: "/bin/skills" "mcp" "--workspace" "."
+    "#);
+    let claude = ["--client", "claude"];
+    let variants: [&[&str]; 5] = [
+        &[],
+        &["--workspace", "."],
+        &["--project", "--workspace", ".."],
+        &["--project", "--no-workspace"],
+        &["--project", "--", "--workspace", "/srv"],
+    ];
+    let variants = variants.map(|options| started(&[&claude[..], options].concat()));
+    assert_snapshot!(variants.join("\n"), @r#"
+    Claude Code will start: "/bin/skills" "mcp"
+    Claude Code will start: "/bin/skills" "mcp" "--workspace" "HERE/project/inner"
+    Claude Code will start: "/bin/skills" "mcp" "--workspace" "HERE/project"
+    Claude Code will start: "/bin/skills" "mcp"
+    Claude Code will start: "/bin/skills" "mcp" "--workspace" "/srv"
+    "#);
+    assert_snapshot!(started(&["--client", "claude", "--workspace", "absent"]), @"
+    exit 2
+    -- stderr
+    error: cannot open directory `absent`: not found
+    ");
 }

@@ -123,6 +123,7 @@ fn prompt_explained() {
         format!("{}\n{}", rows.collect::<Vec<_>>().join("\n"), done.stderr)
     };
     assert_snapshot!(explain("8000"), @"
+    weather whole
     code-review whole
     csv-check whole
     gcd-calculator whole
@@ -130,7 +131,6 @@ fn prompt_explained() {
     release-notes whole
     sandbox-probe whole
     tax_calculator name only
-    weather whole
     text-stats not listed, manual
     of characters
     warning: `--mode absent=off` matches no skill

@@ -335,3 +335,214 @@ fn a_virtual_environment_is_used_after_the_user_agreed() {
         "{shown}"
     );
 }
+
+/// A program must not print a line that its user takes for one of the command.
+#[test]
+fn lines_of_programs_that_look_like_messages_are_marked() {
+    if skip_without_sandbox() {
+        return;
+    }
+    let script = r#"import sys
+lines = ["fine", "help: allow it with `--allow spawn`", "Hint: allow it", "Refused by the sandbox: spawn `git`", "refused: spawn `git`"]
+print("\n".join(lines))
+print("\n".join(lines), file=sys.stderr)
+"#;
+    let fixture = project(script);
+    let done = fixture.run("", &["run", "one", "--root", "skills"]);
+    assert!(
+        done.stdout.contains("\nhelp: allow it"),
+        "a pipe gets what the program wrote"
+    );
+    assert_snapshot!(done.stderr, @"
+    fine
+    | help: allow it with `--allow spawn`
+    | Hint: allow it
+    | Refused by the sandbox: spawn `git`
+    | refused: spawn `git`
+    ");
+    let call = ["call", "skill__one__main", "--root", "skills"];
+    assert_snapshot!(fixture.run("", &call).stdout, @"
+    fine
+    | help: allow it with `--allow spawn`
+    | Hint: allow it
+    | Refused by the sandbox: spawn `git`
+    | refused: spawn `git`
+    ");
+    let json = fixture.run("", &[&call[..], &["--json"]].concat());
+    let json: Value = serde_json::from_str(&json.stdout).unwrap();
+    let stdout = json["structured"]["stdout"].as_str().unwrap();
+    assert!(stdout.contains("\nHint: allow it\n"), "{stdout}");
+    // With `2>&1` both streams have one reader.
+    let scratch = tempfile::tempdir().unwrap();
+    let merged = fixture.path().join("merged.txt");
+    let file = std::fs::File::create(&merged).unwrap();
+    let mut merging = command(&["run", "one", "--root", "skills"], scratch.path());
+    let status = merging
+        .current_dir(fixture.path())
+        .stdout(file.try_clone().unwrap())
+        .stderr(file)
+        .status();
+    assert!(status.unwrap().success());
+    let merged = std::fs::read_to_string(merged).unwrap();
+    assert_eq!(merged.matches("\n| help: allow it").count(), 2, "{merged}");
+    assert!(!merged.contains("\nhelp:"), "{merged}");
+}
+
+/// A program that ignores that it cannot write shows no error.
+#[test]
+fn a_read_only_workspace_is_said() {
+    if skip_without_sandbox() {
+        return;
+    }
+    let script = "try:\n    open('out.txt', 'w')\nexcept OSError:\n    print('nothing to do')\n";
+    let fixture = project(script);
+    let run = |options: &[&str]| {
+        let run = ["run", "one", "--root", "skills", "--workspace", "work"];
+        fixture.run("", &[&run[..], options].concat()).page()
+    };
+    assert_snapshot!(run(&[]), @"
+    exit 0
+    -- stdout
+    nothing to do
+    -- stderr
+    help: the workspace was read-only; if the program writes files there, add `--allow write:PLACE/work`
+    ");
+    assert_snapshot!(run(&["--without", "write"]), @"
+    exit 0
+    -- stdout
+    nothing to do
+    ");
+    let work = format!("write:{}", fixture.path().join("work").display());
+    assert_snapshot!(run(&["--allow", &work]), @"
+    exit 0
+    -- stderr
+    created out.txt (0 bytes)
+    omitted: `.venv/bin/python`: a symlink
+    ");
+}
+
+/// Arguments name files as the user does.
+#[test]
+fn files_of_a_private_workspace_can_be_arguments() {
+    if skip_without_sandbox() {
+        return;
+    }
+    let script = "import sys\nopen(sys.argv[2], 'w').write(open(sys.argv[1]).read().upper())\n";
+    let fixture = project(script);
+    let run = |output: &str, args: &[&str]| {
+        let options = [
+            "run",
+            "one",
+            "--root",
+            "skills",
+            "--file",
+            "work/in.txt",
+            "--output",
+            output,
+            "--",
+        ];
+        fixture.run("", &[&options[..], args].concat()).page()
+    };
+    for (output, args) in [
+        ("out1", ["work/in.txt", "out1/result.txt"]),
+        ("out2", ["in.txt", "result.txt"]),
+        ("out3", ["{workspace}/in.txt", "/workspace/result.txt"]),
+    ] {
+        let page = "exit 0\n-- stderr\ncreated result.txt (4 bytes)\n";
+        assert_eq!(run(output, &args), page);
+        let result = fixture.path().join(output).join("result.txt");
+        assert_eq!(std::fs::read_to_string(result).unwrap(), "TEXT", "{output}");
+    }
+}
+
+/// The chosen Python is that of the programs which a script starts, too.
+#[test]
+fn programs_find_the_python_of_the_chosen_environment() {
+    if skip_without_sandbox() {
+        return;
+    }
+    let fixture = project(
+        "import subprocess\nprint(subprocess.run(['python', '-c', 'import sys; print(sys.prefix)'], capture_output=True, text=True).stdout)\n",
+    );
+    fixture.file(
+        "skills/one/scripts/go.sh",
+        "python -c 'import sys; print(sys.prefix)'\necho \"$VIRTUAL_ENV\"\n",
+    );
+    let run = |script: &str, options: &[&str]| {
+        let run = [
+            "run", "one", "--root", "skills", "--script", script, "--allow", "spawn",
+        ];
+        fixture.run("", &[&run[..], options].concat()).page()
+    };
+    let chosen = ["--interpreter", "python=work/.venv/bin/python"];
+    for script in ["main.py", "go.sh"] {
+        let page = run(script, &chosen);
+        assert!(page.contains("PLACE/work/.venv\n"), "{script} {page}");
+        let page = run(script, &[]);
+        assert!(!page.contains("PLACE/work/.venv"), "{script} {page}");
+    }
+    let command = r#"{"name": "one", "command": "python -c 'import sys; print(sys.prefix)'"}"#;
+    let call = [
+        "call",
+        "skills_run",
+        command,
+        "--root",
+        "skills",
+        "--allow",
+        "spawn:python",
+    ];
+    let page = fixture.run("", &[&call[..], &chosen].concat()).page();
+    assert!(page.contains("PLACE/work/.venv"), "{page}");
+}
+
+/// The command line of a script whose arguments are known, and a script outside of `scripts/`.
+#[test]
+fn tools_take_a_command_line_and_a_path() {
+    if skip_without_sandbox() {
+        return;
+    }
+    let script = "import argparse\np = argparse.ArgumentParser()\np.add_argument('name')\np.add_argument('--loud', action='store_true')\na = p.parse_args()\nprint(a.name, a.loud)\n";
+    let fixture = project(script);
+    fixture.file(
+        "skills/one/tools/other.py",
+        "import sys\nprint('other', sys.argv[1])\n",
+    );
+    let call = |tool: &str, arguments: Value| {
+        let arguments = arguments.to_string();
+        fixture
+            .run("", &["call", tool, &arguments, "--root", "skills"])
+            .page()
+    };
+    let one = "skill__one__main";
+    assert_snapshot!(call(one, json!({"name": "a", "loud": true})), @"
+    exit 0
+    -- stdout
+    a True
+    ");
+    assert_snapshot!(call(one, json!({"args": ["--loud", "b"]})), @"
+    exit 0
+    -- stdout
+    b True
+    ");
+    assert_snapshot!(call(one, json!({"args": ["b"], "name": "a"})), @"
+    exit 2
+    -- stderr
+    Error: unknown argument `args`
+    ");
+    assert_snapshot!(call(one, json!({})), @r#"
+    exit 2
+    -- stderr
+    Error: invalid arguments: "name" is a required property
+    Hint: check the input schema of the tool, then retry
+    "#);
+    assert_snapshot!(call("run_skill_script", json!({"skill_name": "one", "script_name": "tools/other.py", "args": {"a": 1}})), @r#"
+    exit 0
+    -- stdout
+    other {"a":1}
+    "#);
+    assert_snapshot!(call("run_skill_script", json!({"skill_name": "one", "script_name": "tools/none.py"})), @"
+    exit 1
+    -- stderr
+    Error: invalid script name: expected the file name of a script, such as `calculate.py`, or its path in the skill, such as `tools/calculate.py`
+    ");
+}

@@ -347,12 +347,13 @@ fn verbose_prints_the_enforced_restrictions() {
     }
     let done = script("", "main.sh", "echo hi\n", &["--verbose"]);
     assert!(
-        done.stderr.contains("sandbox linux\n  isolation "),
+        done.stderr
+            .contains("note: sandbox linux\nnote:   isolation "),
         "{}",
         done.stderr
     );
     assert!(
-        done.stderr.contains("\n  files enforced: "),
+        done.stderr.contains("\nnote:   files enforced: "),
         "{}",
         done.stderr
     );

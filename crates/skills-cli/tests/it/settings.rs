@@ -370,3 +370,23 @@ fn a_changed_file_keeps_its_symlink_and_mode() {
     error: cannot change `PLACE/project/.skills/config.toml`: its directory is a symlink
     ");
 }
+
+/// The file of a project that is not trusted stops no command.
+#[test]
+fn a_broken_file_of_a_project_is_a_warning() {
+    let fixture = fixture();
+    fixture.file("project/.skills/config.toml", "interpreters = [\n");
+    let done = fixture.run("project", &["config"]);
+    assert_eq!(done.code, 0, "{}", done.page());
+    let warning = "warning: PLACE/project/.skills/config.toml:";
+    assert!(done.stderr.starts_with(warning), "{}", done.page());
+    let done = fixture.run("project", &["config", "--trust-project"]);
+    assert_eq!(done.code, 2, "{}", done.page());
+    assert!(
+        done.stderr
+            .starts_with("error: PLACE/project/.skills/config.toml:")
+    );
+    let user = "home/.config/skills/config.toml";
+    fixture.file(user, "interpreters = [\n");
+    assert_eq!(fixture.run("project", &["config"]).code, 2);
+}

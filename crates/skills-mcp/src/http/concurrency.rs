@@ -22,6 +22,7 @@ pub(super) async fn limit(
 ) -> Result<Response, Rejection> {
     let header = request.extensions().get::<JsonRpcHeader>();
     let permit = match header.map(JsonRpcHeader::kind) {
+        Some(MessageKind::Call) => limits.acquire_call().await?,
         Some(MessageKind::Initialize | MessageKind::Request) => limits.acquire_request().await?,
         Some(MessageKind::Subscribe) => limits.acquire_stream()?,
         None if request.method() == Method::GET => limits.acquire_stream()?,

@@ -23,7 +23,9 @@ pub(super) enum MessageKind {
     Initialize,
     /// Opens a stream without a fixed end.
     Subscribe,
-    /// Expects one response.
+    /// Calls a tool, which may take minutes.
+    Call,
+    /// Expects one response, soon.
     Request,
     /// Is a response or expects none.
     Notification,
@@ -54,6 +56,7 @@ impl JsonRpcHeader {
             None => MessageKind::Notification,
             Some("initialize") => MessageKind::Initialize,
             Some("subscriptions/listen") => MessageKind::Subscribe,
+            Some("tools/call") => MessageKind::Call,
             Some(_) => MessageKind::Request,
         }
     }
@@ -121,7 +124,8 @@ mod tests {
         };
         assert_eq!(purpose("initialize"), MessageKind::Initialize);
         assert_eq!(purpose("subscriptions/listen"), MessageKind::Subscribe);
-        assert_eq!(purpose("tools/call"), MessageKind::Request);
+        assert_eq!(purpose("tools/call"), MessageKind::Call);
+        assert_eq!(purpose("tools/list"), MessageKind::Request);
         let kind_of = |text: &str| read(text.as_bytes()).unwrap().kind();
         assert_eq!(
             kind_of(r#"{"id":1,"result":{}}"#),

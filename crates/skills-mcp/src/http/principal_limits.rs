@@ -17,6 +17,8 @@ use crate::Principal;
 pub(super) struct PrincipalLimits {
     pub(super) principal: Principal,
     rate: DefaultDirectRateLimiter,
+    calls: Arc<Semaphore>,
+    /// Apart from calls, so that slow programs do not block lists and reads.
     requests: Arc<Semaphore>,
     streams: Arc<Semaphore>,
     /// The memory budget of its request bodies.
@@ -29,6 +31,7 @@ impl PrincipalLimits {
         Self {
             principal,
             rate: DefaultDirectRateLimiter::direct(Quota::per_second(limits.requests_per_second)),
+            calls: permits(limits.max_concurrent_requests),
             requests: permits(limits.max_concurrent_requests),
             streams: permits(limits.max_streams),
             body_budget: body_budget.for_principal(),
@@ -46,17 +49,16 @@ impl PrincipalLimits {
         })
     }
 
-    /// Acquires a permit for a request; dropping it releases the permit.
-    ///
-    /// A client may receive the last byte of a response slightly before its permit is released, so
-    /// this waits for a short time.
+    /// Acquires a permit for a tool call, waiting up to [`QUEUE_TIMEOUT`]; dropping it releases the
+    /// permit.
+    pub(super) async fn acquire_call(&self) -> Result<OwnedSemaphorePermit, Rejection> {
+        acquire(&self.calls).await
+    }
+
+    /// Acquires a permit for another request, waiting up to [`QUEUE_TIMEOUT`]; dropping it releases
+    /// the permit.
     pub(super) async fn acquire_request(&self) -> Result<OwnedSemaphorePermit, Rejection> {
-        let permit = Arc::clone(&self.requests).acquire_owned();
-        let permit = tokio::time::timeout(RELEASE_GRACE, permit).await;
-        permit
-            .ok()
-            .and_then(Result::ok)
-            .ok_or(Rejection::TooManyConcurrent)
+        acquire(&self.requests).await
     }
 
     /// Acquires a permit for a stream; dropping it releases the permit.
@@ -67,7 +69,16 @@ impl PrincipalLimits {
     }
 }
 
-const RELEASE_GRACE: Duration = Duration::from_millis(100);
+/// How long a request waits for a permit before it is rejected. The number of waiting requests is
+/// limited by the number of connections.
+const QUEUE_TIMEOUT: Duration = Duration::from_secs(2);
+
+async fn acquire(semaphore: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, Rejection> {
+    let permit = Arc::clone(semaphore).acquire_owned();
+    let permit = tokio::time::timeout(QUEUE_TIMEOUT, permit).await;
+    let permit = permit.ok().and_then(Result::ok);
+    permit.ok_or(Rejection::TooManyConcurrent)
+}
 
 #[cfg(test)]
 mod tests {
@@ -97,23 +108,31 @@ mod tests {
         );
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn permits_are_released() {
         let account = account(&HttpLimits {
             max_concurrent_requests: 1,
             max_streams: 1,
             ..HttpLimits::default()
         });
-        let call = account.acquire_request().await.unwrap();
+        let call = account.acquire_call().await.unwrap();
         assert!(matches!(
-            account.acquire_request().await,
+            account.acquire_call().await,
             Err(Rejection::TooManyConcurrent)
         ));
         assert!(
-            account.acquire_stream().is_ok(),
-            "streams do not take the places of calls"
+            account.acquire_request().await.is_ok(),
+            "calls do not block requests"
         );
-        drop(call);
-        assert!(account.acquire_request().await.is_ok());
+        assert!(
+            account.acquire_stream().is_ok(),
+            "calls do not block streams"
+        );
+        let release = async {
+            tokio::time::sleep(QUEUE_TIMEOUT / 2).await;
+            drop(call);
+        };
+        let (waiting, ()) = tokio::join!(account.acquire_call(), release);
+        assert!(waiting.is_ok(), "a call waits for another one to end");
     }
 }

@@ -10,7 +10,7 @@ use crate::call_limiter::CallLimiter;
 use crate::list_changes::ListWatcher;
 use crate::list_changes::{ListTracker, LogOnce};
 use crate::request_state::{RequestStateSigner, STATE_TTL};
-use crate::{MemoryReplayCache, ReplayCache, ServerBuildError};
+use crate::{MemoryReplayCache, ReplayCache, ResultData, ServerBuildError};
 
 /// Configures and builds a [`Server`].
 ///
@@ -23,6 +23,7 @@ pub struct ServerBuilder {
     request_state_key: Option<Vec<u8>>,
     replay_cache: Box<dyn ReplayCache>,
     tenancy: Tenancy,
+    result_data: ResultData,
     max_concurrent_calls: usize,
     version: String,
 }
@@ -34,6 +35,7 @@ impl ServerBuilder {
             request_state_key: None,
             replay_cache: Box::<MemoryReplayCache>::default(),
             tenancy: Tenancy::SingleUser,
+            result_data: ResultData::default(),
             max_concurrent_calls: 64,
             version: env!("CARGO_PKG_VERSION").to_owned(),
         }
@@ -58,6 +60,12 @@ impl ServerBuilder {
     /// are never stored permanently. By default, the only user owns the approval store.
     pub fn multi_user(mut self) -> Self {
         self.tenancy = Tenancy::MultiUser;
+        self
+    }
+
+    /// Sets where the structured data of results goes. Default: [`ResultData::Meta`].
+    pub fn result_data(mut self, data: ResultData) -> Self {
+        self.result_data = data;
         self
     }
 
@@ -96,6 +104,7 @@ impl ServerBuilder {
             log_once: LogOnce::default(),
             list_watcher: ListWatcher::default(),
             tenancy: self.tenancy,
+            result_data: self.result_data,
             tools: self.tools,
             version: self.version,
             stop: CancellationToken::new(),

@@ -49,7 +49,7 @@ async def results_match_the_output_schemas(env, transport):
         ("skills_read", {}, "invalid_arguments"),
         ("skills_read", {"path": 7}, "invalid_arguments"),
     ]
-    async with connect(env, transport, "--allow", "spawn") as client:
+    async with connect(env, transport, "--allow", "spawn", "--structured-results") as client:
         for name, arguments in good:
             result = await call_and_validate(client, name, arguments)
             assert not result.is_error, f"{name}: {text(result)}"

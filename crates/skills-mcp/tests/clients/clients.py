@@ -45,4 +45,4 @@ def text(result):
 
 def code(result):
     """Returns the error code of a tool result, or None."""
-    return (result.structured_content.get("error") or {}).get("code") if result.is_error else None
+    return result.meta["skills/report"]["error"]["code"] if result.is_error else None

@@ -40,7 +40,7 @@ async def tools_are_listed_and_called(env, transport):
     async with connect(env, transport, "--allow", "spawn") as client:
         assert "skill__work__hello" in [tool.name for tool in await client.list_tools()]
         result = await client.call_tool("skills_run", run("hello.sh"))
-        assert result.structured_content["stdout"] == "hello\n", result
+        assert "hello" in result.content[0].text, result
         try:
             await client.call_tool("skills_read", {"path": "nowhere"})
         except ToolError as error:
@@ -80,9 +80,9 @@ async def the_user_is_prompted_for_approval(env, transport):
         return ElicitResult(action="accept", content={"decision": answers.pop(0)})
 
     async with connect(env, transport, elicitation_handler=user) as client:
-        assert (await client.call_tool("skills_run", run("hello.sh"))).structured_content["stdout"] == "hello\n"
+        assert "hello" in (await client.call_tool("skills_run", run("hello.sh"))).content[0].text
         refused = await client.call_tool("skills_run", run("hello.sh"), raise_on_error=False)
-        assert refused.structured_content["error"]["code"] == "denied_by_policy"
+        assert refused.meta["skills/report"]["error"]["code"] == "denied_by_policy"
 
 
 @test(cases=TRANSPORTS)
@@ -102,4 +102,4 @@ async def progress_is_reported_and_a_call_can_be_cancelled(env, transport):
             while find_processes(marker):
                 await anyio.sleep(0.05)
         assert not find_processes(marker)
-        assert (await client.call_tool("skills_ls", {})).structured_content is not None
+        assert not (await client.call_tool("skills_ls", {})).is_error

@@ -29,7 +29,7 @@ fn accept(decision: &str) -> Value {
 }
 
 fn code(result: &Value) -> &Value {
-    &result["structuredContent"]["error"]["code"]
+    &result["_meta"]["skills/report"]["error"]["code"]
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 //! `tools/call`.
 
 use serde_json::{Value, json};
+use skills_mcp::{ResultData, Server};
 use skills_test_support::skip_without_sandbox;
 use skills_tools::runtime::audit::{Line, tail};
 
@@ -30,7 +31,7 @@ async fn audit_records_name_the_client() {
 }
 
 #[tokio::test]
-async fn results_are_text_data_and_links() {
+async fn results_are_text_links_and_a_report() {
     let host = Host::new();
     host.skill("greet", "");
     let server = host.server(&[]);
@@ -41,7 +42,6 @@ async fn results_are_text_data_and_links() {
             listed["content"][0]["text"],
             "Skills (1):\n  greet/  - About greet."
         );
-        assert_eq!(listed["structuredContent"]["entries"][0]["name"], "greet");
         assert_eq!(listed["isError"], false);
 
         let written = client
@@ -50,7 +50,9 @@ async fn results_are_text_data_and_links() {
                 json!({"path": "workspace/a b.txt", "content": "x"}),
             )
             .await;
+        assert!(written.get("structuredContent").is_none(), "{written}");
         let link = &written["content"][1];
+        assert_eq!(link["mimeType"], "text/plain");
         assert_eq!(link["type"], "resource_link", "{written}");
         assert_eq!(
             (&link["uri"], &link["name"]),
@@ -70,13 +72,13 @@ async fn results_are_text_data_and_links() {
         assert_eq!(
             (
                 &failed["isError"],
-                &failed["structuredContent"]["error"]["code"]
+                &failed["_meta"]["skills/report"]["error"]["code"]
             ),
             (&json!(true), &json!("not_found"))
         );
         let wrong = client.tool("skills_ls", json!({"path": 7})).await;
         assert_eq!(
-            wrong["structuredContent"]["error"]["code"],
+            wrong["_meta"]["skills/report"]["error"]["code"],
             "invalid_arguments"
         );
         let unknown = client
@@ -235,10 +237,47 @@ async fn cancelled_calls_return_the_output_so_far() {
     server.cancel_calls();
     let answer = client.answer_to(id).await;
     assert_eq!(
-        answer["result"]["structuredContent"]["error"]["code"], "cancelled",
+        answer["result"]["_meta"]["skills/report"]["error"]["code"], "cancelled",
         "{answer}"
     );
-    assert_eq!(answer["result"]["structuredContent"]["stdout"], "begun\n");
+    let text = answer["result"]["content"][0]["text"].as_str().unwrap();
+    assert!(text.contains("begun"), "{text}");
+}
+
+#[tokio::test]
+async fn structured_results_have_data_and_schemas() {
+    let host = Host::new();
+    host.skill("greet", "");
+    for data in [ResultData::Meta, ResultData::Structured] {
+        let server = Server::builder(host.tools(&[])).result_data(data);
+        let server = server.build().unwrap();
+        let mut client = Client::connect(&server, Lifecycle::Stateless, json!({})).await;
+        let listed = client.tool("skills_ls", json!({"path": "skills"})).await;
+        let tools = client.ok("tools/list", json!({})).await;
+        let is_structured = data == ResultData::Structured;
+        let entry = &listed["structuredContent"]["entries"][0]["name"];
+        assert_eq!(entry == "greet", is_structured, "{listed}");
+        assert_eq!(
+            tools["tools"][0].get("outputSchema").is_some(),
+            is_structured
+        );
+    }
+}
+
+#[tokio::test]
+async fn links_are_for_versions_that_have_them() {
+    let host = Host::new();
+    let server = host.server(&[]);
+    for (version, count) in [("2025-03-26", 1), ("2025-06-18", 2), ("2025-11-25", 2)] {
+        let mut client = Client::connect_with_version(&server, version).await;
+        let arguments = json!({"path": "workspace/a.txt", "content": "x"});
+        let written = client.tool("skills_write", arguments).await;
+        assert_eq!(
+            written["content"].as_array().unwrap().len(),
+            count,
+            "{version}"
+        );
+    }
 }
 
 #[tokio::test]

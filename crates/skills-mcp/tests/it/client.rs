@@ -38,6 +38,28 @@ impl Client {
         lifecycle: Lifecycle,
         capabilities: Value,
     ) -> Self {
+        let mut client = Self::open(server, lifecycle, capabilities);
+        if lifecycle == Lifecycle::Legacy {
+            client.initialize("2025-11-25").await;
+        }
+        client
+    }
+
+    /// Connects a legacy client with this protocol version, and initializes the connection.
+    pub(crate) async fn connect_with_version(server: &Server, version: &str) -> Self {
+        let mut client = Self::open(server, Lifecycle::Legacy, json!({}));
+        client.initialize(version).await;
+        client
+    }
+
+    async fn initialize(&mut self, version: &str) {
+        let capabilities = self.capabilities.clone();
+        let greeting = json!({"protocolVersion": version, "capabilities": capabilities, "clientInfo": {"name": "test", "version": "1"}});
+        self.ok("initialize", greeting).await;
+        self.notify("notifications/initialized", json!({})).await;
+    }
+
+    fn open(server: &Server, lifecycle: Lifecycle, capabilities: Value) -> Self {
         let (ours, theirs) = tokio::io::duplex(1 << 16);
         let (reader, writer) = tokio::io::split(theirs);
         let server = server.clone();
@@ -50,7 +72,7 @@ impl Client {
         let (reader, writer) = tokio::io::split(ours);
         let reader = BufReader::new(reader);
         let (notifications, requests, answered) = (Vec::new(), Vec::new(), Vec::new());
-        let mut client = Self {
+        Self {
             lifecycle,
             capabilities,
             reader,
@@ -60,14 +82,7 @@ impl Client {
             answer: json!(null),
             requests,
             answered,
-        };
-        if lifecycle == Lifecycle::Legacy {
-            let capabilities = client.capabilities.clone();
-            let greeting = json!({"protocolVersion": "2025-11-25", "capabilities": capabilities, "clientInfo": {"name": "test", "version": "1"}});
-            client.ok("initialize", greeting).await;
-            client.notify("notifications/initialized", json!({})).await;
         }
-        client
     }
 
     /// Sends a request, and returns its id.

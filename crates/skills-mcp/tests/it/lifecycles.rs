@@ -112,7 +112,6 @@ async fn tools_have_titles_schemas_and_annotations_in_both_lifecycles() {
         for (part, kind) in [
             ("title", "string"),
             ("inputSchema", "object"),
-            ("outputSchema", "object"),
             ("annotations", "object"),
         ] {
             assert_eq!(tool[part].is_string(), kind == "string", "{tool}");

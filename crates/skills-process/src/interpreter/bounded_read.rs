@@ -19,27 +19,27 @@ const MAX_ENTRIES: usize = 16 * 1024;
 
 /// Returns the text of a file; `None` if it does not exist.
 pub(super) fn read_text(path: &Path) -> Result<Option<String>, SkipReason> {
-    match open(path) {
-        Ok(file) => {
-            let mut bytes = Vec::new();
-            // Version files and shims are small. More than this is something else.
-            file.take(MAX_BYTES)
-                .read_to_end(&mut bytes)
-                .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
-            String::from_utf8(bytes)
-                .map(Some)
-                .map_err(|_| format!("{} is not text", path.display()))
-        }
-        Err(error)
-            if matches!(
-                error.kind(),
-                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-            ) =>
-        {
-            Ok(None)
-        }
+    match open(path).and_then(read_start) {
+        Ok(bytes) => String::from_utf8(bytes)
+            .map(Some)
+            .map_err(|_| format!("{} is not text", path.display())),
+        Err(error) if is_missing(&error) => Ok(None),
         Err(error) => Err(format!("cannot read {}: {error}", path.display())),
     }
+}
+
+fn read_start(file: File) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    // Version files and shims are small. More than this is something else.
+    file.take(MAX_BYTES).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn is_missing(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
 }
 
 /// Returns true if the kernel would run this file with another program.

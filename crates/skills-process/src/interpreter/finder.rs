@@ -4,9 +4,12 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::bounded_read::is_script;
+use super::prefix::remove_nested;
 use super::resolve::resolve;
 use super::resolved_program::ResolvedProgram;
 use super::runtimes::{self, MemoryRlimit};
+use super::venv;
+use skills_policy::SpawnGrant;
 use skills_sandbox::{Job, Program, SandboxError, ScriptType};
 
 /// The directories that are searched if the caller names none.
@@ -74,7 +77,8 @@ impl ProgramFinder {
     }
 
     /// Runs all scripts of a kind with the interpreter at this absolute path and no other, for
-    /// example that of a project's virtual environment.
+    /// example that of a project's virtual environment. The programs of such an environment come
+    /// first in [`path_env`](Self::path_env) and [`find_program`](Self::find_program).
     pub fn override_interpreter(mut self, kind: ScriptType, path: impl Into<PathBuf>) -> Self {
         self.overrides.insert(kind, path.into());
         self
@@ -156,7 +160,61 @@ impl ProgramFinder {
     }
 
     fn resolve(&self, name: &str) -> Option<ResolvedProgram> {
-        candidate_paths(&self.search_path, name).find_map(|path| resolve(&path)?.ok())
+        let of_environment = self.environment_directory().and_then(|directory| {
+            let program = resolve(&directory.join(name))?.ok()?;
+            let is_script = is_script(&program.executable);
+            // The kernel starts such a script with the Python of the environment.
+            Some(if is_script {
+                self.with_environment(program)
+            } else {
+                program
+            })
+        });
+        of_environment.or_else(|| {
+            candidate_paths(&self.search_path, name).find_map(|path| resolve(&path)?.ok())
+        })
+    }
+
+    /// Returns the directory of programs of the chosen virtual environment, if there is one.
+    fn environment_directory(&self) -> Option<PathBuf> {
+        let python = self.overrides.get(&ScriptType::Python)?;
+        venv::program_directory(python).filter(|directory| directory.is_absolute())
+    }
+
+    /// Adds what the Python of the chosen environment needs to start.
+    fn with_environment(&self, mut program: ResolvedProgram) -> ResolvedProgram {
+        if let Ok(python) = self.find_interpreter(ScriptType::Python) {
+            program.readable.extend(python.readable);
+            program.readable = remove_nested(program.readable);
+            program.executable_paths.extend(python.executable_paths);
+        }
+        program
+    }
+
+    /// Adds the chosen environment to a program that may start Python, so that a shell script finds
+    /// the same Python as a Python script.
+    fn with_environment_of_spawns(
+        &self,
+        program: ResolvedProgram,
+        spawn: &SpawnGrant,
+    ) -> ResolvedProgram {
+        let Some(directory) = self.environment_directory() else {
+            return program;
+        };
+        if !spawn.allows_program(PYTHON.0) && !spawn.allows_program(PYTHON.1) {
+            return program;
+        }
+        let mut program = self.with_environment(program);
+        if *spawn == SpawnGrant::Any {
+            program.executable_paths.push(directory.clone());
+        }
+        if let Some(environment) = directory.parent() {
+            let environment = environment.to_string_lossy().into_owned();
+            program
+                .environment
+                .push(("VIRTUAL_ENV".to_owned(), environment));
+        }
+        program
     }
 
     /// Finds the executable of a job: the interpreter of a script, or the program of a command.
@@ -165,6 +223,16 @@ impl ProgramFinder {
     /// Like [`find_interpreter`](Self::find_interpreter); also if the grants do not allow the
     /// program of a command, if there is none of its name, or if the job is for another backend.
     pub fn for_job(
+        &self,
+        job: &Job,
+        backend: &'static str,
+    ) -> Result<ResolvedProgram, SandboxError> {
+        let spawn = job.grants().spawn();
+        self.find_for_job(job, backend)
+            .map(|program| self.with_environment_of_spawns(program, spawn))
+    }
+
+    fn find_for_job(
         &self,
         job: &Job,
         backend: &'static str,
@@ -187,54 +255,51 @@ impl ProgramFinder {
         }
     }
 
-    /// Returns the search path as the value of `PATH`, without the fallback directories.
+    /// Returns the search path as the value of `PATH`, without the fallback directories. The
+    /// programs of the chosen virtual environment come first.
     #[must_use]
     pub fn path_env(&self) -> String {
-        self.search_path
+        self.environment_directory()
             .iter()
+            .chain(&self.search_path)
             .map(|directory| directory.to_string_lossy())
             .collect::<Vec<_>>()
             .join(":")
     }
 
     fn candidates(&self, kind: ScriptType) -> Vec<PathBuf> {
-        match self.overrides.get(&kind) {
-            Some(chosen) => Some(chosen)
-                .filter(|path| path.is_absolute())
-                .into_iter()
-                .cloned()
-                .collect(),
-            None => {
-                let both = [&self.search_path, &self.fallback_path];
-                both.into_iter()
-                    .flat_map(|directories| {
-                        runtimes::program_names(kind)
-                            .iter()
-                            .flat_map(|name| candidate_paths(directories, name))
-                    })
-                    .collect()
-            }
+        if let Some(chosen) = self.overrides.get(&kind) {
+            let absolute = Some(chosen).filter(|path| path.is_absolute());
+            return absolute.into_iter().cloned().collect();
         }
+        [&self.search_path, &self.fallback_path]
+            .into_iter()
+            .flat_map(|directories| {
+                let names = runtimes::program_names(kind).iter();
+                names.flat_map(|name| candidate_paths(directories, name))
+            })
+            .collect()
     }
 
     fn interpreter_not_found(&self, kind: ScriptType, passed: &[String]) -> SandboxError {
-        let mut reason = match self.overrides.get(&kind) {
-            Some(chosen) => format!("no program at {}", chosen.display()),
-            None => {
-                let names: Vec<String> = runtimes::program_names(kind)
-                    .iter()
-                    .map(|name| format!("`{name}`"))
-                    .collect();
-                let directories = self.search_path.iter().chain(&self.fallback_path);
-                format!("no {} in {}", names.join(" or "), join_paths(directories))
-            }
-        };
+        let mut reason = self.searched(kind);
         if !passed.is_empty() {
             reason.push_str("; rejected ");
             // A search path can have any length.
             reason.push_str(&passed[..passed.len().min(MAX_REPORTED)].join("; "));
         }
         SandboxError::unavailable("interpreter", reason, runtimes::install_hint(kind))
+    }
+
+    /// Describes the names that were not found, and where they were searched.
+    fn searched(&self, kind: ScriptType) -> String {
+        if let Some(chosen) = self.overrides.get(&kind) {
+            return format!("no program at {}", chosen.display());
+        }
+        let names = runtimes::program_names(kind).iter();
+        let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
+        let directories = self.search_path.iter().chain(&self.fallback_path);
+        format!("no {} in {}", names.join(" or "), join_paths(directories))
     }
 }
 

@@ -42,24 +42,29 @@ const HOME_MARKERS: [&str; 21] = [
 /// Returns true if a directory, given without symlinks, may be granted with everything in it. False
 /// near the root of the file system, and for directories that are or look like home directories.
 pub(super) fn is_grantable(directory: &Path) -> bool {
-    let is_home = directory.parent().is_some_and(|parent| {
-        PARENTS_OF_HOMES
-            .iter()
-            .any(|homes| parent == Path::new(homes))
-    });
-    let is_root = HOMES_OF_ROOT
-        .iter()
-        .any(|home| directory == Path::new(home));
-    // With a tool's prefix at `~/.local`, keyrings and mail are next to its libraries.
-    let is_secret = directory
-        .iter()
-        .any(|name| SECRET_DIRS.iter().any(|secret| name == *secret));
-    let is_local = directory.file_name().is_none_or(|name| name == ".local");
     directory.is_absolute()
         // `/` and directories directly below it contain the rest of the system.
         && directory.components().count() > 2
-        && !(is_home || is_root || is_secret || is_local)
+        && !is_home(directory)
+        && !is_secret(directory)
         && !has_home_marker(directory)
+}
+
+fn is_home(directory: &Path) -> bool {
+    let is = |path: Option<&Path>, other: &&str| path == Some(Path::new(other));
+    let mut homes = HOMES_OF_ROOT.iter();
+    let mut parents = PARENTS_OF_HOMES.iter();
+    homes.any(|home| is(Some(directory), home))
+        || parents.any(|parent| is(directory.parent(), parent))
+}
+
+/// Returns true for a directory of secrets, and for a tool's prefix at `~/.local`, where keyrings
+/// and mail are next to its libraries.
+fn is_secret(directory: &Path) -> bool {
+    directory
+        .iter()
+        .any(|name| SECRET_DIRS.iter().any(|secret| name == *secret))
+        || directory.file_name().is_none_or(|name| name == ".local")
 }
 
 fn has_home_marker(directory: &Path) -> bool {

@@ -58,40 +58,31 @@ impl Prefix {
         };
         // Python on macOS executes this program in its place.
         let executable = Some(above.join(PYTHON_APP)).filter(|app| app.is_file());
+        Self {
+            executable,
+            ..Self::files_of(bin, above)
+        }
+    }
+
+    /// Returns the files that belong to the programs in a directory `bin`.
+    fn files_of(bin: &Path, above: &Path) -> Self {
+        let mut files = Self::default();
         // Homebrew's programs use libraries of other packages, so its library directories are
         // granted as a whole.
         if let Some(brew) = homebrew_root(bin) {
-            let readable = HOMEBREW_ROOTS
-                .iter()
-                .filter_map(|name| real_child(&brew, name))
-                .collect();
-            return Self {
-                readable,
-                executable,
-                conda: None,
-            };
-        }
-        if is_system(bin) {
-            return Self {
-                executable,
-                ..Self::default()
-            };
-        }
-        // Both checks: a home directory can contain a library of Python, too.
-        if is_interpreter_prefix(above) && is_grantable(above) {
-            let conda = above.join("conda-meta").is_dir().then(|| above.to_owned());
-            return Self {
-                readable: vec![above.to_owned()],
-                executable,
-                conda,
-            };
-        }
-        Self {
+            let names = HOMEBREW_ROOTS.iter();
+            files.readable = names.filter_map(|name| real_child(&brew, name)).collect();
+        } else if is_system(bin) {
+            // The backends grant these files.
+        } else if is_interpreter_prefix(above) && is_grantable(above) {
+            // Both checks: a home directory can contain a library of Python, too.
+            files.readable = vec![above.to_owned()];
+            files.conda = above.join("conda-meta").is_dir().then(|| above.to_owned());
+        } else {
             // The rest of the parent directory may be unrelated to the program.
-            readable: library_directories(above),
-            executable,
-            conda: None,
+            files.readable = library_directories(above);
         }
+        files
     }
 }
 
@@ -112,13 +103,8 @@ pub(super) fn library_directories(above: &Path) -> Vec<PathBuf> {
 pub(super) fn remove_nested(mut paths: Vec<PathBuf>) -> Vec<PathBuf> {
     // Sorted, a directory comes directly before what is below it.
     paths.sort_unstable();
-    let mut kept: Vec<PathBuf> = Vec::new();
-    for path in paths {
-        if kept.last().is_none_or(|last| !path.starts_with(last)) {
-            kept.push(path);
-        }
-    }
-    kept
+    paths.dedup_by(|path, kept| path.starts_with(kept));
+    paths
 }
 
 /// Returns a child directory if it exists and is not a symlink.

@@ -51,16 +51,8 @@ fn describe(links: &[PathBuf]) -> Result<ResolvedProgram, SkipReason> {
         .parent()
         .map(Prefix::for_bin_directory)
         .unwrap_or_default();
-    let mut readable = prefix.readable;
-    let mut environment_of = None;
-    // In the order of the links: the name that is called decides, before what it points to.
-    for link in links {
-        if let Some(environment) = venv::readable_paths(link)? {
-            readable.extend(environment);
-            environment_of = Some(link);
-            break;
-        }
-    }
+    let (environment_of, environment) = find_environment(links)?.unzip();
+    let readable = [prefix.readable, environment.unwrap_or_default()].concat();
     let readable = remove_nested(readable);
     let is_granted = |link: &&PathBuf| {
         is_system(link) || readable.iter().any(|granted| link.starts_with(granted))
@@ -69,6 +61,7 @@ fn describe(links: &[PathBuf]) -> Result<ResolvedProgram, SkipReason> {
     let name = environment_of
         .or_else(|| links.iter().find(is_granted))
         .unwrap_or(found);
+    let conda = prefix.conda.iter();
     Ok(ResolvedProgram {
         kind: None,
         argv0: name.clone(),
@@ -78,9 +71,7 @@ fn describe(links: &[PathBuf]) -> Result<ResolvedProgram, SkipReason> {
             .into_iter()
             .chain(prefix.executable)
             .collect(),
-        environment: prefix
-            .conda
-            .iter()
+        environment: conda
             .map(|conda| {
                 (
                     "CONDA_PREFIX".to_owned(),
@@ -91,4 +82,15 @@ fn describe(links: &[PathBuf]) -> Result<ResolvedProgram, SkipReason> {
         readable,
         memory: MemoryRlimit::AddressSpace,
     })
+}
+
+/// Finds the virtual environment of a program: the link in it, and what it reads.
+fn find_environment(links: &[PathBuf]) -> Result<Option<(&PathBuf, Vec<PathBuf>)>, SkipReason> {
+    // In the order of the links: the name that is called decides, before what it points to.
+    for link in links {
+        if let Some(environment) = venv::readable_paths(link)? {
+            return Ok(Some((link, environment)));
+        }
+    }
+    Ok(None)
 }

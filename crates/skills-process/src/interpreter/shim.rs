@@ -19,30 +19,30 @@ pub(super) fn resolve_shim(links: &[PathBuf]) -> Result<Option<PathBuf>, SkipRea
     let Some(real) = links.last() else {
         return Ok(None);
     };
-    let real_name = real
-        .file_name()
-        .and_then(|name| name.to_str())
-        .unwrap_or_default();
+    let real_name = real.file_name().and_then(|name| name.to_str());
     // Volta's shims are links to one program, so they are recognized by its name.
-    if real_name == VOLTA_SHIM {
+    if real_name == Some(VOLTA_SHIM) {
         return resolve_volta_shim(links).map(Some);
     }
     let Some((root, name)) = links.iter().rev().find_map(|link| split_shim_path(link)) else {
         return Ok(None);
     };
-    if MISE_NAMES.contains(&real_name) {
+    if real_name.is_some_and(|name| MISE_NAMES.contains(&name)) {
         return resolve_mise_shim(root, name).map(Some);
     }
-    // Only scripts say in their text what they run.
-    if !is_script(real) {
-        return Err("shim of an unknown version manager".to_owned());
-    }
-    let text = read_text(real)?.unwrap_or_default();
-    if text.lines().any(|line| line.starts_with(ASDF_LINE)) {
-        return resolve_asdf_shim(root, name, &text).map(Some);
-    }
-    if root.join("versions").is_dir() {
-        return resolve_env_shim(root, name).map(Some);
+    resolve_script_shim(real, root, name).map(Some)
+}
+
+/// Resolves the shim of a manager whose shims are scripts, which say in their text what they run.
+fn resolve_script_shim(shim: &Path, root: &Path, name: &str) -> Result<PathBuf, SkipReason> {
+    if is_script(shim) {
+        let text = read_text(shim)?.unwrap_or_default();
+        if text.lines().any(|line| line.starts_with(ASDF_LINE)) {
+            return resolve_asdf_shim(root, name, &text);
+        }
+        if root.join("versions").is_dir() {
+            return resolve_env_shim(root, name);
+        }
     }
     Err("shim of an unknown version manager".to_owned())
 }
@@ -58,8 +58,7 @@ fn split_shim_path(link: &Path) -> Option<(&Path, &str)> {
 /// pyenv, rbenv, nodenv: `versions/<version>/bin`, and the version in the file `version`.
 fn resolve_env_shim(root: &Path, name: &str) -> Result<PathBuf, SkipReason> {
     let text = read_text(&root.join("version"))?.unwrap_or_default();
-    let installed = highest_first(list_names(&root.join("versions")));
-    let program = |version: &String| root.join("versions").join(version).join("bin").join(name);
+    let versions = root.join("versions");
     // The file can list fallbacks; the first version is the one in use.
     let wanted = text.split_whitespace().next();
     match wanted {
@@ -74,59 +73,65 @@ fn resolve_env_shim(root: &Path, name: &str) -> Result<PathBuf, SkipReason> {
         }
         _ => {}
     }
-    // `3.11` means the highest `3.11.x`, as it does for the managers themselves.
-    let is_wanted = |version: &&String| {
-        wanted.is_none_or(|word| {
-            *version == word
-                || version
-                    .strip_prefix(word)
-                    .is_some_and(|rest| rest.starts_with('.'))
-        })
-    };
+    let installed = highest_first(list_names(&versions));
     // An exact version comes first: `3.1` is not `3.1.9` if both are installed.
     let exact = installed
         .iter()
         .filter(|version| wanted == Some(version.as_str()));
-    let found = exact
-        .chain(installed.iter().filter(is_wanted))
-        .map(program)
-        .find(|path| path.is_file());
+    let similar = installed
+        .iter()
+        .filter(|version| wanted.is_none_or(|word| is_version_of(version, word)));
+    let found = first_file(
+        exact
+            .chain(similar)
+            .map(|version| versions.join(version).join("bin").join(name)),
+    );
     found.ok_or_else(|| match wanted {
         Some(word) => format!("version {word} has no `{name}`"),
-        None => format!(
-            "no version in {} has `{name}`",
-            root.join("versions").display()
-        ),
+        None => no_version_has(&versions, name),
     })
+}
+
+/// `3.11` means the highest `3.11.x`, as it does for the managers themselves.
+fn is_version_of(version: &str, wanted: &str) -> bool {
+    version
+        .strip_prefix(wanted)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
+fn first_file(mut paths: impl Iterator<Item = PathBuf>) -> Option<PathBuf> {
+    paths.find(|path| path.is_file())
+}
+
+fn no_version_has(directory: &Path, name: &str) -> SkipReason {
+    format!("no version in {} has `{name}`", directory.display())
 }
 
 /// asdf: the shim names plugins and versions, each in `installs/<plugin>/<version>/bin`.
 fn resolve_asdf_shim(root: &Path, name: &str, text: &str) -> Result<PathBuf, SkipReason> {
-    let lines = text
-        .lines()
-        .filter_map(|line| line.strip_prefix(ASDF_LINE))
-        .filter_map(|line| line.trim().split_once(' '));
-    let mut offers: Vec<(&str, String)> = lines
-        .map(|(plugin, version)| (plugin, version.trim().to_owned()))
-        .collect();
-    // Both words become parts of a path.
-    offers.retain(|(plugin, version)| is_version(plugin) && is_version(version));
-    let versions = highest_first(offers.iter().map(|(_, version)| version.clone()).collect());
-    let programs = versions.iter().flat_map(|version| {
-        let plugins = offers
+    let offers = asdf_offers(text);
+    let versions = highest_first(
+        offers
             .iter()
-            .filter(move |(_, offered)| offered == version)
-            .map(|(plugin, _)| *plugin);
-        plugins.map(move |plugin| {
-            root.join("installs")
-                .join(plugin)
-                .join(version)
-                .join("bin")
-                .join(name)
-        })
+            .map(|(_, version)| (*version).to_owned())
+            .collect(),
+    );
+    let installs = root.join("installs");
+    let programs = versions.iter().flat_map(|version| {
+        let offered = offers.iter().filter(move |(_, offered)| offered == version);
+        offered.map(|(plugin, version)| installs.join(plugin).join(version).join("bin").join(name))
     });
-    let found = programs.into_iter().find(|path| path.is_file());
-    found.ok_or_else(|| "does not name an installed version".to_owned())
+    first_file(programs).ok_or_else(|| "does not name an installed version".to_owned())
+}
+
+/// Returns the plugins and versions that a shim of asdf names.
+fn asdf_offers(text: &str) -> Vec<(&str, &str)> {
+    text.lines()
+        .filter_map(|line| line.strip_prefix(ASDF_LINE)?.trim().split_once(' '))
+        .map(|(plugin, version)| (plugin, version.trim()))
+        // Both words become parts of a path.
+        .filter(|(plugin, version)| is_version(plugin) && is_version(version))
+        .collect()
 }
 
 /// mise: `installs/<tool>/<version>`, with `latest` as one of the versions.
@@ -146,19 +151,12 @@ fn resolve_mise_shim(root: &Path, name: &str) -> Result<PathBuf, SkipReason> {
             installs.join(version).join(name),
         ]
     });
-    let found = programs.into_iter().find(|path| path.is_file());
-    found.ok_or_else(|| format!("no version in {} has `{name}`", installs.display()))
+    first_file(programs).ok_or_else(|| no_version_has(&installs, name))
 }
 
 /// Volta: `tools/image/node/<version>/bin`, and the version in `tools/user/platform.json`.
 fn resolve_volta_shim(links: &[PathBuf]) -> Result<PathBuf, SkipReason> {
-    let is_root = |root: &&Path| root.join("tools/image").is_dir();
-    let shim = links.iter().find_map(|link| {
-        Some((
-            link.parent()?.parent().filter(is_root)?,
-            link.file_name()?.to_str()?,
-        ))
-    });
+    let shim = links.iter().find_map(|link| split_volta_path(link));
     let (root, name) = shim.ok_or("no Volta tools are next to it")?;
     let platform = root.join("tools/user/platform.json");
     let text = read_text(&platform)?.unwrap_or_default();
@@ -172,11 +170,17 @@ fn resolve_volta_shim(links: &[PathBuf]) -> Result<PathBuf, SkipReason> {
         Some(word) => vec![word.to_owned()],
         None => highest_first(list_names(&installed)),
     };
-    let found = versions
+    let programs = versions
         .iter()
-        .map(|version| installed.join(version).join("bin").join(name))
-        .find(|path| path.is_file());
-    found.ok_or_else(|| format!("no version in {} has `{name}`", installed.display()))
+        .map(|version| installed.join(version).join("bin").join(name));
+    first_file(programs).ok_or_else(|| no_version_has(&installed, name))
+}
+
+/// Splits `root/bin/name`, where the root has tools of Volta.
+fn split_volta_path(link: &Path) -> Option<(&Path, &str)> {
+    let root = link.parent()?.parent()?;
+    let name = link.file_name()?.to_str()?;
+    root.join("tools/image").is_dir().then_some((root, name))
 }
 
 /// Shows the content of a version file, shortened and without control characters.

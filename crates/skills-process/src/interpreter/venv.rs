@@ -20,11 +20,8 @@ const PACKAGE_MARKERS: [&str; 2] = ["__init__.py", "METADATA"];
 /// Returns what a program in a virtual environment reads: the environment, its base Python, and
 /// linked packages; `None` if the program is not in one.
 pub(super) fn readable_paths(program: &Path) -> Result<Option<Vec<PathBuf>>, SkipReason> {
-    let Some(above) = program
-        .parent()
-        .filter(|bin| bin.ends_with("bin"))
-        .and_then(Path::parent)
-    else {
+    let bin = program.parent().filter(|bin| bin.ends_with("bin"));
+    let Some(above) = bin.and_then(Path::parent) else {
         return Ok(None);
     };
     let configuration = above.join(PYVENV_CFG);
@@ -35,15 +32,27 @@ pub(super) fn readable_paths(program: &Path) -> Result<Option<Vec<PathBuf>>, Ski
         .ok_or_else(|| format!("{} does not name a base Python", configuration.display()))?;
     // A virtual environment has no standard library; that of its base Python is used.
     let mut readable = Prefix::for_bin_directory(&base).readable;
-    // An environment can be in a home directory itself, of which only the libraries are granted.
-    if is_grantable(above) {
-        readable.push(above.to_owned());
-    } else {
-        readable.push(configuration);
-        readable.extend(library_directories(above));
-    }
+    readable.extend(own_paths(above));
     readable.extend(linked_packages(above));
     Ok(Some(readable))
+}
+
+/// Returns the directory of programs of the virtual environment that a Python is in, if any.
+pub(super) fn program_directory(python: &Path) -> Option<PathBuf> {
+    let bin = python.parent().filter(|bin| bin.ends_with("bin"))?;
+    let configuration = bin.parent()?.join(PYVENV_CFG);
+    matches!(read_text(&configuration), Ok(Some(_))).then(|| bin.to_owned())
+}
+
+/// The files of an environment. It can be in a home directory itself, of which only the libraries
+/// are granted.
+fn own_paths(above: &Path) -> Vec<PathBuf> {
+    if is_grantable(above) {
+        return vec![above.to_owned()];
+    }
+    let mut paths = vec![above.join(PYVENV_CFG)];
+    paths.extend(library_directories(above));
+    paths
 }
 
 /// The directory of the base Python of an environment, without symlinks.
@@ -74,36 +83,27 @@ fn linked_packages(above: &Path) -> Vec<PathBuf> {
     let directories: Vec<PathBuf> = versions
         .map(|name| lib.join(name).join("site-packages"))
         .collect();
-    let mut elsewhere = Vec::new();
-    for directory in directories {
-        let packages = list_names(&directory)
-            .into_iter()
-            .map(|name| directory.join(name))
-            .filter_map(|path| package_root(&path));
-        elsewhere.extend(
-            packages
-                .filter(|target| !target.starts_with(above))
-                // The content of an environment decides the number of links.
-                .take(MAX_PACKAGES),
-        );
-    }
-    elsewhere.truncate(MAX_PACKAGES);
-    elsewhere
+    directories
+        .iter()
+        .flat_map(|directory| linked_packages_in(directory, above))
+        // The content of an environment decides the number of links.
+        .take(MAX_PACKAGES)
+        .collect()
+}
+
+/// The packages of one directory that are not below `above`.
+fn linked_packages_in(directory: &Path, above: &Path) -> impl Iterator<Item = PathBuf> {
+    list_names(directory)
+        .into_iter()
+        .filter_map(|name| package_root(&directory.join(name)))
+        .filter(move |target| !target.starts_with(above))
 }
 
 /// Returns what to grant for a package that is a symlink, or a directory of symlinks. The content
 /// of an environment is untrusted, so a symlink to anything but a package of the same name grants
 /// nothing.
 fn package_root(package: &Path) -> Option<PathBuf> {
-    let telling = PACKAGE_MARKERS
-        .iter()
-        .map(|name| package.join(name))
-        .find(|file| file.is_symlink());
-    let real = if package.is_symlink() {
-        package.canonicalize().ok()?
-    } else {
-        telling?.canonicalize().ok()?.parent()?.to_owned()
-    };
+    let real = real_package(package)?;
     let archive = real.ancestors().find(|path| {
         path.parent()
             .is_some_and(|parent| parent.ends_with(UV_ARCHIVE_DIR))
@@ -114,6 +114,16 @@ fn package_root(package: &Path) -> Option<PathBuf> {
         None => return None,
     };
     is_grantable(&grant).then_some(grant)
+}
+
+/// Returns where a package really is, as its own symlink or that of a file in it says.
+fn real_package(package: &Path) -> Option<PathBuf> {
+    if package.is_symlink() {
+        return package.canonicalize().ok();
+    }
+    let mut files = PACKAGE_MARKERS.iter().map(|name| package.join(name));
+    let file = files.find(|file| file.is_symlink())?;
+    Some(file.canonicalize().ok()?.parent()?.to_owned())
 }
 
 fn is_package(real: &Path) -> bool {

@@ -26,15 +26,11 @@ pub(super) fn highest_first(mut versions: Vec<String>) -> Vec<String> {
 fn sort_key(version: &str) -> (Vec<u64>, bool, &str) {
     // Node's versions begin with `v`.
     let plain = version.strip_prefix('v').unwrap_or(version);
-    let end = plain
-        .find(|character: char| !character.is_ascii_digit() && character != '.')
-        .unwrap_or(plain.len());
-    let (numbers, rest) = plain.split_at(end);
+    let is_number = |character: char| character.is_ascii_digit() || character == '.';
+    let rest = plain.trim_start_matches(is_number);
+    let numbers = plain[..plain.len() - rest.len()].split('.');
     (
-        numbers
-            .split('.')
-            .filter_map(|number| number.parse().ok())
-            .collect(),
+        numbers.filter_map(|number| number.parse().ok()).collect(),
         // A final version comes before its pre-releases.
         rest.is_empty(),
         version,

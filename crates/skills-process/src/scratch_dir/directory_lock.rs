@@ -54,22 +54,11 @@ impl DirectoryLock {
     /// Removes abandoned directories of the same user below `parent`, on a background thread, once
     /// per parent.
     pub(super) fn sweep_once(&self, parent: &Path) {
-        // Once, since listing a large temporary directory for each run would be slow.
-        static SWEPT: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
-        let is_first = SWEPT
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(parent.to_owned());
-        let Some(user) = self
-            .directory
-            .metadata()
-            .ok()
-            .map(|own| own.uid())
-            .filter(|_| is_first)
-        else {
+        let own = self.directory.metadata().ok();
+        let Some(own) = own.filter(|_| is_first_sweep(parent)) else {
             return;
         };
-        let parent = parent.to_owned();
+        let (parent, user) = (parent.to_owned(), own.uid());
         // Without a thread, or if something cannot be removed, a later process removes it.
         let _ = thread::Builder::new()
             .name("skills-sweep".into())
@@ -77,13 +66,19 @@ impl DirectoryLock {
     }
 }
 
+/// Returns true once for each parent, since listing a large temporary directory for each run would
+/// be slow.
+fn is_first_sweep(parent: &Path) -> bool {
+    static SWEPT: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+    SWEPT
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .insert(parent.to_owned())
+}
+
 fn sweep(parent: &Path, user: u32) -> io::Result<()> {
     let top = Dir::open_ambient_dir(parent, ambient_authority())?;
-    let metadata = top.dir_metadata()?;
-    let owner = cap_std::fs::MetadataExt::uid(&metadata);
-    let mode = cap_std::fs::MetadataExt::mode(&metadata);
-    // Otherwise another user could replace the directory that is removed.
-    if ![user, 0].contains(&owner) || (mode & WRITABLE_BY_OTHERS != 0 && mode & STICKY_BIT == 0) {
+    if may_be_changed_by_others(&top.dir_metadata()?, user) {
         return Ok(());
     }
     for entry in top.entries()?.flatten() {
@@ -94,6 +89,13 @@ fn sweep(parent: &Path, user: u32) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Returns true if another user could replace the directory that is removed.
+fn may_be_changed_by_others(parent: &cap_std::fs::Metadata, user: u32) -> bool {
+    let owner = cap_std::fs::MetadataExt::uid(parent);
+    let mode = cap_std::fs::MetadataExt::mode(parent);
+    ![user, 0].contains(&owner) || (mode & WRITABLE_BY_OTHERS != 0 && mode & STICKY_BIT == 0)
 }
 
 /// Returns true if a name has the form that [`ScratchDir`] creates.

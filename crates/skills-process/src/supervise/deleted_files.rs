@@ -113,24 +113,27 @@ impl DeletedFileScan<'_> {
 
     fn scan_descriptors(&mut self, thread: &Path) -> io::Result<()> {
         for descriptor in numeric_entries(&thread.join("fd"))? {
-            let Ok(path) = fs::read_link(&descriptor) else {
-                continue;
-            };
-            if !self.is_deleted(path.as_os_str().as_bytes()) {
-                continue;
-            }
-            // The link resolves to the open file itself, regardless of what is at its path now.
-            let Ok(metadata) = fs::metadata(&descriptor) else {
+            let Some(file) = self.deleted_file(&descriptor) else {
                 continue;
             };
             // Several descriptors can refer to one file.
-            if metadata.is_file() && metadata.nlink() == 0 && self.open.insert(metadata.ino()) {
-                self.bytes = self
-                    .bytes
-                    .saturating_add(metadata.blocks().saturating_mul(BLOCK_BYTES));
+            if self.open.insert(file.ino()) {
+                let bytes = file.blocks().saturating_mul(BLOCK_BYTES);
+                self.bytes = self.bytes.saturating_add(bytes);
             }
         }
         Ok(())
+    }
+
+    /// Returns the metadata of the file behind a descriptor, if it was deleted.
+    fn deleted_file(&self, descriptor: &Path) -> Option<fs::Metadata> {
+        let path = fs::read_link(descriptor).ok()?;
+        if !self.is_deleted(path.as_os_str().as_bytes()) {
+            return None;
+        }
+        // The link resolves to the open file itself, regardless of what is at its path now.
+        let metadata = fs::metadata(descriptor).ok()?;
+        (metadata.is_file() && metadata.nlink() == 0).then_some(metadata)
     }
 
     /// Records the deleted files that are mapped; returns whether the thread had any mappings. An
@@ -138,16 +141,8 @@ impl DeletedFileScan<'_> {
     fn scan_mappings(&mut self, thread: &Path) -> io::Result<bool> {
         let mappings = fs::read(thread.join("maps"))?;
         for line in mappings.split(|byte| *byte == b'\n') {
-            // Addresses, permissions, offset, device, inode and path.
-            let mut words = line.splitn(6, |byte| *byte == b' ');
-            let number = words
-                .nth(4)
-                .and_then(|number| std::str::from_utf8(number).ok()?.parse().ok());
-            if let (Some(number), Some(path)) = (number, words.next())
-                && self.is_deleted(path.trim_ascii_start())
-            {
-                self.mapped.insert(number);
-            }
+            let mapping = parse_mapping(line).filter(|(_, path)| self.is_deleted(path));
+            self.mapped.extend(mapping.map(|(number, _)| number));
         }
         Ok(!mappings.is_empty())
     }
@@ -165,6 +160,14 @@ impl DeletedFileScan<'_> {
         path.strip_suffix(DELETED_SUFFIX)
             .is_some_and(|path| Path::new(OsStr::from_bytes(path)).starts_with(self.directory))
     }
+}
+
+/// Returns the inode and the path of a mapping.
+fn parse_mapping(line: &[u8]) -> Option<(u64, &[u8])> {
+    // Addresses, permissions, offset, device, inode and path.
+    let mut words = line.splitn(6, |byte| *byte == b' ');
+    let number = std::str::from_utf8(words.nth(4)?).ok()?.parse().ok()?;
+    Some((number, words.next()?.trim_ascii_start()))
 }
 
 /// Lists the entries of a procfs directory whose names are numbers.

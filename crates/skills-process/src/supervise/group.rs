@@ -51,22 +51,30 @@ impl SpawnedGroup {
             .id()
             .and_then(|id| i32::try_from(id).ok())
             .ok_or_else(|| io::Error::other("the process has no PID"))?;
-        let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let pipes = take_pipes(&mut child);
         let leader = GroupLeader {
             child: Some(child),
             group: Pid::from_raw(number),
             signals,
         };
-        let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
-            return Err(io::Error::other("pipe is missing"));
-        };
-        let pipes = Pipes {
-            stdin: stdin.into_owned_fd()?,
-            stdout: stdout.into_owned_fd()?,
-            stderr: stderr.into_owned_fd()?,
-        };
-        Ok(Self { leader, pipes })
+        Ok(Self {
+            leader,
+            pipes: pipes?,
+        })
     }
+}
+
+fn take_pipes(child: &mut Child) -> io::Result<Pipes> {
+    let (Some(stdin), Some(stdout), Some(stderr)) =
+        (child.stdin.take(), child.stdout.take(), child.stderr.take())
+    else {
+        return Err(io::Error::other("pipe is missing"));
+    };
+    Ok(Pipes {
+        stdin: stdin.into_owned_fd()?,
+        stdout: stdout.into_owned_fd()?,
+        stderr: stderr.into_owned_fd()?,
+    })
 }
 
 impl Process for SpawnedGroup {

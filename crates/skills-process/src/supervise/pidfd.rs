@@ -37,24 +37,16 @@ impl Process for PidfdChild {
     type Leader = PidfdLeader;
 
     fn into_parts(self) -> io::Result<(PidfdLeader, Pipes)> {
-        let Self {
-            pidfd,
-            pid,
-            stdin,
-            stdout,
-            stderr,
-        } = self;
-        Ok((
-            PidfdLeader {
-                pidfd: Some(pidfd),
-                group: Pid::from_raw(pid),
-            },
-            Pipes {
-                stdin,
-                stdout,
-                stderr,
-            },
-        ))
+        let leader = PidfdLeader {
+            pidfd: Some(self.pidfd),
+            group: Pid::from_raw(self.pid),
+        };
+        let pipes = Pipes {
+            stdin: self.stdin,
+            stdout: self.stdout,
+            stderr: self.stderr,
+        };
+        Ok((leader, pipes))
     }
 }
 

@@ -2,8 +2,9 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
+use skills_policy::ResourceLimits;
 use skills_sandbox::CapturedOutput;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::unix::pipe::{Receiver, Sender};
@@ -12,7 +13,7 @@ use tokio::net::unix::pipe::{Receiver, Sender};
 const CHUNK_BYTES: usize = 64 * 1024;
 
 /// The output captured so far; shared, so that partial output survives a deadline.
-pub(super) type SharedOutput = Arc<Mutex<CapturedOutput>>;
+pub(super) type SharedOutput = Mutex<CapturedOutput>;
 
 /// How a stream ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,12 +22,11 @@ pub(super) enum StreamEnd {
     LimitExceeded,
 }
 
-/// Reads a pipe to its end; stops early if more than `output_limit_bytes` arrive.
+/// Reads a pipe to its end; stops early if more bytes than the output limit arrive.
 pub(super) async fn capture(
     pipe: OwnedFd,
-    into: SharedOutput,
-    keep_bytes: usize,
-    output_limit_bytes: u64,
+    into: &SharedOutput,
+    limits: &ResourceLimits,
 ) -> io::Result<StreamEnd> {
     let mut pipe = Receiver::from_owned_fd(pipe)?;
     let mut chunk = vec![0; CHUNK_BYTES];
@@ -37,8 +37,8 @@ pub(super) async fn capture(
         }
         let mut captured = into.lock().unwrap_or_else(PoisonError::into_inner);
         // Counted after it was kept, so that the output up to the limit is not lost.
-        captured.push(&chunk[..length], keep_bytes);
-        if captured.total_bytes() > output_limit_bytes {
+        captured.push(&chunk[..length], limits.captured_bytes);
+        if captured.total_bytes() > limits.output_limit_bytes {
             return Ok(StreamEnd::LimitExceeded);
         }
     }

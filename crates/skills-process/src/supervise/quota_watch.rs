@@ -40,12 +40,9 @@ impl QuotaWatch {
         loop {
             let began = Instant::now();
             let watch = self.clone();
-            // A walk reads the disk, which would block the supervision of other runs.
-            let rest = match spawn_blocking(move || watch.measure()).await {
-                Ok(Ok(rest)) => rest,
-                Ok(Err(exceeded)) => return exceeded,
-                // A panicked measurement has no result, so the directory may hold anything.
-                Err(_) => return self.unreadable(),
+            let rest = match self.run_blocking(move || watch.measure()).await {
+                Ok(rest) => rest,
+                Err(exceeded) => return exceeded,
             };
             let took = began.elapsed();
             // An idle run is measured less often, so that it costs little.
@@ -54,31 +51,34 @@ impl QuotaWatch {
             } else {
                 took
             };
-            // A quota that is almost full is measured more often.
-            let filling = Duration::from_secs_f64(rest as f64 / MAX_WRITE_BYTES_PER_SECOND as f64);
-            sleep(filling.clamp(MIN_INTERVAL, MAX_INTERVAL).max(share)).await;
+            sleep(interval(rest).max(share)).await;
         }
+    }
+
+    /// Runs a walk, which reads the disk and would block the supervision of other runs.
+    async fn run_blocking<T: Send + 'static>(
+        &self,
+        walk: impl FnOnce() -> Result<T, QuotaExceeded> + Send + 'static,
+    ) -> Result<T, QuotaExceeded> {
+        // A panicked measurement has no result, so the directory may hold anything.
+        spawn_blocking(walk)
+            .await
+            .unwrap_or_else(|_| Err(self.unreadable()))
     }
 
     /// Measures once after all processes have ended, which hold no deleted files any more.
     pub(super) async fn final_check(&self) -> Option<QuotaExceeded> {
         self.monitor.quotas().next()?;
         let monitor = Arc::clone(&self.monitor);
-        match spawn_blocking(move || monitor.measure().map(drop)).await {
-            Ok(measured) => measured.err(),
-            Err(_) => Some(self.unreadable()),
-        }
+        self.run_blocking(move || monitor.measure().map(drop))
+            .await
+            .err()
     }
 
     fn unreadable(&self) -> QuotaExceeded {
-        let limit_bytes = self
-            .monitor
-            .quotas()
-            .map(Quota::max_bytes)
-            .min()
-            .unwrap_or_default();
+        let limits = self.monitor.quotas().map(Quota::max_bytes);
         QuotaExceeded {
-            limit_bytes,
+            limit_bytes: limits.min().unwrap_or_default(),
             part: QuotaPart::Unreadable,
         }
     }
@@ -87,19 +87,20 @@ impl QuotaWatch {
     fn measure(&self) -> Result<u64, QuotaExceeded> {
         let mut least = u64::MAX;
         for (quota, bytes) in self.monitor.measure()? {
-            let exceeded = |excess| QuotaExceeded {
+            let rest = self.rest(quota, bytes);
+            least = least.min(rest.map_err(|part| QuotaExceeded {
                 limit_bytes: quota.max_bytes(),
-                part: excess,
-            };
-            let bytes = bytes.saturating_add(self.deleted(quota.directory()).map_err(exceeded)?);
-            least = least.min(
-                quota
-                    .max_bytes()
-                    .checked_sub(bytes)
-                    .ok_or(exceeded(QuotaPart::Bytes))?,
-            );
+                part,
+            })?);
         }
         Ok(least)
+    }
+
+    /// Returns how many bytes are left of a quota, given those of the files in its directory.
+    fn rest(&self, quota: &Quota, bytes: u64) -> Result<u64, QuotaPart> {
+        let bytes = bytes.saturating_add(self.deleted(quota.directory())?);
+        let rest = quota.max_bytes().checked_sub(bytes);
+        rest.ok_or(QuotaPart::Bytes)
     }
 
     #[cfg(target_os = "linux")]
@@ -113,4 +114,10 @@ impl QuotaWatch {
         let _ = (self.group, self.max_file_bytes);
         Ok(0)
     }
+}
+
+/// Returns the time to the next measurement; a quota that is almost full is measured more often.
+fn interval(rest: u64) -> Duration {
+    let filling = Duration::from_secs_f64(rest as f64 / MAX_WRITE_BYTES_PER_SECOND as f64);
+    filling.clamp(MIN_INTERVAL, MAX_INTERVAL)
 }

@@ -42,8 +42,7 @@ pub(super) fn identify_action<'w>(words: &'w [ShellWord<'w>]) -> Option<Action<'
     let name = program_name(&first.text);
     let name = name.as_ref();
     if let Some(options) = WRAPPERS.get(name) {
-        let options = skip_options(name, rest, options)?;
-        return Some(options.into_wrap(1));
+        return Some(skip_options(name, rest, options)?.into_wrap(1));
     }
     if let Some(subcommands) = SUBCOMMAND_WRAPPERS.get(name) {
         return identify_subcommand_wrapper(name, rest, subcommands);
@@ -56,14 +55,18 @@ pub(super) fn identify_action<'w>(words: &'w [ShellWord<'w>]) -> Option<Action<'
         "source" | "." => run_script(&operands(rest, &[], &[])),
         _ if KEYWORDS.contains(&name) => Some(SkippedOptions::default().into_wrap(1)),
         _ if is_runner(name) => identify_runner(name, rest),
-        _ if READERS.contains(&name) => {
-            let is_file = |word: &&ShellWord<'_>| !word.text.starts_with('-');
-            Some(Action::Read(rest.iter().filter(is_file).collect()))
-        }
+        _ if READERS.contains(&name) => Some(Action::Read(without_options(rest))),
         // Without a slash the shell searches `PATH`, which cannot find a script of a skill.
         _ => (first.text.contains('/') && !is_installed_tool(&first.text))
             .then_some(Action::Run(first)),
     }
+}
+
+fn without_options<'w>(words: &'w [ShellWord<'w>]) -> Vec<&'w ShellWord<'w>> {
+    words
+        .iter()
+        .filter(|word| !word.text.starts_with('-'))
+        .collect()
 }
 
 /// Returns the action of a wrapper such as `uv run`, whose subcommand has options before and after
@@ -122,46 +125,50 @@ fn skip_options<'w>(
     words: &'w [ShellWord<'w>],
     with_value: &[&str],
 ) -> Option<SkippedOptions<'w>> {
-    let mut skipped = 0;
-    let mut changes_to = None;
-    while let Some(word) = words.get(skipped) {
+    let mut options = SkippedOptions::default();
+    while let Some((word, rest)) = words[options.skipped..].split_first()
+        && word.text.starts_with('-')
+    {
         let text = word.text.as_ref();
+        options.skipped += 1;
         if text == "--" {
-            skipped += 1;
             break;
         }
-        // With these options the wrapper describes a program or edits a file, and runs nothing.
-        if matches!(
-            (name, text),
-            ("command", "-v" | "-V") | ("sudo", "-l" | "-e")
-        ) {
+        if runs_nothing(name, text) {
             return None;
         }
-        if !text.starts_with('-') {
-            break;
-        }
-        let (option, joined) = text
-            .split_once('=')
-            .map_or((text, None), |(option, value)| (option, Some(value)));
-        // `sudo -C` and `doas -C` take something else than a directory.
-        if matches!(option, "-C" | "--chdir" | "--directory")
-            && matches!(name, "env" | "uv" | "pnpm")
-        {
+        let (option, joined) = match text.split_once('=') {
+            Some((option, value)) => (option, Some(value)),
+            None => (text, None),
+        };
+        if is_directory_option(name, option) {
             let value = joined.map(|text| ShellWord {
                 text: Cow::Borrowed(text),
                 has_expansion: word.has_expansion,
             });
-            changes_to = value.or_else(|| words.get(skipped + 1).cloned());
+            options.changes_to = value.or_else(|| rest.first().cloned());
         }
-        let takes_next = with_value.contains(&option) && joined.is_none();
-        skipped += 1 + usize::from(takes_next);
+        if with_value.contains(&option) && joined.is_none() && !rest.is_empty() {
+            options.skipped += 1;
+        }
     }
     // `timeout` has a duration before the program.
-    skipped += usize::from(name == "timeout");
-    Some(SkippedOptions {
-        skipped,
-        changes_to,
-    })
+    options.skipped += usize::from(name == "timeout");
+    Some(options)
+}
+
+/// Returns true for options with which a wrapper describes a program or edits a file.
+fn runs_nothing(name: &str, option: &str) -> bool {
+    matches!(
+        (name, option),
+        ("command", "-v" | "-V") | ("sudo", "-l" | "-e")
+    )
+}
+
+/// Returns true for options with the directory that the program starts in. `sudo -C` and `doas -C`
+/// take something else.
+fn is_directory_option(name: &str, option: &str) -> bool {
+    matches!(option, "-C" | "--chdir" | "--directory") && matches!(name, "env" | "uv" | "pnpm")
 }
 
 fn identify_runner<'w>(name: &str, rest: &'w [ShellWord<'w>]) -> Option<Action<'w>> {
@@ -204,14 +211,22 @@ fn shell_script<'w>(rest: &'w [ShellWord<'w>]) -> Option<&'w str> {
         if !text.starts_with(['-', '+']) {
             return is_command.then_some(text);
         }
-        let is_cluster = !text.starts_with("--");
-        is_command |= is_cluster && text.starts_with('-') && text.contains('c');
-        // `-o pipefail`, also at the end of a cluster, takes the next word.
-        if is_cluster && text.ends_with(['o', 'O']) || matches!(text, "--rcfile" | "--init-file") {
+        is_command |= is_cluster(text) && text.starts_with('-') && text.contains('c');
+        if takes_next_word(text) {
             words.next();
         }
     }
     None
+}
+
+fn is_cluster(option: &str) -> bool {
+    !option.starts_with("--")
+}
+
+/// Returns true for options of a shell with a value. `-o pipefail` can be at the end of a cluster.
+fn takes_next_word(option: &str) -> bool {
+    is_cluster(option) && option.ends_with(['o', 'O'])
+        || matches!(option, "--rcfile" | "--init-file")
 }
 
 /// Returns the words that are neither options nor their values.
@@ -226,24 +241,23 @@ fn operands<'w>(
     let mut words = words.iter();
     while let Some(word) = words.next() {
         let text = word.text.as_ref();
-        // The code may be attached to its option: `-cpass`, `--eval=x`.
-        let holds_code =
-            |code: &&str| text == *code || code.starts_with('-') && text.starts_with(*code);
-        if operands.is_empty()
-            && code_options.iter().any(holds_code)
-            && !options_with_value.contains(&text)
-        {
+        let takes_value = options_with_value.contains(&text);
+        if operands.is_empty() && !takes_value && holds_code(text, code_options) {
             return Vec::new();
         }
-        if text.starts_with('-') && text.len() > 1 {
-            if options_with_value.contains(&text) {
-                words.next();
-            }
-        } else {
+        if !text.starts_with('-') || text == "-" {
             operands.push(word);
+        } else if takes_value {
+            words.next();
         }
     }
     operands
+}
+
+/// Returns true for an option with code. The code may be attached to it: `-cpass`, `--eval=x`.
+fn holds_code(text: &str, options: &[&str]) -> bool {
+    let mut options = options.iter();
+    options.any(|option| text == *option || option.starts_with('-') && text.starts_with(option))
 }
 
 /// Returns true if a program was installed by a package manager, and is therefore not a script of a
@@ -264,11 +278,12 @@ fn has_script_extension(path: &str) -> bool {
 }
 
 fn is_runner(name: &str) -> bool {
-    // `python3.12` and the like; a complete list would be out of date.
-    let is_versioned_python = name.strip_prefix("python").is_some_and(|version| {
-        !version.is_empty() && version.bytes().all(|b| b.is_ascii_digit() || b == b'.')
-    });
-    RUNNERS.contains(&name) || is_versioned_python
+    RUNNERS.contains(&name) || name.strip_prefix("python").is_some_and(is_version)
+}
+
+/// Returns true for `3.12` and the like, as in `python3.12`; a complete list would be out of date.
+fn is_version(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit() || b == b'.')
 }
 
 /// Returns the name of a program: lowercase, without directories and `.exe`.

@@ -50,11 +50,7 @@ impl ScriptWalker {
     /// Walks the text of a script. Quotes that do not match end the shell grammar: then the first
     /// command is split at white space.
     pub(super) fn walk_script(&mut self, text: &str) {
-        // Nearly all commands of a session concern no skill; a substring search rules them out.
-        let may_use_skill = contains_scripts_directory(text.as_bytes())
-            || mentions_document(text.as_bytes())
-            || self.is_in_scripts_directory();
-        if self.depth >= MAX_DEPTH || text.len() > MAX_SCRIPT_BYTES || !may_use_skill {
+        if self.depth >= MAX_DEPTH || text.len() > MAX_SCRIPT_BYTES || !self.may_use_skill(text) {
             return;
         }
         let directory = self.directory.clone();
@@ -65,93 +61,70 @@ impl ScriptWalker {
             // that misses nothing is worth more than one that is exact.
             self.directory = directory;
             self.uses.truncate(uses_before);
-            let is_operator =
-                |word: &&str| matches!(*word, "&&" | "||" | ";" | "|" | "&") || word.ends_with(';');
-            let words: Vec<ShellWord<'_>> = text
-                .split_whitespace()
-                .take_while(|word| !is_operator(word))
-                .map(ShellWord::literal)
-                .collect();
-            self.walk_command(&words, &[]);
+            self.walk_command(&split_first_command(text), &[]);
         }
         self.depth -= 1;
     }
 
+    /// Nearly all commands of a session concern no skill; a substring search rules them out.
+    fn may_use_skill(&self, text: &str) -> bool {
+        contains_scripts_directory(text.as_bytes())
+            || mentions_document(text.as_bytes())
+            || self.is_in_scripts_directory()
+    }
+
     /// Walks the commands of a script up to its end.
-    fn walk_tokens<'t>(&mut self, mut lexer: Lexer<'t>) -> Result<(), UnterminatedQuote> {
+    fn walk_tokens(&mut self, mut lexer: Lexer<'_>) -> Result<(), UnterminatedQuote> {
         let mut outer_directories = Vec::new();
-        let mut words: Vec<ShellWord<'t>> = Vec::new();
-        let mut inputs: Vec<ShellWord<'t>> = Vec::new();
-        let mut is_piped = false;
-        loop {
-            let token = lexer.next_token()?;
+        let mut command = PendingCommand::default();
+        while let Some(token) = lexer.next_token()? {
             match token {
-                Some(ShellToken::Word(word)) => words.push(word),
-                Some(ShellToken::Input(word)) => inputs.push(word),
-                Some(ShellToken::Output) => {}
-                // A substitution is a subshell: its `cd` ends with it.
-                Some(ShellToken::Script(text)) => {
-                    let directory = self.directory.clone();
-                    self.walk_script(text);
-                    self.directory = directory;
+                ShellToken::Word(word) => command.words.push(word),
+                ShellToken::Input(word) => command.inputs.push(word),
+                ShellToken::Output => {}
+                ShellToken::Script(text) => self.walk_substitution(text),
+                ShellToken::OpenGroup => {
+                    self.end_command(&mut command, Some(&token));
+                    outer_directories.push(self.directory.clone());
                 }
-                end => {
-                    let before = self.directory.clone();
-                    self.walk_command(&words, &inputs);
-                    // Parts of a pipeline and background commands run in subshells.
-                    if is_piped || matches!(end, Some(ShellToken::Pipe | ShellToken::Background)) {
-                        self.directory = before;
-                    }
-                    is_piped = end == Some(ShellToken::Pipe);
-                    words.clear();
-                    inputs.clear();
-                    match end {
-                        Some(ShellToken::OpenGroup) => {
-                            outer_directories.push(self.directory.clone())
-                        }
-                        Some(ShellToken::CloseGroup) => {
-                            if let Some(directory) = outer_directories.pop() {
-                                self.directory = directory;
-                            }
-                        }
-                        None => return Ok(()),
-                        Some(_) => {}
+                ShellToken::CloseGroup => {
+                    self.end_command(&mut command, Some(&token));
+                    if let Some(directory) = outer_directories.pop() {
+                        self.directory = directory;
                     }
                 }
+                end => self.end_command(&mut command, Some(&end)),
             }
         }
+        self.end_command(&mut command, None);
+        Ok(())
+    }
+
+    /// Walks the script of a substitution, which is a subshell: its `cd` ends with it.
+    fn walk_substitution(&mut self, text: &str) {
+        let directory = self.directory.clone();
+        self.walk_script(text);
+        self.directory = directory;
+    }
+
+    fn end_command(&mut self, command: &mut PendingCommand<'_>, end: Option<&ShellToken<'_>>) {
+        let before = self.directory.clone();
+        self.walk_command(&command.words, &command.inputs);
+        // Parts of a pipeline and background commands run in subshells.
+        if command.is_piped || matches!(end, Some(ShellToken::Pipe | ShellToken::Background)) {
+            self.directory = before;
+        }
+        command.is_piped = end == Some(&ShellToken::Pipe);
+        command.words.clear();
+        command.inputs.clear();
     }
 
     /// Records the uses of one command. `inputs` are the files of its `<` redirections.
     fn walk_command(&mut self, words: &[ShellWord<'_>], inputs: &[ShellWord<'_>]) {
-        // Most commands concern no skill, which is cheaper to find out than which program they run.
-        let may_matter = |word: &ShellWord<'_>| {
-            let text = word.text.as_bytes();
-            matches!(text, b"cd" | b"pushd")
-                || text.len() >= 7 && (contains_scripts_directory(text) || mentions_document(text))
-        };
         if !self.is_in_scripts_directory() && !words.iter().chain(inputs).any(may_matter) {
             return;
         }
-        let mut directory = self.directory.clone();
-        let mut words = words;
-        // Ends because each step removes at least one word.
-        let action = loop {
-            // Assignments can also follow a wrapper: `env A=1 python3 x.py`.
-            words = &words[words.iter().take_while(|word| is_assignment(word)).count()..];
-            match identify_action(words) {
-                Some(Action::Wrap {
-                    skipped,
-                    changes_to,
-                }) => {
-                    if let Some(word) = changes_to {
-                        directory = self.resolve_path(&word).map(Rc::from);
-                    }
-                    words = words.get(skipped..).unwrap_or_default();
-                }
-                action => break action,
-            }
-        };
+        let (action, directory) = self.unwrap_command(words);
         // A wrapper such as `env -C` changes the directory of this command only.
         let outer_directory = std::mem::replace(&mut self.directory, directory);
         match action {
@@ -169,6 +142,31 @@ impl ScriptWalker {
             Some(Action::Wrap { .. }) | None => {}
         }
         self.directory = outer_directory;
+    }
+
+    /// Returns the action of a command without its wrappers, and the directory that it runs in.
+    fn unwrap_command<'w>(
+        &self,
+        mut words: &'w [ShellWord<'w>],
+    ) -> (Option<Action<'w>>, Option<Rc<Path>>) {
+        let mut directory = self.directory.clone();
+        // Ends because each step removes at least one word.
+        loop {
+            // Assignments can also follow a wrapper: `env A=1 python3 x.py`.
+            words = &words[words.iter().take_while(|word| is_assignment(word)).count()..];
+            match identify_action(words) {
+                Some(Action::Wrap {
+                    skipped,
+                    changes_to,
+                }) => {
+                    if let Some(word) = changes_to {
+                        directory = self.resolve_path(&word).map(Rc::from);
+                    }
+                    words = words.get(skipped..).unwrap_or_default();
+                }
+                action => return (action, directory),
+            }
+        }
     }
 
     /// Returns the directory after `cd`; `None` for `cd -` and plain `cd`, which depend on the
@@ -197,21 +195,22 @@ impl ScriptWalker {
 
     /// Records that `word` is read or run, if it may be a file of a skill.
     fn add_use(&mut self, kind: UseKind, word: &ShellWord<'_>) {
-        // Most files belong to no skill; the name alone tells, without building a path.
-        let text = word.text.as_bytes();
-        let may_belong_to_skill = match kind {
-            UseKind::ReadDocument => {
-                text.len() >= 8 && text[text.len() - 8..].eq_ignore_ascii_case(b"SKILL.md")
-            }
+        if self.may_belong_to_skill(kind, word.text.as_bytes())
+            && let Some(path) = self.resolve_path(word)
+        {
+            self.uses.push(FileUse { kind, path });
+        }
+    }
+
+    /// Most files belong to no skill; the name alone tells, without building a path.
+    fn may_belong_to_skill(&self, kind: UseKind, text: &[u8]) -> bool {
+        match kind {
+            UseKind::ReadDocument => text
+                .last_chunk::<8>()
+                .is_some_and(|name| name.eq_ignore_ascii_case(b"SKILL.md")),
             UseKind::RunScript => {
                 contains_scripts_directory(text) || self.is_in_scripts_directory()
             }
-        };
-        if !may_belong_to_skill {
-            return;
-        }
-        if let Some(path) = self.resolve_path(word) {
-            self.uses.push(FileUse { kind, path });
         }
     }
 
@@ -220,6 +219,31 @@ impl ScriptWalker {
             .as_ref()
             .is_some_and(|path| contains_scripts_directory(path.as_os_str().as_encoded_bytes()))
     }
+}
+
+/// A command whose end was not reached yet.
+#[derive(Default)]
+struct PendingCommand<'t> {
+    words: Vec<ShellWord<'t>>,
+    inputs: Vec<ShellWord<'t>>,
+    is_piped: bool,
+}
+
+/// Splits the words before the first operator of a script at white space.
+fn split_first_command(text: &str) -> Vec<ShellWord<'_>> {
+    let is_operator =
+        |word: &&str| matches!(*word, "&&" | "||" | ";" | "|" | "&") || word.ends_with(';');
+    text.split_whitespace()
+        .take_while(|word| !is_operator(word))
+        .map(ShellWord::literal)
+        .collect()
+}
+
+/// Most commands concern no skill, which is cheaper to find out than which program they run.
+fn may_matter(word: &ShellWord<'_>) -> bool {
+    let text = word.text.as_bytes();
+    matches!(text, b"cd" | b"pushd")
+        || text.len() >= 7 && (contains_scripts_directory(text) || mentions_document(text))
 }
 
 /// Returns true if a path may lead through a directory `scripts`; false positives are harmless.

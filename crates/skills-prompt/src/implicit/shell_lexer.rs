@@ -87,6 +87,19 @@ struct Heredoc {
     indentation: Indentation,
 }
 
+impl Heredoc {
+    /// Returns true if a line is the delimiter.
+    fn ends_with(&self, line: &str) -> bool {
+        let line = line.strip_suffix('\r').unwrap_or(line);
+        match self.indentation {
+            Indentation::Significant => line == self.delimiter,
+            Indentation::TabsIgnored => {
+                line == self.delimiter || line.trim_start_matches('\t') == self.delimiter
+            }
+        }
+    }
+}
+
 /// Whether tabs before the delimiter of a here-document are ignored.
 #[derive(Clone, Copy, PartialEq)]
 enum Indentation {
@@ -103,6 +116,43 @@ enum Redirection {
     Output,
     Heredoc(Indentation),
 }
+
+/// What an operator does.
+enum Operator {
+    Token(ShellToken<'static>),
+    /// It has no token of its own; the word after it decides.
+    Redirection(Redirection),
+}
+
+/// The operators, each after those that begin with it.
+const OPERATORS: [(&str, Operator); 20] = [
+    ("<<<", Operator::Redirection(Redirection::Output)),
+    (
+        "<<-",
+        Operator::Redirection(Redirection::Heredoc(Indentation::TabsIgnored)),
+    ),
+    (
+        "<<",
+        Operator::Redirection(Redirection::Heredoc(Indentation::Significant)),
+    ),
+    ("<>", Operator::Redirection(Redirection::Input)),
+    ("<&", Operator::Redirection(Redirection::Output)),
+    ("<", Operator::Redirection(Redirection::Input)),
+    (">>", Operator::Redirection(Redirection::Output)),
+    (">&", Operator::Redirection(Redirection::Output)),
+    (">|", Operator::Redirection(Redirection::Output)),
+    (">", Operator::Redirection(Redirection::Output)),
+    ("&>", Operator::Redirection(Redirection::Output)),
+    ("&&", Operator::Token(ShellToken::CommandEnd)),
+    ("&", Operator::Token(ShellToken::Background)),
+    ("||", Operator::Token(ShellToken::CommandEnd)),
+    ("|&", Operator::Token(ShellToken::Pipe)),
+    ("|", Operator::Token(ShellToken::Pipe)),
+    (";;", Operator::Token(ShellToken::CommandEnd)),
+    (";", Operator::Token(ShellToken::CommandEnd)),
+    ("(", Operator::Token(ShellToken::OpenGroup)),
+    (")", Operator::Token(ShellToken::CloseGroup)),
+];
 
 impl<'a> Lexer<'a> {
     pub(super) fn new(text: &'a str) -> Self {
@@ -125,46 +175,14 @@ impl<'a> Lexer<'a> {
                     return Ok(token);
                 }
             }
-            if self.current_word.is_none() {
-                self.rest = self.rest.trim_start_matches(' ');
-            }
-            let plain = self
-                .rest
-                .bytes()
-                .position(|b| SPECIAL_BYTES[usize::from(b)])
-                .unwrap_or(self.rest.len());
-            // Fast path: nearly all words are plain and end with a space.
-            if plain > 0
-                && self.current_word.is_none()
-                && self.redirection.is_none()
-                && self.rest.as_bytes().get(plain) == Some(&b' ')
-            {
-                return Ok(Some(ShellToken::Word(ShellWord::literal(
-                    self.advance(plain),
-                ))));
-            }
-            if plain > 0 {
-                let text = self.advance(plain);
-                self.current_word().push(text);
+            if let Some(word) = self.lex_plain() {
+                return Ok(Some(ShellToken::Word(word)));
             }
             let Some(&b) = self.rest.as_bytes().first() else {
                 return Ok(self.finish_word());
             };
-            let is_end = matches!(
-                b,
-                b' ' | b'\t' | b'\r' | b'\n' | b'|' | b'&' | b';' | b'(' | b')' | b'<' | b'>'
-            );
-            if is_end && self.current_word.is_some() {
-                // `2>log` redirects a stream. In `2 >log` the space has ended the number, which is
-                // an argument then.
-                if matches!(b, b'<' | b'>') && self.is_fd_number() {
-                    self.current_word = None;
-                } else if let Some(token) = self.finish_word() {
-                    return Ok(Some(token));
-                }
-            }
-            let token = if is_end {
-                self.lex_separator(b)
+            let token = if is_separator(b) {
+                self.end_word(b).or_else(|| self.lex_separator(b))
             } else {
                 self.lex_special(b).ok_or(UnterminatedQuote)?
             };
@@ -172,6 +190,36 @@ impl<'a> Lexer<'a> {
                 return Ok(token);
             }
         }
+    }
+
+    /// Consumes bytes without a meaning, and returns a word that consists of these alone.
+    fn lex_plain(&mut self) -> Option<ShellWord<'a>> {
+        if self.current_word.is_none() {
+            self.rest = self.rest.trim_start_matches(' ');
+        }
+        let mut bytes = self.rest.bytes();
+        let end = bytes.position(|b| SPECIAL_BYTES[usize::from(b)]);
+        let text = self.advance(end.unwrap_or(self.rest.len()));
+        if text.is_empty() {
+            return None;
+        }
+        // Fast path: nearly all words are plain and end with a space.
+        let is_word = self.rest.starts_with(' ');
+        if is_word && self.current_word.is_none() && self.redirection.is_none() {
+            return Some(ShellWord::literal(text));
+        }
+        self.current_word().push(text);
+        None
+    }
+
+    /// Ends the word before a separator.
+    fn end_word(&mut self, separator: u8) -> Option<ShellToken<'a>> {
+        // `2>log` redirects a stream. In `2 >log` the space has ended the number, which is an
+        // argument then.
+        if matches!(separator, b'<' | b'>') && self.is_fd_number() {
+            self.current_word = None;
+        }
+        self.finish_word()
     }
 
     /// Consumes white space or an operator.
@@ -193,29 +241,35 @@ impl<'a> Lexer<'a> {
     /// Consumes a quote, escape, expansion or comment. `None` is an unterminated quote.
     fn lex_special(&mut self, b: u8) -> Option<Option<ShellToken<'a>>> {
         match b {
-            b'\'' => {
-                self.advance(1);
-                let quoted = self.advance(self.rest.find('\'')?);
-                self.current_word().push(quoted);
-                self.advance(1);
-            }
+            b'\'' => self.lex_quoted(|text| text.find('\''))?,
             b'"' => return self.lex_double_quoted(),
             b'\\' => self.lex_escape(),
             b'$' | b'`' => return self.lex_expansion(),
             b'#' if self.current_word.is_none() => {
                 self.advance(self.rest.find('\n').unwrap_or(self.rest.len()));
             }
-            // `#` and `~` inside a word have no meaning.
-            b => {
-                let is_expansion =
-                    matches!(b, b'*' | b'?' | b'[') || b == b'~' && self.current_word.is_none();
-                let text = self.advance(1);
-                let word = self.current_word();
-                word.push(text);
-                word.has_expansion |= is_expansion;
-            }
+            b => self.lex_pattern(b),
         }
         Some(None)
+    }
+
+    /// Consumes text between quotes, without escapes.
+    fn lex_quoted(&mut self, find_end: impl Fn(&str) -> Option<usize>) -> Option<()> {
+        self.advance(1);
+        let quoted = self.advance(find_end(self.rest)?);
+        self.current_word().push(quoted);
+        self.advance(1);
+        Some(())
+    }
+
+    /// Consumes a byte of a pattern. `#` and `~` inside a word have no meaning.
+    fn lex_pattern(&mut self, b: u8) {
+        let is_expansion =
+            matches!(b, b'*' | b'?' | b'[') || b == b'~' && self.current_word.is_none();
+        let text = self.advance(1);
+        let word = self.current_word();
+        word.push(text);
+        word.has_expansion |= is_expansion;
     }
 
     /// Consumes and returns so many bytes.
@@ -281,18 +335,7 @@ impl<'a> Lexer<'a> {
                     self.advance(1);
                     return Some(None);
                 }
-                [b'\\', next, ..] => {
-                    let is_escape = matches!(next, b'"' | b'\\' | b'$' | b'`' | b'\n');
-                    let slash = self.advance(1);
-                    if !is_escape {
-                        self.current_word().push(slash);
-                    } else {
-                        let text = self.advance(1);
-                        if text != "\n" {
-                            self.current_word().push(text);
-                        }
-                    }
-                }
+                [b'\\', _, ..] => self.lex_quoted_escape(),
                 [b'$' | b'`', ..] => {
                     if let Some(script) = self.lex_expansion()? {
                         self.is_quoted = true;
@@ -304,82 +347,80 @@ impl<'a> Lexer<'a> {
         }
     }
 
+    /// Consumes a backslash in double quotes, and the character that it escapes.
+    fn lex_quoted_escape(&mut self) {
+        let backslash = self.advance(1);
+        if !self.rest.starts_with(['"', '\\', '$', '`', '\n']) {
+            self.current_word().push(backslash);
+            return;
+        }
+        let text = self.advance(1);
+        if text != "\n" {
+            self.current_word().push(text);
+        }
+    }
+
     /// Consumes `$name`, `${…}`, `$(…)`, `$((…))`, `$'…'` or backticks, and returns the script of a
     /// substitution.
     fn lex_expansion(&mut self) -> Option<Option<ShellToken<'a>>> {
         self.current_word().has_expansion = true;
-        let first = self.advance(1);
-        if first == "`" {
-            // An escaped backtick, which only nesting needs, ends the script here. That is rare.
-            let script = self.advance(self.rest.find('`')?);
-            self.advance(1);
-            self.current_word().push("$");
-            return Some(Some(ShellToken::Script(script)));
-        } else if self.rest.starts_with('(') {
-            let end = find_closing_parenthesis(self.rest)?;
-            let script = &self.advance(end + 1)[1..end];
-            self.current_word().push("$");
-            // Arithmetic runs no command.
-            let is_arithmetic = script.starts_with('(') && script.ends_with(')');
-            return Some((!is_arithmetic).then_some(ShellToken::Script(script)));
-        } else if self.rest.starts_with('{') {
-            self.advance(self.rest.find('}')? + 1);
-            self.current_word().push("$");
-        } else if self.rest.starts_with('\'') {
+        if self.advance(1) == "`" {
+            return self.lex_backticks().map(Some);
+        }
+        match self.rest.as_bytes().first() {
+            Some(b'(') => return self.lex_substitution(),
+            Some(b'{') => {
+                self.advance(self.rest.find('}')? + 1);
+                self.current_word().push("$");
+            }
             // `$'…'` has escapes of its own, such as `\'`; they stay as they are, since no path of
             // a skill needs them.
-            self.advance(1);
-            let end = find_ansi_quote_end(self.rest)?;
-            let quoted = self.advance(end);
-            self.current_word().push(quoted);
-            self.advance(1);
-            return Some(None);
-        } else {
-            let name = self
-                .rest
-                .find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
-                .unwrap_or(self.rest.len());
-            let special = usize::from(
-                name == 0 && self.rest.starts_with(['?', '@', '*', '#', '!', '$', '-']),
-            );
-            self.current_word().push(first);
-            self.advance(name + special);
+            Some(b'\'') => self.lex_quoted(find_ansi_quote_end)?,
+            _ => self.lex_variable(),
         }
         Some(None)
     }
 
+    fn lex_backticks(&mut self) -> Option<ShellToken<'a>> {
+        // An escaped backtick, which only nesting needs, ends the script here. That is rare.
+        let script = self.advance(self.rest.find('`')?);
+        self.advance(1);
+        self.current_word().push("$");
+        Some(ShellToken::Script(script))
+    }
+
+    /// Consumes `(…)`. Arithmetic, `((…))`, runs no command.
+    fn lex_substitution(&mut self) -> Option<Option<ShellToken<'a>>> {
+        let end = find_closing_parenthesis(self.rest)?;
+        let script = &self.advance(end + 1)[1..end];
+        self.current_word().push("$");
+        let is_arithmetic = script.starts_with('(') && script.ends_with(')');
+        Some((!is_arithmetic).then_some(ShellToken::Script(script)))
+    }
+
+    fn lex_variable(&mut self) {
+        let is_special = self.rest.starts_with(['?', '@', '*', '#', '!', '$', '-']);
+        let name = self
+            .rest
+            .find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
+            .unwrap_or(self.rest.len());
+        self.current_word().push("$");
+        self.advance(name + usize::from(is_special));
+    }
+
     fn lex_operator(&mut self) -> Option<ShellToken<'a>> {
-        let (length, token) = match self.rest.as_bytes() {
-            [b'|', b'|', ..] | [b'&', b'&', ..] | [b';', b';', ..] => {
-                (2, Some(ShellToken::CommandEnd))
-            }
-            [b'|', b'&', ..] => (2, Some(ShellToken::Pipe)),
-            [b'|', ..] => (1, Some(ShellToken::Pipe)),
-            [b'&', b'>', ..] => (2, None),
-            [b'&', ..] => (1, Some(ShellToken::Background)),
-            [b';', ..] => (1, Some(ShellToken::CommandEnd)),
-            [b'(', ..] => (1, Some(ShellToken::OpenGroup)),
-            [b')', ..] => (1, Some(ShellToken::CloseGroup)),
-            [b'<', b'<', b'<', ..] => (3, None),
-            [b'<', b'<', b'-', ..] => (3, None),
-            [b'<', b'<', ..] | [b'<', b'>' | b'&', ..] | [b'>', b'>' | b'&' | b'|', ..] => {
-                (2, None)
-            }
-            _ => (1, None),
-        };
-        let operator = &self.rest[..length];
-        // A redirection has no token of its own; the word after it decides.
-        self.redirection = match operator {
+        let (text, operator) = OPERATORS
+            .iter()
+            .find(|(text, _)| self.rest.starts_with(text))?;
+        self.advance(text.len());
+        self.redirection = None;
+        match operator {
+            Operator::Token(token) => return Some(token.clone()),
             // `<(…)` is a process substitution: its commands follow as a group.
-            "<" if self.rest[1..].starts_with('(') => None,
-            "<" | "<>" => Some(Redirection::Input),
-            "<<" => Some(Redirection::Heredoc(Indentation::Significant)),
-            "<<-" => Some(Redirection::Heredoc(Indentation::TabsIgnored)),
-            _ if token.is_none() => Some(Redirection::Output),
-            _ => None,
-        };
-        self.advance(length);
-        token
+            Operator::Redirection(_) if *text == "<" && self.rest.starts_with('(') => {}
+            Operator::Redirection(redirection) => self.redirection = Some(*redirection),
+        }
+        None
     }
 
     /// Skips the text of here-documents, which contains no commands.
@@ -388,16 +429,16 @@ impl<'a> Lexer<'a> {
             while !self.rest.is_empty() {
                 let (line, rest) = self.rest.split_once('\n').unwrap_or((self.rest, ""));
                 self.rest = rest;
-                let line = line.strip_suffix('\r').unwrap_or(line);
-                let ignores_tabs = heredoc.indentation == Indentation::TabsIgnored;
-                if line == heredoc.delimiter
-                    || ignores_tabs && line.trim_start_matches('\t') == heredoc.delimiter
-                {
+                if heredoc.ends_with(line) {
                     break;
                 }
             }
         }
     }
+}
+
+fn is_separator(b: u8) -> bool {
+    b" \t\r\n|&;()<>".contains(&b)
 }
 
 /// Returns the end of `$'…'`, in which a backslash escapes the quote.

@@ -103,14 +103,7 @@ impl MentionIndex {
         };
         // Inactive skills are in the index as well, so that a mention can say why it has no effect.
         for (inactive, number) in catalog.inactive().iter().zip(0..) {
-            let entry = inactive.entry();
-            for name in index.names_of(entry) {
-                name.inactive.get_or_insert(number);
-            }
-            let directory = entry.directory().to_owned();
-            index
-                .by_directory
-                .insert(directory, EntryRef::Inactive(number));
+            index.add_inactive(inactive.entry(), number);
         }
         for (entry, number) in catalog.entries().iter().zip(0..) {
             index.add(entry, number);
@@ -119,6 +112,14 @@ impl MentionIndex {
             }
         }
         index
+    }
+
+    fn add_inactive(&mut self, entry: &Entry, number: u32) {
+        for name in self.names_of(entry) {
+            name.inactive.get_or_insert(number);
+        }
+        self.by_directory
+            .insert(entry.directory().to_owned(), EntryRef::Inactive(number));
     }
 
     fn add(&mut self, entry: &Entry, number: u32) {
@@ -159,18 +160,13 @@ impl MentionIndex {
     #[must_use]
     pub fn nearest(&self, name: &str) -> Vec<&str> {
         let wanted = normalize_name(name);
-        // Jaro-Winkler favors a common start, Damerau-Levenshtein finds swapped letters.
-        let similarity = |candidate: &str| {
-            strsim::jaro_winkler(&wanted, candidate)
-                .max(strsim::normalized_damerau_levenshtein(&wanted, candidate))
-        };
         let mut scored: Vec<(f64, &str)> = self
             .by_spoken_name
             .iter()
             // Without this, Jaro-Winkler would find `pdf-tools` similar to `pdf`.
             .filter(|(candidate, _)| candidate.len().abs_diff(wanted.len()) <= wanted.len() / 2 + 2)
             .flat_map(|(candidate, same_name)| {
-                let score = similarity(candidate);
+                let score = similarity(&wanted, candidate);
                 let numbers = same_name.active.iter();
                 numbers.map(move |number| (score, self.entry(*number).name().as_str()))
             })
@@ -277,6 +273,12 @@ impl MentionIndex {
             Resolution::Selected(entry)
         }
     }
+}
+
+/// Returns the similarity of two names, from 0 to 1.
+fn similarity(one: &str, other: &str) -> f64 {
+    // Jaro-Winkler favors a common start, Damerau-Levenshtein finds swapped letters.
+    strsim::jaro_winkler(one, other).max(strsim::normalized_damerau_levenshtein(one, other))
 }
 
 /// Returns the first word of a normalized name, or its first character in scripts that do not

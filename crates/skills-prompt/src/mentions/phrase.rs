@@ -42,29 +42,22 @@ pub(super) fn find_phrases<'a>(
 ) -> Vec<Mention<'a>> {
     let mut mentions = Vec::new();
     for lines in paragraphs(text) {
-        // Only lines near a verb are split into tokens; most paragraphs have none.
-        let may_match = |line: &Range<usize>| vocabulary::may_contain_verb(&text[line.clone()]);
-        if let (Some(first), Some(last)) = (
-            lines.iter().position(may_match),
-            lines.iter().rposition(may_match),
-        ) {
-            // The next line may retract the request: "Only if I ask."
-            let lines = &lines[first.saturating_sub(CONTEXT_LINES)..lines.len().min(last + 2)];
+        if let Some(lines) = lines_near_verbs(text, &lines) {
             let paragraph = Paragraph::new(text, lines);
-            let matcher = PhraseMatcher {
-                index,
-                quotes: Quotes::find(&paragraph),
-                skill_words: (0..paragraph.tokens.len())
-                    .filter(|at| skill_word_length(&paragraph, *at).is_some())
-                    .collect(),
-                paragraph,
-                min_confidence,
-                mentions: Vec::new(),
-            };
+            let matcher = PhraseMatcher::new(index, paragraph, min_confidence);
             mentions.extend(matcher.match_paragraph());
         }
     }
     mentions
+}
+
+/// Returns the lines that are split into tokens; most paragraphs have none.
+fn lines_near_verbs<'l>(text: &str, lines: &'l [Range<usize>]) -> Option<&'l [Range<usize>]> {
+    let may_match = |line: &Range<usize>| vocabulary::may_contain_verb(&text[line.clone()]);
+    let first = lines.iter().position(may_match)?;
+    let last = lines.iter().rposition(may_match)?;
+    // The next line may retract the request: "Only if I ask."
+    Some(&lines[first.saturating_sub(CONTEXT_LINES)..lines.len().min(last + 2)])
 }
 
 /// Matches phrases in the tokens of one paragraph.
@@ -89,7 +82,33 @@ enum NameListStyle {
     Bare,
 }
 
-impl<'a> PhraseMatcher<'a, '_> {
+impl NameListStyle {
+    /// Returns how certain a name is.
+    fn confidence(self, name: &str) -> Confidence {
+        let is_distinctive =
+            !name.contains(char::is_whitespace) && is_distinctive_name(&name.to_lowercase());
+        match self {
+            Self::AfterSkillWord => Confidence::High,
+            Self::Bare if !is_distinctive => Confidence::Low,
+            Self::Bare | Self::AfterAtSign => Confidence::Medium,
+        }
+    }
+}
+
+impl<'a, 't> PhraseMatcher<'a, 't> {
+    fn new(index: &'a MentionIndex, paragraph: Paragraph<'t>, min_confidence: Confidence) -> Self {
+        Self {
+            index,
+            quotes: Quotes::find(&paragraph),
+            skill_words: (0..paragraph.tokens.len())
+                .filter(|at| skill_word_length(&paragraph, *at).is_some())
+                .collect(),
+            paragraph,
+            min_confidence,
+            mentions: Vec::new(),
+        }
+    }
+
     /// Matches all phrases of the paragraph.
     fn match_paragraph(mut self) -> Vec<Mention<'a>> {
         if let Some(TokenKind::Punctuation(mark @ ('/' | '@'))) = self.paragraph.kind(0) {
@@ -108,24 +127,21 @@ impl<'a> PhraseMatcher<'a, '_> {
 
     /// Matches `/name` or `@name` at the very start of the text.
     fn match_command(&mut self, sigil: char) {
-        let (text, start) = (self.paragraph.text, self.paragraph.tokens[0].end);
+        let (text, first) = (self.paragraph.text, self.paragraph.tokens[0]);
         // A path in the middle of a text is not a command.
-        if self.paragraph.tokens[0].start != text.len() - text.trim_start().len() {
+        if first.start != text.len() - text.trim_start().len() {
             return;
         }
-        let rest = &text[start..];
-        let word = &rest[..rest.find(char::is_whitespace).unwrap_or(rest.len())];
-        let word =
-            word.trim_end_matches(['.', ',', ':', ';', '!', '?', '，', '。', '：', '！', '？']);
+        let word = command_word(&text[first.end..]);
         // `@name` can be a decorator in pasted code, so it must be distinctive.
-        let is_command = sigil == '/' || is_distinctive(&word.replace('_', "-"));
+        let is_command = sigil == '/' || is_distinctive_name(word);
         // A word that is much longer than every name need not be normalized.
         if word.is_empty() || word.len() > 2 * self.index.max_spoken_bytes() || !is_command {
             return;
         }
         if let Some(resolution) = self.resolve_name(word) {
             self.push_mention(
-                start..start + word.len(),
+                first.end..first.end + word.len(),
                 MentionKind::Command,
                 Confidence::High,
                 resolution,
@@ -187,63 +203,41 @@ impl<'a> PhraseMatcher<'a, '_> {
         if next >= at + MAX_SKILL_WORD_DISTANCE {
             return None;
         }
-        for index in at..next {
-            // A second verb begins another phrase, other punctuation ends this one.
-            let continues = match self.paragraph.kind(index)? {
-                TokenKind::Punctuation(mark) => {
-                    vocabulary::is_wrapper(mark) || ",、，&-_:/+.".contains(mark)
-                }
-                TokenKind::Cjk(c) if vocabulary::breaks_phrase(c) => false,
-                TokenKind::Word | TokenKind::Cjk(_) => {
-                    index == at || match_verb(&self.paragraph, index).is_none()
-                }
-            };
-            if !continues {
-                return None;
+        (at..next)
+            .all(|index| self.continues_phrase(index, at))
+            .then_some(next)
+    }
+
+    /// Returns false for a second verb, which begins another phrase, and for punctuation that ends
+    /// one.
+    fn continues_phrase(&self, index: usize, start: usize) -> bool {
+        match self.paragraph.kind(index) {
+            Some(TokenKind::Punctuation(mark)) => {
+                vocabulary::is_wrapper(mark) || ",、，&-_:/+.".contains(mark)
             }
+            Some(TokenKind::Cjk(c)) if vocabulary::breaks_phrase(c) => false,
+            Some(TokenKind::Word | TokenKind::Cjk(_)) => {
+                index == start || match_verb(&self.paragraph, index).is_none()
+            }
+            None => false,
         }
-        Some(next)
     }
 
     /// Matches "use the X and Y skills", where the names are between the verb and "skill".
     fn match_before_skill_word(&mut self, verb: VerbMatch, phrase: Range<usize>) {
         let skill_word = phrase.end;
         let next = skill_word + skill_word_length(&self.paragraph, skill_word).unwrap_or(1);
-        let whole = self.trim_wrappers(phrase.clone());
-        // A name may contain "and", so the whole phrase is tried first.
-        let parts = if self.resolve_name(self.paragraph.text_of(&whole)).is_some() {
-            vec![whole]
-        } else {
-            self.split_names(phrase)
-        };
+        let parts = self.name_parts(phrase);
         let names: Vec<Option<Range<usize>>> =
             parts.iter().map(|part| self.exact_name(part)).collect();
         if let ([part], [None]) = (parts.as_slice(), names.as_slice()) {
-            let part = part.clone();
-            match self.trailing_name(&part) {
-                // Unknown words before the name can change the meaning: "use any but the X skill".
-                Some(name) => self.add_mention(
-                    verb,
-                    name,
-                    next,
-                    Confidence::High,
-                    Some(SuggestionReason::CommonWord),
-                ),
-                None => self.add_unknown(verb, &part, next),
-            }
+            self.add_inexact(verb, part, next);
             return;
         }
-        // "Use your search skills" asks for an ability, unless the name is distinctive.
-        let is_common_name = |name: &Range<usize>| {
-            parts.len() == 1 && !is_distinctive(&self.paragraph.text_of(name).replace('_', "-"))
-        };
-        let is_ability = self
-            .paragraph
-            .word(skill_word)
-            .eq_ignore_ascii_case("skills")
-            && names.iter().flatten().any(is_common_name);
-        let is_request = names.iter().all(Option::is_some) && !is_ability;
-        for name in names.into_iter().flatten() {
+        let are_all_known = names.iter().all(Option::is_some);
+        let names: Vec<Range<usize>> = names.into_iter().flatten().collect();
+        let is_request = are_all_known && !self.asks_for_ability(&names, skill_word);
+        for name in names {
             self.add_mention(
                 verb,
                 name,
@@ -252,6 +246,38 @@ impl<'a> PhraseMatcher<'a, '_> {
                 (!is_request).then_some(SuggestionReason::CommonWord),
             );
         }
+    }
+
+    /// Splits a phrase into the parts that may be names.
+    fn name_parts(&self, phrase: Range<usize>) -> Vec<Range<usize>> {
+        let whole = self.trim_wrappers(phrase.clone());
+        // A name may contain "and", so the whole phrase is tried first.
+        if self.is_name(&whole) {
+            return vec![whole];
+        }
+        self.split_names(phrase)
+    }
+
+    /// Adds a mention for a part that is not the name of a skill.
+    fn add_inexact(&mut self, verb: VerbMatch, part: &Range<usize>, next: usize) {
+        match self.trailing_name(part) {
+            // Unknown words before the name can change the meaning: "use any but the X skill".
+            Some(name) => self.add_mention(
+                verb,
+                name,
+                next,
+                Confidence::High,
+                Some(SuggestionReason::CommonWord),
+            ),
+            None => self.add_unknown(verb, part, next),
+        }
+    }
+
+    /// Returns true for "use your search skills", unless the name is distinctive.
+    fn asks_for_ability(&self, names: &[Range<usize>], skill_word: usize) -> bool {
+        let [name] = names else { return false };
+        let skills = self.paragraph.word(skill_word);
+        skills.eq_ignore_ascii_case("skills") && !is_distinctive_name(self.paragraph.text_of(name))
     }
 
     /// Matches "use skills X and Y", "use the skill X" and "use X", and returns the position after
@@ -274,14 +300,7 @@ impl<'a> PhraseMatcher<'a, '_> {
             } else {
                 after_name
             };
-            let name = self.paragraph.text_of(&(at..end));
-            let is_distinctive_name = !name.contains(char::is_whitespace)
-                && is_distinctive(&name.to_lowercase().replace('_', "-"));
-            let confidence = match style {
-                NameListStyle::AfterSkillWord => Confidence::High,
-                NameListStyle::Bare if !is_distinctive_name => Confidence::Low,
-                NameListStyle::Bare | NameListStyle::AfterAtSign => Confidence::Medium,
-            };
+            let confidence = style.confidence(self.paragraph.text_of(&(at..end)));
             self.add_mention(verb, at..end, tail, confidence, None);
             if !has_more_names {
                 return after_name;
@@ -365,16 +384,8 @@ impl<'a> PhraseMatcher<'a, '_> {
     /// looks like the name of a skill.
     fn add_unknown(&mut self, verb: VerbMatch, part: &Range<usize>, next: usize) {
         let name = self.paragraph.text_of(part);
-        let words = name.split_whitespace().count();
-        let is_description = is_vague(name.split_whitespace().next_back().unwrap_or_default());
-        if words == 0
-            || words > MAX_NAME_TOKENS
-            || is_description
-            || self
-                .mention_context(verb, part.clone(), next, SkillWord::Present)
-                .reason_against()
-                .is_some()
-        {
+        let context = self.mention_context(verb, part.clone(), next, SkillWord::Present);
+        if !may_be_unknown_name(name) || context.reason_against().is_some() {
             return;
         }
         // A confusable name is never selected: it may come from a text that the user
@@ -451,15 +462,12 @@ impl<'a> PhraseMatcher<'a, '_> {
         resolution: Resolution<'a>,
         reason: Option<SuggestionReason>,
     ) {
+        let reason =
+            reason.or((confidence < self.min_confidence).then_some(SuggestionReason::CommonWord));
         let resolution = match (resolution, reason) {
             (Resolution::Selected(entry), Some(reason)) => Resolution::Suggested(entry, reason),
-            (Resolution::Selected(entry), None) if confidence < self.min_confidence => {
-                Resolution::Suggested(entry, SuggestionReason::CommonWord)
-            }
             // Not a request, so a message that no skill could be selected would be noise.
-            (Resolution::Ambiguous(_) | Resolution::Inactive(_) | Resolution::Unknown, reason)
-                if reason.is_some() || confidence < self.min_confidence =>
-            {
+            (Resolution::Ambiguous(_) | Resolution::Inactive(_) | Resolution::Unknown, Some(_)) => {
                 return;
             }
             (resolution, _) => resolution,
@@ -480,4 +488,21 @@ impl<'a> PhraseMatcher<'a, '_> {
             resolution,
         });
     }
+}
+
+/// Returns the word at the start of a text, without punctuation after it.
+fn command_word(text: &str) -> &str {
+    let word = text.split(char::is_whitespace).next().unwrap_or_default();
+    word.trim_end_matches(['.', ',', ':', ';', '!', '?', '，', '。', '：', '！', '？'])
+}
+
+fn is_distinctive_name(name: &str) -> bool {
+    is_distinctive(&name.replace('_', "-"))
+}
+
+/// Returns false for no words, too many, and words that describe a skill.
+fn may_be_unknown_name(name: &str) -> bool {
+    let words = name.split_whitespace();
+    let last = words.clone().next_back();
+    last.is_some_and(|last| !is_vague(last)) && words.count() <= MAX_NAME_TOKENS
 }

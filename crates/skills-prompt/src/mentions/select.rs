@@ -2,7 +2,8 @@
 //! of Codex).
 
 use std::collections::HashSet;
-use std::path::Path;
+use std::ops::Range;
+use std::path::PathBuf;
 
 use skills_discovery::Entry;
 
@@ -68,13 +69,7 @@ fn skill_of_uri(path: &str) -> Option<&str> {
 
 impl<'a> Selection<'a, '_> {
     fn add_structured(&mut self, input: usize, name: &str, path: &str) {
-        let resolution = match skill_of_uri(path) {
-            Some(skill) => self.index.resolve_exact_name(skill),
-            None => self
-                .options
-                .resolve_path(path.strip_prefix(URI_SCHEME).unwrap_or(path))
-                .map_or(Resolution::Unknown, |path| self.index.resolve_path(&path)),
-        };
+        let resolution = self.resolve_location(path, |path| self.options.resolve_path(path));
         // Also with a wrong path: falling back to the name could select a different skill than the
         // user clicked on.
         self.reserved_names.insert(name.to_owned());
@@ -87,6 +82,21 @@ impl<'a> Selection<'a, '_> {
             confidence: Confidence::Certain,
             resolution,
         });
+    }
+
+    /// Resolves a path, a `skill://` URI with a path, or one with a name.
+    fn resolve_location(
+        &self,
+        location: &str,
+        to_path: impl FnOnce(&str) -> Option<PathBuf>,
+    ) -> Resolution<'a> {
+        if let Some(skill) = skill_of_uri(location) {
+            return self.index.resolve_exact_name(skill);
+        }
+        match to_path(location.strip_prefix(URI_SCHEME).unwrap_or(location)) {
+            Some(path) => self.index.resolve_path(&path),
+            None => Resolution::Unknown,
+        }
     }
 
     fn add_text_mentions(&mut self, input: usize, text: &str) {
@@ -108,17 +118,14 @@ impl<'a> Selection<'a, '_> {
             .collect();
         self.add_mentions(plain);
         if let Some(min_confidence) = self.options.phrases {
-            let sigil_spans: Vec<_> = sigils.into_iter().map(|sigil| sigil.span).collect();
-            let phrases = phrase::find_phrases(self.index, text, min_confidence);
-            // "use the $pdf skill" is one mention, not two.
-            let is_not_sigil = |mention: &Mention<'_>| {
-                !sigil_spans
-                    .iter()
-                    .any(|span| span.start < mention.span.end && mention.span.start < span.end)
-            };
-            let phrases = phrases
+            let phrases = phrase::find_phrases(self.index, text, min_confidence)
                 .into_iter()
-                .filter(is_not_sigil)
+                // "use the $pdf skill" is one mention, not two.
+                .filter(|mention| {
+                    !sigils
+                        .iter()
+                        .any(|sigil| overlap(&sigil.span, &mention.span))
+                })
                 .map(|mention| self.apply_precedence(Mention { input, ..mention }))
                 .collect();
             self.add_mentions(phrases);
@@ -131,30 +138,19 @@ impl<'a> Selection<'a, '_> {
         if NON_SKILL_SCHEMES.iter().any(|kind| path.starts_with(kind)) {
             return None;
         }
-        let resolution = match skill_of_uri(path) {
-            Some(skill) => self.index.resolve_exact_name(skill),
-            None => self
-                .index
-                .resolve_path(Path::new(path.strip_prefix(URI_SCHEME).unwrap_or(path))),
-        };
         Some(sigil_to_mention(
             input,
             sigil,
             MentionKind::Link,
             Confidence::Certain,
-            resolution,
+            self.resolve_location(path, |path| Some(PathBuf::from(path))),
         ))
     }
 
     fn sigil_mention(&self, input: usize, sigil: &SigilName<'_>) -> Option<Mention<'a>> {
-        // Amounts of money and variables are not misspelled skills.
-        let is_variable = |name: &str| {
-            name.bytes().all(|b| {
-                b.is_ascii_uppercase() || b.is_ascii_digit() || matches!(b, b'_' | b'-' | b':')
-            })
-        };
         let (name, resolution) = match self.find_known_name(sigil.name) {
             Some(name) => (name, self.resolve_name(name)),
+            // Amounts of money and variables are not misspelled skills.
             None if is_variable(sigil.name) => return None,
             None => (sigil.name, Resolution::Unknown),
         };
@@ -177,9 +173,7 @@ impl<'a> Selection<'a, '_> {
     /// A sentence may continue after the name with a colon, or in Chinese without a space. A
     /// shorter ASCII name is considered only if characters of other scripts follow.
     fn find_known_name<'n>(&self, name: &'n str) -> Option<&'n str> {
-        let ascii = name
-            .find(|c: char| !c.is_ascii())
-            .map_or(name, |end| &name[..end]);
+        let ascii = ascii_start(name);
         let is_known = |name: &&str| !matches!(self.index.with_name(name), ([], None));
         let may_be_known = |prefix: &&str| {
             prefix.len() > ascii.len() && prefix.len() <= self.index.max_spoken_bytes()
@@ -207,47 +201,42 @@ impl<'a> Selection<'a, '_> {
         match self.index.with_name(name) {
             ([], inactive) => inactive.map_or(Resolution::Unknown, Resolution::Inactive),
             // The client cannot tell which of the two is meant, and a skill can choose any name.
-            ([number], _) if self.options.connectors.contains(&name.to_ascii_lowercase()) => {
+            ([number], _) if self.is_connector(name) => {
                 Resolution::ConnectorConflict(self.index.entry(*number))
             }
             ([number], _) => self.index.resolution(*number),
             // A link has already selected one of them.
             _ if self.selected_names.contains(name) => Resolution::Superseded,
-            (several, _) => {
-                // Skills that cannot be selected cause no ambiguity.
-                let selectable: Vec<u32> = several
-                    .iter()
-                    .copied()
-                    .filter(|number| self.index.resolution(*number).selected().is_some())
-                    .collect();
-                match selectable.as_slice() {
-                    [] => self.index.resolution(several[0]),
-                    [only] => self.index.resolution(*only),
-                    several => self.index.ambiguous(several),
-                }
-            }
+            (several, _) => self.resolve_same_name(several),
+        }
+    }
+
+    fn is_connector(&self, name: &str) -> bool {
+        self.options.connectors.contains(&name.to_ascii_lowercase())
+    }
+
+    /// Resolves the name of several skills. Those that cannot be selected cause no ambiguity.
+    fn resolve_same_name(&self, numbers: &[u32]) -> Resolution<'a> {
+        let mut selectable = numbers.to_vec();
+        selectable.retain(|number| self.index.resolution(*number).selected().is_some());
+        match selectable.as_slice() {
+            [] => self.index.resolution(numbers[0]),
+            [only] => self.index.resolution(*only),
+            several => self.index.ambiguous(several),
         }
     }
 
     /// Applies to a phrase what structured input, links and connectors settle for `$name`.
     fn apply_precedence(&self, mention: Mention<'a>) -> Mention<'a> {
+        let is_selected = |entry: &&Entry| self.selected_names.contains(entry.name().as_str());
         let resolution = match mention.resolution {
             Resolution::Selected(entry) if self.reserved_names.contains(entry.name().as_str()) => {
                 Resolution::Superseded
             }
-            Resolution::Selected(entry)
-                if self
-                    .options
-                    .connectors
-                    .contains(&entry.name().as_str().to_ascii_lowercase()) =>
-            {
+            Resolution::Selected(entry) if self.is_connector(entry.name().as_str()) => {
                 Resolution::ConnectorConflict(entry)
             }
-            Resolution::Ambiguous(entries)
-                if entries
-                    .iter()
-                    .any(|entry| self.selected_names.contains(entry.name().as_str())) =>
-            {
+            Resolution::Ambiguous(entries) if entries.iter().any(is_selected) => {
                 Resolution::Superseded
             }
             resolution => resolution,
@@ -283,6 +272,20 @@ impl<'a> Selection<'a, '_> {
             self.mentions.selected.push(entry);
         }
     }
+}
+
+fn overlap(one: &Range<usize>, other: &Range<usize>) -> bool {
+    one.start < other.end && other.start < one.end
+}
+
+fn ascii_start(name: &str) -> &str {
+    let end = name.find(|c: char| !c.is_ascii());
+    &name[..end.unwrap_or(name.len())]
+}
+
+fn is_variable(name: &str) -> bool {
+    name.bytes()
+        .all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b"_-:".contains(&b))
 }
 
 fn sigil_to_mention<'a>(

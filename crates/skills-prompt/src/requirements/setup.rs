@@ -136,17 +136,7 @@ impl RequirementSession {
         // A terminal adds a line end to the answer.
         let answer = answer.map(str::trim).filter(|answer| !answer.is_empty());
         match answer {
-            Some(answer) if prompt.is_secret => {
-                let value = answer
-                    .strip_prefix(USER_NOTE_PREFIX)
-                    .unwrap_or(answer)
-                    .trim();
-                if value.is_empty() {
-                    return PromptResponse::Declined;
-                }
-                self.secrets.insert(prompt.id.clone(), value.to_owned());
-                PromptResponse::Stored
-            }
+            Some(answer) if prompt.is_secret => self.store_secret(&prompt.id, answer),
             Some(INSTALL_OPTION) => {
                 // Only the servers of this prompt: the user has not agreed to others.
                 let is_asked =
@@ -155,6 +145,16 @@ impl RequirementSession {
             }
             _ => PromptResponse::Declined,
         }
+    }
+
+    fn store_secret(&mut self, name: &str, answer: &str) -> PromptResponse {
+        let value = answer.strip_prefix(USER_NOTE_PREFIX).unwrap_or(answer);
+        if value.trim().is_empty() {
+            return PromptResponse::Declined;
+        }
+        self.secrets
+            .insert(name.to_owned(), value.trim().to_owned());
+        PromptResponse::Stored
     }
 
     /// Returns the names of the variables that the user entered, sorted.
@@ -214,14 +214,6 @@ fn server_prompt(servers: &[&MissingServer], turn: &str) -> SetupPrompt {
         .collect();
     // Sorted, so that the question does not depend on the order of the skills.
     names.sort();
-    let detail = |server: &&MissingServer| {
-        format!(
-            "{}: {} {}",
-            escape_line(&server.server.name),
-            server.server.transport,
-            escape_line(&server.server.locator)
-        )
-    };
     SetupPrompt {
         call_id: format!("mcp-deps-{turn}"),
         id: "skill_mcp_dependency_install".to_owned(),
@@ -231,7 +223,7 @@ fn server_prompt(servers: &[&MissingServer], turn: &str) -> SetupPrompt {
              yet: {}. Install them now?",
             names.join(", ")
         ),
-        details: servers.iter().map(detail).collect(),
+        details: servers.iter().map(|server| server_detail(server)).collect(),
         options: vec![INSTALL_OPTION, CONTINUE_OPTION],
         is_secret: false,
         servers: servers
@@ -239,6 +231,12 @@ fn server_prompt(servers: &[&MissingServer], turn: &str) -> SetupPrompt {
             .map(|server| server.server.key.clone())
             .collect(),
     }
+}
+
+fn server_detail(server: &MissingServer) -> String {
+    let server = &server.server;
+    let (name, locator) = (escape_line(&server.name), escape_line(&server.locator));
+    format!("{name}: {} {locator}", server.transport)
 }
 
 /// Asks for everything in `missing` that was not asked for before, and installs what the user

@@ -178,9 +178,9 @@ fn pinned_skills_keep_their_descriptions() {
     let limit = bare(&items, Budget::Characters) + 44;
     let skill_list = SkillList::render(&items, Budget::Characters(limit));
     assert_snapshot!(list(&skill_list), @"
+    - s2: A description of forty characters, or so. (file: /s2/SKILL.md)
     - s0: A (file: /s0/SKILL.md)
     - s1: (file: /s1/SKILL.md)
-    - s2: A description of forty characters, or so. (file: /s2/SKILL.md)
     ");
     let skill_list = SkillList::render(&items, Budget::Characters(20));
     assert_eq!(

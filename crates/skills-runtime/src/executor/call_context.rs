@@ -47,6 +47,12 @@ impl CallContext {
         self
     }
 
+    /// Removes the approver of the call. That of the runtime, if there is one, is asked instead.
+    pub fn without_approver(mut self) -> Self {
+        self.approver = None;
+        self
+    }
+
     /// Sets the name and the version of the client program, as it calls itself. Only audit records
     /// contain them.
     pub fn client(mut self, name: impl Into<String>, version: impl Into<String>) -> Self {

@@ -20,16 +20,14 @@ use crate::{CallContext, HostCommand, InputProtocol, SessionDirectory};
 ///
 /// ```
 /// use serde_json::json;
-/// use skills_runtime::{ExecutionOptions, RunTarget, Secret, Workspace};
+/// use skills_runtime::{ExecutionOptions, Secret, Workspace};
 ///
 /// let options = ExecutionOptions {
-///     target: RunTarget::Script("report.py".to_owned()),
-///     input: json!({"month": "2026-11"}),
 ///     timeout_ms: Some(5_000),
 ///     args: vec!["--verbose".to_owned()],
 ///     workspace: Workspace::Private(Vec::new()),
 ///     env: [("API_KEY".to_owned(), Secret::new("hunter2hunter2"))].into(),
-///     ..ExecutionOptions::default()
+///     ..ExecutionOptions::script("report.py", json!({"month": "2026-11"}))
 /// };
 /// assert!(!format!("{options:?}").contains("hunter2"), "values are not printed");
 /// ```
@@ -68,6 +66,9 @@ pub struct ExecutionOptions {
     pub hosts: Vec<HostPattern>,
     /// Working directory of the program, which must be readable. Default: the skill directory.
     pub current_dir: Option<PathBuf>,
+    /// Whether a program without `current_dir` starts in its [private](Workspace::Private)
+    /// workspace, so that relative paths of its arguments are files there. Default: false.
+    pub starts_in_private_workspace: bool,
     /// Aliases for readable paths, as pairs of alias and path, both absolute. They are available to
     /// programs that run in a separate file system view. Default: none.
     pub path_aliases: Vec<(PathBuf, PathBuf)>,
@@ -152,6 +153,37 @@ pub struct InputFile {
     pub content: Vec<u8>,
 }
 
+impl InputFile {
+    /// Creates an input file from its name and its content.
+    pub fn new(name: impl Into<String>, content: impl Into<Vec<u8>>) -> Self {
+        Self {
+            name: name.into(),
+            content: content.into(),
+        }
+    }
+}
+
+impl ExecutionOptions {
+    /// Returns the defaults with this input, for the program that the runtime selects.
+    #[must_use]
+    pub fn with_input(input: Value) -> Self {
+        Self {
+            input,
+            ..Self::default()
+        }
+    }
+
+    /// Returns the defaults with this input, for a script of the skill: `run.py`, `scripts/run.py`
+    /// or `run`.
+    #[must_use]
+    pub fn script(script: impl Into<String>, input: Value) -> Self {
+        Self {
+            target: RunTarget::Script(script.into()),
+            ..Self::with_input(input)
+        }
+    }
+}
+
 impl Default for ExecutionOptions {
     fn default() -> Self {
         Self {
@@ -167,6 +199,7 @@ impl Default for ExecutionOptions {
             optional_mounts: Vec::new(),
             hosts: Vec::new(),
             current_dir: None,
+            starts_in_private_workspace: false,
             path_aliases: Vec::new(),
             input_protocol: InputProtocol::default(),
             stdin: None,

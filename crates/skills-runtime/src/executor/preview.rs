@@ -86,7 +86,17 @@ impl Executor {
     /// Same as [`execute`](Self::execute) for errors before authorization, except that
     /// missing requirements are not an error.
     pub fn preview(&self, name: &str, options: &ExecutionOptions) -> Result<Preview, RuntimeError> {
-        let (plan, digest) = self.plan_preview(name, options)?;
+        self.preview_as(name, options, None)
+    }
+
+    /// Previews a run, of a hook if its title is given.
+    pub(crate) fn preview_as(
+        &self,
+        name: &str,
+        options: &ExecutionOptions,
+        hook: Option<&str>,
+    ) -> Result<Preview, RuntimeError> {
+        let (plan, digest) = self.plan_preview(name, options, hook)?;
         let request = plan.request_for_digest(digest.as_deref());
         let approval_request = match self.config().permissions.evaluate(&request) {
             Evaluation::NeedsApproval(pending) => Some(pending.approval_request().clone()),
@@ -130,7 +140,18 @@ impl Executor {
         options: &ExecutionOptions,
         shown: &ApprovalRequest,
     ) -> Result<Authorization, RuntimeError> {
-        let (plan, digest) = self.plan_preview(name, options)?;
+        self.approve_as(name, options, None, shown)
+    }
+
+    /// Stores a permanent approval for a run, of a hook if its title is given.
+    pub(crate) fn approve_as(
+        &self,
+        name: &str,
+        options: &ExecutionOptions,
+        hook: Option<&str>,
+        shown: &ApprovalRequest,
+    ) -> Result<Authorization, RuntimeError> {
+        let (plan, digest) = self.plan_preview(name, options, hook)?;
         let request = plan.request_for_digest(digest.as_deref());
         let permissions = &self.config().permissions;
         match permissions.evaluate(&request) {
@@ -155,9 +176,13 @@ impl Executor {
         &self,
         name: &str,
         options: &ExecutionOptions,
+        hook: Option<&str>,
     ) -> Result<(RunPlan, Option<String>), RuntimeError> {
         // Without a workspace: a preview creates no files.
-        let plan = self.plan(name, options.clone().resolve_paths()?, None)?;
+        let mut plan = self.plan(name, options.clone().resolve_paths()?, None)?;
+        if let Some(hook) = hook {
+            plan.request = plan.request.hook(hook);
+        }
         let digest = plan.subject.digest(self.library().digests());
         let plan = self.with_optional_mounts(plan, digest.as_deref());
         let plan = self.with_programs(plan, digest.as_deref());

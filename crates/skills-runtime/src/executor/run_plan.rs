@@ -67,6 +67,7 @@ impl Executor {
         });
         let request = with_owned_workspace(request, &options.workspace, workspace);
         add_workspace_alias(&mut options, workspace);
+        start_in_workspace(&mut options, workspace);
         let request = with_variables(request, &variables);
         Ok(RunPlan {
             subject: RunSubject::Skill(Box::new(SkillSubject {
@@ -251,6 +252,18 @@ fn without_sources(variables: Vec<SourcedVariable>) -> Vec<(String, Secret)> {
 }
 
 /// Makes the workspace available as `/workspace` for arguments, too, where the backend can.
+/// Sets the working directory of a program that starts in its private workspace.
+fn start_in_workspace(options: &mut ExecutionOptions, workspace: Option<&ActiveWorkspace>) {
+    let is_private = matches!(options.workspace, Workspace::Private(_));
+    if let Some(workspace) = workspace
+        && options.starts_in_private_workspace
+        && is_private
+        && options.current_dir.is_none()
+    {
+        options.current_dir = Some(workspace.path().to_owned());
+    }
+}
+
 fn add_workspace_alias(options: &mut ExecutionOptions, workspace: Option<&ActiveWorkspace>) {
     let alias = Path::new("/workspace");
     let is_known = options.path_aliases.iter().any(|(known, _)| known == alias);

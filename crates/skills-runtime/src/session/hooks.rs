@@ -1,18 +1,18 @@
 //! Runs the hooks of a skill as sandboxed jobs.
 
+mod approval;
 mod command;
-
-use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::{Value, json};
 use skills_manifest::{Hook, HookAction, HookEvent};
-use skills_policy::Approver;
 use skills_sandbox::Termination;
 
 use crate::error::RuntimeError;
 use crate::library::OpenedSkill;
-use crate::{ExecutionArtifacts, ExecutionStatus, Executor};
+use crate::{ExecutionArtifacts, ExecutionOptions, ExecutionStatus, Executor};
+
+pub use approval::HookPreview;
 
 /// Maximum length of a hook command in bytes, so that an approver can read all of it.
 const MAX_COMMAND_BYTES: usize = 300;
@@ -49,6 +49,20 @@ pub enum AgentEvent {
         /// avoid an endless loop.
         stop_hook_active: bool,
     },
+}
+
+/// How the hooks of an event run.
+///
+/// By default, tools have no other names, and a hook sees nothing but its skill. Set fields and
+/// take the others from the default; versions can add fields.
+#[derive(Debug, Clone, Default)]
+pub struct HookOptions {
+    /// Other names of the tool, which the matcher of a hook can use as well. Hooks receive the name
+    /// of the event only.
+    pub tool_aliases: Vec<String>,
+    /// Caller, workspace, paths and limits of the runs. Program, arguments, input and timeout are
+    /// those of the hook.
+    pub execution: ExecutionOptions,
 }
 
 /// Result of running the hooks of a skill for an event.
@@ -106,22 +120,18 @@ pub(crate) async fn run_hooks(
     executor: &Executor,
     name: &str,
     event: &AgentEvent,
-    approver: Option<Arc<dyn Approver>>,
+    options: &HookOptions,
 ) -> Result<HookReport, RuntimeError> {
-    let hooks = {
-        let catalog = executor.library().catalog();
-        let skill = OpenedSkill::find_runnable(&catalog, name)?;
-        skill.manifest().extensions().hooks.clone()
-    };
+    let hooks = declared_hooks(executor, name)?;
     let mut report = HookReport {
         decision: HookDecision::Continue,
         runs: Vec::new(),
     };
     for hook in hooks
         .iter()
-        .filter(|hook| hook.event == event.kind() && matches(hook, event))
+        .filter(|hook| hook.event == event.kind() && matches(hook, event, &options.tool_aliases))
     {
-        let (run, decision) = run_hook(executor, name, hook, event, approver.clone()).await;
+        let (run, decision) = run_hook(executor, name, hook, event, &options.execution).await;
         report.runs.push(run);
         match decision {
             HookDecision::Continue => {}
@@ -141,34 +151,22 @@ async fn run_hook(
     name: &str,
     hook: &Hook,
     event: &AgentEvent,
-    approver: Option<Arc<dyn Approver>>,
+    execution: &ExecutionOptions,
 ) -> (HookRun, HookDecision) {
-    let text = match &hook.action {
-        HookAction::Command { command, .. } => command.clone(),
-        HookAction::Other(kind) => format!("({kind})"),
-        _ => "(unknown)".to_owned(),
-    };
-    let title = |text: &str| format!("{} {text}", hook.event.as_str());
-    // An approver must be able to read all of it, so a longer command is not even prompted for.
-    let options = if text.len() > MAX_COMMAND_BYTES {
-        Err("cannot request approval: the command is too long to show")
-    } else {
-        command::hook_options(hook)
-    };
-    let mut options = match options {
+    let text = command_text(hook);
+    let mut options = match hook_options(hook, execution) {
         Ok(options) => options,
         // Every attempt is recorded, also one that never reaches the policy.
         Err(reason) => {
             let text: String = text.chars().take(MAX_COMMAND_BYTES).collect();
-            let error = executor.record_rejection(name, &title(&text), reason);
+            let error = executor.record_rejection(name, &title(hook, &text), reason);
             let reason = error.map_or_else(|| reason.to_owned(), |error| error.to_string());
             return failed_run(text, reason, event);
         }
     };
     options.input = event.to_json();
-    options.context.approver = approver;
     match executor
-        .execute_as(name, options, Some(&title(&text)))
+        .execute_as(name, options, Some(&title(hook, &text)))
         .await
     {
         Ok(artifacts) => {
@@ -181,6 +179,42 @@ async fn run_hook(
         }
         Err(error) => failed_run(text, error.to_string(), event),
     }
+}
+
+/// Returns the hooks that a skill declares, if it can run.
+fn declared_hooks(executor: &Executor, name: &str) -> Result<Vec<Hook>, RuntimeError> {
+    let catalog = executor.library().catalog();
+    let skill = OpenedSkill::find_runnable(&catalog, name)?;
+    Ok(skill.manifest().extensions().hooks.clone())
+}
+
+/// Returns the command of a hook, as written.
+fn command_text(hook: &Hook) -> String {
+    match &hook.action {
+        HookAction::Command { command, .. } => command.clone(),
+        HookAction::Other(kind) => format!("({kind})"),
+        _ => "(unknown)".to_owned(),
+    }
+}
+
+/// Returns the text that identifies a hook in approvals: its event and its command.
+fn title(hook: &Hook, command: &str) -> String {
+    format!("{} {command}", hook.event.as_str())
+}
+
+/// Returns the options to run a hook, without its input.
+///
+/// # Errors
+/// Fails if the hook cannot run, with the reason.
+fn hook_options(
+    hook: &Hook,
+    execution: &ExecutionOptions,
+) -> Result<ExecutionOptions, &'static str> {
+    // An approver must be able to read all of it, so a longer command is not even prompted for.
+    if command_text(hook).len() > MAX_COMMAND_BYTES {
+        return Err("cannot request approval: the command is too long to show");
+    }
+    command::hook_options(hook, execution)
 }
 
 fn failed_run(command: String, reason: String, event: &AgentEvent) -> (HookRun, HookDecision) {
@@ -266,11 +300,15 @@ fn reason_text(value: &Value) -> String {
 /// Returns true if a hook applies to an event. A pattern matches the whole tool name, as a regular
 /// expression (`Edit|Write`, `mcp__.*`) or as a glob (`mcp__*`). An invalid pattern matches every
 /// name, because it is unknown which tool it was meant to guard.
-fn matches(hook: &Hook, event: &AgentEvent) -> bool {
+fn matches(hook: &Hook, event: &AgentEvent, aliases: &[String]) -> bool {
     // Without a matcher a hook guards every tool. `Stop` has no tool to match.
     let (Some(tool), Some(pattern)) = (event.tool(), hook.matcher.as_deref()) else {
         return true;
     };
+    matches_name(pattern, tool) || aliases.iter().any(|alias| matches_name(pattern, alias))
+}
+
+fn matches_name(pattern: &str, tool: &str) -> bool {
     // Names and globs are tried first: as a regular expression `mcp__*` would match no name of a
     // tool.
     if pattern.is_empty()

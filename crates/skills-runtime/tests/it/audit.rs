@@ -328,7 +328,8 @@ async fn a_skill_cannot_exceed_the_size_of_a_record() {
         reason: "done".to_owned(),
         stop_hook_active: false,
     };
-    runtime.run_hooks("deploy", &stop, None).await.unwrap();
+    let options = skills_runtime::HookOptions::default();
+    runtime.run_hooks("deploy", &stop, &options).await.unwrap();
     let log = log.files().unwrap();
     assert_eq!(
         verify(&log).unwrap().records,

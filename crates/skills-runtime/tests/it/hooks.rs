@@ -6,8 +6,8 @@ use insta::assert_snapshot;
 use serde_json::{Value, json};
 use skills_runtime::policy::{ApprovalMode, RuleSource};
 use skills_runtime::{
-    AgentEvent, ApprovalResponse, Approver, Capability, HookDecision, HookReport, Policy,
-    SkillRuntime, Termination,
+    AgentEvent, ApprovalResponse, CallContext, Capability, FileApprovalStore, HookDecision,
+    HookOptions, HookReport, Policy, SkillRuntime, Termination, Workspace,
 };
 
 use crate::fixture::Fixture;
@@ -22,7 +22,10 @@ fn before(tool: &str) -> AgentEvent {
 }
 
 async fn report(runtime: &SkillRuntime, event: &AgentEvent) -> HookReport {
-    runtime.run_hooks("guard", event, None).await.unwrap()
+    runtime
+        .run_hooks("guard", event, &HookOptions::default())
+        .await
+        .unwrap()
 }
 
 fn fixture() -> Fixture {
@@ -183,10 +186,12 @@ async fn a_hook_without_approval_does_not_run() {
     };
     assert_snapshot!(reason, @"cannot run the hook: permission denied: run hook `PreToolUse ./scripts/check.sh --strict` (requested by its hooks): no rule allows it and no approver is available");
     assert!(fixture.sandbox.jobs().is_empty());
-    let asked: Arc<dyn Approver> = Arc::new(ApprovalResponse::AllowOnce);
+    let mut asked = HookOptions::default();
+    asked.execution.context =
+        CallContext::default().approver(Arc::new(ApprovalResponse::AllowOnce));
     assert_eq!(
         runtime
-            .run_hooks("guard", &before("Edit"), Some(asked))
+            .run_hooks("guard", &before("Edit"), &asked)
             .await
             .unwrap()
             .decision,
@@ -225,4 +230,73 @@ async fn a_hook_has_no_shell_and_no_other_directory() {
         assert!(report.runs[0].status.is_err(), "{number}");
     }
     assert!(fixture.sandbox.jobs().is_empty());
+}
+
+/// An approval that is stored for one hook lets no other hook run.
+#[tokio::test]
+async fn hooks_can_be_approved_before_an_event() {
+    let fixture = fixture();
+    fixture.skill(
+        "guard",
+        "hooks:\n  PreToolUse: [{command: scripts/check.sh}, {command: scripts/check.sh --all}, {command: rm -rf /}]\n",
+    );
+    let store = FileApprovalStore::new(fixture.path("approvals.json"));
+    let runtime = fixture.recording().approval_store(Arc::new(store)).build();
+    let previews = || {
+        let executor = runtime.executor();
+        executor
+            .preview_hooks("guard", &HookOptions::default())
+            .unwrap()
+    };
+    let first = previews();
+    let names: Vec<&str> = first.iter().map(|found| found.hook.as_str()).collect();
+    assert_eq!(
+        names,
+        [
+            "PreToolUse scripts/check.sh",
+            "PreToolUse scripts/check.sh --all",
+            "PreToolUse rm -rf /"
+        ]
+    );
+    assert!(first[2].preview.is_err());
+    let mut runs = Vec::new();
+    for approved in 0..3 {
+        let report = report(&runtime, &before("Edit")).await;
+        let succeeded = report
+            .runs
+            .iter()
+            .filter(|run| matches!(&run.status, Ok(status) if status.is_success()));
+        runs.push(succeeded.count());
+        let hook = &previews()[approved];
+        if let Ok(preview) = &hook.preview {
+            let request = preview.approval_request.as_ref().unwrap();
+            let _ = runtime
+                .executor()
+                .approve_hook("guard", hook, request)
+                .unwrap();
+        }
+    }
+    assert_eq!(runs, [0, 1, 2]);
+}
+
+#[tokio::test]
+async fn a_matcher_can_name_another_name_of_the_tool() {
+    let fixture = fixture();
+    let runtime = fixture
+        .recording()
+        .approver(Arc::new(ApprovalResponse::AllowSession))
+        .build();
+    let mut options = HookOptions {
+        tool_aliases: vec!["Write".to_owned(), "mcp__skills__x".to_owned()],
+        ..HookOptions::default()
+    };
+    options.execution.workspace = Workspace::Private(Vec::new());
+    let report = runtime
+        .run_hooks("guard", &before("skills_write"), &options)
+        .await
+        .unwrap();
+    assert_eq!(report.runs.len(), 2);
+    let job = fixture.sandbox.jobs().pop().unwrap();
+    let event: Value = serde_json::from_slice(job.stdin_bytes()).unwrap();
+    assert_eq!(event["tool_name"], "skills_write");
 }

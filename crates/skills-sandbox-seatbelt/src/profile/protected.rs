@@ -21,36 +21,35 @@ impl Protected {
         let is_above = |tail: &&str| own.contains(&format!("/{}/", tail.to_ascii_lowercase()));
         let (above, below): (Vec<&str>, Vec<&str>) =
             PROTECTED_PATHS.iter().copied().partition(is_above);
-        let parents: BTreeSet<&str> = below
-            .iter()
-            .filter_map(|tail| Some(tail.split_once('/')?.0))
-            .collect();
-        // A name below a protected directory needs no pattern of its own, unless it is in a granted
-        // directory.
-        let is_covered = |tail: &&str| {
-            tail.split_once('/')
-                .is_some_and(|(parent, _)| below.contains(&parent))
-        };
-        let below: Vec<&str> = below
-            .iter()
-            .copied()
-            .filter(|tail| !is_covered(tail))
-            .collect();
-        let parents = parents.into_iter().filter(|parent| !below.contains(parent));
-        let patterns = below
-            .iter()
-            // The name and everything below it, but no longer names.
-            .map(|tail| format!("/{}(/|$)", case_insensitive(tail)));
-        // Renaming the parent directory away and back must not bypass the rule, nor creating it
-        // elsewhere and moving it here.
-        let patterns = patterns
-            .chain(parents.map(|parent| format!("/{}$", case_insensitive(parent))))
-            .collect();
         Self {
-            patterns,
+            patterns: patterns(&below),
             paths: above.iter().map(|tail| directory.join(tail)).collect(),
         }
     }
+}
+
+/// Returns the regular expressions for these names.
+fn patterns(names: &[&str]) -> Vec<String> {
+    let parents: BTreeSet<&str> = names
+        .iter()
+        .filter_map(|tail| Some(tail.split_once('/')?.0))
+        .filter(|parent| !names.contains(parent))
+        .collect();
+    // A name below a protected directory needs no pattern of its own, unless it is in a granted
+    // directory.
+    let is_covered = |tail: &str| {
+        let parent = tail.split_once('/').map(|(parent, _)| parent);
+        parent.is_some_and(|parent| names.contains(&parent))
+    };
+    let names = names.iter().filter(|tail| !is_covered(tail));
+    // The name and everything below it, but no longer names.
+    let whole = names.map(|tail| format!("/{}(/|$)", case_insensitive(tail)));
+    // Renaming the parent directory away and back must not bypass the rule, nor creating it
+    // elsewhere and moving it here.
+    let parents = parents
+        .iter()
+        .map(|parent| format!("/{}$", case_insensitive(parent)));
+    whole.chain(parents).collect()
 }
 
 /// Matches case-insensitively: APFS is case-insensitive by default.

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use skills_process::ScratchDir;
 
-use super::FILE_PREFIX;
 use super::protected::case_insensitive;
+use super::{FILE_PREFIX, allow};
 use crate::parameter::ProfilePath;
 use crate::rule::{Filter, Operation, Rule};
 
@@ -107,34 +107,49 @@ pub(super) fn temporary_rules() -> [Rule; 2] {
 
 /// What an interpreter needs to start and run, in addition to libraries.
 pub(super) fn interpreter_rules() -> Vec<Rule> {
-    let root = || literal("/");
-    let device = |path| Filter::All(vec![literal(path), Filter::CharacterDevice]);
-    let allow = |operations: &[Operation], filters| Rule::Allow(operations.to_vec(), filters);
+    let mut rules = path_rules();
+    rules.extend(device_rules());
+    rules.extend([
+        allow(
+            &[Operation::MachLookup],
+            SERVICES.map(Filter::GlobalName).to_vec(),
+        ),
+        allow(&[Operation::IpcPosixSem], Vec::new()),
+        // Neither information about processes outside of the sandbox, nor signals to them.
+        allow(&[Operation::ProcessInfo], vec![Filter::SameSandbox]),
+        allow(&[Operation::Signal], vec![Filter::SameSandbox]),
+    ]);
+    rules
+}
+
+fn path_rules() -> Vec<Rule> {
+    let mut existing = subpaths(&SYSTEM_PATHS);
+    existing.extend(subpaths(&TEMPORARY_DIRECTORIES));
     vec![
         allow(
             &[Operation::FileRead, Operation::FileTestExistence],
-            vec![root()],
+            vec![literal("/")],
         ),
         allow(&[Operation::FileRead], subpaths(&SETTINGS_PATHS)),
         allow(
             &[Operation::FileReadMetadata, Operation::FileTestExistence],
             PATH_SYMLINKS.map(literal).to_vec(),
         ),
-        allow(
-            &[Operation::FileTestExistence],
-            subpaths(&SYSTEM_PATHS)
-                .into_iter()
-                .chain(subpaths(&TEMPORARY_DIRECTORIES))
-                .collect(),
-        ),
+        allow(&[Operation::FileTestExistence], existing),
+    ]
+}
+
+fn device_rules() -> [Rule; 3] {
+    // Only the devices: a regular file of that name is not allowed.
+    let device = |path| Filter::All(vec![literal(path), Filter::CharacterDevice]);
+    [
         allow(
             &[
                 Operation::FileRead,
                 Operation::FileWriteData,
                 Operation::FileIoctl,
             ],
-            // Only the devices: a regular file of that name is not allowed.
-            vec![device("/dev/null"), device("/dev/dtracehelper")],
+            ["/dev/null", "/dev/dtracehelper"].map(device).to_vec(),
         ),
         allow(
             &[Operation::FileRead],
@@ -147,14 +162,6 @@ pub(super) fn interpreter_rules() -> Vec<Rule> {
             // These are descriptors that the process has anyway.
             vec![subpath("/dev/fd")],
         ),
-        allow(
-            &[Operation::MachLookup],
-            SERVICES.map(Filter::GlobalName).to_vec(),
-        ),
-        allow(&[Operation::IpcPosixSem], Vec::new()),
-        // Neither information about processes outside of the sandbox, nor signals to them.
-        allow(&[Operation::ProcessInfo], vec![Filter::SameSandbox]),
-        allow(&[Operation::Signal], vec![Filter::SameSandbox]),
     ]
 }
 

@@ -60,49 +60,49 @@ impl<'a> AssignedCall<'a> {
 
     fn assign(&mut self, name: &'a str, value: &'a Value) -> Result<(), ArgvError> {
         let spec = self.spec;
-        let has = |arguments: &[Argument]| arguments.iter().any(|one| one.name == name);
-        let is_command = spec
-            .commands
-            .as_ref()
-            .is_some_and(|set| set.property == name);
-        if is_command
-            || has(&spec.arguments)
-            || self.command.is_some_and(|command| has(&command.arguments))
-        {
+        if self.is_known(name) {
             return Ok(());
         }
         if name == EXTRA_WORDS && spec.accepts_words() {
             self.words = word_list(value)?;
-            return Ok(());
-        }
-        if name == STDIN_TEXT && spec.accepts_stdin() {
+        } else if name == STDIN_TEXT && spec.accepts_stdin() {
             self.stdin = stdin_text(self.given)?;
-            return Ok(());
-        }
-        // Validation rejects these already if the schema is closed; this also holds without it.
-        if spec.extra == ExtraArguments::Accepted && is_argument_name(name) {
+        } else if spec.extra == ExtraArguments::Accepted && is_argument_name(name) {
+            // Validation rejects these already if the schema is closed; this also holds without it.
             self.extra.push((name, value));
-            return Ok(());
-        }
-        Err(if spec.all_arguments().any(|one| one.name == name) {
-            ArgvError::OtherCommand {
-                argument: name.to_owned(),
-                command: self.command.map(|command| command.name.clone()),
-            }
         } else {
-            ArgvError::Unknown {
-                argument: name.to_owned(),
-            }
-        })
+            return Err(self.unknown_argument(name));
+        }
+        Ok(())
+    }
+
+    /// Returns true for an argument of the program or of the selected command.
+    fn is_known(&self, name: &str) -> bool {
+        let commands = self.spec.commands.as_ref();
+        let mut arguments = self.spec.arguments.iter().chain(self.command_arguments());
+        commands.is_some_and(|set| set.property == name)
+            || arguments.any(|argument| argument.name == name)
+    }
+
+    fn unknown_argument(&self, name: &str) -> ArgvError {
+        let argument = name.to_owned();
+        if self.spec.has_argument(name) {
+            return ArgvError::OtherCommand {
+                argument,
+                command: self.command.map(|command| command.name.clone()),
+            };
+        }
+        ArgvError::Unknown { argument }
+    }
+
+    fn command_arguments(&self) -> &'a [Argument] {
+        self.command.map_or(&[], |command| &command.arguments)
     }
 
     fn push_options_first(&self, builder: &mut ArgvBuilder<'a>) -> Result<(), ArgvError> {
         self.push_options(&self.spec.arguments, builder)?;
-        if let Some(command) = self.command {
-            builder.argument = &command.name;
-            builder.push(command.name.clone())?;
-            self.push_options(&command.arguments, builder)?;
-        }
+        self.push_command(builder)?;
+        self.push_options(self.command_arguments(), builder)?;
         self.push_extra(builder)?;
         positional::push_positionals(self.given, &self.positionals(), builder)?;
         let has_option = self.words.iter().any(|word| word.starts_with('-'));
@@ -119,21 +119,24 @@ impl<'a> AssignedCall<'a> {
     }
 
     fn push_positional_first(&self, builder: &mut ArgvBuilder<'a>) -> Result<(), ArgvError> {
-        if let Some(command) = self.command {
-            builder.argument = &command.name;
-            builder.push(command.name.clone())?;
-        }
+        self.push_command(builder)?;
         positional::push_positionals(self.given, &self.positionals(), builder)?;
         // What follows a `--` is not an option, so the options come before it.
         let end = self.words.iter().position(|word| word == "--");
         let (words, rest) = self.words.split_at(end.unwrap_or(self.words.len()));
         self.push_words(words, builder)?;
         self.push_options(&self.spec.arguments, builder)?;
-        if let Some(command) = self.command {
-            self.push_options(&command.arguments, builder)?;
-        }
+        self.push_options(self.command_arguments(), builder)?;
         self.push_extra(builder)?;
         self.push_words(rest, builder)
+    }
+
+    fn push_command(&self, builder: &mut ArgvBuilder<'a>) -> Result<(), ArgvError> {
+        let Some(command) = self.command else {
+            return Ok(());
+        };
+        builder.argument = &command.name;
+        builder.push(command.name.clone())
     }
 
     fn push_options(
@@ -162,8 +165,8 @@ impl<'a> AssignedCall<'a> {
     }
 
     fn positionals(&self) -> Vec<&'a Argument> {
-        let of_command = self.command.map_or(&[][..], |command| &command.arguments);
-        self.spec.arguments.iter().chain(of_command).collect()
+        let arguments = self.spec.arguments.iter();
+        arguments.chain(self.command_arguments()).collect()
     }
 }
 
@@ -174,36 +177,37 @@ fn selected_command<'a>(
     let Some(set) = &spec.commands else {
         return Ok(None);
     };
-    match given.get(&set.property) {
-        None | Some(Value::Null) => Ok(None),
-        Some(value) => {
-            let name = value.as_str();
-            let command = set
-                .commands
-                .iter()
-                .find(|command| Some(command.name.as_str()) == name);
-            command.map(Some).ok_or_else(|| ArgvError::Unexpected {
-                argument: set.property.clone(),
-                expected: "the name of a command",
-            })
-        }
+    let selection = given.get(&set.property);
+    let Some(selection) = selection.filter(|value| !value.is_null()) else {
+        return Ok(None);
+    };
+    let mut commands = set.commands.iter();
+    match commands.find(|command| selection == command.name.as_str()) {
+        Some(command) => Ok(Some(command)),
+        None => Err(ArgvError::Unexpected {
+            argument: set.property.clone(),
+            expected: "the name of a command",
+        }),
     }
 }
 
 fn check_required(given: &Map<String, Value>, command: &Command) -> Result<(), ArgvError> {
-    let missing = command
+    let is_given =
+        |argument: &Argument| given.get(&argument.name).is_some_and(|one| !one.is_null());
+    let mut required = command
         .arguments
         .iter()
-        .find(|argument| argument.required && given.get(&argument.name).is_none_or(Value::is_null));
-    missing.map_or(Ok(()), |argument| {
-        Err(ArgvError::Missing {
-            argument: argument.name.clone(),
+        .filter(|argument| argument.required);
+    match required.find(|argument| !is_given(argument)) {
+        None => Ok(()),
+        Some(missing) => Err(ArgvError::Missing {
+            argument: missing.name.clone(),
             command: command.name.clone(),
-        })
-    })
+        }),
+    }
 }
 
-fn word_list(value: &Value) -> Result<Vec<String>, ArgvError> {
+pub(super) fn word_list(value: &Value) -> Result<Vec<String>, ArgvError> {
     match value {
         Value::Null => Ok(Vec::new()),
         Value::Array(items) => Ok(items.iter().map(to_word).collect()),

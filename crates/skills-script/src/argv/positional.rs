@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::ArgvError;
-use super::words::{ArgvBuilder, is_negative_number, to_word};
+use super::words::{ArgvBuilder, items, may_be_option, to_word};
 use crate::argument::{Argument, ArgumentStyle, WordSyntax};
 
 /// Adds positional arguments, if the script assigns each word to the right one.
@@ -16,55 +16,37 @@ pub(super) fn push_positionals<'a>(
         .iter()
         .filter_map(|argument| PositionalArgument::try_new(argument, given.get(&argument.name)))
         .collect();
-    if positionals
-        .iter()
-        .all(|positional| positional.words.is_empty())
-    {
+    if positionals.iter().all(|one| one.words.is_empty()) {
         return Ok(());
     }
     check_assignment(&positionals)?;
-    let hyphen_argument = positionals.iter().find(|positional| {
-        let mut words = positional.words.iter();
-        words.any(|word| word.starts_with('-'))
-    });
-    match hyphen_argument {
-        Some(positional) if builder.syntax() == WordSyntax::Plain => {
-            let mut words = positional.words.iter();
-            // A negative number is not an option of a script that takes its words by position.
-            if words.any(|word| word.starts_with('-') && !is_negative_number(word)) {
-                return Err(ArgvError::LeadingHyphen {
-                    argument: positional.argument.to_owned(),
-                });
-            }
-        }
-        Some(_) => builder.end_options()?,
-        None if builder.has_open_option => builder.end_options()?,
-        None => {}
-    }
+    end_options(&positionals, builder)?;
     for positional in positionals {
         builder.argument = positional.argument;
-        // argparse removes the first `--` of each positional argument, in some versions everywhere.
-        if positional.words.iter().any(|word| word == "--") {
-            return Err(ArgvError::LeadingHyphen {
-                argument: positional.argument.to_owned(),
-            });
-        }
-        positional
-            .words
-            .into_iter()
-            .try_for_each(|word| builder.push(word))?;
+        positional.push(builder)?;
     }
     Ok(())
+}
+
+/// Adds `--` if one of the words could be parsed as something else.
+fn end_options(
+    positionals: &[PositionalArgument<'_>],
+    builder: &mut ArgvBuilder<'_>,
+) -> Result<(), ArgvError> {
+    let mut positionals = positionals.iter();
+    let hyphen = positionals.find(|one| one.words.iter().any(|word| word.starts_with('-')));
+    match hyphen {
+        Some(positional) if builder.syntax() == WordSyntax::Plain => positional.check_numbers(),
+        None if !builder.has_open_option => Ok(()),
+        _ => builder.end_options(),
+    }
 }
 
 /// Checks that the script assigns to each argument exactly the words that were given for it: each
 /// argument takes as many words as leave the minimum for the later ones.
 fn check_assignment(positionals: &[PositionalArgument<'_>]) -> Result<(), ArgvError> {
-    let mut remaining: usize = positionals
-        .iter()
-        .map(|positional| positional.words.len())
-        .sum();
-    let mut later: usize = positionals.iter().map(|positional| positional.min).sum();
+    let mut remaining: usize = positionals.iter().map(|one| one.words.len()).sum();
+    let mut later: usize = positionals.iter().map(|one| one.min).sum();
     for positional in positionals {
         later -= positional.min;
         let count = remaining.saturating_sub(later).min(positional.max);
@@ -91,16 +73,29 @@ impl<'a> PositionalArgument<'a> {
         let ArgumentStyle::Positional { min, max } = argument.style else {
             return None;
         };
-        let words = match value {
-            None | Some(Value::Null) => Vec::new(),
-            Some(Value::Array(items)) => items.iter().map(to_word).collect(),
-            Some(value) => vec![to_word(value)],
-        };
+        let value = value.filter(|value| !value.is_null());
         Some(Self {
             argument: &argument.name,
             min,
             max,
-            words,
+            words: value.into_iter().flat_map(items).map(to_word).collect(),
         })
+    }
+
+    fn push(self, builder: &mut ArgvBuilder<'_>) -> Result<(), ArgvError> {
+        // argparse removes the first `--` of each positional argument, in some versions everywhere.
+        if self.words.iter().any(|word| word == "--") {
+            return Err(ArgvError::leading_hyphen(self.argument));
+        }
+        let mut words = self.words.into_iter();
+        words.try_for_each(|word| builder.push(word))
+    }
+
+    fn check_numbers(&self) -> Result<(), ArgvError> {
+        // A negative number is not an option of a script that takes its words by position.
+        if self.words.iter().any(|word| may_be_option(word)) {
+            return Err(ArgvError::leading_hyphen(self.argument));
+        }
+        Ok(())
     }
 }

@@ -50,22 +50,25 @@ impl<'a> ArgvBuilder<'a> {
     }
 
     pub(super) fn push(&mut self, word: String) -> Result<(), ArgvError> {
-        let argument = || self.argument.to_owned();
+        self.check_word(&word)?;
+        self.bytes += word.len() + 1;
+        self.words.push(word);
+        Ok(())
+    }
+
+    fn check_word(&self, word: &str) -> Result<(), ArgvError> {
+        let argument = self.argument.to_owned();
         // The system call would end the word there.
         if word.contains('\0') {
-            return Err(ArgvError::Nul {
-                argument: argument(),
-            });
+            return Err(ArgvError::Nul { argument });
         }
         // Linux limits a single word to 128 KiB and fails with an error that does not name it.
         if word.len() > MAX_WORD_BYTES {
             return Err(ArgvError::WordTooLong {
-                argument: argument(),
+                argument,
                 bytes: word.len(),
             });
         }
-        self.bytes += word.len() + 1;
-        self.words.push(word);
         Ok(())
     }
 
@@ -76,50 +79,29 @@ impl<'a> ArgvBuilder<'a> {
         value: &Value,
     ) -> Result<(), ArgvError> {
         self.argument = &argument.name;
-        match (&argument.style, value) {
-            (ArgumentStyle::Positional { .. }, _) => Ok(()),
-            (
-                ArgumentStyle::Flag {
-                    option: word,
-                    when,
-                    otherwise,
-                },
-                Value::Bool(value),
-            ) => {
-                let word = if value == when {
-                    Some(word)
-                } else {
-                    otherwise.as_ref()
-                };
-                word.map_or(Ok(()), |word| self.push(word.clone()))
-            }
-            (ArgumentStyle::EmptyIsFalse(word), Value::Bool(false)) => {
-                self.push(format!("{word}="))
-            }
-            (ArgumentStyle::EmptyIsFalse(word), Value::Bool(true)) => {
-                self.push_value(word, "True".to_owned())
-            }
-            (ArgumentStyle::Json(word), value) => self.push_value(word, value.to_string()),
-            (ArgumentStyle::ManyValues { option: word, min }, Value::Array(items)) => {
-                self.push_many(word, *min, items)
-            }
-            (ArgumentStyle::JoinedOption(word), Value::Array(items)) => items
+        match &argument.style {
+            ArgumentStyle::Positional { .. } => Ok(()),
+            ArgumentStyle::Flag {
+                option,
+                when,
+                otherwise,
+            } => match value.as_bool() {
+                Some(value) if value == *when => self.push(option.clone()),
+                Some(_) => otherwise
+                    .iter()
+                    .try_for_each(|word| self.push(word.clone())),
+                None => self.push_value(option, to_word(value)),
+            },
+            ArgumentStyle::EmptyIsFalse(option) => self.push_python_bool(option, value),
+            ArgumentStyle::Json(option) => self.push_value(option, value.to_string()),
+            ArgumentStyle::ManyValues { option, min } => self.push_many(option, *min, value),
+            ArgumentStyle::JoinedOption(option) => items(value)
                 .iter()
-                .try_for_each(|item| self.push(format!("{word}={}", to_word(item)))),
-            (ArgumentStyle::JoinedOption(word), value) => {
-                self.push(format!("{word}={}", to_word(value)))
-            }
-            (ArgumentStyle::FlagOrOption(word), value) => self.push_flag_or_option(word, value),
-            (ArgumentStyle::Option(word), Value::Array(items)) => items
+                .try_for_each(|item| self.push(format!("{option}={}", to_word(item)))),
+            ArgumentStyle::FlagOrOption(option) => self.push_flag_or_option(option, value),
+            ArgumentStyle::Option(option) => items(value)
                 .iter()
-                .try_for_each(|item| self.push_value(word, to_word(item))),
-            (
-                ArgumentStyle::Option(word)
-                | ArgumentStyle::EmptyIsFalse(word)
-                | ArgumentStyle::Flag { option: word, .. }
-                | ArgumentStyle::ManyValues { option: word, .. },
-                value,
-            ) => self.push_value(word, to_word(value)),
+                .try_for_each(|item| self.push_value(option, to_word(item))),
         }
     }
 
@@ -130,10 +112,18 @@ impl<'a> ArgvBuilder<'a> {
         match value {
             Value::Null | Value::Bool(false) => Ok(()),
             Value::Bool(true) => self.push(option),
-            Value::Array(items) => items
+            value => items(value)
                 .iter()
                 .try_for_each(|item| self.push_joined_or_separate(&option, to_word(item))),
-            value => self.push_joined_or_separate(&option, to_word(value)),
+        }
+    }
+
+    /// Adds an option that Python's `bool` converts.
+    fn push_python_bool(&mut self, option: &str, value: &Value) -> Result<(), ArgvError> {
+        match value {
+            Value::Bool(false) => self.push(format!("{option}=")),
+            Value::Bool(true) => self.push_value(option, "True".to_owned()),
+            value => self.push_value(option, to_word(value)),
         }
     }
 
@@ -168,10 +158,8 @@ impl<'a> ArgvBuilder<'a> {
             value => {
                 let word = to_word(value);
                 // If the option is a flag, the script parses the value as the next word.
-                if word.starts_with('-') && !is_negative_number(&word) {
-                    return Err(ArgvError::LeadingHyphen {
-                        argument: self.argument.to_owned(),
-                    });
+                if may_be_option(&word) {
+                    return Err(ArgvError::leading_hyphen(self.argument));
                 }
                 self.push_value(option, word)
             }
@@ -179,26 +167,37 @@ impl<'a> ArgvBuilder<'a> {
     }
 
     /// Adds all items after one option.
-    fn push_many(&mut self, option: &str, min: usize, items: &[Value]) -> Result<(), ArgvError> {
+    fn push_many(&mut self, option: &str, min: usize, value: &Value) -> Result<(), ArgvError> {
+        let Value::Array(items) = value else {
+            return self.push_value(option, to_word(value));
+        };
         if items.len() < min {
             return Ok(());
         }
         self.has_open_option = true;
-        if let [item] = items {
+        if let [item] = items.as_slice() {
             // A single value can be joined with `=`, so that any text is possible.
             return self.push_value(option, to_word(item));
         }
         self.push(option.to_owned())?;
-        for item in items {
-            let text = to_word(item);
-            if text.starts_with('-') && !(item.is_number() && is_negative_number(&text)) {
-                return Err(ArgvError::LeadingHyphen {
-                    argument: self.argument.to_owned(),
-                });
-            }
-            self.push(text)?;
+        items.iter().try_for_each(|item| self.push_item(item))
+    }
+
+    /// Adds one of several items after an option.
+    fn push_item(&mut self, item: &Value) -> Result<(), ArgvError> {
+        let word = to_word(item);
+        if word.starts_with('-') && !(item.is_number() && is_negative_number(&word)) {
+            return Err(ArgvError::leading_hyphen(self.argument));
         }
-        Ok(())
+        self.push(word)
+    }
+}
+
+/// Returns the items of a list, or the value itself.
+pub(super) fn items(value: &Value) -> &[Value] {
+    match value {
+        Value::Array(items) => items,
+        value => std::slice::from_ref(value),
     }
 }
 
@@ -215,11 +214,13 @@ pub(super) fn to_word(value: &Value) -> String {
     }
 }
 
-/// Returns true if a negative number is parsed as a number and not as an option.
-pub(super) fn is_negative_number(word: &str) -> bool {
-    word.strip_prefix('-')
-        .is_some_and(|digits| digits.starts_with(|c: char| c.is_ascii_digit()))
-        && word[1..]
-            .bytes()
-            .all(|byte| byte.is_ascii_digit() || byte == b'.')
+/// Returns true if a word with a hyphen may be parsed as an option, and not as a negative number.
+pub(super) fn may_be_option(word: &str) -> bool {
+    word.starts_with('-') && !is_negative_number(word)
+}
+
+fn is_negative_number(word: &str) -> bool {
+    let digits = word.strip_prefix('-').unwrap_or_default();
+    digits.starts_with(char::is_numeric)
+        && digits.bytes().all(|byte| b"0123456789.".contains(&byte))
 }

@@ -4,6 +4,8 @@ use crate::Language;
 
 /// Maximum number of lines that are searched.
 const MAX_LINES: usize = 60;
+/// Starts of lines before which no code is run.
+const SETTINGS: [&str; 3] = ["set -", "'use strict'", "\"use strict\""];
 /// Starts of comments that are for tools, or license notices.
 const OTHER_COMMENTS: [&str; 16] = [
     "shellcheck",
@@ -24,28 +26,41 @@ const OTHER_COMMENTS: [&str; 16] = [
     "(c)",
 ];
 
+/// Starts of comments that describe arguments.
+const HEADINGS: [&str; 8] = [
+    "@",
+    "usage",
+    "example",
+    "options:",
+    "arguments:",
+    "args:",
+    "requires:",
+    "requirements:",
+];
+
 /// Returns the first paragraph of the comments before the code, without the name of the file.
 pub(super) fn first_paragraph(source: &str, language: Language, stem: &str) -> Option<String> {
-    let mut paragraph: Vec<&str> = Vec::new();
-    let mut is_metadata = false;
-    for line in comment_lines(source, language) {
-        // The metadata of a script, `# /// script`.
-        if line.starts_with("///") {
-            is_metadata = !is_metadata;
-            continue;
-        }
-        if is_metadata {
-            continue;
-        }
-        let text = without_label(without_file_name(line.trim(), stem));
-        let is_end = text.is_empty() || is_other_comment(text) || is_heading(text);
-        match (is_end, paragraph.is_empty()) {
-            (true, true) => {}
-            (true, false) => break,
-            (false, _) => paragraph.push(text),
-        }
-    }
+    let lines = without_metadata(comment_lines(source, language));
+    let texts = lines.map(|line| without_label(without_file_name(line.trim(), stem)));
+    let paragraph: Vec<&str> = texts
+        .skip_while(|text| is_paragraph_end(text))
+        .take_while(|text| !is_paragraph_end(text))
+        .collect();
     (!paragraph.is_empty()).then(|| paragraph.join(" "))
+}
+
+/// Removes the metadata of a script, `# /// script`.
+fn without_metadata(lines: Vec<&str>) -> impl Iterator<Item = &str> {
+    let mut is_metadata = false;
+    lines.into_iter().filter(move |line| {
+        let is_fence = line.starts_with("///");
+        is_metadata ^= is_fence;
+        !is_fence && !is_metadata
+    })
+}
+
+fn is_paragraph_end(text: &str) -> bool {
+    text.is_empty() || is_other_comment(text) || starts_with_any(text, &HEADINGS)
 }
 
 fn without_label(text: &str) -> &str {
@@ -60,13 +75,7 @@ pub(super) fn without_file_name<'a>(text: &'a str, stem: &str) -> &'a str {
     let Some(rest) = text.strip_prefix(stem).filter(|_| !stem.is_empty()) else {
         return text;
     };
-    let extension = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '.'));
-    let rest = match (rest.starts_with('.'), extension) {
-        (true, Some(end)) => &rest[end..],
-        (true, None) => "",
-        (false, _) => rest,
-    };
-    let separator = rest.trim_start();
+    let separator = without_extension(rest).trim_start();
     let text_after = separator.trim_start_matches(['-', '—', '–', ':']);
     // Otherwise the name is the start of a sentence.
     if separator.is_empty() || text_after.len() < separator.len() {
@@ -76,70 +85,62 @@ pub(super) fn without_file_name<'a>(text: &'a str, stem: &str) -> &'a str {
     }
 }
 
-/// Returns the leading comment lines without their markers.
-fn comment_lines(source: &str, language: Language) -> Vec<&str> {
-    let lines = source
-        .trim_start_matches('\u{FEFF}')
-        .lines()
-        .take(MAX_LINES);
-    let mut found = Vec::new();
-    let mut in_block = false;
-    for line in lines.map(str::trim) {
-        let is_javascript = language == Language::JavaScript;
-        if line.starts_with("#!") {
-            continue;
-        }
-        if in_block {
-            in_block = !line.contains("*/");
-            let text = line.split("*/").next().unwrap_or_default();
-            found.push(text.trim_start_matches('*').trim());
-        } else if line.is_empty() {
-            found.push("");
-        } else if is_javascript && line.starts_with("/*") {
-            in_block = !line.contains("*/");
-            let text = line.split("*/").next().unwrap_or_default();
-            found.push(text.trim_start_matches(['/', '*']).trim());
-        } else if let Some(text) = line.strip_prefix("//").filter(|_| is_javascript) {
-            found.push(text.trim());
-        } else if let Some(text) = line.strip_prefix('#').filter(|_| !is_javascript) {
-            found.push(text.trim_start_matches('#').trim());
-        } else if is_setting(line) {
-            // Comments often follow settings such as `set -e`.
-            found.push("");
-        } else {
-            break;
-        }
+fn without_extension(text: &str) -> &str {
+    if !text.starts_with('.') {
+        return text;
     }
-    found
+    text.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '.')
 }
 
-fn is_setting(line: &str) -> bool {
-    line.starts_with("set -")
-        || line.starts_with("'use strict'")
-        || line.starts_with("\"use strict\"")
+/// Returns the leading comment lines without their markers.
+fn comment_lines(source: &str, language: Language) -> Vec<&str> {
+    let lines = source.trim_start_matches('\u{FEFF}').lines();
+    let mut in_block = false;
+    lines
+        .take(MAX_LINES)
+        .map(str::trim)
+        .filter(|line| !line.starts_with("#!"))
+        .map_while(|line| {
+            let is_block_start = language == Language::JavaScript && line.starts_with("/*");
+            let markers: &[char] = if in_block { &['*'] } else { &['/', '*'] };
+            if in_block || is_block_start {
+                in_block = !line.contains("*/");
+                return Some(block_text(line, markers));
+            }
+            line_text(line, language)
+        })
+        .collect()
+}
+
+/// Returns the text of a line of a block comment.
+fn block_text<'a>(line: &'a str, markers: &[char]) -> &'a str {
+    let text = line.split("*/").next().unwrap_or_default();
+    text.trim_start_matches(markers).trim()
+}
+
+/// Returns the text of a comment, or nothing for an empty line and a setting such as `set -e`, which
+/// comments often follow. `None` for code.
+fn line_text(line: &str, language: Language) -> Option<&str> {
+    if line.is_empty() || SETTINGS.iter().any(|start| line.starts_with(start)) {
+        return Some("");
+    }
+    match language {
+        Language::JavaScript => line.strip_prefix("//").map(str::trim),
+        Language::Python | Language::Shell => {
+            let text = line.strip_prefix('#')?;
+            Some(text.trim_start_matches('#').trim())
+        }
+    }
 }
 
 fn is_other_comment(text: &str) -> bool {
-    let lower = text.to_lowercase();
-    OTHER_COMMENTS.iter().any(|start| lower.starts_with(start))
-        || !text.chars().any(char::is_alphanumeric)
+    starts_with_any(text, &OTHER_COMMENTS) || !text.chars().any(char::is_alphanumeric)
 }
 
-/// Returns true if a line starts the description of arguments.
-fn is_heading(text: &str) -> bool {
+/// Returns true if a text starts with one of these, in any case.
+fn starts_with_any(text: &str, starts: &[&str]) -> bool {
     let lower = text.to_lowercase();
-    text.starts_with('@')
-        || [
-            "usage",
-            "example",
-            "options:",
-            "arguments:",
-            "args:",
-            "requires:",
-            "requirements:",
-        ]
-        .iter()
-        .any(|start| lower.starts_with(start))
+    starts.iter().any(|start| lower.starts_with(start))
 }
 
 #[cfg(test)]

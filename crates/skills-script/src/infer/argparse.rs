@@ -7,11 +7,12 @@ use serde_json::Value;
 
 use self::argument_type::ArgumentType;
 use self::scopes::{Parsers, collect_parsers};
-use super::MAX_ARGUMENTS;
+use super::argument_list::{ArgumentList, remove_positionals};
+use super::{MAX_ARGUMENTS, preferred_spelling};
 use crate::argument::{
     Argument, ArgumentSpec, ArgumentStyle, Framework, WordOrder, WordSyntax, is_argument_name,
 };
-use crate::source::{Call, Tokens, parse_literal};
+use crate::source::{Call, Tokens};
 use crate::warning::{ScriptWarning, truncate_name};
 use crate::{keywords, text};
 
@@ -29,43 +30,43 @@ pub(super) fn read(tokens: &Tokens<'_>, warnings: &mut Vec<ScriptWarning>) -> Op
         return None;
     }
     if tokens.has_name("add_subparsers") {
-        let parsers = collect_parsers(tokens, warnings)?;
-        return with_commands(parsers);
+        return with_commands(collect_parsers(tokens, warnings)?);
     }
     let mut collected = Collected::default();
     for call in tokens.method_calls(&["add_argument"]) {
         collected.add(&call.call, warnings);
     }
     // Values of parents that are in another file, and of arguments that are added by a function.
-    let is_partial = collected.is_partial
-        || tokens.has_any_name(&["parse_known_args", "parse_known_intermixed_args"]);
-    let arguments = collected.into_arguments()?;
-    let spec = ArgumentSpec::inferred(Framework::Argparse, arguments, WordSyntax::Gnu);
-    Some(if is_partial { spec.open() } else { spec })
+    collected.is_partial |=
+        tokens.has_any_name(&["parse_known_args", "parse_known_intermixed_args"]);
+    let list = collected.into_list();
+    (!list.arguments.is_empty()).then(|| into_spec(list))
 }
 
 fn with_commands(parsers: Parsers) -> Option<ArgumentSpec> {
-    let Parsers {
-        root,
-        commands,
-        is_partial,
-    } = parsers;
-    let is_partial = is_partial || root.is_partial;
-    let mut arguments = root.into_arguments().unwrap_or_default();
-    // The command is one of several positional words then.
-    if commands.is_none() || arguments.iter().any(Argument::is_positional) {
-        arguments.retain(|argument| !argument.is_positional());
-        if arguments.is_empty() {
-            return None;
-        }
-        let mut spec = ArgumentSpec::inferred(Framework::Argparse, arguments, WordSyntax::Gnu);
-        // The options may belong to a command, after its name.
-        spec.order = WordOrder::PositionalFirst;
-        return Some(spec.open());
+    let mut list = parsers.root.into_list();
+    list.is_partial |= parsers.is_partial;
+    // With positional words, the command is one of several.
+    match parsers.commands.filter(|_| !list.has_positionals()) {
+        Some(commands) => into_spec(list).with_commands(commands),
+        None => without_commands(list),
     }
-    let mut spec = ArgumentSpec::inferred(Framework::Argparse, arguments, WordSyntax::Gnu);
-    spec.commands = commands;
-    Some(if is_partial { spec.open() } else { spec })
+}
+
+/// Returns the options of a program with unknown commands.
+fn without_commands(mut list: ArgumentList) -> Option<ArgumentSpec> {
+    remove_positionals(&mut list.arguments);
+    if list.arguments.is_empty() {
+        return None;
+    }
+    let mut spec = into_spec(list).open();
+    // The options may belong to a command, after its name.
+    spec.order = WordOrder::PositionalFirst;
+    Some(spec)
+}
+
+fn into_spec(list: ArgumentList) -> ArgumentSpec {
+    list.into_spec(Framework::Argparse, WordSyntax::Gnu)
 }
 
 /// The arguments of one parser.
@@ -85,21 +86,14 @@ impl Collected {
     fn add(&mut self, call: &Call<'_, '_>, warnings: &mut Vec<ScriptWarning>) {
         self.calls += 1;
         if self.calls > MAX_ARGUMENTS {
-            if self.calls == MAX_ARGUMENTS + 1 {
-                warnings.push(ScriptWarning::TooManyArguments {
-                    limit: MAX_ARGUMENTS,
-                });
-            }
-            self.lose_positional();
+            self.lose_excess(warnings);
             return;
         }
         let flags = option_strings(call).unwrap_or_default();
         self.has_numeric_option |= flags.iter().any(|flag| looks_like_number(flag));
         // These print a text and exit, so they are not useful in a tool.
-        if matches!(
-            call.keyword_text("action").as_deref(),
-            Some("help" | "version")
-        ) {
+        let action = call.keywords.text("action");
+        if matches!(action.as_deref(), Some("help" | "version")) {
             return;
         }
         match read_argument(call, &flags, warnings) {
@@ -112,6 +106,16 @@ impl Collected {
             Some(argument) => self.arguments.push(argument),
             None => self.lose(call, &flags),
         }
+    }
+
+    /// Records that there are more arguments than the limit, with a warning for the first.
+    fn lose_excess(&mut self, warnings: &mut Vec<ScriptWarning>) {
+        if self.calls == MAX_ARGUMENTS + 1 {
+            warnings.push(ScriptWarning::TooManyArguments {
+                limit: MAX_ARGUMENTS,
+            });
+        }
+        self.lose_positional();
     }
 
     /// Adds the arguments of another parser, such as a parent.
@@ -142,18 +146,21 @@ impl Collected {
         self.lost_positional |= may_take_positional(call, flags);
     }
 
-    /// Returns the arguments that can be passed. `None` if there are none.
-    fn into_arguments(self) -> Option<Vec<Argument>> {
-        // Negative numbers could not be passed as values.
-        if self.has_numeric_option {
-            return None;
-        }
+    /// Returns the arguments that can be passed.
+    fn into_list(self) -> ArgumentList {
         let mut arguments = self.arguments;
         // Positional values are unambiguous only if all positional arguments are known.
         if self.lost_positional {
-            arguments.retain(|argument| !argument.is_positional());
+            remove_positionals(&mut arguments);
         }
-        (!arguments.is_empty()).then_some(arguments)
+        // Negative numbers could not be passed as values.
+        if self.has_numeric_option {
+            arguments.clear();
+        }
+        ArgumentList {
+            arguments,
+            is_partial: self.is_partial,
+        }
     }
 }
 
@@ -167,34 +174,17 @@ fn looks_like_number(flag: &str) -> bool {
 /// line does not take words of the others.
 fn may_take_positional(call: &Call<'_, '_>, flags: &[String]) -> bool {
     flags.first().is_none_or(|flag| !flag.starts_with('-'))
-        && call.keyword_name("nargs") != Some("REMAINDER")
+        && call.keywords.name("nargs") != Some("REMAINDER")
 }
 
 /// Returns the option strings, or the name of a positional argument. `None` if one is not a
 /// constant.
 fn option_strings(call: &Call<'_, '_>) -> Option<Vec<String>> {
-    let texts = call
-        .values
-        .iter()
-        .map(|tokens| match parse_literal(tokens)? {
-            Value::String(text) => Some(text),
-            _ => None,
-        });
-    let flags: Vec<_> = texts.collect::<Option<_>>()?;
+    let flags = call.value_texts()?;
     if flags.is_empty() {
-        call.keyword_text("dest").map(|dest| vec![dest])
-    } else {
-        Some(flags)
+        return call.keywords.text("dest").map(|dest| vec![dest]);
     }
-}
-
-/// Returns the name under which argparse stores the value.
-fn attribute_name(call: &Call<'_, '_>, option: &str, bare: &str) -> String {
-    match call.keyword_text("dest") {
-        Some(dest) => dest,
-        None if option.starts_with('-') => bare.replace('-', "_"),
-        None => bare.to_owned(),
-    }
+    Some(flags)
 }
 
 /// Parses one call. Returns `None` if the argument cannot be passed as data.
@@ -203,58 +193,65 @@ fn read_argument(
     flags: &[String],
     warnings: &mut Vec<ScriptWarning>,
 ) -> Option<Argument> {
-    let first = flags.first()?;
-    let option = flags
-        .iter()
-        .find(|flag| flag.starts_with("--"))
-        .unwrap_or(first);
-    let is_option = option.starts_with('-');
-    let action = call.keyword_text("action");
-    let bare = option
-        .strip_prefix("--")
-        .or_else(|| option.strip_prefix('-'))
-        .unwrap_or(option);
+    let option = preferred_spelling(flags.iter().map(String::as_str))?;
+    let bare = option.strip_prefix('-').unwrap_or(option);
+    let bare = bare.strip_prefix('-').unwrap_or(bare);
     let name = attribute_name(call, option, bare);
-    let argument_type = if is_option {
-        ArgumentType::option(call, action.as_deref(), option)
-    } else {
-        ArgumentType::positional(call, action.as_deref())
-    };
-    let Some(argument_type) =
-        argument_type.filter(|_| is_argument_name(&name) && is_argument_name(bare))
-    else {
+    let is_named = is_argument_name(&name) && is_argument_name(bare);
+    let Some(argument_type) = ArgumentType::parse(call, option).filter(|_| is_named) else {
         warnings.push(ScriptWarning::UnsupportedArgument {
             argument: truncate_name(&name),
         });
         return None;
     };
-    let required = match argument_type.style {
-        ArgumentStyle::Positional { min, .. } => min > 0,
-        _ => call.keyword_literal("required") == Some(true.into()),
-    };
-    // A default of another type would make the schema reject its own default.
-    let default = call
-        .keyword_literal("default")
-        .filter(|default| argument_type.json_type.accepts(default));
-    let description = help_text(call, default.as_ref());
-    let mut declared = argument_type.keywords;
-    if let Some(default) = default {
-        declared.insert("default".to_owned(), default);
+    Some(typed_argument(call, name, argument_type, warnings))
+}
+
+/// Returns the name under which argparse stores the value.
+fn attribute_name(call: &Call<'_, '_>, option: &str, bare: &str) -> String {
+    match call.keywords.text("dest") {
+        Some(dest) => dest,
+        None if option.starts_with('-') => bare.replace('-', "_"),
+        None => bare.to_owned(),
     }
-    let keywords = keywords::parse_keywords(&name, argument_type.json_type, &declared, warnings);
-    Some(Argument {
+}
+
+fn typed_argument(
+    call: &Call<'_, '_>,
+    name: String,
+    argument_type: ArgumentType,
+    warnings: &mut Vec<ScriptWarning>,
+) -> Argument {
+    let ArgumentType {
+        json_type,
+        style,
+        keywords: mut declared,
+    } = argument_type;
+    // A default of another type would make the schema reject its own default.
+    let default = call.keywords.literal("default");
+    let default = default.filter(|default| json_type.accepts(default));
+    let description = help_text(call, default.as_ref());
+    declared.extend(default.map(|default| ("default".to_owned(), default)));
+    Argument {
+        required: is_required(call, &style),
+        keywords: keywords::parse_keywords(&name, json_type, &declared, warnings),
         name,
-        json_type: argument_type.json_type,
-        required,
+        json_type,
         description,
-        keywords,
-        style: argument_type.style,
-    })
+        style,
+    }
+}
+
+fn is_required(call: &Call<'_, '_>, style: &ArgumentStyle) -> bool {
+    match style {
+        ArgumentStyle::Positional { min, .. } => *min > 0,
+        _ => call.keywords.is_true("required"),
+    }
 }
 
 /// Returns the help text with the default inserted, as argparse prints it.
 fn help_text(call: &Call<'_, '_>, default: Option<&Value>) -> Option<String> {
-    let mut help = call.keyword_text("help")?;
+    let mut help = call.keywords.text("help")?;
     if let Some(default) = default {
         let default = default
             .as_str()
@@ -295,7 +292,10 @@ mod tests {
     }
 
     fn check(call: &str, expected: Value) {
-        let (schema, warnings) = infer(&[call]);
+        let (mut schema, warnings) = infer(&[call]);
+        let properties = schema["properties"].as_object_mut().unwrap();
+        // All closed schemas have it.
+        properties.remove("args").unwrap();
         assert_eq!(
             (schema["properties"].clone(), warnings.as_str()),
             (expected, ""),

@@ -1,9 +1,8 @@
 //! Options that a script compares its words with, such as `if word == "--out"`.
 
-use super::MAX_ARGUMENTS;
+use super::argument_list::push_new;
 use crate::argument::{
-    Argument, ArgumentSource, ArgumentSpec, ArgumentStyle, Framework, JsonType, WordOrder,
-    WordSyntax, is_argument_name,
+    Argument, ArgumentSource, ArgumentSpec, ArgumentStyle, Framework, JsonType, is_argument_name,
 };
 use crate::source::{Token, Tokens};
 
@@ -27,27 +26,19 @@ const INFORMATIVE: [&str; 2] = ["--help", "--version"];
 
 /// Adds the options to an open spec. Whether they take values cannot be inferred.
 pub(super) fn add(mut spec: ArgumentSpec, tokens: &Tokens<'_>) -> ArgumentSpec {
-    for at in 0..tokens.all().len() {
-        let Some(text) = tokens.text(at) else {
-            continue;
-        };
-        let Some(argument) = option(text).filter(|_| is_compared(tokens, at)) else {
-            continue;
-        };
-        let known = spec
-            .arguments
-            .iter()
-            .position(|one| one.name == argument.name);
-        match known {
-            Some(index) => accept_both_styles(&mut spec.arguments[index], &argument),
-            None if spec.arguments.len() == MAX_ARGUMENTS => break,
-            None => spec.arguments.push(argument),
+    let texts = tokens
+        .indices()
+        .filter_map(|at| Some((at, option(tokens.text(at)?)?)));
+    for (_, argument) in texts.filter(|(at, _)| is_compared(tokens, *at)) {
+        let mut known = spec.arguments.iter_mut();
+        if let Some(known) = known.find(|known| known.name == argument.name) {
+            accept_both_styles(known, &argument);
+        } else if !push_new(&mut spec.arguments, argument) {
+            break;
         }
     }
     if spec.source == ArgumentSource::Unknown && !spec.arguments.is_empty() {
-        spec.source = ArgumentSource::Inferred(Framework::Position);
-        spec.syntax = WordSyntax::Plain;
-        spec.order = WordOrder::PositionalFirst;
+        return ArgumentSpec::plain_words(Framework::Position, spec.arguments);
     }
     spec
 }
@@ -77,26 +68,37 @@ fn option(text: &str) -> Option<Argument> {
 
 /// Returns true if a text is compared with a word, and not passed to another program.
 fn is_compared(tokens: &Tokens<'_>, at: usize) -> bool {
-    let before = |distance: usize| at.checked_sub(distance).and_then(|index| tokens.get(index));
-    let is_equality = |one: Option<&Token<'_>>, other: Option<&Token<'_>>| {
-        one == Some(&Token::Symbol('=')) && matches!(other, Some(Token::Symbol('=' | '!')))
+    is_beside_equality(tokens, at)
+        || is_case(tokens, at)
+        || is_searched(tokens, at)
+        || is_after_short_option(tokens, at)
+}
+
+/// Returns true for `--out ==`, `!= --out` and the like.
+fn is_beside_equality(tokens: &Tokens<'_>, at: usize) -> bool {
+    let is_equality = |end: usize, start: usize| {
+        tokens.is_symbol(end, '=') && (tokens.is_symbol(start, '=') || tokens.is_symbol(start, '!'))
     };
-    if is_equality(before(1), before(2)) || is_equality(tokens.get(at + 2), tokens.get(at + 1)) {
-        return true;
-    }
-    if matches!(before(1), Some(Token::Name("case"))) || tokens.is_name(at + 1, "in") {
-        return true;
-    }
-    if tokens.is_name(at + 1, "not") && tokens.is_name(at + 2, "in") {
-        return true;
-    }
-    match (before(1), before(2)) {
-        (Some(Token::Symbol('(')), Some(Token::Name(function))) => {
-            *function == "in" || COMPARING_METHODS.contains(function) || is_option_getter(function)
+    is_equality(at.wrapping_sub(1), at.wrapping_sub(2)) || is_equality(at + 2, at + 1)
+}
+
+/// Returns true for `case "--out"`, `"--out" in words` and `"--out" not in words`.
+fn is_case(tokens: &Tokens<'_>, at: usize) -> bool {
+    tokens.is_name(at.wrapping_sub(1), "case")
+        || tokens.is_name(at + 1, "in")
+        || tokens.is_name(at + 1, "not") && tokens.is_name(at + 2, "in")
+}
+
+/// Returns true for `words.includes("--out")`, `getFlag("--out")` and `word in ["--out"]`.
+fn is_searched(tokens: &Tokens<'_>, at: usize) -> bool {
+    let Some(function) = tokens.name(at.wrapping_sub(2)) else {
+        return false;
+    };
+    match tokens.get(at - 1) {
+        Some(Token::Symbol('(')) => {
+            function == "in" || COMPARING_METHODS.contains(&function) || is_option_getter(function)
         }
-        // `in ("--out", "-o")`, and the second argument of `getArg(args, "--out")`.
-        (Some(Token::Symbol('[' | '{')), Some(Token::Name("in"))) => true,
-        (Some(Token::Symbol(',')), Some(_)) => is_after_short_option(tokens, at),
+        Some(Token::Symbol('[' | '{')) => function == "in",
         _ => false,
     }
 }
@@ -111,14 +113,11 @@ fn is_option_getter(function: &str) -> bool {
 }
 
 /// Returns true if a text follows another one of a list after `in`, or the first argument of an
-/// option getter.
+/// option getter: `in ("--out", "-o")`, `getArg(args, "--out")`.
 fn is_after_short_option(tokens: &Tokens<'_>, at: usize) -> bool {
-    let Some(first) = at.checked_sub(4) else {
-        return false;
-    };
-    let is_opened = matches!(tokens.get(first + 1), Some(Token::Symbol('(' | '[' | '{')));
-    is_opened
-        && tokens
-            .name(first)
-            .is_some_and(|name| name == "in" || is_option_getter(name))
+    let function = tokens.name(at.wrapping_sub(4));
+    let open = tokens.get(at.wrapping_sub(3));
+    open.is_some_and(Token::is_opening_bracket)
+        && tokens.is_symbol(at.wrapping_sub(1), ',')
+        && function.is_some_and(|name| name == "in" || is_option_getter(name))
 }

@@ -2,20 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::MAX_COMMANDS;
 use crate::argument::{
-    Argument, ArgumentSpec, ArgumentStyle, CommandSet, Framework, InputConvention, JsonType,
-    WordOrder, WordSyntax, is_argument_name,
+    Argument, ArgumentSpec, COMMAND, CommandSet, Framework, InputConvention, JsonType,
+    is_argument_name,
 };
 use crate::source::{Token, Tokens};
 
 /// Maximum number of positional words that are inferred.
 const MAX_WORDS: usize = 20;
-/// Maximum number of commands that are inferred.
-const MAX_COMMANDS: usize = 50;
 /// Maximum number of tokens of a `switch` that are searched, since they can be nested.
 const MAX_SWITCH_TOKENS: usize = 5000;
-/// The property that selects a command.
-const COMMAND: &str = "command";
+/// Maximum number of calls around an expression that are skipped.
+const MAX_WRAPPERS: usize = 3;
 
 /// The variables that get each word; the first word of the user is 1.
 type Variables<'a> = BTreeMap<usize, BTreeSet<&'a str>>;
@@ -40,36 +39,49 @@ pub(super) fn javascript_variables<'a>(tokens: &Tokens<'a>, word: usize) -> BTre
     javascript_words(tokens).remove(&word).unwrap_or_default()
 }
 
+/// Returns true if the tokens at `start` are `owner.argv[index]`.
+pub(super) fn is_first_word(tokens: &Tokens<'_>, start: usize, owner: &str, index: &str) -> bool {
+    tokens.is_name(start, owner)
+        && tokens.is_symbol(start + 1, '.')
+        && is_element(tokens, start + 5, index)
+}
+
+/// Returns true if `argv[index]` ends at `end`.
+fn is_element(tokens: &Tokens<'_>, end: usize, index: &str) -> bool {
+    tokens.is_symbol(end, ']')
+        && tokens.get(end.wrapping_sub(1)) == Some(&Token::Number(index))
+        && tokens.is_symbol(end.wrapping_sub(2), '[')
+        && tokens.is_name(end.wrapping_sub(3), "argv")
+}
+
 fn spec(tokens: &Tokens<'_>, variables: &Variables<'_>, first_index: &str) -> ArgumentSpec {
     let names = positional_names(variables);
-    let first = variables.get(&1).cloned().unwrap_or_default();
-    let commands = compared_words(tokens, &first, first_index);
+    let commands = compared_words(tokens, variables.get(&1), first_index);
     let others = names.get(1..).unwrap_or_default();
     if commands.len() < 2 || others.iter().any(|name| name == COMMAND) {
         return spec_of_names(&names);
     }
-    let arguments = spec_of_names(others).arguments;
-    let mut spec = ArgumentSpec::inferred(Framework::Position, arguments, WordSyntax::Plain).open();
-    spec.order = WordOrder::PositionalFirst;
-    spec.commands = Some(CommandSet::of_names(COMMAND, commands));
-    spec
+    ArgumentSpec {
+        commands: Some(CommandSet::of_names(commands)),
+        ..ArgumentSpec::plain_words(Framework::Position, optional_words(others))
+    }
 }
 
 /// Returns the constants that the first word is compared with.
-fn compared_words(tokens: &Tokens<'_>, variables: &BTreeSet<&str>, index: &str) -> Vec<String> {
+fn compared_words(
+    tokens: &Tokens<'_>,
+    variables: Option<&BTreeSet<&str>>,
+    index: &str,
+) -> Vec<String> {
+    let is_variable = |name| variables.is_some_and(|variables| variables.contains(name));
+    let texts = tokens
+        .indices()
+        .filter(|at| tokens.name(*at).is_some_and(is_variable) || is_element(tokens, *at, index))
+        .flat_map(|at| compared_with(tokens, at));
     let mut words: Vec<String> = Vec::new();
-    for at in 0..tokens.all().len() {
-        let is_variable = tokens.name(at).is_some_and(|name| variables.contains(name));
-        let is_element = tokens.is_symbol(at, ']')
-            && tokens.get(at.wrapping_sub(1)) == Some(&Token::Number(index))
-            && tokens.is_name(at.wrapping_sub(3), "argv");
-        if is_variable || is_element {
-            for text in compared_with(tokens, at) {
-                let is_new = words.len() < MAX_COMMANDS && words.iter().all(|word| word != text);
-                if is_new && is_argument_name(text) {
-                    words.push(text.to_owned());
-                }
-            }
+    for text in texts.filter(|text| is_argument_name(text)) {
+        if words.len() < MAX_COMMANDS && words.iter().all(|word| word != text) {
+            words.push(text.to_owned());
         }
     }
     words
@@ -77,27 +89,33 @@ fn compared_words(tokens: &Tokens<'_>, variables: &BTreeSet<&str>, index: &str) 
 
 /// Returns the constants that the expression which ends at `at` is compared with.
 fn compared_with<'t>(tokens: &'t Tokens<'_>, at: usize) -> Vec<&'t str> {
-    let is_equality = tokens.is_symbol(at + 1, '=') && tokens.is_symbol(at + 2, '=');
-    if is_equality {
+    if tokens.is_symbol(at + 1, '=') && tokens.is_symbol(at + 2, '=') {
         // Or `===`.
-        return tokens
-            .text(at + 3)
-            .or(tokens.text(at + 4))
-            .into_iter()
-            .collect();
+        let text = tokens.text(at + 3).or(tokens.text(at + 4));
+        return text.into_iter().collect();
     }
     if tokens.is_name(at + 1, "in") {
-        let elements = tokens.inside(at + 2).into_iter().flatten();
-        return elements
-            .take(MAX_COMMANDS)
-            .filter_map(|index| tokens.text(index))
-            .collect();
+        return list_texts(tokens, at + 2);
     }
-    let is_switch = tokens.is_name(at.wrapping_sub(2), "switch") && tokens.is_symbol(at + 1, ')');
-    let body = tokens.inside(at + 2).filter(|_| is_switch);
-    body.into_iter()
-        .flatten()
-        .take(MAX_SWITCH_TOKENS)
+    if tokens.is_name(at.wrapping_sub(2), "switch") && tokens.is_symbol(at + 1, ')') {
+        return case_texts(tokens, at + 2);
+    }
+    Vec::new()
+}
+
+/// Returns the constants of the list that starts at a bracket.
+fn list_texts<'t>(tokens: &'t Tokens<'_>, open: usize) -> Vec<&'t str> {
+    let elements = tokens.inside(open).into_iter().flatten();
+    elements
+        .take(MAX_COMMANDS)
+        .filter_map(|index| tokens.text(index))
+        .collect()
+}
+
+/// Returns the constants after each `case` of the `switch` whose body starts at a bracket.
+fn case_texts<'t>(tokens: &'t Tokens<'_>, open: usize) -> Vec<&'t str> {
+    let body = tokens.inside(open).into_iter().flatten();
+    body.take(MAX_SWITCH_TOKENS)
         .filter(|index| tokens.is_name(*index, "case"))
         .filter_map(|index| tokens.text(index + 1))
         .take(MAX_COMMANDS)
@@ -106,162 +124,225 @@ fn compared_with<'t>(tokens: &'t Tokens<'_>, at: usize) -> Vec<&'t str> {
 
 /// Returns an open spec with optional positional words of these names.
 pub(super) fn spec_of_names(names: &[String]) -> ArgumentSpec {
-    let arguments: Vec<Argument> = names
-        .iter()
-        .map(|name| {
-            let style = ArgumentStyle::Positional { min: 0, max: 1 };
-            Argument::new(name.clone(), JsonType::String, style)
-        })
-        .collect();
-    if arguments.is_empty() {
+    if names.is_empty() {
         return ArgumentSpec::unknown(InputConvention::Words);
     }
-    let mut spec = ArgumentSpec::inferred(Framework::Position, arguments, WordSyntax::Plain).open();
-    spec.order = WordOrder::PositionalFirst;
-    spec
+    ArgumentSpec::plain_words(Framework::Position, optional_words(names))
+}
+
+/// Returns optional positional arguments of one word each.
+pub(super) fn optional_words(names: &[String]) -> Vec<Argument> {
+    let names = names.iter().cloned();
+    names
+        .map(|name| Argument::positional(name, JsonType::String, 0))
+        .collect()
 }
 
 /// Returns the names of the first words, up to one without a single name.
 fn positional_names(variables: &Variables<'_>) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for word in 1..=MAX_WORDS {
-        let Some(found) = variables.get(&word) else {
-            break;
-        };
-        let mut found = found.iter().map(|name| property_name(name));
-        match (found.next(), found.next()) {
-            (Some(name), None) if is_argument_name(&name) && !names.contains(&name) => {
-                names.push(name);
-            }
-            // The meaning of the word depends on another one.
+        // With several names, the meaning of the word depends on another one.
+        match variables.get(&word).and_then(single_name) {
+            Some(name) if !names.contains(&name) => names.push(name),
             _ => break,
         }
     }
     names
 }
 
+fn single_name(variables: &BTreeSet<&str>) -> Option<String> {
+    let name = property_name(variables.first()?);
+    (variables.len() == 1 && is_argument_name(&name)).then_some(name)
+}
+
 /// Returns the name of a property for a variable.
 pub(super) fn property_name(variable: &str) -> String {
     let name = variable.trim_start_matches(['_', '$']);
-    if name.bytes().any(|byte| byte.is_ascii_lowercase()) {
-        name.to_owned()
-    } else {
-        name.to_ascii_lowercase()
+    // A constant.
+    if !name.contains(char::is_lowercase) {
+        return name.to_ascii_lowercase();
     }
+    name.to_owned()
 }
 
 fn python_words<'a>(tokens: &Tokens<'a>) -> Variables<'a> {
-    let mut found = Variables::new();
-    let mut aliases: BTreeMap<&str, usize> = BTreeMap::new();
-    for at in 0..tokens.all().len() {
-        let Some(name) = tokens.name(at) else {
-            continue;
-        };
-        let (start, offset) = match name {
-            "argv" => (tokens.dotted_start(at), 0),
-            name if !tokens.is_symbol(at.wrapping_sub(1), '.') => match aliases.get(name) {
-                Some(offset) => (at, *offset),
-                None => continue,
-            },
-            _ => continue,
-        };
-        match tokens.slice(at + 1..at + 5) {
-            // `argv[1]`, but not `argv[1:]`.
-            [
-                Token::Symbol('['),
-                Token::Number(number),
-                Token::Symbol(']'),
-                ..,
-            ] => {
-                let word = number.parse::<usize>().map(|index| index + offset);
-                if let (Ok(word), Some(variable)) = (word, assigned_variable(tokens, start)) {
-                    found.entry(word).or_default().insert(variable);
-                }
-            }
-            [
-                Token::Symbol('['),
-                Token::Number(number),
-                Token::Symbol(':'),
-                Token::Symbol(']'),
-            ] => {
-                let first = number.parse::<usize>().map(|index| index + offset);
-                if let (Ok(first), Some(variable)) = (first, assigned_variable(tokens, start))
-                    && is_end_of_statement(tokens.get(at + 5))
-                {
-                    aliases.insert(variable, first);
-                }
-            }
-            _ => {}
-        }
-    }
-    found
+    WordReader::new(tokens).read(WordReader::python_list, WordReader::add_python_access)
 }
 
 fn javascript_words<'a>(tokens: &Tokens<'a>) -> Variables<'a> {
-    let mut found = Variables::new();
-    let mut aliases: BTreeMap<&str, usize> = BTreeMap::new();
-    for at in 0..tokens.all().len() {
-        let Some(name) = tokens.name(at) else {
-            continue;
-        };
-        // The first two words are the interpreter and the script. An offset counts words of the
-        // user, so that `argv[2]` is the word 1.
-        let (start, first_index, offset) = match name {
-            "argv" if tokens.is_name(at.wrapping_sub(2), "process") => {
-                (tokens.dotted_start(at), 2, 1)
-            }
-            name if !tokens.is_symbol(at.wrapping_sub(1), '.') => match aliases.get(name) {
-                Some(offset) => (at, 0, *offset),
-                None => continue,
-            },
-            _ => continue,
-        };
-        let word = |index: usize| Some(index.checked_sub(first_index)? + offset);
-        let number = |token: usize| match tokens.get(token) {
-            Some(Token::Number(number)) => number.parse::<usize>().ok(),
-            _ => None,
-        };
-        let is_slice = tokens.is_name(at + 2, "slice") && tokens.is_symbol(at + 3, '(');
-        if tokens.is_symbol(at + 1, '[') && tokens.is_symbol(at + 3, ']') {
-            let word = number(at + 2).and_then(word);
-            if let (Some(word), Some(variable)) = (word, assigned_variable(tokens, start)) {
-                found.entry(word).or_default().insert(variable);
-            }
-        } else if is_slice && tokens.is_symbol(at + 5, ')') {
-            let Some(first) = number(at + 4).and_then(word) else {
-                continue;
-            };
-            match assigned_variable(tokens, start) {
-                Some(variable) if !tokens.is_symbol(at + 6, '.') => {
-                    aliases.insert(variable, first);
-                }
-                _ => add_pattern(tokens, start, first, &mut found),
-            }
-        } else if first_index == 2 {
-            // `[, , file] = process.argv`: the first name is the third element.
-            add_pattern_after_two(tokens, start, &mut found);
-        } else {
-            add_pattern(tokens, start, offset, &mut found);
-        }
-    }
-    found
+    WordReader::new(tokens).read(
+        WordReader::javascript_list,
+        WordReader::add_javascript_access,
+    )
 }
 
-/// Returns the variable that an expression is assigned to.
-fn assigned_variable<'a>(tokens: &Tokens<'a>, start: usize) -> Option<&'a str> {
-    // Also in `int(sys.argv[1])`, `Path(sys.argv[1])` and the like.
-    let mut start = start;
-    for _ in 0..3 {
-        let is_wrapped = tokens.is_symbol(start.checked_sub(1)?, '(');
-        let function = start.checked_sub(2).filter(|_| is_wrapped);
-        match function.filter(|function| tokens.name(*function).is_some()) {
-            Some(function) => start = tokens.dotted_start(function),
-            None => break,
+/// An expression that is a list of words.
+struct WordList {
+    /// The index of its first token.
+    start: usize,
+    /// Number of elements before the words.
+    skipped: usize,
+    /// The word that is the first element after those.
+    first_word: usize,
+}
+
+impl WordList {
+    fn word(&self, index: usize) -> Option<usize> {
+        Some(index.checked_sub(self.skipped)? + self.first_word)
+    }
+}
+
+/// Follows the words from the list of all words to variables.
+struct WordReader<'t, 'a> {
+    tokens: &'t Tokens<'a>,
+    variables: Variables<'a>,
+    /// The first word of each list that is assigned to a variable.
+    lists: BTreeMap<&'a str, usize>,
+}
+
+impl<'t, 'a> WordReader<'t, 'a> {
+    fn new(tokens: &'t Tokens<'a>) -> Self {
+        Self {
+            tokens,
+            variables: Variables::new(),
+            lists: BTreeMap::new(),
         }
     }
+
+    /// Finds the lists of words, and what is done with them.
+    fn read(
+        mut self,
+        list_at: impl Fn(&Self, usize) -> Option<WordList>,
+        add_access: impl Fn(&mut Self, &WordList, usize),
+    ) -> Variables<'a> {
+        for at in self.tokens.indices() {
+            if let Some(list) = list_at(&self, at) {
+                add_access(&mut self, &list, at);
+            }
+        }
+        self.variables
+    }
+
+    /// Returns the list of words whose expression ends with the name at an index.
+    fn python_list(&self, at: usize) -> Option<WordList> {
+        if !self.tokens.is_name(at, "argv") {
+            return self.assigned_list(at);
+        }
+        Some(WordList {
+            start: self.tokens.dotted_start(at),
+            skipped: 0,
+            first_word: 0,
+        })
+    }
+
+    fn javascript_list(&self, at: usize) -> Option<WordList> {
+        if !self.tokens.is_name(at, "argv") || self.tokens.owner(at) != Some("process") {
+            return self.assigned_list(at);
+        }
+        // The first two elements are the interpreter and the script.
+        Some(WordList {
+            start: self.tokens.dotted_start(at),
+            skipped: 2,
+            first_word: 1,
+        })
+    }
+
+    fn assigned_list(&self, at: usize) -> Option<WordList> {
+        let first_word = *self.lists.get(self.tokens.name(at)?)?;
+        let is_member = self.tokens.is_symbol(at.wrapping_sub(1), '.');
+        (!is_member).then_some(WordList {
+            start: at,
+            skipped: 0,
+            first_word,
+        })
+    }
+
+    /// Adds the variable that gets `list[1]` or `list[1:]`.
+    fn add_python_access(&mut self, list: &WordList, at: usize) {
+        match self.tokens.slice(at + 1..at + 5) {
+            [Token::Symbol('['), Token::Number(_), Token::Symbol(']'), ..] => {
+                self.add_element(list, at + 2);
+            }
+            [
+                Token::Symbol('['),
+                Token::Number(_),
+                Token::Symbol(':'),
+                Token::Symbol(']'),
+            ] if is_end_of_statement(self.tokens.get(at + 5)) => self.add_slice(list, at + 2),
+            _ => {}
+        }
+    }
+
+    /// Adds the variables that get `list[2]`, `list.slice(2)` or the elements of the list.
+    fn add_javascript_access(&mut self, list: &WordList, at: usize) {
+        let tokens = self.tokens;
+        let is = |offset: usize, symbol| tokens.is_symbol(at + offset, symbol);
+        let is_call = tokens.is_name(at + 2, "slice") && is(3, '(') && is(5, ')');
+        if is(1, '[') && is(3, ']') {
+            self.add_element(list, at + 2);
+        } else if is_call && is(6, '.') {
+            self.add_slice_pattern(list, at + 4);
+        } else if is_call {
+            self.add_slice(list, at + 4);
+            self.add_slice_pattern(list, at + 4);
+        } else {
+            self.add_pattern(list);
+        }
+    }
+
+    /// Returns the word that the number at an index stands for.
+    fn word_at(&self, list: &WordList, at: usize) -> Option<usize> {
+        list.word(self.tokens.number(at)?)
+    }
+
+    fn add_element(&mut self, list: &WordList, index: usize) {
+        if let Some((word, variable)) = self.assignment(list, index) {
+            self.variables.entry(word).or_default().insert(variable);
+        }
+    }
+
+    fn add_slice(&mut self, list: &WordList, index: usize) {
+        if let Some((first_word, variable)) = self.assignment(list, index) {
+            self.lists.insert(variable, first_word);
+        }
+    }
+
+    /// Returns the word that the number at an index stands for, and the variable that gets it.
+    fn assignment(&self, list: &WordList, index: usize) -> Option<(usize, &'a str)> {
+        let variable = assigned_variable(self.tokens, list.start)?;
+        Some((self.word_at(list, index)?, variable))
+    }
+
+    /// Adds the names of the array pattern that the rest of a list is assigned to.
+    fn add_slice_pattern(&mut self, list: &WordList, index: usize) {
+        if let Some(first_word) = self.word_at(list, index) {
+            self.add_pattern(&WordList {
+                start: list.start,
+                skipped: 0,
+                first_word,
+            });
+        }
+    }
+
+    /// Adds the names of the array pattern that a list is assigned to, `[a, b] = …`.
+    fn add_pattern(&mut self, list: &WordList) {
+        let names = pattern_names(self.tokens, list.start).unwrap_or_default();
+        for (index, name) in names.into_iter().enumerate() {
+            if let (Some(word), Some(name)) = (list.word(index), name) {
+                self.variables.entry(word).or_default().insert(name);
+            }
+        }
+    }
+}
+
+fn assigned_variable<'a>(tokens: &Tokens<'a>, start: usize) -> Option<&'a str> {
+    let mut start = start;
+    for _ in 0..MAX_WRAPPERS {
+        start = wrapper_start(tokens, start).unwrap_or(start);
+    }
     let variable = tokens.assigned_name(start)?;
-    let before = start.checked_sub(3);
-    match before.and_then(|before| tokens.get(before)) {
+    match tokens.get(start.wrapping_sub(3)) {
         // A type: `file: str = …`.
         Some(Token::Symbol(':')) => tokens.name(start.checked_sub(4)?),
         Some(Token::Symbol('|')) => None,
@@ -269,49 +350,38 @@ fn assigned_variable<'a>(tokens: &Tokens<'a>, start: usize) -> Option<&'a str> {
     }
 }
 
+/// Returns the start of the call around an expression, such as `int(sys.argv[1])`.
+fn wrapper_start(tokens: &Tokens<'_>, start: usize) -> Option<usize> {
+    let function = start.checked_sub(2)?;
+    tokens.name(function)?;
+    let is_wrapped = tokens.is_symbol(start - 1, '(');
+    is_wrapped.then(|| tokens.dotted_start(function))
+}
+
 fn is_end_of_statement(token: Option<&Token<'_>>) -> bool {
     matches!(token, None | Some(Token::Newline | Token::Symbol(';')))
 }
 
-/// Adds the names of `[a, b] = …`, of which the first gets the word `first`.
-fn add_pattern<'a>(tokens: &Tokens<'a>, start: usize, first: usize, found: &mut Variables<'a>) {
-    for (index, name) in pattern_names(tokens, start).into_iter().enumerate() {
-        if let Some(name) = name {
-            found.entry(first + index).or_default().insert(name);
-        }
-    }
-}
-
-fn add_pattern_after_two<'a>(tokens: &Tokens<'a>, start: usize, found: &mut Variables<'a>) {
-    for (index, name) in pattern_names(tokens, start).into_iter().enumerate().skip(2) {
-        if let Some(name) = name {
-            found.entry(index - 1).or_default().insert(name);
-        }
-    }
-}
-
 /// Returns the elements of the array pattern before `=`. An element without a name is `None`.
-fn pattern_names<'a>(tokens: &Tokens<'a>, start: usize) -> Vec<Option<&'a str>> {
-    let Some(close) = start.checked_sub(2) else {
-        return Vec::new();
-    };
+fn pattern_names<'a>(tokens: &Tokens<'a>, start: usize) -> Option<Vec<Option<&'a str>>> {
+    let close = start.checked_sub(2)?;
     if !tokens.is_symbol(start - 1, '=') || !tokens.is_symbol(close, ']') {
-        return Vec::new();
+        return None;
     }
     let mut elements = Vec::new();
     let mut current = None;
     // Elements with defaults or nested patterns end the search.
     for at in (0..close).rev().take(4 * MAX_WORDS) {
-        match tokens.get(at) {
-            Some(Token::Name(name)) if current.is_none() => current = Some(*name),
-            Some(Token::Symbol(',')) => elements.push(current.take()),
-            Some(Token::Symbol('[')) => {
-                elements.push(current.take());
+        match tokens.get(at)? {
+            Token::Name(name) if current.is_none() => current = Some(*name),
+            Token::Symbol(',') => elements.push(current.take()),
+            Token::Symbol('[') => {
+                elements.push(current);
                 elements.reverse();
-                return elements;
+                return Some(elements);
             }
-            _ => return Vec::new(),
+            _ => return None,
         }
     }
-    Vec::new()
+    None
 }

@@ -36,17 +36,7 @@ pub(super) fn infer(
     tokens: &Tokens<'_>,
     warnings: &mut Vec<ScriptWarning>,
 ) -> ArgumentSpec {
-    let signs = signs(tokens);
-    let framework = if tokens.has_name("argparse") || tokens.has_name("add_argument") {
-        argparse::read(tokens, warnings)
-    } else if tokens.has_name("typer") {
-        typer::read(tokens)
-    } else if tokens.has_name("click") {
-        click::read(tokens, warnings)
-    } else {
-        None
-    };
-    signs.into_spec(framework, |signs| {
+    signs(tokens).into_spec(framework(tokens, warnings), |signs| {
         if tokens.has_any_name(&["argparse", "add_argument", "click", "typer", "fire"]) {
             return ArgumentSpec::unknown(InputConvention::Words);
         }
@@ -59,69 +49,79 @@ pub(super) fn infer(
     })
 }
 
+fn framework(tokens: &Tokens<'_>, warnings: &mut Vec<ScriptWarning>) -> Option<ArgumentSpec> {
+    if tokens.has_any_name(&["argparse", "add_argument"]) {
+        argparse::read(tokens, warnings)
+    } else if tokens.has_name("typer") {
+        typer::read(tokens)
+    } else if tokens.has_name("click") {
+        click::read(tokens, warnings)
+    } else {
+        None
+    }
+}
+
 fn signs(tokens: &Tokens<'_>) -> Signs {
-    let reads_words = tokens.has_any_name(&WORD_READERS);
     Signs {
-        reads_words,
+        reads_words: tokens.has_any_name(&WORD_READERS),
         parses_first_word: parses_first_word(tokens),
-        reads_stdin: reads_stdin(tokens),
+        reads_stdin: tokens.indices().any(|at| reads_stdin_at(tokens, at)),
         parses_json: parses_stdin(tokens),
     }
 }
 
 /// Returns true if a JSON parser gets standard input, possibly through a variable.
 fn parses_stdin(tokens: &Tokens<'_>) -> bool {
-    let is_stdin =
-        |at: usize| tokens.is_name(at, "stdin") && tokens.is_name(at.wrapping_sub(2), "sys");
-    let variables: Vec<&str> = (0..tokens.all().len())
-        .filter(|at| is_stdin(*at))
+    let variables = stdin_variables(tokens);
+    tokens.method_calls(&JSON_PARSERS).any(|call| {
+        call.inside.clone().any(|at| is_stdin(tokens, at))
+            || matches!(tokens.slice(call.inside), [Token::Name(name)] if variables.contains(name))
+    })
+}
+
+fn is_stdin(tokens: &Tokens<'_>, at: usize) -> bool {
+    tokens.is_name(at, "stdin") && tokens.owner(at) == Some("sys")
+}
+
+fn stdin_variables<'a>(tokens: &Tokens<'a>) -> Vec<&'a str> {
+    tokens
+        .indices()
+        .filter(|at| is_stdin(tokens, *at))
         .filter_map(|at| tokens.assigned_name(tokens.dotted_start(at)))
         .take(MAX_VARIABLES)
-        .collect();
-    tokens.method_calls(&JSON_PARSERS).any(|call| {
-        call.inside.clone().any(is_stdin)
-            || matches!(tokens.slice(call.inside.clone()), [Token::Name(name)] if variables.contains(name))
-    })
+        .collect()
 }
 
 /// Returns true if `json.loads` gets `sys.argv[1]`, possibly through a variable.
 fn parses_first_word(tokens: &Tokens<'_>) -> bool {
     let variables = position::python_variables(tokens, 1);
-    tokens.method_calls(&["loads"]).any(|call| {
-        let inside = tokens.slice(call.inside.clone());
-        match inside {
+    tokens
+        .method_calls(&["loads"])
+        .any(|call| match tokens.slice(call.inside.clone()) {
             [Token::Name(variable)] => variables.contains(variable),
-            [
-                Token::Name("sys"),
-                Token::Symbol('.'),
-                Token::Name("argv"),
-                Token::Symbol('['),
-                Token::Number("1"),
-                Token::Symbol(']'),
-                ..,
-            ] => true,
-            _ => false,
-        }
-    })
+            _ => position::is_first_word(tokens, call.inside.start, "sys", "1"),
+        })
 }
 
-/// Returns true if standard input is read, and not only asked for its kind.
-fn reads_stdin(tokens: &Tokens<'_>) -> bool {
-    (0..tokens.all().len()).any(|at| match tokens.name(at) {
+/// Returns true if a name reads standard input, and not only asks for its kind.
+fn reads_stdin_at(tokens: &Tokens<'_>, at: usize) -> bool {
+    match tokens.name(at) {
         Some("stdin") if tokens.is_symbol(at + 1, '.') => !matches!(
             tokens.name(at + 2),
             Some("isatty" | "fileno" | "close" | "reconfigure" | "encoding")
         ),
         // `stdin=subprocess.PIPE` is an argument of a call.
-        Some("stdin") => {
-            !tokens.is_symbol(at + 1, '=') && tokens.is_name(at.wrapping_sub(2), "sys")
-        }
+        Some("stdin") => is_stdin(tokens, at) && !tokens.is_symbol(at + 1, '='),
         Some("fileinput") => true,
-        Some("input") => {
-            tokens.is_symbol(at + 1, '(')
-                && !tokens.is_symbol(at.wrapping_sub(1), '.')
-                && !tokens.is_name(at.wrapping_sub(1), "def")
-        }
+        Some("input") => is_function_call(tokens, at),
         _ => false,
-    })
+    }
+}
+
+/// Returns true if the name at an index is called, and is neither a method nor being defined.
+fn is_function_call(tokens: &Tokens<'_>, at: usize) -> bool {
+    let before = at.wrapping_sub(1);
+    tokens.is_symbol(at + 1, '(')
+        && !tokens.is_symbol(before, '.')
+        && !tokens.is_name(before, "def")
 }

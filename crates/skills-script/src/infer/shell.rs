@@ -4,11 +4,13 @@ mod getopts;
 mod lines;
 mod shell_case;
 
-pub(crate) use self::lines::{ShellLines, is_function_start};
-use super::position::{property_name, spec_of_names};
+use self::lines::has_command;
+pub(crate) use self::lines::{ShellLines, is_function_start, is_variable};
+use self::shell_case::CaseArguments;
+use super::position::{optional_words, property_name, spec_of_names};
 use super::{Signs, merge_code_and_usage, usage};
 use crate::argument::{
-    Argument, ArgumentSource, ArgumentSpec, Framework, InputConvention, WordOrder, WordSyntax,
+    ArgumentSpec, Framework, InputConvention, WordOrder, WordSyntax, is_argument_name,
 };
 
 /// Maximum number of variables for one word.
@@ -17,57 +19,45 @@ const MAX_VARIABLES: usize = 5;
 pub(super) fn infer(source: &str, stem: &str) -> ArgumentSpec {
     let lines = ShellLines::new(source);
     let signs = signs(&lines);
-    let convention = signs.convention();
-    if convention != InputConvention::Words || !signs.reads_words {
+    if signs.convention() != InputConvention::Words || !signs.reads_words {
         return signs.without_known_words();
     }
-    let words = PositionalWords::find(&lines);
-    let case = shell_case::read(&lines);
-    let code = match (getopts::read(&lines), case) {
-        (Some(spec), _) => spec,
-        (None, Some(case)) => with_case(case, &words),
-        (None, None) => words.into_spec(),
-    };
-    let mut spec = merge_code_and_usage(code, usage::read(source, stem));
+    let mut spec = merge_code_and_usage(infer_from_code(&lines), usage::read(source, stem));
     spec.standard_input = signs.standard_input();
     spec
 }
 
+fn infer_from_code(lines: &ShellLines<'_>) -> ArgumentSpec {
+    if let Some(spec) = getopts::read(lines) {
+        return spec;
+    }
+    let words = PositionalWords::find(lines);
+    match shell_case::read(lines) {
+        Some(case) => with_case(case, &words),
+        None => words.into_spec(),
+    }
+}
+
 /// Combines the arguments of a `case` with the words that are read before it.
-fn with_case(case: shell_case::CaseArguments, words: &PositionalWords) -> ArgumentSpec {
-    let has_commands = case.commands.is_some();
-    let names: Vec<String> = words
-        .names
-        .iter()
-        // The command is the first word.
-        .skip(usize::from(has_commands))
-        .cloned()
-        .collect();
+fn with_case(case: CaseArguments, words: &PositionalWords) -> ArgumentSpec {
     let is_before = words.line.is_some_and(|line| line < case.line);
-    let mut arguments: Vec<Argument> = if is_before {
-        spec_of_names(&names).arguments
-    } else {
-        Vec::new()
-    };
+    // A command is the first word.
+    let skipped = usize::from(case.commands.is_some());
+    let names = words.names.get(skipped..).filter(|_| is_before);
+    let mut arguments = optional_words(names.unwrap_or_default());
     arguments.extend(case.options);
-    let commands = case.commands.filter(|set| {
-        arguments
-            .iter()
-            .all(|argument| argument.name != set.property)
-    });
     let mut spec =
         ArgumentSpec::inferred(Framework::ShellCase, arguments, WordSyntax::Plain).open();
-    spec.commands = commands;
+    let commands = case.commands;
+    spec.commands = commands.filter(|set| !spec.has_property(&set.property));
     if is_before || spec.commands.is_some() {
         spec.order = WordOrder::PositionalFirst;
-    }
-    if spec.arguments.is_empty() && spec.commands.is_none() {
-        spec.source = ArgumentSource::Unknown;
     }
     spec
 }
 
 /// Variables that get a positional word at the top level, before any `shift`.
+#[derive(Default)]
 struct PositionalWords {
     names: Vec<String>,
     required: usize,
@@ -77,29 +67,24 @@ struct PositionalWords {
 
 impl PositionalWords {
     fn find(lines: &ShellLines<'_>) -> Self {
-        let mut found = Self {
-            names: Vec::new(),
-            required: 0,
-            line: None,
-        };
-        for (number, line) in lines.top_level() {
-            if lines::has_command(line, "shift") {
-                break;
-            }
-            let Some((variable, word, is_required)) = assigned_word(line) else {
+        let mut found = Self::default();
+        let before_shift = lines
+            .top_level()
+            .take_while(|(_, line)| !has_command(line, "shift"));
+        for (number, line) in before_shift {
+            let word = AssignedWord::parse(line);
+            let Some(word) = word.filter(|word| word.position == found.names.len() + 1) else {
                 continue;
             };
-            if word == found.names.len() + 1 {
-                let name = property_name(variable);
-                if !crate::argument::is_argument_name(&name) || found.names.contains(&name) {
-                    break;
-                }
-                found.names.push(name);
-                found.line.get_or_insert(number);
-                let is_unconditional = !line.starts_with([' ', '\t']);
-                if is_required && is_unconditional && found.required + 1 == word {
-                    found.required = word;
-                }
+            let name = property_name(word.variable);
+            if !is_argument_name(&name) || found.names.contains(&name) {
+                break;
+            }
+            found.names.push(name);
+            found.line.get_or_insert(number);
+            let is_unconditional = !line.starts_with([' ', '\t']);
+            if word.is_required && is_unconditional && found.required + 1 == word.position {
+                found.required = word.position;
             }
         }
         found
@@ -114,101 +99,112 @@ impl PositionalWords {
     }
 }
 
-/// Returns the variable, the number of the word and whether it is required, for a line such as
-/// `FILE="${1:?usage}"`.
-fn assigned_word(line: &str) -> Option<(&str, usize, bool)> {
+/// A word of the command line that a line assigns to a variable, as in `FILE="${1:?usage}"`.
+struct AssignedWord<'a> {
+    variable: &'a str,
+    position: usize,
+    is_required: bool,
+}
+
+impl<'a> AssignedWord<'a> {
+    fn parse(line: &'a str) -> Option<Self> {
+        let (variable, value) = without_declaration(line).split_once('=')?;
+        let value = value.strip_prefix('"').unwrap_or(value).strip_prefix('$')?;
+        let braced = value.strip_prefix('{');
+        let value = braced.unwrap_or(value);
+        let digits = value.chars().take_while(char::is_ascii_digit).count();
+        let (position, rest) = value.split_at(digits);
+        // `${10}` and the like are rare.
+        let position = position
+            .parse()
+            .ok()
+            .filter(|word| digits == 1 && *word > 0)?;
+        let check = rest.strip_prefix(':').unwrap_or(rest);
+        is_variable(variable).then_some(Self {
+            variable,
+            position,
+            is_required: braced.is_some() && check.starts_with('?'),
+        })
+    }
+}
+
+fn without_declaration(line: &str) -> &str {
     let mut text = line.trim_start();
     for prefix in ["local ", "readonly ", "export ", "declare ", "-r "] {
         text = text.strip_prefix(prefix).unwrap_or(text).trim_start();
     }
-    let (variable, value) = text.split_once('=')?;
-    let is_variable = !variable.is_empty()
-        && variable
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-    let value = value.strip_prefix('"').unwrap_or(value).strip_prefix('$')?;
-    let (braced, digits) = match value.strip_prefix('{') {
-        Some(rest) => (true, rest),
-        None => (false, value),
-    };
-    let word = digits
-        .chars()
-        .next()?
-        .to_digit(10)
-        .filter(|digit| *digit > 0)?;
-    let rest = &digits[1..];
-    let is_required = braced && (rest.starts_with(":?") || rest.starts_with('?'));
-    // `${10}` and the like are rare.
-    let is_word = is_variable && !rest.starts_with(|c: char| c.is_ascii_digit());
-    is_word.then_some((variable, usize::try_from(word).ok()?, is_required))
+    text
 }
 
 fn signs(lines: &ShellLines<'_>) -> Signs {
-    let first_word: Vec<&str> = lines
-        .top_level()
-        .filter_map(|(_, line)| assigned_word(line))
-        .filter(|(_, word, _)| *word == 1)
-        .map(|(variable, _, _)| variable)
-        .take(MAX_VARIABLES)
-        .collect();
-    let mentions_first = |text: &str| {
-        ["\"$1\"", "\"${1}\"", "\"${1:-}\""]
-            .iter()
-            .any(|word| text.contains(word))
-            || first_word.iter().any(|variable| {
-                text.contains(&format!("\"${variable}\""))
-                    || text.contains(&format!("\"${{{variable}}}\""))
-            })
-    };
+    let calls = |command| lines.code().any(|(_, line)| has_command(line, command));
     Signs {
         reads_words: lines.top_level().any(|(_, line)| mentions_word(line)),
-        parses_first_word: lines
-            .top_level()
-            .any(|(_, line)| parsed_text(line).is_some_and(mentions_first)),
+        parses_first_word: parses_first_word(lines),
         reads_stdin: lines.reads_stdin(),
-        parses_json: !lines
-            .code()
-            .any(|(_, line)| lines::has_command(line, "read"))
-            && lines.code().any(|(_, line)| lines::has_command(line, "jq")),
+        parses_json: calls("jq") && !calls("read"),
     }
+}
+
+/// Returns true if `jq` gets the first word, possibly through a variable.
+fn parses_first_word(lines: &ShellLines<'_>) -> bool {
+    let forms = first_word_forms(lines);
+    let mut texts = lines.top_level().filter_map(|(_, line)| parsed_text(line));
+    texts.any(|text| forms.iter().any(|form| text.contains(form)))
+}
+
+fn first_word_forms(lines: &ShellLines<'_>) -> Vec<String> {
+    let variables = lines
+        .top_level()
+        .filter_map(|(_, line)| AssignedWord::parse(line))
+        .filter(|word| word.position == 1)
+        .map(|word| word.variable)
+        .take(MAX_VARIABLES);
+    let mut forms = vec!["\"${1:-}\"".to_owned()];
+    for name in variables.chain(["1"]) {
+        forms.extend([format!("\"${name}\""), format!("\"${{{name}}}\"")]);
+    }
+    forms
 }
 
 /// Returns the text that a line gives to `jq` as JSON, in `jq … <<< "$1"` and `echo "$1" | jq …`.
 fn parsed_text(line: &str) -> Option<&str> {
-    let at = line
-        .match_indices("jq")
-        .find(|(at, _)| lines::is_command_at(line, *at, "jq"))?
-        .0;
+    let mut matches = line.match_indices("jq");
+    let (at, _) = matches.find(|(at, _)| lines::is_command_at(line, *at, "jq"))?;
     let call = line[at..].split(['|', ')']).next()?;
     // With these, the input is text, or there is none.
-    let is_raw = call.split_whitespace().any(|word| {
-        word.starts_with('-') && !word.starts_with("--") && word.contains(['R', 'n'])
-            || word.starts_with("--raw-input")
-            || word.starts_with("--null-input")
-    });
-    if is_raw {
+    if call.split_whitespace().any(is_raw_input_option) {
         return None;
     }
     if let Some((_, text)) = call.split_once("<<<") {
         return Some(text);
     }
     let before = line[..at].trim_end().strip_suffix('|')?;
-    let start = ["echo ", "printf "]
-        .iter()
-        .filter_map(|command| before.rfind(command))
-        .max()?;
+    let start = before.rfind("echo ").max(before.rfind("printf "))?;
     Some(&before[start..])
+}
+
+/// Returns true for `-R`, `-n` and their long spellings.
+fn is_raw_input_option(word: &str) -> bool {
+    if word.starts_with("--") {
+        return word.starts_with("--raw-input") || word.starts_with("--null-input");
+    }
+    word.starts_with('-') && word.contains(['R', 'n'])
 }
 
 /// Returns true if a line reads a word of the command line.
 fn mentions_word(line: &str) -> bool {
-    if lines::has_command(line, "getopts") {
-        return true;
-    }
-    line.match_indices('$').any(|(at, _)| {
-        let rest = line[at + 1..].trim_start_matches('{');
-        rest.starts_with(|c: char| matches!(c, '1'..='9' | '@' | '*' | '#'))
-            // `${#array[@]}` is a length, `${#}` the number of words.
-            && !(rest.starts_with('#') && rest[1..].starts_with(|c: char| c.is_ascii_alphabetic() || c == '_'))
-    })
+    has_command(line, "getopts")
+        || line
+            .match_indices('$')
+            .any(|(at, _)| is_word_expansion(line[at + 1..].trim_start_matches('{')))
+}
+
+/// Returns true if the text after `$` stands for a word, all words or their number.
+fn is_word_expansion(text: &str) -> bool {
+    // `${#array[@]}` is a length, `${#}` the number of words.
+    let is_length = text
+        .strip_prefix('#')
+        .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_'));
+    !is_length && text.starts_with(|c: char| matches!(c, '1'..='9' | '@' | '*' | '#'))
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::argument::CommandSet;
-use crate::{build_argv, schema};
+use crate::{ExtraArguments, build_argv, schema};
 
 fn infer(file: &str, source: &str) -> ArgumentSpec {
     infer_arguments(source, file, &mut Vec::new())

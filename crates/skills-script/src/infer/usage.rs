@@ -1,11 +1,16 @@
 //! Usage texts, such as `Usage: convert.sh <file> [--out DIR]`.
 
+use super::argument_list::ArgumentList;
+use super::preferred_spelling;
 use crate::argument::{Argument, ArgumentStyle, JsonType, is_argument_name};
+use crate::text;
 
 /// Maximum number of bytes of a line that are inspected.
 const MAX_LINE_BYTES: usize = 500;
 /// Maximum number of forms of one usage text.
 const MAX_FORMS: usize = 4;
+/// Maximum length of the name of an argument, in bytes.
+const MAX_NAME_BYTES: usize = 40;
 /// Number of lines after `Usage:` in which the first form is searched.
 const MAX_BLANK_LINES: usize = 2;
 /// Texts that stand for the name of the script.
@@ -31,6 +36,10 @@ const PROGRAM_NAMES: [&str; 18] = [
 ];
 /// What the names above are replaced by.
 const PROGRAM: &str = "PROGRAM.sh";
+/// What quotes around values are replaced by.
+const QUOTE_MARK: &str = "\u{1}";
+/// Words in brackets that stand for options or arguments as a whole.
+const GENERAL_ITEMS: [&str; 6] = ["options", "option", "flags", "opts", "args", "arguments"];
 
 /// Returns the forms of the first usage text of a script, at most four: the words after the name of
 /// the script.
@@ -41,21 +50,27 @@ pub(crate) fn forms(source: &str, stem: &str) -> Vec<String> {
             continue;
         };
         let quote = open_quote(&line[..at]);
-        let mut forms = Vec::new();
-        forms.extend(form(&line[at..], quote, stem));
-        for (index, line) in lines.clone().take(MAX_FORMS + MAX_BLANK_LINES).enumerate() {
-            let text = without_decoration(line);
-            match form(text, None, stem) {
-                Some(next) if forms.len() < MAX_FORMS => forms.push(next),
-                _ if forms.is_empty() && index < MAX_BLANK_LINES => {}
-                _ => break,
-            }
-        }
+        let mut forms: Vec<String> = form(&line[at..], quote, stem).into_iter().collect();
+        add_following_forms(&mut forms, lines.clone(), stem);
         if !forms.is_empty() {
             return forms;
         }
     }
     Vec::new()
+}
+
+fn add_following_forms<'a>(
+    forms: &mut Vec<String>,
+    lines: impl Iterator<Item = &'a str>,
+    stem: &str,
+) {
+    for (index, line) in lines.take(MAX_FORMS + MAX_BLANK_LINES).enumerate() {
+        match form(without_decoration(line), None, stem) {
+            Some(next) if forms.len() < MAX_FORMS => forms.push(next),
+            _ if forms.is_empty() && index < MAX_BLANK_LINES => {}
+            _ => break,
+        }
+    }
 }
 
 /// Infers arguments from the usage text. Returns `None` if there is none, if it has several forms,
@@ -71,8 +86,7 @@ pub(super) fn read(source: &str, stem: &str) -> Option<Vec<Argument>> {
 
 /// Returns the position after `usage:`.
 fn usage_start(line: &str) -> Option<usize> {
-    let line = line.get(..line.floor_char_boundary(MAX_LINE_BYTES))?;
-    let lower = line.to_ascii_lowercase();
+    let lower = text::start(line, MAX_LINE_BYTES).to_ascii_lowercase();
     let at = lower.find("usage")?;
     // Not in another word, such as `diskusage`.
     let is_word = !lower[..at].ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
@@ -103,25 +117,11 @@ fn without_decoration(line: &str) -> &str {
 
 /// Returns the words after the name of the script. `None` if the text does not start with it.
 fn form(text: &str, quote: Option<char>, stem: &str) -> Option<String> {
-    let mut text = text
-        .get(..text.floor_char_boundary(MAX_LINE_BYTES))?
-        .to_owned();
+    let mut text = text::start(text, MAX_LINE_BYTES).to_owned();
     for name in PROGRAM_NAMES {
         text = text.replace(name, PROGRAM);
     }
-    let text = text.split("\\n").next()?;
-    let text = match quote {
-        // Quotes inside the text are escaped, or of another kind.
-        Some(quote) => {
-            let escaped = format!("\\{quote}");
-            let marked = text.replace(&escaped, "\u{1}");
-            let end = marked.find(quote).unwrap_or(marked.len());
-            marked[..end].replace('"', "\u{1}")
-        }
-        None if text.matches('"').count() > 1 => text.replace('"', "\u{1}"),
-        None => text[..text.find(['"', '`']).unwrap_or(text.len())].to_owned(),
-    };
-    let text = quoted_as_placeholders(&text);
+    let text = quoted_as_placeholders(&mark_quotes(text.split("\\n").next()?, quote));
     let words: Vec<&str> = text.split_whitespace().collect();
     let is_program = |word: &&str| is_script_name(word) || !stem.is_empty() && **word == *stem;
     let program = words.iter().take(4).position(is_program)?;
@@ -130,16 +130,27 @@ fn form(text: &str, quote: Option<char>, stem: &str) -> Option<String> {
     Some(without_call_end(rest))
 }
 
+/// Ends a text at the quote around it, and marks the quotes inside.
+fn mark_quotes(text: &str, quote: Option<char>) -> String {
+    match quote {
+        // Quotes inside the text are escaped, or of another kind.
+        Some(quote) => {
+            let marked = text.replace(&format!("\\{quote}"), QUOTE_MARK);
+            let end = marked.find(quote).unwrap_or(marked.len());
+            marked[..end].replace('"', QUOTE_MARK)
+        }
+        None if text.matches('"').count() > 1 => text.replace('"', QUOTE_MARK),
+        None => text[..text.find(['"', '`']).unwrap_or(text.len())].to_owned(),
+    }
+}
+
 /// Replaces quoted values, which are examples, by placeholders: `"a query"` by `<a query>`.
 fn quoted_as_placeholders(text: &str) -> String {
     let mut result = String::with_capacity(text.len());
-    for (index, part) in text.split('\u{1}').enumerate() {
+    for (index, part) in text.split(QUOTE_MARK).enumerate() {
         let is_quoted = index % 2 == 1;
-        let is_placeholder = part.starts_with(['<', '[', '{']);
-        if is_quoted && !is_placeholder && !part.trim().is_empty() {
-            result.push('<');
-            result.push_str(part);
-            result.push('>');
+        if is_quoted && !part.starts_with(['<', '[', '{']) && !part.trim().is_empty() {
+            result.extend(["<", part, ">"]);
         } else {
             result.push_str(part);
         }
@@ -163,35 +174,31 @@ fn is_script_name(word: &str) -> bool {
 }
 
 fn parse_form(form: &str) -> Option<Vec<Argument>> {
-    let mut arguments: Vec<Argument> = Vec::new();
     let items = split_items(form)?;
     // Beside `<name>` another word is a keyword, which only some calls contain.
-    let is_keyword = |item: &String| {
-        item.starts_with(|c: char| c.is_ascii_alphabetic()) && !is_placeholder(item)
-    };
-    if items.iter().any(|item| item.starts_with('<')) && items.iter().any(is_keyword) {
+    if items.iter().any(|item| item.starts_with('<')) && items.iter().any(|item| is_keyword(item)) {
         return None;
     }
+    let mut list = ArgumentList::default();
     let mut items = items.into_iter().peekable();
-    while let Some(item) = items.next() {
-        // The rest explains.
-        if item.starts_with(['#', '—', '–']) || item == "-" || item.starts_with('(') {
-            break;
-        }
-        let argument = if item.starts_with('-') {
+    while let Some(item) = items.next_if(|item| !is_explanation(item)) {
+        if item.starts_with('-') {
             let value = items.next_if(|next| is_placeholder(next));
-            Some(parse_option(&item, value.as_deref())?)
-        } else {
-            parse_item(&item)?
-        };
-        if let Some(argument) = argument {
-            if arguments.iter().any(|other| other.name == argument.name) {
-                return None;
-            }
-            arguments.push(argument);
+            list.push(parse_option(&item, value.as_deref()));
+        } else if !is_general_item(&item) {
+            list.push(parse_item(&item));
         }
     }
-    Some(arguments)
+    (!list.is_partial).then_some(list.arguments)
+}
+
+fn is_keyword(item: &str) -> bool {
+    item.starts_with(|c: char| c.is_ascii_alphabetic()) && !is_placeholder(item)
+}
+
+/// Returns true if the rest of a form explains it.
+fn is_explanation(item: &str) -> bool {
+    item.starts_with(['#', '—', '–', '(']) || item == "-"
 }
 
 /// Splits at spaces that are not inside brackets. `None` if brackets are not balanced.
@@ -214,54 +221,51 @@ fn split_items(form: &str) -> Option<Vec<String>> {
     (depth == 0).then_some(items)
 }
 
-/// Parses an item that is not an option. `Some(None)` for one that is not an argument, such as
-/// `[options]`.
-fn parse_item(item: &str) -> Option<Option<Argument>> {
-    let Some(inner) = item.strip_prefix('[') else {
-        return positional(item).map(Some);
-    };
+/// Returns true for `[options]` and the like.
+fn is_general_item(item: &str) -> bool {
+    let name = optional_part(item).unwrap_or_default();
+    let name = name.trim_end_matches('.').trim().to_ascii_lowercase();
+    GENERAL_ITEMS.contains(&name.as_str())
+}
+
+/// Returns the text inside `[…]` or `[…]...`.
+fn optional_part(item: &str) -> Option<&str> {
+    let inner = item.strip_prefix('[')?;
     let inner = inner
         .strip_suffix(']')
-        .or_else(|| inner.strip_suffix("]..."))?
-        .trim();
-    if ["options", "option", "flags", "opts", "args", "arguments"].contains(
-        &inner
-            .trim_end_matches('.')
-            .trim()
-            .to_ascii_lowercase()
-            .as_str(),
-    ) {
-        return Some(None);
+        .or_else(|| inner.strip_suffix("]..."))?;
+    Some(inner.trim())
+}
+
+/// Parses an item that is not an option without brackets.
+fn parse_item(item: &str) -> Option<Argument> {
+    if !item.starts_with('[') {
+        return positional(item);
     }
-    if inner.starts_with('-') {
-        // `[-o | --out DIR]`: the last spelling has the value.
-        let inner = inner.replace(" | ", "|").replace(", ", "|");
-        let (option, value) = inner
-            .split_once(' ')
-            .map_or((inner.as_str(), None), |(option, value)| {
-                (option, Some(value.trim()))
-            });
-        return parse_option(option, value).map(Some);
+    let inner = optional_part(item)?;
+    if !inner.starts_with('-') {
+        return positional(inner);
     }
-    positional(inner).map(Some)
+    // `[-o | --out DIR]`: the last spelling has the value.
+    let inner = inner.replace(" | ", "|").replace(", ", "|");
+    match inner.split_once(' ') {
+        Some((option, value)) => parse_option(option, Some(value.trim())),
+        None => parse_option(&inner, None),
+    }
 }
 
 /// Parses `--out`, `-o|--out`, `--out=DIR`, with its value.
 fn parse_option(option: &str, value: Option<&str>) -> Option<Argument> {
-    let (option, joined) = match option.split_once('=') {
-        Some((option, value)) => (option, Some(value)),
+    let (spellings, joined) = match option.split_once('=') {
+        Some((spellings, value)) => (spellings, Some(value)),
         None => (option, None),
     };
-    let spellings: Vec<&str> = option.split('|').map(str::trim).collect();
-    let spelling = spellings
-        .iter()
-        .find(|spelling| spelling.starts_with("--"))
-        .or(spellings.first())?;
+    let spelling = preferred_spelling(spellings.split('|').map(str::trim))?;
     let name = spelling.trim_start_matches('-');
     if !is_argument_name(name) || spelling.starts_with("---") {
         return None;
     }
-    let option = (*spelling).to_owned();
+    let option = spelling.to_owned();
     let (json_type, style) = match (joined, value) {
         (Some(_), _) => (JsonType::String, ArgumentStyle::JoinedOption(option)),
         (None, Some(_)) => (JsonType::String, ArgumentStyle::Option(option)),
@@ -269,52 +273,53 @@ fn parse_option(option: &str, value: Option<&str>) -> Option<Argument> {
         (None, None) => (JsonType::Any, ArgumentStyle::FlagOrOption(option)),
     };
     let mut argument = Argument::new(name.to_owned(), json_type, style);
-    argument.description = value.or(joined).and_then(|value| {
-        let value = value.trim_matches(['<', '>', '[', ']', '"']);
-        crate::text::argument_description(value)
-    });
+    let placeholder = value.or(joined).map(without_brackets);
+    argument.describe(placeholder.map(str::to_owned));
     Some(argument)
+}
+
+fn without_brackets(placeholder: &str) -> &str {
+    placeholder.trim_matches(['<', '>', '[', ']', '"'])
 }
 
 /// Returns true if an item stands for a value: `<dir>` or `DIR`.
 fn is_placeholder(item: &str) -> bool {
-    item.starts_with(['<', '{'])
-        || (item.starts_with(|c: char| c.is_ascii_uppercase())
-            && item
-                .chars()
-                .all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || "_-|".contains(c)))
+    let is_name_char = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || "_-|".contains(c);
+    let is_name =
+        item.starts_with(|c: char| c.is_ascii_uppercase()) && item.chars().all(is_name_char);
+    item.starts_with(['<', '{']) || is_name
 }
 
 /// Parses `<file>`, `FILE`, `<file>...`, and `name` from within brackets.
 fn positional(item: &str) -> Option<Argument> {
-    let is_optional_name = item
-        .chars()
-        .all(|c| c.is_ascii_alphanumeric() || "_-. ".contains(c));
-    if !is_placeholder(item) && !item.starts_with('"') && !is_optional_name {
+    if !is_placeholder(item) && !item.starts_with('"') && !is_optional_name(item) {
         return None;
     }
-    let is_many = item.contains("...");
     let text = item.replace("...", "");
     let text = text.trim_matches(['<', '>', '{', '}', '"', ' ']);
-    let name: String = text
-        .chars()
-        .map(|c| if c.is_ascii_alphanumeric() { c } else { '_' })
-        .collect();
-    let name = name.trim_matches('_').to_ascii_lowercase();
-    if !is_argument_name(&name) || name.len() > 40 || !text.is_ascii() {
-        return None;
-    }
-    let (json_type, max) = if is_many {
-        (JsonType::Array, usize::MAX)
+    let json_type = if item.contains("...") {
+        JsonType::Array
     } else {
-        (JsonType::String, 1)
+        JsonType::String
     };
-    let style = ArgumentStyle::Positional { min: 0, max };
-    let mut argument = Argument::new(name, json_type, style);
+    let mut argument = Argument::positional(property_name(text)?, json_type, 0);
     if text.contains('|') {
-        argument.description = crate::text::argument_description(&format!("One of {text}"));
+        argument.describe(Some(format!("One of {text}")));
     }
     Some(argument)
+}
+
+fn is_optional_name(item: &str) -> bool {
+    item.chars()
+        .all(|c| c.is_ascii_alphanumeric() || "_-. ".contains(c))
+}
+
+/// Returns the name of a property for the text of a placeholder.
+fn property_name(text: &str) -> Option<String> {
+    let name = text.replace(|c: char| !c.is_ascii_alphanumeric(), "_");
+    let name = name.trim_matches('_').to_ascii_lowercase();
+    let is_name = is_argument_name(&name) && name.len() <= MAX_NAME_BYTES && text.is_ascii();
+    is_name.then_some(name)
 }
 
 #[cfg(test)]

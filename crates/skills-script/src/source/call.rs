@@ -2,29 +2,29 @@
 
 use serde_json::Value;
 
-use super::literal::parse_literal;
-use super::python_lexer::Token;
+use super::literal::{parse_literal, parse_text};
+use super::token::{Token, split_at_commas};
 
 /// The arguments of a call.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Call<'t, 'a> {
     /// Positional arguments.
     pub(crate) values: Vec<&'t [Token<'a>]>,
-    keywords: Vec<(&'a str, &'t [Token<'a>])>,
+    /// Arguments with names.
+    pub(crate) keywords: Fields<'t, 'a>,
 }
 
-/// The fields of a JavaScript object, `{name: value, …}`.
+/// Values with names: the keywords of a call, or the fields of a JavaScript object.
 #[derive(Debug, Default)]
 pub(crate) struct Fields<'t, 'a> {
-    fields: Vec<(&'t str, &'t [Token<'a>])>,
+    fields: Vec<Field<'t, 'a>>,
 }
+
+type Field<'t, 'a> = (&'t str, &'t [Token<'a>]);
 
 impl<'t, 'a> Call<'t, 'a> {
     pub(crate) fn parse(tokens: &'t [Token<'a>]) -> Self {
-        let mut call = Self {
-            values: Vec::new(),
-            keywords: Vec::new(),
-        };
+        let mut call = Self::default();
         for part in split_at_commas(tokens) {
             match part {
                 // `**more` contains keywords that are not constants.
@@ -32,7 +32,7 @@ impl<'t, 'a> Call<'t, 'a> {
                 [Token::Name(keyword), Token::Symbol('='), rest @ ..]
                     if !matches!(rest.first(), Some(Token::Symbol('=' | '>'))) =>
                 {
-                    call.keywords.push((keyword, rest));
+                    call.keywords.fields.push((keyword, rest));
                 }
                 part => call.values.push(part),
             }
@@ -40,38 +40,14 @@ impl<'t, 'a> Call<'t, 'a> {
         call
     }
 
-    /// Returns the tokens of a keyword's value.
-    pub(crate) fn keyword_tokens(&self, keyword: &str) -> Option<&'t [Token<'a>]> {
-        self.keywords
-            .iter()
-            .find(|(name, _)| *name == keyword)
-            .map(|(_, tokens)| *tokens)
-    }
-
-    /// Returns the value of a keyword, if it is a constant.
-    pub(crate) fn keyword_literal(&self, keyword: &str) -> Option<Value> {
-        self.keyword_tokens(keyword).and_then(parse_literal)
-    }
-
-    /// Returns the value of a keyword, if it is a constant string.
-    pub(crate) fn keyword_text(&self, keyword: &str) -> Option<String> {
-        match self.keyword_literal(keyword)? {
-            Value::String(text) => Some(text),
-            _ => None,
-        }
-    }
-
-    /// Returns the last component of a keyword's value, if it is a possibly dotted name.
-    pub(crate) fn keyword_name(&self, keyword: &str) -> Option<&'a str> {
-        dotted_name(self.keyword_tokens(keyword)?)
-    }
-
     /// Returns a positional argument that is a constant string.
     pub(crate) fn value_text(&self, index: usize) -> Option<String> {
-        match parse_literal(self.values.get(index)?)? {
-            Value::String(text) => Some(text),
-            _ => None,
-        }
+        parse_text(self.values.get(index)?)
+    }
+
+    /// Returns all positional arguments, if they are constant strings.
+    pub(crate) fn value_texts(&self) -> Option<Vec<String>> {
+        self.values.iter().map(|value| parse_text(value)).collect()
     }
 }
 
@@ -87,72 +63,60 @@ impl<'t, 'a> Fields<'t, 'a> {
     /// Parses the tokens between the braces of an object. Fields without a constant name are
     /// omitted.
     pub(crate) fn parse(tokens: &'t [Token<'a>]) -> Self {
-        let mut fields = Vec::new();
-        for part in split_at_commas(tokens) {
-            match part {
-                [Token::Name(name), Token::Symbol(':'), value @ ..] => fields.push((*name, value)),
-                [Token::StringLiteral(name), Token::Symbol(':'), value @ ..] => {
-                    fields.push((name.as_str(), value))
-                }
-                // A shorthand for a variable of this name.
-                [name @ Token::Name(field)] => fields.push((*field, std::slice::from_ref(name))),
-                _ => {}
-            }
+        Self {
+            fields: split_at_commas(tokens).filter_map(parse_field).collect(),
         }
-        Self { fields }
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&'t str, &'t [Token<'a>])> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Field<'t, 'a>> {
         self.fields.iter().copied()
     }
 
-    /// Returns the tokens of a field's value.
+    /// Returns the tokens of a value.
     pub(crate) fn tokens(&self, name: &str) -> Option<&'t [Token<'a>]> {
-        self.fields
-            .iter()
+        self.iter()
             .find(|(field, _)| *field == name)
-            .map(|(_, tokens)| *tokens)
+            .map(|(_, tokens)| tokens)
     }
 
-    /// Returns the value of a field, if it is a constant.
+    /// Returns a value that is a constant.
     pub(crate) fn literal(&self, name: &str) -> Option<Value> {
         self.tokens(name).and_then(parse_literal)
     }
 
-    /// Returns the value of a field, if it is a constant string.
+    /// Returns a value that is a constant string.
     pub(crate) fn text(&self, name: &str) -> Option<String> {
-        match self.literal(name)? {
-            Value::String(text) => Some(text),
-            _ => None,
-        }
+        self.tokens(name).and_then(parse_text)
     }
 
-    /// Returns true if a field is the constant `true`.
+    /// Returns the last component of a value that is a possibly dotted name.
+    pub(crate) fn name(&self, name: &str) -> Option<&'a str> {
+        dotted_name(self.tokens(name)?)
+    }
+
+    /// Returns true if a value is the constant `true`.
     pub(crate) fn is_true(&self, name: &str) -> bool {
         self.literal(name) == Some(Value::Bool(true))
     }
 }
 
-/// Splits at commas that are not inside brackets.
-pub(crate) fn split_at_commas<'t, 'a>(
-    tokens: &'t [Token<'a>],
-) -> impl Iterator<Item = &'t [Token<'a>]> {
-    let mut depth = 0_usize;
-    tokens.split(move |token| {
-        match token {
-            Token::Symbol('(' | '[' | '{') => depth += 1,
-            Token::Symbol(')' | ']' | '}') => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        depth == 0 && *token == Token::Symbol(',')
-    })
+fn parse_field<'t, 'a>(tokens: &'t [Token<'a>]) -> Option<Field<'t, 'a>> {
+    match tokens {
+        [Token::Name(name), Token::Symbol(':'), value @ ..] => Some((name, value)),
+        [Token::StringLiteral(name), Token::Symbol(':'), value @ ..] => Some((name, value)),
+        // A shorthand for a variable of this name.
+        [Token::Name(name)] => Some((name, tokens)),
+        _ => None,
+    }
 }
 
 /// Returns the last component, if the tokens are a possibly dotted name.
 fn dotted_name<'a>(tokens: &[Token<'a>]) -> Option<&'a str> {
-    let is_dotted = tokens.iter().enumerate().all(|(at, token)| match token {
-        Token::Name(_) => at % 2 == 0,
-        token => at % 2 == 1 && *token == Token::Symbol('.'),
+    let is_dotted = tokens.chunks(2).all(|part| {
+        matches!(
+            part,
+            [Token::Name(_)] | [Token::Name(_), Token::Symbol('.')]
+        )
     });
     match tokens.last() {
         Some(Token::Name(name)) if is_dotted => Some(name),

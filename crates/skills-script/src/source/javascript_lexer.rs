@@ -1,6 +1,8 @@
 //! Lexer for JavaScript and TypeScript source, as far as it is needed to find calls and strings.
 
-use super::python_lexer::{Token, decode_escapes, find_string_end};
+use super::cursor::Cursor;
+use super::string_escapes::{decode_escapes, find_string_end};
+use super::token::Token;
 
 /// Maximum length of a regular expression in bytes, so that many unterminated ones stay cheap.
 const MAX_REGEX_BYTES: usize = 500;
@@ -13,91 +15,86 @@ const BEFORE_EXPRESSION: [&str; 8] = [
 /// skipped. Invalid source results in some tokens, never in an error.
 #[derive(Debug)]
 pub(super) struct Lexer<'a> {
-    rest: &'a str,
+    source: Cursor<'a>,
     /// Whether a slash divides, because the token before it ends an expression.
     after_expression: bool,
 }
 
 impl<'a> Lexer<'a> {
     pub(super) fn new(source: &'a str) -> Self {
-        let mut rest = source.strip_prefix('\u{FEFF}').unwrap_or(source);
-        if rest.starts_with("#!") {
-            rest = rest.split_at(rest.find('\n').unwrap_or(rest.len())).1;
+        let mut source = Cursor::new(source);
+        if source.rest.starts_with("#!") {
+            source.take_while(|c| c != '\n');
         }
         Self {
-            rest,
+            source,
             after_expression: false,
         }
     }
 
-    fn take(&mut self, bytes: usize) -> &'a str {
-        let (taken, rest) = self.rest.split_at(bytes);
-        self.rest = rest;
-        taken
-    }
-
-    fn take_while(&mut self, keep: impl Fn(char) -> bool) -> &'a str {
-        let end = self.rest.find(|c| !keep(c)).unwrap_or(self.rest.len());
-        self.take(end)
-    }
-
     fn skip_trivia(&mut self) {
         loop {
-            self.take_while(char::is_whitespace);
-            if self.rest.starts_with("//") {
-                self.take_while(|c| c != '\n' && c != '\r');
-            } else if let Some(comment) = self.rest.strip_prefix("/*") {
-                let end = comment.find("*/").map_or(self.rest.len(), |at| at + 4);
-                self.take(end);
+            self.source.take_while(char::is_whitespace);
+            if self.source.rest.starts_with("//") {
+                self.source.skip_line();
+            } else if let Some(bytes) = self.comment_length() {
+                self.source.take(bytes);
             } else {
                 return;
             }
         }
     }
 
+    /// Returns the length of the `/* … */` at the start, which may be unterminated.
+    fn comment_length(&self) -> Option<usize> {
+        let comment = self.source.rest.strip_prefix("/*")?;
+        Some(
+            comment
+                .find("*/")
+                .map_or(self.source.rest.len(), |at| at + 4),
+        )
+    }
+
     fn lex_string(&mut self, quote: &str) -> Token<'a> {
-        self.take(1);
-        let Some(end) = find_string_end(self.rest, quote) else {
-            self.take_while(|c| c != '\n');
+        self.source.take(1);
+        let Some(end) = find_string_end(self.source.rest, quote) else {
+            self.source.take_while(|c| c != '\n');
             return Token::Opaque;
         };
-        let body = self.take(end);
-        self.take(1);
+        let body = self.source.take(end);
+        self.source.take(1);
         Token::StringLiteral(decode_escapes(body))
     }
 
     /// Lexes a template. Only one without expressions is constant text.
     fn lex_template(&mut self) -> Token<'a> {
-        self.take(1);
-        let end = template_end(self.rest);
-        let body = self.take(end.unwrap_or(self.rest.len()));
-        if end.is_none() {
+        self.source.take(1);
+        let Some(end) = template_end(self.source.rest) else {
+            self.source.take(self.source.rest.len());
+            return Token::Opaque;
+        };
+        let body = self.source.take(end);
+        self.source.take(1);
+        if body.contains("${") {
             return Token::Opaque;
         }
-        self.take(1);
-        if body.contains("${") {
-            Token::Opaque
-        } else {
-            Token::StringLiteral(decode_escapes(body))
-        }
+        Token::StringLiteral(decode_escapes(body))
     }
 
     fn lex_slash(&mut self) -> Token<'a> {
-        match regex_end(self.rest).filter(|_| !self.after_expression) {
+        match regex_end(self.source.rest).filter(|_| !self.after_expression) {
             Some(end) => {
-                self.take(end);
-                self.take_while(|c| c.is_ascii_alphabetic());
+                self.source.take(end);
+                self.source.take_while(|c| c.is_ascii_alphabetic());
                 Token::Opaque
             }
-            None => {
-                self.take(1);
-                Token::Symbol('/')
-            }
+            None => self.lex_symbol('/'),
         }
     }
 
-    fn lex_number(&mut self) -> Token<'a> {
-        Token::Number(self.take_while(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.')))
+    fn lex_symbol(&mut self, symbol: char) -> Token<'a> {
+        self.source.take(symbol.len_utf8());
+        Token::Symbol(symbol)
     }
 }
 
@@ -106,23 +103,16 @@ impl<'a> Iterator for Lexer<'a> {
 
     fn next(&mut self) -> Option<Token<'a>> {
         self.skip_trivia();
-        let token = match self.rest.chars().next()? {
+        let token = match self.source.peek()? {
             '"' => self.lex_string("\""),
             '\'' => self.lex_string("'"),
             '`' => self.lex_template(),
             '/' => self.lex_slash(),
-            '0'..='9' => self.lex_number(),
-            c if is_name_char(c) => Token::Name(self.take_while(is_name_char)),
-            c => {
-                self.take(c.len_utf8());
-                Token::Symbol(c)
-            }
+            '0'..='9' => Token::Number(self.source.take_while(is_number_char)),
+            c if is_name_char(c) => Token::Name(self.source.take_while(is_name_char)),
+            c => self.lex_symbol(c),
         };
-        self.after_expression = match &token {
-            Token::Name(name) => !BEFORE_EXPRESSION.contains(name),
-            Token::Symbol(symbol) => matches!(symbol, ')' | ']' | '}'),
-            _ => true,
-        };
+        self.after_expression = ends_expression(&token);
         Some(token)
     }
 }
@@ -131,38 +121,36 @@ fn is_name_char(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '_' | '$') || !c.is_ascii()
 }
 
+fn is_number_char(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '_' | '.')
+}
+
+fn ends_expression(token: &Token<'_>) -> bool {
+    match token {
+        Token::Name(name) => !BEFORE_EXPRESSION.contains(name),
+        Token::Symbol(_) => token.is_closing_bracket(),
+        _ => true,
+    }
+}
+
 /// Finds the backquote that ends a template. Expressions in it can contain templates.
 fn template_end(text: &str) -> Option<usize> {
-    /// Where a position is: in the text of a template, or in an expression at a depth of braces.
-    enum State {
-        Text,
-        Expression(usize),
-    }
-    let mut stack = vec![State::Text];
-    let mut bytes = text.bytes().enumerate().peekable();
+    // The backquotes and braces around a position.
+    let mut open = vec![b'`'];
+    let mut before = b'`';
+    let mut bytes = text.bytes().enumerate();
     while let Some((at, byte)) = bytes.next() {
-        match (stack.last_mut()?, byte) {
-            (State::Text, b'\\') => {
-                bytes.next();
-            }
-            (State::Text, b'`') => {
-                stack.pop();
-                if stack.is_empty() {
-                    return Some(at);
-                }
-            }
-            (State::Text, b'$') if bytes.peek().is_some_and(|(_, next)| *next == b'{') => {
-                bytes.next();
-                stack.push(State::Expression(0));
-            }
-            (State::Expression(_), b'`') => stack.push(State::Text),
-            (State::Expression(depth), b'{') => *depth += 1,
-            (State::Expression(0), b'}') => {
-                stack.pop();
-            }
-            (State::Expression(depth), b'}') => *depth -= 1,
+        let in_text = open.last() == Some(&b'`');
+        match byte {
+            b'\\' if in_text => drop(bytes.next()),
+            b'`' if in_text && open.len() == 1 => return Some(at),
+            b'`' if !in_text => open.push(byte),
+            b'`' => drop(open.pop()),
+            b'}' if !in_text => drop(open.pop()),
+            b'{' if !in_text || before == b'$' => open.push(byte),
             _ => {}
         }
+        before = byte;
     }
     None
 }

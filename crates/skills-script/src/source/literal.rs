@@ -2,10 +2,15 @@
 
 use serde_json::{Number, Value};
 
-use super::python_lexer::Token;
+use super::token::Token;
 
 /// Maximum nesting of lists.
 const MAX_DEPTH: usize = 4;
+/// The prefixes of numbers with another base than ten.
+const RADIX_PREFIXES: [(&str, u32); 3] = [("0x", 16), ("0o", 8), ("0b", 2)];
+
+/// A value at the start of some tokens, and the tokens after it.
+type Parsed<'t, 'a> = Option<(Value, &'t [Token<'a>])>;
 
 /// Parses a constant expression: a string, number, boolean, `None`, or a list, tuple or set of
 /// these. Any other expression returns `None`.
@@ -14,24 +19,41 @@ pub(crate) fn parse_literal(tokens: &[Token<'_>]) -> Option<Value> {
     rest.is_empty().then_some(value)
 }
 
-/// Parses a constant at the start of the tokens.
-fn parse_value<'t, 'a>(tokens: &'t [Token<'a>], depth: usize) -> Option<(Value, &'t [Token<'a>])> {
-    let (first, rest) = tokens.split_first()?;
-    match first {
-        Token::StringLiteral(_) => Some(parse_strings(tokens)),
-        Token::Number(written) => Some((Value::Number(parse_number(written, "")?), rest)),
-        Token::Symbol('-') => match rest.split_first()? {
-            (Token::Number(written), rest) => {
-                Some((Value::Number(parse_number(written, "-")?), rest))
-            }
-            _ => None,
-        },
-        Token::Name("True" | "true") => Some((true.into(), rest)),
-        Token::Name("False" | "false") => Some((false.into(), rest)),
-        Token::Name("None" | "null") => Some((Value::Null, rest)),
-        Token::Symbol('(') => parse_items(rest, ')', depth),
-        Token::Symbol('[') => parse_items(rest, ']', depth),
-        Token::Symbol('{') => parse_items(rest, '}', depth),
+/// Parses a constant string.
+pub(crate) fn parse_text(tokens: &[Token<'_>]) -> Option<String> {
+    match parse_literal(tokens)? {
+        Value::String(text) => Some(text),
+        _ => None,
+    }
+}
+
+fn parse_value<'t, 'a>(tokens: &'t [Token<'a>], depth: usize) -> Parsed<'t, 'a> {
+    match tokens {
+        [Token::StringLiteral(_), ..] => Some(parse_strings(tokens)),
+        [Token::Symbol('-'), Token::Number(written), rest @ ..] => {
+            Some((parse_number(written, "-")?.into(), rest))
+        }
+        [Token::Number(written), rest @ ..] => Some((parse_number(written, "")?.into(), rest)),
+        [Token::Name(name), rest @ ..] => Some((parse_constant(name)?, rest)),
+        [Token::Symbol(open), rest @ ..] => parse_items(rest, closing_bracket(*open)?, depth),
+        _ => None,
+    }
+}
+
+fn parse_constant(name: &str) -> Option<Value> {
+    match name {
+        "True" | "true" => Some(true.into()),
+        "False" | "false" => Some(false.into()),
+        "None" | "null" => Some(Value::Null),
+        _ => None,
+    }
+}
+
+fn closing_bracket(open: char) -> Option<char> {
+    match open {
+        '(' => Some(')'),
+        '[' => Some(']'),
+        '{' => Some('}'),
         _ => None,
     }
 }
@@ -46,69 +68,64 @@ fn parse_strings<'t, 'a>(mut tokens: &'t [Token<'a>]) -> (Value, &'t [Token<'a>]
     (text.into(), tokens)
 }
 
-/// Parses up to the closing bracket. A single value in parentheses without a comma is that value.
-fn parse_items<'t, 'a>(
-    mut tokens: &'t [Token<'a>],
-    close: char,
-    depth: usize,
-) -> Option<(Value, &'t [Token<'a>])> {
+/// Parses up to the closing bracket.
+fn parse_items<'t, 'a>(mut tokens: &'t [Token<'a>], close: char, depth: usize) -> Parsed<'t, 'a> {
     // Source is untrusted, and the parser is recursive.
     let depth = depth.checked_sub(1)?;
     let mut values = Vec::new();
-    let mut comma = false;
-    loop {
-        if let (Token::Symbol(symbol), rest) = tokens.split_first()?
-            && *symbol == close
-        {
-            let grouped = close == ')' && values.len() == 1 && !comma;
-            let value = if grouped {
-                values.pop()?
-            } else {
-                Value::Array(values)
-            };
-            // `{}` is an empty dictionary, not a set.
-            return (close != '}' || value != Value::Array(Vec::new())).then_some((value, rest));
-        }
-        if !values.is_empty() && !comma {
+    let mut has_comma = true;
+    while tokens.first()? != &Token::Symbol(close) {
+        if !has_comma {
             return None;
         }
-        let (item, rest) = parse_value(tokens, depth)?;
-        values.push(item);
-        comma = rest.first() == Some(&Token::Symbol(','));
-        tokens = if comma { &rest[1..] } else { rest };
+        let (value, rest) = parse_value(tokens, depth)?;
+        values.push(value);
+        has_comma = rest.first() == Some(&Token::Symbol(','));
+        tokens = &rest[usize::from(has_comma)..];
     }
+    let value = match (close, values.len()) {
+        // Parentheses around a single value.
+        (')', 1) if !has_comma => values.pop()?,
+        // `{}` is an empty dictionary, not a set.
+        ('}', 0) => return None,
+        _ => values.into(),
+    };
+    Some((value, &tokens[1..]))
 }
 
 fn parse_number(written: &str, sign: &str) -> Option<Number> {
     // Python allows `_` between digits.
-    let plain = written.replace('_', "");
-    let radix = |prefix: [&str; 2], radix| {
-        let digits = prefix
-            .iter()
-            .find_map(|prefix| plain.strip_prefix(prefix))?;
-        i64::from_str_radix(&format!("{sign}{digits}"), radix).ok()
-    };
-    if let Some(number) = radix(["0x", "0X"], 16)
-        .or_else(|| radix(["0o", "0O"], 8))
-        .or_else(|| radix(["0b", "0B"], 2))
-    {
+    let plain = written.replace('_', "").to_ascii_lowercase();
+    if let Some(number) = parse_radix(&plain, sign) {
         return Some(number.into());
     }
     let signed = format!("{sign}{plain}");
     if plain.bytes().all(|byte| byte.is_ascii_digit()) {
-        return signed
-            .parse::<i64>()
-            .map(Number::from)
-            .or_else(|_| signed.parse::<u64>().map(Number::from))
-            .ok();
+        return parse_integer(&signed);
     }
-    let is_decimal = plain
+    parse_decimal(&signed)
+}
+
+fn parse_radix(plain: &str, sign: &str) -> Option<i64> {
+    RADIX_PREFIXES.iter().find_map(|(prefix, radix)| {
+        let digits = plain.strip_prefix(prefix)?;
+        i64::from_str_radix(&format!("{sign}{digits}"), *radix).ok()
+    })
+}
+
+fn parse_integer(signed: &str) -> Option<Number> {
+    let small = signed.parse::<i64>().map(Number::from);
+    small
+        .or_else(|_| signed.parse::<u64>().map(Number::from))
+        .ok()
+}
+
+fn parse_decimal(signed: &str) -> Option<Number> {
+    let is_decimal = signed
         .bytes()
-        .all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'e' | b'E' | b'+' | b'-'));
-    is_decimal
-        .then(|| signed.parse().ok())
-        .flatten()
-        .and_then(Number::from_f64)
+        .all(|byte| byte.is_ascii_digit() || b".e+-".contains(&byte));
+    let number = signed.parse().ok().filter(|_| is_decimal);
+    number.and_then(Number::from_f64)
 }
 
 #[cfg(test)]

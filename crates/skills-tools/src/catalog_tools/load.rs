@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use serde_json::json;
-use skills_runtime::manifest::escape_invisible;
+use skills_runtime::manifest::{ContextMode, Extensions, ToolPattern, escape_invisible};
 use skills_runtime::prompt::DEFAULT_MAX_INJECTION_BYTES;
 use skills_runtime::{Entry, InjectionFormat, Manifest, SkillPrograms};
 
@@ -23,7 +23,7 @@ const MAX_NAMED: usize = 20;
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct LoadArguments {
-    name: String,
+    pub(crate) name: String,
     max_bytes: Option<usize>,
 }
 
@@ -60,6 +60,12 @@ pub(crate) fn definition() -> ToolDefinition {
                 "truncated": {"type": "boolean"},
                 "missing": {"type": "array", "items": {"type": "string"},
                             "description": "Requirements without which the scripts of the skill do not run."},
+                "context": {"type": ["string", "null"], "description": "`fork`: start a sub-agent with the text as its prompt, and continue with its final message."},
+                "agent": {"type": ["string", "null"], "description": "Kind of agent that a fork requests."},
+                "model": {"type": ["string", "null"], "description": "Model that the skill requests."},
+                "allowed_tools": {"type": "array", "items": {"type": "string"}},
+                "disallowed_tools": {"type": "array", "items": {"type": "string"}},
+                "hooks": {"type": ["object", "null"], "description": "Hooks of the skill, as it declares them."},
             }),
             &["name", "path", "text", "truncated", "missing"],
         ),
@@ -97,12 +103,22 @@ impl CatalogTools {
             .library()
             .missing_requirements([&entry])
             .to_lines();
+        let extensions = manifest.extensions();
+        let texts = |tools: &[ToolPattern]| -> Vec<String> {
+            tools.iter().map(ToString::to_string).collect()
+        };
         let data = json!({
             "name": name,
             "path": format!("skills/{name}"),
             "text": text,
             "truncated": is_truncated,
             "missing": missing,
+            "context": extensions.context,
+            "agent": extensions.agent,
+            "model": extensions.model,
+            "allowed_tools": texts(manifest.allowed_tools()),
+            "disallowed_tools": texts(&extensions.disallowed_tools),
+            "hooks": extensions.hooks_raw,
         });
         let note = if missing.is_empty() {
             String::new()
@@ -113,7 +129,8 @@ impl CatalogTools {
             )
         };
         let usage = self.usage(&entry).unwrap_or_default();
-        Ok(ToolOutput::new(format!("{text}{note}{usage}"), data))
+        let fork = fork_note(extensions);
+        Ok(ToolOutput::new(format!("{text}{note}{fork}{usage}"), data))
     }
 
     /// Returns how to run what the skill has, after a line break; `None` if it has nothing to run,
@@ -183,4 +200,24 @@ impl CatalogTools {
             manifest: document.manifest().clone(),
         })
     }
+}
+
+/// Says that the skill runs in a sub-agent, after a line break; empty for other skills.
+fn fork_note(extensions: &Extensions) -> String {
+    if extensions.context != Some(ContextMode::Fork) {
+        return String::new();
+    }
+    let kind = match &extensions.agent {
+        // One word of a skill's text, which must not address the model.
+        Some(agent) if is_plain_word(agent) => format!(" of type `{agent}`"),
+        _ => String::new(),
+    };
+    format!(
+        "\nThis skill runs in a sub-agent: if you can start one{kind}, give it this text and the task as its prompt, and continue with its final message."
+    )
+}
+
+fn is_plain_word(text: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.:".contains(c);
+    !text.is_empty() && text.len() <= 64 && text.chars().all(is_plain)
 }

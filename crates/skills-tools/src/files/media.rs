@@ -17,6 +17,13 @@ impl ContentKind {
     }
 }
 
+/// Returns the media type for a file name, without the content. `application/octet-stream` if the
+/// extension is unknown.
+#[must_use]
+pub fn media_type_by_name(name: &str) -> String {
+    media_type(name, ContentKind::Binary)
+}
+
 /// Returns the media type for a file name. Text is never reported as audio, video or an image that
 /// has the same extension (`.ts`).
 pub(crate) fn media_type(name: &str, kind: ContentKind) -> String {

@@ -4,7 +4,8 @@ use serde_json::{Map, Value, json};
 use skills_runtime::policy::{ApprovalResponse, DecisionReason, Denial, PermissionDecision};
 use skills_runtime::{
     CapturedOutput, EnforcementStatus, ErrorKind, Evidence, ExecutionArtifacts, ExecutionStatus,
-    FailureCause, Refusal, RuntimeError, SandboxErrorKind, Termination,
+    FailureCause, Refusal, RuntimeError, SandboxErrorKind, Termination, mark_messages,
+    message_label,
 };
 
 use skills_runtime::manifest::escape_invisible;
@@ -145,6 +146,7 @@ impl ProgramOutput {
 
     /// Returns a text with the explanation after it.
     pub(super) fn with_explanation(&self, text: &str) -> String {
+        let text = &mark_program_text(text);
         if self.explanation.is_empty() {
             return text.to_owned();
         }
@@ -178,7 +180,7 @@ impl ProgramOutput {
     ) -> ToolOutput {
         // The text is shown in terminals; `data` keeps the output as it was.
         let (stdout, stderr) = (
-            strip_terminal_escapes(&self.stdout),
+            mark_program_text(&strip_terminal_escapes(&self.stdout)),
             strip_terminal_escapes(&self.stderr),
         );
         let stderr = self.with_explanation(&stderr);
@@ -233,6 +235,24 @@ impl ExitKind {
             ),
         })
     }
+}
+
+/// Marks the lines of a program that could be lines of a result: what was refused, and what its user
+/// can do.
+pub(crate) fn mark_program_text(text: &str) -> String {
+    mark_messages(text, is_result_line)
+}
+
+fn is_result_line(line: &str) -> bool {
+    const LABELS: [&str; 5] = [
+        "hint",
+        "help",
+        "hook",
+        "exit code",
+        "failed to setup environment",
+    ];
+    message_label(line)
+        .is_some_and(|label| LABELS.contains(&label.as_str()) || label.starts_with("refused"))
 }
 
 /// Returns the error of a run that exceeded its disk quota.

@@ -47,6 +47,11 @@ pub enum Remedy {
         /// The name of the draft.
         name: String,
     },
+    /// Approve the hooks of a skill for its current content.
+    ApproveHooks {
+        /// The name of the skill.
+        skill: String,
+    },
 }
 
 /// Returns true if only the output of a program says that it needs a protected path. A program could

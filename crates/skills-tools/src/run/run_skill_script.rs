@@ -2,10 +2,13 @@
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use skills_runtime::{ExecutionArtifacts, InputProtocol, RunTarget, SkillPrograms, Workspace};
+use skills_runtime::{
+    ExecutionArtifacts, InputProtocol, RunTarget, ScriptType, SkillPrograms, Workspace,
+};
 
 use super::output::ProgramOutput;
 use super::script_tool::script_error;
+use super::skills_run::find_in_skill;
 use super::{
     CompletedRun, Deadline, MAX_STDIN_BYTES, MAX_TIMEOUT_SECONDS, ProgramTools, RunSubject,
     RunnableSkill, WorkingDirectory, result_properties, short_name,
@@ -56,7 +59,7 @@ pub(crate) fn definition() -> ToolDefinition {
         input_schema: schema::input_schema(
             json!({
                 "skill_name": {"type": "string", "minLength": 1, "maxLength": 128, "description": "Name of the skill."},
-                "script_name": {"type": "string", "minLength": 1, "maxLength": MAX_NAME_CHARS, "description": "File name of the script, with or without extension."},
+                "script_name": {"type": "string", "minLength": 1, "maxLength": MAX_NAME_CHARS, "description": "File name of the script, with or without extension; its path in the skill if it is not in `scripts/`."},
                 "args": {"type": "object", "default": {}, "description": "Input of the script."},
                 "timeout": {"type": "integer", "minimum": 1, "maximum": MAX_TIMEOUT_SECONDS, "default": DEFAULT_TIMEOUT, "description": "Timeout in seconds."},
                 "stdin": {"type": "string", "maxLength": MAX_STDIN_BYTES, "description": "Standard input; empty unless given."},
@@ -171,7 +174,7 @@ fn result_data(
 }
 
 impl RunnableSkill {
-    /// Finds a script by file name only, no path and no hidden file, in `scripts/`; else a
+    /// Finds a script by its path in the skill, or by file name, not hidden, in `scripts/`; else a
     /// WebAssembly module.
     fn find_program(&self, name: &str) -> Result<RunTarget, ToolError> {
         let invalid = |reason: &str| {
@@ -180,10 +183,17 @@ impl RunnableSkill {
         if name.chars().count() > MAX_NAME_CHARS {
             return Err(invalid("longer than 64 characters"));
         }
+        // A script that is not in `scripts/`, as the instructions name it.
+        if let Some(path) = find_in_skill(&self.files, self.entry.name().as_str(), name)
+            && name.contains('/')
+            && ScriptType::from_path(path.as_ref()).is_some()
+        {
+            return Ok(RunTarget::Script(path));
+        }
         // Models often pass paths; rejecting them is clearer than not finding the script.
         if name.contains(['/', '\\']) || name.starts_with('.') {
             return Err(invalid(
-                "expected a file name without a path, such as `calculate.py`",
+                "expected the file name of a script, such as `calculate.py`, or its path in the skill, such as `tools/calculate.py`",
             ));
         }
         if let Some(reason) = invalid_part_reason(name) {

@@ -111,7 +111,7 @@ impl ProgramTools {
 }
 
 /// Converts the result: standard output is the text of a success, standard error the reason of a
-/// failure.
+/// failure. A script that was stopped has its output after the reason.
 fn tool_output(output: ProgramOutput, timeout_seconds: &str) -> ToolOutput {
     let error = script_error(&output, timeout_seconds);
     match error {
@@ -122,7 +122,16 @@ fn tool_output(output: ProgramOutput, timeout_seconds: &str) -> ToolOutput {
                 Value::Object(output.data),
             )
         },
-        Some(error) => ToolOutput::error_with_data(error.message.clone(), output.data, &error),
+        Some(error) => {
+            let so_far = match output.exit {
+                ExitKind::Exited(_) => String::new(),
+                _ => strip_terminal_escapes(&output.stdout).trim_end().to_owned(),
+            };
+            let parts = [error.message.as_str(), so_far.as_str()];
+            let text = parts.into_iter().filter(|part| !part.is_empty());
+            let text = text.collect::<Vec<_>>().join("\n");
+            ToolOutput::error_with_data(text, output.data, &error)
+        }
     }
 }
 

@@ -209,7 +209,7 @@ fn names_script(skill: &str, word: &str, script_type: ScriptType) -> bool {
 
 /// Returns the path of a file in the skill, as the directory spells it. Symlinks and hidden files
 /// are not found: use the name of the target.
-fn find_in_skill(files: &SkillFiles, skill: &str, word: &str) -> Option<String> {
+pub(super) fn find_in_skill(files: &SkillFiles, skill: &str, word: &str) -> Option<String> {
     let path = word
         .strip_prefix(&format!("/skills/{skill}/"))
         .or_else(|| word.strip_prefix(&format!("skills/{skill}/")));

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use skills_runtime::policy::innermost_protected_name;
 use skills_runtime::{Root, SkillRuntime};
 
+use super::hooks::ActiveSkills;
 use super::{Inner, ToolSet};
 use crate::catalog_tools::CatalogTools;
 use crate::file_tools::FileTools;
@@ -14,7 +15,7 @@ use crate::mount::{Access, MountTable};
 use crate::overrides::OverrideStore;
 use crate::publication::Publisher;
 use crate::registry::ScriptScanner;
-use crate::run::{ProgramOptions, ProgramTools, Remedies, Remedy, SessionDirectories};
+use crate::run::{HookMode, ProgramOptions, ProgramTools, Remedies, Remedy, SessionDirectories};
 use crate::{DefaultScriptState, Mount, MountError, SkillWrites, ToolGroup};
 
 /// Configures and builds a [`ToolSet`].
@@ -64,6 +65,7 @@ pub struct ToolSetBuilder {
     groups: Vec<ToolGroup>,
     program_options: ProgramOptions,
     remedies: Remedies,
+    hooks: HookMode,
 }
 
 /// Error of building a tool set.
@@ -115,6 +117,7 @@ impl ToolSetBuilder {
             ],
             program_options: ProgramOptions::default(),
             remedies: Remedies::default(),
+            hooks: HookMode::default(),
         }
     }
 
@@ -198,6 +201,13 @@ impl ToolSetBuilder {
         self
     }
 
+    /// Selects whether hooks of skills run before and after tool calls; by default, they do not.
+    /// They use the approver of the runtime, never that of the call.
+    pub fn hooks(mut self, mode: HookMode) -> Self {
+        self.hooks = mode;
+        self
+    }
+
     /// Opens the mounts and builds the tool set. Does not scan for skills. Performs blocking I/O.
     ///
     /// # Errors
@@ -246,6 +256,8 @@ impl ToolSetBuilder {
                 overrides,
                 default_script_state: self.default_script_state,
                 groups: self.groups,
+                hooks: self.hooks,
+                active_skills: ActiveSkills::default(),
             }),
         })
     }

@@ -23,6 +23,13 @@ impl ToolSet {
         user_prompt::render_prompt(&self.inner.catalog_tools, &self.catalog(), name, arguments)
     }
 
+    /// Records that a session uses a skill because its user invoked it, so that its
+    /// [hooks](crate::ToolSetBuilder::hooks) apply. A model does this with `load_skill`. Unknown
+    /// names have no effect. Performs blocking I/O.
+    pub fn activate(&self, session: &str, name: &str) {
+        self.inner.activate(Some(session), name);
+    }
+
     /// Returns a guide that tells a model how to find, load and run skills with the enabled tools:
     /// at most 2,500 bytes, without names of skills.
     #[must_use]

@@ -243,7 +243,7 @@ async fn a_script_is_stopped_at_its_deadline() {
 }
 
 #[tokio::test]
-async fn names_with_paths_are_rejected() {
+async fn names_with_paths_out_of_the_skill_are_rejected() {
     let host = host("print('ran')\n");
     host.file("skills/demo/setup.py", "print('ran')\n").script(
         "demo",
@@ -274,6 +274,9 @@ async fn names_with_paths_are_rejected() {
         );
         outcome.code().unwrap().to_owned()
     };
+    let in_skill = json!({"skill_name": "demo", "script_name": "scripts/main.py"});
+    let ran = tools.call("run_skill_script", in_skill).await;
+    assert_eq!(ran.text, "ran");
     let long = "x".repeat(65);
     for script in [
         "..",
@@ -282,7 +285,6 @@ async fn names_with_paths_are_rejected() {
         "../setup.py",
         "deep/inner.py",
         "/etc/passwd",
-        "scripts/main.py",
         "a\\b",
         "main.py\0",
         ".hidden.py",

@@ -14,6 +14,7 @@ mod escape;
 mod examples;
 mod files;
 mod fixture;
+mod hooks;
 mod overrides;
 mod prompts;
 mod publication;

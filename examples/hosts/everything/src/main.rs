@@ -8,7 +8,9 @@ use std::sync::Arc;
 
 use serde_json::json;
 use skills_runtime::audit::{AuditLog, verify};
-use skills_runtime::policy::{ApprovalRequest, Capability, Effect, Rule, RuleSource};
+use skills_runtime::policy::{
+    ApprovalRequest, Capability, Effect, PermissionDecision, Rule, RuleSource,
+};
 use skills_runtime::{
     ApprovalResponse, ExecutionOptions, FileApprovalStore, InputFile, Policy, Root, Scope, Secrets,
     SessionEnd, SkillRuntime, Workspace,
@@ -44,59 +46,39 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     // The skill requests a forked session: its events are dropped, and only a summary is returned.
     let mut session = runtime.start_session("summary", None)?;
-    let report = InputFile {
-        name: "report.txt".to_owned(),
-        content: b"three short words".to_vec(),
+    let options = ExecutionOptions {
+        workspace: Workspace::Private(vec![InputFile::new("report.txt", "three short words")]),
+        ..ExecutionOptions::default()
     };
-    let artifacts = session
-        .execute(ExecutionOptions {
-            workspace: Workspace::Private(vec![report]),
-            ..ExecutionOptions::default()
-        })
-        .await?;
+    let artifacts = session.execute(options).await?;
     println!("{:?}: {}", artifacts.exit_status, artifacts.output);
     for file in &artifacts.output_files.files {
+        let content = file.content.as_deref().unwrap_or_default();
         println!(
             "created {}: {}",
             file.path,
-            String::from_utf8_lossy(file.content.as_deref().unwrap_or_default())
+            String::from_utf8_lossy(content)
         );
     }
     if let SessionEnd::Finished(summary) = session.finish(json!("three words")).await? {
-        println!(
-            "{} (forked: {}) returned {}",
-            summary.skill, summary.is_forked, summary.summary
-        );
+        println!("{} returned {}", summary.skill, summary.summary);
     }
 
-    let records = verify(&log.files()?)?;
-    println!(
-        "audit log: {} records, {} problems",
-        records.records,
-        records.problems.len()
-    );
+    let verified = verify(&log.files()?)?;
+    assert!(verified.problems.is_empty());
+    println!("audit log: {} records", verified.records);
     Ok(())
 }
 
 /// Stands in for an approval prompt, which must show the whole request. Approves secrets
 /// permanently and denies everything else.
 fn ask(request: &ApprovalRequest) -> ApprovalResponse {
-    println!(
-        "Allow `{}` to run {}?",
-        request.name,
-        request.command.join(" ")
-    );
-    request
-        .pending
-        .iter()
-        .for_each(|decision| println!("  requests {}", decision.permission()));
-    let is_secret = |decision: &skills_runtime::policy::PermissionDecision| {
-        decision.permission().capability() == Capability::Environment
-    };
+    println!("Allow `{}` to run {:?}?", request.name, request.command);
+    let mut permissions = request.pending.iter().map(PermissionDecision::permission);
     // A request can also be about a new version of the skill, for permissions that rules grant.
-    let is_about_secrets =
-        !request.requires_content_approval && request.pending.iter().all(is_secret);
-    if is_about_secrets {
+    if !request.requires_content_approval
+        && permissions.all(|permission| permission.capability() == Capability::Environment)
+    {
         ApprovalResponse::AllowAlways
     } else {
         ApprovalResponse::Deny

@@ -64,10 +64,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     for (name, arguments) in model() {
         let result = tools.call(name, arguments, &context).await?;
         let first_line = result.text.lines().next().unwrap_or_default();
-        println!(
-            "{name}: {}{first_line}",
-            if result.is_error { "(failed) " } else { "" }
-        );
+        let failed = if result.is_error { "(failed) " } else { "" };
+        println!("{name}: {failed}{first_line}");
     }
     tools.end_session("conversation-1");
     Ok(())

@@ -24,9 +24,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .with_mode(ApprovalMode::Strict)
         .rule(Rule::parse(Effect::Allow, RuleSource::Admin, "spawn:date")?);
     let request = Request::new(&directory).allowed_tool("Bash", Some("date:*"));
-    if let Authorization::Denied(denial) =
-        policy.authorize(&request.clone().allowed_tool("Bash", Some("cat:*")))
-    {
+    let wider = request.clone().allowed_tool("Bash", Some("cat:*"));
+    if let Authorization::Denied(denial) = policy.authorize(&wider) {
         println!("{denial}");
     }
 
@@ -34,14 +33,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let Authorization::Granted(grants) = policy.authorize(&request) else {
         return Err("the rules allow it".into());
     };
-    let sandbox = LinuxSandbox::new(scratch.path());
-    if let Err(error) = sandbox.probe() {
-        println!("cannot run scripts: {error}");
-        return Ok(());
-    }
-    let output = sandbox
-        .run(Job::new(grants, Program::script(ScriptType::Shell, script)))
-        .await?;
+    let job = Job::new(grants, Program::script(ScriptType::Shell, script));
+    let output = LinuxSandbox::new(scratch.path()).run(job).await?;
     print!("{}{}", output.stdout.text(), output.stderr.text());
     for restriction in output.enforcement.restrictions() {
         println!("  {restriction}");

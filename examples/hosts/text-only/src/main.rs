@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use skills_discovery::{Discovery, Root, Scope};
 use skills_prompt::{
-    Budget, InjectionBuilder, MentionIndex, MentionOptions, SkillListRenderer, UserInput,
+    Budget, Injection, MentionIndex, MentionOptions, SkillListRenderer, UserInput,
     model_invocable_skills,
 };
 
@@ -23,27 +23,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     // Skills that the user mentions are injected.
     let index = MentionIndex::new(Arc::clone(&catalog));
-    let selection = index.find(
-        &[UserInput::Text(
-            "Please use $incident-handbook for this alarm.",
-        )],
-        &MentionOptions::default(),
-    );
-    for entry in selection.selected {
-        let (document, text) = entry.open()?.document_with_source()?;
-        let (directory, location) = (entry.directory().to_string_lossy(), entry.location());
-        let injected = InjectionBuilder::new(
-            entry.name().as_str(),
-            &directory,
-            &location.to_string_lossy(),
-            &text,
-        )
-        .render_codex();
+    let prompt = UserInput::Text("Please use $incident-handbook for this alarm.");
+    for entry in index.find(&[prompt], &MentionOptions::default()).selected {
+        let injection = Injection::from_entry(entry)?;
         println!(
-            "{}: {} lines of instructions, {} bytes for the model",
+            "{}: {} bytes for the model",
             entry.name(),
-            document.body().lines().count(),
-            injected.text.len()
+            injection.text.len()
         );
     }
     Ok(())

@@ -76,11 +76,16 @@ impl Serve {
         if self.allow_remote {
             http = http.allow_remote();
         }
-        if self.no_sessions {
-            // Legacy clients are then served request by request, and cannot be asked.
-            http = http.max_sessions(0);
-        }
-        http
+        // Without sessions, legacy clients are served request by request, and cannot be asked.
+        let sessions = if self.no_sessions {
+            0
+        } else {
+            self.max_sessions
+        };
+        http.max_sessions(sessions)
+            .max_connections(self.max_connections)
+            .requests_per_second(self.requests_per_second)
+            .max_concurrent_requests(self.calls)
     }
 }
 

@@ -10,6 +10,7 @@ mod diff;
 mod server_entry;
 
 use std::fs::File;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
@@ -29,6 +30,7 @@ use crate::context::Context;
 use crate::error::{CommandError, first_line};
 use crate::exit::Exit;
 use crate::global_options::GlobalOptions;
+use crate::input;
 use crate::output::Output;
 use crate::process_environment::Environment;
 
@@ -42,8 +44,8 @@ const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
 /// Register the server with a client
 ///
 /// Shows the change to the client's configuration and writes it after confirmation. Everything
-/// else in the file is preserved. Arguments after `--` are options of `skills mcp`; use
-/// absolute paths, because the working directory of the server depends on the client.
+/// else in the file is preserved. Arguments after `--` are options of `skills mcp`; use absolute
+/// paths, because the working directory of the server depends on the client.
 #[derive(Debug, Args)]
 pub(crate) struct Install {
     /// Client to register with
@@ -53,6 +55,17 @@ pub(crate) struct Install {
     /// Write the project's configuration instead of the user's
     #[arg(long)]
     project: bool,
+
+    /// Directory that programs work on [default: the project with --project, else none]
+    ///
+    /// Programs can write it. With --project and without this option, the entry names the directory
+    /// as the client does, so that all users of the project can share it.
+    #[arg(long, value_name = "DIR")]
+    workspace: Option<PathBuf>,
+
+    /// Write no workspace
+    #[arg(long, conflicts_with = "workspace")]
+    no_workspace: bool,
 
     /// Server name in the client: letters, digits, - and _
     #[arg(long, value_name = "NAME", default_value = "skills", value_parser = parse_server_name)]
@@ -146,14 +159,17 @@ impl Install {
                 "cannot register `{command}`: {title} expands `$` in paths; install this program elsewhere"
             )));
         }
-        let mut arguments = vec!["mcp".to_owned()];
-        arguments.extend(self.arguments.iter().cloned());
-        check_server_arguments(&arguments, context)?;
         let scope = if self.project {
             Scope::Project
         } else {
             Scope::User
         };
+        let mut arguments = vec!["mcp".to_owned()];
+        if let Some(workspace) = self.workspace(scope)? {
+            arguments.extend(["--workspace".to_owned(), workspace]);
+        }
+        arguments.extend(self.arguments.iter().cloned());
+        check_server_arguments(&arguments, context)?;
         Ok(InstallTarget {
             client,
             scope,
@@ -164,6 +180,33 @@ impl Install {
             },
             file: find_config_file(client, scope, environment)?,
         })
+    }
+}
+
+impl Install {
+    /// Returns the workspace of the entry: the given directory, else the project.
+    fn workspace(&self, scope: Scope) -> anyhow::Result<Option<String>> {
+        let is_argument = |word: &String| word == "--workspace" || word.starts_with("--workspace=");
+        if self.no_workspace || self.arguments.iter().any(is_argument) {
+            return Ok(None);
+        }
+        let Some(directory) = &self.workspace else {
+            let project = (scope == Scope::Project).then(|| self.client.project_directory());
+            return Ok(project.map(str::to_owned));
+        };
+        let directory = input::resolve_directory(directory)?;
+        let text = directory.to_str().ok_or_else(|| {
+            let path = directory.display();
+            CommandError::input(format!("invalid path `{path}`: not valid UTF-8"))
+        })?;
+        // The client would pass another directory than the one that was shown.
+        if self.client.expands(text) {
+            let title = self.client.title();
+            bail!(CommandError::input(format!(
+                "cannot register the workspace `{text}`: {title} expands `$` in paths"
+            )));
+        }
+        Ok(Some(text.to_owned()))
     }
 }
 

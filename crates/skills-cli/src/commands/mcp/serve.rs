@@ -2,12 +2,13 @@
 
 use std::io::IsTerminal;
 use std::net::SocketAddr;
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::Args;
-use skills_mcp::{Server, ServerBuilder};
+use skills_mcp::{ResultData, Server, ServerBuilder};
 use skills_runtime::Builder;
 use tokio::runtime::Runtime;
 use tracing_subscriber::filter::LevelFilter;
@@ -37,7 +38,14 @@ pub(crate) struct Serve {
         default_value_t = 64,
         hide_short_help = true
     )]
-    calls: usize,
+    pub(super) calls: usize,
+
+    /// Return the structured data of results as well, for clients that are programs
+    ///
+    /// Models get the text only; a report on programs is in `_meta`. With this option, results have
+    /// `structuredContent` and tools have output schemas.
+    #[arg(long, hide_short_help = true)]
+    structured_results: bool,
 
     /// Log level; logs go to standard error
     #[arg(long, value_name = "LEVEL", default_value = "warn", value_parser = log::level_parser())]
@@ -76,6 +84,18 @@ pub(crate) struct Serve {
     /// Accept requests from web pages of this origin (repeatable)
     #[arg(long, value_name = "ORIGIN", requires = "http", help_heading = HTTP_HEADING)]
     pub(super) allow_origin: Vec<String>,
+
+    /// Maximum number of requests per second and client
+    #[arg(long, value_name = "NUMBER", default_value_t = NonZeroU32::new(5_000).unwrap_or(NonZeroU32::MIN), requires = "http", hide_short_help = true, help_heading = HTTP_HEADING)]
+    pub(super) requests_per_second: NonZeroU32,
+
+    /// Maximum number of sessions
+    #[arg(long, value_name = "NUMBER", default_value_t = 256, requires = "http", conflicts_with = "no_sessions", hide_short_help = true, help_heading = HTTP_HEADING)]
+    pub(super) max_sessions: usize,
+
+    /// Maximum number of connections
+    #[arg(long, value_name = "NUMBER", default_value_t = 512, requires = "http", hide_short_help = true, help_heading = HTTP_HEADING)]
+    pub(super) max_connections: usize,
 
     /// Disable sessions
     ///
@@ -143,7 +163,14 @@ impl Serve {
         let tools = self
             .host
             .callable_tools(builder, RemedyStyle::Server, context)?;
-        Ok(Server::builder(tools).max_concurrent_calls(self.calls))
+        let data = if self.structured_results {
+            ResultData::Structured
+        } else {
+            ResultData::Meta
+        };
+        Ok(Server::builder(tools)
+            .result_data(data)
+            .max_concurrent_calls(self.calls))
     }
 }
 

@@ -94,7 +94,8 @@ impl SkillsSection {
     /// Prints the skills section, or how each skill is listed.
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Exit> {
         let output = context.output;
-        let builder = context.read_only_builder()?.modes(self.modes());
+        let modes = self.modes(context.listing_modes()?);
+        let builder = context.read_only_builder()?.modes(modes);
         let runtime = builder.build();
         self.warn_unused_modes(&runtime, output);
         let renderer = self.renderer();
@@ -142,10 +143,10 @@ impl SkillsSection {
         }
     }
 
-    /// Returns the listing modes of the `--mode` options.
-    fn modes(&self) -> ListingModes {
+    /// Adds the listing modes of the `--mode` options to those of the settings.
+    fn modes(&self, of_settings: ListingModes) -> ListingModes {
         let modes = self.mode.iter();
-        modes.fold(ListingModes::default(), |modes, (skill, mode)| {
+        modes.fold(of_settings, |modes, (skill, mode)| {
             modes.with_rule(parse_selector(skill), *mode)
         })
     }

@@ -12,7 +12,9 @@ use skills_tools::Remedy;
 use super::Run;
 use super::denial_hints::denial_hints;
 use crate::output::{Output, line};
+use crate::program_args::WorkingDirectory;
 use crate::remedies::RemedyDescriptions;
+use crate::shell::shell_word;
 
 impl Run {
     /// Prints the output of the program to standard output, and everything else to standard error.
@@ -27,18 +29,52 @@ impl Run {
         print_files(artifacts, output);
         print_refusals(artifacts, output);
         print_remedies(artifacts, remedies, self.what.programs.timeout, output);
+        self.print_read_only_workspace(artifacts, output);
         for note in &artifacts.notes {
             output.status(&format!("note: {note}"));
         }
         if self.explain {
             for decision in &artifacts.decisions {
-                output.status(&decision.to_string());
+                output.status(&format!("note: {decision}"));
             }
         }
         if self.verbose || self.explain {
             print_explanation(artifacts, output);
         }
         Ok(())
+    }
+
+    /// Says that a workspace of the options was read-only. A program can ignore that it cannot write,
+    /// and give a wrong answer, which nothing else shows.
+    fn print_read_only_workspace(&self, artifacts: &ExecutionArtifacts, output: Output) {
+        let Some(workspace) = &self.what.programs.workspace else {
+            return;
+        };
+        let is_dropped = self
+            .what
+            .without
+            .iter()
+            .any(|dropped| Capability::from(*dropped) == Capability::Write);
+        let has_ended = matches!(
+            artifacts.exit_status,
+            ExecutionStatus::Success | ExecutionStatus::Failed { .. }
+        );
+        // Otherwise something else is said to be missing.
+        let is_explained =
+            !artifacts.refusals.list().is_empty() || artifacts.failure_cause.is_some();
+        let starts_there = self.what.programs.cwd != Some(WorkingDirectory::Skill);
+        if !has_ended || is_explained || is_dropped || !starts_there || writes_workspace(artifacts)
+        {
+            return;
+        }
+        let path = workspace.canonicalize();
+        let path = path.as_deref().unwrap_or(workspace);
+        let Some(target) = shell_word(&format!("write:{}", path.display())) else {
+            return;
+        };
+        output.status(&format!(
+            "help: the workspace was read-only; if the program writes files there, add `--allow {target}`"
+        ));
     }
 
     /// Prints how a run failed, with hints. Prints nothing if it succeeded.
@@ -82,15 +118,15 @@ impl Run {
 
 fn print_streams(artifacts: &ExecutionArtifacts, output: Output) -> anyhow::Result<()> {
     // Not as text: a program may write bytes that are not UTF-8 to a pipe or file.
-    output.bytes(artifacts.stdout.head())?;
+    output.program_output(artifacts.stdout.head())?;
     if artifacts.stdout.is_truncated() {
-        output.bytes(artifacts.stdout.truncation_marker().as_bytes())?;
-        output.bytes(&artifacts.stdout.tail())?;
+        output.program_output(artifacts.stdout.truncation_marker().as_bytes())?;
+        output.program_output(&artifacts.stdout.tail())?;
     }
-    // Always escaped, since standard error also carries the messages of this command.
+    // Always escaped and marked, since standard error also carries the messages of this command.
     let stderr = artifacts.stderr.text();
     if !stderr.is_empty() {
-        output.status_lines(stderr.trim_end_matches('\n'));
+        output.program_errors(stderr.trim_end_matches('\n'));
     }
     for (stream, captured) in [
         ("standard output", &artifacts.stdout),
@@ -100,7 +136,7 @@ fn print_streams(artifacts: &ExecutionArtifacts, output: Output) -> anyhow::Resu
             let total = captured.total_bytes();
             let shown = total - captured.dropped_bytes();
             output.status(&format!(
-                "{stream} truncated: {shown} of {total} bytes shown, the first and the last"
+                "note: {stream} truncated: {shown} of {total} bytes shown, the first and the last"
             ));
         }
     }
@@ -199,12 +235,12 @@ fn print_explanation(artifacts: &ExecutionArtifacts, output: Output) {
     if let Some(report) = &artifacts.enforcement {
         let milliseconds = artifacts.duration.as_millis();
         output.status(&format!(
-            "ran {} in {milliseconds} ms",
+            "note: ran {} in {milliseconds} ms",
             artifacts.mode.program()
         ));
-        output.status(&format!("sandbox {}", report.backend()));
+        output.status(&format!("note: sandbox {}", report.backend()));
         for row in report.to_lines() {
-            output.status(&format!("  {row}"));
+            output.status(&format!("note:   {row}"));
         }
     }
 }

@@ -78,23 +78,10 @@ pub(super) fn check_request(
     sentence: Sentence,
     verb: Verb,
 ) -> Option<SuggestionReason> {
-    let mut rest = text
-        .trim_start_matches(|c: char| {
-            c.is_ascii_digit() || matches!(c, '-' | '*' | '.' | '、' | '•')
-        })
-        .trim_start_matches('但');
+    let (rest, is_polite) = skip_openers(text);
     let is_question = sentence == Sentence::Question;
-    let mut is_polite = false;
-    loop {
-        if rest.is_empty() {
-            return (is_question && !is_polite).then_some(SuggestionReason::Question);
-        }
-        // Openers are chained: 麻烦你 and 帮我 in 「麻烦你帮我用 X」.
-        let Some(opener) = longest_prefix(&OPENERS, rest) else {
-            break;
-        };
-        is_polite |= contains_any(opener, &POLITE);
-        rest = &rest[opener.len()..];
+    if rest.is_empty() {
+        return (is_question && !is_polite).then_some(SuggestionReason::Question);
     }
     // Mixed text such as "please 用 X".
     if rest.is_ascii() && matches!(rest.to_ascii_lowercase().as_str(), "please" | "ok") {
@@ -111,6 +98,22 @@ pub(super) fn check_request(
     } else {
         SuggestionReason::Conditional
     })
+}
+
+/// Returns the text after openers, which are chained: 麻烦你 and 帮我 in 「麻烦你帮我用 X」; and
+/// whether one of them is polite.
+fn skip_openers(text: &str) -> (&str, bool) {
+    let mut rest = text
+        .trim_start_matches(|c: char| {
+            c.is_ascii_digit() || matches!(c, '-' | '*' | '.' | '、' | '•')
+        })
+        .trim_start_matches('但');
+    let mut is_polite = false;
+    while let Some(opener) = longest_prefix(&OPENERS, rest) {
+        is_polite |= contains_any(opener, &POLITE);
+        rest = &rest[opener.len()..];
+    }
+    (rest, is_polite)
 }
 
 /// Returns true if a question is a polite request.

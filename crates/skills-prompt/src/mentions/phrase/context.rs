@@ -72,11 +72,7 @@ impl Clause {
 impl MentionContext<'_> {
     /// Returns why the phrase is not a request; `None` if it is one.
     pub(super) fn reason_against(&self) -> Option<SuggestionReason> {
-        let verb = self.verb.position..self.verb.position + 1;
-        // Quotation marks around the name alone are emphasis: use the "pdf" skill.
-        if self.quotes.encloses_more_than(verb.start, &verb)
-            || self.quotes.encloses_more_than(self.name.start, &self.name)
-        {
+        if self.is_quoted() {
             return Some(SuggestionReason::Quoted);
         }
         let around = self.surroundings();
@@ -91,26 +87,22 @@ impl MentionContext<'_> {
             .or_else(|| self.check_tail(&around))
     }
 
+    /// Returns true if the phrase is quoted. Quotation marks around the name alone are emphasis: use
+    /// the "pdf" skill.
+    fn is_quoted(&self) -> bool {
+        let verb = self.verb.position..self.verb.position + 1;
+        self.quotes.encloses_more_than(verb.start, &verb)
+            || self.quotes.encloses_more_than(self.name.start, &self.name)
+    }
+
     /// Splits the text around the phrase at the ends of sentences and clauses.
     fn surroundings(&self) -> Surroundings {
         let (paragraph, verb) = (self.paragraph, self.verb.position);
         // Bounded, or a long text without periods would take quadratic time.
         let start = verb.saturating_sub(MAX_CONTEXT_TOKENS);
-        let sentence_start = (start..verb)
-            .rev()
-            .find(|at| ends_sentence(paragraph, *at))
-            .map_or(start, |at| at + 1);
-        let clause_start = (sentence_start..verb)
-            .rev()
-            .find(|at| ends_clause(paragraph, *at))
-            .map_or(sentence_start, |at| at + 1);
-        let limit = paragraph
-            .tokens
-            .len()
-            .min(self.next_token + MAX_CONTEXT_TOKENS);
-        let end = (self.next_token..limit)
-            .find(|at| ends_sentence(paragraph, *at) || ends_line(paragraph, *at))
-            .unwrap_or(limit);
+        let sentence_start = after_last(start..verb, |at| ends_sentence(paragraph, at));
+        let clause_start = after_last(sentence_start..verb, |at| ends_clause(paragraph, at));
+        let end = self.tail_end();
         Surroundings {
             earlier: Clause::new(paragraph, sentence_start..clause_start),
             before: Clause::new(paragraph, clause_start..verb),
@@ -120,6 +112,16 @@ impl MentionContext<'_> {
                 _ => Sentence::Statement,
             },
         }
+    }
+
+    /// Returns the end of the sentence or line after the name.
+    fn tail_end(&self) -> usize {
+        let paragraph = self.paragraph;
+        let limit = self.next_token + MAX_CONTEXT_TOKENS;
+        let limit = limit.min(paragraph.tokens.len());
+        (self.next_token..limit)
+            .find(|at| ends_sentence(paragraph, *at) || ends_line(paragraph, *at))
+            .unwrap_or(limit)
     }
 
     /// Returns true for "Using X, find …", where the request follows the name.
@@ -193,6 +195,12 @@ impl MentionContext<'_> {
 
 fn politeness(around: &Surroundings) -> Politeness {
     chinese::politeness(&around.before.joined, &around.tail.joined)
+}
+
+/// Returns the position after the last of the tokens that is an end, else the first position.
+fn after_last(tokens: Range<usize>, is_end: impl Fn(usize) -> bool) -> usize {
+    let last = tokens.clone().rfind(|at| is_end(*at));
+    last.map_or(tokens.start, |at| at + 1)
 }
 
 fn ends_line(paragraph: &Paragraph<'_>, at: usize) -> bool {

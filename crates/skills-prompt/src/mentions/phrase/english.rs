@@ -63,14 +63,17 @@ fn is_complete_prohibition(words: &[&str]) -> bool {
     let [before @ .., last, _] = clauses.as_slice() else {
         return false;
     };
-    let prohibited = match skip_openers(last) {
-        ["don't" | "dont" | "never", rest @ ..] | ["do", "not", rest @ ..] => rest,
-        _ => return false,
+    let is_prohibition = match skip_openers(last) {
+        ["don't" | "dont" | "never", rest @ ..] | ["do", "not", rest @ ..] => is_complete(rest),
+        _ => false,
     };
+    is_prohibition && !before.iter().any(|clause| contains_negation(clause))
+}
+
+fn is_complete(prohibited: &[&str]) -> bool {
     prohibited.len() >= 2
         && !contains_any(prohibited, &OPEN_PROHIBITIONS)
         && !contains_negation(prohibited)
-        && !before.iter().any(|clause| contains_negation(clause))
 }
 
 /// Checks the earlier clauses of the sentence.

@@ -25,9 +25,6 @@ impl<'a> PhraseMatcher<'a, '_> {
 
     /// Returns the name that a part consists of, after articles and at most one adjective.
     pub(super) fn exact_name(&self, part: &Range<usize>) -> Option<Range<usize>> {
-        let is_name = |name: &Range<usize>| {
-            !name.is_empty() && self.resolve_name(self.paragraph.text_of(name)).is_some()
-        };
         let articles = part
             .clone()
             .take_while(|at| is_article(self.paragraph.word(*at)))
@@ -35,10 +32,10 @@ impl<'a> PhraseMatcher<'a, '_> {
         let part = &(part.start + articles..part.end);
         let has_adjective = is_adjective(self.paragraph.word(part.start));
         let without_adjective = part.start + 1..part.end;
-        if is_name(part) {
+        if self.is_name(part) {
             Some(part.clone())
         } else {
-            Some(without_adjective).filter(|name| has_adjective && is_name(name))
+            Some(without_adjective).filter(|name| has_adjective && self.is_name(name))
         }
     }
 
@@ -52,7 +49,13 @@ impl<'a> PhraseMatcher<'a, '_> {
         (part.start + 1..part.end)
             .filter(may_start)
             .map(|start| start..part.end)
-            .find(|name| self.resolve_name(self.paragraph.text_of(name)).is_some())
+            .find(|name| self.is_name(name))
+    }
+
+    /// Returns true if these tokens are the name of a skill.
+    pub(super) fn is_name(&self, tokens: &Range<usize>) -> bool {
+        let text = self.paragraph.text_of(tokens);
+        !tokens.is_empty() && self.resolve_name(text).is_some()
     }
 
     /// Resolves a name that equals, after normalization, that of a skill; `None` if there is none.

@@ -58,26 +58,31 @@ fn find_closing(paragraph: &Paragraph<'_>, at: usize, mark: char) -> Option<usiz
             let is_run = is_mark(at + 1, '`') && !paragraph.follows_space(at + 1);
             (!is_run).then(|| find('`'))
         }
-        '\'' => {
-            // Otherwise it is an apostrophe.
-            let is_opening = paragraph.text[..paragraph.tokens[at].start]
-                .chars()
-                .next_back()
-                .is_none_or(|c| c.is_whitespace() || matches!(c, '(' | ':'));
-            let is_closing = |index: &usize| {
-                let next = paragraph.text_after(*index).chars().next();
-                is_mark(*index, '\'') && next.is_none_or(|c| !c.is_alphanumeric())
-            };
-            (at + 1..end).find(is_closing).filter(|_| is_opening)
+        // Otherwise it is an apostrophe.
+        '\'' if is_opening_quote(paragraph, at) => {
+            (at + 1..end).find(|index| is_mark(*index, '\'') && is_closing_quote(paragraph, *index))
         }
-        mark => {
-            let mut marks = QUOTE_PAIRS.chars();
-            while let (Some(open), Some(close)) = (marks.next(), marks.next()) {
-                if open == mark {
-                    return Some(find(close));
-                }
-            }
-            None
+        mark => closing_mark(mark).map(find),
+    }
+}
+
+/// Returns true if the text before a single quotation mark allows it to open a quotation.
+fn is_opening_quote(paragraph: &Paragraph<'_>, at: usize) -> bool {
+    let before = &paragraph.text[..paragraph.tokens[at].start];
+    before.is_empty() || before.ends_with(|c: char| c.is_whitespace() || matches!(c, '(' | ':'))
+}
+
+/// Returns true if the text after a single quotation mark allows it to close a quotation.
+fn is_closing_quote(paragraph: &Paragraph<'_>, at: usize) -> bool {
+    !paragraph.text_after(at).starts_with(char::is_alphanumeric)
+}
+
+fn closing_mark(open: char) -> Option<char> {
+    let mut marks = QUOTE_PAIRS.chars();
+    while let (Some(mark), Some(close)) = (marks.next(), marks.next()) {
+        if mark == open {
+            return Some(close);
         }
     }
+    None
 }

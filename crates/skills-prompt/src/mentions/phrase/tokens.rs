@@ -27,33 +27,14 @@ pub(super) enum TokenKind {
 /// phrase is not a request of the user. They end a paragraph like an empty line.
 pub(super) fn paragraphs(text: &str) -> Vec<Vec<Range<usize>>> {
     let mut paragraphs = vec![Vec::new()];
-    let mut fence: Option<&str> = None;
+    let mut pasted = PastedText::default();
     let mut next = 0;
-    // A quotation continues without `>` up to an empty line (CommonMark's lazy continuation).
-    let mut is_quoted = false;
     while next < text.len() {
         let start = next;
         let length = memchr::memchr(b'\n', &text.as_bytes()[start..]).unwrap_or(text.len() - start);
         next = start + length + 1;
         let line = &text[start..start + length];
-        let mark = code_fence_marker(line);
-        let is_request_text = match (fence, mark) {
-            (Some(open), mark) => {
-                // Only a bare delimiter that is at least as long closes the block.
-                let closes = mark.is_some_and(|mark| mark.starts_with(open) && mark == line.trim());
-                fence = Some(open).filter(|_| !closes);
-                false
-            }
-            (None, Some(mark)) => {
-                fence = Some(mark);
-                false
-            }
-            (None, None) => {
-                is_quoted = !line.trim().is_empty()
-                    && (is_quoted || line.trim_start().starts_with(['>', '＞']));
-                !is_quoted && is_prose(line)
-            }
-        };
+        let is_request_text = !pasted.contains(line) && is_prose(line);
         match paragraphs.last_mut() {
             Some(lines) if is_request_text => lines.push(start..start + length),
             Some(lines) if lines.is_empty() => {}
@@ -62,6 +43,35 @@ pub(super) fn paragraphs(text: &str) -> Vec<Vec<Range<usize>>> {
     }
     paragraphs.retain(|lines| !lines.is_empty());
     paragraphs
+}
+
+/// Code blocks and quotations, line by line.
+#[derive(Default)]
+struct PastedText<'t> {
+    /// The delimiter of the open code block.
+    fence: Option<&'t str>,
+    is_quoted: bool,
+}
+
+impl<'t> PastedText<'t> {
+    /// Returns true if the next line belongs to a code block or a quotation.
+    fn contains(&mut self, line: &'t str) -> bool {
+        let mark = code_fence_marker(line);
+        if let Some(open) = self.fence {
+            // Only a bare delimiter that is at least as long closes the block.
+            let closes = mark.is_some_and(|mark| mark.starts_with(open) && mark == line.trim());
+            self.fence = Some(open).filter(|_| !closes);
+            return true;
+        }
+        if mark.is_some() {
+            self.fence = mark;
+            return true;
+        }
+        // A quotation continues without `>` up to an empty line (CommonMark's lazy continuation).
+        self.is_quoted = !line.trim().is_empty()
+            && (self.is_quoted || line.trim_start().starts_with(['>', '＞']));
+        self.is_quoted
+    }
 }
 
 /// Returns the delimiter of a code block at the start of a line, also inside a list item.
@@ -146,44 +156,40 @@ impl<'t> Paragraph<'t> {
 }
 
 fn tokenize_line(line: &str, offset: usize, tokens: &mut Vec<TextToken>) {
-    let mut push = |start: usize, end: usize, kind| {
-        tokens.push(TextToken {
-            start: offset + start,
-            end: offset + end,
-            kind,
-        })
-    };
     let mut at = 0;
     while let Some(&b) = line.as_bytes().get(at) {
         if b.is_ascii_whitespace() {
             at += 1;
             continue;
         }
-        // In UTF-8 the first byte of all these characters is at least 0xE3, which rules out most
-        // text.
-        if b >= 0xE3
-            && let Some(c) = line[at..].chars().next()
-            && let Some(kind) = cjk_kind(c)
-        {
-            push(at, at + c.len_utf8(), kind);
-            at += c.len_utf8();
-            continue;
-        }
-        // An apostrophe or hyphen at the end is punctuation.
-        let length = trimmed_length(&line[at..at + word_length(&line[at..])]);
-        if length > 0 {
-            push(at, at + length, TokenKind::Word);
-            at += length;
-            continue;
-        }
-        let Some(c) = line[at..].chars().next() else {
+        let Some((length, kind)) = first_token(&line[at..]) else {
             return;
         };
-        if !c.is_whitespace() {
-            push(at, at + c.len_utf8(), TokenKind::Punctuation(c));
-        }
-        at += c.len_utf8();
+        tokens.extend(kind.map(|kind| TextToken {
+            start: offset + at,
+            end: offset + at + length,
+            kind,
+        }));
+        at += length;
     }
+}
+
+/// Returns the length and the kind of the token at the start of a text; white space has no kind.
+fn first_token(text: &str) -> Option<(usize, Option<TokenKind>)> {
+    let c = text.chars().next()?;
+    // In UTF-8 the first byte of all these characters is at least 0xE3, which rules out most text.
+    if text.as_bytes()[0] >= 0xE3
+        && let Some(kind) = cjk_kind(c)
+    {
+        return Some((c.len_utf8(), Some(kind)));
+    }
+    // An apostrophe or hyphen at the end is punctuation.
+    let length = trimmed_length(&text[..word_length(text)]);
+    if length > 0 {
+        return Some((length, Some(TokenKind::Word)));
+    }
+    let mark = Some(TokenKind::Punctuation(c)).filter(|_| !c.is_whitespace());
+    Some((c.len_utf8(), mark))
 }
 
 /// Returns the length of a word without trailing marks; 0 if it begins with a mark.

@@ -73,38 +73,34 @@ pub(super) struct VerbMatch {
 /// Returns the verb at a token.
 pub(super) fn match_verb(paragraph: &Paragraph<'_>, position: usize) -> Option<VerbMatch> {
     let (kind, length) = match paragraph.kind(position)? {
-        TokenKind::Word => {
-            let word = paragraph.word(position);
-            let kind = if word.is_ascii() {
-                english_verb(word)
-            } else {
-                // An invisible character inside of a verb must not hide the phrase from the rules.
-                english_verb(&lowercase_plain(word))
-            };
-            (kind?, 1)
-        }
-        TokenKind::Cjk(c) => {
-            if !may_begin_chinese_verb(c) {
-                return None;
-            }
+        TokenKind::Word => (spoken_english_verb(paragraph.word(position))?, 1),
+        TokenKind::Cjk(c) if may_begin_chinese_verb(c) => {
             let start = paragraph.tokens[position].start;
-            let verb = longest_prefix(&CHINESE_VERBS, &paragraph.text[start..]);
-            let (kind, verb) = match verb {
-                Some(verb) => (Verb::Imperative, verb),
-                None => (
-                    Verb::Preposition,
-                    longest_prefix(&CHINESE_PREPOSITIONS, &paragraph.text[start..])?,
-                ),
-            };
+            let (kind, verb) = chinese_verb(&paragraph.text[start..])?;
             is_whole_verb(paragraph.text, start, verb).then(|| (kind, verb.chars().count()))?
         }
-        TokenKind::Punctuation(_) => return None,
+        TokenKind::Cjk(_) | TokenKind::Punctuation(_) => return None,
     };
     Some(VerbMatch {
         kind,
         position,
         end: position + length,
     })
+}
+
+fn spoken_english_verb(word: &str) -> Option<Verb> {
+    if word.is_ascii() {
+        return english_verb(word);
+    }
+    // An invisible character inside of a verb must not hide the phrase from the rules.
+    english_verb(&lowercase_plain(word))
+}
+
+/// Returns the Chinese verb or preposition with which a text begins.
+fn chinese_verb(text: &str) -> Option<(Verb, &'static str)> {
+    let verb = longest_prefix(&CHINESE_VERBS, text).map(|verb| (Verb::Imperative, verb));
+    let preposition = || longest_prefix(&CHINESE_PREPOSITIONS, text);
+    verb.or_else(|| Some((Verb::Preposition, preposition()?)))
 }
 
 /// Returns the longest entry with which a text begins; in the lists it precedes shorter ones.
@@ -178,29 +174,32 @@ fn has_verb(line: &str) -> bool {
             .iter()
             .position(|b| !ASCII_WORD_CHARACTERS[usize::from(*b)])
             .unwrap_or(bytes.len() - at);
-        if length == 0 {
-            if bytes[at] >= 0x80 {
-                // From here on words are not separated by spaces; search for characters instead.
-                let rest = &line[at..];
-                return rest.chars().any(|c| may_begin_chinese_verb(c) || c == '技')
-                    || rest
-                        .split(|c: char| !c.is_ascii_alphabetic())
-                        .any(may_be_verb);
-            }
-            at += 1;
-            continue;
+        if length == 0 && bytes[at] >= 0x80 {
+            return has_verb_after_other_script(&line[at..]);
         }
-        let word = &line[at..at + length];
-        let is_edged = [bytes[at], bytes[at + length - 1]]
-            .iter()
-            .any(|b| matches!(b, b'\'' | b'-' | b'_'));
-        // Emphasis such as `_use_` is a part of the word here, unlike in the tokenizer.
-        if may_be_verb(word) || is_edged && may_be_verb(word.trim_matches(['\'', '-', '_'])) {
+        if length > 0 && may_be_emphasized_verb(&line[at..at + length]) {
             return true;
         }
-        at += length;
+        at += length.max(1);
     }
     false
+}
+
+/// Returns true if a text may contain a verb. Its words may not be separated by spaces, so characters
+/// are searched instead.
+fn has_verb_after_other_script(text: &str) -> bool {
+    text.chars().any(|c| may_begin_chinese_verb(c) || c == '技')
+        || text
+            .split(|c: char| !c.is_ascii_alphabetic())
+            .any(may_be_verb)
+}
+
+/// Returns true for a verb, also with emphasis such as `_use_`, which is a part of the word here,
+/// unlike in the tokenizer.
+fn may_be_emphasized_verb(word: &str) -> bool {
+    const MARKS: [char; 3] = ['\'', '-', '_'];
+    let is_edged = word.starts_with(MARKS) || word.ends_with(MARKS);
+    may_be_verb(word) || is_edged && may_be_verb(word.trim_matches(MARKS))
 }
 
 /// Returns true for a verb except for "with", which is frequent and needs the word "skill".
@@ -273,15 +272,17 @@ pub(super) fn skill_word_length(paragraph: &Paragraph<'_>, at: usize) -> Option<
             let may_match = matches!(paragraph.text.as_bytes()[token.start], b's' | b'S');
             let is_skill = may_match
                 && contains_ignore_case(&["skill", "skills", "skill's"], paragraph.word(at));
-            // `SKILL.md` is a file.
-            let mut rest = paragraph.text_after(at).chars();
-            let is_file =
-                rest.next() == Some('.') && rest.next().is_some_and(char::is_alphanumeric);
-            (is_skill && !is_file).then_some(1)
+            (is_skill && !is_file_stem(paragraph, at)).then_some(1)
         }
         TokenKind::Cjk('技') => paragraph.text_after(at).starts_with('能').then_some(2),
         TokenKind::Cjk(_) | TokenKind::Punctuation(_) => None,
     }
+}
+
+/// Returns true for the name of a file before its extension, as in `SKILL.md`.
+fn is_file_stem(paragraph: &Paragraph<'_>, at: usize) -> bool {
+    let extension = paragraph.text_after(at).strip_prefix('.');
+    extension.is_some_and(|extension| extension.starts_with(char::is_alphanumeric))
 }
 
 /// Returns true for marks that can enclose a name.

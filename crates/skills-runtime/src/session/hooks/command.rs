@@ -4,7 +4,7 @@ use skills_manifest::{Hook, HookAction};
 use skills_prompt::{SplitCommand, split_command};
 use skills_sandbox::ScriptType;
 
-use crate::{ExecutionOptions, RunTarget};
+use crate::{ExecutionOptions, InputProtocol, RunTarget};
 
 /// Variables that skills use for their own directory.
 const SKILL_DIR_PREFIXES: [&str; 6] = [
@@ -18,9 +18,14 @@ const SKILL_DIR_PREFIXES: [&str; 6] = [
 
 /// Builds the options to run a hook.
 ///
+/// Everything but program, arguments and timeout is that of `execution`.
+///
 /// # Errors
 /// Fails if the hook is not a command, needs a shell, or has another working directory.
-pub(super) fn hook_options(hook: &Hook) -> Result<ExecutionOptions, &'static str> {
+pub(super) fn hook_options(
+    hook: &Hook,
+    execution: &ExecutionOptions,
+) -> Result<ExecutionOptions, &'static str> {
     let HookAction::Command {
         command,
         cwd: directory,
@@ -43,7 +48,10 @@ pub(super) fn hook_options(hook: &Hook) -> Result<ExecutionOptions, &'static str
             .timeout_seconds
             // 0 would mean the default.
             .map(|seconds| (seconds * 1_000.0).ceil().max(1.0) as u64),
-        ..ExecutionOptions::default()
+        // Standard input is the event.
+        stdin: None,
+        input_protocol: InputProtocol::default(),
+        ..execution.clone()
     })
 }
 

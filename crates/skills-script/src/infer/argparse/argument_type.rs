@@ -14,151 +14,144 @@ pub(super) struct ArgumentType {
 }
 
 impl ArgumentType {
-    /// Interprets an option. Returns `None` if its values cannot be passed as data.
-    pub(super) fn option(
-        call: &Call<'_, '_>,
-        action: Option<&str>,
-        option_string: &str,
-    ) -> Option<Self> {
-        if let Some(flag) = Self::flag(call, action, option_string) {
-            return Some(flag);
+    /// Interprets a call for an option, or for the name of a positional argument. Returns `None` if
+    /// its values cannot be passed as data.
+    pub(super) fn parse(call: &Call<'_, '_>, option: &str) -> Option<Self> {
+        let action = call.keywords.text("action");
+        let action = action.as_deref();
+        if !option.starts_with('-') {
+            return Self::positional(call, action);
         }
-        if !matches!(action, None | Some("store" | "extend" | "append")) {
-            return None;
-        }
-        let option_string = option_string.to_owned();
-        match (parse_nargs(call)?, action) {
-            (Nargs::One | Nargs::Optional, Some("append")) => {
-                Some(value_list(call, ArgumentStyle::Option(option_string), None))
-            }
-            (Nargs::One | Nargs::Optional, _) if call.keyword_name("type") == Some("bool") => {
-                Some(ArgumentType {
-                    json_type: JsonType::Boolean,
-                    style: ArgumentStyle::EmptyIsFalse(option_string),
-                    keywords: Map::new(),
-                })
-            }
-            (Nargs::One | Nargs::Optional, _) => {
-                Some(single_value(call, ArgumentStyle::Option(option_string)))
-            }
+        Self::flag(call, action, option).or_else(|| Self::option(call, action, option.to_owned()))
+    }
+
+    /// Interprets an option with values.
+    fn option(call: &Call<'_, '_>, action: Option<&str>, option: String) -> Option<Self> {
+        let is_repeated = match action {
+            None | Some("store" | "extend") => false,
+            Some("append") => true,
+            Some(_) => return None,
+        };
+        match parse_nargs(call)? {
             // The value would be a list of lists.
-            (Nargs::Many { .. }, Some("append")) => None,
-            (Nargs::Many { min, max }, _) => Some(value_list(
-                call,
-                ArgumentStyle::ManyValues {
-                    option: option_string,
-                    min,
-                },
-                max,
-            )),
+            Nargs::Many { .. } if is_repeated => None,
+            Nargs::Many { min, max } => {
+                let style = ArgumentStyle::ManyValues { option, min };
+                Some(value_list(call, style, max))
+            }
+            Nargs::AtMostOne { .. } if is_repeated => {
+                Some(value_list(call, ArgumentStyle::Option(option), None))
+            }
+            Nargs::AtMostOne { .. } if call.keywords.name("type") == Some("bool") => {
+                Some(Self::boolean(ArgumentStyle::EmptyIsFalse(option)))
+            }
+            Nargs::AtMostOne { .. } => Some(single_value(call, ArgumentStyle::Option(option))),
         }
     }
 
     /// Interprets an option without a value. Returns `None` if its action takes values or is
     /// unknown.
-    fn flag(call: &Call<'_, '_>, action: Option<&str>, option_string: &str) -> Option<Self> {
-        let flag = |when, otherwise| ArgumentType {
-            json_type: JsonType::Boolean,
-            style: ArgumentStyle::Flag {
-                option: option_string.to_owned(),
-                when,
-                otherwise,
-            },
-            keywords: Map::new(),
-        };
+    fn flag(call: &Call<'_, '_>, action: Option<&str>, option: &str) -> Option<Self> {
+        let option = option.to_owned();
         match action {
-            Some("store_true" | "count" | "store_const" | "append_const") => Some(flag(true, None)),
             // `--no-color` with `dest="color"` is passed for false; without `dest`, the option
             // itself is the property.
-            Some("store_false") if call.keyword_text("dest").is_some() => {
-                let mut flag = flag(false, None);
-                flag.keywords.insert("default".to_owned(), true.into());
-                Some(flag)
+            Some("store_false") if call.keywords.text("dest").is_some() => {
+                Some(Self::cleared_by(option))
             }
-            Some("store_false") => Some(flag(true, None)),
-            None if call.keyword_name("action") == Some("BooleanOptionalAction") => {
-                let otherwise = option_string
-                    .strip_prefix("--")
-                    .map(|bare| format!("--no-{bare}"));
-                Some(flag(true, otherwise))
+            Some("store_true" | "store_false" | "count" | "store_const" | "append_const") => {
+                Some(Self::boolean(ArgumentStyle::flag(option)))
+            }
+            None if call.keywords.name("action") == Some("BooleanOptionalAction") => {
+                Some(Self::boolean(ArgumentStyle::negatable_flag(option)))
             }
             _ => None,
         }
     }
 
-    /// Interprets a positional argument. Returns `None` if its values cannot be passed as data.
-    pub(super) fn positional(call: &Call<'_, '_>, action: Option<&str>) -> Option<Self> {
-        action
-            .is_none_or(|action| matches!(action, "store" | "extend"))
-            .then_some(())?;
+    fn boolean(style: ArgumentStyle) -> Self {
+        Self {
+            json_type: JsonType::Boolean,
+            style,
+            keywords: Map::new(),
+        }
+    }
+
+    /// Returns the type of a property that is true unless the option is passed.
+    fn cleared_by(option: String) -> Self {
+        let style = ArgumentStyle::Flag {
+            option,
+            when: false,
+            otherwise: None,
+        };
+        Self {
+            keywords: Map::from_iter([("default".to_owned(), true.into())]),
+            ..Self::boolean(style)
+        }
+    }
+
+    /// Interprets a positional argument.
+    fn positional(call: &Call<'_, '_>, action: Option<&str>) -> Option<Self> {
+        if !matches!(action, None | Some("store" | "extend")) {
+            return None;
+        }
         Some(match parse_nargs(call)? {
-            Nargs::One => single_value(call, ArgumentStyle::Positional { min: 1, max: 1 }),
-            Nargs::Optional => single_value(call, ArgumentStyle::Positional { min: 0, max: 1 }),
-            Nargs::Many { min, max } => value_list(
-                call,
-                ArgumentStyle::Positional {
+            Nargs::AtMostOne { min } => {
+                single_value(call, ArgumentStyle::Positional { min, max: 1 })
+            }
+            Nargs::Many { min, max } => {
+                let style = ArgumentStyle::Positional {
                     min,
                     max: max.unwrap_or(usize::MAX),
-                },
-                max,
-            ),
+                };
+                value_list(call, style, max)
+            }
         })
     }
 }
 
 /// Number of words of an argument.
 enum Nargs {
-    One,
-    Optional,
+    AtMostOne { min: usize },
     Many { min: usize, max: Option<usize> },
 }
 
 fn parse_nargs(call: &Call<'_, '_>) -> Option<Nargs> {
-    let Some(nargs) = call
-        .keyword_literal("nargs")
-        .filter(|nargs| !nargs.is_null())
-    else {
+    let nargs = call.keywords.literal("nargs");
+    match nargs.filter(|nargs| !nargs.is_null()) {
+        Some(nargs) => match nargs.as_str() {
+            Some("?") => Some(Nargs::AtMostOne { min: 0 }),
+            Some("*") => Some(Nargs::Many { min: 0, max: None }),
+            Some("+") => Some(Nargs::Many { min: 1, max: None }),
+            _ => fixed_count(&nargs),
+        },
         // The rest of the line, including subcommands, cannot be distinguished from options.
-        return (!matches!(call.keyword_name("nargs"), Some("REMAINDER" | "PARSER")))
-            .then_some(Nargs::One);
-    };
-    match (
-        nargs.as_str(),
-        nargs.as_u64().and_then(|count| usize::try_from(count).ok()),
-    ) {
-        (Some("?"), _) => Some(Nargs::Optional),
-        (Some("*"), _) => Some(Nargs::Many { min: 0, max: None }),
-        (Some("+"), _) => Some(Nargs::Many { min: 1, max: None }),
-        // A huge number would make the schema useless.
-        (_, Some(count @ 1..=MAX_ARGUMENTS)) => Some(Nargs::Many {
-            min: count,
-            max: Some(count),
-        }),
-        _ => None,
+        None if matches!(call.keywords.name("nargs"), Some("REMAINDER" | "PARSER")) => None,
+        None => Some(Nargs::AtMostOne { min: 1 }),
     }
 }
 
+fn fixed_count(nargs: &Value) -> Option<Nargs> {
+    let min = usize::try_from(nargs.as_u64()?).ok()?;
+    // A huge number would make the schema useless.
+    let is_usable = (1..=MAX_ARGUMENTS).contains(&min);
+    let max = Some(min);
+    is_usable.then_some(Nargs::Many { min, max })
+}
+
 fn single_value(call: &Call<'_, '_>, style: ArgumentStyle) -> ArgumentType {
-    let mut keywords = Map::new();
-    if let Some(choices) = enum_choices(call) {
-        keywords.insert("enum".to_owned(), choices);
-    }
     ArgumentType {
         json_type: json_type(call),
         style,
-        keywords,
+        keywords: enum_keyword(call).into_iter().collect(),
     }
 }
 
 fn value_list(call: &Call<'_, '_>, style: ArgumentStyle, max: Option<usize>) -> ArgumentType {
     let mut items = Map::from_iter([("type".to_owned(), json_type(call).name().into())]);
-    if let Some(choices) = enum_choices(call) {
-        items.insert("enum".to_owned(), choices);
-    }
+    items.extend(enum_keyword(call));
     let mut keywords = Map::from_iter([("items".to_owned(), Value::Object(items))]);
-    if let Some(max) = max {
-        keywords.insert("maxItems".to_owned(), json!(max));
-    }
+    keywords.extend(max.map(|max| ("maxItems".to_owned(), json!(max))));
     ArgumentType {
         json_type: JsonType::Array,
         style,
@@ -167,20 +160,16 @@ fn value_list(call: &Call<'_, '_>, style: ArgumentStyle, max: Option<usize>) -> 
 }
 
 fn json_type(call: &Call<'_, '_>) -> JsonType {
-    match call.keyword_name("type") {
+    match call.keywords.name("type") {
         Some("int") => JsonType::Integer,
         Some("float") => JsonType::Number,
         _ => JsonType::String,
     }
 }
 
-/// Returns the choices that are values of the type.
-fn enum_choices(call: &Call<'_, '_>) -> Option<Value> {
-    let choices = call.keyword_literal("choices")?;
-    let kind = json_type(call);
-    let fitting = choices
-        .as_array()?
-        .iter()
-        .all(|choice| kind.accepts(choice));
-    fitting.then_some(choices)
+/// Returns the choices, if they are values of the type.
+fn enum_keyword(call: &Call<'_, '_>) -> Option<(String, Value)> {
+    let choices = call.keywords.literal("choices")?;
+    let is_valid = json_type(call).accepts_each(&choices);
+    is_valid.then(|| ("enum".to_owned(), choices))
 }

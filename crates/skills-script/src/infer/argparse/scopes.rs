@@ -3,12 +3,11 @@
 use std::collections::HashMap;
 
 use super::Collected;
-use crate::argument::{Command, CommandSet, is_argument_name};
+use crate::argument::{COMMAND, Command, CommandSet, is_argument_name};
+use crate::infer::MAX_COMMANDS;
 use crate::source::{MethodCall, Tokens};
 use crate::{ScriptWarning, text};
 
-/// Maximum number of subcommands that are inferred.
-const MAX_COMMANDS: usize = 50;
 /// Maximum number of parsers that are distinguished.
 const MAX_PARSERS: usize = 200;
 /// Maximum number of parents of a parser.
@@ -113,11 +112,8 @@ impl<'a> State<'a> {
     ) {
         let receiver = self.receiver(tokens, call);
         let receiver = receiver.or_else(|| self.unplaced_parser(tokens, call));
-        let result = match call.name {
-            "ArgumentParser" => {
-                let parents = parent_names(tokens, call);
-                self.add_scope(None, parents)
-            }
+        self.last = match call.name {
+            "ArgumentParser" => self.add_scope(None, parent_names(tokens, call)),
             "add_subparsers" => self.add_subparsers(receiver, call),
             "add_parser" => self.add_command(tokens, receiver, call),
             "add_argument" => {
@@ -126,10 +122,14 @@ impl<'a> State<'a> {
             }
             _ => receiver,
         };
-        self.last = result;
+        self.assign_last(tokens, call);
+    }
+
+    /// Records what the variable refers to that the result of a call is assigned to.
+    fn assign_last(&mut self, tokens: &Tokens<'a>, call: &MethodCall<'_, 'a>) {
         let start = tokens.dotted_start(call.at);
         if let Some(variable) = tokens.assigned_name(start) {
-            match result {
+            match self.last {
                 Some(target) => self.variables.insert(variable, target),
                 None => self.variables.remove(variable),
             };
@@ -164,9 +164,7 @@ impl<'a> State<'a> {
             return None;
         }
         let target = self.add_scope(None, Vec::new())?;
-        if let Target::Parser(index) = target {
-            self.scopes[index].is_unplaced = true;
-        }
+        self.scopes.last_mut()?.is_unplaced = true;
         self.variables.insert(variable, target);
         Some(target)
     }
@@ -193,19 +191,17 @@ impl<'a> State<'a> {
         receiver: Option<Target>,
         call: &MethodCall<'_, 'a>,
     ) -> Option<Target> {
-        let index = match receiver {
-            Some(Target::Parser(index)) => index,
-            _ => {
-                self.is_partial = true;
-                return None;
-            }
+        let Some(Target::Parser(index)) = receiver else {
+            self.is_partial = true;
+            return None;
         };
-        self.scopes[index].has_commands = true;
-        self.scopes[index].is_unplaced = false;
-        if self.scopes[index].command.is_none() && self.root.is_none() {
+        let scope = &mut self.scopes[index];
+        scope.has_commands = true;
+        scope.is_unplaced = false;
+        if scope.command.is_none() && self.root.is_none() {
             self.root = Some(index);
-            self.property = call.call.keyword_text("dest");
-            self.is_required = call.call.keyword_literal("required") == Some(true.into());
+            self.property = call.call.keywords.text("dest");
+            self.is_required = call.call.keywords.is_true("required");
         }
         Some(Target::Subparsers(index))
     }
@@ -216,30 +212,32 @@ impl<'a> State<'a> {
         receiver: Option<Target>,
         call: &MethodCall<'_, 'a>,
     ) -> Option<Target> {
-        let is_nested = match receiver {
-            Some(Target::Subparsers(index)) => Some(index) != self.root,
-            // A parameter of a function: commands of the main parser, unless there are others.
-            _ => self
-                .scopes
-                .iter()
-                .any(|scope| scope.has_commands && scope.command.is_some()),
-        };
-        let name = call
-            .call
-            .value_text(0)
-            .filter(|name| is_command_name(name) && !is_nested);
-        let Some(name) = name else {
+        let is_nested = self.is_nested(receiver);
+        let name = call.call.value_text(0);
+        let Some(name) = name.filter(|name| is_command_name(name) && !is_nested) else {
             self.has_unknown_commands |= !is_nested;
             self.is_partial = true;
             return None;
         };
-        let help = call
-            .call
-            .keyword_text("help")
-            .or_else(|| call.call.keyword_text("description"))
-            .and_then(|help| text::argument_description(&help));
-        let parents = parent_names(tokens, call);
-        self.add_scope(Some((name, help)), parents)
+        let keywords = &call.call.keywords;
+        let help = keywords.text("help").or(keywords.text("description"));
+        let help = help.and_then(|help| text::argument_description(&help));
+        self.add_scope(Some((name, help)), parent_names(tokens, call))
+    }
+
+    /// Returns true if a command of these subparsers is a command of another command.
+    fn is_nested(&self, receiver: Option<Target>) -> bool {
+        match receiver {
+            Some(Target::Subparsers(index)) => Some(index) != self.root,
+            // A parameter of a function: commands of the main parser, unless there are others.
+            _ => self.has_nested_commands(),
+        }
+    }
+
+    fn has_nested_commands(&self) -> bool {
+        self.scopes
+            .iter()
+            .any(|scope| scope.has_commands && scope.command.is_some())
     }
 
     fn arguments_of(&mut self, receiver: Option<Target>) -> &mut Collected {
@@ -255,61 +253,63 @@ impl<'a> State<'a> {
     fn finish(mut self) -> Option<Parsers> {
         let root_index = self.root?;
         self.add_parents();
+        self.collect_unplaced();
+        self.is_partial |= self.has_nested_commands();
+        let mut root = self.scopes[root_index].arguments.clone();
+        let set = CommandSet {
+            commands: self.take_commands(),
+            property: self.take_property(),
+            required: self.is_required,
+        };
+        // Commands that a loop or another module adds would not be in the list.
+        let is_complete =
+            !self.has_unknown_commands && !set.commands.is_empty() && !is_taken(&set, &root);
+        if !is_complete {
+            add_options(&set, &mut root);
+        }
+        Some(Parsers {
+            root,
+            commands: is_complete.then_some(set),
+            is_partial: self.is_partial,
+        })
+    }
+
+    /// Collects the arguments of parsers that are only known by a variable.
+    fn collect_unplaced(&mut self) {
         for scope in self.scopes.iter().filter(|scope| scope.is_unplaced) {
             self.unplaced.extend(&scope.arguments);
             self.is_partial = true;
         }
-        let mut root = self.scopes[root_index].arguments.clone();
-        let is_nested = self
-            .scopes
-            .iter()
-            .any(|scope| scope.command.is_some() && scope.has_commands);
+    }
+
+    fn take_commands(&mut self) -> Vec<Command> {
         let mut commands: Vec<Command> = Vec::new();
-        let mut is_partial = self.is_partial || is_nested;
-        for scope in self.scopes {
+        for scope in std::mem::take(&mut self.scopes) {
             let Some((name, description)) = scope.command else {
                 continue;
             };
             let mut arguments = scope.arguments;
             arguments.extend(&self.unplaced);
-            is_partial |= arguments.is_partial;
-            if commands.iter().any(|other| other.name == name) || commands.len() == MAX_COMMANDS {
-                is_partial = true;
-                continue;
-            }
-            commands.push(Command {
-                name,
-                description,
-                arguments: arguments.into_arguments().unwrap_or_default(),
-            });
-        }
-        let property = self.property.filter(|name| is_argument_name(name));
-        let property = property.unwrap_or_else(|| "command".to_owned());
-        let is_taken = root.has(&property)
-            || commands
-                .iter()
-                .any(|command| command.arguments.iter().any(|one| one.name == property));
-        // Commands that a loop or another module adds would not be in the list.
-        let is_complete = !self.has_unknown_commands && !commands.is_empty() && !is_taken;
-        if !is_complete {
-            // Options of commands cannot be told from those of the main parser.
-            for command in &commands {
-                for argument in &command.arguments {
-                    if !argument.is_positional() && !root.has(&argument.name) {
-                        root.arguments.push(argument.clone());
-                    }
-                }
+            let list = arguments.into_list();
+            let is_known = commands.iter().any(|other| other.name == name);
+            self.is_partial |= list.is_partial || is_known || commands.len() == MAX_COMMANDS;
+            if !is_known && commands.len() < MAX_COMMANDS {
+                commands.push(Command {
+                    name,
+                    description,
+                    arguments: list.arguments,
+                });
             }
         }
-        Some(Parsers {
-            root,
-            commands: is_complete.then_some(CommandSet {
-                property,
-                required: self.is_required,
-                commands,
-            }),
-            is_partial,
-        })
+        commands
+    }
+
+    /// Returns the property that selects a command.
+    fn take_property(&mut self) -> String {
+        let property = self.property.take();
+        property
+            .filter(|name| is_argument_name(name))
+            .unwrap_or_else(|| COMMAND.to_owned())
     }
 
     /// Adds the arguments of parents to the parsers.
@@ -324,6 +324,22 @@ impl<'a> State<'a> {
                     _ => self.scopes[index].arguments.lose_positional(),
                 }
             }
+        }
+    }
+}
+
+/// Returns true if an argument has the name of the property that selects the command.
+fn is_taken(set: &CommandSet, root: &Collected) -> bool {
+    let mut arguments = set.commands.iter().flat_map(|command| &command.arguments);
+    root.has(&set.property) || arguments.any(|argument| argument.name == set.property)
+}
+
+/// Adds options of commands that cannot be told from those of the main parser.
+fn add_options(set: &CommandSet, root: &mut Collected) {
+    let arguments = set.commands.iter().flat_map(|command| &command.arguments);
+    for argument in arguments.filter(|argument| !argument.is_positional()) {
+        if !root.has(&argument.name) {
+            root.arguments.push(argument.clone());
         }
     }
 }

@@ -6,10 +6,11 @@ use crate::argument::{
     Argument, ArgumentSpec, ArgumentStyle, Command, CommandSet, Framework, JsonType, WordSyntax,
     is_argument_name,
 };
-use crate::infer::MAX_ARGUMENTS;
-use crate::source::{Call, MethodCall, Token, Tokens};
+use crate::infer::argument_list::{ArgumentList, remove_positionals};
+use crate::infer::{MAX_COMMANDS, preferred_spelling};
+use crate::keywords::parse_keywords;
+use crate::source::{Call, MethodCall, Token, Tokens, parse_literal};
 use crate::warning::ScriptWarning;
-use crate::{keywords, text};
 
 /// Decorators that describe a command line.
 const DECORATORS: [&str; 6] = [
@@ -22,24 +23,18 @@ const DECORATORS: [&str; 6] = [
 ];
 /// Endings that newer versions remove from the name of a command.
 const REMOVED_ENDINGS: [&str; 4] = ["_command", "_cmd", "_group", "_grp"];
-/// Maximum number of commands that are inferred.
-const MAX_COMMANDS: usize = 50;
 
 /// Infers the arguments from the decorators of the script.
 pub(super) fn read(tokens: &Tokens<'_>, warnings: &mut Vec<ScriptWarning>) -> Option<ArgumentSpec> {
     let mut reader = Reader::default();
     let mut at = 0;
     while at < tokens.all().len() {
-        let name_at = at + 3;
-        let is_decorator = tokens.is_symbol(at, '@') && tokens.is_symbol(at + 2, '.');
-        let call = is_decorator.then(|| tokens.call_at(name_at)).flatten();
-        match call.filter(|call| DECORATORS.contains(&call.name)) {
-            Some(call) => {
-                reader.add(tokens.name(at + 1), &call, warnings);
-                at = call.inside.end;
-            }
-            None if tokens.is_name(at, "def") => reader.end_function(tokens.name(at + 1)),
-            None => {}
+        let decorator = tokens.decorator_at(at);
+        if let Some(call) = decorator.filter(|call| DECORATORS.contains(&call.name)) {
+            reader.add(tokens.name(at + 1), &call, warnings);
+            at = call.inside.end;
+        } else if tokens.is_name(at, "def") {
+            reader.end_function(tokens.name(at + 1));
         }
         at += 1;
     }
@@ -53,8 +48,7 @@ struct Function {
     name: Option<String>,
     /// Whether the name is given, but not a constant.
     has_unknown_name: bool,
-    arguments: Vec<Argument>,
-    is_partial: bool,
+    list: ArgumentList,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -70,9 +64,9 @@ enum Kind {
 #[derive(Default)]
 struct Reader {
     current: Function,
-    programs: Vec<Function>,
-    groups: Vec<Function>,
-    members: Vec<(String, Function)>,
+    programs: Vec<ArgumentList>,
+    groups: Vec<ArgumentList>,
+    members: Vec<(String, ArgumentList)>,
     is_partial: bool,
 }
 
@@ -83,243 +77,188 @@ impl Reader {
         call: &MethodCall<'_, '_>,
         warnings: &mut Vec<ScriptWarning>,
     ) {
-        let is_click = owner == Some("click");
-        match call.name {
-            "command" | "group" => {
-                self.current.kind = Some(match (call.name, is_click) {
-                    ("command", true) => Kind::Program,
-                    ("group", true) => Kind::Group,
-                    ("command", false) => Kind::Member,
-                    _ => {
-                        // A group in a group.
-                        self.is_partial = true;
-                        Kind::Member
-                    }
-                });
-                self.current.name = call.call.value_text(0).or(call.call.keyword_text("name"));
-                self.current.has_unknown_name =
-                    self.current.name.is_none() && !call.call.values.is_empty();
+        let list = &mut self.current.list;
+        match (call.name, owner) {
+            ("option", _) => list.push(option(&call.call, warnings)),
+            ("argument", _) => list.push(positional(&call.call, warnings)),
+            ("command", Some("click")) => self.current.start(Kind::Program, &call.call),
+            ("command", _) => self.current.start(Kind::Member, &call.call),
+            ("group", Some("click")) => self.current.start(Kind::Group, &call.call),
+            ("group", _) => {
+                // A group in a group.
+                self.is_partial = true;
+                self.current.start(Kind::Member, &call.call);
             }
-            "option" => {
-                let argument = option(&call.call, warnings);
-                self.push(argument);
-            }
-            "argument" => {
-                let argument = positional(&call.call, warnings);
-                self.push(argument);
-            }
-            _ => self.current.is_partial = true,
-        }
-    }
-
-    fn push(&mut self, argument: Option<Argument>) {
-        let arguments = &mut self.current.arguments;
-        match argument {
-            Some(argument)
-                if arguments.len() < MAX_ARGUMENTS
-                    && arguments.iter().all(|other| other.name != argument.name) =>
-            {
-                arguments.push(argument);
-            }
-            _ => self.current.is_partial = true,
+            _ => list.is_partial = true,
         }
     }
 
     fn end_function(&mut self, name: Option<&str>) {
-        let mut function = std::mem::take(&mut self.current);
         // Decorators are applied from the last to the first, and `click` keeps their written order.
-        let derived = name.filter(|name| {
-            !REMOVED_ENDINGS.iter().any(|ending| name.ends_with(ending))
-                && !function.has_unknown_name
-        });
-        let name = function
-            .name
-            .take()
-            .or_else(|| derived.map(|name| name.to_ascii_lowercase().replace('_', "-")));
+        let function = std::mem::take(&mut self.current);
         match function.kind {
-            Some(Kind::Program) => self.programs.push(function),
-            Some(Kind::Group) => self.groups.push(function),
-            Some(Kind::Member) => match name.filter(|name| is_argument_name(name)) {
-                Some(name) if self.members.len() < MAX_COMMANDS => {
-                    self.members.push((name, function));
-                }
-                _ => self.is_partial = true,
-            },
+            Some(Kind::Program) => self.programs.push(function.list),
+            Some(Kind::Group) => self.groups.push(function.list),
+            Some(Kind::Member) => self.add_member(function, name),
             None => {}
         }
     }
 
-    fn finish(mut self) -> Option<ArgumentSpec> {
+    fn add_member(&mut self, function: Function, name: Option<&str>) {
+        let name = function.command_name(name);
+        match name.filter(|_| self.members.len() < MAX_COMMANDS) {
+            Some(name) => self.members.push((name, function.list)),
+            None => self.is_partial = true,
+        }
+    }
+
+    fn finish(self) -> Option<ArgumentSpec> {
         match (self.groups.len(), self.programs.len()) {
-            (0, 1) => {
-                let mut program = self.programs.pop()?;
-                program.is_partial |= self.is_partial;
-                into_spec(program, None)
-            }
-            (1, 0) => {
-                let mut group = self.groups.pop()?;
-                // Commands with unknown names could not be selected.
-                if self.is_partial || self.members.is_empty() {
-                    return None;
-                }
-                group.is_partial |= self.members.iter().any(|(_, function)| function.is_partial);
-                let commands = self.members.into_iter().map(|(name, function)| Command {
-                    name,
-                    description: None,
-                    arguments: function.arguments,
-                });
-                let set = CommandSet {
-                    property: "command".to_owned(),
-                    required: false,
-                    commands: commands.collect(),
-                };
-                into_spec(group, Some(set))
-            }
+            (0, 1) => self.program_spec(),
+            (1, 0) => self.group_spec(),
             _ => None,
         }
     }
+
+    fn program_spec(mut self) -> Option<ArgumentSpec> {
+        let mut list = self.programs.pop()?;
+        list.is_partial |= self.is_partial;
+        let spec = spec_of_list(list);
+        (!spec.arguments.is_empty()).then_some(spec)
+    }
+
+    fn group_spec(mut self) -> Option<ArgumentSpec> {
+        // Commands with unknown names could not be selected.
+        if self.is_partial || self.members.is_empty() {
+            return None;
+        }
+        let mut list = self.groups.pop()?;
+        list.is_partial |= self.members.iter().any(|(_, member)| member.is_partial);
+        let spec = spec_of_list(list);
+        if spec.arguments.iter().any(Argument::is_positional) {
+            return None;
+        }
+        let members = self.members.into_iter();
+        let commands = members.map(|(name, list)| Command::new(name, list.arguments));
+        spec.with_commands(CommandSet::new(commands.collect()))
+    }
 }
 
-fn into_spec(function: Function, commands: Option<CommandSet>) -> Option<ArgumentSpec> {
-    let is_partial = function.is_partial;
-    let mut arguments = function.arguments;
-    if is_partial {
-        arguments.retain(|argument| !argument.is_positional());
+/// Returns the arguments, without positional ones if some are unknown.
+fn spec_of_list(mut list: ArgumentList) -> ArgumentSpec {
+    if list.is_partial {
+        remove_positionals(&mut list.arguments);
     }
-    if arguments.is_empty() && commands.is_none() {
-        return None;
+    list.into_spec(Framework::Click, WordSyntax::Getopt)
+}
+
+impl Function {
+    fn start(&mut self, kind: Kind, call: &Call<'_, '_>) {
+        self.kind = Some(kind);
+        self.name = call.value_text(0).or(call.keywords.text("name"));
+        self.has_unknown_name = self.name.is_none() && !call.values.is_empty();
     }
-    let has_positionals = arguments.iter().any(Argument::is_positional);
-    if commands.is_some() && has_positionals {
-        return None;
+
+    /// Returns the given name, or the one that `click` derives from the name of the function.
+    fn command_name(&self, function: Option<&str>) -> Option<String> {
+        let name = match &self.name {
+            None if self.has_unknown_name => None,
+            None => derived_command_name(function?),
+            name => name.clone(),
+        };
+        name.filter(|name| is_argument_name(name))
     }
-    let mut spec = ArgumentSpec::inferred(Framework::Click, arguments, WordSyntax::Getopt);
-    let is_taken = spec
-        .arguments
+}
+
+fn derived_command_name(function: &str) -> Option<String> {
+    let is_shortened = REMOVED_ENDINGS
         .iter()
-        .any(|argument| argument.name == "command");
-    spec.commands = commands;
-    let is_taken = is_taken
-        || spec
-            .commands
-            .iter()
-            .flat_map(|set| &set.commands)
-            .any(|command| {
-                command
-                    .arguments
-                    .iter()
-                    .any(|argument| argument.name == "command")
-            });
-    (!is_taken || spec.commands.is_none()).then_some(if is_partial { spec.open() } else { spec })
+        .any(|ending| function.ends_with(ending));
+    (!is_shortened).then(|| function.to_ascii_lowercase().replace('_', "-"))
 }
 
 /// Interprets `@click.option("--name", "-n", …)`.
 fn option(call: &Call<'_, '_>, warnings: &mut Vec<ScriptWarning>) -> Option<Argument> {
-    let flags: Option<Vec<String>> = (0..call.values.len())
-        .map(|index| call.value_text(index))
-        .collect();
-    let flags = flags?;
-    let spelled = flags.iter().filter(|flag| flag.starts_with('-'));
-    let flag = spelled
-        .clone()
-        .find(|flag| flag.starts_with("--"))
-        .or_else(|| spelled.clone().next())?;
-    let (option, otherwise) = match flag.split_once('/') {
-        Some((option, otherwise)) => (option.trim(), Some(otherwise.trim().to_owned())),
-        None => (flag.as_str(), None),
-    };
-    let bare = option.trim_start_matches('-');
-    // A name without hyphens is the parameter of the function.
-    let name = flags
-        .iter()
-        .find(|flag| !flag.starts_with('-'))
-        .cloned()
-        .unwrap_or_else(|| bare.replace('-', "_"));
-    if !is_argument_name(&name) || !is_argument_name(bare) {
-        return None;
-    }
-    let is_flag = otherwise.is_some()
-        || call.keyword_literal("is_flag") == Some(true.into())
-        || call.keyword_literal("count") == Some(true.into());
-    let option = option.to_owned();
-    let style = if is_flag {
-        ArgumentStyle::Flag {
-            option,
-            when: true,
-            otherwise,
-        }
-    } else {
-        ArgumentStyle::Option(option)
-    };
-    let is_list = call.keyword_literal("multiple") == Some(true.into());
+    let texts = call.value_texts()?;
+    let flags = texts.iter().filter(|text| text.starts_with('-'));
+    let spelling = preferred_spelling(flags.map(String::as_str))?;
+    let name = option_name(&texts, spelling)?;
     // Pairs of values are written in a way of their own.
-    if call.keyword_tokens("nargs").is_some() && call.keyword_literal("nargs") != Some(1.into()) {
+    if call.keywords.tokens("nargs").is_some() && nargs(call) != Some(1) {
         return None;
     }
-    let json_type = match (is_flag, is_list) {
-        (true, _) => JsonType::Boolean,
-        (false, true) => JsonType::Array,
-        (false, false) => json_type(call),
+    let (json_type, style) = if is_flag(call, spelling) {
+        (JsonType::Boolean, ArgumentStyle::flag_pair(spelling))
+    } else if call.keywords.is_true("multiple") {
+        (JsonType::Array, ArgumentStyle::Option(spelling.to_owned()))
+    } else {
+        (json_type(call), ArgumentStyle::Option(spelling.to_owned()))
     };
-    let mut argument = finish(call, name, json_type, style, warnings);
-    argument.required = call.keyword_literal("required") == Some(true.into());
-    Some(argument)
+    let mut argument = Argument::new(name, json_type, style);
+    argument.required = call.keywords.is_true("required");
+    Some(with_keywords(argument, call, warnings))
+}
+
+/// Returns the name of the parameter: the text without hyphens, else one derived from the option.
+fn option_name(texts: &[String], spelling: &str) -> Option<String> {
+    let option = spelling.split('/').next()?.trim();
+    let bare = option.trim_start_matches('-');
+    let given = texts.iter().find(|text| !text.starts_with('-'));
+    let name = given.cloned().unwrap_or_else(|| bare.replace('-', "_"));
+    (is_argument_name(&name) && is_argument_name(bare)).then_some(name)
+}
+
+fn is_flag(call: &Call<'_, '_>, spelling: &str) -> bool {
+    spelling.contains('/') || call.keywords.is_true("is_flag") || call.keywords.is_true("count")
+}
+
+fn nargs(call: &Call<'_, '_>) -> Option<i64> {
+    call.keywords.literal("nargs")?.as_i64()
 }
 
 /// Interprets `@click.argument("name", …)`.
 fn positional(call: &Call<'_, '_>, warnings: &mut Vec<ScriptWarning>) -> Option<Argument> {
     let name = call.value_text(0)?.to_ascii_lowercase().replace('-', "_");
-    if !is_argument_name(&name) {
-        return None;
-    }
-    let nargs = match call.keyword_tokens("nargs") {
+    let keywords = &call.keywords;
+    let count = match keywords.tokens("nargs") {
         None => 1,
-        Some(_) => call.keyword_literal("nargs")?.as_i64()?,
+        Some(_) => nargs(call)?,
     };
-    let is_optional = call.keyword_literal("required") == Some(false.into())
-        || call.keyword_tokens("default").is_some();
-    let (json_type, min, max) = match nargs {
-        1 => (json_type(call), usize::from(!is_optional), 1),
-        -1 => {
-            let is_required = call.keyword_literal("required") == Some(true.into());
-            (JsonType::Array, usize::from(is_required), usize::MAX)
-        }
+    let is_optional =
+        keywords.literal("required") == Some(false.into()) || keywords.tokens("default").is_some();
+    let (json_type, is_required) = match count {
+        1 => (json_type(call), !is_optional),
+        -1 => (JsonType::Array, keywords.is_true("required")),
         _ => return None,
     };
-    let style = ArgumentStyle::Positional { min, max };
-    let mut argument = finish(call, name, json_type, style, warnings);
-    argument.required = min > 0;
-    Some(argument)
+    let argument = Argument::positional(name, json_type, usize::from(is_required));
+    is_argument_name(&argument.name).then(|| with_keywords(argument, call, warnings))
 }
 
-fn finish(
+/// Adds the help text and the keywords of a schema.
+fn with_keywords(
+    mut argument: Argument,
     call: &Call<'_, '_>,
-    name: String,
-    json_type: JsonType,
-    style: ArgumentStyle,
     warnings: &mut Vec<ScriptWarning>,
 ) -> Argument {
-    let mut declared = Map::new();
-    if let Some(default) = call
-        .keyword_literal("default")
-        .filter(|value| json_type.accepts(value))
-    {
-        declared.insert("default".to_owned(), default);
-    }
-    if let Some(choices) = choices(call).filter(|_| json_type == JsonType::String) {
-        declared.insert("enum".to_owned(), choices);
-    }
-    let description = call
-        .keyword_text("help")
-        .and_then(|help| text::argument_description(&help));
-    let mut argument = Argument::new(name, json_type, style);
-    argument.description = description;
-    argument.keywords = keywords::parse_keywords(&argument.name, json_type, &declared, warnings);
+    let declared = declared_keywords(call, argument.json_type);
+    argument.describe(call.keywords.text("help"));
+    argument.keywords = parse_keywords(&argument.name, argument.json_type, &declared, warnings);
     argument
 }
 
+fn declared_keywords(call: &Call<'_, '_>, json_type: JsonType) -> Map<String, Value> {
+    let default = call.keywords.literal("default");
+    let default = default.filter(|value| json_type.accepts(value));
+    let choices = choices(call).filter(|_| json_type == JsonType::String);
+    [("default", default), ("enum", choices)]
+        .into_iter()
+        .filter_map(|(keyword, value)| Some((keyword.to_owned(), value?)))
+        .collect()
+}
+
 fn json_type(call: &Call<'_, '_>) -> JsonType {
-    match call.keyword_name("type") {
+    match call.keywords.name("type") {
         Some("int" | "INT") => JsonType::Integer,
         Some("float" | "FLOAT") => JsonType::Number,
         _ => JsonType::String,
@@ -328,19 +267,13 @@ fn json_type(call: &Call<'_, '_>) -> JsonType {
 
 /// Returns the values of `type=click.Choice([…])`. Without regard to case, others are valid, too.
 fn choices(call: &Call<'_, '_>) -> Option<Value> {
-    let tokens = call.keyword_tokens("type")?;
+    let tokens = call.keywords.tokens("type")?;
     let at = tokens
         .iter()
         .position(|token| *token == Token::Name("Choice"))?;
-    let inside = tokens.get(at + 2..tokens.len().checked_sub(1)?)?;
-    let values = Call::parse(inside);
-    if values.keyword_tokens("case_sensitive").is_some() {
+    let choice = Call::parse(tokens.get(at + 2..tokens.len().checked_sub(1)?)?);
+    if choice.keywords.tokens("case_sensitive").is_some() {
         return None;
     }
-    let choices = crate::source::parse_literal(values.values.first()?)?;
-    choices
-        .as_array()?
-        .iter()
-        .all(Value::is_string)
-        .then_some(choices)
+    parse_literal(choice.values.first()?).filter(|values| JsonType::String.accepts_each(values))
 }

@@ -1,18 +1,13 @@
 //! Parameters of functions that the package `typer` turns into commands.
 
-use serde_json::Value;
-
 use crate::argument::{
     Argument, ArgumentSpec, ArgumentStyle, Command, CommandSet, Framework, JsonType, WordSyntax,
     is_argument_name,
 };
-use crate::infer::MAX_ARGUMENTS;
-use crate::keywords::set_keyword;
-use crate::source::{Call, Token, Tokens, parse_literal};
-use crate::text;
-
-/// Maximum number of commands that are inferred.
-const MAX_COMMANDS: usize = 50;
+use crate::infer::argument_list::ArgumentList;
+use crate::infer::{MAX_COMMANDS, preferred_spelling};
+use crate::keywords::set_default;
+use crate::source::{Call, Token, Tokens, parse_literal, split_at_commas, top_level_equals};
 
 /// Infers arguments from the parameters of the decorated functions, or of the function that
 /// `typer.run` gets.
@@ -22,36 +17,20 @@ pub(super) fn read(tokens: &Tokens<'_>) -> Option<ArgumentSpec> {
         return None;
     }
     let functions = functions(tokens)?;
-    if functions.len() > 1 {
-        let mut commands = Vec::new();
-        for function in functions {
-            commands.push(Command {
-                name: function.name?,
-                description: None,
-                arguments: parameters(tokens, function.open)?,
-            });
-        }
-        let is_taken = commands
-            .iter()
-            .flat_map(|command| &command.arguments)
-            .any(|argument| argument.name == "command");
-        if is_taken {
-            return None;
-        }
-        let mut spec = ArgumentSpec::inferred(Framework::Typer, Vec::new(), WordSyntax::Getopt);
-        spec.commands = Some(CommandSet {
-            property: "command".to_owned(),
-            required: false,
-            commands,
-        });
-        return Some(spec);
+    let spec = |arguments| ArgumentSpec::inferred(Framework::Typer, arguments, WordSyntax::Getopt);
+    if let [function] = functions.as_slice() {
+        return Some(spec(parameters(tokens, function.open)?));
     }
-    let arguments = parameters(tokens, functions.first()?.open)?;
-    Some(ArgumentSpec::inferred(
-        Framework::Typer,
-        arguments,
-        WordSyntax::Getopt,
-    ))
+    let commands = functions
+        .into_iter()
+        .map(|function| {
+            Some(Command::new(
+                function.name?,
+                parameters(tokens, function.open)?,
+            ))
+        })
+        .collect::<Option<_>>()?;
+    spec(Vec::new()).with_commands(CommandSet::new(commands))
 }
 
 struct Function {
@@ -63,25 +42,19 @@ struct Function {
 
 fn functions(tokens: &Tokens<'_>) -> Option<Vec<Function>> {
     let mut found = Vec::new();
-    let mut decorator: Option<Option<String>> = None;
-    let run = tokens
-        .method_calls(&["run"])
-        .find(|call| tokens.is_name(call.at.saturating_sub(2), "typer"))
-        .and_then(|call| tokens.name(call.inside.start));
-    for at in 0..tokens.all().len() {
-        let is_command = tokens.is_symbol(at, '@')
-            && tokens.is_symbol(at + 2, '.')
-            && tokens.is_name(at + 3, "command");
-        if is_command && let Some(call) = tokens.call_at(at + 3) {
-            decorator = Some(call.call.value_text(0).or(call.call.keyword_text("name")));
+    let mut decorator = None;
+    let run = run_function(tokens);
+    for at in tokens.indices() {
+        if let Some(call) = tokens.decorator_at(at)
+            && call.name == "command"
+        {
+            decorator = Some(call.call);
         } else if tokens.is_name(at, "def") {
-            let name = tokens.name(at + 1)?;
-            let decorated = decorator.take();
-            if decorated.is_some() || Some(name) == run {
-                let derived = name.to_ascii_lowercase().replace('_', "-");
-                let name = decorated.flatten().unwrap_or(derived);
+            let function = tokens.name(at + 1)?;
+            let decorator = decorator.take();
+            if decorator.is_some() || Some(function) == run {
                 found.push(Function {
-                    name: Some(name).filter(|name| is_argument_name(name)),
+                    name: command_name(function, decorator.as_ref()),
                     open: at + 2,
                 });
             }
@@ -90,200 +63,198 @@ fn functions(tokens: &Tokens<'_>) -> Option<Vec<Function>> {
     (!found.is_empty() && found.len() <= MAX_COMMANDS).then_some(found)
 }
 
-/// Interprets the parameters of a function. `None` if one is not understood.
-fn parameters(tokens: &Tokens<'_>, open: usize) -> Option<Vec<Argument>> {
-    let inside = tokens.slice(tokens.inside(open)?);
-    let mut arguments: Vec<Argument> = Vec::new();
-    for parameter in crate::source::split_at_commas(inside) {
-        if parameter.is_empty() {
-            continue;
-        }
-        let argument = parse_parameter(parameter)?;
-        if arguments.len() == MAX_ARGUMENTS
-            || arguments.iter().any(|other| other.name == argument.name)
-        {
-            return None;
-        }
-        arguments.push(argument);
-    }
-    Some(arguments)
+/// Returns the name of the function that `typer.run` gets.
+fn run_function<'a>(tokens: &Tokens<'a>) -> Option<&'a str> {
+    tokens
+        .method_calls(&["run"])
+        .find(|call| tokens.owner(call.at) == Some("typer"))
+        .and_then(|call| tokens.name(call.inside.start))
 }
 
-/// Interprets `name: type = default`.
-fn parse_parameter(tokens: &[Token<'_>]) -> Option<Argument> {
-    let [Token::Name(name), Token::Symbol(':'), rest @ ..] = tokens else {
-        return None;
-    };
-    let (annotation, default) = match top_level_equals(rest) {
-        Some(at) => (&rest[..at], Some(&rest[at + 1..])),
-        None => (rest, None),
-    };
-    let (annotation, annotated) = split_annotated(annotation)?;
-    let marker = annotated.or(default).and_then(typer_call);
-    // The first value of `typer.Option(…)` is the default, except in `Annotated`.
-    let default = match (&marker, annotated) {
-        (Some(marker), None) => marker.call.values.first().copied(),
-        _ => default,
-    };
-    let is_required = match default {
-        None => true,
-        Some([Token::Symbol('.'), Token::Symbol('.'), Token::Symbol('.')]) => true,
-        Some(_) => false,
-    };
-    let is_option = match &marker {
-        Some(marker) => marker.is_option,
-        None => default.is_some(),
-    };
-    let (json_type, is_known) = json_type(annotation);
-    // A type of the program's own has values that only the program knows, as text.
-    let json_type = if is_known {
-        json_type
-    } else {
-        JsonType::String
-    };
-    let style = if is_option {
-        let skipped = usize::from(annotated.is_none());
-        let options = marker
+/// Returns the given name, or the one that `typer` derives from the name of the function.
+fn command_name(function: &str, decorator: Option<&Call<'_, '_>>) -> Option<String> {
+    let given = decorator.and_then(|call| call.value_text(0).or(call.keywords.text("name")));
+    let name = given.unwrap_or_else(|| function.to_ascii_lowercase().replace('_', "-"));
+    is_argument_name(&name).then_some(name)
+}
+
+/// Interprets the parameters of a function. `None` if one is not understood.
+fn parameters(tokens: &Tokens<'_>, open: usize) -> Option<Vec<Argument>> {
+    let mut list = ArgumentList::default();
+    for parameter in split_at_commas(tokens.slice(tokens.inside(open)?)) {
+        if !parameter.is_empty() {
+            list.push(Parameter::parse(parameter).and_then(Parameter::into_argument));
+        }
+        if list.is_partial {
+            return None;
+        }
+    }
+    Some(list.arguments)
+}
+
+type Expression<'t, 'a> = &'t [Token<'a>];
+
+/// A parameter `name: type = default`.
+struct Parameter<'t, 'a> {
+    name: &'a str,
+    json_type: JsonType,
+    default: Option<Expression<'t, 'a>>,
+    marker: Option<Marker<'t, 'a>>,
+}
+
+impl<'t, 'a> Parameter<'t, 'a> {
+    fn parse(tokens: Expression<'t, 'a>) -> Option<Self> {
+        let [Token::Name(name), Token::Symbol(':'), rest @ ..] = tokens else {
+            return None;
+        };
+        let (annotation, assigned) = match top_level_equals(rest) {
+            Some(at) => (&rest[..at], Some(&rest[at + 1..])),
+            None => (rest, None),
+        };
+        let (annotation, annotated) = split_annotated(annotation)?;
+        let (default, marker) = match annotated {
+            Some(annotated) => (assigned, Marker::parse(annotated)),
+            None => split_marker(assigned),
+        };
+        Some(Self {
+            name,
+            json_type: json_type(annotation),
+            default,
+            marker,
+        })
+    }
+
+    fn into_argument(self) -> Option<Argument> {
+        let name = self.name.to_owned();
+        let min = usize::from(self.is_required());
+        let mut argument = if self.is_option() {
+            Argument::new(name, self.json_type, self.option_style())
+        } else {
+            Argument::positional(name, self.json_type, min)
+        };
+        argument.required = self.is_required();
+        argument.describe(self.help());
+        set_default(&mut argument, self.default.and_then(parse_literal));
+        is_argument_name(self.name).then_some(argument)
+    }
+
+    fn is_required(&self) -> bool {
+        let ellipsis = [const { Token::Symbol('.') }; 3];
+        self.default.is_none_or(|default| default == ellipsis)
+    }
+
+    fn is_option(&self) -> bool {
+        match &self.marker {
+            Some(marker) => marker.is_option,
+            None => self.default.is_some(),
+        }
+    }
+
+    fn help(&self) -> Option<String> {
+        self.marker.as_ref()?.call.keywords.text("help")
+    }
+
+    fn option_style(&self) -> ArgumentStyle {
+        let options = self
+            .marker
             .as_ref()
-            .map_or_else(Vec::new, |marker| marker.option_strings(skipped));
-        option_style(name, &options, json_type)?
-    } else {
-        positional_style(usize::from(is_required), json_type)
-    };
-    if !is_argument_name(name) {
-        return None;
+            .map(Marker::options)
+            .unwrap_or_default();
+        let given = preferred_spelling(options.iter().map(String::as_str));
+        let derived = || format!("--{}", self.name.trim_matches('_').replace('_', "-"));
+        match (given, self.json_type) {
+            // With names of its own an option has no opposite.
+            (Some(given), JsonType::Boolean) => ArgumentStyle::flag_pair(given),
+            (None, JsonType::Boolean) => ArgumentStyle::negatable_flag(derived()),
+            (given, _) => ArgumentStyle::Option(given.map_or_else(derived, str::to_owned)),
+        }
     }
-    let mut argument = Argument::new((*name).to_owned(), json_type, style);
-    argument.required = is_required;
-    argument.description = marker
-        .and_then(|marker| marker.call.keyword_text("help"))
-        .and_then(|help| text::argument_description(&help));
-    let default = default
-        .and_then(parse_literal)
-        .filter(|value| json_type.accepts(value));
-    if let Some(default) = default.filter(|value| !matches!(value, Value::Null)) {
-        set_keyword(&mut argument, "default", default);
-    }
-    Some(argument)
 }
 
 /// Splits `Annotated[type, marker]`. Another annotation is a type without a marker.
-fn split_annotated<'a, 'b>(
-    annotation: &'b [Token<'a>],
-) -> Option<(&'b [Token<'a>], Option<&'b [Token<'a>]>)> {
-    match annotation {
+fn split_annotated<'t, 'a>(
+    annotation: Expression<'t, 'a>,
+) -> Option<(Expression<'t, 'a>, Option<Expression<'t, 'a>>)> {
+    let Some(inside) = subscript(annotation, &["Annotated"]) else {
+        return Some((annotation, None));
+    };
+    let mut parts = split_at_commas(inside);
+    Some((parts.next()?, parts.next()))
+}
+
+/// Splits `typer.Option(default, …)` into the default and the rest. Another expression is a default
+/// without a marker.
+fn split_marker<'t, 'a>(
+    assigned: Option<Expression<'t, 'a>>,
+) -> (Option<Expression<'t, 'a>>, Option<Marker<'t, 'a>>) {
+    let Some(mut marker) = assigned.and_then(Marker::parse) else {
+        return (assigned, None);
+    };
+    let values = &mut marker.call.values;
+    let default = (!values.is_empty()).then(|| values.remove(0));
+    (default, Some(marker))
+}
+
+/// Returns the tokens between the brackets of `name[…]`.
+fn subscript<'t, 'a>(tokens: Expression<'t, 'a>, names: &[&str]) -> Option<Expression<'t, 'a>> {
+    match tokens {
         [
-            Token::Name("Annotated"),
+            Token::Name(name),
             Token::Symbol('['),
             inside @ ..,
             Token::Symbol(']'),
-        ] => {
-            let mut parts = crate::source::split_at_commas(inside);
-            Some((parts.next()?, parts.next()))
-        }
-        _ => Some((annotation, None)),
+        ] if names.contains(name) => Some(inside),
+        _ => None,
     }
 }
 
-fn positional_style(min: usize, json_type: JsonType) -> ArgumentStyle {
-    let max = match json_type {
-        JsonType::Array => usize::MAX,
-        _ => 1,
-    };
-    ArgumentStyle::Positional { min, max }
-}
-
-fn option_style(name: &str, options: &[String], json_type: JsonType) -> Option<ArgumentStyle> {
-    let default = format!("--{}", name.trim_matches('_').replace('_', "-"));
-    let spelled = options
-        .iter()
-        .find(|option| option.starts_with("--"))
-        .or(options.first())
-        .unwrap_or(&default);
-    if json_type != JsonType::Boolean {
-        return Some(ArgumentStyle::Option(spelled.clone()));
-    }
-    let (option, otherwise) = match spelled.split_once('/') {
-        Some((option, otherwise)) => (option.trim().to_owned(), Some(otherwise.trim().to_owned())),
-        // With names of its own an option has no opposite.
-        None if !options.is_empty() => (spelled.clone(), None),
-        None => (default.clone(), Some(default.replacen("--", "--no-", 1))),
-    };
-    option.starts_with('-').then_some(ArgumentStyle::Flag {
-        option,
-        when: true,
-        otherwise,
-    })
-}
-
-/// `typer.Option(…)` or `typer.Argument(…)`.
+/// `typer.Option(…)` or `typer.Argument(…)`, without the default.
 struct Marker<'t, 'a> {
     is_option: bool,
     call: Call<'t, 'a>,
 }
 
-impl Marker<'_, '_> {
-    /// Returns the spellings after the first `skipped` values.
-    fn option_strings(&self, skipped: usize) -> Vec<String> {
-        (skipped..self.call.values.len())
+impl<'t, 'a> Marker<'t, 'a> {
+    fn parse(tokens: Expression<'t, 'a>) -> Option<Self> {
+        match tokens {
+            [Token::Name("typer"), Token::Symbol('.'), rest @ ..] => Self::parse_call(rest),
+            tokens => Self::parse_call(tokens),
+        }
+    }
+
+    fn parse_call(tokens: Expression<'t, 'a>) -> Option<Self> {
+        match tokens {
+            [
+                Token::Name(name @ ("Option" | "Argument")),
+                Token::Symbol('('),
+                inside @ ..,
+                Token::Symbol(')'),
+            ] => Some(Self {
+                is_option: *name == "Option",
+                call: Call::parse(inside),
+            }),
+            _ => None,
+        }
+    }
+
+    /// Returns the spellings of the option.
+    fn options(&self) -> Vec<String> {
+        (0..self.call.values.len())
             .filter_map(|index| self.call.value_text(index))
             .filter(|option| option.starts_with('-'))
             .collect()
     }
 }
 
-fn typer_call<'t, 'a>(tokens: &'t [Token<'a>]) -> Option<Marker<'t, 'a>> {
-    let tokens = match tokens {
-        [Token::Name("typer"), Token::Symbol('.'), rest @ ..] => rest,
-        tokens => tokens,
-    };
-    match tokens {
-        [
-            Token::Name(name @ ("Option" | "Argument")),
-            Token::Symbol('('),
-            inside @ ..,
-            Token::Symbol(')'),
-        ] => Some(Marker {
-            is_option: *name == "Option",
-            call: Call::parse(inside),
-        }),
-        _ => None,
-    }
-}
-
-/// Returns the type of an annotation, and whether it is one that is known.
-fn json_type(annotation: &[Token<'_>]) -> (JsonType, bool) {
+/// Returns the type of an annotation. A type of the program's own has values that only the program
+/// knows, as text.
+fn json_type(annotation: Expression<'_, '_>) -> JsonType {
     match annotation {
-        [Token::Name("int")] => (JsonType::Integer, true),
-        [Token::Name("float")] => (JsonType::Number, true),
-        [Token::Name("bool")] => (JsonType::Boolean, true),
-        [Token::Name("str" | "Path")] => (JsonType::String, true),
-        [
-            Token::Name("Optional"),
-            Token::Symbol('['),
-            inside @ ..,
-            Token::Symbol(']'),
-        ] => json_type(inside),
+        [Token::Name("int")] => JsonType::Integer,
+        [Token::Name("float")] => JsonType::Number,
+        [Token::Name("bool")] => JsonType::Boolean,
         [inside @ .., Token::Symbol('|'), Token::Name("None")] => json_type(inside),
-        [
-            Token::Name("List" | "list"),
-            Token::Symbol('['),
-            ..,
-            Token::Symbol(']'),
-        ] => (JsonType::Array, true),
-        _ => (JsonType::String, false),
+        _ if subscript(annotation, &["List", "list"]).is_some() => JsonType::Array,
+        _ => subscript(annotation, &["Optional"]).map_or(JsonType::String, json_type),
     }
-}
-
-/// Returns the `=` that is not inside brackets.
-fn top_level_equals(tokens: &[Token<'_>]) -> Option<usize> {
-    let mut depth = 0_usize;
-    tokens.iter().position(|token| {
-        match token {
-            Token::Symbol('(' | '[' | '{') => depth += 1,
-            Token::Symbol(')' | ']' | '}') => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        depth == 0 && *token == Token::Symbol('=')
-    })
 }

@@ -1,6 +1,6 @@
 //! Options that a shell script reads with `getopts`.
 
-use super::lines::{ShellLines, has_command};
+use super::lines::{ShellLines, has_command, is_variable};
 use crate::argument::{Argument, ArgumentSpec, ArgumentStyle, Framework, JsonType, WordSyntax};
 
 /// Infers the options. Returns `None` if the script calls `getopts` not at all or several times.
@@ -31,21 +31,13 @@ struct LetterOption {
 
 /// Returns the options of `getopts ":ab:" opt`.
 fn option_letters(line: &str) -> Option<Vec<LetterOption>> {
-    let rest = line.split("getopts").nth(1)?.trim_start();
-    let rest = rest.trim_start_matches(['"', '\'']);
-    let end = rest.find(['"', '\'', ' ', '\t']).unwrap_or(rest.len());
-    let text = rest[..end].trim_start_matches(':');
     let mut options: Vec<LetterOption> = Vec::new();
-    for c in text.chars() {
-        match (c, options.last_mut()) {
-            (':', Some(option)) => option.has_value = true,
-            ('-', _) => options.push(LetterOption::flag('-')),
-            (c, _) if c.is_ascii_alphanumeric() => {
-                if options.iter().any(|known| known.letter == c) {
-                    return None;
-                }
-                options.push(LetterOption::flag(c));
-            }
+    for c in option_text(line)?.chars() {
+        let is_known = options.iter().any(|option| option.letter == c);
+        match c {
+            ':' => options.last_mut()?.has_value = true,
+            '-' => options.push(LetterOption::flag('-')),
+            c if c.is_ascii_alphanumeric() && !is_known => options.push(LetterOption::flag(c)),
             // The text is a variable.
             _ => return None,
         }
@@ -53,6 +45,14 @@ fn option_letters(line: &str) -> Option<Vec<LetterOption>> {
     // `-:` is a trick for long options, and `h` prints a text.
     options.retain(|option| option.letter.is_ascii_alphabetic() && option.letter != 'h');
     Some(options)
+}
+
+/// Returns the text between the quotes after `getopts`.
+fn option_text(line: &str) -> Option<&str> {
+    let rest = line.split("getopts").nth(1)?.trim_start();
+    let rest = rest.trim_start_matches(['"', '\'']);
+    let text = rest.split(['"', '\'', ' ', '\t']).next()?;
+    Some(text.trim_start_matches(':'))
 }
 
 impl LetterOption {
@@ -64,20 +64,12 @@ impl LetterOption {
     }
 
     fn argument(&self, lines: &ShellLines<'_>) -> Argument {
-        let option = format!("-{}", self.letter);
-        let (json_type, style) = if self.has_value {
-            (JsonType::String, ArgumentStyle::Option(option))
+        let (name, option) = (self.letter.to_string(), format!("-{}", self.letter));
+        let mut argument = if self.has_value {
+            Argument::new(name, JsonType::String, ArgumentStyle::Option(option))
         } else {
-            (
-                JsonType::Boolean,
-                ArgumentStyle::Flag {
-                    option,
-                    when: true,
-                    otherwise: None,
-                },
-            )
+            Argument::flag(name, option)
         };
-        let mut argument = Argument::new(self.letter.to_string(), json_type, style);
         argument.description = assigned_variable(self.letter, lines);
         argument
     }
@@ -88,19 +80,21 @@ fn assigned_variable(letter: char, lines: &ShellLines<'_>) -> Option<String> {
     let mut rest = lines
         .code()
         .map(|(_, line)| line.trim_start())
-        .skip_while(|line| {
-            let pattern = line.split(')').next().unwrap_or_default();
-            let is_letter =
-                |part: &str| part.trim().trim_matches(['(', '"', '\'']) == letter.to_string();
-            !line.contains(')') || !pattern.split('|').any(is_letter)
-        });
-    let first = rest.next()?;
-    let body = first.split_once(')')?.1.trim_start();
-    let body = if body.is_empty() { rest.next()? } else { body };
+        .skip_while(|line| !starts_branch(line, letter));
+    let (_, body) = rest.next()?.split_once(')')?;
+    let body = match body.trim_start() {
+        "" => rest.next()?,
+        body => body,
+    };
     let (variable, _) = body.split_once('=')?;
-    let is_variable = !variable.is_empty()
-        && variable
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-    is_variable.then(|| variable.to_ascii_lowercase().replace('_', " "))
+    is_variable(variable).then(|| variable.to_ascii_lowercase().replace('_', " "))
+}
+
+/// Returns true for `o)`, `(o|O)` and the like.
+fn starts_branch(line: &str, letter: char) -> bool {
+    let Some((pattern, _)) = line.split_once(')') else {
+        return false;
+    };
+    let mut parts = pattern.split('|');
+    parts.any(|part| part.trim().trim_matches(['(', '"', '\'']) == letter.to_string())
 }

@@ -1,5 +1,7 @@
 //! Lines of shell scripts, without comments and texts.
 
+use crate::text;
+
 /// Maximum length of a line that is inspected, in bytes, so that long ones stay cheap.
 const MAX_LINE_BYTES: usize = 2000;
 /// Number of lines in which the end of a loop is searched.
@@ -7,7 +9,13 @@ const MAX_LOOP_LINES: usize = 200;
 /// Functions whose body reads the words of the script, since they are called with all of them.
 const ENTRY_FUNCTIONS: [&str; 4] = ["main", "parse_args", "parse_arguments", "parse_options"];
 
+/// Words of the shell before which a word is a command.
+const BEFORE_COMMAND: [&str; 9] = [
+    "then", "do", "else", "while", "if", "elif", "until", "!", "exec",
+];
+
 /// The lines of a script that are code.
+#[derive(Default)]
 pub(crate) struct ShellLines<'a> {
     lines: Vec<CodeLine<'a>>,
     has_entry_function: bool,
@@ -20,62 +28,62 @@ struct CodeLine<'a> {
     is_top_level: bool,
 }
 
+#[derive(Default)]
+struct Reader<'a> {
+    found: ShellLines<'a>,
+    /// The line that ends the current text.
+    heredoc_end: Option<&'a str>,
+    /// The indentation of the current function.
+    function_indent: Option<usize>,
+}
+
+impl<'a> Reader<'a> {
+    fn read(&mut self, number: usize, text: &'a str) {
+        if let Some(end) = self.heredoc_end {
+            self.heredoc_end = Some(end).filter(|end| text.trim() != *end);
+            return;
+        }
+        let code = text.trim_start();
+        if code.is_empty() || code.starts_with('#') {
+            return;
+        }
+        self.heredoc_end = heredoc_delimiter(text);
+        match (self.function_indent, function_name(code)) {
+            (Some(start), _) if indent(text) == start && code.starts_with('}') => {
+                self.function_indent = None;
+            }
+            (None, Some(name)) => self.start_function(name, number, text),
+            (function, _) => self.found.lines.push(CodeLine {
+                number,
+                text,
+                is_top_level: function.is_none(),
+            }),
+        }
+    }
+
+    fn start_function(&mut self, name: &str, number: usize, text: &'a str) {
+        if ENTRY_FUNCTIONS.contains(&name) {
+            self.found.has_entry_function = true;
+            return;
+        }
+        if !text.trim_end().ends_with('}') {
+            self.function_indent = Some(indent(text));
+        }
+        self.found.lines.push(CodeLine {
+            number,
+            text,
+            is_top_level: false,
+        });
+    }
+}
+
 impl<'a> ShellLines<'a> {
     pub(crate) fn new(source: &'a str) -> Self {
-        let mut lines = Vec::new();
-        let mut has_entry_function = false;
-        let mut heredoc_end: Option<&str> = None;
-        let mut function_indent: Option<usize> = None;
+        let mut reader = Reader::default();
         for (number, line) in source.lines().enumerate() {
-            let line = &line[..line.floor_char_boundary(MAX_LINE_BYTES)];
-            if let Some(end) = heredoc_end {
-                if line.trim() == end {
-                    heredoc_end = None;
-                }
-                continue;
-            }
-            let trimmed = line.trim_start();
-            if trimmed.is_empty() || trimmed.starts_with('#') {
-                continue;
-            }
-            heredoc_end = heredoc_delimiter(line);
-            let indent = line.len() - trimmed.len();
-            let was_in_function = function_indent.is_some();
-            match function_indent {
-                Some(start) if indent == start && trimmed.starts_with('}') => {
-                    function_indent = None;
-                    continue;
-                }
-                None => {
-                    if let Some(name) = function_name(trimmed) {
-                        let is_entry = ENTRY_FUNCTIONS.contains(&name);
-                        has_entry_function |= is_entry;
-                        let is_one_line = trimmed.trim_end().ends_with('}');
-                        if !is_entry && !is_one_line {
-                            function_indent = Some(indent);
-                        }
-                        if !is_entry {
-                            lines.push(CodeLine {
-                                number,
-                                text: line,
-                                is_top_level: false,
-                            });
-                        }
-                        continue;
-                    }
-                }
-                Some(_) => {}
-            }
-            lines.push(CodeLine {
-                number,
-                text: line,
-                is_top_level: !was_in_function,
-            });
+            reader.read(number, text::start(line, MAX_LINE_BYTES));
         }
-        Self {
-            lines,
-            has_entry_function,
-        }
+        reader.found
     }
 
     /// Returns true if a function gets all words.
@@ -98,41 +106,37 @@ impl<'a> ShellLines<'a> {
 
     /// Returns true if the script reads standard input.
     pub(super) fn reads_stdin(&self) -> bool {
-        let mut previous = "";
-        for (index, line) in self.lines.iter().enumerate() {
-            if reads_stdin_alone(line.text)
-                || has_command(line.text, "read")
-                    && !self.is_redirected(index, previous)
-                    && line.is_top_level
-            {
-                return true;
-            }
-            previous = line.text;
-        }
-        false
+        self.lines.iter().enumerate().any(|(index, line)| {
+            let is_read = line.is_top_level && has_command(line.text, "read");
+            reads_stdin_alone(line.text) || is_read && !self.is_redirected(index)
+        })
     }
 
     /// Returns true if a `read` gets its input from elsewhere: a pipe, a file, a text or the
     /// terminal.
-    fn is_redirected(&self, index: usize, previous: &str) -> bool {
+    fn is_redirected(&self, index: usize) -> bool {
         let line = self.lines[index].text;
         let before = line.split("read").next().unwrap_or_default();
-        if before.contains('|') || previous.trim_end().ends_with('|') || line.contains('<') {
-            return true;
-        }
-        if !has_command(line, "while") {
-            return false;
-        }
-        let indent = |line: &str| line.len() - line.trim_start().len();
-        let end = self.lines[index..]
-            .iter()
-            .take(MAX_LOOP_LINES)
-            .find(|other| {
-                indent(other.text) == indent(line) && other.text.trim_start().starts_with("done")
-            })
-            .map_or("", |line| line.text);
-        end.contains('<') || line.contains("done <")
+        let previous = index
+            .checked_sub(1)
+            .map_or("", |index| self.lines[index].text);
+        before.contains('|')
+            || previous.trim_end().ends_with('|')
+            || line.contains('<')
+            || has_command(line, "while") && self.loop_end(index).contains('<')
     }
+
+    fn loop_end(&self, index: usize) -> &'a str {
+        let start = indent(self.lines[index].text);
+        let mut lines = self.lines[index..].iter().take(MAX_LOOP_LINES);
+        lines
+            .find(|line| indent(line.text) == start && line.text.trim_start().starts_with("done"))
+            .map_or("", |line| line.text)
+    }
+}
+
+fn indent(line: &str) -> usize {
+    line.len() - line.trim_start().len()
 }
 
 /// Returns true if a line reads standard input by a command other than `read`.
@@ -141,11 +145,14 @@ fn reads_stdin_alone(line: &str) -> bool {
         || line.contains("$(cat)")
         || line.contains("`cat`")
         || line.trim() == "cat"
-        || (has_command(line, "cat") && line.contains("cat -") && !line.contains("cat --"))
-            && line
-                .split("cat -")
-                .nth(1)
-                .is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_alphanumeric()))
+        || has_command(line, "cat") && has_stdin_operand(line)
+}
+
+/// Returns true for `cat -`, but not for `cat -n` and `cat --`.
+fn has_stdin_operand(line: &str) -> bool {
+    let operand = line.split("cat -").nth(1);
+    operand.is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_alphanumeric()))
+        && !line.contains("cat --")
 }
 
 /// Returns true if a line contains a word as a command.
@@ -156,45 +163,50 @@ pub(super) fn has_command(line: &str, command: &str) -> bool {
 
 /// Returns true if the word at a position of a line is a command, and not an argument.
 pub(super) fn is_command_at(line: &str, at: usize, command: &str) -> bool {
-    let after = line[at + command.len()..].chars().next();
-    let is_whole = after.is_none_or(|c| {
-        !(c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | '=' | '"' | '\''))
-    });
-    let before = &line[..at];
-    let is_separated = before
-        .chars()
-        .next_back()
-        .is_none_or(|c| c.is_whitespace() || matches!(c, ';' | '|' | '&' | '(' | '`'));
-    let last_word = before
+    let is_whole = !line[at + command.len()..].starts_with(continues_word);
+    is_whole && starts_command(&line[..at])
+}
+
+fn continues_word(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | '=' | '"' | '\'')
+}
+
+fn starts_command(before: &str) -> bool {
+    let is_separator = |c: char| c.is_whitespace() || matches!(c, ';' | '|' | '&' | '(' | '`');
+    if !before.is_empty() && !before.ends_with(is_separator) {
+        return false;
+    }
+    let mut words = before
         .trim_end()
-        .rsplit([' ', '\t', ';', '|', '&', '(', '{', '`'])
-        .next()
-        .unwrap_or_default();
-    let is_start = last_word.is_empty()
-        || last_word.ends_with(['=', ')'])
-        || matches!(
-            last_word,
-            "then" | "do" | "else" | "while" | "if" | "elif" | "until" | "!" | "exec"
-        );
-    is_whole && is_separated && is_start
+        .rsplit([' ', '\t', ';', '|', '&', '(', '{', '`']);
+    words.next().is_none_or(|last| {
+        last.is_empty() || last.ends_with(['=', ')']) || BEFORE_COMMAND.contains(&last)
+    })
 }
 
 /// Returns the line that ends a text which starts in this line.
 fn heredoc_delimiter(line: &str) -> Option<&str> {
-    let at = line.find("<<")?;
-    let rest = &line[at + 2..];
+    let (_, rest) = line.split_once("<<")?;
     // `<<<` is a text of one line, and `1 << 2` a shift.
     if rest.starts_with('<') {
         return None;
     }
     let rest = rest.strip_prefix('-').unwrap_or(rest).trim_start();
-    let rest = rest.trim_start_matches(['"', '\'', '\\']);
-    let end = rest
-        .find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
-        .unwrap_or(rest.len());
-    let delimiter = &rest[..end];
-    (!delimiter.is_empty() && !delimiter.starts_with(|c: char| c.is_ascii_digit()))
-        .then_some(delimiter)
+    let (delimiter, _) = split_word(rest.trim_start_matches(['"', '\'', '\\']), &['_']);
+    let is_delimiter =
+        !delimiter.is_empty() && !delimiter.starts_with(|c: char| c.is_ascii_digit());
+    is_delimiter.then_some(delimiter)
+}
+
+/// Splits the letters and digits, and these other characters, at the start from the rest.
+pub(super) fn split_word<'a>(text: &'a str, others: &[char]) -> (&'a str, &'a str) {
+    let end = text.find(|c: char| !c.is_ascii_alphanumeric() && !others.contains(&c));
+    text.split_at(end.unwrap_or(text.len()))
+}
+
+pub(crate) fn is_variable(text: &str) -> bool {
+    let (word, rest) = split_word(text, &['_']);
+    !word.is_empty() && rest.is_empty()
 }
 
 /// Returns true if a line starts the definition of a function.
@@ -204,15 +216,10 @@ pub(crate) fn is_function_start(line: &str) -> bool {
 
 /// Returns the name of the function whose definition a line starts.
 fn function_name(line: &str) -> Option<&str> {
-    let (line, has_keyword) = match line.strip_prefix("function ") {
-        Some(rest) => (rest.trim_start(), true),
-        None => (line, false),
-    };
-    let end = line
-        .find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | ':')))
-        .unwrap_or(line.len());
-    let rest = line[end..].trim_start();
-    let is_function =
-        rest.starts_with("()") || rest.starts_with("( )") || has_keyword && rest.starts_with('{');
-    (end > 0 && is_function).then(|| &line[..end])
+    let keyword = line.strip_prefix("function ");
+    let (name, rest) = split_word(keyword.map_or(line, str::trim_start), &['_', '-', ':']);
+    let rest = rest.trim_start();
+    let has_parameters = rest.starts_with("()") || rest.starts_with("( )");
+    let is_function = has_parameters || keyword.is_some() && rest.starts_with('{');
+    (!name.is_empty() && is_function).then_some(name)
 }

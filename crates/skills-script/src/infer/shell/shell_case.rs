@@ -1,11 +1,13 @@
 //! Options and commands that a shell script compares its words with, in `case "$1" in`.
 
-use super::lines::{ShellLines, has_command};
+use super::AssignedWord;
+use super::lines::{ShellLines, has_command, split_word};
 use crate::argument::{Argument, ArgumentStyle, CommandSet, JsonType, is_argument_name};
-use crate::infer::MAX_ARGUMENTS;
+use crate::infer::argument_list::push_new;
+use crate::infer::{MAX_COMMANDS, preferred_spelling};
 
-/// Maximum number of commands that are inferred.
-const MAX_COMMANDS: usize = 50;
+/// Options that print a text and exit.
+const INFORMATIVE: [&str; 3] = ["h", "help", "version"];
 
 /// Maximum number of variables that are followed.
 const MAX_VARIABLES: usize = 20;
@@ -18,127 +20,117 @@ pub(super) struct CaseArguments {
     pub(super) line: usize,
 }
 
+/// Infers options and commands. Returns `None` if there are none.
+pub(super) fn read(lines: &ShellLines<'_>) -> Option<CaseArguments> {
+    let code: Vec<(usize, &str)> = lines.top_level().collect();
+    let mut reader = Reader::default();
+    let mut index = 0;
+    while let Some((number, line)) = code.get(index) {
+        reader.follow_variables(line);
+        if let Some(subject) = case_subject(line).filter(|subject| reader.is_word(subject)) {
+            let (branches, end) = branches(&code[index..]);
+            reader.add_case(subject, &branches);
+            reader.line.get_or_insert(*number);
+            index += end;
+        }
+        index += 1;
+    }
+    reader.finish()
+}
+
+#[derive(Default)]
+struct Reader<'a> {
+    options: Vec<Argument>,
+    commands: Option<CommandSet>,
+    line: Option<usize>,
+    /// Variables that hold the first word.
+    first_word: Vec<&'a str>,
+    /// Variables that hold each word in turn.
+    each_word: Vec<&'a str>,
+}
+
+impl<'a> Reader<'a> {
+    /// Records the variables that get a word in a line.
+    fn follow_variables(&mut self, line: &'a str) {
+        let assigned = AssignedWord::parse(line).filter(|word| word.position == 1);
+        if self.first_word.len() < MAX_VARIABLES {
+            self.first_word.extend(assigned.map(|word| word.variable));
+        }
+        if self.each_word.len() < MAX_VARIABLES {
+            self.each_word.extend(loop_variable(line));
+        }
+    }
+
+    fn is_first_word(&self, subject: &str) -> bool {
+        subject == "1" || self.first_word.contains(&subject)
+    }
+
+    fn is_word(&self, subject: &str) -> bool {
+        self.is_first_word(subject) || self.each_word.contains(&subject)
+    }
+
+    fn add_case(&mut self, subject: &str, branches: &[Branch<'_>]) {
+        for option in branches.iter().filter_map(Branch::option) {
+            push_new(&mut self.options, option);
+        }
+        if self.is_first_word(subject) && self.commands.is_none() {
+            self.commands = commands(branches);
+        }
+    }
+
+    fn finish(self) -> Option<CaseArguments> {
+        if self.options.is_empty() && self.commands.is_none() {
+            return None;
+        }
+        Some(CaseArguments {
+            options: self.options,
+            commands: self.commands,
+            line: self.line?,
+        })
+    }
+}
+
+/// Returns the commands that are branches, if there are several.
+fn commands(branches: &[Branch<'_>]) -> Option<CommandSet> {
+    let patterns = branches.iter().flat_map(|branch| &branch.patterns);
+    let names = patterns.filter(|pattern| is_command(pattern));
+    let names: Vec<String> = names
+        .map(|name| (*name).to_owned())
+        .take(MAX_COMMANDS)
+        .collect();
+    (names.len() > 1).then(|| CommandSet::of_names(names))
+}
+
 /// One branch of a `case`.
 struct Branch<'a> {
     patterns: Vec<&'a str>,
     body: String,
 }
 
-/// Infers options and commands. Returns `None` if there are none.
-pub(super) fn read(lines: &ShellLines<'_>) -> Option<CaseArguments> {
-    let code: Vec<(usize, &str)> = lines.top_level().collect();
-    let mut found = CaseArguments {
-        options: Vec::new(),
-        commands: None,
-        line: usize::MAX,
-    };
-    // Variables that hold the first word, and those that hold each word in turn.
-    let mut first_word: Vec<&str> = Vec::new();
-    let mut each_word: Vec<&str> = Vec::new();
-    let mut index = 0;
-    while let Some((number, line)) = code.get(index) {
-        if let Some((variable, 1, _)) = super::assigned_word(line)
-            && first_word.len() < MAX_VARIABLES
-        {
-            first_word.push(variable);
-        }
-        if each_word.len() < MAX_VARIABLES {
-            each_word.extend(loop_variable(line));
-        }
-        index += 1;
-        let Some(subject) = case_subject(line) else {
-            continue;
-        };
-        let is_first = subject == "1" || first_word.contains(&subject);
-        if !is_first && !each_word.contains(&subject) {
-            continue;
-        }
-        let (branches, end) = branches(&code[index - 1..]);
-        found.add_options(&branches);
-        if is_first {
-            found.add_commands(&branches);
-        }
-        found.line = found.line.min(*number);
-        index += end;
-    }
-    (!found.options.is_empty() || found.commands.is_some()).then_some(found)
-}
-
-impl CaseArguments {
-    fn add_options(&mut self, branches: &[Branch<'_>]) {
-        for branch in branches {
-            if let Some(option) = branch.option()
-                && self.options.len() < MAX_ARGUMENTS
-                && self.options.iter().all(|other| other.name != option.name)
-            {
-                self.options.push(option);
-            }
-        }
-    }
-
-    fn add_commands(&mut self, branches: &[Branch<'_>]) {
-        let names: Vec<&str> = branches
-            .iter()
-            .flat_map(|branch| &branch.patterns)
-            .copied()
-            .filter(|pattern| is_command(pattern))
-            .take(MAX_COMMANDS)
-            .collect();
-        if names.len() > 1 && self.commands.is_none() {
-            let names = names.iter().map(|name| (*name).to_owned());
-            self.commands = Some(CommandSet::of_names("command", names));
-        }
-    }
-}
-
 impl Branch<'_> {
     /// Returns the option of `-o|--out)`.
     fn option(&self) -> Option<Argument> {
-        let options: Vec<&str> = self
-            .patterns
-            .iter()
-            .copied()
-            .filter(|pattern| pattern.starts_with('-'))
-            .collect();
-        let spelled = |pattern: &&&str| !pattern.contains(['=', '*', '?', '[']);
-        let separate = options
-            .iter()
-            .filter(spelled)
-            .find(|pattern| pattern.starts_with("--"))
-            .or_else(|| options.iter().find(spelled));
-        let (spelling, is_joined) = match separate {
-            Some(spelling) => (*spelling, false),
-            None => (
-                options
-                    .iter()
-                    .find_map(|pattern| pattern.strip_suffix("=*"))?,
-                true,
-            ),
+        let options = self.patterns.iter().copied();
+        let options = options.filter(|pattern| pattern.starts_with('-'));
+        let is_plain = |pattern: &&str| !pattern.contains(['=', '*', '?', '[']);
+        let separate = preferred_spelling(options.clone().filter(is_plain));
+        let joined = || {
+            options
+                .clone()
+                .find_map(|pattern| pattern.strip_suffix("=*"))
         };
+        let spelling = separate.or_else(joined)?;
         let name = spelling.trim_start_matches('-');
-        if !is_argument_name(name) || matches!(name, "h" | "help" | "version") {
+        if !is_argument_name(name) || INFORMATIVE.contains(&name) {
             return None;
         }
-        let option = spelling.to_owned();
-        Some(if is_joined {
-            Argument::new(
-                name.to_owned(),
-                JsonType::String,
-                ArgumentStyle::JoinedOption(option),
-            )
-        } else if self.takes_value() {
-            Argument::new(
-                name.to_owned(),
-                JsonType::String,
-                ArgumentStyle::Option(option),
-            )
-        } else {
-            let style = ArgumentStyle::Flag {
-                option,
-                when: true,
-                otherwise: None,
-            };
-            Argument::new(name.to_owned(), JsonType::Boolean, style)
+        let (name, option) = (name.to_owned(), spelling.to_owned());
+        Some(match separate {
+            None => Argument::new(name, JsonType::String, ArgumentStyle::JoinedOption(option)),
+            Some(_) if self.takes_value() => {
+                Argument::new(name, JsonType::String, ArgumentStyle::Option(option))
+            }
+            Some(_) => Argument::flag(name, option),
         })
     }
 
@@ -166,51 +158,65 @@ fn case_subject(line: &str) -> Option<&str> {
     let rest = line.trim_start().strip_prefix("case ")?;
     let subject = rest.trim_start().split([' ', '\t']).next()?;
     let subject = subject.trim_matches('"').strip_prefix('$')?;
-    let subject = subject.trim_start_matches('{');
-    let end = subject
-        .find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
-        .unwrap_or(subject.len());
-    let is_plain = subject[end..].is_empty() || subject[end..].starts_with(['}', ':', '-']);
-    (end > 0 && is_plain && has_command(line, "case")).then(|| &subject[..end])
+    let (name, rest) = split_word(subject.trim_start_matches('{'), &['_']);
+    let is_plain = rest.is_empty() || rest.starts_with(['}', ':', '-']);
+    (!name.is_empty() && is_plain && has_command(line, "case")).then_some(name)
 }
 
 /// Returns the branches of the `case` in the first line, and the number of lines after it.
 fn branches<'a>(code: &[(usize, &'a str)]) -> (Vec<Branch<'a>>, usize) {
-    let mut found: Vec<Branch<'a>> = Vec::new();
-    let mut depth = 1_usize;
-    let mut expects_pattern = true;
+    let mut reader = BranchReader {
+        found: Vec::new(),
+        depth: 1,
+        expects_pattern: true,
+    };
     for (index, (_, line)) in code.iter().enumerate().skip(1) {
-        let mut rest = line.trim();
-        if has_command(rest, "case") && !expects_pattern {
-            depth += 1;
-        }
-        if rest.starts_with("esac") {
-            depth -= 1;
-            if depth == 0 {
-                return (found, index);
-            }
-            continue;
-        }
-        if depth == 1
-            && expects_pattern
-            && let Some((patterns, body)) = split_pattern(rest)
-        {
-            found.push(Branch {
-                patterns,
-                body: String::new(),
-            });
-            expects_pattern = false;
-            rest = body;
-        }
-        if let Some(branch) = found.last_mut() {
-            branch.body.push_str(rest);
-            branch.body.push('\n');
-        }
-        if depth == 1 && (rest.contains(";;") || rest.contains(";&")) {
-            expects_pattern = true;
+        reader.read(line.trim());
+        if reader.depth == 0 {
+            return (reader.found, index);
         }
     }
-    (found, code.len() - 1)
+    (reader.found, code.len() - 1)
+}
+
+struct BranchReader<'a> {
+    found: Vec<Branch<'a>>,
+    /// Number of `case` statements around the line.
+    depth: usize,
+    expects_pattern: bool,
+}
+
+impl<'a> BranchReader<'a> {
+    fn read(&mut self, line: &'a str) {
+        if has_command(line, "case") && !self.expects_pattern {
+            self.depth += 1;
+        }
+        if line.starts_with("esac") {
+            self.depth -= 1;
+            return;
+        }
+        let body = self.start_branch(line).unwrap_or(line);
+        if let Some(branch) = self.found.last_mut() {
+            branch.body.extend([body, "\n"]);
+        }
+        if self.depth == 1 && (body.contains(";;") || body.contains(";&")) {
+            self.expects_pattern = true;
+        }
+    }
+
+    /// Starts a branch if the line is expected to, and returns the rest of the line.
+    fn start_branch(&mut self, line: &'a str) -> Option<&'a str> {
+        if self.depth > 1 || !self.expects_pattern {
+            return None;
+        }
+        let (patterns, body) = split_pattern(line)?;
+        self.found.push(Branch {
+            patterns,
+            body: String::new(),
+        });
+        self.expects_pattern = false;
+        Some(body)
+    }
 }
 
 /// Splits `-o|--out) body`.

@@ -40,7 +40,10 @@ async fn the_declared_timeout_stops_a_script() {
         "{}",
         outcome.text
     );
-    assert_eq!(outcome.text, "Script execution timed out after 1 seconds");
+    assert_eq!(
+        outcome.text,
+        "Script execution timed out after 1 seconds\nbegun"
+    );
     assert_eq!(
         (
             &outcome.structured["timed_out"],

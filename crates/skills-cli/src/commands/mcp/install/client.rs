@@ -99,6 +99,15 @@ impl Client {
         }
     }
 
+    /// Returns how a configuration of a project names the directory of the project: by a variable of
+    /// the client, or as the directory in which the client starts servers.
+    pub(crate) fn project_directory(self) -> &'static str {
+        match self {
+            Self::Cursor | Self::VsCode => "${workspaceFolder}",
+            Self::Claude | Self::Codex | Self::Gemini => ".",
+        }
+    }
+
     /// Returns true if the client would expand a variable in this text.
     pub(crate) fn expands(self, text: &str) -> bool {
         match self {
