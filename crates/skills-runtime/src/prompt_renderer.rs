@@ -183,7 +183,18 @@ impl PromptRenderer {
             .into_iter()
             .map(|place| {
                 let entry = &entries[place];
-                SkillSummary::from_entry(&catalog, entry).mode(self.library.modes().get(entry))
+                let mode = self.library.modes().get(entry);
+                let is_named = named
+                    .iter()
+                    .any(|named| named.directory() == entry.directory());
+                // The renderer lists pinned skills first; those that the request names come before
+                // them.
+                let mode = if is_named && mode.is_listed() {
+                    ListingMode::Pinned
+                } else {
+                    mode
+                };
+                SkillSummary::from_entry(&catalog, entry).mode(mode)
             })
             .collect();
         let roots = root_paths(&catalog);
