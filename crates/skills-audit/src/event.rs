@@ -73,6 +73,9 @@ pub struct Event {
     /// The hosts that the program connected to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<ReachedHost>,
+    /// The number of connections to hosts that are not in [`hosts`](Self::hosts).
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub hosts_omitted: u64,
     /// What restrictions stopped while it ran.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refused: Vec<RefusedAttempt>,
@@ -211,6 +214,7 @@ impl Event {
             termination: None,
             duration_ms: None,
             hosts: Vec::new(),
+            hosts_omitted: 0,
             refused: Vec::new(),
             refused_omitted: 0,
             changed_files: None,
@@ -232,6 +236,9 @@ impl Event {
             program: self.program.as_ref().map(truncate),
             requested: Vec::new(),
             hosts: Vec::new(),
+            hosts_omitted: self.hosts.iter().fold(self.hosts_omitted, |omitted, host| {
+                omitted.saturating_add(host.count)
+            }),
             // Counted, so that a long text does not hide that something was refused.
             refused_omitted: self
                 .refused_omitted

@@ -71,7 +71,7 @@ pub(crate) struct ProgramArgs {
 
     /// Grant a permission to programs (repeatable)
     ///
-    /// One of read:/PATH, write, write:/PATH, spawn, spawn:PROGRAM, network:HOST, env:NAME.
+    /// One of read:/PATH, write, write:/PATH, spawn, spawn:PROGRAM, network:HOST, network:HOST:PORT, env:NAME.
     #[arg(long, value_name = "PERMISSION", value_parser = PermissionParser)]
     pub(crate) allow: Vec<Rule>,
 
@@ -110,7 +110,7 @@ impl ProgramArgs {
         // A path given with `--write` counts as approved.
         for path in self.write.iter().chain(writable) {
             // Rules about paths are compared with resolved paths.
-            let target = Target::write(canonicalize(path)?)
+            let target = Target::write(resolve_writable(path)?)
                 .map_err(|error| CommandError::input(format!("--write: {error}")))?;
             let rule = Rule::new(Effect::Allow, RuleSource::Invocation, target);
             rules = rules.rule(rule.origin("--write"));
@@ -153,7 +153,7 @@ impl ProgramArgs {
         };
         options.current_dir = self.current_dir(&options.workspace)?;
         options.readable_paths = canonicalize_all(&self.read)?;
-        options.writable_paths = canonicalize_all(&self.write)?;
+        options.writable_paths = self.writable_paths()?;
         Ok(options)
     }
 
@@ -172,7 +172,7 @@ impl ProgramArgs {
         for path in canonicalize_all(&self.read)? {
             options = options.readable_path(path);
         }
-        for path in canonicalize_all(&self.write)? {
+        for path in self.writable_paths()? {
             options = options.writable_path(path);
         }
         Ok(options.working_directory(match self.cwd {
@@ -199,6 +199,14 @@ impl ProgramArgs {
         directory
             .map(|directory| input::resolve_directory(directory))
             .transpose()
+    }
+
+    /// Returns the paths of `--write`. A missing one is created by the run, in an existing directory.
+    fn writable_paths(&self) -> anyhow::Result<Vec<PathBuf>> {
+        self.write
+            .iter()
+            .map(|path| resolve_writable(path))
+            .collect()
     }
 
     fn timeout_ms(&self, context: &Context) -> anyhow::Result<Option<u64>> {
@@ -240,6 +248,24 @@ impl ProgramArgs {
 
 fn canonicalize_all(paths: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
     paths.iter().map(|path| canonicalize(path)).collect()
+}
+
+fn resolve_writable(path: &Path) -> anyhow::Result<PathBuf> {
+    let (Err(_), Some(name)) = (path.symlink_metadata(), path.file_name()) else {
+        return canonicalize(path);
+    };
+    let parent = path
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty());
+    let parent = parent.unwrap_or(Path::new(".")).canonicalize();
+    let mut resolved = parent
+        .with_context(|| CommandError::input(format!("cannot resolve `{}`", path.display())))?
+        .join(name);
+    // Says that it is a directory.
+    if path.as_os_str().as_encoded_bytes().ends_with(b"/") {
+        resolved.push("");
+    }
+    Ok(resolved)
 }
 
 fn canonicalize(path: &Path) -> anyhow::Result<PathBuf> {

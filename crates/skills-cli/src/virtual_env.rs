@@ -1,7 +1,14 @@
 //! Python virtual environments that are offered for scripts, and never used without consent: an
 //! environment runs code at the start of every script, and a project could contain a prepared one.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "lists the packages of an environment, which is no skill"
+)]
+
 use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -23,6 +30,9 @@ const NAMES: [&str; 2] = [".venv", "venv"];
 const CONFIG_FILE: &str = "pyvenv.cfg";
 /// Maximum size of that file, in bytes.
 const MAX_CONFIG_BYTES: u64 = 64 << 10;
+/// Maximum size of a file that Python executes when it starts, in bytes, and their maximum number.
+const MAX_STARTUP_BYTES: u64 = 1 << 20;
+const MAX_STARTUP_FILES: usize = 1_000;
 
 /// A virtual environment.
 #[derive(Debug, Clone)]
@@ -166,16 +176,44 @@ fn read_answers(file: &PrivateFile) -> Answers {
     serde_json::from_str(&text).unwrap_or_default()
 }
 
-/// Identifies a version of an environment: its configuration and the program that its `python`
-/// leads to.
+/// Identifies a version of an environment: its configuration, the program that its `python` leads
+/// to, and the files that Python executes when it starts. `None` if one of them cannot be read.
 fn identity(found: &VirtualEnv) -> Option<String> {
     let config = input::read_bytes(&found.directory.join(CONFIG_FILE), MAX_CONFIG_BYTES).ok()?;
     let program = found.python.canonicalize().ok()?;
     let directory = found.directory.canonicalize().ok()?;
-    let parts = [
+    let metadata = program.metadata().ok()?;
+    let mut parts = vec![
         directory.to_string_lossy().into_owned(),
         program.to_string_lossy().into_owned(),
+        format!("{} {}", metadata.len(), metadata.mtime()),
         ContentHash::new(&config).sha256,
     ];
+    for file in startup_files(&directory)? {
+        let content = input::read_bytes(&file, MAX_STARTUP_BYTES).ok()?;
+        parts.push(file.to_string_lossy().into_owned());
+        parts.push(ContentHash::new(&content).sha256);
+    }
     Some(ContentHash::new(parts.join("\0").as_bytes()).sha256)
+}
+
+/// Returns the files in the packages of an environment that Python executes when it starts, in order.
+/// `None` if there are too many.
+fn startup_files(directory: &Path) -> Option<Vec<PathBuf>> {
+    let entries = |directory: &Path| fs::read_dir(directory).into_iter().flatten().flatten();
+    let is_startup_file = |name: &str| {
+        name.ends_with(".pth") || matches!(name, "sitecustomize.py" | "usercustomize.py")
+    };
+    let mut found = Vec::new();
+    for version in entries(&directory.join("lib")) {
+        let packages = version.path().join("site-packages");
+        let names = entries(&packages).filter_map(|entry| entry.file_name().into_string().ok());
+        found.extend(
+            names
+                .filter(|name| is_startup_file(name))
+                .map(|name| packages.join(name)),
+        );
+    }
+    found.sort();
+    (found.len() <= MAX_STARTUP_FILES).then_some(found)
 }

@@ -63,6 +63,28 @@ pub fn is_public(ip: IpAddr) -> bool {
     }
 }
 
+/// Networks of an organization or a home, each with its prefix length.
+const PRIVATE_V4: [(Ipv4Addr, u32); 3] = [
+    (Ipv4Addr::new(10, 0, 0, 0), 8),
+    (Ipv4Addr::new(172, 16, 0, 0), 12),
+    (Ipv4Addr::new(192, 168, 0, 0), 16),
+];
+const PRIVATE_V6: (Ipv6Addr, u32) = (Ipv6Addr::new(0xfc00, 0, 0, 0, 0, 0, 0, 0), 7);
+/// One cloud's metadata service.
+const METADATA_V6: Ipv6Addr = Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254);
+
+/// Returns true for an address of a private network, which is neither this machine nor a metadata
+/// service.
+pub(crate) fn is_private_network(ip: IpAddr) -> bool {
+    match ip {
+        IpAddr::V4(ip) => is_in_v4(ip, &PRIVATE_V4),
+        IpAddr::V6(ip) => {
+            let (network, length) = PRIVATE_V6;
+            ip != METADATA_V6 && shares_prefix(ip.into(), network.into(), 128, length)
+        }
+    }
+}
+
 /// Returns the IPv4 address embedded in an IPv6 address, by NAT64's well-known prefix or as a
 /// mapped address.
 pub(crate) fn embedded_ipv4(ip: IpAddr) -> Option<Ipv4Addr> {
@@ -83,7 +105,11 @@ fn low_ipv4(ip: Ipv6Addr) -> Ipv4Addr {
 }
 
 fn is_public_v4(ip: Ipv4Addr) -> bool {
-    !SPECIAL_PURPOSE_V4.iter().any(|(network, length)| {
+    !is_in_v4(ip, &SPECIAL_PURPOSE_V4)
+}
+
+fn is_in_v4(ip: Ipv4Addr, networks: &[(Ipv4Addr, u32)]) -> bool {
+    networks.iter().any(|(network, length)| {
         shares_prefix(
             u32::from(ip).into(),
             u32::from(*network).into(),

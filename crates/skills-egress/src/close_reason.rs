@@ -9,7 +9,8 @@ use std::fmt;
 pub enum RejectReason {
     /// The host is not granted, or is denied.
     NotListed,
-    /// Only ports 443 and 80 are allowed, and without a tunnel only port 80.
+    /// The host is granted without this port, which means ports 443 and 80, and without a tunnel
+    /// only port 80.
     PortNotAllowed {
         /// The port.
         port: u16,

@@ -11,11 +11,13 @@ use crate::client_hello::ClientHelloParser;
 use crate::close_reason::{CloseReason, ExceededLimit, RejectReason, malformed};
 use crate::exchange::exchange;
 use crate::host::{Authority, Host, split_port};
-use crate::host_connector::{Destination, HTTP_PORT, HostConnector};
+use crate::host_connector::{Content, Destination, HTTP_PORT, HostConnector, TLS_PORT};
 use crate::request::Request;
 use crate::socks;
 use crate::tunnel::{TrafficMeter, relay};
 
+/// The type of the first record of TLS.
+const TLS_HANDSHAKE: u8 = 22;
 const TUNNEL_ESTABLISHED: &[u8] = b"HTTP/1.1 200 Connection established\r\n\r\n";
 /// How many bytes, and for how long, are read after the response to a rejected request. Closing a
 /// socket with unread bytes would reset the connection, and the client might lose the response.
@@ -28,6 +30,8 @@ pub(crate) struct Connection {
     connector: HostConnector,
     /// The host as the client wrote it.
     requested_host: Option<Vec<u8>>,
+    /// Its port, once it is known.
+    requested_port: Option<u16>,
     protocol: Protocol,
 }
 
@@ -57,11 +61,15 @@ impl Connection {
             client: BufferedStream::new(stream),
             connector,
             requested_host: None,
+            requested_port: None,
             protocol: Protocol::Opaque,
         };
         if let Err(stop) = connection.run().await {
-            let host = connection.requested_host.as_deref();
-            connection.connector.log.record_closed(host, stop);
+            let host = connection.logged_host();
+            connection
+                .connector
+                .log
+                .record_closed(host.as_deref(), stop);
             connection.reject(stop).await;
         }
         // Bounded, since the client controls how long it keeps the connection open.
@@ -81,7 +89,12 @@ impl Connection {
                     .authorize(authority.host, authority.port)
                     .await?;
                 self.client.stream.write_all(opened).await?;
-                if destination.is_tls() {
+                let is_tls = match destination.content() {
+                    Content::Tls => true,
+                    Content::Http => false,
+                    Content::TlsOrHttp => self.begins_with_tls().await?,
+                };
+                if is_tls {
                     self.serve_tunnel(destination).await
                 } else {
                     self.serve_plain_tunnel(destination).await
@@ -91,11 +104,11 @@ impl Connection {
                 let (authority, path) = request.absolute_target()?;
                 let Authority { host, port } =
                     self.parse_authority(authority.as_bytes(), Some(HTTP_PORT))?;
-                // Plain HTTP to another port could speak to any service behind an allowed name.
-                if port != HTTP_PORT {
+                // The port of TLS must not be reached without it.
+                if port == TLS_PORT {
                     return Err(RejectReason::PortNotAllowed { port }.into());
                 }
-                request.require_host(&host)?;
+                request.require_host(&host, port)?;
                 let destination = self.connector.authorize(host, port).await?;
                 self.forward_request(&request, &path, &destination).await
             }
@@ -150,6 +163,7 @@ impl Connection {
         self.protocol = Protocol::Socks;
         let (host, port) = self.client.parse(max_bytes, socks::parse_request).await?;
         let host = self.parse_host(&host)?;
+        self.requested_port = Some(port);
         Ok(ProxyRequest::Tunnel(
             Authority { host, port },
             &socks::SUCCEEDED,
@@ -163,12 +177,30 @@ impl Connection {
     ) -> Result<Authority, RejectReason> {
         // Stored before it is parsed, so that the log also names an invalid host.
         self.requested_host = Some(split_port(text).0.to_vec());
-        Authority::parse(text, default).ok_or(RejectReason::InvalidHost)
+        let authority = Authority::parse(text, default).ok_or(RejectReason::InvalidHost)?;
+        self.requested_port = Some(authority.port);
+        Ok(authority)
     }
 
     fn parse_host(&mut self, host: &[u8]) -> Result<Host, RejectReason> {
         self.requested_host = Some(host.to_vec());
         Host::parse(host).ok_or(RejectReason::InvalidHost)
+    }
+
+    /// Returns true if the first byte in a tunnel is that of TLS, and not of an HTTP method.
+    async fn begins_with_tls(&mut self) -> Result<bool, CloseReason> {
+        let max_bytes = self.connector.limits.max_head_bytes;
+        let first = self
+            .with_head_timeout(async |connection| {
+                connection
+                    .client
+                    .parse(max_bytes, |bytes| {
+                        Ok(bytes.first().map(|first| (*first, 0)))
+                    })
+                    .await
+            })
+            .await?;
+        Ok(first == TLS_HANDSHAKE)
     }
 
     /// Relays TLS if it names the host. For an IP address there is no name to check.
@@ -216,7 +248,7 @@ impl Connection {
             })
             .await?;
         // The tunnel was authorized for one host; its request must not name another.
-        request.require_host(&destination.host)?;
+        request.require_host(&destination.host, destination.port)?;
         let path = request.origin_path()?;
         self.forward_request(&request, path, &destination).await
     }
@@ -227,7 +259,7 @@ impl Connection {
         path: &str,
         destination: &Destination,
     ) -> Result<(), CloseReason> {
-        let forwarded = request.forwarded(&destination.host, path)?;
+        let forwarded = request.forwarded(&destination.host, destination.port, path)?;
         let mut server = self.connector.connect(destination).await?;
         // From here on the server responds.
         self.protocol = Protocol::Opaque;
@@ -271,6 +303,15 @@ impl Connection {
             }
             Protocol::Http | Protocol::Opaque => return,
         };
+    }
+
+    /// Returns the host for the log: as a rule would name it if it is valid, else as it was written.
+    fn logged_host(&self) -> Option<Vec<u8>> {
+        let written = self.requested_host.clone()?;
+        match (Host::parse(&written), self.requested_port) {
+            (Some(host), Some(port)) => Some(host.rule_text(port).into_bytes()),
+            _ => Some(written),
+        }
     }
 
     /// Returns an HTTP response. It names the host only if it is valid, since other bytes are not

@@ -26,10 +26,15 @@ pub trait Connector: Send + Sync {
 
     /// Connects to an address that the proxy has checked.
     fn connect(&self, address: SocketAddr) -> BoxFuture<'_, TcpStream>;
+
+    /// Connects to an address that is granted itself, with a port. It may belong to this host.
+    fn connect_granted(&self, address: SocketAddr) -> BoxFuture<'_, TcpStream> {
+        Box::pin(TcpStream::connect(address))
+    }
 }
 
 /// Resolves and connects with the host's resolver and routes. Never connects to the host's own
-/// addresses, even if they are public.
+/// addresses, even if they are public, unless the address itself is granted.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemConnector;
 

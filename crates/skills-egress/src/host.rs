@@ -4,6 +4,12 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use skills_policy::{HostFilter, HostPattern};
 
+use crate::host_connector::{HTTP_PORT, TLS_PORT};
+use crate::is_public;
+
+/// The name of the machine itself, which is never resolved.
+pub(crate) const LOCALHOST: &str = "localhost";
+
 /// A host: a lowercase name without a final dot, or an address. The same text is checked against
 /// the granted hosts, resolved, and compared with the name in the connection, so these cannot
 /// differ.
@@ -42,7 +48,7 @@ impl Host {
         })
     }
 
-    pub(crate) fn from_address(address: IpAddr) -> Self {
+    fn from_address(address: IpAddr) -> Self {
         let text = match address {
             IpAddr::V4(address) => address.to_string(),
             IpAddr::V6(address) => format!("[{address}]"),
@@ -65,11 +71,46 @@ impl Host {
         self.address
     }
 
-    /// Returns true if the list allows the host. An address must be listed itself: `*` means all
-    /// names.
-    pub(crate) fn is_allowed(&self, hosts: &HostFilter) -> bool {
+    /// Returns the host as a rule names it to allow a connection to this port: `a.example`, or
+    /// `localhost:8080` for another port than 80 and 443 and for a host without a public address.
+    #[must_use]
+    pub fn rule_text(&self, port: u16) -> String {
+        if matches!(port, TLS_PORT | HTTP_PORT) && !self.is_private() {
+            self.text.clone()
+        } else {
+            format!("{}:{port}", self.text)
+        }
+    }
+
+    /// Returns the value of the field `Host` of an HTTP request to this port.
+    #[must_use]
+    pub fn field_text(&self, port: u16) -> String {
+        match port {
+            HTTP_PORT => self.text.clone(),
+            _ => format!("{}:{port}", self.text),
+        }
+    }
+
+    /// Returns true for a name of the machine itself.
+    pub(crate) fn is_localhost(&self) -> bool {
+        self.text == LOCALHOST || self.text.ends_with(".localhost")
+    }
+
+    /// Returns true for the loopback device of the machine.
+    pub(crate) fn is_loopback(&self) -> bool {
+        self.is_localhost() || self.address.is_some_and(|address| address.is_loopback())
+    }
+
+    /// Returns true if the host has no public address, whatever a resolver says.
+    pub(crate) fn is_private(&self) -> bool {
+        self.is_localhost() || self.address.is_some_and(|address| !is_public(address))
+    }
+
+    /// Returns true if the list allows the port of the host. An address must be listed itself: `*`
+    /// means all names.
+    pub(crate) fn is_allowed(&self, hosts: &HostFilter, port: u16) -> bool {
         // `*` would otherwise allow every address, including private ones.
-        hosts.allows(&self.text) && (self.address.is_none() || self.is_listed(hosts))
+        hosts.allows(&self.text, port) && (self.address.is_none() || self.is_listed(hosts))
     }
 
     fn is_listed(&self, hosts: &HostFilter) -> bool {
@@ -77,6 +118,12 @@ impl Host {
             .allowed()
             .iter()
             .any(|pattern| pattern.to_string() == self.text)
+    }
+}
+
+impl From<IpAddr> for Host {
+    fn from(address: IpAddr) -> Self {
+        Self::from_address(address)
     }
 }
 

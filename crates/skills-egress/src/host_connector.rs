@@ -1,16 +1,16 @@
 //! Connects to granted hosts.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
 use skills_policy::HostFilter;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use crate::address::embedded_ipv4;
+use crate::address::{embedded_ipv4, is_private_network};
 use crate::close_reason::{CloseReason, ExceededLimit, RejectReason};
 use crate::connector::Connector;
-use crate::host::Host;
+use crate::host::{Host, LOCALHOST};
 use crate::is_public;
 use crate::limits::EgressLimits;
 use crate::proxy_log::ProxyLog;
@@ -19,6 +19,11 @@ use crate::proxy_log::ProxyLog;
 pub const TLS_PORT: u16 = 443;
 /// The port of HTTP, the only one that is allowed without TLS.
 pub const HTTP_PORT: u16 = 80;
+/// The addresses of `localhost`.
+const LOOPBACKS: [IpAddr; 2] = [
+    IpAddr::V4(Ipv4Addr::LOCALHOST),
+    IpAddr::V6(Ipv6Addr::LOCALHOST),
+];
 /// How many addresses of a host are tried.
 const MAX_ADDRESSES: usize = 8;
 
@@ -32,13 +37,86 @@ pub struct HostConnector {
     pub(crate) log: ProxyLog,
 }
 
+/// A port of a host that a rule names, with the addresses that it may have.
+enum Service {
+    /// `localhost`.
+    Localhost,
+    /// Exactly this address.
+    Address(IpAddr),
+    /// Another name. Its owner controls its addresses, so they are never those of this machine.
+    Name,
+}
+
+impl Service {
+    /// Returns the service if the list names it. `localhost` and the loopback addresses are names
+    /// of the same machine.
+    fn find(host: &Host, port: u16, hosts: &HostFilter) -> Option<Self> {
+        let names = |name: &str| hosts.names_service(name, port);
+        match host.address() {
+            Some(ip) if names(host.as_str()) => Some(Self::Address(ip)),
+            Some(ip) => (LOOPBACKS.contains(&ip) && names(LOCALHOST)).then_some(Self::Address(ip)),
+            None if host.is_localhost() && names(host.as_str()) => Some(Self::Localhost),
+            None if host.as_str() == LOCALHOST => LOOPBACKS
+                .into_iter()
+                .find(|ip| names(&ip.to_string()))
+                .map(Self::Address),
+            None => names(host.as_str()).then_some(Self::Name),
+        }
+    }
+
+    /// Returns the addresses, unless a resolver has to be asked.
+    fn addresses(&self) -> Option<Vec<IpAddr>> {
+        match self {
+            Self::Localhost => Some(LOOPBACKS.into()),
+            Self::Address(ip) => Some(vec![*ip]),
+            Self::Name => None,
+        }
+    }
+
+    fn machine(&self) -> Machine {
+        match self {
+            Self::Localhost | Self::Address(_) => Machine::Any,
+            Self::Name => Machine::Other,
+        }
+    }
+
+    fn allows(&self, ip: IpAddr) -> bool {
+        match self {
+            Self::Localhost => LOOPBACKS.contains(&ip),
+            Self::Address(address) => *address == ip,
+            Self::Name => is_public(ip) || is_private_network(ip),
+        }
+    }
+}
+
 /// An allowed host with its checked addresses. Only these addresses are connected to, so a later
 /// DNS answer cannot change where a connection goes. Created by [`HostConnector::authorize`].
 #[derive(Debug)]
 pub struct Destination {
     pub(crate) host: Host,
-    port: u16,
+    pub(crate) port: u16,
     addresses: Vec<SocketAddr>,
+    machine: Machine,
+}
+
+/// The machine that a destination may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Machine {
+    /// Another one.
+    Other,
+    /// This one too, since its address is granted.
+    Any,
+}
+
+/// What a connection has to carry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Content {
+    /// TLS for the name of the host.
+    Tls,
+    /// One HTTP request.
+    Http,
+    /// One of them, for a port that is granted by number.
+    TlsOrHttp,
 }
 
 impl Destination {
@@ -48,10 +126,13 @@ impl Destination {
         &self.host
     }
 
-    /// Returns true if the connection must carry TLS; otherwise HTTP.
-    #[must_use]
-    pub fn is_tls(&self) -> bool {
-        self.port == TLS_PORT
+    /// Returns what a connection has to carry.
+    pub(crate) fn content(&self) -> Content {
+        match self.port {
+            TLS_PORT => Content::Tls,
+            HTTP_PORT => Content::Http,
+            _ => Content::TlsOrHttp,
+        }
     }
 }
 
@@ -79,8 +160,12 @@ impl HostConnector {
         self.log.clone()
     }
 
-    /// Checks that the host is granted, resolves the name once, and checks its addresses. Does not
-    /// write to the log.
+    /// Checks that the port of the host is granted, resolves the name once, and checks its
+    /// addresses. Does not write to the log.
+    ///
+    /// A host without a port in its rule is reached on ports 80 and 443 of public addresses. One
+    /// with a port is reached there, also on private addresses; `localhost` and a loopback address
+    /// only if the rule names one of them.
     ///
     /// # Errors
     ///
@@ -89,16 +174,25 @@ impl HostConnector {
     pub async fn authorize(&self, host: Host, port: u16) -> Result<Destination, CloseReason> {
         // The list is checked before the name is resolved: a lookup already sends the name to a
         // server.
-        if !host.is_allowed(&self.hosts) {
-            return Err(RejectReason::NotListed.into());
+        let service = Service::find(&host, port, &self.hosts);
+        if service.is_none() && !host.is_allowed(&self.hosts, port) {
+            // Other ports lead to any service behind an allowed name.
+            let is_port =
+                !matches!(port, TLS_PORT | HTTP_PORT) && host.is_allowed(&self.hosts, TLS_PORT);
+            return Err(if is_port {
+                RejectReason::PortNotAllowed { port }.into()
+            } else {
+                RejectReason::NotListed.into()
+            });
         }
-        // Other ports lead to services that are neither TLS nor HTTP, which cannot be checked.
-        if !matches!(port, TLS_PORT | HTTP_PORT) {
-            return Err(RejectReason::PortNotAllowed { port }.into());
-        }
-        let found = match host.address() {
+        let found = match service.as_ref().and_then(Service::addresses).or_else(|| {
             // An address is not resolved, but passes the same checks below.
-            Some(address) => vec![SocketAddr::new(address, port)],
+            host.address().map(|address| vec![address])
+        }) {
+            Some(known) => known
+                .into_iter()
+                .map(|address| SocketAddr::new(address, port))
+                .collect(),
             None => match timeout(
                 self.limits.connect_timeout,
                 self.network.resolve(host.as_str(), port),
@@ -112,12 +206,16 @@ impl HostConnector {
         if found.is_empty() {
             return Err(RejectReason::DnsFailure.into());
         }
-        let public = found
+        let is_allowed = |ip: IpAddr| match &service {
+            Some(service) => service.allows(ip),
+            None => is_public(ip),
+        };
+        let allowed = found
             .into_iter()
             .map(|found| found.ip())
             // Private addresses are dropped, not rejected as a whole: some names have both kinds.
-            .filter(|ip| is_public(*ip) && !is_denied(*ip, &self.hosts));
-        let addresses: Vec<_> = public
+            .filter(|ip| is_allowed(*ip) && !is_denied(*ip, port, &self.hosts));
+        let addresses: Vec<_> = allowed
             .map(|ip| SocketAddr::new(ip, port))
             // The owner of the name controls how many addresses it has.
             .take(MAX_ADDRESSES)
@@ -129,6 +227,7 @@ impl HostConnector {
                 host,
                 port,
                 addresses,
+                machine: service.as_ref().map_or(Machine::Other, Service::machine),
             })
         }
     }
@@ -147,10 +246,15 @@ impl HostConnector {
                 .max(1);
         let mut stop = CloseReason::from(RejectReason::Unreachable);
         for address in &destination.addresses {
-            match timeout(share, self.network.connect(*address)).await {
+            let connecting = match destination.machine {
+                Machine::Other => self.network.connect(*address),
+                Machine::Any => self.network.connect_granted(*address),
+            };
+            match timeout(share, connecting).await {
                 // Logged only now: an allowed host that does not respond was not reached.
                 Ok(Ok(stream)) => {
-                    self.log.record_reached(destination.host.as_str());
+                    self.log
+                        .record_reached(&destination.host.rule_text(destination.port));
                     return Ok(stream);
                 }
                 Ok(Err(_)) => {}
@@ -163,13 +267,16 @@ impl HostConnector {
 
 /// Returns true if the list denies an address literal, or the IPv4 address that it embeds, whatever
 /// name resolved to it.
-fn is_denied(ip: IpAddr, hosts: &HostFilter) -> bool {
+fn is_denied(ip: IpAddr, port: u16, hosts: &HostFilter) -> bool {
     // An embedded address reaches the same host by NAT64.
     let inner = embedded_ipv4(ip).map(IpAddr::from);
+    let name = ip.is_loopback().then(|| LOCALHOST.to_owned());
     let texts: Vec<String> = [ip]
         .into_iter()
         .chain(inner)
         .map(|ip| ip.to_string())
+        .chain(name)
+        .flat_map(|text| [format!("{text}:{port}"), text])
         .collect();
     hosts
         .denied()

@@ -19,9 +19,11 @@
 //!
 //! - A host is an ASCII name, or an IPv4 address if exactly that address is granted.
 //!   The list cannot contain IPv6 addresses, so the proxy never connects to one given as a literal.
-//! - Only ports 443 (TLS only) and 80 (HTTP only) are allowed.
-//! - A name is resolved once. Addresses that are not public ([`is_public`]) are dropped, and the
-//!   proxy connects to one of the rest, so a DNS answer that changes between check and use (DNS
+//! - Only ports 443 (TLS only) and 80 (HTTP only) are allowed, and other ports (either) of hosts
+//!   that are granted with them, such as `localhost:8080`.
+//! - A name is resolved once. Addresses that are not public ([`is_public`]) are dropped, unless the
+//!   host was granted with a port: then private networks are allowed, and the loopback device for
+//!   `localhost` and its addresses. The proxy connects to one of the rest, so a DNS answer that changes between check and use (DNS
 //!   rebinding) has no effect.
 //! - In a tunnel to port 443 the first bytes must be a TLS `ClientHello` that names the host. The
 //!   proxy has no key and does not read what follows.
@@ -87,5 +89,5 @@ pub use connector::{Connector, SystemConnector};
 pub use host::{Authority, Host};
 pub use host_connector::{Destination, HTTP_PORT, HostConnector, TLS_PORT};
 pub use limits::EgressLimits;
-pub use proxy::{Proxy, proxy_env};
+pub use proxy::{Proxy, names_loopback, proxy_env};
 pub use proxy_log::{Direction, LimitHit, ProxyLog, ProxySummary, ReachedHost, RejectedRequest};

@@ -3,11 +3,13 @@
 use std::convert::Infallible;
 use std::time::Duration;
 
+use skills_policy::HostFilter;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
 use crate::close_reason::ExceededLimit;
 use crate::connection::Connection;
+use crate::host::Authority;
 use crate::host_connector::HostConnector;
 use crate::proxy_log::ProxyLog;
 
@@ -55,6 +57,16 @@ impl Proxy {
             }
         }
     }
+}
+
+/// Returns true if a host is granted that can be the loopback device of this machine.
+#[must_use]
+pub fn names_loopback(hosts: &HostFilter) -> bool {
+    hosts.allowed().iter().any(|pattern| {
+        pattern.port().is_some()
+            && Authority::parse(pattern.to_string().as_bytes(), None)
+                .is_some_and(|authority| authority.host.is_loopback())
+    })
 }
 
 /// Returns the environment variables with which common clients find a proxy at this port of

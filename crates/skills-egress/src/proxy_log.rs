@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::close_reason::{CloseReason, ExceededLimit, RejectReason};
+use crate::host::Authority;
+use crate::host_connector::{HTTP_PORT, TLS_PORT};
 
 /// The maximum number of hosts in each list of a summary.
 const MAX_ENTRIES: usize = 16;
@@ -52,6 +54,24 @@ pub struct RejectedRequest {
     pub count: u64,
 }
 
+impl RejectedRequest {
+    /// Returns true if a rule for the host and its port would allow the request.
+    fn is_missing_grant(&self) -> bool {
+        match self.reason {
+            RejectReason::NotListed => true,
+            // The ports of HTTP and TLS are rejected only for the other protocol.
+            RejectReason::PortNotAllowed { port } => !matches!(port, HTTP_PORT | TLS_PORT),
+            // A name whose owner made it lead to a private address is no reason for a rule.
+            RejectReason::PrivateAddress => self
+                .host
+                .as_deref()
+                .and_then(|host| Authority::parse(host.as_bytes(), None))
+                .is_some_and(|authority| authority.host.is_private()),
+            _ => false,
+        }
+    }
+}
+
 /// A limit that connections exceeded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[non_exhaustive]
@@ -76,12 +96,13 @@ impl ProxySummary {
         &self.rejected
     }
 
-    /// Returns the hosts that were rejected because they are not granted, with the number of
-    /// requests. `None` stands for a request that named no host.
+    /// Returns the hosts that were rejected because they, their port or their private address are
+    /// not granted, as a rule would name them, with the number of requests. `None` stands for a
+    /// request that named no host.
     pub fn rejected_hosts(&self) -> impl Iterator<Item = (Option<String>, u64)> {
         self.rejected
             .iter()
-            .filter(|request| request.reason == RejectReason::NotListed)
+            .filter(|request| request.is_missing_grant())
             .map(|request| (request.host.clone(), request.count))
     }
 

@@ -87,24 +87,25 @@ impl Request {
         path.ok_or(malformed("target does not begin with `/`"))
     }
 
-    /// Requires that the field `Host` names this host.
-    pub(crate) fn require_host(&self, host: &Host) -> Result<(), RejectReason> {
+    /// Requires that the field `Host` names this host and port.
+    pub(crate) fn require_host(&self, host: &Host, port: u16) -> Result<(), RejectReason> {
         let named = self
             .fields
             .unique_value("host")?
             .and_then(|value| Authority::parse(value, Some(HTTP_PORT)));
-        if named.is_some_and(|named| named.port == HTTP_PORT && named.host == *host) {
+        if named.is_some_and(|named| named.port == port && named.host == *host) {
             Ok(())
         } else {
             Err(RejectReason::HostMismatch)
         }
     }
 
-    /// Serializes the request for the server at port 80 of a host. Everything that delimits it is
+    /// Serializes the request for the server at a port of a host. Everything that delimits it is
     /// written from the parsed values, not copied.
     pub(crate) fn forwarded(
         &self,
         host: &Host,
+        port: u16,
         path: &str,
     ) -> Result<ForwardedRequest, RejectReason> {
         let body = BodyFraming::from_fields(&self.fields)?;
@@ -117,7 +118,7 @@ impl Request {
             "{} {path} HTTP/1.{}\r\nHost: {}\r\n",
             self.method,
             self.minor_version,
-            host.as_str()
+            host.field_text(port)
         )
         .into_bytes();
         self.fields

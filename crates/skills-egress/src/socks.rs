@@ -1,7 +1,7 @@
 //! The subset of SOCKS 5 (RFC 1928) that clients need: no authentication, `CONNECT`, names and
 //! addresses.
 
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::buffered::ParseResult;
 use crate::close_reason::{CloseReason, RejectReason, malformed};
@@ -52,7 +52,7 @@ pub(crate) fn parse_request(bytes: &[u8]) -> ParseResult<SocksTarget> {
     let (host, length) = match (kind, rest) {
         (1, [a, b, c, d, ..]) => (
             // An address goes through the same checks as one that is written as text.
-            Host::from_address(Ipv4Addr::new(*a, *b, *c, *d).into())
+            Host::from(IpAddr::from(Ipv4Addr::new(*a, *b, *c, *d)))
                 .as_str()
                 .into(),
             4,
@@ -62,7 +62,7 @@ pub(crate) fn parse_request(bytes: &[u8]) -> ParseResult<SocksTarget> {
                 return Ok(None);
             };
             (
-                Host::from_address(Ipv6Addr::from(*octets).into())
+                Host::from(IpAddr::from(Ipv6Addr::from(*octets)))
                     .as_str()
                     .into(),
                 16,

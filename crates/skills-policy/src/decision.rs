@@ -1,8 +1,9 @@
 //! The decision on one requested permission.
 
 use std::fmt;
+use std::path::Path;
 
-use crate::request::ROLES;
+use crate::request::{CALLER_NAME, ROLES};
 use crate::{ApprovalResponse, Permission, RuleSource};
 
 /// Maximum permissions in one approval request; larger requests are denied. An approver does not
@@ -97,6 +98,15 @@ pub enum DecisionReason {
     },
 }
 
+/// What a writable path stands for that does not exist.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MissingPath {
+    /// A file.
+    File,
+    /// A directory.
+    Directory,
+}
+
 impl PermissionDecision {
     /// Returns the requested permission.
     #[must_use]
@@ -122,6 +132,36 @@ impl PermissionDecision {
     #[must_use]
     pub fn reason(&self) -> &DecisionReason {
         &self.reason
+    }
+
+    /// Returns what the writable path stands for if it does not exist: a file, if the caller or a rule
+    /// of the invocation names it, and a directory, if an entry of `allowed-tools` does or the path
+    /// ends with a slash. `None` for other permissions, and for paths that only standing rules name.
+    #[must_use]
+    pub fn missing_path(&self) -> Option<(&Path, MissingPath)> {
+        let (Permission::Write(path) | Permission::WriteProtected { path, .. }) = &self.permission
+        else {
+            return None;
+        };
+        let is_declared = |name: &String| !ROLES.contains(&name.as_str());
+        let is_invocation = matches!(
+            self.reason,
+            DecisionReason::Rule {
+                source: RuleSource::Invocation,
+                ..
+            }
+        );
+        let is_caller = self.requested_by.iter().any(|name| name == CALLER_NAME);
+        let kind = if self.requested_by.iter().any(is_declared) {
+            MissingPath::Directory
+        } else if !is_caller && !is_invocation {
+            return None;
+        } else if path.as_os_str().as_encoded_bytes().ends_with(b"/") {
+            MissingPath::Directory
+        } else {
+            MissingPath::File
+        };
+        Some((path, kind))
     }
 
     /// Returns the `ask` rule that matched, if any, with its source.

@@ -12,7 +12,7 @@ pub struct PolicyError(#[from] Repr);
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Repr {
     #[error(
-        "invalid host `{}`: expected `api.example.com`, `*.example.com` or `*`, without scheme, port and path",
+        "invalid host `{}`: expected `api.example.com`, `localhost:8080`, `*.example.com` or `*`, without scheme and path",
         text.escape_debug()
     )]
     Host { text: String },

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::evaluation_result::RuleEvaluation;
+use crate::path::without_final_slash;
 use crate::request::innermost_protected;
 use crate::{
     Capability, Decision, HostFilter, HostPattern, Permission, PermissionDecision, Request,
@@ -146,8 +147,8 @@ impl Grants {
             Some(file) if access == Access::ReadWrite => file.access = access,
             Some(_) => {}
             None => self.files.push(FileGrant {
-                path: path.to_owned(),
-                location: path.to_owned(),
+                path: without_final_slash(path),
+                location: without_final_slash(path),
                 guest_path,
                 access,
             }),
@@ -372,8 +373,9 @@ pub enum Access {
     ReadWrite,
 }
 
-/// The hosts that a run may connect to, by name. Backends resolve the names themselves and never
-/// connect to private or loopback addresses, whatever a name resolves to.
+/// The hosts that a run may connect to, by name. Backends resolve the names themselves. They connect
+/// to private addresses only for a pattern with a port, and to loopback addresses only if such a
+/// pattern names `localhost` or the address.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NetworkGrant {

@@ -12,10 +12,15 @@ const MAX_NAME_BYTES: usize = 253;
 /// Maximum length of a label, the part between two dots.
 const MAX_LABEL_BYTES: usize = 63;
 
+/// The ports of a host that is named without one: those of HTTP and of TLS.
+const DEFAULT_PORTS: [u16; 2] = [80, 443];
+
 /// A pattern of host names: one host, all hosts below a domain, or all hosts.
 ///
 /// Written as `api.example.com`, `*.example.com` (which does not match `example.com` itself) and
-/// `*`, without scheme, port or path. Normalized to lowercase without a final dot. Names in other
+/// `*`, without scheme or path. They mean the ports 80 and 443 and public addresses. A host with a
+/// port, `localhost:8080`, means this port only, also of the machine itself or of a private network;
+/// no other pattern covers it. Normalized to lowercase without a final dot. Names in other
 /// scripts are written in their ASCII form (`xn--…`): a rule and a request must not look alike and
 /// mean different hosts.
 ///
@@ -38,6 +43,8 @@ pub struct HostPattern(Kind);
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Kind {
     Exact(String),
+    /// One port of a host.
+    Service(String, u16),
     /// All hosts below this domain.
     Subdomains(String),
     Any,
@@ -47,17 +54,27 @@ impl HostPattern {
     /// The pattern that matches all hosts, written `*`.
     pub const ANY: Self = Self(Kind::Any);
 
-    /// Returns true if a host name matches. Case and a final dot are ignored; text that is not a
-    /// host name matches nothing.
+    /// Returns the port, if the pattern names one.
+    #[must_use]
+    pub fn port(&self) -> Option<u16> {
+        match &self.0 {
+            Kind::Service(_, port) => Some(*port),
+            Kind::Exact(_) | Kind::Subdomains(_) | Kind::Any => None,
+        }
+    }
+
+    /// Returns true if a host name matches, with the ports 80 and 443. Case and a final dot are
+    /// ignored; text that is not a host name matches nothing.
     #[must_use]
     pub fn matches(&self, host: &str) -> bool {
         normalize_name(host).is_some_and(|host| self.covers(&Self(Kind::Exact(host))))
     }
 
-    /// Returns true if every host that matches `other` matches `self`.
+    /// Returns true if every host and port that matches `other` matches `self`.
     #[must_use]
     pub fn covers(&self, other: &Self) -> bool {
         match (&self.0, &other.0) {
+            (Kind::Service(..), _) | (_, Kind::Service(..)) => self == other,
             (Kind::Any, _) => true,
             (Kind::Exact(name), Kind::Exact(other)) => name == other,
             (Kind::Subdomains(domain), Kind::Exact(other)) => is_below(other, domain),
@@ -68,6 +85,45 @@ impl HostPattern {
             (_, Kind::Any) | (Kind::Exact(_), Kind::Subdomains(_)) => false,
         }
     }
+
+    /// Returns true if denying `self` denies all of `other`. A pattern without a port denies all
+    /// ports of its hosts.
+    pub(crate) fn denies(&self, other: &Self) -> bool {
+        match &other.0 {
+            Kind::Service(name, _) => {
+                self == other || self.covers(&Self(Kind::Exact(name.clone())))
+            }
+            _ => self.covers(other),
+        }
+    }
+
+    /// Returns true if allowing `self` allows a port of a host.
+    fn allows_port(&self, host: &str, port: u16) -> bool {
+        match &self.0 {
+            Kind::Service(..) => self.is_service(host, port),
+            _ => DEFAULT_PORTS.contains(&port) && self.matches(host),
+        }
+    }
+
+    /// Returns true if denying `self` denies a port of a host.
+    fn denies_port(&self, host: &str, port: u16) -> bool {
+        self.is_service(host, port) || self.matches(host)
+    }
+
+    /// Returns true if the pattern names exactly this port of this host.
+    fn is_service(&self, host: &str, port: u16) -> bool {
+        matches!(&self.0, Kind::Service(name, named) if *named == port
+            && normalize_name(host).as_ref() == Some(name))
+    }
+}
+
+/// Parses `HOST:PORT`. `None` if one of them is not valid.
+fn parse_service(text: &str) -> Option<Kind> {
+    let (name, port) = text.split_once(':')?;
+    // `0443` and `+443` could be read differently elsewhere.
+    let is_plain = port.bytes().all(|b| b.is_ascii_digit()) && !port.starts_with('0');
+    let port = port.parse().ok().filter(|_| is_plain)?;
+    Some(Kind::Service(normalize_name(name)?, port))
 }
 
 /// Returns true if `host` is strictly below `domain`.
@@ -113,8 +169,8 @@ impl FromStr for HostPattern {
                 .map(Kind::Subdomains)
                 .map(Self)
                 .ok_or_else(invalid),
-            None => normalize_name(text)
-                .map(Kind::Exact)
+            None => parse_service(text)
+                .or_else(|| normalize_name(text).map(Kind::Exact))
                 .map(Self)
                 .ok_or_else(invalid),
         }
@@ -125,6 +181,7 @@ impl fmt::Display for HostPattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
             Kind::Exact(name) => f.write_str(name),
+            Kind::Service(name, port) => write!(f, "{name}:{port}"),
             Kind::Subdomains(domain) => write!(f, "*.{domain}"),
             Kind::Any => f.write_str("*"),
         }
@@ -157,12 +214,32 @@ pub struct HostFilter {
 }
 
 impl HostFilter {
-    /// Returns true if the filter allows a host name. The backend additionally checks the addresses
-    /// that the name resolves to: private ones are never allowed.
+    /// Returns true if the filter allows a port of a host. The backend additionally checks the
+    /// addresses that the name resolves to: private ones are allowed only if the port is
+    /// [named](Self::names_service).
     #[must_use]
-    pub fn allows(&self, host: &str) -> bool {
-        self.allowed.iter().any(|pattern| pattern.matches(host))
-            && !self.denied.iter().any(|pattern| pattern.matches(host))
+    pub fn allows(&self, host: &str, port: u16) -> bool {
+        self.allowed
+            .iter()
+            .any(|pattern| pattern.allows_port(host, port))
+            && !self.denies(host, port)
+    }
+
+    /// Returns true if the filter allows a port of a host by a pattern that names both.
+    #[must_use]
+    pub fn names_service(&self, host: &str, port: u16) -> bool {
+        self.allowed
+            .iter()
+            .any(|pattern| pattern.is_service(host, port))
+            && !self.denies(host, port)
+    }
+
+    /// Returns true if the filter denies a port of a host.
+    #[must_use]
+    pub fn denies(&self, host: &str, port: u16) -> bool {
+        self.denied
+            .iter()
+            .any(|pattern| pattern.denies_port(host, port))
     }
 
     /// Returns the allowed patterns, of which a host must match at least one.
@@ -199,6 +276,11 @@ mod tests {
             ("*.a.example", "*.example", false),
             ("a.example", "*.a.example", false),
             ("*", "*.example", true),
+            ("a.example:80", "a.example:80", true),
+            ("a.example", "a.example:80", false),
+            ("a.example:80", "a.example", false),
+            ("*", "a.example:80", false),
+            ("*.example", "a.example:80", false),
             ("*.example", "*", false),
         ] {
             assert_eq!(
@@ -214,7 +296,14 @@ mod tests {
         for text in [
             "",
             "https://a.example",
-            "a.example:443",
+            "a.example:0",
+            "a.example:0443",
+            "a.example:+443",
+            "a.example:65536",
+            "a.example:",
+            "*.example:443",
+            "*:443",
+            "[::1]:443",
             "a.example/x",
             "a@b",
             "a..b",
@@ -237,10 +326,32 @@ mod tests {
             denied: [pattern("evil.example"), pattern("*.evil.example")].into(),
         };
         assert!(
-            filter.allows("good.example")
-                && !filter.allows("EVIL.example.")
-                && !filter.allows("x.evil.example")
-                && !filter.allows("other")
+            filter.allows("good.example", 443)
+                && !filter.allows("good.example", 8_443)
+                && !filter.allows("EVIL.example.", 443)
+                && !filter.allows("x.evil.example", 443)
+                && !filter.allows("other", 443)
         );
+    }
+
+    #[test]
+    fn a_port_is_allowed_only_by_its_name_and_denied_with_its_host() {
+        let filter = |denied: &[&str]| HostFilter {
+            allowed: [pattern("LocalHost:8080"), pattern("*")].into(),
+            denied: denied.iter().map(|text| pattern(text)).collect(),
+        };
+        assert!(filter(&[]).names_service("localhost.", 8_080));
+        assert!(!filter(&[]).allows("localhost", 8_081));
+        assert!(filter(&[]).allows("localhost", 80) && !filter(&[]).names_service("localhost", 80));
+        for denied in ["localhost:8080", "localhost", "*"] {
+            assert!(!filter(&[denied]).allows("localhost", 8_080), "{denied}");
+            assert!(
+                pattern(denied).denies(&pattern("localhost:8080")),
+                "{denied}"
+            );
+        }
+        assert!(filter(&["localhost:8081"]).allows("localhost", 8_080));
+        assert!(!pattern("localhost:80").denies(&pattern("localhost")));
+        assert!(!filter(&["localhost:80"]).allows("localhost", 80));
     }
 }

@@ -92,7 +92,7 @@ pub use approval::{
 pub use approval_response::ApprovalResponse;
 pub use authorization::{Authorization, Denial};
 pub use capability::Capability;
-pub use decision::{Decision, DecisionReason, PermissionDecision};
+pub use decision::{Decision, DecisionReason, MissingPath, PermissionDecision};
 pub use error::PolicyError;
 #[cfg(feature = "toml")]
 pub use file::PolicyFile;

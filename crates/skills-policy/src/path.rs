@@ -25,9 +25,24 @@ pub(crate) fn has_parent(path: &Path) -> bool {
     path.components().any(|part| part == Component::ParentDir)
 }
 
-/// Returns the path without `.` and doubled slashes, which would break comparison by component.
+/// Returns the path without `.` and doubled slashes, which would break comparison by component. A
+/// slash at the end stays: it says that the path is a directory.
 pub(crate) fn normalize(path: &Path) -> PathBuf {
-    path.components().collect()
+    let mut normal: PathBuf = path.components().collect();
+    if path.as_os_str().as_encoded_bytes().ends_with(b"/") {
+        // Adds a slash, unless there is one.
+        normal.push("");
+    }
+    normal
+}
+
+/// Returns the path without a slash at its end, which only says what to create if it is missing.
+pub(crate) fn without_final_slash(path: &Path) -> PathBuf {
+    if path.as_os_str().as_encoded_bytes().ends_with(b"/") {
+        path.components().collect()
+    } else {
+        path.to_owned()
+    }
 }
 
 /// Returns true if a text is a bare program name of at most 128 bytes. Anything that a file system,

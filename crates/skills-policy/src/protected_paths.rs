@@ -76,6 +76,8 @@ pub const PROTECTED_PATHS: &[&str] = &[
     ".tcshrc",
     ".tmux.conf",
     ".tool-versions",
+    // Packages and start files that run at the start of every Python script.
+    ".venv",
     ".xinitrc",
     ".xprofile",
     ".xsession",

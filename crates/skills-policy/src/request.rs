@@ -73,7 +73,7 @@ pub enum VariableSource {
 }
 
 /// The requester of permissions that the caller of a run asks for.
-const CALLER_NAME: &str = "the caller";
+pub(crate) const CALLER_NAME: &str = "the caller";
 /// The requester of permissions of hooks.
 const HOOKS_NAME: &str = "its hooks";
 /// The requester of declared variables and programs.
@@ -436,9 +436,16 @@ impl Request {
         self.workspace.clone().map(Permission::Read)
     }
 
-    /// Returns true if `allowed-tools` is not empty and does not cover the whole capability.
+    /// Returns true if the skill names what it needs of a capability: `allowed-tools` is not empty and
+    /// does not cover all of it, or the skill requires programs and has no tool that starts any.
     pub(crate) fn restricts(&self, capability: Capability) -> bool {
-        self.basis_for(capability) == Basis::ExceedsDeclaration
+        match self.basis_for(capability) {
+            Basis::ExceedsDeclaration => true,
+            Basis::Undeclared => {
+                capability == Capability::Spawn && !self.required_programs.is_empty()
+            }
+            _ => false,
+        }
     }
 
     pub(crate) fn is_dropped(&self, capability: Capability) -> bool {

@@ -133,9 +133,14 @@ impl Policy {
         if requested.basis == Basis::ByCaller {
             return (Decision::Allow, DecisionReason::ProvidedByCaller);
         }
-        // Trusted mode covers what a skill does now, not what other programs execute later.
-        let is_protected = matches!(requested.permission, Permission::WriteProtected { .. });
-        if self.mode == ApprovalMode::Trusted && requested.basis == Basis::Declared && !is_protected
+        // Trusted mode covers what a skill does now, not what other programs execute later, and no
+        // service of the user's machine.
+        let is_sensitive = match &requested.permission {
+            Permission::WriteProtected { .. } => true,
+            Permission::Host(host) => host.port().is_some(),
+            _ => false,
+        };
+        if self.mode == ApprovalMode::Trusted && requested.basis == Basis::Declared && !is_sensitive
         {
             return (Decision::Allow, DecisionReason::TrustedMode);
         }

@@ -20,7 +20,7 @@ use crate::{Capability, HostPattern, Permission, PolicyError, VariablePattern};
 ///
 /// let target: Target = "write:/data/./out/".parse()?;
 /// assert_eq!(target, Target::write("/data/out")?);
-/// assert_eq!(target.to_string(), "write:/data/out");
+/// assert_eq!(target.to_string(), "write:/data/out/");
 /// assert_eq!("spawn:*".parse::<Target>()?, Target::from(Capability::Spawn));
 /// assert_eq!(
 ///     "exec:x".parse::<Target>().unwrap_err().to_string(),
@@ -144,7 +144,7 @@ impl Target {
                 Kind::Write(prefix),
                 Permission::Write(path) | Permission::WriteProtected { path, .. },
             ) => paths_overlap(prefix, path),
-            (Kind::Host(pattern), Permission::Host(requested)) => pattern.covers(requested),
+            (Kind::Host(pattern), Permission::Host(requested)) => pattern.denies(requested),
             (Kind::Program(name), Permission::Program(requested)) => name == requested,
             // "Any program but one" cannot be enforced: another program can start it.
             (Kind::Program(_), Permission::AnyProgram) => true,
@@ -159,7 +159,7 @@ impl Target {
         match (&self.0, permission) {
             // An approver is asked about `*.example` too if a rule asks about one host of it.
             (Kind::Host(pattern), Permission::Host(requested)) => {
-                pattern.covers(requested) || requested.covers(pattern)
+                pattern.denies(requested) || requested.denies(pattern)
             }
             _ => self.forbids(permission),
         }
@@ -281,6 +281,7 @@ mod tests {
             "spawn",
             "spawn:git",
             "network:*.a.example",
+            "network:localhost:8080",
             "network:*",
             "network",
             "env:A_*",
@@ -290,7 +291,7 @@ mod tests {
         }
         assert_eq!(
             "write:/data/./x//y/".parse::<Target>().unwrap().to_string(),
-            "write:/data/x/y"
+            "write:/data/x/y/"
         );
     }
 
@@ -306,7 +307,7 @@ mod tests {
         insta::assert_snapshot!(error("write:/data/../etc"), @"invalid path `/data/../etc`: expected an absolute path without `..`");
         insta::assert_snapshot!(error("spawn:/bin/git"), @"invalid program name `/bin/git`: expected letters, digits and `._+-@`, without a path");
         insta::assert_snapshot!(error("network"), @"`allow network` needs a host: use `network:api.example.com`, or `network:*` for all");
-        insta::assert_snapshot!(error("network:http://a"), @"invalid host `http://a`: expected `api.example.com`, `*.example.com` or `*`, without scheme, port and path");
+        insta::assert_snapshot!(error("network:http://a"), @"invalid host `http://a`: expected `api.example.com`, `localhost:8080`, `*.example.com` or `*`, without scheme and path");
         insta::assert_snapshot!(error("env:A-B"), @"invalid variable name `A-B`: expected letters, digits and `_`, optionally with `*` at the end");
         assert!(Rule::parse(Effect::Deny, RuleSource::User, "network").is_ok());
     }

@@ -11,6 +11,7 @@ mod grant_checks;
 mod host_command;
 mod input_protocol;
 mod job;
+mod missing_paths;
 mod optional_mounts;
 mod options;
 mod output_files;
@@ -42,8 +43,9 @@ use crate::error::{Repr, RuntimeError};
 use crate::library::{Library, OnMissing, find_entry};
 use approval_queue::ApprovalQueue;
 use cancellation::unless_cancelled;
-use grant_checks::{check_canonical, create_missing_dirs, is_privileged, is_writable, used_tools};
+use grant_checks::{check_canonical, is_privileged, is_writable, used_tools};
 use job::build_job;
+use missing_paths::CreatedFiles;
 use run_notes::{notes_before_run, report_unwritten_files, unused_rules};
 use run_plan::RunPlan;
 use run_record::RunRecord;
@@ -360,6 +362,7 @@ impl Executor {
             .await?;
         let output = record.redactor.redact_streams(output);
         let refusals = refusals::refusals(&output, &granted, &current_dir.to_string_lossy());
+        let refusals = refusals::name_programs(refusals, &plan.dropped_programs);
         let cause = self.failure_cause(&plan, &output, &granted);
         let mut artifacts = ExecutionArtifacts::new(skill, plan.mode, output, &record.redactor);
         artifacts.refusals = refusals;
@@ -563,7 +566,7 @@ impl Executor {
             .map_err(|_| Repr::Closed)?;
         // Paths are checked after the wait for a permit, which can take minutes in which another
         // program may replace a directory by a symlink.
-        create_missing_dirs(&grants, plan.workspace.as_deref())?;
+        let created = CreatedFiles::create(&grants, plan.workspace.as_deref())?;
         check_canonical(&grants)?;
         self.check_outside_scratch(&grants)?;
         let job = build_job(plan, content, grants)?;
@@ -582,7 +585,8 @@ impl Executor {
         record.update(|event| event.input = Some(ContentHash::new(job.stdin_bytes())));
         record.start()?;
         let output = sandbox.run(job).await?;
-        record.record_connections(&output.connections);
+        record.record_connections(&output);
+        drop(created);
         Ok(output)
     }
 }

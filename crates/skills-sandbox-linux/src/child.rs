@@ -9,6 +9,7 @@
 )]
 
 mod channel;
+mod init;
 mod mount;
 mod namespaces;
 mod network;
@@ -17,10 +18,10 @@ mod syscall;
 
 use libc::{AT_FDCWD, c_int, c_long, c_ulong, c_void, sock_filter};
 
-use crate::child_setup::{ChildSetup, Ruleset};
+use crate::child_setup::{ChildSetup, Namespaces, NetworkSetup, Ruleset};
 use crate::setup_step::{Message, READY, SetupStep};
 pub(crate) use channel::{FILTER_LISTENER, NETWORK_LISTENER};
-use syscall::{check_result, errno, open, write};
+use syscall::{Descriptor, check_result, errno, open, write};
 
 /// The child's entry point; `argument` is a [`ChildSetup`].
 pub(crate) extern "C" fn main(argument: *mut c_void) -> c_int {
@@ -28,7 +29,20 @@ pub(crate) extern "C" fn main(argument: *mut c_void) -> c_int {
     // its program or exited, because the parent's thread sleeps until then.
     let setup = unsafe { &*argument.cast::<ChildSetup>() };
     let mut op_index = -1;
-    let exit_code = match set_up_and_execute(setup, &mut op_index) {
+    let result = set_up_and_execute(setup, &mut op_index);
+    finish(setup, result, op_index)
+}
+
+/// The entry point of the program's process in a process namespace.
+extern "C" fn main_of_program(argument: *mut c_void) -> c_int {
+    // SAFETY: as in `main`; `spawn` waits for this process too.
+    let setup = unsafe { &*argument.cast::<ChildSetup>() };
+    finish(setup, start_program(setup), -1)
+}
+
+/// Reports a failed step, and exits.
+fn finish(setup: &ChildSetup, result: Result<(), SetupStep>, op_index: i32) -> c_int {
+    let exit_code = match result {
         Ok(()) => 0,
         Err(step) => {
             let errno = if setup.fault == Some(step) {
@@ -72,7 +86,32 @@ const SIGNAL_SET_BYTES: usize = 8;
 fn set_up_and_execute(setup: &ChildSetup, op_index: &mut i32) -> Result<(), SetupStep> {
     create_session(setup)?;
     join_cgroups(setup)?;
-    enter_namespaces(setup, op_index)?;
+    match (&setup.namespaces, &setup.init) {
+        (Some(namespaces), Some(init)) => {
+            let executable = enter_namespaces(setup, namespaces, &init.image, op_index)?;
+            begin_step(setup, SetupStep::Init)?;
+            init::start(setup, init, &executable)
+        }
+        _ => restrict_and_execute(setup),
+    }
+}
+
+/// Starts the program in a process namespace, as soon as the first process there is ready.
+fn start_program(setup: &ChildSetup) -> Result<(), SetupStep> {
+    if let Some(init) = &setup.init {
+        init::wait_ready(init)?;
+        // Programs expect to lead the process group of their number, such as to signal it.
+        // SAFETY: takes no memory.
+        check_result(
+            unsafe { libc::syscall(libc::SYS_setsid) },
+            SetupStep::Session,
+        )?;
+    }
+    restrict_and_execute(setup)
+}
+
+/// Restricts this process and executes the program.
+fn restrict_and_execute(setup: &ChildSetup) -> Result<(), SetupStep> {
     install_streams(setup)?;
     begin_step(setup, SetupStep::Limits)?;
     set_rlimits(setup)?;
@@ -107,22 +146,35 @@ fn join_cgroups(setup: &ChildSetup) -> Result<(), SetupStep> {
     Ok(())
 }
 
-/// Sets up the namespaces that `clone` created, if any.
-fn enter_namespaces(setup: &ChildSetup, op_index: &mut i32) -> Result<(), SetupStep> {
-    let Some(namespaces) = &setup.namespaces else {
-        return Ok(());
-    };
+/// Sets up the namespaces that `clone` created. Returns the executable file of the first process.
+fn enter_namespaces(
+    setup: &ChildSetup,
+    namespaces: &Namespaces,
+    init_image: &[u8],
+    op_index: &mut i32,
+) -> Result<Descriptor, SetupStep> {
     begin_step(setup, SetupStep::Identity)?;
     namespaces::write_id_maps(&namespaces.uid_map, &namespaces.gid_map)?;
-    if let Some(listener) = namespaces.listener {
-        begin_step(setup, SetupStep::Network)?;
-        network::set_up_network(listener)?;
-    }
+    begin_network(setup, namespaces)?;
     begin_step(setup, SetupStep::Root)?;
     begin_step(setup, SetupStep::RootFs)?;
     begin_step(setup, SetupStep::Proc)?;
     begin_step(setup, SetupStep::Pivot)?;
-    namespaces::enter_rootfs(&namespaces.rootfs, op_index)
+    namespaces::enter_rootfs(&namespaces.rootfs, op_index, |root| {
+        init::create_file(root, init_image)
+    })
+}
+
+/// Sets up the network namespace, if the child has one.
+fn begin_network(setup: &ChildSetup, namespaces: &Namespaces) -> Result<(), SetupStep> {
+    let listener = match namespaces.network {
+        NetworkSetup::Shared => return Ok(()),
+        NetworkSetup::Loopback => None,
+        NetworkSetup::Proxy(listener) => Some(listener),
+    };
+    begin_step(setup, SetupStep::Network)?;
+    network::bring_up_loopback()?;
+    listener.map_or(Ok(()), network::listen)
 }
 
 /// Creates a session and process group without a controlling terminal, sets `PR_SET_PDEATHSIG`, and
@@ -228,40 +280,48 @@ fn set_rlimits(setup: &ChildSetup) -> Result<(), SetupStep> {
 
 /// Drops all capabilities and sets `no_new_privs`, so that no program can gain new ones.
 fn drop_privileges(setup: &ChildSetup) -> Result<(), SetupStep> {
+    begin_step(setup, SetupStep::Capabilities)?;
+    drop_bounding_set();
+    drop_capabilities(SetupStep::Capabilities)?;
+    begin_step(setup, SetupStep::NoNewPrivileges)?;
+    set_no_new_privileges(SetupStep::NoNewPrivileges)
+}
+
+fn drop_bounding_set() {
+    const LAST_CAPABILITY: c_ulong = 63;
+    for capability in 0..=LAST_CAPABILITY {
+        // Fails for capabilities that do not exist, and without CAP_SETPCAP. Failing is harmless,
+        // since this is defense in depth: with no permitted capabilities and no_new_privs, the
+        // bounding set has no effect.
+        // SAFETY: takes no memory.
+        if unsafe { libc::syscall(libc::SYS_prctl, libc::PR_CAPBSET_DROP, capability, 0, 0, 0) } < 0
+        {
+            break;
+        }
+    }
+}
+
+fn drop_capabilities(step: SetupStep) -> Result<(), SetupStep> {
     #[repr(C)]
     struct Header {
         version: u32,
         pid: i32,
     }
     const VERSION_3: u32 = 0x2008_0522;
-    const LAST_CAPABILITY: c_ulong = 63;
     let header = Header {
         version: VERSION_3,
         pid: 0,
     };
     let empty_sets = [0u32; 6];
-    begin_step(setup, SetupStep::Capabilities)?;
     // SAFETY: the header and the two empty sets are local and have the layout of version 3.
-    unsafe {
-        for capability in 0..=LAST_CAPABILITY {
-            // Fails for capabilities that do not exist, and without CAP_SETPCAP. Failing is
-            // harmless, since this is defense in depth: with no permitted capabilities and
-            // no_new_privs, the bounding set has no effect.
-            if libc::syscall(libc::SYS_prctl, libc::PR_CAPBSET_DROP, capability, 0, 0, 0) < 0 {
-                break;
-            }
-        }
-        check_result(
-            libc::syscall(libc::SYS_capset, &raw const header, empty_sets.as_ptr()),
-            SetupStep::Capabilities,
-        )?;
-        begin_step(setup, SetupStep::NoNewPrivileges)?;
-        check_result(
-            libc::syscall(libc::SYS_prctl, libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0),
-            SetupStep::NoNewPrivileges,
-        )
-        .map(drop)
-    }
+    let result = unsafe { libc::syscall(libc::SYS_capset, &raw const header, empty_sets.as_ptr()) };
+    check_result(result, step).map(drop)
+}
+
+fn set_no_new_privileges(step: SetupStep) -> Result<(), SetupStep> {
+    // SAFETY: takes no memory.
+    let result = unsafe { libc::syscall(libc::SYS_prctl, libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) };
+    check_result(result, step).map(drop)
 }
 
 /// `struct landlock_path_beneath_attr`.
@@ -386,13 +446,12 @@ fn execute(setup: &ChildSetup) -> Result<(), SetupStep> {
     let Some(program) = &setup.exec_target else {
         return Ok(());
     };
-    // Not `execve`, of which the host process is notified: it waits for this call to end before it
-    // answers notifications.
+    // The descriptor marks the one call of which the host process is not notified.
     // SAFETY: `setup` owns the strings and the arrays of pointers to them, which end with null.
     unsafe {
         libc::syscall(
             libc::SYS_execveat,
-            AT_FDCWD,
+            program.directory,
             program.executable.as_ptr(),
             program.args.as_ptr(),
             program.env.as_ptr(),

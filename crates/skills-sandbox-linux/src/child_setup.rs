@@ -14,6 +14,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering};
 
 use libc::{c_char, c_int, sock_filter};
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
@@ -24,17 +25,20 @@ use skills_process::MemoryRlimit;
 use skills_sandbox::SandboxError;
 
 use crate::granted_path::{OpenedPath, open_all};
+use crate::init_image::init_image;
 use crate::isolation::IsolationLevel;
 use crate::landlock_abi::LandlockAbi;
 use crate::landlock_ruleset::{DeferredRule, build_ruleset, deferred_rules};
 use crate::plan::Plan;
 use crate::rlimits::{MemoryCounting, Rlimits, rlimits};
 use crate::rootfs::{RootFs, nul_error};
+use crate::run_network::RunNetwork;
 use crate::seccomp::{
     AllocationPolicy, FilterConfig, Observation, ProcessPolicy, SharedMemoryPolicy, SocketPolicy,
-    build_filter,
+    build_filter, unobserved_directory,
 };
 use crate::setup_step::SetupStep;
+use crate::stack::Stack;
 use crate::user_ids::UserIds;
 use crate::watchdog::Announcement;
 
@@ -54,6 +58,8 @@ pub(crate) struct ChildSetup {
     pub(crate) observed: Option<ObservedFilter>,
     pub(crate) ruleset: Option<Ruleset>,
     pub(crate) namespaces: Option<Namespaces>,
+    /// The first process of the process namespace, if there is one.
+    pub(crate) init: Option<InitSetup>,
     pub(crate) streams: Streams,
     pub(crate) status: RawFd,
     /// The parent's end of the status pipe, of which the child has to close its copy.
@@ -77,7 +83,10 @@ pub(crate) struct ObservedFilter {
 }
 
 pub(crate) struct ExecTarget {
+    /// An absolute path.
     pub(crate) executable: CString,
+    /// The directory descriptor for `execveat`, which the kernel ignores.
+    pub(crate) directory: c_int,
     pub(crate) args: CStringArray,
     pub(crate) env: CStringArray,
 }
@@ -87,22 +96,47 @@ pub(crate) struct Ruleset {
     pub(crate) deferred_rules: Vec<DeferredRule>,
 }
 
+/// What starts the first process of the process namespace and, as its child, the program.
+pub(crate) struct InitSetup {
+    /// The executable file of the first process.
+    pub(crate) image: Vec<u8>,
+    /// The stack of the program's process until it executes the program.
+    pub(crate) stack: Stack,
+    /// Not 0 while that process uses the memory of the host process. The kernel clears it.
+    pub(crate) running: AtomicI32,
+    /// The pipe in which the first process reports the wait status of the program.
+    pub(crate) status: RawFd,
+    /// The pipe in which it reports that it is ready.
+    pub(crate) ready: RawFd,
+    pub(crate) ready_writer: RawFd,
+}
+
 /// The namespaces of the child.
 pub(crate) struct Namespaces {
     /// The lines for `/proc/self/uid_map` and `gid_map`.
     pub(crate) uid_map: CString,
     pub(crate) gid_map: CString,
     pub(crate) rootfs: RootFs,
-    pub(crate) listener: Option<Listener>,
+    pub(crate) network: NetworkSetup,
+}
+
+/// The network of the child.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum NetworkSetup {
+    /// That of the host process, in which the filter denies sockets.
+    Shared,
+    /// A network namespace with a loopback device.
+    Loopback,
+    /// The same, with the listener of the proxy.
+    Proxy(Listener),
 }
 
 impl Namespaces {
     /// Returns the flags for `clone`.
     pub(crate) fn flags(&self) -> c_int {
-        let network = if self.listener.is_some() {
-            libc::CLONE_NEWNET
-        } else {
-            0
+        let network = match self.network {
+            NetworkSetup::Shared => 0,
+            NetworkSetup::Loopback | NetworkSetup::Proxy(_) => libc::CLONE_NEWNET,
         };
         libc::CLONE_NEWUSER | libc::CLONE_NEWNS | libc::CLONE_NEWPID | network
     }
@@ -113,6 +147,16 @@ impl Namespaces {
 pub(crate) struct Listener {
     pub(crate) port: u16,
     pub(crate) channel: RawFd,
+}
+
+impl NetworkSetup {
+    fn new(network: RunNetwork, channel: RawFd) -> Self {
+        match network {
+            RunNetwork::None => Self::Shared,
+            RunNetwork::Loopback => Self::Loopback,
+            RunNetwork::Proxy(port) => Self::Proxy(Listener { port, channel }),
+        }
+    }
 }
 
 /// The parent's ends of the standard streams.
@@ -128,6 +172,8 @@ pub(crate) struct ParentEnds {
     pub(crate) status: OwnedFd,
     /// The socket through which the child sends the listeners of its network and of its filter.
     pub(crate) channel: OwnedFd,
+    /// The pipe with the wait status of the program, if it is not the first process.
+    pub(crate) program_status: Option<OwnedFd>,
 }
 
 /// Options of a child that are not part of its plan.
@@ -197,10 +243,7 @@ impl ChildSetup {
         fcntl(&status, FcntlArg::F_SETFL(OFlag::O_NONBLOCK)).map_err(pipe_error)?;
         let (child_channel, channel) = socket_pair()?;
         let child_channel = descriptors.keep(child_channel);
-        let listener = plan.listener.map(|port| Listener {
-            port,
-            channel: child_channel,
-        });
+        let network = NetworkSetup::new(plan.network, child_channel);
         let cgroup_procs_files = descriptors.keep_copies(options.cgroup_procs_files)?;
         let watchdog = options.announcement.map(|announcement| {
             (
@@ -209,8 +252,14 @@ impl ChildSetup {
             )
         });
         let namespaces = match &plan.rootfs {
-            Some(rootfs) => Some(Namespaces::new(RootFs::new(rootfs, &sources)?, listener)?),
+            Some(rootfs) => Some(Namespaces::new(RootFs::new(rootfs, &sources)?, network)?),
             None => None,
+        };
+        let (init, program_status) = match &namespaces {
+            Some(_) => {
+                InitSetup::new(&mut descriptors).map(|(init, status)| (Some(init), Some(status)))?
+            }
+            None => (None, None),
         };
         let setup = Self {
             exec_target: match &plan.executable {
@@ -227,6 +276,7 @@ impl ChildSetup {
             }),
             ruleset,
             namespaces,
+            init,
             streams: child_streams,
             status: descriptors.keep(child_status),
             status_reader: status.as_raw_fd(),
@@ -239,6 +289,7 @@ impl ChildSetup {
             streams,
             status,
             channel,
+            program_status,
         };
         Ok((setup, parent_ends))
     }
@@ -259,6 +310,50 @@ impl ChildSetup {
     }
 }
 
+impl InitSetup {
+    /// Returns the pipe with the wait status of the program too, which does not block.
+    fn new(descriptors: &mut Descriptors) -> Result<(Self, OwnedFd), SandboxError> {
+        let (program_status, status) = pipe()?;
+        fcntl(&program_status, FcntlArg::F_SETFL(OFlag::O_NONBLOCK)).map_err(pipe_error)?;
+        let (ready, ready_writer) = pipe()?;
+        let init = Self {
+            image: init_image(),
+            stack: Stack::new()
+                .map_err(|error| SandboxError::setup("mapping the stack of a process", error))?,
+            running: AtomicI32::new(0),
+            status: descriptors.keep(status),
+            ready: descriptors.keep(ready),
+            ready_writer: descriptors.keep(ready_writer),
+        };
+        Ok((init, program_status))
+    }
+
+    /// Blocks until the process of the program no longer uses the memory of this process.
+    #[expect(
+        unsafe_code,
+        reason = "no wrapper waits for a number that the kernel clears"
+    )]
+    pub(crate) fn wait_executed(&self) {
+        loop {
+            let pid = self.running.load(Ordering::Acquire);
+            if pid == 0 {
+                return;
+            }
+            // SAFETY: the address is that of a living number; without a timeout. Interrupted and
+            // late calls are repeated.
+            unsafe {
+                libc::syscall(
+                    libc::SYS_futex,
+                    self.running.as_ptr(),
+                    libc::FUTEX_WAIT,
+                    pid,
+                    std::ptr::null::<u8>(),
+                )
+            };
+        }
+    }
+}
+
 impl ExecTarget {
     fn new(executable: &Path, plan: &Plan) -> Result<Self, SandboxError> {
         let environment: Vec<String> = plan
@@ -268,6 +363,7 @@ impl ExecTarget {
             .collect();
         Ok(Self {
             executable: c_string(executable.as_os_str().as_bytes())?,
+            directory: unobserved_directory(),
             args: c_string_array(plan.args())?,
             env: c_string_array(&environment)?,
         })
@@ -296,7 +392,7 @@ impl Ruleset {
             }
             (_, Some(abi)) => abi,
         };
-        let ruleset = build_ruleset(sources, plan.listener, abi)?;
+        let ruleset = build_ruleset(sources, plan.network, abi)?;
         let descriptor = descriptors.keep(above_standard(ruleset)?);
         let deferred_rules = match &plan.rootfs {
             Some(rootfs) => deferred_rules(abi, rootfs)?,
@@ -310,14 +406,14 @@ impl Ruleset {
 }
 
 impl Namespaces {
-    fn new(rootfs: RootFs, listener: Option<Listener>) -> Result<Self, SandboxError> {
+    fn new(rootfs: RootFs, network: NetworkSetup) -> Result<Self, SandboxError> {
         let sandboxed = UserIds::sandboxed();
         let host = UserIds::host();
         Ok(Self {
             uid_map: id_map(sandboxed.user, host.user)?,
             gid_map: id_map(sandboxed.group, host.group)?,
             rootfs,
-            listener,
+            network,
         })
     }
 }
@@ -366,10 +462,10 @@ fn filter_config(plan: &Plan, memory: MemoryCounting, observation: Observation) 
         } else {
             AllocationPolicy::WriteOnly
         },
-        sockets: if plan.listener.is_some() {
-            SocketPolicy::Streams
-        } else {
-            SocketPolicy::None
+        sockets: match plan.network {
+            RunNetwork::None => SocketPolicy::None,
+            RunNetwork::Loopback => SocketPolicy::Loopback,
+            RunNetwork::Proxy(_) => SocketPolicy::Proxy,
         },
         shared_memory: if memory.rlimit(plan) == Some(MemoryRlimit::Data) {
             SharedMemoryPolicy::Deny

@@ -40,5 +40,8 @@ fn has_setting(path: &str, value: &str) -> bool {
     std::fs::read_to_string(path).is_ok_and(|text| text.trim() == value)
 }
 
+/// The remedy if a network namespace is unavailable.
+pub(crate) const NETWORK_HINT: &str = "let the container create network namespaces";
+
 /// How to enable a new `/proc` mount.
 pub(crate) const PROC_MOUNT_HINT: &str = "unmask the container's /proc (Docker: --security-opt systempaths=unconfined; Podman: --security-opt unmask=ALL)";

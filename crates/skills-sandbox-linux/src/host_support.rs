@@ -13,7 +13,8 @@ use crate::child_setup::{ChildOptions, ChildSetup};
 use crate::isolation::{IsolationLevel, IsolationMode};
 use crate::landlock_abi::LandlockAbi;
 use crate::path_rule::PlanContext;
-use crate::plan::{PROXY_PORT, Plan};
+use crate::plan::Plan;
+use crate::run_network::{PROXY_PORT, RunNetwork};
 use crate::setup_step::{SetupStep, StepFailure};
 use crate::spawn::SpawnError;
 use crate::spawner;
@@ -134,6 +135,11 @@ impl HostSupport {
         self.namespaces.get()?.as_ref().err()
     }
 
+    /// Returns true if runs get network namespaces, unless they are known to be impossible.
+    pub(crate) fn has_network(&self) -> bool {
+        self.missing_network().is_none()
+    }
+
     /// Returns why there are no network namespaces, as far as it is known.
     pub(crate) fn missing_network(&self) -> Option<&StepFailure> {
         self.network.get()?.as_ref().err()
@@ -145,7 +151,7 @@ impl HostSupport {
             IsolationLevel::Namespaces => {
                 // A plan without /proc exists only if its absence is known.
                 self.namespaces.get_or_init(|| Ok(Ok(())));
-                if plan.listener.is_some() {
+                if plan.network.is_separate() {
                     self.network.get_or_init(|| Ok(()));
                 }
             }
@@ -170,7 +176,7 @@ impl HostSupport {
         known_or_probed(&self.network, || {
             // Without /proc, whose mount is probed separately and is not needed for a network.
             let context = probe_context(IsolationLevel::Namespaces);
-            self.try_setup(&Plan::probe(&context, Some(PROXY_PORT)))
+            self.try_setup(&Plan::probe(&context, RunNetwork::Proxy(PROXY_PORT)))
         })
     }
 
@@ -192,7 +198,7 @@ impl HostSupport {
         known_or_probed(&self.landlock_only, || match self.landlock {
             Ok(_) => {
                 let context = probe_context(IsolationLevel::Landlock);
-                self.try_setup(&Plan::probe(&context, None))
+                self.try_setup(&Plan::probe(&context, RunNetwork::None))
             }
             Err(_) => Ok(Err(StepFailure::new(
                 Some(SetupStep::Landlock),
@@ -225,7 +231,7 @@ impl HostSupport {
         &self,
         context: &PlanContext,
     ) -> Result<Result<(), StepFailure>, SandboxError> {
-        self.try_setup(&Plan::probe(context, None))
+        self.try_setup(&Plan::probe(context, RunNetwork::None))
     }
 
     /// Runs all setup steps of a plan in a child process and returns the step that failed, if any.
@@ -299,6 +305,7 @@ fn probe_context(isolation: IsolationLevel) -> PlanContext {
             "/".into()
         },
         mount_proc: false,
+        own_network: false,
     }
 }
 
@@ -379,10 +386,10 @@ mod tests {
     fn a_successful_setup_proves_only_what_it_used() {
         let host = unknown_host();
         let context = with_proc();
-        host.confirm(&Plan::probe(&context, None));
+        host.confirm(&Plan::probe(&context, RunNetwork::None));
         assert!(host.missing_namespaces().is_none() && host.namespaces.get().is_some());
         assert!(host.network.get().is_none() && host.landlock_only.get().is_none());
-        host.confirm(&Plan::probe(&context, Some(PROXY_PORT)));
-        assert!(host.network.get().is_some());
+        host.confirm(&Plan::probe(&context, RunNetwork::Loopback));
+        assert!(host.has_network());
     }
 }

@@ -5,8 +5,8 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 
 use landlock::{
-    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, NetPort, PathBeneath,
-    Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError, Scope,
+    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, Ruleset,
+    RulesetAttr, RulesetCreatedAttr, RulesetError, Scope,
 };
 use skills_sandbox::SandboxError;
 
@@ -15,6 +15,7 @@ use crate::landlock_abi::LandlockAbi;
 use crate::path_rule::PathAccess;
 use crate::rootfs::path_c_string;
 use crate::rootfs_plan::RootFsPlan;
+use crate::run_network::RunNetwork;
 
 /// A rule for a path that exists only in the new root file system, so the child has to add it.
 pub(crate) struct DeferredRule {
@@ -24,27 +25,30 @@ pub(crate) struct DeferredRule {
 
 /// Builds the ruleset. Nothing is restricted until a process applies it.
 ///
-/// All access rights of the ABI are handled, so everything that no rule allows is denied. A right
+/// All access rights of the ABI are handled, except for ports in a network namespace, so everything
+/// that no rule allows is denied. A right
 /// that the kernel turns out not to have is an error instead of a gap (`HardRequirement`).
 pub(crate) fn build_ruleset(
     sources: &[OpenedPath],
-    listener: Option<u16>,
+    network: RunNetwork,
     version: LandlockAbi,
 ) -> Result<OwnedFd, SandboxError> {
-    create_ruleset(sources, listener, version)
+    create_ruleset(sources, network, version)
         .map_err(|error| setup_error(&error))?
         .ok_or_else(|| setup_error(&"the kernel created no ruleset"))
 }
 
 fn create_ruleset(
     sources: &[OpenedPath],
-    listener: Option<u16>,
+    network: RunNetwork,
     version: LandlockAbi,
 ) -> Result<Option<OwnedFd>, RulesetError> {
     let abi = abi(version);
     let mut ruleset = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
     ruleset = ruleset.handle_access(AccessFs::from_all(abi))?;
-    if abi >= ABI::V4 {
+    // Landlock restricts ports, not addresses. A network namespace has no address but its own, on
+    // which processes of the run may use any port.
+    if abi >= ABI::V4 && !network.is_separate() {
         ruleset = ruleset.handle_access(AccessNet::from_all(abi))?;
     }
     if version.has_scoping() {
@@ -64,9 +68,6 @@ fn create_ruleset(
             rights & AccessFs::from_file(abi)
         };
         created = created.add_rule(PathBeneath::new(source.file(), rights))?;
-    }
-    if let (Some(port), true) = (listener, abi >= ABI::V4) {
-        created = created.add_rule(NetPort::new(port, AccessNet::ConnectTcp))?;
     }
     Ok(created.into())
 }

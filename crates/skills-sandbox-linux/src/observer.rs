@@ -1,25 +1,27 @@
 //! Observes operations that the seccomp filter refuses, for the hints of a result.
 //!
 //! ```text
-//! program --fork, socket, execve--> filter --notification--> host process
-//!         <--EPERM, or the kernel continues the call----------'  records it
+//! program --fork, socket, execve, connect--> filter --notification--> host process
+//!         <--EPERM, or the kernel continues the call-------------------'  records it
 //! ```
 //!
 //! The filter decides which calls need an answer, and the answer is always the same: the error that
-//! the filter alone would have returned, or for `execve`, about which Landlock decides, that the
-//! kernel continues the call. So nothing depends on what is read from the program, which may change
+//! the filter alone would have returned, or that the kernel continues the call. The latter is for
+//! `execve`, about which Landlock decides, and for `connect`, which leads nowhere but to the run's
+//! own network. So nothing depends on what is read from the program, which may change
 //! it at any time. Once the listener is closed, calls that wait for an answer fail.
+
+mod network;
+mod program;
 
 use std::collections::BTreeSet;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::pin::pin;
 use std::sync::{Mutex, PoisonError};
 
-use libc::{c_int, c_long, c_void, seccomp_notif, seccomp_notif_resp};
-use nix::fcntl::{OFlag, OpenHow, ResolveFlag, open, openat2};
-use nix::sys::stat::Mode;
+use libc::{c_int, c_long, seccomp_notif, seccomp_notif_resp};
 use skills_egress::ProxySummary;
 use skills_policy::SpawnGrant;
 use skills_sandbox::{
@@ -30,9 +32,9 @@ use tokio::io::unix::AsyncFd;
 
 use crate::path_rule::PathAccess;
 use crate::plan::Plan;
+use network::{NetworkObserver, OwnConnection, OwnConnections, read_address};
+use program::{ObservedProgram, read_program};
 
-/// The longest path of a program that is read; longer ones are not recorded.
-const MAX_PATH_BYTES: usize = 4_096;
 /// Lets a notification wake the host process on the same processor (Linux 6.6).
 const SYNC_WAKE_UP: u64 = 1;
 
@@ -40,7 +42,23 @@ const SYNC_WAKE_UP: u64 = 1;
 pub(crate) struct Observer {
     listener: AsyncFd<OwnedFd>,
     programs: GrantedPrograms,
-    refusals: Mutex<Refusals>,
+    networks: NetworkObserver,
+    records: Mutex<Records>,
+}
+
+/// What was observed so far.
+#[derive(Default)]
+struct Records {
+    refusals: Refusals,
+    own_network: OwnConnections,
+}
+
+/// What a call tried.
+enum Tried {
+    /// An operation that is refused.
+    Refused(RefusedOperation),
+    /// A connection in the network of the run, which fails unless one of its processes listens.
+    OwnNetwork(OwnConnection),
 }
 
 /// The programs that a run may start.
@@ -55,6 +73,7 @@ enum NotifiedCall {
     Process,
     Socket,
     Program,
+    Connection,
 }
 
 impl Observer {
@@ -72,7 +91,8 @@ impl Observer {
             listener: register(listener)
                 .map_err(|error| SandboxError::setup("observing the process", error))?,
             programs: GrantedPrograms::new(plan),
-            refusals: Mutex::default(),
+            networks: NetworkObserver::new(plan.network),
+            records: Mutex::default(),
         }))
     }
 
@@ -93,9 +113,15 @@ impl Observer {
 
     /// Returns what was refused.
     pub(crate) fn into_refusals(self) -> Refusals {
-        self.refusals
+        let Records {
+            mut refusals,
+            own_network,
+        } = self
+            .records
             .into_inner()
-            .unwrap_or_else(PoisonError::into_inner)
+            .unwrap_or_else(PoisonError::into_inner);
+        own_network.add_unanswered(&mut refusals);
+        refusals
     }
 
     #[expect(
@@ -126,46 +152,42 @@ impl Observer {
         };
         let call = NotifiedCall::new(c_long::from(notification.data.nr));
         // Read before the answer: a started program has another memory.
-        let program = match call {
-            NotifiedCall::Program => self.refused_program(&notification),
-            NotifiedCall::Process | NotifiedCall::Socket => None,
-        };
+        let tried = self.read_call(&call, &notification);
+        // What was read is of this call only if it still waits.
+        let is_waiting = is_waiting(self.listener.as_raw_fd(), notification.id);
         answer(self.listener.as_raw_fd(), notification.id, &call);
-        let operation = match call {
-            NotifiedCall::Process => Some(RefusedOperation::StartProcess),
-            NotifiedCall::Socket => Some(RefusedOperation::Connect { host: None }),
-            NotifiedCall::Program => program.map(|name| RefusedOperation::StartProgram { name }),
-        };
-        if let Some(operation) = operation {
-            self.refusals
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .add(Refusal::new(operation, Evidence::Observed));
+        if let Some(tried) = tried.filter(|_| is_waiting) {
+            self.record(tried);
         }
     }
 
-    /// Returns the name of the program that a process is about to start, if Landlock will refuse
-    /// it.
-    fn refused_program(&self, notification: &seccomp_notif) -> Option<String> {
-        let path = read_path(notification.pid, notification.data.args[0])?;
-        // The bytes are only those of this call while it waits.
-        is_waiting(self.listener.as_raw_fd(), notification.id)
-            .then(|| exists_for(notification.pid, &path).then(|| self.programs.refused(&path))?)?
+    /// Returns what a call tries, as far as it is refused.
+    fn read_call(&self, call: &NotifiedCall, notification: &seccomp_notif) -> Option<Tried> {
+        let operation = match call {
+            NotifiedCall::Process => RefusedOperation::StartProcess,
+            NotifiedCall::Socket => RefusedOperation::Connect { host: None },
+            NotifiedCall::Program => {
+                let program = read_program(notification)?;
+                let name = self.programs.refused(&program)?;
+                RefusedOperation::StartProgram { name }
+            }
+            NotifiedCall::Connection => {
+                let address = read_address(notification)?;
+                return self.networks.tried(notification.pid, address);
+            }
+        };
+        Some(Tried::Refused(operation))
     }
-}
 
-/// Returns true if a path exists for a process. It is resolved below the root of the process: a
-/// program must not find out from its refusals which files exist elsewhere on the host.
-fn exists_for(pid: u32, path: &Path) -> bool {
-    let flags = OFlag::O_PATH | OFlag::O_CLOEXEC;
-    let root = format!("/proc/{pid}/root");
-    let Ok(root) = open(root.as_str(), flags | OFlag::O_DIRECTORY, Mode::empty()) else {
-        return false;
-    };
-    let how = OpenHow::new()
-        .flags(flags)
-        .resolve(ResolveFlag::RESOLVE_IN_ROOT);
-    openat2(&root, path, how).is_ok()
+    fn record(&self, tried: Tried) {
+        let mut records = self.records.lock().unwrap_or_else(PoisonError::into_inner);
+        match tried {
+            Tried::Refused(operation) => records
+                .refusals
+                .add(Refusal::new(operation, Evidence::Observed)),
+            Tried::OwnNetwork(connection) => records.own_network.add(connection),
+        }
+    }
 }
 
 /// Awaits a run, while its notifications are answered.
@@ -210,7 +232,8 @@ enum Pending {
 impl NotifiedCall {
     fn new(number: c_long) -> Self {
         match number {
-            libc::SYS_execve => Self::Program,
+            libc::SYS_execve | libc::SYS_execveat => Self::Program,
+            libc::SYS_connect => Self::Connection,
             libc::SYS_socket => Self::Socket,
             _ => Self::Process,
         }
@@ -231,21 +254,14 @@ impl GrantedPrograms {
         }
     }
 
-    /// Returns the name of a program that may not be started. A path that does not exist is not
-    /// refused: shells try each directory of the search path.
-    fn refused(&self, path: &Path) -> Option<String> {
-        if path.is_relative() {
-            return None;
-        }
-        let target = path.canonicalize().ok()?;
-        if target
-            .ancestors()
-            .any(|ancestor| self.executable.contains(ancestor))
-        {
-            return None;
-        }
-        let name = path.file_name()?.to_str()?;
-        (!self.spawn.allows_program(name)).then(|| name.to_owned())
+    /// Returns the name of a program that may not be started.
+    fn refused(&self, program: &ObservedProgram) -> Option<String> {
+        let is_executable = program.target.as_ref().is_some_and(|target| {
+            target
+                .ancestors()
+                .any(|ancestor| self.executable.contains(ancestor))
+        });
+        (!is_executable && !self.spawn.allows_program(&program.name)).then(|| program.name.clone())
     }
 }
 
@@ -290,7 +306,9 @@ fn receive(listener: RawFd) -> io::Result<seccomp_notif> {
 #[expect(unsafe_code, reason = "no wrapper knows this command")]
 fn answer(listener: RawFd, id: u64, call: &NotifiedCall) {
     let (error, flags) = match call {
-        NotifiedCall::Program => (0, libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32),
+        NotifiedCall::Program | NotifiedCall::Connection => {
+            (0, libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32)
+        }
         NotifiedCall::Process | NotifiedCall::Socket => (-libc::EPERM, 0),
     };
     let mut response = seccomp_notif_resp {
@@ -318,47 +336,4 @@ fn check(result: c_int) -> io::Result<()> {
     } else {
         Ok(())
     }
-}
-
-/// Reads a path from the memory of a process. `None` if it cannot be read or is too long.
-#[expect(unsafe_code, reason = "reading the memory of another process")]
-fn read_path(pid: u32, address: u64) -> Option<PathBuf> {
-    const PAGE_BYTES: usize = 4_096;
-    let mut bytes = [0u8; MAX_PATH_BYTES];
-    let mut length = 0;
-    // Page by page, since reading fails as a whole if the string is followed by an unmapped page.
-    while length < bytes.len() {
-        let start = usize::try_from(address).ok()?.checked_add(length)?;
-        let part = (PAGE_BYTES - start % PAGE_BYTES).min(bytes.len() - length);
-        let local = libc::iovec {
-            iov_base: bytes[length..].as_mut_ptr().cast(),
-            iov_len: part,
-        };
-        let remote = libc::iovec {
-            iov_base: start as *mut c_void,
-            iov_len: part,
-        };
-        // SAFETY: the local buffer has at least `part` bytes from here on; the kernel checks the
-        // other address.
-        let read = unsafe {
-            libc::process_vm_readv(
-                pid as libc::pid_t,
-                &raw const local,
-                1,
-                &raw const remote,
-                1,
-                0,
-            )
-        };
-        let read = usize::try_from(read).ok().filter(|read| *read > 0)?;
-        if let Some(end) = bytes[length..length + read]
-            .iter()
-            .position(|byte| *byte == 0)
-        {
-            let text = std::str::from_utf8(&bytes[..length + end]).ok()?;
-            return Some(PathBuf::from(text));
-        }
-        length += read;
-    }
-    None
 }

@@ -16,6 +16,9 @@ pub struct PlanContext {
     /// Whether the run gets a `/proc` with its own processes; only used with
     /// [`IsolationLevel::Namespaces`].
     pub mount_proc: bool,
+    /// Whether the run gets a network of its own, with a loopback device; only used with
+    /// [`IsolationLevel::Namespaces`].
+    pub own_network: bool,
 }
 
 /// A path, and the access of the program to it and to everything below it. Paths that do not exist

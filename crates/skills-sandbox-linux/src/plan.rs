@@ -10,6 +10,7 @@ use crate::isolation::IsolationLevel;
 use crate::path_rule::{PathAccess, PathRule, PlanContext, SymlinkPolicy};
 use crate::protected_entries::ProtectedEntries;
 use crate::rootfs_plan::{RootFsPlan, home_path};
+use crate::run_network::RunNetwork;
 use crate::user_ids::UserIds;
 
 /// System paths with libraries and data that every interpreter needs. Symlinks such as `/bin` are
@@ -70,8 +71,6 @@ const SYSTEM_SETTINGS: [&str; 22] = [
 ];
 /// The directory of links to programs, in the root file system of a run.
 const LINK_DIR: &str = "/run/skill/bin";
-/// The port of the proxy in the network namespace of a run.
-pub(crate) const PROXY_PORT: u16 = 3_128;
 /// Harmless devices. A writable `/dev/zero` can be mapped as shared memory, which `RLIMIT_DATA`
 /// does not count, so that one is read-only.
 const DEVICES: [(&str, PathAccess); 5] = [
@@ -105,6 +104,7 @@ const DEVICES: [(&str, PathAccess); 5] = [
 ///     isolation: IsolationLevel::Namespaces,
 ///     scratch_path: "/tmp".into(),
 ///     mount_proc: true,
+///     own_network: true,
 /// };
 /// let plan = Plan::new(&Job::new(grants, script), &ProgramFinder::default(), &context)?;
 ///
@@ -138,7 +138,7 @@ pub struct Plan {
     /// The protected paths that exist in writable directories.
     pub(crate) protected: ProtectedEntries,
     pub(crate) rootfs: Option<RootFsPlan>,
-    pub(crate) listener: Option<u16>,
+    pub(crate) network: RunNetwork,
     pub(crate) spawn: SpawnGrant,
     pub(crate) limits: ResourceLimits,
     /// The quotas of the job.
@@ -166,7 +166,7 @@ impl Plan {
             check_no_root_grant(grants)?;
         }
         let program = program_finder.for_job(job, "linux")?;
-        let listener = (*grants.network() != NetworkGrant::None).then_some(PROXY_PORT);
+        let network = RunNetwork::new(grants, context);
         let protected = find_protected(grants)?;
         let mut paths = build_path_rules(grants, &program, program_finder, context);
         if has_namespaces {
@@ -185,13 +185,13 @@ impl Plan {
                 &program,
                 context,
                 &search_path(program_finder, python_link.as_ref()),
-                listener,
+                network,
             ),
             python_link,
             current_dir,
             isolation: context.isolation,
             rootfs,
-            listener,
+            network,
             paths,
             relocated: relocated_paths(grants),
             protected,
@@ -206,7 +206,7 @@ impl Plan {
     }
 
     /// Plans a probe: all restrictions, no program.
-    pub(crate) fn probe(context: &PlanContext, listener: Option<u16>) -> Self {
+    pub(crate) fn probe(context: &PlanContext, network: RunNetwork) -> Self {
         let paths: Vec<PathRule> = SYSTEM_DIRS
             .iter()
             .map(|path| PathRule::system(path, PathAccess::Read))
@@ -223,7 +223,7 @@ impl Plan {
             current_dir: PathBuf::from("/"),
             isolation: context.isolation,
             rootfs,
-            listener,
+            network,
             paths,
             python_link: None,
             relocated: Vec::new(),
@@ -244,6 +244,16 @@ impl Plan {
     /// Returns the quotas of all directories that are measured during the run.
     pub(crate) fn measured_quotas(&self) -> Vec<Quota> {
         self.quotas.iter().chain(&self.scratch).cloned().collect()
+    }
+
+    /// Returns the limits as the kernel counts them: the first process of a process namespace is one
+    /// that the limit of the run does not include.
+    pub(crate) fn counted_limits(&self) -> ResourceLimits {
+        let mut limits = self.limits.clone();
+        if self.isolation == IsolationLevel::Namespaces {
+            limits.processes = limits.processes.saturating_add(1);
+        }
+        limits
     }
 
     /// Returns true if a granted path is writable, other than the scratch directory.
@@ -358,7 +368,7 @@ fn build_environment(
     program: &ResolvedProgram,
     context: &PlanContext,
     search_path: &str,
-    listener: Option<u16>,
+    network: RunNetwork,
 ) -> Environment {
     let scratch = &context.scratch_path;
     let home = match context.isolation {
@@ -377,8 +387,33 @@ fn build_environment(
     .map(|(name, value)| (name.to_owned(), value.to_owned()))
     .into();
     fixed.extend(program.environment.iter().cloned());
-    fixed.extend(listener.into_iter().flat_map(skills_egress::proxy_env));
+    fixed.extend(proxy_variables(job.grants(), network));
     Environment::new(job, fixed)
+}
+
+/// Names and addresses that clients contact without the proxy, to reach servers of the run itself.
+const OWN_HOSTS: &str = "localhost,127.0.0.1,::1";
+
+/// Returns the variables that name the proxy, if there is one. Clients reach servers of the run
+/// directly, unless a service of the host's loopback device is granted.
+fn proxy_variables(grants: &Grants, network: RunNetwork) -> Vec<(String, String)> {
+    let Some(port) = network.proxy_port() else {
+        return Vec::new();
+    };
+    let mut variables = skills_egress::proxy_env(port);
+    let names_loopback = match grants.network() {
+        NetworkGrant::None => false,
+        NetworkGrant::Hosts(hosts) => skills_egress::names_loopback(hosts),
+    };
+    if !names_loopback {
+        let exceptions = variables
+            .iter_mut()
+            .filter(|(name, _)| name.eq_ignore_ascii_case("NO_PROXY"));
+        for (_, value) in exceptions {
+            OWN_HOSTS.clone_into(value);
+        }
+    }
+    variables
 }
 
 fn build_path_rules(

@@ -265,6 +265,7 @@ fn plan(
         isolation: IsolationLevel::Namespaces,
         scratch_path: choose_scratch_path(&grants),
         mount_proc: true,
+        own_network: true,
     };
     let job = Job::new(
         grants,

@@ -12,6 +12,7 @@ use crate::host_support::HostSupport;
 use crate::isolation::{IsolationLevel, IsolationMode};
 use crate::plan::Plan;
 use crate::rlimits::has_own_process_count;
+use crate::run_network::RunNetwork;
 use crate::seccomp::denied_calls;
 
 /// Examples of protected names.
@@ -69,10 +70,10 @@ impl ReportInput<'_> {
         } else {
             format!("{memory_mib} MiB of {}", self.memory_detail())
         };
-        let network = if self.plan.listener.is_some() {
-            "granted hosts, through a proxy"
-        } else {
-            "none"
+        let network = match self.plan.network {
+            RunNetwork::None => "none",
+            RunNetwork::Loopback => "none but its own loopback device",
+            RunNetwork::Proxy(_) => "granted hosts, through a proxy",
         };
         report
             .field("memory", memory)
@@ -84,9 +85,12 @@ impl ReportInput<'_> {
     }
 
     fn add_network(&self, report: EnforcementReport) -> EnforcementReport {
-        let detail = match &self.plan.listener {
-            None => "no sockets except connected local pairs (seccomp)".to_owned(),
-            Some(port) => {
+        let detail = match self.plan.network {
+            RunNetwork::None => "no sockets except connected local pairs (seccomp)".to_owned(),
+            RunNetwork::Loopback => {
+                "separate network namespace with nothing but a loopback device".to_owned()
+            }
+            RunNetwork::Proxy(port) => {
                 let summary = self
                     .log
                     .map(|log| format!("; {}", log.summary()))
@@ -353,6 +357,12 @@ fn weaknesses(
             (
                 format!("programs have no /proc: {failure}"),
                 Some(hints::PROC_MOUNT_HINT),
+            )
+        }));
+        weaknesses.extend(host_support.missing_network().map(|failure| {
+            (
+                format!("programs have no network of their own: {failure}"),
+                Some(hints::NETWORK_HINT),
             )
         }));
     } else if mode == IsolationMode::LandlockOnly {

@@ -45,7 +45,7 @@ impl MemoryCounting {
 /// Returns the limits of a plan. A lower hard limit of the host process is kept: only root could
 /// raise it.
 pub(crate) fn rlimits(plan: &Plan, memory: MemoryCounting) -> Rlimits {
-    let limits = &plan.limits;
+    let limits = plan.counted_limits();
     let cpu_seconds = limits.wall_time.as_secs().saturating_add(1);
     // Quotas are measured at intervals, which is too late for a file that grows in one call.
     let file_bytes = plan

@@ -346,6 +346,7 @@ mod tests {
             isolation: crate::isolation::IsolationLevel::Namespaces,
             scratch_path: "/tmp".into(),
             mount_proc: true,
+            own_network: true,
         };
         let aliases = [
             "/workspace",

@@ -30,6 +30,7 @@ use crate::isolation::{IsolationLevel, IsolationMode};
 use crate::observer::{Observer, connections, observed, refusals};
 use crate::path_rule::PlanContext;
 use crate::plan::Plan;
+use crate::program_status::program_termination;
 use crate::report::{ReportInput, probe_report};
 use crate::resident_monitor::{ResidentMonitor, memory_refusal, memory_termination, run_monitored};
 use crate::rlimits::MemoryCounting;
@@ -104,6 +105,7 @@ struct StartedRun<'a> {
 struct Assumption {
     isolation: IsolationLevel,
     mount_proc: bool,
+    own_network: bool,
 }
 
 /// Why a program was not started.
@@ -211,6 +213,7 @@ impl LinuxSandbox {
         };
         // Kept until the run has ended: dropping the group unregisters it from the watchdog.
         let watched_group = child.watched_group.take();
+        let program_status = child.program_status.take();
         let observer = Observer::start(child.listeners.filter.take(), &plan)?;
         let resident_monitor = ResidentMonitor::new(&child, &plan, cgroup.as_ref());
         let (result, has_exceeded) = run_monitored(
@@ -234,7 +237,7 @@ impl LinuxSandbox {
         let report = clean_up(report, cgroup, scratch).await;
         let requests = log.as_ref().map(ProxyLog::summary).unwrap_or_default();
         let mut refusals = refusals(observer, &requests);
-        let mut termination = supervised.termination;
+        let mut termination = program_termination(supervised.termination, program_status);
         // Also if only a process that the program started was killed.
         if has_exceeded || cgroup_exceeded {
             termination = memory_termination(termination, &plan);
@@ -249,14 +252,14 @@ impl LinuxSandbox {
         )
         .notes(plan.protected.changes(job.grants()))
         .refusals(refusals)
-        .connections(connections(&requests)))
+        .connections(connections(&requests), requests.omitted().0))
     }
 
     /// Starts the program at the strongest level that the mode allows and the host supports.
     ///
     /// A failed setup is first explained by a probe: if the host does not support what the attempt
     /// assumed, the next attempt assumes less or is rejected. Each repetition has learned a fact,
-    /// so there are at most three attempts.
+    /// so there are at most four attempts.
     async fn start_at_supported_level<'a>(
         &self,
         job: &'a Job,
@@ -272,9 +275,9 @@ impl LinuxSandbox {
                 Err(StartError::Failed(error)) => error,
             };
             self.host_support.probe_level(assumed.isolation)?;
-            let needs_network =
-                assumed.isolation == IsolationLevel::Namespaces && has_hosts(job.grants());
-            if needs_network && self.host_support.missing_namespaces().is_none() {
+            let uses_network =
+                assumed.isolation == IsolationLevel::Namespaces && assumed.own_network;
+            if uses_network && self.host_support.missing_namespaces().is_none() {
                 self.host_support.network().map(drop)?;
             }
             let known = self.assume(job)?;
@@ -295,6 +298,7 @@ impl LinuxSandbox {
             _ => Ok(Assumption {
                 isolation,
                 mount_proc: self.host_support.mounts_proc(),
+                own_network: self.host_support.has_network(),
             }),
         }
     }
@@ -322,7 +326,7 @@ impl LinuxSandbox {
             .map_err(|error| SandboxError::setup("opening a directory with a quota", error))?;
         // The permit limits descriptors, not running programs, so it is dropped after the setup.
         let permit = timeout(plan.limits.wall_time, spawner::spawn_permit()).await??;
-        let cgroup = Cgroup::new(&plan.limits);
+        let cgroup = Cgroup::new(&plan.counted_limits());
         // A process namespace ends with its first process. Without one, other processes of the run
         // would survive a killed host process.
         let needs_watchdog =
@@ -372,6 +376,7 @@ impl LinuxSandbox {
                 |scratch| scratch.path().to_owned(),
             ),
             mount_proc: assumed.mount_proc,
+            own_network: assumed.own_network,
         };
         let plan = Plan::new(job, &self.program_finder, &context)?;
         if scratch.is_some() {
@@ -494,7 +499,7 @@ fn network_error(failure: &StepFailure) -> SandboxError {
     SandboxError::unavailable(
         "a network namespace",
         failure.to_string(),
-        "let the container create network namespaces",
+        crate::hints::NETWORK_HINT,
     )
 }
 

@@ -7,7 +7,8 @@ mod bpf;
 mod syscalls;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use libc::{c_long, sock_filter};
 
@@ -37,8 +38,8 @@ pub(crate) struct FilterConfig {
 pub(crate) enum Observation {
     /// It is not; the kernel returns the error.
     Disabled,
-    /// It is notified of new processes and Internet sockets that are refused, and of programs to
-    /// start, which Landlock decides about.
+    /// It is notified of new processes and Internet sockets that are refused, of programs to start,
+    /// which Landlock decides about, and of connections, which end in the network namespace.
     Enabled,
 }
 
@@ -56,8 +57,10 @@ pub(crate) enum ProcessPolicy {
 pub(crate) enum SocketPolicy {
     /// None.
     None,
-    /// TCP, in a separate network namespace.
-    Streams,
+    /// TCP, in a network namespace in which only processes of the run can be reached.
+    Loopback,
+    /// TCP, in a network namespace that also has a proxy for granted hosts.
+    Proxy,
 }
 
 /// Whether memory may be shared with other processes without a file.
@@ -77,13 +80,6 @@ pub(crate) enum AllocationPolicy {
     /// By writing only, in runs with a quota: a gigabyte that is allocated in one call exceeds the
     /// quota before it is measured.
     WriteOnly,
-}
-
-impl FilterConfig {
-    /// Returns true if the host process is notified of each program that is started.
-    fn observes_programs(&self) -> bool {
-        self.observation == Observation::Enabled && self.processes == ProcessPolicy::MultiProcess
-    }
 }
 
 impl Observation {
@@ -162,8 +158,8 @@ fn build_table(config: FilterConfig) -> Table {
     // back to plain reads and writes.
     add(&mut table, libc::SYS_io_setup, FAIL_ENOSYS, &[]);
     add_clone_rules(&mut table, config.processes, config.observation);
-    if config.observes_programs() {
-        add(&mut table, libc::SYS_execve, Action::Notify, &[]);
+    if config.observation == Observation::Enabled {
+        add_observed_calls(&mut table, config.sockets);
     }
     add_mapping_rules(&mut table, config.shared_memory);
     add_ioctl_rules(&mut table, config.allocation);
@@ -178,6 +174,37 @@ fn build_table(config: FilterConfig) -> Table {
     add_socket_rules(&mut table, config.sockets, config.observation);
     add_process_rules(&mut table);
     table
+}
+
+/// Notifies the host process of calls that the kernel continues.
+fn add_observed_calls(table: &mut Table, sockets: SocketPolicy) {
+    add(table, libc::SYS_execve, Action::Notify, &[]);
+    add(
+        table,
+        libc::SYS_execveat,
+        Action::Notify,
+        &[condition(
+            0,
+            ArgCmp::NotEq(unobserved_directory().cast_unsigned()),
+        )],
+    );
+    if sockets != SocketPolicy::None {
+        add(table, libc::SYS_connect, Action::Notify, &[]);
+    }
+}
+
+/// Returns the directory descriptor that the child passes to `execveat` when it executes its
+/// program: the host process is not notified of that call, for whose end it waits before it answers
+/// notifications. The kernel ignores the descriptor, since the path is absolute.
+///
+/// It is random, so that a program cannot use it to start others unnoticed.
+pub(crate) fn unobserved_directory() -> i32 {
+    static DIRECTORY: OnceLock<i32> = OnceLock::new();
+    *DIRECTORY.get_or_init(|| {
+        let random = RandomState::new().build_hasher().finish();
+        // Negative, so that it is not the descriptor of a file, and below `AT_FDCWD`.
+        i32::MIN | (random as i32 & 0x3fff_ffff)
+    })
 }
 
 fn add_ioctl_rules(table: &mut Table, allocation: AllocationPolicy) {
@@ -373,7 +400,10 @@ fn add_socket_rules(table: &mut Table, sockets: SocketPolicy, observation: Obser
             }
             add(table, libc::SYS_socket, FAIL_EPERM, &[]);
         }
-        SocketPolicy::Streams => {
+        SocketPolicy::Loopback | SocketPolicy::Proxy => {
+            if sockets == SocketPolicy::Loopback {
+                observe_datagrams(table, observation);
+            }
             add(
                 table,
                 libc::SYS_socket,
@@ -398,6 +428,21 @@ fn add_socket_rules(table: &mut Table, sockets: SocketPolicy, observation: Obser
         &[is_not(0, libc::AF_UNIX)],
     );
     deny_other_kinds(table, libc::SYS_socketpair);
+}
+
+/// Refuses datagram sockets, for which the host process is notified: a program without granted hosts
+/// uses them to resolve names.
+fn observe_datagrams(table: &mut Table, observation: Observation) {
+    for family in [libc::AF_INET, libc::AF_INET6] {
+        let is_datagram = [
+            condition(0, ArgCmp::Eq(family.unsigned_abs())),
+            condition(
+                1,
+                ArgCmp::MaskedEq(SOCKET_KIND_BITS, libc::SOCK_DGRAM.unsigned_abs()),
+            ),
+        ];
+        add(table, libc::SYS_socket, observation.refusal(), &is_datagram);
+    }
 }
 
 fn is_not(arg_index: u8, value: i32) -> ArgCondition {

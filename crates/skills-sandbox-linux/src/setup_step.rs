@@ -33,8 +33,10 @@ pub enum SetupStep {
     Proc,
     /// Leaves the root file system of the host.
     Pivot,
-    /// Sets up the loopback device and the listener of the network namespace.
+    /// Sets up the network namespace: its loopback device and, with granted hosts, its listener.
     Network,
+    /// Starts the first process of the process namespace, and the program as its child.
+    Init,
     /// Installs the three standard streams.
     Streams,
     /// Closes all other descriptors.
@@ -68,7 +70,7 @@ impl SetupStep {
             reason = "public for tests of what happens when a step fails"
         )
     )]
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::Session,
         Self::Lifetime,
         Self::Cgroup,
@@ -78,6 +80,7 @@ impl SetupStep {
         Self::Proc,
         Self::Pivot,
         Self::Network,
+        Self::Init,
         Self::Streams,
         Self::Descriptors,
         Self::Directory,
@@ -103,6 +106,7 @@ impl SetupStep {
             Self::Proc => "mounting /proc",
             Self::Pivot => "leaving the root file system of the host",
             Self::Network => "setting up the network namespace",
+            Self::Init => "starting the first process",
             Self::Streams => "installing the standard streams",
             Self::Descriptors => "closing descriptors",
             Self::Directory => "entering the working directory",

@@ -22,6 +22,8 @@ pub(crate) struct SpawnedChild {
     pid: i32,
     handles: Option<(OwnedFd, ParentStreams)>,
     pub(crate) listeners: Listeners,
+    /// The pipe with the wait status of the program, if that is not the spawned process.
+    pub(crate) program_status: Option<OwnedFd>,
     /// Dropped after the child was killed, since fields are dropped after `Drop::drop`.
     pub(crate) watched_group: Option<WatchedGroup>,
 }
@@ -118,6 +120,7 @@ pub(crate) fn spawn(
             pid,
             handles: Some((pidfd, parent_ends.streams)),
             listeners,
+            program_status: parent_ends.program_status,
             watched_group,
         });
     }
@@ -226,10 +229,10 @@ fn clone_child(setup: &ChildSetup) -> io::Result<(OwnedFd, i32)> {
     let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_PIDFD | libc::SIGCHLD | namespaces;
     let argument = std::ptr::from_ref(setup).cast_mut().cast();
     let mut pidfd: libc::c_int = -1;
-    // SAFETY: signals are blocked around the call, so no handler of the host runs in the child on
-    // shared memory. `child::main` follows the rules of its module. The stack and `setup` outlive
-    // the child's use of them, since CLONE_VFORK resumes this thread only after the child has
-    // executed its program or exited. The kernel writes the descriptor to `pidfd`.
+    // SAFETY: signals are blocked around the call, so no handler of the host runs in a child on
+    // shared memory. `child::main` follows the rules of its module. The stacks and `setup` outlive
+    // the use of them: CLONE_VFORK resumes this thread only after the child has executed a program or
+    // exited, and it then waits for the process that the child created. The kernel writes the descriptor to `pidfd`.
     let pid = unsafe {
         let mut all: libc::sigset_t = std::mem::zeroed();
         let mut before: libc::sigset_t = std::mem::zeroed();
@@ -237,6 +240,10 @@ fn clone_child(setup: &ChildSetup) -> io::Result<(OwnedFd, i32)> {
         libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before);
         let pid = libc::clone(child::main, stack.top(), flags, argument, &raw mut pidfd);
         let error = io::Error::last_os_error();
+        // Resumed as soon as the first process of the namespace has executed its own program.
+        if let Some(init) = &setup.init {
+            init.wait_executed();
+        }
         libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut());
         if pid < 0 {
             return Err(error);

@@ -49,6 +49,13 @@ impl Stack {
     }
 }
 
+#[expect(
+    unsafe_code,
+    reason = "raw pointers are `Send` only by a promise of their owner"
+)]
+// SAFETY: the mapping belongs to this value alone and to no thread.
+unsafe impl Send for Stack {}
+
 #[expect(unsafe_code, reason = "a manual mapping is unmapped manually")]
 impl Drop for Stack {
     fn drop(&mut self) {

@@ -213,7 +213,7 @@ fn run_output(
         report,
     )
     .refusals(refusals(&requests))
-    .connections(connections(&requests))
+    .connections(connections(&requests), requests.omitted().0)
 }
 
 /// Supervises a process, and serves its proxy meanwhile if it has one.

@@ -48,6 +48,8 @@ pub(crate) struct FinishedRun {
     pub(crate) hosts: Option<String>,
     /// The hosts that it connected to, with the number of connections.
     pub(crate) connections: Vec<HostConnections>,
+    /// The number of connections to further hosts.
+    pub(crate) connections_omitted: u64,
     /// The files and hosts that were refused.
     pub(crate) refusals: Refusals,
     /// Whether it must run again in the on-demand engine; it had no visible effects then.
@@ -162,7 +164,7 @@ fn finish(mut store: Store<StoreState>, ending: Termination, cpu: Option<Duratio
     let private = store.data_mut().take_scratch();
     let peak_bytes = store.data().limiter.peak_bytes();
     let mut refusals = store.data_mut().take_refusals();
-    let (hosts, connections) = requests(store.data(), &mut refusals);
+    let requests = requests(store.data(), &mut refusals);
     let steps = store.get_fuel().ok().map(|left| FUEL.saturating_sub(left));
     let dropped = catch_unwind(AssertUnwindSafe(|| drop(store)));
     let ending = dropped.map_or_else(
@@ -177,22 +179,27 @@ fn finish(mut store: Store<StoreState>, ending: Termination, cpu: Option<Duratio
         cpu_time: cpu,
         peak_bytes,
         fuel_consumed: steps,
-        hosts,
-        connections,
+        hosts: requests.summary,
+        connections: requests.connections,
+        connections_omitted: requests.connections_omitted,
         refusals,
         needs_on_demand: false,
     }
 }
 
-/// Returns the summary of the HTTP requests and the hosts that they reached, and adds those that
-/// were refused.
+/// What a run did over HTTP.
+#[derive(Default)]
+struct Requests {
+    summary: Option<String>,
+    connections: Vec<HostConnections>,
+    connections_omitted: u64,
+}
+
+/// Returns the HTTP requests of a run, and adds those that were refused.
 #[cfg(feature = "http")]
-fn requests(
-    context: &StoreState,
-    refusals: &mut Refusals,
-) -> (Option<String>, Vec<HostConnections>) {
+fn requests(context: &StoreState, refusals: &mut Refusals) -> Requests {
     let Some(summary) = context.summary() else {
-        return (None, Vec::new());
+        return Requests::default();
     };
     for (host, count) in summary.rejected_hosts() {
         refusals.add_connections(host, count);
@@ -201,10 +208,14 @@ fn requests(
         host: reached.host.clone(),
         count: reached.count,
     });
-    (Some(summary.to_string()), reached.collect())
+    Requests {
+        summary: Some(summary.to_string()),
+        connections: reached.collect(),
+        connections_omitted: summary.omitted().0,
+    }
 }
 
 #[cfg(not(feature = "http"))]
-fn requests(_: &StoreState, _: &mut Refusals) -> (Option<String>, Vec<HostConnections>) {
-    (None, Vec::new())
+fn requests(_: &StoreState, _: &mut Refusals) -> Requests {
+    Requests::default()
 }

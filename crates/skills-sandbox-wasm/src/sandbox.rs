@@ -180,7 +180,7 @@ impl WasmSandbox {
             report,
         )
         .refusals(finished.refusals)
-        .connections(finished.connections))
+        .connections(finished.connections, finished.connections_omitted))
     }
 
     /// Runs a program where it fits: pooled, or on demand if the pool has no place for it.

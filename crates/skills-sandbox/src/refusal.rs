@@ -216,6 +216,29 @@ impl Refusals {
         }
     }
 
+    /// Replaces refusals by others, up to the [maximum](Self::MAX) number.
+    #[must_use]
+    pub fn replace(
+        self,
+        is_replaced: impl Fn(&Refusal) -> bool,
+        replacement: impl Fn(&Refusal) -> Vec<Refusal>,
+    ) -> Self {
+        let mut replaced = Self {
+            list: Vec::new(),
+            omitted: self.omitted,
+        };
+        for refusal in self.list {
+            if is_replaced(&refusal) {
+                for new in replacement(&refusal) {
+                    replaced.add(new);
+                }
+            } else {
+                replaced.add(refusal);
+            }
+        }
+        replaced
+    }
+
     /// Replaces the names, hosts and paths of all operations, such as to redact secrets.
     #[must_use]
     pub fn map_text(mut self, replace: impl Fn(&str) -> String) -> Self {

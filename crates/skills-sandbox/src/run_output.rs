@@ -46,6 +46,8 @@ pub struct RunOutput {
     pub refusals: Refusals,
     /// The hosts that it connected to, in order of their first connection. The list is bounded.
     pub connections: Vec<HostConnections>,
+    /// The number of connections to hosts that are not in [`connections`](Self::connections).
+    pub connections_omitted: u64,
 }
 
 /// A granted host that a program connected to.
@@ -75,12 +77,15 @@ impl RunOutput {
             notes: Vec::new(),
             refusals: Refusals::default(),
             connections: Vec::new(),
+            connections_omitted: 0,
         }
     }
 
-    /// Sets the hosts that it connected to. Default: none.
-    pub fn connections(mut self, connections: Vec<HostConnections>) -> Self {
+    /// Sets the hosts that it connected to, and the number of connections to further ones. Default:
+    /// none.
+    pub fn connections(mut self, connections: Vec<HostConnections>, omitted: u64) -> Self {
         self.connections = connections;
+        self.connections_omitted = omitted;
         self
     }
 

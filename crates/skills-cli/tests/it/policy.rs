@@ -155,7 +155,7 @@ fn invalid_permissions_and_names_are_invalid_usage() {
     {
       "error": {
         "code": "usage",
-        "message": "invalid value 'network:https://x.example/' for '--allow <PERMISSION>': invalid host `https://x.example/`: expected `api.example.com`, `*.example.com` or `*`, without scheme, port and path",
+        "message": "invalid value 'network:https://x.example/' for '--allow <PERMISSION>': invalid host `https://x.example/`: expected `api.example.com`, `localhost:8080`, `*.example.com` or `*`, without scheme and path",
         "candidates": [],
         "hint": "did you mean `network:x.example`?"
       }

@@ -334,6 +334,17 @@ fn a_virtual_environment_is_used_after_the_user_agreed() {
         !shown.contains(question) && shown.contains("prefix /usr"),
         "{shown}"
     );
+    // So are other files that run when Python starts.
+    let python = std::fs::read_dir(fixture.path().join("work/.venv/lib"))
+        .ok()
+        .and_then(|mut entries| entries.next()?.ok()?.file_name().into_string().ok())
+        .unwrap_or_else(|| "python3".to_owned());
+    let packages = format!("work/.venv/lib/{python}/site-packages");
+    for name in ["sitecustomize.py", "x.pth"] {
+        fixture.file(&format!("{packages}/{name}"), "");
+        let shown = on_terminal(&fixture, "n");
+        assert!(shown.contains(question), "{name} {shown}");
+    }
 }
 
 /// A program must not print a line that its user takes for one of the command.

@@ -448,3 +448,125 @@ async fn a_denied_address_is_denied_in_every_form() {
     let _ = fixture.get("http://other.example/", "other.example").await;
     assert_eq!(fixture.connections().1, ["[64:ff9b::808:808]:80"]);
 }
+
+/// A host that is granted with a port is reached there, over HTTP and through a tunnel; its other
+/// ports and the same port of other hosts are not.
+#[tokio::test]
+async fn a_port_is_reached_by_its_number() {
+    let fixture = ProxyFixture::new(&["a.example:8080"]).await;
+    let server = fixture
+        .server("93.184.216.34:8080", "\r\n\r\n", "HTTP/1.1 204 X\r\n\r\n")
+        .await;
+    let page = fixture
+        .get("http://a.example:8080/x", "a.example:8080")
+        .await;
+    assert!(page.starts_with("HTTP/1.1 204 "), "{page}");
+    assert!(
+        server
+            .await
+            .unwrap()
+            .contains("\r\nHost: a.example:8080\r\n")
+    );
+    let server = fixture
+        .server("93.184.216.34:8080", "\r\n\r\n", "HTTP/1.1 204 X\r\n\r\n")
+        .await;
+    let mut client = fixture.connect().await;
+    client.send("CONNECT a.example:8080 HTTP/1.1\r\n\r\n").await;
+    client.receive::<39>().await;
+    client
+        .send("GET /y HTTP/1.1\r\nHost: a.example:8080\r\n\r\n")
+        .await;
+    assert!(client.rest().await.contains("HTTP/1.1 204 "));
+    assert!(server.await.unwrap().starts_with("GET /y HTTP/1.1\r\n"));
+    for (url, host) in [
+        ("http://a.example:8081/", "a.example:8081"),
+        ("http://a.example/", "a.example"),
+        ("http://b.example:8080/", "b.example:8080"),
+        // The field names another host.
+        ("http://a.example:8080/", "a.example"),
+    ] {
+        let page = fixture.get(url, host).await;
+        assert!(page.starts_with("HTTP/1.1 403 "), "{url} {page}");
+    }
+    assert_snapshot!(fixture.summary(), @"reached a.example:8080 (2); rejected a.example:8081: host is not granted (1); rejected a.example: host is not granted (1); rejected b.example:8080: host is not granted (1); rejected a.example:8080: the connection names a different host, or none (1)");
+}
+
+/// A name with a port may be in a private network. It is never this machine or a metadata service,
+/// since its owner chooses its addresses.
+#[tokio::test]
+async fn a_name_with_a_port_never_leads_to_this_machine() {
+    let fixture = ProxyFixture::new(&["private.example:8080", "rebound.example:8080"]).await;
+    fixture.name("private.example", &[&["10.1.2.3"]]);
+    let server = fixture
+        .server("10.1.2.3:8080", "\r\n\r\n", "HTTP/1.1 204 X\r\n\r\n")
+        .await;
+    let page = fixture
+        .get("http://private.example:8080/", "private.example:8080")
+        .await;
+    assert!(page.starts_with("HTTP/1.1 204 "), "{page}");
+    server.await.unwrap();
+    for address in [
+        "127.0.0.1",
+        "::1",
+        "127.8.8.8",
+        "0.0.0.0",
+        "169.254.169.254",
+        "fd00:ec2::254",
+        "100.100.100.200",
+        "::ffff:127.0.0.1",
+        "fe80::1",
+    ] {
+        fixture.name("rebound.example", &[&[address]]);
+        let page = fixture
+            .get("http://rebound.example:8080/", "rebound.example:8080")
+            .await;
+        assert!(
+            page.ends_with("cannot connect to rebound.example: host has no public address\n"),
+            "{page}"
+        );
+    }
+    // No rule for this name would help.
+    assert_eq!(fixture.summary().rejected_hosts().count(), 0);
+}
+
+/// `localhost` is not resolved. It and its addresses need a rule that names one of them with the
+/// port, and a `deny` rule for either denies both.
+#[tokio::test]
+async fn localhost_is_reached_only_by_a_rule_for_its_port() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    tokio::spawn(async move {
+        loop {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let _ = tokio::io::AsyncReadExt::read(&mut stream, &mut [0; 4_096]).await;
+            let answer = b"HTTP/1.1 204 X\r\n\r\n";
+            let _ = tokio::io::AsyncWriteExt::write_all(&mut stream, answer).await;
+        }
+    });
+    for rule in ["localhost", "127.0.0.1"] {
+        let rule = format!("{rule}:{port}");
+        let fixture = ProxyFixture::new(&[&rule]).await;
+        fixture.name("localhost", &[&["93.184.216.34"]]);
+        for host in ["localhost", "LOCALHOST.", "127.0.0.1"] {
+            let host = format!("{host}:{port}");
+            let page = fixture.get(&format!("http://{host}/"), &host).await;
+            assert!(page.starts_with("HTTP/1.1 204 "), "{rule} {host}: {page}");
+        }
+        assert_eq!(fixture.connections().0, Vec::<String>::new());
+    }
+    for rules in [
+        vec!["localhost".to_owned(), "*".to_owned()],
+        vec!["127.0.0.1".to_owned()],
+        vec![format!("localhost:{port}"), "!127.0.0.1".to_owned()],
+        vec![format!("127.0.0.1:{port}"), "!localhost".to_owned()],
+        vec![format!("127.0.0.1:{port}"), format!("!localhost:{port}")],
+    ] {
+        let rules: Vec<&str> = rules.iter().map(String::as_str).collect();
+        let fixture = ProxyFixture::new(&rules).await;
+        for host in ["localhost", "127.0.0.1"] {
+            let host = format!("{host}:{port}");
+            let page = fixture.get(&format!("http://{host}/"), &host).await;
+            assert!(!page.starts_with("HTTP/1.1 204 "), "{rules:?} {host}");
+        }
+    }
+}

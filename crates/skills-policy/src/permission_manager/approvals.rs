@@ -127,6 +127,12 @@ pub(super) fn risk_notes(request: &Request, pending: &[PermissionDecision]) -> V
     if has(|permission| *permission == Permission::Host(HostPattern::ANY)) {
         notes.push("the program could connect to any host".to_owned());
     }
+    if has(|permission| matches!(permission, Permission::Host(host) if host.port().is_some())) {
+        notes.push(
+            "a host with a port can be a service of this machine or of a private network"
+                .to_owned(),
+        );
+    }
     if has(|permission| matches!(permission, Permission::WriteProtected { .. })) {
         notes.push(
             "DANGEROUS: files written to a protected path can run outside of any sandbox later"

@@ -79,7 +79,9 @@ fn pattern_hosts(pattern: Option<&str>) -> Permission {
     };
     let host = pattern
         .strip_prefix("domain:")
-        .and_then(|host| host.trim().parse::<HostPattern>().ok());
+        .and_then(|host| host.trim().parse::<HostPattern>().ok())
+        // A port can lead to a service of the user's machine, which only the user names.
+        .filter(|host| host.port().is_none());
     host.map_or_else(
         || Permission::Invalid(Capability::Network, pattern.to_owned()),
         Permission::Host,

@@ -220,7 +220,7 @@ fn an_untrusted_project_denies_hosts_and_allows_none() {
     let NetworkGrant::Hosts(hosts) = grants.network() else {
         panic!("some hosts are allowed")
     };
-    let allows = ["good.example", "evil.example", "more.test"].map(|host| hosts.allows(host));
+    let allows = ["good.example", "evil.example", "more.test"].map(|host| hosts.allows(host, 443));
     assert_eq!(allows, [true, false, false]);
     assert!(decide(&rules.trust_project(), &search).contains("host more.test"));
 }

@@ -562,7 +562,9 @@ pub(crate) fn possible(grants: &Grants) -> Vec<Act> {
     let can = |act: &&Act| match **act {
         Read(path) => grants.innermost_grant(path.as_ref()).is_some(),
         Write(path) => grants.innermost_writable(path.as_ref()).is_some(),
-        Reach(host) => matches!(grants.network(), NetworkGrant::Hosts(hosts) if hosts.allows(host)),
+        Reach(host) => {
+            matches!(grants.network(), NetworkGrant::Hosts(hosts) if hosts.allows(host, 443))
+        }
         Start(program) => grants.spawn().allows_program(program),
         See(name) => grants.variables().contains(name),
     };

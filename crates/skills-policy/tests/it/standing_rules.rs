@@ -95,3 +95,23 @@ fn ask_rules_of_the_administrator_apply_with_those_of_others() {
         assert_eq!(outcome(&decision), message);
     }
 }
+
+/// A skill that requires programs names those that it needs, so a standing rule for all programs
+/// grants these. A rule of the invocation, or a tool that starts any program, is not narrowed.
+#[test]
+fn required_programs_narrow_a_standing_rule_for_all_programs() {
+    let granted = |source, request: Request| {
+        let policy = Policy::default().allow(source, Capability::Spawn);
+        match policy.authorize(&request) {
+            Authorization::Granted(grants) => format!("{:?}", grants.spawn()),
+            Authorization::Denied(denial) => denial.to_string(),
+        }
+    };
+    let request = || Request::new("/s").required_program("git");
+    let git = "Programs({\"git\"})";
+    assert_eq!(granted(RuleSource::User, request()), git);
+    assert_eq!(granted(RuleSource::User, Request::new("/s")), "Any");
+    assert_eq!(granted(RuleSource::Invocation, request()), "Any");
+    let with_tool = request().allowed_tool("Bash", None);
+    assert_eq!(granted(RuleSource::User, with_tool), "Any");
+}

@@ -27,8 +27,9 @@ const MAX_ATTEMPTS: u32 = 20;
 const RETRY_DELAY: Duration = Duration::from_millis(5);
 
 /// Counts the bytes of deleted files below `directory` that processes of a run have open or mapped.
-/// A run is a process group and, if its leader is the first process of a PID namespace, everything
-/// in that namespace.
+/// A run is a process group. If its leader is the first process of a PID namespace, the run is
+/// everything else in that namespace: the leader, a program of the backend, has no such files and may
+/// not be examined.
 ///
 /// The kernel does not expose the size of a file that is only mapped, so it counts as
 /// `max_file_bytes`. A file whose descriptor is in flight through a socket is not found.
@@ -39,8 +40,8 @@ pub(super) fn deleted_bytes(
 ) -> Result<u64, QuotaPart> {
     // Without a namespace of its own, all processes of the host would count.
     let own = pid_namespace(Path::new("/proc/self"));
-    let inner = pid_namespace(&Path::new("/proc").join(group.to_string()))
-        .filter(|inner| Some(inner) != own.as_ref());
+    let leader = Path::new("/proc").join(group.to_string());
+    let inner = pid_namespace(&leader).filter(|inner| Some(inner) != own.as_ref());
     let mut found = DeletedFileScan {
         group,
         directory,
@@ -49,6 +50,9 @@ pub(super) fn deleted_bytes(
         bytes: 0,
     };
     for process in numeric_entries(Path::new("/proc")).unwrap_or_default() {
+        if inner.is_some() && process == leader {
+            continue;
+        }
         let is_inner = || inner.is_some() && pid_namespace(&process) == inner;
         if ThreadStatus::read(&process).is_some_and(|status| status.group == group) || is_inner() {
             found.scan_process(&process)?;

@@ -1,9 +1,5 @@
 //! Checks of grants before a run, and the directories that they need.
 
-use std::path::Path;
-
-use cap_std::ambient_authority;
-use cap_std::fs::Dir;
 use skills_policy::{Access, Capability, Grants};
 
 use super::run_subject::SkillSubject;
@@ -36,31 +32,6 @@ pub(super) fn is_privileged(grants: &Grants) -> bool {
         .decisions()
         .iter()
         .any(|decision| decision.permission().capability().is_privileged())
-}
-
-/// Creates missing directories that are granted for writing, such as `out/**` of a workspace
-/// without an `out`. Uses a directory handle, so that symlinks in the workspace cannot redirect it.
-pub(super) fn create_missing_dirs(
-    grants: &Grants,
-    workspace: Option<&Path>,
-) -> Result<(), RuntimeError> {
-    let Some(workspace) = workspace else {
-        return Ok(());
-    };
-    let writable = grants
-        .files()
-        .iter()
-        .filter(|file| file.access() == Access::ReadWrite);
-    let below = writable.filter_map(|file| file.path().strip_prefix(workspace).ok());
-    for path in below.filter(|path| workspace.join(path).symlink_metadata().is_err()) {
-        let created = Dir::open_ambient_dir(workspace, ambient_authority())
-            .and_then(|workspace| workspace.create_dir_all(path));
-        created.map_err(|source| Repr::OptionalPath {
-            path: workspace.join(path),
-            source,
-        })?;
-    }
-    Ok(())
 }
 
 pub(super) fn is_writable(workspace: &ActiveWorkspace, grants: &Grants) -> bool {

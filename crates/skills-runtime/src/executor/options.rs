@@ -54,7 +54,8 @@ pub struct ExecutionOptions {
     /// there are any. Default: none.
     pub readable_paths: Vec<PathBuf>,
     /// Additional files and directories to read and write, with the same restriction as
-    /// `readable_paths`. A rule or an approval must allow it. Default: none.
+    /// `readable_paths`. A rule or an approval must allow it. A missing path is created as a file, or
+    /// as a directory if it ends with a slash. Default: none.
     pub writable_paths: Vec<PathBuf>,
     /// Directories that are granted only if policy allows them without approval. Write access is
     /// reduced to read access if only that is allowed. A skill with `allowed-tools` gets only
@@ -239,13 +240,38 @@ impl ExecutionOptions {
         for path in self
             .readable_paths
             .iter_mut()
-            .chain(&mut self.writable_paths)
             .chain(&mut self.current_dir)
             .chain(aliased)
         {
             *path = resolve(path)?;
         }
+        for path in &mut self.writable_paths {
+            *path = resolve_writable(path)?;
+        }
         Ok(self)
+    }
+}
+
+/// Resolves a path that may be missing in an existing directory. A slash at its end stays, which
+/// says that a directory is created.
+fn resolve_writable(path: &Path) -> Result<PathBuf, RuntimeError> {
+    if path.symlink_metadata().is_ok() {
+        return resolve(path);
+    }
+    match (path.parent(), path.file_name()) {
+        (Some(parent), Some(name)) => {
+            let parent = if parent.as_os_str().is_empty() {
+                Path::new(".")
+            } else {
+                parent
+            };
+            let mut resolved = resolve(parent)?.join(name);
+            if path.as_os_str().as_encoded_bytes().ends_with(b"/") {
+                resolved.push("");
+            }
+            Ok(resolved)
+        }
+        _ => resolve(path),
     }
 }
 

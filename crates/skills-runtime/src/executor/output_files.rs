@@ -11,6 +11,9 @@ use serde::Serialize;
 pub struct OutputFiles {
     /// Regular files that were created or changed, ordered by path.
     pub files: Vec<OutputFile>,
+    /// The number of files that were found to be created or changed, also of those beyond the limit.
+    #[serde(skip)]
+    pub found: u64,
     /// Omitted entries with the reason, one phrase each: symlinks and special files, names that are
     /// not UTF-8, and entries beyond a limit.
     pub omitted: Vec<String>,

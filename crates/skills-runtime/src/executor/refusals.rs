@@ -2,12 +2,15 @@
 //! output.
 
 use std::path::Path;
+use std::str::FromStr;
 
-use skills_policy::{Access, Grants, NetworkGrant};
+use skills_policy::{Access, Grants, HostPattern, NetworkGrant};
 use skills_sandbox::{Evidence, Refusal, Refusals, RefusedOperation, RunOutput};
 
 /// The end of each stream that is read: programs report an error last.
 const MAX_TEXT_BYTES: usize = 4_096;
+/// The port for which a host without a port is granted.
+const TLS_PORT: u16 = 443;
 /// Directories that a run sees without a grant, so that a path in them is not missing a grant.
 const SYSTEM_DIRECTORIES: [&str; 8] = [
     "/usr", "/bin", "/lib", "/lib64", "/etc", "/proc", "/dev", "/tmp",
@@ -37,6 +40,23 @@ pub(super) fn refusals(output: &RunOutput, grants: &Grants, current_dir: &str) -
         }
     }
     refusals
+}
+
+/// Names the programs of a refused process: those that the skill requires and that were not granted.
+/// The hint is then for them, and not for any program.
+pub(super) fn name_programs(refusals: Refusals, dropped: &[String]) -> Refusals {
+    let is_process = |refusal: &Refusal| refusal.operation == RefusedOperation::StartProcess;
+    if dropped.is_empty() || !refusals.list().iter().any(is_process) {
+        return refusals;
+    }
+    refusals.replace(is_process, |refusal| {
+        let programs = dropped
+            .iter()
+            .map(|name| RefusedOperation::StartProgram { name: name.clone() });
+        programs
+            .map(|operation| Refusal::new(operation, refusal.evidence).count(refusal.count))
+            .collect()
+    })
 }
 
 /// Returns the operation that a line of output says was refused.
@@ -100,7 +120,11 @@ fn lacks_grant(operation: &RefusedOperation, grants: &Grants) -> bool {
     match operation {
         RefusedOperation::Connect { host: Some(host) } => match grants.network() {
             NetworkGrant::None => true,
-            NetworkGrant::Hosts(hosts) => !hosts.allows(host),
+            NetworkGrant::Hosts(hosts) => {
+                !hosts.allows(host, TLS_PORT)
+                    && !HostPattern::from_str(host)
+                        .is_ok_and(|named| hosts.allowed().contains(&named))
+            }
         },
         RefusedOperation::Read { path } => {
             let path = Path::new(path);

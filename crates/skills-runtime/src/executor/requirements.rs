@@ -65,32 +65,34 @@ impl Executor {
         record: &mut RunRecord,
     ) -> Result<(Authorization, Option<Arc<SkillCopy>>), RuntimeError> {
         let without = plan.request.clone();
-        if !self.request_programs(plan) {
+        let programs = self.request_programs(plan);
+        if programs.is_empty() {
             return self.authorize(plan, record).await;
         }
         match self.authorize(plan, record).await? {
             (Authorization::Denied(denial), _) if !was_answered(&denial) => {
                 plan.request = without;
+                plan.dropped_programs = programs;
                 self.authorize(plan, record).await
             }
             decided => Ok(decided),
         }
     }
 
-    /// Adds the required programs to the request of a plan. Returns false if there are none.
-    fn request_programs(&self, plan: &mut RunPlan) -> bool {
+    /// Adds the required programs to the request of a plan, and returns them.
+    fn request_programs(&self, plan: &mut RunPlan) -> Vec<String> {
         let programs = required_programs(plan, self.library().finder(plan.subject.name()));
         for name in &programs {
             plan.request = plan.request.clone().required_program(name);
         }
-        !programs.is_empty()
+        programs
     }
 
     /// Adds the required programs to the request of a preview, unless rules alone deny it: a run
     /// then goes on without them.
     pub(super) fn with_programs(&self, mut plan: RunPlan, digest: Option<&str>) -> RunPlan {
         let without = plan.request.clone();
-        if self.request_programs(&mut plan) {
+        if !self.request_programs(&mut plan).is_empty() {
             let request = plan.request_for_digest(digest);
             if let Evaluation::Decided(decision) = self.config().permissions.evaluate(&request)
                 && matches!(*decision, Authorization::Denied(_))

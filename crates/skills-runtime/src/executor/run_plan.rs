@@ -8,6 +8,7 @@ use skills_discovery::Entry;
 use skills_manifest::{HookAction, Manifest};
 use skills_policy::{Capability, Permission, Request, Secret, VariableSource};
 use skills_prompt::MissingRequirements;
+use skills_sandbox::ScriptType;
 
 use super::Executor;
 use super::run_subject::{
@@ -33,6 +34,8 @@ pub(crate) struct RunPlan {
     /// Whether that is the input of the OpenSkills protocol.
     pub(crate) has_protocol_input: bool,
     pub(crate) request: Request,
+    /// Required programs that nothing grants, so that the run goes on without them.
+    pub(crate) dropped_programs: Vec<String>,
     /// Variables that can be granted to the program.
     pub(crate) variables: Vec<(String, Secret)>,
     /// Path of the workspace, if there is one.
@@ -81,7 +84,8 @@ impl Executor {
             stdin: take_stdin(&mut options),
             options,
             // Last, since it depends on the requested paths.
-            request: self.with_protected_paths(request),
+            request: self.with_protected_paths(self.with_environment(name, request)),
+            dropped_programs: Vec::new(),
             variables: without_sources(variables),
             workspace: workspace.map(|workspace| workspace.path().to_owned()),
         })
@@ -120,9 +124,26 @@ impl Executor {
             stdin: take_stdin(&mut options),
             options,
             request: self.with_protected_paths(request),
+            dropped_programs: Vec::new(),
             variables: without_sources(variables),
             workspace: Some(directory.to_owned()),
         }
+    }
+
+    /// Protects the virtual environment with which Python scripts of a skill run: its packages run with
+    /// the permissions of the next skill.
+    fn with_environment(&self, skill: &str, request: Request) -> Request {
+        let python = self
+            .config()
+            .backends
+            .interpreter(skill, ScriptType::Python);
+        let directory = python
+            .as_deref()
+            .and_then(Path::parent)
+            .and_then(Path::parent)
+            .filter(|directory| directory.join("pyvenv.cfg").is_file())
+            .and_then(|directory| directory.canonicalize().ok());
+        directory.into_iter().fold(request, Request::protect)
     }
 
     /// Returns the declared variables with a value from the host application or the caller, and the

@@ -10,7 +10,7 @@ use skills_audit::{
 use skills_manifest::Manifest;
 use skills_policy::{Decision, PermissionDecision, ResourceLimits};
 use skills_sandbox::{
-    CapturedOutput, EnforcementStatus, Evidence, HostConnections, Refusal, Restriction,
+    CapturedOutput, EnforcementStatus, Evidence, Refusal, Restriction, RunOutput,
 };
 
 use crate::error::{Repr, RuntimeError};
@@ -158,14 +158,25 @@ impl RunRecord {
     }
 
     /// Records the hosts that the program connected to.
-    pub(crate) fn record_connections(&mut self, connections: &[HostConnections]) {
+    pub(crate) fn record_connections(&mut self, output: &RunOutput) {
+        let (recorded, others) = output
+            .connections
+            .split_at(output.connections.len().min(MAX_HOSTS));
         // A program can send a secret as a part of a host name.
-        let hosts = connections.iter().map(|host| audit::ReachedHost {
+        let hosts = recorded.iter().map(|host| audit::ReachedHost {
             host: truncate_text(&self.redactor.redact_text(&host.host)),
             count: host.count,
         });
-        let hosts = hosts.take(MAX_HOSTS).collect();
-        self.update(|event| event.hosts = hosts);
+        let hosts = hosts.collect();
+        let omitted = others
+            .iter()
+            .fold(output.connections_omitted, |omitted, host| {
+                omitted.saturating_add(host.count)
+            });
+        self.update(|event| {
+            event.hosts = hosts;
+            event.hosts_omitted = omitted;
+        });
     }
 
     /// Writes the record.
@@ -284,7 +295,7 @@ fn changed_files(files: &OutputFiles) -> Option<ChangedFiles> {
         fits
     });
     (!files.files.is_empty()).then(|| ChangedFiles {
-        count: files.files.len() as u64,
+        count: files.found,
         paths: paths.collect(),
     })
 }

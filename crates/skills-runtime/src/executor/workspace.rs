@@ -102,6 +102,7 @@ impl ActiveWorkspace {
                 top = directory.try_clone().ok();
             }
         });
+        let found = changed.len() as u64;
         // Before the limit, so that the same files are omitted on every run.
         changed.sort_by(|a, b| a.name.cmp(&b.name));
         if changed.len() > MAX_FILES {
@@ -120,7 +121,11 @@ impl ActiveWorkspace {
             .take(MAX_FILES)
             .map(|text| redactor.redact_text(&text))
             .collect();
-        OutputFiles { files, omitted }
+        OutputFiles {
+            files,
+            found,
+            omitted,
+        }
     }
 
     /// Reads the content of changed files in a private workspace, within the limit of all contents.

@@ -13,7 +13,9 @@ use skills_runtime::{
     ExecutionOptions, ExecutionStatus, FileApprovalStore, Policy, ProgramFinder, ScriptType,
     Termination,
 };
-use skills_sandbox::{Job, RunFuture, RunOutput, Sandbox};
+use skills_sandbox::{
+    Evidence, Job, Refusal, Refusals, RefusedOperation, RunFuture, RunOutput, Sandbox,
+};
 
 use crate::fixture::{Fixture, OptionsExt as _, UnresponsiveApprover};
 
@@ -711,6 +713,28 @@ async fn required_programs_are_asked_for_and_not_needed() {
         "a rule for a program does not prevent the run of new content: {:?}",
         allowed.decisions
     );
+}
+
+/// A process that was refused to a run without its required programs is explained by these.
+#[tokio::test]
+async fn a_refused_process_names_the_required_programs() {
+    let fixture = Fixture::new();
+    fixture
+        .skill("deploy", "requires: {bins: [ls, sh]}\n")
+        .file("deploy/scripts/run.sh", "");
+    let mut refusals = Refusals::default();
+    refusals.add(Refusal::new(RefusedOperation::StartProcess, Evidence::Observed).count(2));
+    *fixture.sandbox.refusals.lock().unwrap() = refusals;
+    let runtime = fixture.recording().build();
+    let artifacts = runtime
+        .execute_skill("deploy", ExecutionOptions::default())
+        .await
+        .unwrap();
+    let [refused] = artifacts.refusals.list() else {
+        panic!("{:?}", artifacts.refusals)
+    };
+    assert_eq!(refused.operation.target().unwrap().to_string(), "spawn:ls");
+    assert_eq!(refused.count, 2);
 }
 
 #[tokio::test]

@@ -113,12 +113,45 @@ async fn a_record_says_who_called_and_what_was_tried() {
     let _ = runtime.execute_skill("deploy", options).await.unwrap();
     let [event] = sink.take().try_into().unwrap();
     let text = serde_json::to_string(&event).unwrap();
+    assert_eq!(event.hosts_omitted, 0);
     assert!(!text.contains("hunter2") && !text.contains("secret-session"));
     let changed = event.changed_files.unwrap();
     assert_eq!(changed.count, 900);
     assert!((30..80).contains(&changed.paths.len()), "{changed:?}");
     assert_eq!(event.refused_omitted, 14);
     insta::assert_json_snapshot!((event.caller, event.hosts, &event.refused[..3]));
+}
+
+/// What does not fit into a record is counted there.
+#[tokio::test]
+async fn a_record_says_how_much_it_omits() {
+    let fixture = Fixture::new();
+    fixture
+        .skill("deploy", "")
+        .file("deploy/scripts/run.sh", "");
+    let sink = Arc::new(Memory::default());
+    *fixture.sandbox.connections.lock().unwrap() = (0..20)
+        .map(|number| HostConnections {
+            host: format!("h{number}.example"),
+            count: 2,
+        })
+        .collect();
+    *fixture.sandbox.connections_omitted.lock().unwrap() = 5;
+    *fixture.sandbox.act.lock().unwrap() = Some(Box::new(|job| {
+        let files = job.grants().files();
+        let is_workspace = |file: &&FileGrant| file.guest_path() == "/workspace";
+        let workspace = files.iter().find(is_workspace).unwrap().path();
+        for number in 0..1_010 {
+            std::fs::write(workspace.join(number.to_string()), "").unwrap();
+        }
+    }));
+    let runtime = fixture.recording().audit(sink.clone()).build();
+    let options = ExecutionOptions::default().workspace(Workspace::Private(Vec::new()));
+    let artifacts = runtime.execute_skill("deploy", options).await.unwrap();
+    assert_eq!(artifacts.output_files.files.len(), 1_000);
+    let [event] = sink.take().try_into().unwrap();
+    assert_eq!((event.hosts.len(), event.hosts_omitted), (16, 13));
+    assert_eq!(event.changed_files.unwrap().count, 1_010);
 }
 
 /// A host that is killed writes no end, so the start is on disk before the program runs.

@@ -129,6 +129,7 @@ pub(crate) struct Recorder {
     pub(crate) termination: Mutex<Option<Termination>>,
     pub(crate) refusals: Mutex<Refusals>,
     pub(crate) connections: Mutex<Vec<HostConnections>>,
+    pub(crate) connections_omitted: Mutex<u64>,
 }
 
 impl Recorder {
@@ -165,7 +166,10 @@ impl Sandbox for Recorder {
             EnforcementReport::new("recorder"),
         )
         .refusals(self.refusals.lock().unwrap().clone())
-        .connections(self.connections.lock().unwrap().clone());
+        .connections(
+            self.connections.lock().unwrap().clone(),
+            *self.connections_omitted.lock().unwrap(),
+        );
         Box::pin(std::future::ready(Ok(outcome)))
     }
 }

@@ -124,7 +124,7 @@ const EXTRACT: &str = "import json, os, socket, subprocess, sys\n\
     \x20   'environment': [os.environ[name] for name in ['SKILL_ID', 'SKILL_NAME', 'TIMEOUT_MS', 'PYTHONNOUSERSITE']],\n\
     \x20   'write the skill': attempt(lambda: open('forms.md', 'w')),\n\
     \x20   'read elsewhere': attempt(lambda: open('/etc/shadow')),\n\
-    \x20   'network': attempt(lambda: socket.socket()),\n\
+    \x20   'network': attempt(lambda: socket.create_connection(('192.0.2.1', 80), 2)),\n\
     \x20   'process': attempt(lambda: subprocess.run(['/bin/true'])),\n\
     }))\n";
 

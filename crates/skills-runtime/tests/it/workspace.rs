@@ -4,8 +4,9 @@ use std::fs;
 use std::sync::Arc;
 
 use insta::assert_snapshot;
+use skills_runtime::policy::{Effect, NewContentPolicy, Rule, RuleSource};
 use skills_runtime::{
-    ApprovalResponse, ErrorKind, ExecutionOptions, ExecutionStatus, InputFile, OutputFiles,
+    ApprovalResponse, ErrorKind, ExecutionOptions, ExecutionStatus, InputFile, OutputFiles, Policy,
     Termination, Workspace,
 };
 use skills_test_support::skip_without_sandbox;
@@ -174,6 +175,87 @@ async fn the_caller_adds_readable_and_writable_files() {
             .exit_status
             .is_success()
     );
+}
+
+/// A missing path that the caller or an option names is created as a file, and removed if the program
+/// did not write it; with a slash at its end it is a directory. A standing rule creates nothing.
+#[tokio::test]
+async fn a_missing_writable_path_is_created_as_it_is_named() {
+    let fixture = Fixture::new();
+    fixture
+        .skill("pdf", "")
+        .file("pdf/scripts/run.py", "")
+        .file("work/a", "");
+    let (work, out) = (fixture.path("work"), fixture.path("work/out.txt"));
+    let rule = |source, permission: &str| {
+        let target = format!("write:{}", fixture.path(permission).display());
+        let slash = if permission.ends_with('/') { "/" } else { "" };
+        Rule::parse(
+            Effect::Allow,
+            source,
+            &format!("{target}{slash}").replace("//", "/"),
+        )
+        .unwrap()
+    };
+    let kind = |path: &std::path::Path| match path.metadata() {
+        Ok(metadata) if metadata.is_dir() => "directory",
+        Ok(_) => "file",
+        Err(_) => "missing",
+    };
+    let seen = Arc::new(std::sync::Mutex::new(String::new()));
+    for (sources, rules, expected) in [
+        (
+            vec![],
+            vec![rule(RuleSource::Invocation, "work/out.txt")],
+            ["file", "missing"],
+        ),
+        (
+            vec![],
+            vec![rule(RuleSource::Invocation, "work/out.txt/")],
+            ["directory", "directory"],
+        ),
+        (
+            vec![],
+            vec![rule(RuleSource::User, "work/out.txt")],
+            ["missing", "missing"],
+        ),
+        (
+            vec![fixture.path("work/../work/out.txt")],
+            vec![rule(RuleSource::User, "work/out.txt")],
+            ["file", "missing"],
+        ),
+    ] {
+        let (seen_by_act, path) = (Arc::clone(&seen), out.clone());
+        *fixture.sandbox.act.lock().unwrap() = Some(Box::new(move |_| {
+            *seen_by_act.lock().unwrap() = kind(&path).to_owned();
+        }));
+        let policy = rules.into_iter().fold(Policy::default(), Policy::rule);
+        let runtime = fixture
+            .recording()
+            .policy(policy.with_new_content(NewContentPolicy::Allow))
+            .build();
+        let options = ExecutionOptions {
+            writable_paths: sources,
+            ..ExecutionOptions::default().workspace(Workspace::Directory(work.clone()))
+        };
+        let artifacts = runtime.execute_skill("pdf", options).await.unwrap();
+        assert!(
+            artifacts.exit_status.is_success(),
+            "{:?}",
+            artifacts.decisions
+        );
+        assert_eq!([seen.lock().unwrap().as_str(), kind(&out)], expected);
+        let _ = std::fs::remove_dir(&out);
+    }
+    // A file that was written stays.
+    let path = out.clone();
+    *fixture.sandbox.act.lock().unwrap() =
+        Some(Box::new(move |_| std::fs::write(&path, "x").unwrap()));
+    let policy = Policy::default().rule(rule(RuleSource::Invocation, "work/out.txt"));
+    let runtime = fixture.recording().policy(policy).build();
+    let options = ExecutionOptions::default().workspace(Workspace::Directory(work));
+    let _ = runtime.execute_skill("pdf", options).await.unwrap();
+    assert_eq!(kind(&out), "file");
 }
 
 /// A pattern refers to a directory of the workspace, which could be a symlink to another directory.

@@ -33,9 +33,13 @@ fn write_file(path: &CStr, text: &[u8]) -> Result<(), SetupStep> {
     write(file.number(), text, SetupStep::Identity)
 }
 
-/// Builds the root file system and enters it. `op_index` is set to the index of the current
-/// operation, and to -1 after the last.
-pub(super) fn enter_rootfs(rootfs: &RootFs, op_index: &mut i32) -> Result<(), SetupStep> {
+/// Builds the root file system, calls `add` with it, and enters it. `op_index` is set to the index of
+/// the current operation, and to -1 after the last.
+pub(super) fn enter_rootfs<T>(
+    rootfs: &RootFs,
+    op_index: &mut i32,
+    add: impl FnOnce(&Descriptor) -> Result<T, SetupStep>,
+) -> Result<T, SetupStep> {
     // SAFETY: system calls with constant strings.
     unsafe {
         // Private propagation: no mount of the child reaches the host, and none that the host
@@ -63,6 +67,7 @@ pub(super) fn enter_rootfs(rootfs: &RootFs, op_index: &mut i32) -> Result<(), Se
         execute_op(operation, &root)?;
     }
     *op_index = -1;
+    let added = add(&root)?;
     pivot_root(&root)?;
     // Read-only only now, since entries were created in it before.
     set_mount_attrs(
@@ -70,7 +75,8 @@ pub(super) fn enter_rootfs(rootfs: &RootFs, op_index: &mut i32) -> Result<(), Se
         MountAttrs::READ_ONLY.union(attributes),
         0,
         SetupStep::Pivot,
-    )
+    )?;
+    Ok(added)
 }
 
 fn execute_op(operation: &MountOp, root: &Descriptor) -> Result<(), SetupStep> {

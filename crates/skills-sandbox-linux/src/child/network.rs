@@ -1,5 +1,5 @@
-//! The network namespace of the child: a loopback device, and one listener that is sent to the host
-//! process, which serves the proxy on it.
+//! The network namespace of the child: a loopback device and, with granted hosts, one listener that
+//! is sent to the host process, which serves the proxy on it.
 //!
 //! The listener is created in the namespace and used outside of it, so the proxy needs no route
 //! between the two networks.
@@ -18,9 +18,8 @@ use crate::setup_step::SetupStep;
 /// The number of connections that can wait to be accepted.
 const BACKLOG: c_int = 128;
 
-/// Brings up the loopback device, creates the listener and sends it to the host process.
-pub(super) fn set_up_network(listener: Listener) -> Result<(), SetupStep> {
-    bring_up_loopback()?;
+/// Creates the listener and sends it to the host process.
+pub(super) fn listen(listener: Listener) -> Result<(), SetupStep> {
     // SAFETY: system calls with local structures of plain data, whose sizes are their own.
     unsafe {
         let kind = libc::SOCK_STREAM | libc::SOCK_CLOEXEC;
@@ -50,7 +49,8 @@ pub(super) fn set_up_network(listener: Listener) -> Result<(), SetupStep> {
     }
 }
 
-fn bring_up_loopback() -> Result<(), SetupStep> {
+/// Brings up the loopback device, so that processes of the run can connect to each other.
+pub(super) fn bring_up_loopback() -> Result<(), SetupStep> {
     // SAFETY: as above; the name of the device is shorter than its field, which is zeroed.
     unsafe {
         let kind = libc::SOCK_DGRAM | libc::SOCK_CLOEXEC;

@@ -312,7 +312,7 @@ mod tests {
             (
                 IsolationLevel::Namespaces,
                 ProcessPolicy::SingleProcess,
-                SocketPolicy::None,
+                SocketPolicy::Loopback,
                 SharedMemoryPolicy::Deny,
                 AllocationPolicy::Any,
                 Observation::Enabled,
@@ -320,7 +320,7 @@ mod tests {
             (
                 IsolationLevel::Namespaces,
                 ProcessPolicy::MultiProcess,
-                SocketPolicy::Streams,
+                SocketPolicy::Proxy,
                 SharedMemoryPolicy::Allow,
                 AllocationPolicy::WriteOnly,
                 Observation::Enabled,

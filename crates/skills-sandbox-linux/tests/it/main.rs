@@ -22,4 +22,5 @@ mod protected;
 mod quota;
 mod refusals;
 mod run;
+mod signals;
 mod skill;

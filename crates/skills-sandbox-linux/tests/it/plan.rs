@@ -49,6 +49,7 @@ fn a_plan_is_plain_data() {
             isolation,
             scratch_path: scratch.into(),
             mount_proc: true,
+            own_network: true,
         };
         let plan = Plan::new(&job, &ProgramFinder::default(), &context).unwrap();
         insta::assert_snapshot!(

@@ -1,8 +1,39 @@
 //! What programs see in `/proc`.
 
+use std::net::TcpListener;
+
 use skills_sandbox_linux::IsolationMode;
 
 use crate::skill::{Skill, skip_without};
+
+/// A run has a network of its own, so the files about it show none of the host's sockets, addresses
+/// and routes.
+#[tokio::test]
+async fn proc_shows_no_network_of_the_host() {
+    if skip_without(IsolationMode::Namespaces) {
+        return;
+    }
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let script = format!(
+        r"
+for directory in ['/proc/net', '/proc/self/net']:
+    for name in ['tcp', 'tcp6', 'udp', 'unix', 'arp', 'route', 'packet', 'netlink']:
+        lines = open(f'{{directory}}/{{name}}').read().splitlines()[1:]
+        if name != 'netlink' and lines: print(name, lines)
+        if any(':{port:04X} ' in line for line in lines): print('port', name)
+    print([line.split(':')[0].strip() for line in open(f'{{directory}}/dev')][2:])
+"
+    );
+    let output = Skill::new(IsolationMode::Namespaces).python(&script).await;
+    assert_eq!(output.stderr.text(), "");
+    assert_eq!(
+        output.stdout.text(),
+        "['lo']
+['lo']
+"
+    );
+}
 
 /// Programs find the facts about the machine that they need, and nothing about other processes.
 #[tokio::test]
@@ -41,6 +72,6 @@ for call in [lambda: os.chmod('/proc/kcore', 0o644), lambda: os.unlink('/dev/.pr
     let output = Skill::new(IsolationMode::Namespaces).python(script).await;
     assert_eq!(
         (output.stdout.text().as_str(), output.stderr.text().as_str()),
-        ("['1']\n['kernel', 'vm']\nTrue True\n", "")
+        ("['1', '2']\n['kernel', 'vm']\nTrue True\n", "")
     );
 }

@@ -2,7 +2,9 @@
 
 use skills_sandbox::{Evidence, RunOutput};
 
-use super::skill::{Skill, supported_modes};
+use skills_sandbox_linux::IsolationMode;
+
+use super::skill::{Skill, skip_without, supported_modes};
 
 /// Returns one line for each refusal: what was refused, how often, and the rule that allows it.
 fn lines(output: &RunOutput) -> Vec<String> {
@@ -47,11 +49,59 @@ async fn a_refused_program_is_reported_by_its_name() {
 #[tokio::test]
 async fn a_refused_socket_is_reported() {
     for mode in supported_modes() {
+        if mode == IsolationMode::Namespaces {
+            continue;
+        }
         let script = "import socket\nfor family in (socket.AF_INET, socket.AF_INET6, socket.AF_UNIX):\n    try:\n        socket.socket(family)\n    except OSError as e:\n        print(e.errno)";
         let output = Skill::new(mode).python(script).await;
         assert_eq!(output.stdout.text(), "1\n1\n1\n");
         assert_eq!(lines(&output), ["open a network connection (2): -"]);
     }
+}
+
+/// In a network of its own a run can create sockets, and what it tries to reach is known.
+#[tokio::test]
+async fn a_connection_that_leads_nowhere_is_reported_with_its_address() {
+    if skip_without(IsolationMode::Namespaces) {
+        return;
+    }
+    let script = "import socket
+def connect(*address):
+    try:
+        socket.create_connection(address, 5)
+    except OSError as e:
+        print(type(e).__name__)
+connect('93.184.215.14', 443)
+connect('93.184.215.14', 8443)
+connect('10.0.0.1', 80)
+connect('127.0.0.1', 8080)
+connect('localhost', 8080)
+connect('localhost', 80)
+server = socket.create_server(('127.0.0.1', 8081))
+connect('127.0.0.1', 8081)
+try:
+    socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+except OSError as e:
+    print(type(e).__name__)";
+    let output = Skill::new(IsolationMode::Namespaces).python(script).await;
+    assert_eq!(output.stderr.text(), "");
+    insta::assert_snapshot!(output.stdout.text(), @r"
+    OSError
+    OSError
+    OSError
+    ConnectionRefusedError
+    ConnectionRefusedError
+    ConnectionRefusedError
+    PermissionError
+    ");
+    insta::assert_snapshot!(lines(&output).join("\n"), @r"
+    connect to `93.184.215.14` (1): network:93.184.215.14
+    connect to `93.184.215.14:8443` (1): network:93.184.215.14:8443
+    connect to `10.0.0.1:80` (1): network:10.0.0.1:80
+    open a network connection (1): -
+    connect to `127.0.0.1:80` (1): network:127.0.0.1:80
+    connect to `127.0.0.1:8080` (2): network:127.0.0.1:8080
+    ");
 }
 
 #[tokio::test]
@@ -60,6 +110,39 @@ async fn what_a_program_says_is_not_observed() {
         let script = "echo 'main.sh: fork: Operation not permitted' >&2; exit 254";
         let output = Skill::new(mode).run_shell(script).await;
         assert_eq!(lines(&output), Vec::<String>::new());
+    }
+}
+
+/// Without a grant, by a relative path, and by a descriptor.
+#[tokio::test]
+async fn a_refused_program_is_reported_however_it_is_started() {
+    for mode in supported_modes() {
+        let script = "import ctypes, os
+def start(work):
+    try:
+        work()
+    except OSError as e:
+        print(e.errno)
+start(lambda: os.execv('/usr/bin/od', ['od']))
+start(lambda: os.execv('/usr/bin/no-such-program', ['x']))
+os.chdir('/usr/bin')
+start(lambda: os.execv('./head', ['head']))
+start(lambda: os.execv('../bin/tail', ['tail']))
+start(lambda: os.execve(os.open('/usr/bin/wc', os.O_RDONLY), ['wc'], {}))
+libc = ctypes.CDLL(None, use_errno=True)
+arguments = (ctypes.c_char_p * 2)(b'sort', None)
+libc.syscall(322 if os.uname().machine == 'x86_64' else 281, os.open('/usr/bin', os.O_PATH), b'sort', arguments, arguments, 0)
+print(ctypes.get_errno())";
+        let output = Skill::new(mode).python(script).await;
+        assert_eq!(
+            output.stdout.text(),
+            "13\n2\n13\n13\n13\n13\n",
+            "{}",
+            output.stderr.text()
+        );
+        let expected = ["od", "head", "tail", "wc", "sort"]
+            .map(|name| format!("spawn `{name}` (1): spawn:{name}"));
+        assert_eq!(lines(&output), expected);
     }
 }
 

@@ -82,14 +82,7 @@ async fn a_crash_is_a_result_with_its_message() {
                 .contains("ZeroDivisionError: division by zero")
         );
         let output = skill.python("import os\nos.abort()").await;
-        // Signals from inside have no effect on the first process of a PID namespace. `abort` then
-        // executes an invalid instruction.
-        let signal = if mode == IsolationMode::Namespaces {
-            11
-        } else {
-            6
-        };
-        assert_eq!(output.termination, Termination::Signaled { signal });
+        assert_eq!(output.termination, Termination::Signaled { signal: 6 });
     }
 }
 
@@ -129,17 +122,15 @@ async fn unusual_scratch_directories_are_removed() {
 
 #[tokio::test]
 async fn a_realtime_signal_is_reported() {
-    if skip_without(IsolationMode::LandlockOnly) {
-        return;
+    for mode in supported_modes() {
+        let output = Skill::new(mode)
+            .python("import os\nprint('before', flush=True)\nos.kill(os.getpid(), 40)")
+            .await;
+        assert_eq!(
+            (output.stdout.text().as_str(), &output.termination),
+            ("before\n", &Termination::Signaled { signal: 40 })
+        );
     }
-    let skill = Skill::new(IsolationMode::LandlockOnly);
-    let output = skill
-        .python("import os\nprint('before', flush=True)\nos.kill(os.getpid(), 40)")
-        .await;
-    assert_eq!(
-        (output.stdout.text().as_str(), &output.termination),
-        ("before\n", &Termination::Signaled { signal: 40 })
-    );
 }
 
 #[tokio::test]

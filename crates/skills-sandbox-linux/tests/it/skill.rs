@@ -4,7 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use skills_policy::{ApprovalMode, Authorization, Grants, Policy, Request, ResourceLimits};
+use skills_policy::{
+    ApprovalMode, Authorization, Effect, Grants, Policy, Request, ResourceLimits, Rule, RuleSource,
+};
 use skills_sandbox::{Job, Program, RunOutput, Sandbox, ScriptType};
 use skills_sandbox_linux::{IsolationMode, LinuxSandbox};
 use skills_test_support::{host, skip_part};
@@ -14,6 +16,7 @@ pub(crate) struct Skill {
     directory: TempDir,
     pub(crate) limits: ResourceLimits,
     tools: Vec<&'static str>,
+    rules: Vec<String>,
     pub(crate) isolation: IsolationMode,
     /// Replaces the workspace in the temporary directory.
     pub(crate) workspace: Option<PathBuf>,
@@ -36,6 +39,7 @@ impl Skill {
             directory,
             limits,
             tools: Vec::new(),
+            rules: Vec::new(),
             isolation,
             workspace: None,
         }
@@ -43,6 +47,12 @@ impl Skill {
 
     pub(crate) fn tool(mut self, tool: &'static str) -> Self {
         self.tools.push(tool);
+        self
+    }
+
+    /// Adds a rule of the user that allows a permission.
+    pub(crate) fn allow(mut self, permission: impl Into<String>) -> Self {
+        self.rules.push(permission.into());
         self
     }
 
@@ -75,6 +85,9 @@ impl Skill {
             });
         match Policy::default()
             .with_mode(ApprovalMode::Trusted)
+            .with_rules(self.rules.iter().map(|permission| {
+                Rule::parse(Effect::Allow, RuleSource::User, permission).unwrap()
+            }))
             .authorize(&request)
         {
             Authorization::Granted(grants) => grants,

@@ -4,10 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use http::{Request, Response};
+use http::uri::Scheme;
+use http::{Request, Response, Uri};
 use http_body_util::BodyExt;
 use hyper::body::{Body, Incoming};
-use skills_egress::{Connector, Direction, ExceededLimit, HostConnector, ProxyLog};
+use skills_egress::{
+    Authority, Connector, Direction, ExceededLimit, HTTP_PORT, HostConnector, ProxyLog, TLS_PORT,
+};
 use skills_policy::HostFilter;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
@@ -67,10 +70,7 @@ impl Client {
         request: Request<WasiBody>,
         options: RequestOptions,
     ) -> Result<ClientResponse, Error> {
-        let host = request
-            .uri()
-            .authority()
-            .map(|authority| authority.as_str().as_bytes().to_vec());
+        let host = logged_host(request.uri());
         let result = self.try_send(request, options).await;
         result.map_err(|HttpFailure { error, reason }| {
             self.log().record_closed(host.as_deref(), reason);
@@ -165,6 +165,20 @@ impl Client {
             }
         }))
     }
+}
+
+/// Returns the host for the log: as a rule would name it if it is valid, else as it was written.
+fn logged_host(uri: &Uri) -> Option<Vec<u8>> {
+    let written = uri.authority()?.as_str().as_bytes();
+    let default = match uri.scheme() {
+        Some(scheme) if *scheme == Scheme::HTTP => HTTP_PORT,
+        _ => TLS_PORT,
+    };
+    let text = match Authority::parse(written, Some(default)) {
+        Some(Authority { host, port, .. }) if port == default => host.rule_text(port).into_bytes(),
+        _ => written.to_vec(),
+    };
+    Some(text)
 }
 
 /// Applies a timeout set by the program.

@@ -13,7 +13,7 @@ use super::abort::AbortState;
 use super::failure::HttpFailure;
 use super::limits::HttpLimits;
 use super::metered_stream::{IoStream, MeteredStream};
-use super::target::Target;
+use super::target::{Security, Target};
 use super::tls_config::TlsConfig;
 
 /// Checks that the host is granted, resolves once, connects to a checked address, and verifies the
@@ -38,7 +38,7 @@ pub(super) async fn connect(
         limits,
         permit,
     );
-    if !destination.is_tls() {
+    if target.security == Security::Plain {
         return Ok(Box::new(stream));
     }
     let name = ServerName::try_from(destination.host().as_str().to_owned());

@@ -2,13 +2,13 @@
 
 use http::header::{CONNECTION, CONTENT_LENGTH, HOST};
 use http::{HeaderMap, HeaderValue, Request, Uri, Version};
-use skills_egress::ExceededLimit;
+use skills_egress::{Authority, ExceededLimit, TLS_PORT};
 use wasmtime_wasi_http::{Error, WasiBody};
 
 use super::failure::HttpFailure;
 use super::is_forbidden_header;
 use super::limits::HttpLimits;
-use super::target::Target;
+use super::target::{Security, Target};
 
 /// Bytes around the method, the path and the version; around each field.
 const LINE_OVERHEAD_BYTES: usize = " HTTP/1.1\r\n ".len();
@@ -33,7 +33,7 @@ pub(super) fn forwarded_request(
     for name in forbidden {
         parts.headers.remove(name);
     }
-    let host = HeaderValue::try_from(target.authority.host.as_str())
+    let host = HeaderValue::try_from(host_field(target))
         .map_err(|_| HttpFailure::unrecorded(Error::HttpRequestUriInvalid))?;
     // From the parsed target, so that the server sees the host that was checked.
     parts.headers.insert(HOST, host);
@@ -63,6 +63,15 @@ pub(super) fn forwarded_request(
         ));
     }
     Ok(Request::from_parts(parts, body))
+}
+
+/// Returns the field `Host`, with the port unless it is that of the scheme.
+fn host_field(target: &Target) -> String {
+    let Authority { host, port, .. } = &target.authority;
+    match (target.security, *port) {
+        (Security::Tls, TLS_PORT) => host.as_str().to_owned(),
+        (_, port) => host.field_text(port),
+    }
 }
 
 fn header_bytes(headers: &HeaderMap) -> usize {

@@ -10,13 +10,23 @@ use super::failure::HttpFailure;
 /// The target of a request. After parsing, the text that the program wrote is not used any more.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Target {
-    /// The host, and the port of the scheme.
+    /// The host and its port.
     pub(super) authority: Authority,
+    pub(super) security: Security,
     pub(super) path: PathAndQuery,
 }
 
+/// Whether a connection is encrypted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Security {
+    /// Plain HTTP.
+    Plain,
+    /// TLS with a valid certificate.
+    Tls,
+}
+
 impl Target {
-    /// Parses the URI of a request. The port must be the default of the scheme.
+    /// Parses the URI of a request. The port must not be the default of the other scheme.
     pub(super) fn from_uri(method: &Method, uri: &Uri) -> Result<Self, HttpFailure> {
         // No tunnels, and no responses that echo the fields set by the host.
         if ["CONNECT", "TRACE"]
@@ -29,9 +39,9 @@ impl Target {
             ));
         }
         // The scheme decides, so plain HTTP never reaches the port of TLS.
-        let port = match uri.scheme() {
-            Some(scheme) if *scheme == Scheme::HTTPS => TLS_PORT,
-            Some(scheme) if *scheme == Scheme::HTTP => HTTP_PORT,
+        let (security, port, other) = match uri.scheme() {
+            Some(scheme) if *scheme == Scheme::HTTPS => (Security::Tls, TLS_PORT, HTTP_PORT),
+            Some(scheme) if *scheme == Scheme::HTTP => (Security::Plain, HTTP_PORT, TLS_PORT),
             _ => {
                 return Err(HttpFailure::malformed(
                     Error::HttpProtocolError,
@@ -48,7 +58,7 @@ impl Target {
                 RejectReason::InvalidHost,
             ));
         };
-        if authority.port != port {
+        if authority.port == other {
             return Err(HttpFailure::new(
                 Error::HttpRequestDenied,
                 RejectReason::PortNotAllowed {
@@ -58,6 +68,7 @@ impl Target {
         }
         Ok(Self {
             authority,
+            security,
             path: path_and_query(uri)?,
         })
     }
@@ -182,9 +193,6 @@ mod tests {
         for (uri, port) in [
             ("https://a.example:80/", 80),
             ("http://a.example:443/", 443),
-            ("http://a.example:8080/", 8080),
-            ("https://a.example:22/", 22),
-            ("http://[::1]:6379/", 6379),
         ] {
             assert_eq!(
                 read("GET", uri),
@@ -192,6 +200,11 @@ mod tests {
                 "{uri}"
             );
         }
+        // Another port is granted by its number, or rejected before a connection.
+        assert_eq!(
+            read("GET", "http://localhost:8080/x").as_deref(),
+            Ok("localhost 8080 /x")
+        );
     }
 
     #[test]

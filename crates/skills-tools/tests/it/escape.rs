@@ -1,8 +1,10 @@
 //! Isolation of programs: files, variables, hosts, and the skill itself.
 
 use std::collections::BTreeMap;
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
@@ -341,6 +343,11 @@ async fn no_host_is_reachable_without_a_grant() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.set_nonblocking(true).unwrap();
     let port = listener.local_addr().unwrap().port();
+    let own_port = TcpListener::bind("127.0.0.1:0")
+        .and_then(|free| free.local_addr())
+        .unwrap()
+        .port();
+    let host_client = ConnectingThread::start(own_port);
     let lines = [
         format!("attempt('loopback', lambda: socket.create_connection(('127.0.0.1', {port}), 2))"),
         format!("attempt('name', lambda: socket.create_connection(('localhost', {port}), 2))"),
@@ -348,7 +355,8 @@ async fn no_host_is_reachable_without_a_grant() {
         "attempt('dns', lambda: socket.getaddrinfo('example.com', 80))".to_owned(),
         "attempt('udp', lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'x', ('127.0.0.1', 53)))".to_owned(),
         "attempt('raw', lambda: socket.socket(socket.AF_INET, socket.SOCK_RAW, 1))".to_owned(),
-        "attempt('listen', lambda: socket.create_server(('127.0.0.1', 0)))".to_owned(),
+        // In its own network a program can listen, where no process of the host can connect.
+        format!("attempt('listen', lambda: (lambda server: (server.settimeout(0.5), server.accept()))(socket.create_server(('127.0.0.1', {own_port}))))"),
         "attempt('unix', lambda: socket.socket(socket.AF_UNIX).connect('/run/systemd/private'))".to_owned(),
         "attempt('abstract', lambda: socket.socket(socket.AF_UNIX).connect('\\0x'))".to_owned(),
     ];
@@ -361,6 +369,32 @@ async fn no_host_is_reachable_without_a_grant() {
         listener.accept().unwrap_err().kind(),
         std::io::ErrorKind::WouldBlock
     );
+    host_client.stop();
+}
+
+/// Connects to a port of the host again and again.
+struct ConnectingThread {
+    is_stopped: Arc<AtomicBool>,
+    thread: std::thread::JoinHandle<()>,
+}
+
+impl ConnectingThread {
+    fn start(port: u16) -> Self {
+        let is_stopped = Arc::new(AtomicBool::new(false));
+        let stop = Arc::clone(&is_stopped);
+        let thread = std::thread::spawn(move || {
+            while !stop.load(Ordering::Relaxed) {
+                let _ = TcpStream::connect(("127.0.0.1", port));
+                std::thread::sleep(std::time::Duration::from_millis(5));
+            }
+        });
+        Self { is_stopped, thread }
+    }
+
+    fn stop(self) {
+        self.is_stopped.store(true, Ordering::Relaxed);
+        self.thread.join().unwrap()
+    }
 }
 
 #[tokio::test]

@@ -14,6 +14,7 @@ const PROXY_PORT: u16 = 3_128;
 
 pub(crate) async fn run(observations: &mut Observations) {
     without_hosts(observations).await;
+    listeners(observations).await;
     next_to_the_proxy(observations).await;
     observations.finish_group("network");
 }
@@ -40,14 +41,6 @@ const SOCKETS: &[(u8, &[&str])] = &[
             "socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, 768)",
             "socket.socket(socket.AF_INET, socket.SOCK_SEQPACKET, 132)",
             "socket.socket(socket.AF_INET, socket.SOCK_STREAM, 262)",
-        ],
-    ),
-    (
-        34,
-        &[
-            "s = socket.socket(); s.bind(('127.0.0.1', 0)); s.listen()",
-            "s = socket.socket(); s.bind(('0.0.0.0', 0)); s.listen()",
-            "s = socket.socket(socket.AF_INET6); s.listen()",
         ],
     ),
     (
@@ -117,7 +110,6 @@ async fn without_hosts(observations: &mut Observations) {
             &[
                 (32, format!("connect({{ host: '127.0.0.1', port: {tcp_port} }})")),
                 (33, format!("new Promise((d, f) => {{ const s = dgram.createSocket('udp4'); s.on('error', f); s.send('x', {udp_port}, '127.0.0.1', (e) => e ? f(e) : d()); }})")),
-                (34, "new Promise((d, f) => { const s = net.createServer(); s.on('error', f); s.listen(0, '127.0.0.1', d); })".to_owned()),
                 (35, "dns.promises.lookup('skills.invalid')".to_owned()),
                 (35, "dns.promises.resolve4('skills.invalid')".to_owned()),
                 (36, format!("connect({{ host: '::1', port: {six_port} }})")),
@@ -144,6 +136,59 @@ async fn without_hosts(observations: &mut Observations) {
         "connections by IPv6",
         AttemptResult::Denied,
         six.is_none_or(|listener| listener.connection_count() == 0),
+    );
+}
+
+/// Without a network namespace a script cannot listen. In one it can, where the host cannot connect.
+async fn listeners(observations: &mut Observations) {
+    const LISTEN: &[&str] = &[
+        "s = socket.socket(); s.bind(('127.0.0.1', 0)); s.listen()",
+        "s = socket.socket(); s.bind(('0.0.0.0', 0)); s.listen()",
+        "s = socket.socket(socket.AF_INET6); s.listen()",
+    ];
+    let skill = create_scene(observations.mode).tool("Write");
+    if !observations.has_namespaces() {
+        let attempts: Vec<(u8, &str)> = with_case(34, LISTEN).collect();
+        observations.check_denied(&python(&skill, "", &attempts).await.0);
+        if has_node() {
+            let listen = "new Promise((d, f) => { const s = net.createServer(); s.on('error', f); s.listen(0, '127.0.0.1', d); })";
+            observations.check_denied(&node(&skill, &[(34, listen)]).await);
+        }
+        return;
+    }
+    let script = "import os, socket, time
+servers = [socket.create_server((host, 0)) for host in ('127.0.0.1', '0.0.0.0')]
+servers.append(socket.create_server(('::', 0), family=socket.AF_INET6))
+with open('../workspace/new', 'w') as file:
+    file.write(' '.join(str(server.getsockname()[1]) for server in servers))
+os.rename('../workspace/new', '../workspace/ports')
+while not os.path.exists('../workspace/tried'): time.sleep(0.005)";
+    let (ports, tried) = (skill.path("workspace/ports"), skill.path("workspace/tried"));
+    let host = std::thread::spawn(move || {
+        while !ports.exists() {
+            std::thread::yield_now();
+        }
+        let text = std::fs::read_to_string(ports).unwrap();
+        let reached: Vec<bool> = text
+            .split(' ')
+            .map(|port| port.parse().unwrap())
+            .map(|port: u16| {
+                std::net::TcpStream::connect(("127.0.0.1", port)).is_ok()
+                    || std::net::TcpStream::connect(("::1", port)).is_ok()
+            })
+            .collect();
+        std::fs::write(tried, "").unwrap();
+        reached
+    });
+    let output = skill.run(skill.job("main.py", script)).await;
+    let reached = tokio::task::spawn_blocking(|| host.join().unwrap())
+        .await
+        .unwrap();
+    observations.check(
+        34,
+        &format!("reached {reached:?}, {}", output.stderr.text()),
+        AttemptResult::Denied,
+        output.termination.is_success() && reached == [false; 3],
     );
 }
 

@@ -102,11 +102,13 @@ pub(crate) async fn run(observations: &mut Observations) {
             "import os\nos._exit(139)",
             Termination::Exited { code: 139 },
         ),
-        // A fault of the program itself: the first process of a PID namespace gets no other signals
-        // from inside.
         (
             "import ctypes\nctypes.string_at(0)",
             Termination::Signaled { signal: 11 },
+        ),
+        (
+            "import os, signal\nos.kill(os.getpid(), signal.SIGTERM)",
+            Termination::Signaled { signal: 15 },
         ),
     ] {
         let output = skill.python(script).await;

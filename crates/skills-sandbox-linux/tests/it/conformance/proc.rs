@@ -41,8 +41,18 @@ async fn others(observations: &mut Observations) {
         );
         attempts.push((26, format!("os.readlink('/proc/{number}/exe')")));
     }
-    // The first process in the sandbox is the script itself.
     attempts.push((26, "mine(open('/proc/1/environ', 'rb').read())".to_owned()));
+    // The first process in a sandbox, and otherwise a process of the host.
+    for code in [
+        "os.open('/proc/1/mem', os.O_RDONLY)",
+        "os.open('/proc/1/mem', os.O_RDWR)",
+        "os.open('/proc/1/fd/0', os.O_WRONLY)",
+        "os.readlink('/proc/1/fd/0')",
+        "os.readlink('/proc/1/exe')",
+        "open('/proc/1/maps').read(1) or open('/none')",
+    ] {
+        attempts.push((26, code.to_owned()));
+    }
     for code in [
         "open('/proc/self/root/etc/shadow').read()",
         "open('/proc/self/root' + outside + '/public.txt').read()",
@@ -102,7 +112,9 @@ async fn others(observations: &mut Observations) {
     )
     .await;
     match &tried[0].result {
-        Ok(listed) => observations.check(29, listed, AttemptResult::Contained, listed == "['1']"),
+        Ok(listed) => {
+            observations.check(29, listed, AttemptResult::Contained, listed == "['1', '2']")
+        }
         Err(error) => observations.observe(29, error, AttemptResult::Denied),
     }
     observations.check(

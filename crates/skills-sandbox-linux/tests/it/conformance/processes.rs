@@ -274,10 +274,10 @@ async fn spawning(observations: &mut Observations) {
 /// The restrictions apply to threads and other programs as well.
 async fn inherited(observations: &mut Observations) {
     let skill = create_scene(observations.mode).tool("Bash");
-    let again = "import socket, os\nfor attempt in [lambda: socket.socket(), lambda: open('/etc/shadow'), lambda: open('../outside/public.txt')]:\n    try: attempt()\n    except OSError: continue\n    print('out')\n";
+    let again = "import socket, os\nfor attempt in [lambda: socket.socket(type=socket.SOCK_DGRAM), lambda: open('/etc/shadow'), lambda: open('../outside/public.txt')]:\n    try: attempt()\n    except OSError: continue\n    print('out')\n";
     let prelude = format!(
         "{}AGAIN = {}\nimport threading\n\
-         def in_thread():\n    said = []\n    def work():\n        try: socket.socket(); said.append('socket')\n        except OSError: pass\n        \
+         def in_thread():\n    said = []\n    def work():\n        try: socket.socket(type=socket.SOCK_DGRAM); said.append('socket')\n        except OSError: pass\n        \
          try: open('/etc/shadow'); said.append('file')\n        except OSError: pass\n    thread = threading.Thread(target=work)\n    thread.start()\n    thread.join()\n    \
          if not said: raise OSError(errno.EPERM, '')\n    return said\n\
          def in_program(*command):\n    said = subprocess.run(command, capture_output=True, text=True).stdout\n    if 'out' not in said: raise OSError(errno.EPERM, '')\n    return said\n\

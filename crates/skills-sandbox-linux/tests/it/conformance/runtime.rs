@@ -70,6 +70,7 @@ async fn faults(observations: &mut Observations) {
             SetupStep::Proc,
             SetupStep::Pivot,
             SetupStep::Network,
+            SetupStep::Init,
         ];
         if !observations.has_namespaces() && namespace_steps.contains(&step) {
             continue;

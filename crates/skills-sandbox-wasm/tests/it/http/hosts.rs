@@ -173,9 +173,15 @@ async fn case_17_names_that_lead_to_private_addresses_are_refused() {
                     result.text, "DestinationIpProhibited",
                     "{generation:?} {name}"
                 );
+                // As a rule names it, which for this machine takes the port.
+                let port = match (name, scheme) {
+                    ("localhost", "http") => ":80",
+                    ("localhost", _) => ":443",
+                    _ => "",
+                };
                 assert_eq!(
                     result.network,
-                    format!("rejected {name}: host has no public address (1)")
+                    format!("rejected {name}{port}: host has no public address (1)")
                 );
             }
             assert_eq!(
@@ -309,6 +315,52 @@ async fn case_17_ports_other_than_80_and_443_are_rejected() {
             );
         }
         assert_eq!(fixture.take_connections(), (vec![], vec![]));
+    }
+}
+
+/// A service of this machine is reached if a rule names its port, and the refusal names that rule.
+#[tokio::test]
+async fn a_loopback_service_is_reached_by_its_name_and_port() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    tokio::spawn(async move {
+        loop {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let mut head = vec![0; 4_096];
+            let length = tokio::io::AsyncReadExt::read(&mut stream, &mut head)
+                .await
+                .unwrap_or(0);
+            let host = String::from_utf8_lossy(&head[..length])
+                .to_lowercase()
+                .lines()
+                .find_map(|line| line.strip_prefix("host: ").map(str::to_owned))
+                .unwrap_or_default();
+            let answer = format!(
+                "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{host}",
+                host.len()
+            );
+            let _ = tokio::io::AsyncWriteExt::write_all(&mut stream, answer.as_bytes()).await;
+        }
+    });
+    let service = format!("localhost:{port}");
+    for &generation in Generation::ALL {
+        let fixture = HttpFixture::new(&[&service]);
+        for host in [&service, &format!("127.0.0.1:{port}")] {
+            let result = fixture.fetch(generation, &["http", host, "/x"]).await;
+            assert!(result.text.starts_with("200 "), "{result:?}");
+            assert!(result.text.contains(host.as_str()), "{result:?}");
+        }
+        for rules in [&["localhost"][..], &["*"], &["127.0.0.1"]] {
+            let fixture = HttpFixture::new(rules);
+            let job = fixture.job(generation, &["http", &service, "/x"]);
+            let output = fixture.run(job).await.unwrap();
+            assert!(output.connections.is_empty());
+            let [refused] = output.refusals.list() else {
+                panic!("{:?}", output.refusals)
+            };
+            let target = refused.operation.target().unwrap().to_string();
+            assert_eq!(target, format!("network:{service}"));
+        }
     }
 }
 

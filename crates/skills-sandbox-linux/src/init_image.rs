@@ -1,0 +1,200 @@
+//! The program that is the first process of a process namespace.
+//!
+//! The kernel gives that process special rules: signals without a handler do not reach it, and
+//! orphans become its children. So the program of a run is its child, and the first process does
+//! nothing but reap children until that one has ended.
+//!
+//! It is a program of its own, and not a function of this library, since a child shares the memory of
+//! the host process until it executes another program. The code is position independent, uses no
+//! memory but its stack, and no descriptors but these two:
+//!
+//! | descriptor | use |
+//! |---|---|
+//! | 0 | gets the wait status of the program, as the kernel encodes it |
+//! | 1 | gets one byte as soon as no process of the run can read this one's memory |
+#![expect(unsafe_code, reason = "the code of a program without a library")]
+
+/// The descriptor on which the wait status of the program is reported.
+pub(crate) const STATUS_DESCRIPTOR: i32 = 0;
+/// The descriptor on which the first process reports that it is ready.
+pub(crate) const READY_DESCRIPTOR: i32 = 1;
+
+/// Where the program is loaded: above the lowest mappable addresses, and aligned to any page size.
+const LOAD_ADDRESS: u64 = 0x40_0000;
+const ELF_HEADER_BYTES: u64 = 64;
+const PROGRAM_HEADER_BYTES: u64 = 56;
+const HEADER_BYTES: u64 = ELF_HEADER_BYTES + PROGRAM_HEADER_BYTES;
+
+#[cfg(target_arch = "x86_64")]
+const MACHINE: u16 = 62;
+#[cfg(target_arch = "aarch64")]
+const MACHINE: u16 = 183;
+
+// The first child is process 2. `wait4` returns a negative number if it was interrupted (4) or if
+// there is no child, which cannot happen before that child has ended.
+#[cfg(target_arch = "x86_64")]
+std::arch::global_asm!(
+    ".pushsection .rodata.skills_init, \"a\", @progbits",
+    "skills_init_start:",
+    "mov eax, 157", // prctl(PR_SET_DUMPABLE, 0)
+    "mov edi, 4",
+    "xor esi, esi",
+    "syscall",
+    "sub rsp, 16",
+    "mov eax, 1", // write(1, stack, 1)
+    "mov edi, 1",
+    "mov rsi, rsp",
+    "mov edx, 1",
+    "syscall",
+    "mov eax, 3", // close(1)
+    "mov edi, 1",
+    "syscall",
+    "2:",
+    "mov eax, 61", // wait4(-1, stack, 0, 0)
+    "mov rdi, -1",
+    "mov rsi, rsp",
+    "xor edx, edx",
+    "xor r10d, r10d",
+    "syscall",
+    "cmp rax, 2",
+    "je 3f",
+    "test rax, rax",
+    "jns 2b",
+    "cmp rax, -4",
+    "je 2b",
+    "mov edi, 127", // exit_group(127)
+    "jmp 4f",
+    "3:",
+    "mov eax, 1", // write(0, stack, 4)
+    "xor edi, edi",
+    "mov rsi, rsp",
+    "mov edx, 4",
+    "syscall",
+    "movzx edi, byte ptr [rsp + 1]", // exit_group(the exit code)
+    "4:",
+    "mov eax, 231",
+    "syscall",
+    "skills_init_end:",
+    ".popsection",
+);
+#[cfg(target_arch = "aarch64")]
+std::arch::global_asm!(
+    ".pushsection .rodata.skills_init, \"a\", @progbits",
+    ".balign 4",
+    "skills_init_start:",
+    "mov x8, #167", // prctl(PR_SET_DUMPABLE, 0)
+    "mov x0, #4",
+    "mov x1, #0",
+    "svc #0",
+    "sub sp, sp, #16",
+    "mov x8, #64", // write(1, stack, 1)
+    "mov x0, #1",
+    "mov x1, sp",
+    "mov x2, #1",
+    "svc #0",
+    "mov x8, #57", // close(1)
+    "mov x0, #1",
+    "svc #0",
+    "2:",
+    "mov x8, #260", // wait4(-1, stack, 0, 0)
+    "mov x0, #-1",
+    "mov x1, sp",
+    "mov x2, #0",
+    "mov x3, #0",
+    "svc #0",
+    "cmp x0, #2",
+    "b.eq 3f",
+    "cmp x0, #0",
+    "b.ge 2b",
+    "cmn x0, #4",
+    "b.eq 2b",
+    "mov x0, #127", // exit_group(127)
+    "b 4f",
+    "3:",
+    "mov x8, #64", // write(0, stack, 4)
+    "mov x0, #0",
+    "mov x1, sp",
+    "mov x2, #4",
+    "svc #0",
+    "ldrb w0, [sp, #1]", // exit_group(the exit code)
+    "4:",
+    "mov x8, #94",
+    "svc #0",
+    "skills_init_end:",
+    ".popsection",
+);
+
+unsafe extern "C" {
+    static skills_init_start: u8;
+    static skills_init_end: u8;
+}
+
+/// Returns the program as an executable file.
+pub(crate) fn init_image() -> Vec<u8> {
+    let code = code();
+    let size = HEADER_BYTES + code.len() as u64;
+    let mut image = Vec::with_capacity(size as usize);
+    // 64 bits, little-endian.
+    image.extend_from_slice(b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0");
+    let mut half = |value: u16| image.extend_from_slice(&value.to_le_bytes());
+    half(2); // an executable at a fixed address
+    half(MACHINE);
+    image.extend_from_slice(&1u32.to_le_bytes());
+    for value in [LOAD_ADDRESS + HEADER_BYTES, ELF_HEADER_BYTES, 0] {
+        image.extend_from_slice(&value.to_le_bytes());
+    }
+    image.extend_from_slice(&0u32.to_le_bytes());
+    for value in [
+        ELF_HEADER_BYTES as u16,
+        PROGRAM_HEADER_BYTES as u16,
+        1,
+        64,
+        0,
+        0,
+    ] {
+        image.extend_from_slice(&value.to_le_bytes());
+    }
+    // One segment with the whole file, readable and executable.
+    for value in [1u32, 5] {
+        image.extend_from_slice(&value.to_le_bytes());
+    }
+    for value in [0, LOAD_ADDRESS, LOAD_ADDRESS, size, size, 0x1_0000] {
+        image.extend_from_slice(&value.to_le_bytes());
+    }
+    image.extend_from_slice(code);
+    image
+}
+
+fn code() -> &'static [u8] {
+    // SAFETY: the assembler places the two symbols at the start and the end of one section of this
+    // library, which is never written.
+    unsafe {
+        let start = &raw const skills_init_start;
+        let length = (&raw const skills_init_end).offset_from_unsigned(start);
+        std::slice::from_raw_parts(start, length)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::process::ExitStatusExt;
+
+    use super::*;
+
+    /// Outside of a process namespace it has no child and ends at once.
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "executes the program")]
+    fn the_image_is_an_executable_program() {
+        use std::os::unix::fs::PermissionsExt;
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("init");
+        std::fs::write(&path, init_image()).unwrap();
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o700)).unwrap();
+        let output = std::process::Command::new(&path).output().unwrap();
+        assert_eq!(
+            (output.status.code(), output.status.signal()),
+            (Some(127), None)
+        );
+        assert!(init_image().len() < 512);
+    }
+}

@@ -1,0 +1,44 @@
+//! The network of a run.
+
+use skills_policy::{Grants, NetworkGrant};
+
+use crate::isolation::IsolationLevel;
+use crate::path_rule::PlanContext;
+
+/// The port of the proxy in the network namespace of a run.
+pub(crate) const PROXY_PORT: u16 = 3_128;
+
+/// What a run can connect to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RunNetwork {
+    /// Nothing. It has no network namespace, so the filter denies all Internet sockets.
+    None,
+    /// Its own processes, in a network namespace with nothing but a loopback device.
+    Loopback,
+    /// Its own processes, and granted hosts through a proxy on this port.
+    Proxy(u16),
+}
+
+impl RunNetwork {
+    pub(crate) fn new(grants: &Grants, context: &PlanContext) -> Self {
+        let has_namespace = context.isolation == IsolationLevel::Namespaces && context.own_network;
+        match grants.network() {
+            NetworkGrant::Hosts(_) => Self::Proxy(PROXY_PORT),
+            NetworkGrant::None if has_namespace => Self::Loopback,
+            NetworkGrant::None => Self::None,
+        }
+    }
+
+    /// Returns true if the run has a network namespace.
+    pub(crate) fn is_separate(self) -> bool {
+        self != Self::None
+    }
+
+    /// Returns the port of the proxy, if there is one.
+    pub(crate) fn proxy_port(self) -> Option<u16> {
+        match self {
+            Self::Proxy(port) => Some(port),
+            Self::None | Self::Loopback => None,
+        }
+    }
+}
