@@ -9,6 +9,7 @@ mod ci;
 mod command;
 mod conformance;
 mod demo;
+mod eval;
 mod example_hosts;
 mod fuzz;
 mod guests;
@@ -57,6 +58,19 @@ enum Task {
         /// Print JSON
         #[arg(long)]
         json: bool,
+    },
+    /// Measure how well requests find their skills
+    ///
+    /// Prints recall, reciprocal rank, the share of lists of 8,000 characters with the right skill,
+    /// and the times of a query, of a build and of loading.
+    Eval {
+        /// Directory of skills
+        directory: std::path::PathBuf,
+        /// File with one request per line, such as `xtask/eval/requests.jsonl`
+        requests: std::path::PathBuf,
+        /// More options: `--also DIR` (absolute), `--split NAME`, `--failures`
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        options: Vec<std::ffi::OsString>,
     },
     /// Run the fuzzers with limits of memory and time
     Fuzz {
@@ -109,6 +123,11 @@ fn main() -> anyhow::Result<()> {
                 bench::Format::Table
             },
         ),
+        Task::Eval {
+            directory,
+            requests,
+            options,
+        } => eval::eval(&directory, &requests, &options),
         Task::Fuzz {
             target,
             seconds: Some(seconds),

@@ -6,7 +6,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use crate::commands::deprecated_aliases::FormerCommand;
 use crate::commands::{
     accept, audit, build, call, compat, completions, config, doctor, list, mcp, new, policy,
-    prompt, run, show, tools, trust, validate, wasm,
+    prompt, run, search, show, tools, trust, validate, wasm,
 };
 use crate::context::Context;
 use crate::deferred::Deferred;
@@ -34,6 +34,7 @@ const EXIT_CODES: &str = "Exit codes: 0 success, 1 failure or not found, 2 usage
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     List(Deferred<list::List>),
+    Search(Deferred<search::Search>),
     Show(Deferred<show::Show>),
     New(Deferred<new::New>),
     Validate(Deferred<validate::Validate>),
@@ -60,7 +61,10 @@ pub(crate) enum Command {
 
 /// The sections of the help, with their commands.
 const SECTIONS: [(&str, &str); 4] = [
-    ("Manage skills", "list show new validate build accept"),
+    (
+        "Manage skills",
+        "list search show new validate build accept",
+    ),
     ("Run skills", "run call trust wasm"),
     ("Integrate with agents", "mcp prompt tools compat"),
     (
@@ -121,6 +125,7 @@ impl Command {
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Exit> {
         match self {
             Self::List(list) => list.run(context),
+            Self::Search(search) => search.run(context),
             Self::Show(show) => show.run(context),
             Self::New(new) => new.run(context),
             Self::Validate(validate) => validate.run(context),

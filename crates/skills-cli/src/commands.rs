@@ -16,6 +16,7 @@ pub(crate) mod policy;
 pub(crate) mod prompt;
 mod reference_output;
 pub(crate) mod run;
+pub(crate) mod search;
 pub(crate) mod show;
 pub(crate) mod tools;
 pub(crate) mod trust;

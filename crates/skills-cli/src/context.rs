@@ -170,7 +170,10 @@ impl Context {
         )?;
         #[cfg(feature = "wasm")]
         let builder = crate::wasm_compiler::configure(builder, &self.environment);
-        Ok(builder)
+        let cache = self.environment.cache_dir().into_iter();
+        Ok(cache.fold(builder, |builder, cache| {
+            builder.search_cache(cache.join(crate::state::SEARCH_CACHE_DIR))
+        }))
     }
 
     /// Configures discovery: the roots of `--root`, else those of the client profile, with the

@@ -18,6 +18,9 @@ const SETTINGS_FILE: &str = "config.toml";
 /// Configuration directory of a project, relative to each of its directories.
 const PROJECT_DIR: &str = ".skills";
 
+/// Directory of search indexes, relative to the cache directory.
+pub(crate) const SEARCH_CACHE_DIR: &str = "search";
+
 /// Paths of the policy files, which need not exist.
 pub(crate) struct PolicyPaths {
     pub(crate) admin: PathBuf,
@@ -92,11 +95,11 @@ pub(crate) fn open_approvals(environment: &Environment) -> Option<FileApprovalSt
 /// work on, and can only restrict unless the project is trusted.
 pub(crate) fn write_protected_paths(environment: &Environment) -> Vec<PathBuf> {
     let policy = PolicyPaths::new(environment);
-    // Compiled code, build tools and their caches run with the privileges of the user.
-    let caches = environment
-        .cache_dir()
-        .into_iter()
-        .flat_map(|cache| ["code", "tools", "build"].map(|name| cache.join(name)));
+    // Compiled code, build tools and their caches run with the privileges of the user, and the search
+    // index decides what a model is shown.
+    let caches = environment.cache_dir().into_iter().flat_map(|cache| {
+        ["code", "tools", "build", SEARCH_CACHE_DIR].map(|name| cache.join(name))
+    });
     let mut paths = vec![policy.admin];
     paths.extend(policy.user);
     // It names interpreters, which run with the permissions of every skill.

@@ -73,6 +73,31 @@ impl FileStamp {
         self.settled && now == Some(self)
     }
 
+    /// Returns the stamp as bytes, for caches on disk; `None` unless it is settled. The bytes are
+    /// equal for equal stamps, and have no other meaning.
+    #[must_use]
+    pub fn settled_bytes(self) -> Option<[u8; 56]> {
+        let FileStat {
+            device,
+            inode,
+            bytes,
+            modified,
+            changed,
+        } = self.stat;
+        let words = [
+            device.to_le_bytes(),
+            inode.to_le_bytes(),
+            bytes.to_le_bytes(),
+            modified.0.to_le_bytes(),
+            modified.1.to_le_bytes(),
+            changed.0.to_le_bytes(),
+            changed.1.to_le_bytes(),
+        ];
+        let mut all = [0; 56];
+        all.copy_from_slice(words.as_flattened());
+        self.settled.then_some(all)
+    }
+
     /// Returns true if both stamps are of the same file, changed or not.
     #[cfg(feature = "watch")]
     pub(crate) fn is_same_file(&self, other: &Self) -> bool {
@@ -253,6 +278,7 @@ mod tests {
         ));
         assert!(young == old, "equality ignores the time of the scan");
         assert!(!young.is_unchanged(stamp) && old.is_unchanged(stamp));
+        assert!(young.settled_bytes().is_none() && old.settled_bytes().is_some());
         assert!(!old.is_unchanged(None));
         let longer = FileStamp {
             stat: FileStat {
@@ -262,5 +288,6 @@ mod tests {
             ..old
         };
         assert!(!old.is_unchanged(Some(longer)));
+        assert_ne!(old.settled_bytes(), longer.settled_bytes());
     }
 }

@@ -71,6 +71,16 @@ impl Budget {
         }
     }
 
+    /// Returns the budget that is left after `cost`; `None` if nothing is left.
+    pub(crate) fn without(self, cost: usize) -> Option<Self> {
+        let limit = self.limit().checked_sub(cost).filter(|limit| *limit > 0)?;
+        Some(match self {
+            Self::WindowShare(_) => Self::WindowShare(limit),
+            Self::Tokens(_) => Self::Tokens(limit),
+            Self::Characters(_) => Self::Characters(limit),
+        })
+    }
+
     /// Returns the unit: `tokens` or `characters`.
     #[must_use]
     pub fn unit(self) -> &'static str {

@@ -51,6 +51,7 @@ pub struct SkillListRenderer<'a> {
     allocation: Allocation,
     roots: Vec<&'a str>,
     usage_instructions: UsageInstructions,
+    search_hint: Option<&'a str>,
 }
 
 /// How the budget for descriptions is divided, and the order of the list.
@@ -81,6 +82,7 @@ impl<'a> SkillListRenderer<'a> {
             allocation: Allocation::default(),
             roots: Vec::new(),
             usage_instructions: UsageInstructions::default(),
+            search_hint: None,
         }
     }
 
@@ -122,12 +124,53 @@ impl<'a> SkillListRenderer<'a> {
         }
     }
 
+    /// Sets how a reader finds skills that do not fit into the budget, such as `search_skills`. The
+    /// list then ends with one line that says how many more there are, within the budget. The hint
+    /// is one line of text of the caller. Default: none, and no such line.
+    pub fn search_hint(self, search_hint: &'a str) -> Self {
+        Self {
+            search_hint: Some(search_hint),
+            ..self
+        }
+    }
+
     /// Renders `items`.
     ///
     /// If no skill is listed the text is empty, so that a prompt without skills has no section
     /// about them.
     #[must_use]
     pub fn render(&self, items: &[SkillSummary<'_>]) -> SkillList {
+        let list = self.render_entries(items);
+        let Some((hint, smaller)) = self.with_room_for_hint(&list) else {
+            return list;
+        };
+        let mut list = smaller.render_entries(items);
+        list.report.budget = self.meter.budget;
+        if !list.is_empty() {
+            let line = self.format.more_line(list.report.omitted.len(), hint);
+            list.report.cost += self.meter.entry_cost(&line);
+            list.entries_text.push_str(&line);
+            list.entries_text.push('\n');
+        }
+        list
+    }
+
+    /// Returns the search hint, and a renderer whose budget leaves room for its line; `None` if
+    /// `list` is complete, or the budget is too small.
+    fn with_room_for_hint(&self, list: &SkillList) -> Option<(&'a str, Self)> {
+        let hint = self
+            .search_hint
+            .filter(|_| !list.report.omitted.is_empty())?;
+        // The number of skills has at most as many digits as that of all of them.
+        let cost = self
+            .meter
+            .entry_cost(&self.format.more_line(list.report.total, hint));
+        let mut smaller = self.clone();
+        smaller.meter.budget = self.meter.budget.without(cost)?;
+        Some((hint, smaller))
+    }
+
+    fn render_entries(&self, items: &[SkillSummary<'_>]) -> SkillList {
         let unlisted = items
             .iter()
             .filter(|item| !item.mode.is_listed())
@@ -151,6 +194,16 @@ impl<'a> SkillListRenderer<'a> {
     /// order of the list, then the others.
     #[must_use]
     pub fn explain(&self, items: &[SkillSummary<'_>]) -> Vec<EntryReport> {
+        let smaller = self
+            .search_hint
+            .and_then(|_| self.with_room_for_hint(&self.render_entries(items)));
+        match smaller {
+            Some((_, smaller)) => smaller.explain_entries(items),
+            None => self.explain_entries(items),
+        }
+    }
+
+    fn explain_entries(&self, items: &[SkillSummary<'_>]) -> Vec<EntryReport> {
         let prepared = self.prepare_entries(items);
         let listed = prepared.listed;
         let layout = self.choose_layout(&listed, prepared.entries);

@@ -36,6 +36,7 @@ pub struct Builder {
     wasm: WasmConfig,
     precompile: Precompile,
     modes: ListingModes,
+    search_cache: Option<PathBuf>,
     approver: Option<Arc<dyn Approver>>,
     approval_store: Option<Arc<dyn ApprovalStore>>,
     approval_timeout: Duration,
@@ -60,6 +61,7 @@ impl Default for Builder {
             wasm: WasmConfig::default(),
             precompile: Precompile::default(),
             modes: ListingModes::default(),
+            search_cache: None,
             approver: None,
             approval_store: None,
             approval_timeout: Duration::from_secs(300),
@@ -150,6 +152,15 @@ impl Builder {
     /// Sets how skills are listed in the skills section. Default: automatic, within the budget.
     pub fn modes(mut self, modes: ListingModes) -> Self {
         self.modes = modes;
+        self
+    }
+
+    /// Sets a private directory in which the [search index](crate::Library::search_index) is kept
+    /// between processes, at most eight files. Default: none; each process reads all skills for its
+    /// first search.
+    #[cfg(feature = "search")]
+    pub fn search_cache(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.search_cache = Some(directory.into());
         self
     }
 
@@ -256,6 +267,7 @@ impl Builder {
             self.modes,
             self.secrets,
             finders,
+            self.search_cache,
             precompile_at_discovery(self.precompile, &backends),
         );
         let config = Config {

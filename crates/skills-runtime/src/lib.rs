@@ -57,7 +57,11 @@ pub use executor::{
     Preview, RunTarget, SessionDirectory, Workspace, detect_execution_mode,
 };
 pub use library::{Library, LoadedSkill, OnMissing, SkillDescriptor, SkillPrograms};
+#[cfg(feature = "search")]
+pub use library::{ReferenceSearch, SkillIndex, SkillSearch};
 pub use private_file::PrivateFile;
+#[cfg(feature = "search")]
+pub use prompt_renderer::ListRequest;
 pub use prompt_renderer::{
     ActivationResult, ForkPrompt, InjectionFormat, Injections, PromptRenderer,
 };
@@ -98,3 +102,6 @@ pub use skills_sandbox::{
 pub use skills_sandbox_wasm::{
     CacheUsage, CodeCache, CodeCacheError, CompileCommand, WasmProfile, compile_child,
 };
+/// Ranking of skills and of sections of their references by a request.
+#[cfg(feature = "search")]
+pub use skills_search as search;

@@ -5,8 +5,11 @@ mod opened_skill;
 mod requirements;
 mod scripts;
 mod skill;
+#[cfg(feature = "search")]
+mod skill_index;
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use skills_discovery::{
@@ -27,6 +30,8 @@ pub(crate) use requirements::{RunHost, read_requirements};
 pub use scripts::SkillPrograms;
 pub(crate) use scripts::{modules, scripts, short_name};
 pub use skill::{LoadedSkill, SkillDescriptor};
+#[cfg(feature = "search")]
+pub use skill_index::{ReferenceSearch, SkillIndex, SkillSearch};
 
 /// The skills of a runtime: the catalog, the skills in it, and what they require.
 ///
@@ -44,6 +49,8 @@ struct Shared {
     digests: Arc<ContentDigests>,
     /// Find the programs that skills require.
     finders: Finders,
+    #[cfg(feature = "search")]
+    indexes: skill_index::IndexCache,
     on_new_catalog: Option<OnNewCatalog>,
 }
 
@@ -70,13 +77,20 @@ impl Library {
         modes: ListingModes,
         secrets: Secrets,
         finders: Finders,
+        search_cache: Option<PathBuf>,
         on_new_catalog: Option<OnNewCatalog>,
     ) -> Self {
+        #[cfg(feature = "search")]
+        let indexes = skill_index::IndexCache::new(search_cache, discovery.roots());
+        #[cfg(not(feature = "search"))]
+        let _ = search_cache;
         Self(Arc::new(Shared {
             cache: CatalogCache::new(discovery),
             modes,
             secrets,
             finders,
+            #[cfg(feature = "search")]
+            indexes,
             digests: Arc::default(),
             on_new_catalog,
         }))
@@ -173,6 +187,37 @@ impl Library {
     #[must_use]
     pub fn is_user_invocable(&self, entry: &Entry) -> bool {
         entry.manifest().user_invocable() && self.modes().get(entry) != ListingMode::Off
+    }
+
+    /// Returns the index over the skills of the [current catalog](Self::current_catalog).
+    ///
+    /// It is prepared on first use, once per catalog, and shared by all callers. Of a new catalog
+    /// only the skills are read whose files changed since the last index, in this process or, with a
+    /// [search cache](crate::Builder::search_cache), in an earlier one.
+    #[cfg(feature = "search")]
+    #[must_use]
+    pub fn search_index(&self) -> Arc<SkillIndex> {
+        self.current_catalog();
+        let snapshot = self.snapshot();
+        let build = || self.0.indexes.index(&snapshot.catalog);
+        Arc::clone(snapshot.search.get_or_init(build))
+    }
+
+    /// Searches the sections of the text files in `references/`, and of the instructions, of one
+    /// skill or of all that a model can activate. Returns sections with the names of their skills,
+    /// best first.
+    ///
+    /// The files of one skill are read by each search. The index of all skills is prepared on first
+    /// use, once per catalog; a later change of a reference alone is not noticed.
+    #[cfg(feature = "search")]
+    #[must_use]
+    pub fn search_references(
+        &self,
+        search: ReferenceSearch<'_>,
+    ) -> Vec<(String, skills_search::Span)> {
+        self.current_catalog();
+        let accepts = |entry: &Entry| search.skill.is_some() || self.is_model_invocable(entry);
+        skill_index::search_references(&self.snapshot(), accepts, search)
     }
 
     /// Returns true if a non-empty value for a variable is configured. This does not mean that a

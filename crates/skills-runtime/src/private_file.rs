@@ -6,6 +6,8 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions, TryLockError};
+#[cfg(feature = "search")]
+use std::io::Read;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -59,6 +61,23 @@ impl PrivateFile {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    /// Reads the bytes of the file. Returns `None` if it does not exist or has more than `max_bytes`
+    /// bytes.
+    ///
+    /// # Errors
+    /// Fails if the file cannot be read.
+    #[cfg(feature = "search")]
+    pub(crate) fn read_bytes(&self, max_bytes: usize) -> io::Result<Option<Vec<u8>>> {
+        let file = match File::open(&self.path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let mut bytes = Vec::new();
+        file.take(max_bytes as u64 + 1).read_to_end(&mut bytes)?;
+        Ok((bytes.len() <= max_bytes).then_some(bytes))
     }
 
     /// Acquires an exclusive lock among processes that change the file. The lock is released when
@@ -116,6 +135,10 @@ impl PrivateFile {
     /// # Errors
     /// Fails if the file cannot be written; the old file is then unchanged.
     pub fn replace(&self, text: &str) -> io::Result<()> {
+        self.replace_bytes(text.as_bytes())
+    }
+
+    pub(crate) fn replace_bytes(&self, bytes: &[u8]) -> io::Result<()> {
         let new = self.sibling("new");
         // A leftover of a killed process can have other permissions, so it is removed.
         match fs::remove_file(&new) {
@@ -127,7 +150,7 @@ impl PrivateFile {
         options.write(true).create_new(true);
         set_owner_only(&mut options);
         let mut file = options.open(&new)?;
-        file.write_all(text.as_bytes())?;
+        file.write_all(bytes)?;
         // Without the sync, a crash of the system could leave an empty file under the final name.
         file.sync_all()?;
         fs::rename(new, &self.path)

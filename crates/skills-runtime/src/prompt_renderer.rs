@@ -11,6 +11,8 @@ use skills_prompt::{
     SkillSummary, already_active_notice, model_invocable_skills, root_paths,
     script_tool_instructions,
 };
+#[cfg(feature = "search")]
+use skills_prompt::{Allocation, ListingMode, MentionOptions, UserInput};
 use skills_sandbox::SandboxError;
 
 use crate::error::{Repr, RuntimeError};
@@ -74,6 +76,16 @@ pub struct ActivationResult {
     pub injected: Injection,
 }
 
+/// A request for which skills are listed.
+#[cfg(feature = "search")]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ListRequest<'a> {
+    /// The request of the user, or what is known of the task.
+    pub query: &'a str,
+    /// The names of the skills that were used before, the most recent first.
+    pub recent: &'a [&'a str],
+}
+
 impl PromptRenderer {
     pub(crate) fn new(library: Library) -> Self {
         Self { library }
@@ -109,6 +121,88 @@ impl PromptRenderer {
     #[must_use]
     pub fn explain_section(&self, renderer: &SkillListRenderer<'_>) -> Vec<EntryReport> {
         self.with_items(renderer, |renderer, items| renderer.explain(items))
+    }
+
+    /// Renders the skills section for a request: first the skills that it names, then pinned ones,
+    /// then those that were used before, then the others, best first. A ranking only orders; it
+    /// never injects a skill.
+    ///
+    /// The order changes with each request, which invalidates a cached prompt: render once per
+    /// session, or put the section of a later request at the end.
+    #[cfg(feature = "search")]
+    #[must_use]
+    pub fn render_section_for(
+        &self,
+        renderer: &SkillListRenderer<'_>,
+        request: &ListRequest<'_>,
+    ) -> SkillList {
+        self.with_items_for(renderer, request, |renderer, items| renderer.render(items))
+    }
+
+    /// Explains how each skill is listed for a request.
+    #[cfg(feature = "search")]
+    #[must_use]
+    pub fn explain_section_for(
+        &self,
+        renderer: &SkillListRenderer<'_>,
+        request: &ListRequest<'_>,
+    ) -> Vec<EntryReport> {
+        self.with_items_for(renderer, request, |renderer, items| renderer.explain(items))
+    }
+
+    #[cfg(feature = "search")]
+    fn with_items_for<R>(
+        &self,
+        renderer: &SkillListRenderer<'_>,
+        request: &ListRequest<'_>,
+        render: impl FnOnce(&SkillListRenderer<'_>, &[SkillSummary<'_>]) -> R,
+    ) -> R {
+        let index = self.library.search_index();
+        let catalog = Arc::clone(index.catalog());
+        let mentions = self.mention_index();
+        let input = [UserInput::Text(request.query)];
+        let named = mentions.find(&input, &MentionOptions::default()).selected;
+        let entries = catalog.entries();
+        let mut order = index.rank(request.query);
+        order.retain(|place| entries[*place].is_model_invocable());
+        // The sort is stable, so that the ranking decides among equals.
+        order.sort_by_key(|place| {
+            let entry = &entries[*place];
+            let is_pinned = self.library.modes().get(entry) == ListingMode::Pinned;
+            let named = named
+                .iter()
+                .position(|named| named.directory() == entry.directory());
+            let recent = request
+                .recent
+                .iter()
+                .position(|recent| *recent == entry.name().as_str());
+            let last = usize::MAX;
+            (named.unwrap_or(last), !is_pinned, recent.unwrap_or(last))
+        });
+        let items: Vec<SkillSummary<'_>> = order
+            .into_iter()
+            .map(|place| {
+                let entry = &entries[place];
+                let mode = self.library.modes().get(entry);
+                let is_named = named
+                    .iter()
+                    .any(|named| named.directory() == entry.directory());
+                // The renderer lists pinned skills first; those that the request names come before
+                // them.
+                let mode = if is_named && mode.is_listed() {
+                    ListingMode::Pinned
+                } else {
+                    mode
+                };
+                SkillSummary::from_entry(&catalog, entry).mode(mode)
+            })
+            .collect();
+        let roots = root_paths(&catalog);
+        let renderer = renderer
+            .clone()
+            .roots(roots.iter().map(String::as_str))
+            .allocation(Allocation::Ranked);
+        render(&renderer, &items)
     }
 
     fn with_items<R>(

@@ -6,7 +6,7 @@ use serde_json::Value;
 use skills_runtime::{Catalog, SkillRuntime};
 use skills_script::TOOL_NAME_PREFIX;
 
-use crate::catalog_tools::{load, resource, search, skill_name_schema};
+use crate::catalog_tools::{load, references, resource, search, skill_name_schema};
 use crate::file_tools::{create, ls, read, write};
 use crate::run::{run_skill_script, skills_bash, skills_run};
 use crate::schema::ArgumentValidator;
@@ -36,6 +36,7 @@ pub(crate) enum BuiltinKind {
     SearchSkills,
     LoadSkill,
     ReadSkillResource,
+    SearchReferences,
 }
 
 static WORKSPACE_TOOLS: [BuiltinTool; 6] = [
@@ -53,7 +54,7 @@ static SCRIPT_EXECUTOR_TOOLS: [BuiltinTool; 1] = [BuiltinTool::new(
     run_skill_script::definition,
 )];
 
-static CATALOG_TOOLS: [BuiltinTool; 3] = [
+static CATALOG_TOOLS: [BuiltinTool; 4] = [
     BuiltinTool::new(
         BuiltinKind::SearchSkills,
         "search_skills",
@@ -64,6 +65,11 @@ static CATALOG_TOOLS: [BuiltinTool; 3] = [
         BuiltinKind::ReadSkillResource,
         "read_skill_resource",
         resource::definition,
+    ),
+    BuiltinTool::new(
+        BuiltinKind::SearchReferences,
+        "search_references",
+        references::definition,
     ),
 ];
 

@@ -1,6 +1,7 @@
 //! Tools with which a model without file access finds and reads skills.
 
 pub(crate) mod load;
+pub(crate) mod references;
 pub(crate) mod resource;
 pub(crate) mod search;
 

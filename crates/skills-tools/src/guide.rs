@@ -32,6 +32,10 @@ const STEPS: [Step; 5] = [
         goal: "Read only the files that they name",
         tools: &[
             ("read_skill_resource", "`read_skill_resource`"),
+            (
+                "search_references",
+                "`search_references` to find the right section",
+            ),
             ("skills_read", "`skills_read` on `skills/NAME/PATH`"),
         ],
     },

@@ -11,7 +11,7 @@ pub enum ToolGroup {
     Workspace,
     /// `run_skill_script`.
     ScriptExecutor,
-    /// `search_skills`, `load_skill`, `read_skill_resource`: for models without file access.
+    /// `search_skills`, `load_skill`, `read_skill_resource`, `search_references`: for models without file access.
     Catalog,
     /// One tool for each script of a skill.
     ScriptTools,

@@ -397,6 +397,9 @@ impl Inner {
                 self.activate(session, &arguments.name);
                 Ok(loaded)
             }
+            BuiltinKind::SearchReferences => {
+                catalog_tools.search_references(&parse_arguments(arguments)?)
+            }
             BuiltinKind::ReadSkillResource => {
                 files.read_skill_resource(&parse_arguments(arguments)?)
             }

@@ -227,7 +227,7 @@ fn long_paragraphs<'a>(
 }
 
 /// Returns the first sentence on one line, truncated to 160 characters.
-fn first_sentence(text: &str) -> String {
+pub(crate) fn first_sentence(text: &str) -> String {
     const MAX_CHARACTERS: usize = 160;
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let end = line.find(". ").map_or(line.len(), |end| end + 1);

@@ -16,6 +16,62 @@ fn list() {
 }
 
 #[test]
+fn search() {
+    let page = |arguments: &[&str]| {
+        let arguments: Vec<&str> = ["search"].iter().chain(arguments).copied().collect();
+        examples(&arguments).page()
+    };
+    assert_snapshot!(page(&["how much customs duty do I pay"]), @"
+    exit 0
+    -- stdout
+    tax_calculator  Calculates import duty and value added tax for goods by customs value (CIF) and HS code.
+    ");
+    assert_snapshot!(page(&["thanks,", "great", "job!"]), @"
+    exit 0
+    -- stderr
+    no skill fits this query
+    help: Name the task and what it is about in a few words, in the language of the descriptions (mostly English).
+    ");
+    assert_snapshot!(page(&["--explain", "--limit", "1", "review my python code"]), @"
+    exit 0
+    -- stdout
+      2.55  code-review  Reviews source code for bugs, security problems and maintainability, and names line, severity and rule of each finding.
+      1.05    review: in 2 skills; here: name 1, description 2, body 2
+      0.50    python: in 2 skills; here: description 1
+      1.01    code: in 2 skills; here: name 1, description 1, body 3
+    -- stderr
+    2 more; see `--limit`
+    ");
+    assert_snapshot!(page(&["--in", "incident-handbook", "--limit", "1", "who writes the review?"]), @r#"
+    exit 0
+    -- stdout
+    references/review.md:1-8  Review
+    # Review
+
+    1. Timeline: first sign, alarm, first action, containment, end; all in UTC.
+    2. What made it possible, what made it visible late, what made it worse.
+    3. What went well.
+    4. Actions, each with an owner and a date. At least one must make the same thing visible earlier.
+
+    Ask "how", not "who".
+    "#);
+    let json = examples(&["search", "--json", "weather forecast"]).json();
+    assert_eq!(
+        (
+            json["skills"][0]["name"].as_str(),
+            json["confidence"].as_str()
+        ),
+        (Some("weather"), Some("high"))
+    );
+    let none = examples(&["search", "--json", "thanks"]).json();
+    assert!(
+        none["advice"]
+            .as_str()
+            .is_some_and(|advice| advice.contains("English"))
+    );
+}
+
+#[test]
 fn missing_and_empty_roots_are_reported() {
     let directory = tempfile::tempdir().unwrap();
     let empty = skills(&["list", "--root", &directory.path().display().to_string()]);

@@ -33,6 +33,31 @@ fn prompt() {
 }
 
 #[test]
+fn prompt_for_a_request() {
+    let list =
+        |query: &str| examples(&["prompt", "--query", query, "--budget", "500", "--json"]).json();
+    let found = list("how much customs duty do I pay");
+    let text = found["text"].as_str().unwrap();
+    let first = text.lines().find(|line| line.starts_with("- ")).unwrap();
+    assert!(first.starts_with("- tax_calculator:"), "{text}");
+    let omitted = found["omitted"].as_array().unwrap().len();
+    let more = format!(
+        "{omitted} more skills are not listed; find more with `search_skills` or `skills search QUERY`."
+    );
+    assert!(
+        omitted > 1 && text.lines().any(|line| line == more),
+        "{text}"
+    );
+    assert!(found["cost"].as_u64().is_some_and(|cost| cost <= 500));
+    let recent = examples(&[
+        "prompt", "--query", "hello", "--recent", "weather", "--json",
+    ])
+    .json();
+    let text = recent["text"].as_str().unwrap();
+    assert!(text.find("- weather:") < text.find("- code-review:"));
+}
+
+#[test]
 fn prompt_in_other_formats() {
     let first = |format: &str| {
         examples(&["prompt", "--format", format])

@@ -26,6 +26,7 @@ fn tools_are_listed_as_text_and_for_each_api() {
     search_skills
     load_skill
     read_skill_resource
+    search_references
     skill__gcd-calculator__gcd
     skill__sandbox-probe__probe
     skill__sandbox-probe__read_shadow

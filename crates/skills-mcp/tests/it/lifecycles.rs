@@ -104,6 +104,7 @@ async fn tools_have_titles_schemas_and_annotations_in_both_lifecycles() {
             "search_skills",
             "load_skill",
             "read_skill_resource",
+            "search_references",
             "skill__greet__hello",
         ]
     );
@@ -152,7 +153,7 @@ async fn very_many_tools_are_paged() {
             break;
         }
     }
-    assert_eq!(names.len(), 710);
+    assert_eq!(names.len(), 711);
     assert!((2..5).contains(&pages), "{pages} pages");
     assert_eq!(
         client.call("tools/list", json!({"cursor": "none"})).await["error"]["code"],

@@ -69,6 +69,20 @@ impl ListFormat {
         }
     }
 
+    /// Returns the last line of a list that omits `omitted` skills, without its line end.
+    pub(crate) fn more_line(self, omitted: usize, search_hint: &str) -> String {
+        let skills = if omitted == 1 {
+            "skill is"
+        } else {
+            "skills are"
+        };
+        let text = format!("{omitted} more {skills} not listed; find more with {search_hint}.");
+        match self {
+            Self::Codex | Self::Markdown => text,
+            Self::Xml | Self::XmlCompact => format!("<more_skills>{text}</more_skills>"),
+        }
+    }
+
     /// Returns the replacements of characters in names and descriptions: `<` in every format,
     /// since a model may take any text for a tag of the runtime.
     pub(crate) fn replacements(self) -> Replacements {

@@ -230,6 +230,42 @@ fn ranked_skills_fill_the_budget_in_order() {
 }
 
 #[test]
+fn a_list_with_a_search_hint_says_how_many_more_there_are() {
+    let items = named(&["First.", "Second.", "Third.", "Fourth.", "Fifth."]);
+    for format in ListFormat::ALL {
+        for budget in 0..700 {
+            let renderer = SkillListRenderer::new(Budget::Characters(budget))
+                .allocation(Allocation::Ranked)
+                .format(format)
+                .search_hint("search_skills");
+            let skill_list = renderer.render(&items);
+            let report = skill_list.report();
+            assert!(report.cost <= budget && report.budget == Budget::Characters(budget));
+            let line = format!("{} more skill", report.omitted.len());
+            let says_more = skill_list.text().contains(&line);
+            let is_complete = report.omitted.is_empty() || skill_list.is_empty();
+            // A budget that is too small for the line is too small for two entries as well.
+            assert!(says_more != is_complete || report.included <= 2, "{budget}");
+            let costs: usize = renderer
+                .explain(&items)
+                .iter()
+                .map(|entry| entry.cost)
+                .sum();
+            assert!(costs <= report.cost);
+        }
+    }
+    let skill_list = SkillListRenderer::new(Budget::Characters(130))
+        .allocation(Allocation::Ranked)
+        .search_hint("search_skills")
+        .render(&items);
+    assert_snapshot!(list(&skill_list), @"
+    - s0: First. (file: /s0/SKILL.md)
+    - s1: (file: /s1/SKILL.md)
+    3 more skills are not listed; find more with search_skills.
+    ");
+}
+
+#[test]
 fn sentences_that_exclude_a_use_are_kept() {
     let items = named(&[
         "Fills PDF forms. Merges files. Use for PDF. Never use for scans.",

@@ -38,6 +38,10 @@ pub(crate) struct CatalogSnapshot {
     pub(crate) catalog: Arc<Catalog>,
     pub(crate) mentions: OnceLock<Arc<MentionIndex>>,
     pub(crate) implicit: OnceLock<Arc<ImplicitIndex>>,
+    #[cfg(feature = "search")]
+    pub(crate) search: OnceLock<Arc<super::SkillIndex>>,
+    #[cfg(feature = "search")]
+    pub(crate) references: OnceLock<skills_search::ReferenceIndex>,
 }
 
 impl CatalogCache {
@@ -137,6 +141,10 @@ impl CatalogSnapshot {
             catalog: Arc::new(catalog),
             mentions: OnceLock::new(),
             implicit: OnceLock::new(),
+            #[cfg(feature = "search")]
+            search: OnceLock::new(),
+            #[cfg(feature = "search")]
+            references: OnceLock::new(),
         }
     }
 }

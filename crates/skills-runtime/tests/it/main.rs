@@ -21,6 +21,8 @@ mod interpreters;
 mod mentions;
 mod mode;
 mod precompile;
+#[cfg(feature = "search")]
+mod search;
 mod secrets;
 mod session;
 mod vulnerabilities;

@@ -130,7 +130,7 @@ async fn allowed_hosts_are_reached_through_the_proxy_and_others_are_rejected() {
         .iter()
         .find(|layer| layer.name() == "network")
         .unwrap();
-    assert_snapshot!(without_port(&fixture, &network.to_string()).0, @"network enforced: only a proxy at local port [port]; reached listed.test (1); rejected other.test: host is not granted (1); rejected inside.test: host has no public address (1); rejected listed.test.other.test: host is not granted (1); rejected 127.0.0.1: host is not granted (1)");
+    assert_snapshot!(without_port(&fixture, &network.to_string()).0, @"network enforced: only a proxy at local port [port]; reached listed.test (1); rejected other.test: host is not granted (1); rejected inside.test: host has no public address (1); rejected listed.test.other.test: host is not granted (1); rejected 127.0.0.1:80: host is not granted (1)");
     assert!(
         TcpStream::connect((Ipv4Addr::LOCALHOST, port))
             .await

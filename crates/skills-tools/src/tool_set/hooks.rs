@@ -126,7 +126,10 @@ fn describe_builtin(
             ("Read", input, None)
         }
         BuiltinKind::Ls => ("LS", input, None),
-        BuiltinKind::SearchSkills | BuiltinKind::LoadSkill | BuiltinKind::ReadSkillResource => {
+        BuiltinKind::SearchSkills
+        | BuiltinKind::LoadSkill
+        | BuiltinKind::ReadSkillResource
+        | BuiltinKind::SearchReferences => {
             return None;
         }
     })

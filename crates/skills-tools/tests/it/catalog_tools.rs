@@ -94,6 +94,67 @@ async fn the_best_match_comes_first() {
 }
 
 #[tokio::test]
+async fn a_search_without_a_fitting_skill_says_how_to_ask() {
+    let host = host();
+    let tools = host.tools();
+    let nothing = tools
+        .call("search_skills", json!({"query": "thanks, great job!"}))
+        .await;
+    assert_eq!(
+        nothing.text,
+        "No skill fits this query. Name the task and what it is about in a few words, in the language of the descriptions (several). An empty query lists all."
+    );
+    assert_eq!(nothing.structured["skills"], json!([]));
+}
+
+#[tokio::test]
+async fn sections_of_references_have_path_headings_and_lines() {
+    let host = host();
+    host.file(
+        "skills/gcd/references/table.md",
+        "# Tables\n## Prime numbers\nTwo, three\u{202e}, five.\n## Squares\nFour.\n",
+    );
+    host.skill("secret", "disable-model-invocation: true\n");
+    let tools = host.tools();
+    let arguments = json!({"name": "gcd", "query": "which numbers are prime?"});
+    let found = tools.call("search_references", arguments).await;
+    assert_eq!(
+        found.text,
+        "gcd/references/table.md:2-3 Tables > Prime numbers\n## Prime numbers\nTwo, three\\u{202e}, five."
+    );
+    assert_eq!(
+        found.structured["sections"][0],
+        json!({
+            "skill": "gcd",
+            "path": "references/table.md",
+            "headings": ["Tables", "Prime numbers"],
+            "first_line": 2,
+            "last_line": 3,
+            "text": "## Prime numbers\nTwo, three\\u{202e}, five.",
+        })
+    );
+    let all = tools
+        .call("search_references", json!({"query": "squares"}))
+        .await;
+    assert_eq!(all.structured["sections"][0]["first_line"], 4);
+    let none = tools
+        .call("search_references", json!({"query": "thanks!"}))
+        .await;
+    assert_eq!(none.structured["sections"], json!([]));
+    let refused = tools
+        .call(
+            "search_references",
+            json!({"name": "secret", "query": "secret"}),
+        )
+        .await;
+    assert!(
+        refused.has_code(ToolErrorCode::PermissionDenied),
+        "{}",
+        refused.text
+    );
+}
+
+#[tokio::test]
 async fn pages_contain_every_skill_once() {
     let host = host();
     let tools = host.tools();

@@ -135,6 +135,7 @@ fn parameters_and_defaults_are_stable() {
         ("search_skills", json!([])),
         ("load_skill", json!(["name"])),
         ("read_skill_resource", json!(["name", "path"])),
+        ("search_references", json!(["query"])),
         ("skill__demo__greet", json!(["person"])),
     ] {
         let definition = definitions
@@ -154,7 +155,7 @@ fn parameters_and_defaults_are_stable() {
         property(&definitions, "skills_ls", "path")["type"],
         "string"
     );
-    assert_eq!(definitions.len(), 11);
+    assert_eq!(definitions.len(), 12);
 }
 
 #[tokio::test]
@@ -373,7 +374,7 @@ async fn only_the_selected_tools_are_listed_and_callable() {
     let catalog_tools = with(&[ToolGroup::Catalog, ToolGroup::ScriptExecutor]);
     assert_eq!(
         names(&catalog_tools),
-        "search_skills load_skill read_skill_resource run_skill_script"
+        "search_skills load_skill read_skill_resource search_references run_skill_script"
     );
     for name in ["skills_ls", "skills_bash", "skill__demo__greet"] {
         assert!(

@@ -2,11 +2,11 @@
 
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
-use skills_runtime::SkillRuntime;
 use skills_runtime::prompt::{
     Budget, EntryReport, Inclusion, ListFormat, ListingMode, ListingModes, SkillList,
     SkillListRenderer, Truncation,
 };
+use skills_runtime::{ListRequest, SkillRuntime};
 
 use crate::context::Context;
 use crate::exit::Exit;
@@ -15,6 +15,9 @@ use crate::selector::parse_selector;
 
 /// The reader of the list, as named in warnings.
 const READER: &str = "The agent";
+
+/// How the agent finds skills that the list of a request omits.
+const SEARCH_HINT: &str = "`search_skills` or `skills search QUERY`";
 
 /// Print the skills section of a prompt
 #[derive(Debug, Default, PartialEq, Args)]
@@ -40,6 +43,18 @@ pub(crate) struct SkillsSection {
     /// Set how a skill is listed: auto, pinned, name-only, manual or off (repeatable)
     #[arg(long, value_name = "SKILL=MODE", value_parser = parse_mode)]
     mode: Vec<(String, ListingMode)>,
+
+    /// List the skills for this request first: those that it names, then pinned, recent and
+    /// matching ones
+    ///
+    /// Complete entries of the best skills get half of the budget, and names of the next ones the
+    /// rest. One line says how many more there are.
+    #[arg(long, value_name = "TEXT")]
+    query: Option<String>,
+
+    /// List a recently used skill before matching ones (repeatable)
+    #[arg(long, value_name = "SKILL", requires = "query")]
+    recent: Vec<String>,
 
     /// Add instructions to run scripts with this tool
     #[arg(long, value_name = "TOOL")]
@@ -84,15 +99,25 @@ impl SkillsSection {
         let runtime = builder.build();
         self.warn_unused_modes(&runtime, output);
         let renderer = self.renderer();
-        let section = runtime.prompt().render_section(&renderer);
+        let prompt = runtime.prompt();
+        let recent: Vec<&str> = self.recent.iter().map(String::as_str).collect();
+        let request = self.query.as_deref().map(|query| ListRequest {
+            query,
+            recent: &recent,
+        });
+        let section = match &request {
+            Some(request) => prompt.render_section_for(&renderer, request),
+            None => prompt.render_section(&renderer),
+        };
         let scripts = self
             .script_tool
             .as_ref()
             .map(|tool| runtime.prompt().script_strategy(tool));
         let scripts = scripts.unwrap_or_default();
-        let entries = self
-            .explain
-            .then(|| runtime.prompt().explain_section(&renderer));
+        let entries = self.explain.then(|| match &request {
+            Some(request) => prompt.explain_section_for(&renderer, request),
+            None => prompt.explain_section(&renderer),
+        });
         if output.is_json() {
             return output.json(&to_json(&section, &scripts, entries.as_deref()));
         }
@@ -107,7 +132,10 @@ impl SkillsSection {
     fn renderer(&self) -> SkillListRenderer<'_> {
         let budget = self.budget;
         let budget = budget.unwrap_or_else(|| Budget::for_context_window(self.context_window));
-        let renderer = SkillListRenderer::new(budget).format(self.format.into());
+        let mut renderer = SkillListRenderer::new(budget).format(self.format.into());
+        if self.query.is_some() {
+            renderer = renderer.search_hint(SEARCH_HINT);
+        }
         if self.sentences {
             renderer.truncation(Truncation::Sentences)
         } else {

@@ -1,0 +1,304 @@
+//! Search for skills, and for sections of their references.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use skills_discovery::{Catalog, Entry, Root};
+use skills_manifest::FrontmatterScan;
+use skills_search::{
+    Confidence, Document, Explanation, IndexBuilder, MAX_INDEX_BYTES, Ranker, ReferenceIndex,
+    ReferenceIndexBuilder, SearchIndex, SourceTag, Span,
+};
+
+use super::catalog_cache::CatalogSnapshot;
+use crate::PrivateFile;
+
+/// The number of index files in a cache directory. Catalogs of different roots use different ones.
+const CACHE_FILES: u64 = 8;
+/// The directory of the files that a search for references reads.
+const REFERENCES_DIR: &str = "references";
+/// Maximum size of a reference that is searched, in bytes.
+const MAX_FILE_BYTES: u64 = 512 * 1024;
+/// Maximum number of files of a skill that are searched.
+const MAX_FILES: usize = 200;
+
+/// An index over the skills of a catalog.
+///
+/// [`Library::search_index`](crate::Library::search_index) returns it. It ranks by name, description
+/// and instructions, and finds nothing for small talk. A ranking is never a reason to inject a skill.
+///
+/// ```
+/// use skills_runtime::{Root, Scope, SkillRuntime};
+///
+/// # let directory = tempfile::tempdir()?;
+/// # std::fs::create_dir(directory.path().join("forms"))?;
+/// # std::fs::write(directory.path().join("forms/SKILL.md"), "---\nname: forms\ndescription: Fills PDF forms.\n---\nMerge pages.\n")?;
+/// let runtime = SkillRuntime::from_directory(directory.path());
+/// let index = runtime.library().search_index();
+/// let found = index.search("could you merge these PDFs?", |_| true);
+/// assert_eq!(found.skills[0].name().as_str(), "forms");
+/// assert!(index.search("thank you!", |_| true).skills.is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct SkillIndex {
+    catalog: Arc<Catalog>,
+    /// Its documents are the entries of the catalog, in their order.
+    index: SearchIndex,
+}
+
+/// The skills that fit a query.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct SkillSearch<'a> {
+    /// The skills, best first; none if nothing fits.
+    pub skills: Vec<&'a Entry>,
+    /// The score of each of them, only comparable within one search.
+    pub scores: Vec<f32>,
+    /// How sure it is that one of them fits.
+    pub confidence: Confidence,
+}
+
+/// A search for sections of references.
+#[derive(Debug, Clone, Copy)]
+pub struct ReferenceSearch<'a> {
+    /// The request.
+    pub query: &'a str,
+    /// The skill to search; all that a model can activate if `None`.
+    pub skill: Option<&'a Entry>,
+    /// Maximum number of sections.
+    pub limit: usize,
+}
+
+impl SkillIndex {
+    /// Returns the catalog of the index.
+    #[must_use]
+    pub fn catalog(&self) -> &Arc<Catalog> {
+        &self.catalog
+    }
+
+    /// Returns the skills that fit a query, among those that `accepts` accepts.
+    #[must_use]
+    pub fn search(&self, query: &str, accepts: impl Fn(&Entry) -> bool) -> SkillSearch<'_> {
+        let entries = self.catalog.entries();
+        let result = self
+            .index
+            .search_among(query, |document| accepts(&entries[document]));
+        let hits = result.hits.iter();
+        SkillSearch {
+            skills: hits.clone().map(|hit| &entries[hit.document]).collect(),
+            scores: hits.map(|hit| hit.score).collect(),
+            confidence: result.confidence,
+        }
+    }
+
+    /// Returns the places of all entries of the catalog, the best for a query first. Entries without
+    /// a word of the query keep their order, at the end.
+    #[must_use]
+    pub fn rank(&self, query: &str) -> Vec<usize> {
+        let mut is_ranked = vec![false; self.index.len()];
+        let mut order = Vec::with_capacity(self.index.len());
+        for ranked in self.index.rank(query) {
+            is_ranked[ranked.document] = true;
+            order.push(ranked.document);
+        }
+        order.extend((0..is_ranked.len()).filter(|document| !is_ranked[*document]));
+        order
+    }
+
+    /// Explains why a skill of the catalog has its score.
+    #[must_use]
+    pub fn explain(&self, query: &str, entry: &Entry) -> Option<Explanation> {
+        let mut entries = self.catalog.entries().iter();
+        let document = entries.position(|known| known.directory() == entry.directory())?;
+        Some(self.index.explain(query, document))
+    }
+
+    /// Returns how to ask better if nothing fits, as one sentence.
+    #[must_use]
+    pub fn advice(&self) -> String {
+        let share = self.index.unspaced_share();
+        let language = if share > 0.9 {
+            "in the language of the descriptions (in Chinese or another script without spaces)"
+        } else if share > 0.1 {
+            "in the language of the descriptions (several)"
+        } else {
+            "in the language of the descriptions (mostly English)"
+        };
+        format!("Name the task and what it is about in a few words, {language}.")
+    }
+}
+
+/// Returns true if an index has exactly the documents of these sources.
+fn matches_tags(index: &SearchIndex, tags: &[Option<SourceTag>]) -> bool {
+    // A source without a tag must be read.
+    index.len() == tags.len()
+        && index
+            .tags()
+            .zip(tags)
+            .all(|(known, tag)| tag.is_some() && known == tag.as_ref())
+}
+
+/// Keeps the last index of a runtime, for the next one, in memory and on disk.
+pub(super) struct IndexCache {
+    file: Option<PrivateFile>,
+    latest: Mutex<Option<Arc<SkillIndex>>>,
+}
+
+impl IndexCache {
+    pub(super) fn new(directory: Option<PathBuf>, roots: &[Root]) -> Self {
+        let file = directory.map(|directory| PrivateFile::new(directory.join(file_name(roots))));
+        Self {
+            file,
+            latest: Mutex::default(),
+        }
+    }
+
+    /// Returns the index of a catalog. Skills that the last index has, unchanged, are not read.
+    pub(super) fn index(&self, catalog: &Arc<Catalog>) -> Arc<SkillIndex> {
+        let tags: Vec<Option<SourceTag>> = catalog.entries().iter().map(source_tag).collect();
+        let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
+        let index = match &*latest {
+            Some(known) => build(catalog, &tags, &known.index),
+            None => self.load_or_build(catalog, &tags),
+        };
+        let catalog = Arc::clone(catalog);
+        let index = Arc::new(SkillIndex { catalog, index });
+        *latest = Some(Arc::clone(&index));
+        index
+    }
+
+    /// Returns the index of an earlier process if no skill changed, and builds it otherwise.
+    fn load_or_build(&self, catalog: &Catalog, tags: &[Option<SourceTag>]) -> SearchIndex {
+        let stored = self.load().unwrap_or_default();
+        if matches_tags(&stored, tags) {
+            return stored;
+        }
+        let index = build(catalog, tags, &stored);
+        self.store(&index);
+        index
+    }
+
+    /// Reads the index of an earlier process. Any problem of the file means that there is none.
+    fn load(&self) -> Option<SearchIndex> {
+        let bytes = self.file.as_ref()?.read_bytes(MAX_INDEX_BYTES).ok()??;
+        SearchIndex::from_bytes(&bytes).ok()
+    }
+
+    /// Writes the index for the next process. It only saves time, so a failure is no error.
+    fn store(&self, index: &SearchIndex) {
+        let Some((file, bytes)) = self.file.as_ref().zip(index.to_bytes()) else {
+            return;
+        };
+        // The lock creates the directory. Another process that holds it writes the same.
+        if let Ok(_lock) = file.lock_with_timeout(std::time::Duration::ZERO) {
+            let _ = file.replace_bytes(&bytes);
+        }
+    }
+}
+
+/// Returns the name of the file for catalogs of these roots.
+fn file_name(roots: &[Root]) -> String {
+    use std::hash::{DefaultHasher, Hash, Hasher};
+    // Two sets of roots may share a file; then each replaces it and takes over what fits.
+    let mut hasher = DefaultHasher::new();
+    for root in roots {
+        root.path().hash(&mut hasher);
+    }
+    format!("index-{}", hasher.finish() % CACHE_FILES)
+}
+
+/// Returns what identifies the text of an entry without reading it; `None` if its file may have
+/// changed since the scan without a change of its stamp.
+fn source_tag(entry: &Entry) -> Option<SourceTag> {
+    let stamp = entry.stamp().settled_bytes()?;
+    let location = entry.location();
+    let parts = [
+        location.as_os_str().as_encoded_bytes(),
+        entry.name().as_str().as_bytes(),
+        &stamp,
+    ];
+    Some(SourceTag::new(parts))
+}
+
+fn build(catalog: &Catalog, tags: &[Option<SourceTag>], previous: &SearchIndex) -> SearchIndex {
+    let mut builder = IndexBuilder::reusing(previous);
+    for (entry, tag) in catalog.entries().iter().zip(tags) {
+        if tag.and_then(|tag| builder.reuse(tag)).is_some() {
+            continue;
+        }
+        // A skill that cannot be read is still found by its name and description.
+        let (body, _) = read_body(entry).unwrap_or_default();
+        let description = entry.manifest().description();
+        let document = Document::new(entry.name().as_str(), description, &body);
+        builder.add_with_tag(&document, *tag);
+    }
+    builder.build()
+}
+
+/// Returns the body of a skill and its first line.
+fn read_body(entry: &Entry) -> Option<(String, usize)> {
+    let bytes = entry.open().ok()?.read_skill_file().ok()?;
+    let frontmatter = FrontmatterScan::parse_file(&bytes).ok()?;
+    let body = bytes.get(frontmatter.body_offset()..)?;
+    let text = String::from_utf8_lossy(body).into_owned();
+    Some((text, frontmatter.body_line()))
+}
+
+/// Searches the references of one skill or of all.
+pub(super) fn search_references(
+    snapshot: &CatalogSnapshot,
+    accepts: impl Fn(&Entry) -> bool,
+    search: ReferenceSearch<'_>,
+) -> Vec<(String, Span)> {
+    let entries = snapshot.catalog.entries();
+    let one;
+    let (index, entries): (&ReferenceIndex, Vec<&Entry>) = match search.skill {
+        Some(entry) => {
+            one = reference_index([entry]);
+            (&one, vec![entry])
+        }
+        None => {
+            let build = || reference_index(entries);
+            (
+                snapshot.references.get_or_init(build),
+                entries.iter().collect(),
+            )
+        }
+    };
+    index
+        .search_among(search.query, search.limit, |skill| accepts(entries[skill]))
+        .into_iter()
+        .map(|span| (entries[span.skill].name().to_string(), span.clone()))
+        .collect()
+}
+
+fn reference_index<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> ReferenceIndex {
+    let mut builder = ReferenceIndexBuilder::new();
+    for (number, entry) in entries.into_iter().enumerate() {
+        if let Some((body, first_line)) = read_body(entry) {
+            let location = entry.location();
+            let file_name = location.file_name().map(Path::new).unwrap_or(&location);
+            builder.add_file(number, &file_name.to_string_lossy(), &body, first_line);
+        }
+        for (path, text) in read_references(entry) {
+            builder.add_file(number, &path, &text, 1);
+        }
+    }
+    builder.build()
+}
+
+/// Returns the text files below `references/`, in the order of their paths.
+fn read_references(entry: &Entry) -> Vec<(String, String)> {
+    let Ok(files) = entry.open() else {
+        return Vec::new();
+    };
+    let listing = files.list(REFERENCES_DIR).unwrap_or_default();
+    let paths = listing.resources.into_iter().map(|resource| resource.path);
+    let texts = paths.take(MAX_FILES).filter_map(|path| {
+        let bytes = files.read(&path, MAX_FILE_BYTES).ok()?;
+        // Images and archives are no text.
+        Some((path, String::from_utf8(bytes).ok()?))
+    });
+    texts.collect()
+}

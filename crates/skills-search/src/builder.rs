@@ -1,0 +1,227 @@
+//! Builds an index, and takes over what did not change from an earlier one.
+
+use std::collections::HashMap;
+
+use crate::analysis::{Analyzer, Run, for_each_run, unspaced_terms};
+use crate::document::{Document, FIELDS, SourceTag, TextDigest};
+use crate::index::{IndexedDocument, SearchIndex, TermCount};
+use crate::term_table::TermTable;
+
+/// The number of terms of each field whose pairs with their neighbors are terms, too. The start of a
+/// body says what a skill is for; pairs of the rest would cost more than all its words.
+const MAX_PAIRED_TERMS: u32 = 100;
+
+/// Builds a [`SearchIndex`].
+///
+/// [`reusing`](Self::reusing) takes over the terms of documents whose text an earlier index has, so
+/// that only new and changed documents are analyzed. The result is the same in both cases.
+pub struct IndexBuilder<'a> {
+    analyzer: Analyzer,
+    previous: Option<PreviousIndex<'a>>,
+    terms: TermTable,
+    /// The terms of each word as it was written, which saves stemming it again.
+    words: HashMap<Box<str>, Vec<u32>>,
+    documents: Vec<IndexedDocument>,
+    counts: Vec<TermCount>,
+    /// The counts of the document that is added, by term, and the terms that have some.
+    current: Vec<[u32; FIELDS]>,
+    touched: Vec<u32>,
+}
+
+/// The terms of a field that were counted.
+#[derive(Default)]
+struct FieldCounter {
+    /// How many they are, without pairs.
+    length: u32,
+    /// The word before.
+    previous: Option<u32>,
+}
+
+/// An index whose terms are taken over.
+struct PreviousIndex<'a> {
+    index: &'a SearchIndex,
+    by_digest: HashMap<TextDigest, usize>,
+    by_tag: HashMap<SourceTag, usize>,
+    /// The new number of each of its terms that was taken over.
+    terms: Vec<Option<u32>>,
+}
+
+impl Default for IndexBuilder<'_> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<'a> IndexBuilder<'a> {
+    /// Creates a builder without documents.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            analyzer: Analyzer::new(),
+            previous: None,
+            terms: TermTable::default(),
+            words: HashMap::new(),
+            documents: Vec::new(),
+            counts: Vec::new(),
+            current: Vec::new(),
+            touched: Vec::new(),
+        }
+    }
+
+    /// Creates a builder that takes over the terms of documents that `previous` contains.
+    #[must_use]
+    pub fn reusing(previous: &'a SearchIndex) -> Self {
+        let documents = previous.documents.iter().enumerate();
+        let tagged = documents
+            .clone()
+            .filter_map(|(number, document)| Some((document.tag?, number)));
+        let previous = PreviousIndex {
+            index: previous,
+            by_digest: documents
+                .map(|(number, document)| (document.digest, number))
+                .collect(),
+            by_tag: tagged.collect(),
+            terms: vec![None; previous.vocabulary.len()],
+        };
+        Self {
+            previous: Some(previous),
+            ..Self::new()
+        }
+    }
+
+    /// Adds a document and returns its number: 0 for the first, and so on.
+    pub fn add(&mut self, document: &Document<'_>) -> usize {
+        self.add_with_tag(document, None)
+    }
+
+    /// Adds a document with the tag of its source and returns its number. `None` is for a source
+    /// that may have changed without a change of its tag.
+    pub fn add_with_tag(&mut self, document: &Document<'_>, tag: Option<SourceTag>) -> usize {
+        let digest = document.digest();
+        let number = self.previous.as_ref().and_then(|previous| {
+            let number = previous.by_digest.get(&digest);
+            number.copied()
+        });
+        let lengths = match number.and_then(|number| self.take_over(number)) {
+            Some((lengths, _)) => lengths,
+            None => self.analyze(document),
+        };
+        self.push(digest, tag, lengths)
+    }
+
+    /// Adds the document that has this tag in the earlier index, without its text, and returns its
+    /// number; `None` if there is none.
+    pub fn reuse(&mut self, tag: SourceTag) -> Option<usize> {
+        let number = *self.previous.as_ref()?.by_tag.get(&tag)?;
+        let (lengths, digest) = self.take_over(number)?;
+        Some(self.push(digest, Some(tag), lengths))
+    }
+
+    fn push(
+        &mut self,
+        digest: TextDigest,
+        tag: Option<SourceTag>,
+        lengths: [u32; FIELDS],
+    ) -> usize {
+        self.documents.push(IndexedDocument {
+            digest,
+            tag,
+            lengths,
+            end: u32::try_from(self.counts.len()).unwrap_or(u32::MAX),
+        });
+        self.documents.len() - 1
+    }
+
+    /// Adds the terms of a document of the previous index.
+    fn take_over(&mut self, number: usize) -> Option<([u32; FIELDS], TextDigest)> {
+        let previous = self.previous.as_mut()?;
+        let document = previous.index.documents.get(number)?;
+        for count in previous.index.terms_of(number) {
+            let known = &mut previous.terms[count.term as usize];
+            let term = *known.get_or_insert_with(|| {
+                let text = previous.index.vocabulary.term(count.term as usize);
+                self.terms.term(text)
+            });
+            self.counts.push(TermCount { term, ..*count });
+        }
+        Some((document.lengths, document.digest))
+    }
+
+    fn analyze(&mut self, document: &Document<'_>) -> [u32; FIELDS] {
+        let mut lengths = [0; FIELDS];
+        for (field, text) in document.fields().into_iter().enumerate() {
+            let mut counter = FieldCounter::default();
+            for_each_run(text, |run| match run {
+                Run::Spaced(word) => self.count_word(word, field, &mut counter),
+                Run::Unspaced(characters) => self.count_unspaced(characters, field, &mut counter),
+            });
+            lengths[field] = counter.length;
+        }
+        for term in self.touched.drain(..) {
+            let [name, description, body] = std::mem::take(&mut self.current[term as usize]);
+            self.counts.push(TermCount {
+                term,
+                name: u8::try_from(name).unwrap_or(u8::MAX),
+                description: u8::try_from(description).unwrap_or(u8::MAX),
+                body: u16::try_from(body).unwrap_or(u16::MAX),
+            });
+        }
+        lengths
+    }
+
+    /// Counts the terms of a word, and their pairs with the words before.
+    fn count_word(&mut self, word: &str, field: usize, counter: &mut FieldCounter) {
+        if !self.words.contains_key(word) {
+            let mut terms = Vec::new();
+            self.analyzer
+                .word_terms(word, &mut |term, _| terms.push(self.terms.word(term)));
+            self.words.insert(word.into(), terms);
+        }
+        let terms = self.words.get(word).map(Vec::as_slice).unwrap_or_default();
+        for term in terms {
+            count(&mut self.current, &mut self.touched, *term, field);
+            counter.length += 1;
+            let previous = counter.previous.replace(*term);
+            if let Some(previous) = previous.filter(|_| counter.length <= MAX_PAIRED_TERMS) {
+                let pair = self.terms.pair(previous, *term);
+                count(&mut self.current, &mut self.touched, pair, field);
+            }
+        }
+    }
+
+    fn count_unspaced(&mut self, run: &[char], field: usize, counter: &mut FieldCounter) {
+        counter.previous = None;
+        unspaced_terms(run, &mut |term, _| {
+            let term = self.terms.word(term);
+            count(&mut self.current, &mut self.touched, term, field);
+            counter.length += 1;
+        });
+    }
+
+    /// Builds the index.
+    #[must_use]
+    pub fn build(mut self) -> SearchIndex {
+        let (vocabulary, places) = self.terms.into_vocabulary();
+        let mut start = 0;
+        for document in &self.documents {
+            let counts = &mut self.counts[start..document.end as usize];
+            for count in counts.iter_mut() {
+                count.term = places[count.term as usize];
+            }
+            counts.sort_unstable();
+            start = document.end as usize;
+        }
+        SearchIndex::new(vocabulary, self.documents, self.counts)
+    }
+}
+
+fn count(current: &mut Vec<[u32; FIELDS]>, touched: &mut Vec<u32>, term: u32, field: usize) {
+    let position = term as usize;
+    if position >= current.len() {
+        current.resize(position + 1, [0; FIELDS]);
+    }
+    if current[position] == [0; FIELDS] {
+        touched.push(term);
+    }
+    current[position][field] += 1;
+}

@@ -1,0 +1,54 @@
+//! Rankers: what orders documents by a query.
+
+use std::collections::HashMap;
+
+use crate::index::SearchIndex;
+use crate::query::{Query, Ranked, best_first};
+
+/// Orders documents by how well they match a query.
+///
+/// [`SearchIndex`] is one. An application can implement another over the same documents, such as
+/// one with embeddings, and combine both with [`fuse`].
+pub trait Ranker: Send + Sync {
+    /// Returns the documents that match a query at all, best first. The same documents and the same
+    /// query give the same order.
+    fn rank(&self, query: &str) -> Vec<Ranked>;
+}
+
+impl Ranker for SearchIndex {
+    fn rank(&self, query: &str) -> Vec<Ranked> {
+        Query::parse(self, query).rank(self)
+    }
+}
+
+/// The constant of reciprocal rank fusion; larger values make places more equal.
+const FUSION_CONSTANT: f32 = 60.0;
+/// The number of first places that keep the order of the first ranking.
+const KEPT_PLACES: usize = 5;
+
+/// Combines two rankings: the first five places are those of `first`, the rest is ordered by the
+/// sum of the reciprocal places in both.
+///
+/// Words place the best match better than meaning does in a large catalog, and meaning finds more of
+/// the others. Scores of the result are those of the fusion.
+#[must_use]
+pub fn fuse(first: &[Ranked], second: &[Ranked]) -> Vec<Ranked> {
+    let mut scores: HashMap<usize, f32> = HashMap::new();
+    for ranking in [first, second] {
+        for (place, ranked) in ranking.iter().enumerate() {
+            *scores.entry(ranked.document).or_default() +=
+                1.0 / (FUSION_CONSTANT + place as f32 + 1.0);
+        }
+    }
+    let kept = first.iter().take(KEPT_PLACES).enumerate();
+    for (place, ranked) in kept {
+        // Above any sum of two reciprocal places.
+        scores.insert(ranked.document, (KEPT_PLACES - place) as f32);
+    }
+    let fused = scores.into_iter();
+    let mut fused: Vec<Ranked> = fused
+        .map(|(document, score)| Ranked { document, score })
+        .collect();
+    fused.sort_unstable_by(best_first);
+    fused
+}
