@@ -9,6 +9,7 @@ use skills_script::TOOL_NAME_PREFIX;
 use crate::catalog_tools::{load, references, resource, search, skill_name_schema};
 use crate::file_tools::{create, ls, read, write};
 use crate::run::{run_skill_script, skills_bash, skills_run};
+use crate::portable_schema::{remove_client_arguments, to_portable};
 use crate::schema::ArgumentValidator;
 use crate::tool_definition::{Annotations, ToolDefinition};
 use crate::{ToolError, ToolGroup};
@@ -136,8 +137,9 @@ impl BuiltinTool {
     ///
     /// # Errors
     /// `invalid_arguments`.
-    pub(crate) fn validate(&self, arguments: Value) -> Result<Value, ToolError> {
+    pub(crate) fn validate(&self, mut arguments: Value) -> Result<Value, ToolError> {
         let schema = &self.definition().input_schema;
+        remove_client_arguments(&mut arguments, schema);
         match self
             .validator
             .get_or_init(|| ArgumentValidator::new(schema))
@@ -150,7 +152,13 @@ impl BuiltinTool {
 
     /// Returns the definition without skill names.
     pub(crate) fn definition(&self) -> &ToolDefinition {
-        self.definition.get_or_init(self.define)
+        self.definition.get_or_init(|| {
+            let definition = (self.define)();
+            ToolDefinition {
+                input_schema: to_portable(definition.input_schema),
+                ..definition
+            }
+        })
     }
 }
 

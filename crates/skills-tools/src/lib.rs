@@ -24,6 +24,7 @@ mod hidden_dirs;
 mod mount;
 mod overrides;
 mod path_map;
+mod portable_schema;
 mod publication;
 mod registry;
 mod run;

@@ -19,6 +19,7 @@ use crate::catalog_tools::CatalogTools;
 use crate::catalog_tools::load::LoadArguments;
 use crate::file_tools::FileTools;
 use crate::overrides::{OverrideError, OverrideStore};
+use crate::portable_schema::remove_client_arguments;
 use crate::publication::Publisher;
 use crate::registry::{ScriptScanner, ScriptToolEntry, ScriptToolRegistry};
 use crate::run::{HookMode, HookedCall, ProgramTools, script_tool};
@@ -330,7 +331,11 @@ impl ToolSet {
         Ok(ResolvedCall::Builtin(tool.kind, arguments))
     }
 
-    fn resolve_script_tool(&self, name: &str, arguments: Value) -> Result<ResolvedCall, ToolError> {
+    fn resolve_script_tool(
+        &self,
+        name: &str,
+        mut arguments: Value,
+    ) -> Result<ResolvedCall, ToolError> {
         let unreadable =
             |_| ToolErrorCode::Internal.error("cannot read the tool overrides; nothing ran");
         let registry = self
@@ -361,6 +366,7 @@ impl ToolSet {
         let tool = entry
             .load_tool()
             .map_err(|_| ToolErrorCode::Conflict.error("the script was removed"))?;
+        remove_client_arguments(&mut arguments, &tool.tool.input_schema);
         let is_command_line = arguments
             .as_object()
             .is_some_and(|given| is_command_line(given, &tool.tool.arguments));

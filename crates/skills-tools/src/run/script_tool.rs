@@ -12,6 +12,7 @@ use super::{
 use crate::mount::Access;
 use crate::path_map::PathMap;
 use crate::registry::{DEFAULT_TIMEOUT, ScriptToolEntry};
+use crate::portable_schema::to_portable;
 use crate::sanitize::strip_terminal_escapes;
 use crate::tool_definition::{Annotations, ToolDefinition};
 use crate::{CallContext, ToolError, ToolErrorCode, ToolOutput};
@@ -25,7 +26,7 @@ pub(crate) fn definition(entry: &ScriptToolEntry) -> ToolDefinition {
         name: tool.name.clone(),
         title: format!("{}: {}", tool.skill, stem(&tool.file)),
         description: tool.description.clone(),
-        input_schema: tool.input_schema.clone(),
+        input_schema: to_portable(tool.input_schema.clone()),
         output_schema: result_schema(),
         annotations: Annotations::EXECUTES,
     }
