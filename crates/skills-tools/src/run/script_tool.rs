@@ -11,8 +11,8 @@ use super::{
 };
 use crate::mount::Access;
 use crate::path_map::PathMap;
-use crate::registry::{DEFAULT_TIMEOUT, ScriptToolEntry};
 use crate::portable_schema::to_portable;
+use crate::registry::{DEFAULT_TIMEOUT, ScriptToolEntry};
 use crate::sanitize::strip_terminal_escapes;
 use crate::tool_definition::{Annotations, ToolDefinition};
 use crate::{CallContext, ToolError, ToolErrorCode, ToolOutput};
