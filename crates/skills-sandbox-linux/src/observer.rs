@@ -108,6 +108,9 @@ impl Observer {
                 Pending::Nothing => guard.clear_ready(),
                 Pending::Ended => return,
             }
+            // The listener stays ready while a program repeats such calls. Without this, neither the
+            // deadline nor a cancellation of the run would be polled again.
+            tokio::task::yield_now().await;
         }
     }
 

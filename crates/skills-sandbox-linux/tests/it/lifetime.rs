@@ -35,6 +35,26 @@ async fn the_deadline_kills_the_whole_tree_and_keeps_partial_output() {
 }
 
 #[tokio::test]
+async fn a_program_that_repeats_observed_calls_is_stopped_at_the_deadline() {
+    for mode in supported_modes() {
+        for call in [
+            "os.execv('/usr/bin/env', ['env'])",
+            "socket.socket().connect(('127.0.0.1', 1))",
+        ] {
+            let mut skill = Skill::new(mode);
+            skill.limits.wall_time = Duration::from_millis(1_500);
+            // Two threads, so that a call always waits for an answer.
+            let script = format!(
+                "import os, socket, threading\ndef repeat():\n    while True:\n        try:\n            {call}\n        except OSError:\n            pass\nthreading.Thread(target=repeat).start()\nrepeat()"
+            );
+            let output = timeout(TEST_TIMEOUT, skill.python(&script)).await.unwrap();
+            let expected = Termination::TimedOut { limit_ms: 1_500 };
+            assert_eq!(output.termination, expected, "{call}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn no_process_survives_a_normal_exit() {
     for mode in supported_modes() {
         let skill = Skill::new(mode).tool("Bash").tool("Write");
