@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use serde_json::{Map, Value};
 use skills_runtime::{ExecutionOptions, RunTarget, Workspace};
 
-use super::output::{ExitKind, ProgramOutput, quota_exceeded_error, reached_timeout_ms};
+use super::output::{
+    ExitKind, ProgramOutput, mark_program_text, quota_exceeded_error, reached_timeout_ms,
+};
 use super::{
     Deadline, ProgramTools, Remedy, RunSubject, RunnableSkill, WorkingDirectory, result_schema,
 };
@@ -126,7 +128,7 @@ fn tool_output(output: ProgramOutput, timeout_seconds: &str) -> ToolOutput {
         Some(error) => {
             let so_far = match output.exit {
                 ExitKind::Exited(_) => String::new(),
-                _ => strip_terminal_escapes(&output.stdout).trim_end().to_owned(),
+                _ => mark_program_text(strip_terminal_escapes(&output.stdout).trim_end()),
             };
             let parts = [error.message.as_str(), so_far.as_str()];
             let text = parts.into_iter().filter(|part| !part.is_empty());
