@@ -270,12 +270,14 @@ impl HostConnector {
 fn is_denied(ip: IpAddr, port: u16, hosts: &HostFilter) -> bool {
     // An embedded address reaches the same host by NAT64.
     let inner = embedded_ipv4(ip).map(IpAddr::from);
-    let name = ip.is_loopback().then(|| LOCALHOST.to_owned());
+    // All loopback addresses are one host, and no pattern can name the one of IPv6.
+    let loopback = ip.is_loopback().then_some([LOCALHOST, "127.0.0.1"]);
+    let loopback = loopback.into_iter().flatten().map(str::to_owned);
     let texts: Vec<String> = [ip]
         .into_iter()
         .chain(inner)
         .map(|ip| ip.to_string())
-        .chain(name)
+        .chain(loopback)
         .flat_map(|text| [format!("{text}:{port}"), text])
         .collect();
     hosts
