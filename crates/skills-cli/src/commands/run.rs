@@ -231,14 +231,16 @@ impl Run {
     }
 
     /// Returns an argument with the path that the private workspace has for it: the copy of a file of
-    /// `--file`, or a path in the directory of `--output`. Other arguments are returned as they are.
+    /// `--file`, or a path in the directory of `--output`. Other arguments are returned as they are,
+    /// also a word without a separator that is the name of that directory: it can be a command.
     fn private_path(&self, arg: &str) -> String {
         let path = Path::new(arg);
         let is_input = self.file.iter().any(|file| file == path);
         if is_input && let Some(name) = path.file_name() {
             return name.to_string_lossy().into_owned();
         }
-        let below = |directory: &PathBuf| path.strip_prefix(directory).ok();
+        let is_path = arg.contains(std::path::is_separator);
+        let below = |directory: &PathBuf| path.strip_prefix(directory).ok().filter(|_| is_path);
         match self.output.as_ref().and_then(below) {
             Some(rest) if rest.as_os_str().is_empty() => ".".to_owned(),
             Some(rest) => rest.to_string_lossy().into_owned(),

@@ -272,7 +272,6 @@ fn without_sources(variables: Vec<SourcedVariable>) -> Vec<(String, Secret)> {
         .collect()
 }
 
-/// Makes the workspace available as `/workspace` for arguments, too, where the backend can.
 /// Sets the working directory of a program that starts in its private workspace.
 fn start_in_workspace(options: &mut ExecutionOptions, workspace: Option<&ActiveWorkspace>) {
     let is_private = matches!(options.workspace, Workspace::Private(_));
@@ -285,6 +284,7 @@ fn start_in_workspace(options: &mut ExecutionOptions, workspace: Option<&ActiveW
     }
 }
 
+/// Makes the workspace available as `/workspace` for arguments, too, where the backend can.
 fn add_workspace_alias(options: &mut ExecutionOptions, workspace: Option<&ActiveWorkspace>) {
     let alias = Path::new("/workspace");
     let is_known = options.path_aliases.iter().any(|(known, _)| known == alias);
