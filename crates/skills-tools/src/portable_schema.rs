@@ -47,7 +47,8 @@ fn describe_property(property: &mut Map<String, Value>) {
     {
         property.insert("type".to_owned(), type_name.into());
     }
-    let Some(default) = property.get("default").filter(|default| !default.is_null()) else {
+    let default = property.get("default");
+    let Some(default) = default.filter(|default| !default.is_null() && *default != "") else {
         return;
     };
     let sentence = match default {

@@ -388,7 +388,7 @@ fn offsets_are_documented_in_bytes() {
             .unwrap()
     };
     assert!(definition.input_schema["properties"].get("unit").is_none());
-    assert_eq!(description_of("offset"), "Offset in bytes.");
+    assert_eq!(description_of("offset"), "Offset in bytes. Default: 0.");
     assert_eq!(
         description_of("limit"),
         "Maximum number of bytes to return; default 262144."

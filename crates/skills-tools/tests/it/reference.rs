@@ -55,21 +55,15 @@ fn page(definitions: &[ToolDefinition]) -> String {
         if !hints.is_empty() {
             write!(page, " Annotations: {}.", hints.join(", ")).unwrap();
         }
-        page.push_str("\n\n| parameter | type | default | description |\n|---|---|---|---|\n");
+        page.push_str("\n\n| parameter | type | required | description |\n|---|---|---|---|\n");
         for (argument, schema) in input_schema["properties"].as_object().unwrap() {
             let required = input_schema["required"]
                 .as_array()
                 .is_some_and(|names| names.contains(&argument.as_str().into()));
-            let default = if required {
-                "required".to_owned()
-            } else {
-                schema
-                    .get("default")
-                    .map_or("none".to_owned(), |value| format!("`{value}`"))
-            };
+            let required = if required { "yes" } else { "no" };
             writeln!(
                 page,
-                "| `{argument}` | {} | {default} | {} |",
+                "| `{argument}` | {} | {required} | {} |",
                 kind(schema),
                 meaning(schema)
             )
