@@ -45,4 +45,7 @@ def text(result):
 
 def code(result):
     """Returns the error code of a tool result, or None."""
-    return result.meta["skills/report"]["error"]["code"] if result.is_error else None
+    if not result.is_error:
+        return None
+    data = result.structured_content or result.meta["skills/report"]
+    return data["error"]["code"]
