@@ -3,7 +3,7 @@
 
 #![expect(
     clippy::disallowed_methods,
-    reason = "lists the packages of an environment, which is no skill"
+    reason = "lists the packages of an environment, which is not a skill"
 )]
 
 use std::collections::BTreeMap;

@@ -61,7 +61,7 @@ impl RejectedRequest {
             RejectReason::NotListed => true,
             // The ports of HTTP and TLS are rejected only for the other protocol.
             RejectReason::PortNotAllowed { port } => !matches!(port, HTTP_PORT | TLS_PORT),
-            // A name whose owner made it lead to a private address is no reason for a rule.
+            // A name that its owner resolves to a private address does not justify a rule.
             RejectReason::PrivateAddress => self
                 .host
                 .as_deref()

@@ -84,7 +84,7 @@ impl Injection {
     ///
     /// # Errors
     ///
-    /// If the file cannot be read or is no longer a valid skill.
+    /// If the file cannot be read or is not a valid skill anymore.
     pub fn from_entry(entry: &Entry) -> Result<Self, DiscoveryError> {
         let (_, text) = entry.open()?.document_with_source()?;
         let directory = entry.directory().to_string_lossy();

@@ -31,7 +31,7 @@ const MACHINE: u16 = 62;
 const MACHINE: u16 = 183;
 
 // The first child is process 2. `wait4` returns a negative number if it was interrupted (4) or if
-// there is no child, which cannot happen before that child has ended.
+// no child exists, which cannot happen before that child has ended.
 #[cfg(target_arch = "x86_64")]
 std::arch::global_asm!(
     ".pushsection .rodata.skills_init, \"a\", @progbits",

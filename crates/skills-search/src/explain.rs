@@ -28,7 +28,7 @@ pub struct TermExplanation {
 
 impl SearchIndex {
     /// Explains the score of a document for a query: the sum of the parts is the score. All parts
-    /// are 0 if there is no such document.
+    /// are 0 without such a document.
     #[must_use]
     pub fn explain(&self, query: &str, document: usize) -> Explanation {
         let query = Query::parse(self, query);

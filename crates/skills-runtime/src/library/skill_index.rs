@@ -185,7 +185,7 @@ impl IndexCache {
         SearchIndex::from_bytes(&bytes).ok()
     }
 
-    /// Writes the index for the next process. It only saves time, so a failure is no error.
+    /// Writes the index for the next process. It only saves time, so a failure is ignored.
     fn store(&self, index: &SearchIndex) {
         let Some((file, bytes)) = self.file.as_ref().zip(index.to_bytes()) else {
             return;
@@ -297,7 +297,7 @@ fn read_references(entry: &Entry) -> Vec<(String, String)> {
     let paths = listing.resources.into_iter().map(|resource| resource.path);
     let texts = paths.take(MAX_FILES).filter_map(|path| {
         let bytes = files.read(&path, MAX_FILE_BYTES).ok()?;
-        // Images and archives are no text.
+        // Images and archives are not text.
         Some((path, String::from_utf8(bytes).ok()?))
     });
     texts.collect()
