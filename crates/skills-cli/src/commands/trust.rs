@@ -119,16 +119,8 @@ impl Trust {
             }
         };
         let Some(request) = &preview.approval_request else {
-            return Ok(match &preview.authorization {
-                Authorization::Granted(_) => {
-                    output.status(&format!("hook `{command}` is approved already"));
-                    Exit::Success
-                }
-                Authorization::Denied(denial) => {
-                    output.status(&format!("error: cannot approve hook `{command}`: {denial}"));
-                    Exit::Denied
-                }
-            });
+            let granted = format!("hook `{command}` is approved already");
+            return Ok(report_hook(hook, &preview.authorization, &granted, output));
         };
         if !self.yes {
             output.status_lines(&approver::text(request));
@@ -139,16 +131,8 @@ impl Trust {
         }
         // Fails if the skill or its request changed since it was shown.
         let authorization = runtime.executor().approve_hook(name, hook, request)?;
-        Ok(match authorization {
-            Authorization::Granted(_) => {
-                output.status(&format!("approved hook `{command}`"));
-                Exit::Success
-            }
-            Authorization::Denied(denial) => {
-                output.status(&format!("error: cannot approve hook `{command}`: {denial}"));
-                Exit::Denied
-            }
-        })
+        let granted = format!("approved hook `{command}`");
+        Ok(report_hook(hook, &authorization, &granted, output))
     }
 
     fn approve(
@@ -264,4 +248,24 @@ fn list_approvals(approvals: &[Approval], output: Output) -> anyhow::Result<Exit
         output.status("no approvals");
     }
     Ok(Exit::Success)
+}
+
+/// Reports whether a hook is approved.
+fn report_hook(
+    hook: &HookPreview,
+    authorization: &Authorization,
+    granted: &str,
+    output: Output,
+) -> Exit {
+    match authorization {
+        Authorization::Granted(_) => {
+            output.status(granted);
+            Exit::Success
+        }
+        Authorization::Denied(denial) => {
+            let command = &hook.hook;
+            output.status(&format!("error: cannot approve hook `{command}`: {denial}"));
+            Exit::Denied
+        }
+    }
 }
