@@ -92,8 +92,9 @@ fn caller_context(caller: &Caller, context: &RequestContext<RoleServer>) -> Call
     call_context
 }
 
-/// Reads the approval response that came with a call. Request state and response must belong
-/// together, without any other response.
+/// Returns the approval response that came with a call, with the digest of its prompt. A response
+/// that does not belong to this call, came too late, or was used before counts as none: the user is
+/// asked again.
 async fn take_response(
     server: &Server,
     caller: &Caller,
@@ -101,35 +102,28 @@ async fn take_response(
     state: Option<String>,
     responses: Option<InputResponses>,
 ) -> Result<Option<(String, ElicitResult)>, ErrorData> {
-    let invalid = |message: &str| Err(ErrorData::invalid_params(message.to_owned(), None));
-    let (state, responses) = match (state, responses) {
-        (None, None) => return Ok(None),
-        // Legacy clients are prompted during the call, so state from them cannot be genuine.
-        _ if caller.lifecycle == Lifecycle::Legacy => {
-            return invalid("requestState and inputResponses require protocol version 2026-07-28");
-        }
-        (Some(state), Some(responses)) => (state, responses),
-        (Some(_), None) => return invalid("requestState without inputResponses"),
-        (None, Some(_)) => return invalid("inputResponses without requestState"),
+    // Legacy clients are prompted during the call, so state from them cannot be genuine.
+    let (Lifecycle::Stateless, Some(state), Some(responses)) = (caller.lifecycle, state, responses)
+    else {
+        return Ok(None);
     };
-    let mut responses: Vec<(String, Value)> = responses.into_iter().collect();
-    let response = match (responses.pop(), responses.is_empty()) {
-        // Exactly one response: extra ones could be meant for a prompt that was never sent.
-        (Some((name, response)), true) if name == PERMISSION_KEY => response,
-        _ => return invalid("inputResponses does not match the pending request"),
-    };
-    let response: ElicitResult = match serde_json::from_value(response) {
-        Ok(response) => response,
-        Err(error) => return invalid(&format!("inputResponses.{PERMISSION_KEY}: {error}")),
+    let response = responses
+        .into_iter()
+        .find(|(name, _)| name == PERMISSION_KEY)
+        .and_then(|(_, response)| serde_json::from_value(response).ok());
+    let Some(response) = response else {
+        return Ok(None);
     };
     // The replay cache may use files.
     let verified = server
         .run_blocking(move |server| server.inner.state_signer.verify(&binding, &state))
         .await?;
-    match verified {
-        Ok(request_digest) => Ok(Some((request_digest, response))),
-        Err(error) => invalid(&error.to_string()),
+    if let Err(error) = &verified {
+        tracing::debug!(%error, "an approval response is ignored, and its user asked again");
     }
+    Ok(verified
+        .ok()
+        .map(|request_digest| (request_digest, response)))
 }
 
 /// Returns the result that contains an approval prompt.

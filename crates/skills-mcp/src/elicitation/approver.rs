@@ -75,7 +75,7 @@ impl Approver for ElicitationApprover {
                     // do not time out silently.
                     let _waiting = self.prompt.lock().await;
                     let result = elicit(peer, elicitation.form_params()?).await?;
-                    return Ok(elicitation.allowed_responses.parse_response(&result));
+                    return Ok(elicitation.parse_response(&result));
                 }
                 ElicitationChannel::Result(response) => {
                     let elicitation = elicitation()?;
@@ -84,7 +84,7 @@ impl Approver for ElicitationApprover {
                     if let Some((digest, result)) = response
                         && *digest == elicitation.request_digest
                     {
-                        return Ok(elicitation.allowed_responses.parse_response(result));
+                        return Ok(elicitation.parse_response(result));
                     }
                     let error = "approval is pending; the client retries with the response";
                     (Unresolved::Prompt(elicitation), error)

@@ -3,10 +3,10 @@
 use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationSchema};
 use serde_json::json;
 use sha2::{Digest, Sha256};
-use skills_tools::runtime::policy::{ApprovalRequest, BoxError};
+use skills_tools::runtime::policy::{ApprovalRequest, BoxError, Permission};
 use skills_tools::runtime::{ApprovalResponse, format_approval_request_in_full};
 
-/// Responses to offer in addition to `once` and `deny`.
+/// Which responses the user of a client can give, in addition to `once` and `deny`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct AllowedResponses {
     /// The response can be valid for a session.
@@ -15,11 +15,52 @@ pub(crate) struct AllowedResponses {
     pub(crate) always: bool,
 }
 
+/// A response that is offered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Choice {
+    /// As clients return it.
+    name: &'static str,
+    /// As clients with support for it show it.
+    title: &'static str,
+    response: ApprovalResponse,
+}
+
+const ALLOW_ONCE: Choice = Choice {
+    name: "allow_once",
+    title: "Yes, this run",
+    response: ApprovalResponse::AllowOnce,
+};
+const ALLOW_SESSION: Choice = Choice {
+    name: "allow_session",
+    title: "Yes, this version of the skill, until this session ends",
+    response: ApprovalResponse::AllowSession,
+};
+const ALLOW_PROGRAM: Choice = Choice {
+    name: "allow_program_for_session",
+    title: "Yes, and this program in other commands here, until this session ends",
+    response: ApprovalResponse::AllowProgram,
+};
+const ALLOW_COMMANDS: Choice = Choice {
+    name: "allow_commands_for_session",
+    title: "Yes, and all commands here, in the sandbox, until this session ends",
+    response: ApprovalResponse::AllowCommands,
+};
+const ALLOW_ALWAYS: Choice = Choice {
+    name: "allow_always",
+    title: "Yes, this version of the skill, always",
+    response: ApprovalResponse::AllowAlways,
+};
+const DENY: Choice = Choice {
+    name: "deny",
+    title: "No",
+    response: ApprovalResponse::Deny,
+};
+
 /// An approval prompt for the user of a client.
 #[derive(Debug, Clone)]
 pub(crate) struct Elicitation {
     message: String,
-    pub(super) allowed_responses: AllowedResponses,
+    choices: Vec<Choice>,
     /// Identifies the prompt: prompts with the same digest have the same response.
     pub(crate) request_digest: String,
 }
@@ -35,7 +76,7 @@ impl Elicitation {
     ) -> Result<Self, BoxError> {
         Ok(Self {
             message: format_approval_request_in_full(request)?,
-            allowed_responses: allowed_responses.for_request(request),
+            choices: allowed_responses.choices(request),
             request_digest: request_digest(request)?,
         })
     }
@@ -51,7 +92,8 @@ impl Elicitation {
                 "type": "string",
                 "title": "Allow this?",
                 "description": "Nothing has run yet. Without a response the request is denied.",
-                "enum": self.allowed_responses.choices().map(|(name, _)| name).collect::<Vec<_>>(),
+                "enum": self.choices.iter().map(|choice| choice.name).collect::<Vec<_>>(),
+                "enumNames": self.choices.iter().map(|choice| choice.title).collect::<Vec<_>>(),
                 // A client that submits the form unchanged denies.
                 "default": "deny",
             }},
@@ -65,48 +107,51 @@ impl Elicitation {
             requested_schema,
         })
     }
-}
-
-impl AllowedResponses {
-    /// Removes responses that do not apply to the request: without a digest nothing can be
-    /// recognized again, and commands of a model are not approved permanently.
-    fn for_request(self, request: &ApprovalRequest) -> Self {
-        let is_identifiable = request.digest.is_some();
-        Self {
-            session: self.session && is_identifiable,
-            always: self.always && is_identifiable && !request.is_ad_hoc,
-        }
-    }
-
-    /// Returns the offered responses by the names that clients show.
-    fn choices(self) -> impl Iterator<Item = (&'static str, ApprovalResponse)> {
-        use ApprovalResponse::{AllowAlways, AllowOnce, AllowSession, Deny};
-        let choices = [
-            (true, "allow_once", AllowOnce),
-            (self.session, "allow_session", AllowSession),
-            (self.always, "allow_always", AllowAlways),
-            (true, "deny", Deny),
-        ];
-        let offered = choices.into_iter().filter(|(is_offered, ..)| *is_offered);
-        offered.map(|(_, name, response)| (name, response))
-    }
 
     /// Parses the response. Returns `None` if the user gave no response. A response that was not
     /// offered is a denial.
-    pub(super) fn parse_response(self, result: &ElicitResult) -> Option<ApprovalResponse> {
+    pub(super) fn parse_response(&self, result: &ElicitResult) -> Option<ApprovalResponse> {
         match result.action {
             ElicitationAction::Accept => {
                 let content = result.content.as_ref();
                 let decision = content.and_then(|content| content.get("decision")?.as_str());
                 // Compared with the offered choices: a client could send `allow_always` without
                 // having been offered it.
-                let chosen = self.choices().find(|(name, _)| Some(*name) == decision);
-                Some(chosen.map_or(ApprovalResponse::Deny, |(_, response)| response))
+                let chosen = self
+                    .choices
+                    .iter()
+                    .find(|choice| Some(choice.name) == decision);
+                Some(chosen.map_or(ApprovalResponse::Deny, |choice| choice.response))
             }
             ElicitationAction::Decline => Some(ApprovalResponse::Deny),
             // A dismissed prompt is not answered.
             _ => None,
         }
+    }
+}
+
+impl AllowedResponses {
+    /// Returns the choices for a request: without a digest nothing can be recognized again, and
+    /// commands of a model are not approved permanently.
+    fn choices(self, request: &ApprovalRequest) -> Vec<Choice> {
+        let is_identifiable = request.digest.is_some();
+        let session = self.session && is_identifiable;
+        let always = self.always && is_identifiable && !request.is_ad_hoc;
+        let starts_any = request
+            .pending
+            .iter()
+            .any(|decision| *decision.permission() == Permission::AnyProgram);
+        let choices = [
+            (true, ALLOW_ONCE),
+            (session && !request.is_ad_hoc, ALLOW_SESSION),
+            // A shell command asks for any program, so both answers would be the same.
+            (session && request.is_ad_hoc && !starts_any, ALLOW_PROGRAM),
+            (session && request.is_ad_hoc, ALLOW_COMMANDS),
+            (always, ALLOW_ALWAYS),
+            (true, DENY),
+        ];
+        let offered = choices.into_iter().filter(|(is_offered, _)| *is_offered);
+        offered.map(|(_, choice)| choice).collect()
     }
 }
 
@@ -128,52 +173,38 @@ mod tests {
 
     #[test]
     fn only_offered_responses_are_accepted() {
-        let check = |action, content: Option<Value>, allowed: AllowedResponses, expected| {
+        let elicitation = |choices: &[Choice]| Elicitation {
+            message: String::new(),
+            choices: choices.to_vec(),
+            request_digest: String::new(),
+        };
+        let check = |action, content: Option<Value>, choices: &[Choice], expected| {
             let result = ElicitResult::new(action);
             let result = content.into_iter().fold(result, ElicitResult::with_content);
-            assert_eq!(allowed.parse_response(&result), expected, "{result:?}");
+            let parsed = elicitation(choices).parse_response(&result);
+            assert_eq!(parsed, expected, "{result:?}");
         };
-        let all = AllowedResponses {
-            session: true,
-            always: true,
-        };
-        let few = AllowedResponses {
-            session: false,
-            always: false,
-        };
+        let all = [
+            ALLOW_ONCE,
+            ALLOW_SESSION,
+            ALLOW_PROGRAM,
+            ALLOW_COMMANDS,
+            ALLOW_ALWAYS,
+            DENY,
+        ];
+        let few = [ALLOW_ONCE, DENY];
         let decision = |decision: &str| Some(json!({"decision": decision}));
         use ElicitationAction::{Accept, Cancel, Decline};
-        check(
-            Accept,
-            decision("allow_once"),
-            few,
-            Some(ApprovalResponse::AllowOnce),
-        );
-        check(
-            Accept,
-            decision("allow_session"),
-            all,
-            Some(ApprovalResponse::AllowSession),
-        );
-        check(
-            Accept,
-            decision("allow_always"),
-            all,
-            Some(ApprovalResponse::AllowAlways),
-        );
-        check(
-            Accept,
-            decision("allow_session"),
-            few,
-            Some(ApprovalResponse::Deny),
-        );
-        check(
-            Accept,
-            decision("allow_always"),
-            few,
-            Some(ApprovalResponse::Deny),
-        );
-        check(Accept, decision("deny"), all, Some(ApprovalResponse::Deny));
+        for choice in all {
+            check(Accept, decision(choice.name), &all, Some(choice.response));
+            let is_offered = few.contains(&choice);
+            let expected = if is_offered {
+                choice.response
+            } else {
+                ApprovalResponse::Deny
+            };
+            check(Accept, decision(choice.name), &few, Some(expected));
+        }
         for nonsense in [
             None,
             decision(""),
@@ -182,14 +213,10 @@ mod tests {
             Some(json!("allow_once")),
             Some(json!({})),
         ] {
-            check(Accept, nonsense, all, Some(ApprovalResponse::Deny));
+            check(Accept, nonsense, &all, Some(ApprovalResponse::Deny));
         }
-        check(
-            Decline,
-            decision("allow_once"),
-            all,
-            Some(ApprovalResponse::Deny),
-        );
-        check(Cancel, decision("allow_once"), all, None);
+        let deny = Some(ApprovalResponse::Deny);
+        check(Decline, decision("allow_once"), &all, deny);
+        check(Cancel, decision("allow_once"), &all, None);
     }
 }

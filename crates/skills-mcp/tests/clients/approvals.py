@@ -37,7 +37,7 @@ async def allow_once_applies_to_one_call(env, transport):
             assert text(await client.call_tool("skills_run", run("hello.sh"))) == "hello"
         assert code(await client.call_tool("skills_run", run("hello.sh"))) == "denied_by_policy"
     assert len(user.prompts) == 3
-    assert user.prompts[0].message.startswith("Allow `work` to run scripts/hello.sh"), user.prompts[0].message
+    assert user.prompts[0].message.startswith("Allow skill `work` to run scripts/hello.sh"), user.prompts[0].message
     assert user.prompts[0].requested_schema["properties"]["decision"]["default"] == "deny"
 
 

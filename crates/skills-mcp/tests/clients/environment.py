@@ -46,7 +46,7 @@ class Environment:
         return {"HOME": str(self.directory / "home"), "PATH": "/usr/local/bin:/usr/bin:/bin", "TMPDIR": str(self.directory / "tmp")}
 
     def arguments(self, *more):
-        return ["mcp", "--root", str(self.skills), "--workspace", str(self.workspace), "--log", "error", *more]
+        return ["mcp", "--root", str(self.skills), "--workspace", str(self.workspace), "--tools", "all", "--log", "error", *more]
 
     def start_stdio(self, *more):
         """Starts the server for a client that writes messages itself."""

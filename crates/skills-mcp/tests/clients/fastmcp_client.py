@@ -76,7 +76,7 @@ async def the_user_is_prompted_for_approval(env, transport):
     answers = ["allow_once", "deny"]
 
     async def user(message, response_type, params, context):
-        assert message.startswith("Allow `work` to run scripts/hello.sh"), message
+        assert message.startswith("Allow skill `work` to run scripts/hello.sh"), message
         return ElicitResult(action="accept", content={"decision": answers.pop(0)})
 
     async with connect(env, transport, elicitation_handler=user) as client:

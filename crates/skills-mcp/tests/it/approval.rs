@@ -56,7 +56,7 @@ async fn a_legacy_client_is_prompted_during_the_call() {
         form["message"]
             .as_str()
             .unwrap()
-            .starts_with("Allow `greet` to run "),
+            .starts_with("Allow skill `greet` to run "),
         "{form}"
     );
     assert_eq!(
@@ -74,7 +74,12 @@ async fn a_legacy_client_is_prompted_during_the_call() {
         .await;
     assert_eq!(
         client.requests[earlier]["params"]["requestedSchema"]["properties"]["decision"]["enum"],
-        json!(["allow_once", "allow_session", "deny"])
+        json!([
+            "allow_once",
+            "allow_program_for_session",
+            "allow_commands_for_session",
+            "deny"
+        ])
     );
     let earlier = client.requests.len();
     client.answer = accept("allow_once");
@@ -170,17 +175,18 @@ async fn a_stateless_client_is_prompted_by_the_result() {
         form["message"]
             .as_str()
             .unwrap()
-            .starts_with("Allow `greet` to run "),
+            .starts_with("Allow skill `greet` to run "),
         "{form}"
     );
     let result = client
         .ok("tools/call", again(&state, accept("allow_once")))
         .await;
     assert_eq!(result["content"][0]["text"], "hello", "{result}");
+    // A response counts once: after that the user is asked again.
     let replayed = client
-        .call("tools/call", again(&state, accept("allow_once")))
+        .ok("tools/call", again(&state, accept("allow_once")))
         .await;
-    assert_eq!(replayed["error"]["code"], -32602, "{replayed}");
+    assert_eq!(replayed["resultType"], "input_required", "{replayed}");
 
     for (answer, expected) in [
         (json!({"action": "decline"}), "denied_by_policy"),
@@ -193,7 +199,7 @@ async fn a_stateless_client_is_prompted_by_the_result() {
 }
 
 #[tokio::test]
-async fn state_of_another_call_is_rejected() {
+async fn a_response_that_does_not_belong_to_the_call_is_asked_for_again() {
     if skip_without_sandbox() {
         return;
     }
@@ -208,12 +214,10 @@ async fn state_of_another_call_is_rejected() {
     other_arguments["arguments"] = canary.clone();
     wrong.push(other_arguments);
     let mut other_tool = again(&state, accept("allow_once"));
-    other_tool["name"] = json!("skills_bash");
+    other_tool["name"] = json!("skill__greet__hello");
+    other_tool["arguments"] = json!({});
     wrong.push(other_tool);
     wrong.push(again(&json!("made up"), accept("allow_once")));
-    let mut more = again(&state, accept("allow_once"));
-    more["inputResponses"]["sampling"] = json!({});
-    wrong.push(more);
     let mut without_state = again(&state, accept("allow_once"));
     without_state
         .as_object_mut()
@@ -228,17 +232,21 @@ async fn state_of_another_call_is_rejected() {
     wrong.push(without_answer);
     wrong.push(again(&state, json!("yes")));
     for call in wrong {
-        let answer = client.call("tools/call", call.clone()).await;
-        assert_eq!(answer["error"]["code"], -32602, "{call}: {answer}");
+        let answer = client.ok("tools/call", call.clone()).await;
+        assert_eq!(answer["resultType"], "input_required", "{call}: {answer}");
     }
-    // Another server rejects the state, unless it has the same key.
+    // Another server, such as this one after a restart, asks again, unless it has the same key.
     let mut foreign = Client::connect(&host.server(&[]), Lifecycle::Stateless, forms()).await;
-    assert_eq!(
-        foreign
-            .call("tools/call", again(&state, accept("allow_once")))
-            .await["error"]["code"],
-        -32602
-    );
+    let result = foreign
+        .ok("tools/call", again(&state, accept("allow_once")))
+        .await;
+    assert_eq!(result["resultType"], "input_required", "{result}");
+    // Responses to other requests are ignored.
+    let (_, fresh) = prompt_for_state(&mut client).await;
+    let mut more = again(&fresh, accept("allow_once"));
+    more["inputResponses"]["sampling"] = json!({});
+    let result = client.ok("tools/call", more).await;
+    assert_eq!(result["content"][0]["text"], "hello", "{result}");
     // A changed skill needs a new prompt.
     host.script("greet", "hello.sh", "echo something else\n");
     let result = client
@@ -269,9 +277,9 @@ async fn servers_that_share_a_key_accept_each_others_state() {
         .await;
     assert_eq!(result["content"][0]["text"], "hello", "{result}");
     let replayed = first
-        .call("tools/call", again(&state, accept("allow_once")))
+        .ok("tools/call", again(&state, accept("allow_once")))
         .await;
-    assert_eq!(replayed["error"]["code"], -32602, "{replayed}");
+    assert_eq!(replayed["resultType"], "input_required", "{replayed}");
 }
 
 #[tokio::test]
