@@ -5,7 +5,7 @@ use std::fmt;
 /// The response of an approver to a whole [`ApprovalRequest`](crate::ApprovalRequest).
 ///
 /// A response covers all pending permissions or none, and exactly one content digest. Serialized
-/// as `once`, `session`, `always` or `deny`, which is also what [`Display`](fmt::Display) writes.
+/// as `once`, `session`, `program`, `commands`, `always` or `deny`, which is also what [`Display`](fmt::Display) writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ApprovalResponse {
@@ -15,6 +15,15 @@ pub enum ApprovalResponse {
     /// Allows this content until the [session](crate::Request::session) or the process ends.
     #[serde(rename = "session")]
     AllowSession,
+    /// Allows the programs of this [command](crate::Request::ad_hoc) in all commands on the same
+    /// content or directory, until the session ends. For requests without a command like
+    /// [`AllowSession`](Self::AllowSession).
+    #[serde(rename = "program")]
+    AllowProgram,
+    /// Allows all programs in commands on the same content or directory, until the session ends. For
+    /// requests without a command like [`AllowSession`](Self::AllowSession).
+    #[serde(rename = "commands")]
+    AllowCommands,
     /// Allows this content permanently, as an [`Approval`](crate::Approval) in the
     /// [store](crate::ApprovalStore).
     #[serde(rename = "always")]
@@ -28,6 +37,8 @@ impl fmt::Display for ApprovalResponse {
         f.write_str(match self {
             Self::AllowOnce => "once",
             Self::AllowSession => "session",
+            Self::AllowProgram => "program",
+            Self::AllowCommands => "commands",
             Self::AllowAlways => "always",
             Self::Deny => "deny",
         })

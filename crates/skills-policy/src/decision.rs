@@ -63,6 +63,8 @@ pub enum DecisionReason {
     TrustedMode,
     /// The caller provides the value for this run.
     ProvidedByCaller,
+    /// The program only reads files and prints text, such as `ls` and `grep`.
+    ReadingProgram,
     /// It was approved before, for this content.
     PreviouslyApproved,
     /// An approver responded.
@@ -206,6 +208,7 @@ impl PermissionDecision {
                 _,
                 DecisionReason::NoMatchingRule
                 | DecisionReason::TrustedMode
+                | DecisionReason::ReadingProgram
                 | DecisionReason::ProvidedByCaller
                 | DecisionReason::Forbidden { .. },
             ) => self.reason.to_string(),
@@ -280,6 +283,7 @@ impl fmt::Display for DecisionReason {
             Self::Rule { text, .. } => write!(f, "by rule `{text}`"),
             Self::NoMatchingRule => f.write_str("no rule allows it"),
             Self::TrustedMode => f.write_str("the skill declares it and the mode is `trusted`"),
+            Self::ReadingProgram => f.write_str("the program only reads"),
             Self::ProvidedByCaller => f.write_str("the caller provides it"),
             Self::PreviouslyApproved => f.write_str("it was approved before for this content"),
             Self::ApproverResponded {

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use self::approvals::{
-    ApplicableApprovals, build_approval, content_status, matches_request, risk_notes,
+    ApplicableApprovals, build_approval, build_commands_approval, content_status, matches_request,
+    risk_notes,
 };
 use crate::approval::NullApprovalStore;
 use crate::decision::MAX_PENDING;
@@ -303,15 +304,21 @@ impl PermissionManager {
             self.session_approvals
                 .get(session, |approval| matches_request(approval, request)),
         );
-        let for_command = request.ad_hoc_content_digest().map(|digest| {
-            self.session_approvals.get(session, |approval| {
-                approval.digest == digest && approval.directory == request.directory
-            })
+        let digests = [
+            request.ad_hoc_content_digest(),
+            request.all_commands_digest(),
+        ];
+        let for_command = self.session_approvals.get(session, |approval| {
+            digests
+                .iter()
+                .flatten()
+                .any(|digest| approval.digest == *digest)
+                && approval.directory == request.directory
         });
         ApplicableApprovals {
             stored,
             for_content,
-            for_command: for_command.unwrap_or_default(),
+            for_command,
             warnings,
         }
     }
@@ -396,9 +403,15 @@ impl PermissionManager {
                 .and_then(|approval| self.store.save(&approval).err())
                 .map(|error| error.to_string())
         };
-        if (response == ApprovalResponse::AllowSession || store_error.is_some())
-            && let Some(approval) = build_approval(pending)
-        {
+        let approval = match response {
+            ApprovalResponse::AllowProgram | ApprovalResponse::AllowCommands => {
+                build_commands_approval(pending, response)
+            }
+            ApprovalResponse::AllowSession => build_approval(pending),
+            _ if store_error.is_some() => build_approval(pending),
+            _ => None,
+        };
+        if let Some(approval) = approval {
             self.session_approvals.insert(
                 pending.request.session.as_deref(),
                 pending.epoch,

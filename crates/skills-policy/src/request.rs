@@ -341,6 +341,15 @@ impl Request {
         ))
     }
 
+    /// Returns the digest that an approval of all commands is stored under: for the content, or for
+    /// the directory if the command has no content. `None` without a command.
+    pub(crate) fn all_commands_digest(&self) -> Option<String> {
+        self.ad_hoc_digest.as_ref()?;
+        let content = self.digest.as_ref().filter(|_| self.is_skill_directory);
+        // Other digests of commands have a digest at their start, so they differ from this one.
+        Some(format!("commands {}", content.map_or("", String::as_str)))
+    }
+
     /// Returns true if the command of the caller, not the skill, requests this permission.
     pub(crate) fn is_ad_hoc_permission(&self, permission: &Permission) -> bool {
         // Files, hosts and variables keep the approvals of the skill: only what a program does is

@@ -39,13 +39,18 @@ pub fn format_approval_request(request: &ApprovalRequest) -> String {
     let rows = rows(request)
         .into_iter()
         .map(|(label, value)| format!("  {label:<8} {}", format_row(&value)));
-    let first = format!(
-        "Allow `{}` to run {}?",
-        format_row(&request.name),
-        // Not formatted like a row: the command is quoted already, and collapsing its white space
-        // would make different arguments look equal.
-        truncate(shell_command(request), MAX_COMMAND_CHARS)
-    );
+    // Not formatted like a row: the command is quoted already, and collapsing its white space would
+    // make different arguments look equal.
+    let command = truncate(shell_command(request), MAX_COMMAND_CHARS);
+    let first = if request.is_ad_hoc_digest {
+        let directory = format_row(&request.directory.display().to_string());
+        format!("Allow this command in {directory}? {command}")
+    } else {
+        format!(
+            "Allow skill `{}` to run {command}?",
+            format_row(&request.name)
+        )
+    };
     std::iter::once(first)
         .chain(rows)
         .collect::<Vec<_>>()
@@ -84,7 +89,10 @@ pub fn format_approval_request_in_full(request: &ApprovalRequest) -> Result<Stri
 /// Returns the rows: informational ones first, with a limit, then the open permissions, all of
 /// them. The last rows are what the approver decides, next to the prompt for the answer.
 fn rows(request: &ApprovalRequest) -> Vec<Row> {
-    let mut rows = vec![("skill", request.directory.display().to_string())];
+    let mut rows = Vec::new();
+    if !request.is_ad_hoc_digest {
+        rows.push(("skill", request.directory.display().to_string()));
+    }
     // Without the note, the digest would seem to cover the files that the command names.
     let scope_note = if request.is_ad_hoc_digest {
         " of the command only; an approval stays valid if its files change"

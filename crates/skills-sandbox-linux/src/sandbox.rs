@@ -527,6 +527,10 @@ impl Sandbox for LinuxSandbox {
         Ok(())
     }
 
+    fn check_command(&self, name: &str) -> Result<(), SandboxError> {
+        self.program_finder.find_command(name).map(|_| ())
+    }
+
     fn run(&self, job: Job) -> RunFuture<'_> {
         Box::pin(self.run_job(job))
     }

@@ -263,6 +263,10 @@ impl Sandbox for SeatbeltSandbox {
         self.launcher().map(|_| probe_report(&self.program_finder))
     }
 
+    fn check_command(&self, name: &str) -> Result<(), SandboxError> {
+        self.program_finder.find_command(name).map(|_| ())
+    }
+
     fn run(&self, job: Job) -> RunFuture<'_> {
         Box::pin(self.run_job(job))
     }

@@ -100,6 +100,15 @@ pub trait Sandbox: Send + Sync {
         Ok(())
     }
 
+    /// Checks whether a [command](Program::Command) exists, before anyone is asked to allow it;
+    /// [`run`](Self::run) fails with the same error. The default accepts all.
+    ///
+    /// # Errors
+    /// Returns a [`SandboxError`] if no program has this name.
+    fn check_command(&self, _name: &str) -> Result<(), SandboxError> {
+        Ok(())
+    }
+
     /// Prepares a program ahead of its first run, for example by compiling it. The default does
     /// nothing.
     ///

@@ -76,7 +76,7 @@ fn policy_check_shows_grants_and_reasons() {
     unused   Read: no workspace is set
     unused   Task: a tool of the agent, not of programs
     requests
-    Allow `one` to run scripts/main.sh?
+    Allow skill `one` to run scripts/main.sh?
       skill    HERE/skills/one
       content  sha256:…
       limits   30 s, 256 MiB memory
@@ -206,18 +206,18 @@ fn an_approval_is_valid_until_the_content_changes() {
         return;
     }
     let fixture = Fixture::new(
-        "allowed-tools: Bash(echo:*)\n",
+        "allowed-tools: Bash(expr:*)\n",
         "x=$(echo spawned); echo $x\n",
     );
     assert_snapshot!(fixture.page(&["trust", "one"]), @"
     exit 3
     -- stderr
-    Allow `one` to run scripts/main.sh?
+    Allow skill `one` to run scripts/main.sh?
       skill    HERE/skills/one
       content  sha256:…
       limits   30 s, 256 MiB memory
       status   never approved before
-      requests spawn `echo` (requested by `Bash(echo:*)`)
+      requests spawn `expr` (requested by `Bash(expr:*)`)
     error: cannot ask for confirmation: standard input is not a terminal
     help: pass `--yes`
     ");
@@ -225,18 +225,18 @@ fn an_approval_is_valid_until_the_content_changes() {
     exit 0
     -- stderr
     approved this content of `one`
-      granted, the approver responded `always`: spawn `echo` (requested by `Bash(echo:*)`)
+      granted, the approver responded `always`: spawn `expr` (requested by `Bash(expr:*)`)
     ");
     assert_eq!(fixture.call(&["run", "one"]).stdout, "spawned\n");
     assert_snapshot!(fixture.page(&["trust", "--list"]), @"
     exit 0
     -- stdout
     one  HERE/skills/one (sha256:…)
-      spawn `echo`
+      spawn `expr`
     ");
     fs::write(
         fixture.path("skills/one/SKILL.md"),
-        "---\nname: one\ndescription: d\nallowed-tools: Bash(echo:*), Bash(rm:*)\n---\n",
+        "---\nname: one\ndescription: d\nallowed-tools: Bash(expr:*), Bash(rm:*)\n---\n",
     )
     .unwrap();
     assert_eq!(fixture.call(&["run", "one"]).code, 3);
@@ -247,16 +247,16 @@ fn an_approval_is_valid_until_the_content_changes() {
     runs     scripts/main.sh
     backend  linux
     decision needs approval
-             denied, no rule allows it and no approver is available: spawn `echo` (requested by `Bash(echo:*)`)
+             denied, no rule allows it and no approver is available: spawn `expr` (requested by `Bash(expr:*)`)
              denied, no rule allows it and no approver is available: spawn `rm` (requested by `Bash(rm:*)`)
     requests
-    Allow `one` to run scripts/main.sh?
+    Allow skill `one` to run scripts/main.sh?
       skill    HERE/skills/one
       content  sha256:…
       limits   30 s, 256 MiB memory
       added    Bash(rm:*)
       status   changed since it was approved
-      requests spawn `echo` (requested by `Bash(echo:*)`)
+      requests spawn `expr` (requested by `Bash(expr:*)`)
       requests spawn `rm` (requested by `Bash(rm:*)`)
     ");
     assert_eq!(fixture.call(&["trust", "one", "--yes"]).code, 0);
@@ -516,7 +516,7 @@ fn the_user_is_asked_at_the_terminal() {
     let (code, _, shown) = answer(&fixture, "n");
     assert_eq!(code, 3);
     assert!(
-        shown.contains("Allow `one` to run scripts/main.sh?")
+        shown.contains("Allow skill `one` to run scripts/main.sh?")
             && shown.contains("requests spawn any program (requested by `Bash`)"),
         "{shown}"
     );

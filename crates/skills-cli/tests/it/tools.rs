@@ -99,7 +99,7 @@ fn errors_have_an_exit_code_and_a_hint() {
     Error: invalid arguments: /path: 1 is not of type "string"
     Hint: check the input schema of the tool, then retry
     "#);
-    assert_snapshot!(examples(&["call", "skills_run", r#"{"name": "gcd", "command": "ls"}"#]).page(), @"
+    assert_snapshot!(examples(&["call", "skills_run", r#"{"name": "gcd", "command": "sort"}"#]).page(), @"
     exit 1
     -- stderr
     Error: skill `gcd` not found
@@ -111,11 +111,11 @@ fn errors_have_an_exit_code_and_a_hint() {
     Error: invalid path '/skills/gcd-calculator/../../x': `..` is not allowed
     Hint: use a path such as `src/main.py`, `/workspace/src/main.py` or `/skills/NAME/SKILL.md`
     ");
-    assert_snapshot!(examples(&["call", "skills_run", r#"{"name": "gcd-calculator", "command": "ls -l"}"#]).page(), @"
+    assert_snapshot!(examples(&["call", "skills_run", r#"{"name": "gcd-calculator", "command": "sort -r"}"#]).page(), @"
     exit 3
     -- stderr
-    Error: permission denied: spawn `ls` (requested by the caller): no rule allows it and no approver is available
-    Hint: ask the user to allow it with `--allow spawn:ls`, then retry
+    Error: permission denied: spawn `sort` (requested by the caller): no rule allows it and no approver is available
+    Hint: ask the user to allow it with `--allow spawn:sort`, then retry
     ");
     assert_snapshot!(examples(&["call", "skills_ls", "{nope"]).page(), @"
     exit 2

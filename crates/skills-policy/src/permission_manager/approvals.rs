@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use super::PendingApproval;
 use crate::evaluation_result::RuleEvaluation;
 use crate::{
-    Approval, ContentStatus, Decision, DecisionReason, HostPattern, Permission, PermissionDecision,
-    Policy, Request,
+    Approval, ApprovalResponse, ContentStatus, Decision, DecisionReason, HostPattern, Permission,
+    PermissionDecision, Policy, Request,
 };
 
 /// The approvals that apply to a request.
@@ -97,6 +97,27 @@ pub(super) fn build_approval(pending: &PendingApproval) -> Option<Approval> {
         granted_by_rules,
         declared: request.declared_privileges(),
     })
+}
+
+/// Returns the approval of the programs of a command in all commands on the same content or
+/// directory; without a command, that of the pending permissions.
+pub(super) fn build_commands_approval(
+    pending: &PendingApproval,
+    response: ApprovalResponse,
+) -> Option<Approval> {
+    let mut approval = build_approval(pending)?;
+    let Some(digest) = pending.request.all_commands_digest() else {
+        return Some(approval);
+    };
+    approval.digest = digest;
+    // Hosts and files are those of this command.
+    approval
+        .permissions
+        .retain(|permission| pending.request.is_ad_hoc_permission(permission));
+    if response == ApprovalResponse::AllowCommands {
+        approval.permissions.insert(Permission::AnyProgram);
+    }
+    Some(approval)
 }
 
 /// Returns true if an approval is for exactly the content of a request.

@@ -289,15 +289,15 @@ fn a_session_approval_applies_to_one_session() {
     assert!(!asks(deploy("1").session(two())) && !asks(deploy("1")));
     // The same applies to commands, and to privileges that rules grant new content.
     assert!(
-        asks(deploy("1").ad_hoc("ls").session(one()))
-            && asks(deploy("1").ad_hoc("ls").session(two()))
+        asks(deploy("1").ad_hoc("sort").session(one()))
+            && asks(deploy("1").ad_hoc("sort").session(two()))
     );
     manager.clear_session("one");
-    assert!(asks(deploy("1").session(one())) && asks(deploy("1").ad_hoc("ls").session(one())));
+    assert!(asks(deploy("1").session(one())) && asks(deploy("1").ad_hoc("sort").session(one())));
     assert!(
         !asks(deploy("1").session(two()))
             && !asks(deploy("1"))
-            && !asks(deploy("1").ad_hoc("ls").session(two()))
+            && !asks(deploy("1").ad_hoc("sort").session(two()))
     );
 }
 
@@ -477,12 +477,12 @@ fn an_approval_of_a_command_covers_that_command() {
             .ad_hoc(command)
             .allowed_tool("Bash", None)
     };
-    assert!(asks(run("1", "ls")) && !asks(run("1", "ls")));
-    assert!(asks(run("1", "rm")) && asks(run("2", "ls")) && asks(run("", "")));
+    assert!(asks(run("1", "sort")) && !asks(run("1", "sort")));
+    assert!(asks(run("1", "rm")) && asks(run("2", "sort")) && asks(run("", "")));
     assert!(asks(
         Request::new("/t")
             .content_digest("1")
-            .ad_hoc("ls")
+            .ad_hoc("sort")
             .allowed_tool("Bash", None)
     ));
     assert!(asks(
@@ -492,11 +492,66 @@ fn an_approval_of_a_command_covers_that_command() {
     ));
     for _ in 0..2 {
         assert!(
-            asks(Request::new("/s").ad_hoc("ls").allowed_tool("Bash", None)),
+            asks(Request::new("/s").ad_hoc("sort").allowed_tool("Bash", None)),
             "without a digest no answer lasts"
         );
     }
-    assert!(!asks(run("1", "ls")));
+    assert!(!asks(run("1", "sort")));
+}
+
+/// An answer for a program or for all commands covers other commands of the session.
+#[test]
+fn an_answer_can_cover_other_commands_of_the_session() {
+    let command = |directory: &str, text: &str, programs: &[&str]| {
+        let request = Request::for_host_command(directory)
+            .content_digest(text)
+            .ad_hoc(text)
+            .session(Some("one".to_owned()));
+        programs.iter().fold(request, |request, name| match *name {
+            "*" => request.spawn_any(),
+            name => request.spawn(name),
+        })
+    };
+    let asked = |answer: ApprovalResponse, requests: &[Request]| -> Vec<bool> {
+        let host = Host::new(answer);
+        let manager = PermissionManager::default().approver(host.clone());
+        let first = command("/w", "git log", &["git"]);
+        assert_eq!(
+            outcome(&block_on(manager.authorize(&first, None))),
+            "granted"
+        );
+        let is_asked = |request: &Request| match manager.evaluate(request) {
+            Evaluation::NeedsApproval(_) => true,
+            Evaluation::Decided(_) => false,
+        };
+        requests.iter().map(is_asked).collect()
+    };
+    let requests = [
+        command("/w", "git status", &["git"]),
+        command("/w", "make", &["make"]),
+        command("/w", "a | b", &["*"]),
+        command("/w", "git fetch", &["git"]).connect("example.com".parse().unwrap()),
+        // Not what a skill declares, nor commands on it.
+        command("/other", "git status", &["git"]),
+        command("/w", "git status", &["git"]).session(Some("two".to_owned())),
+        Request::new("/w")
+            .content_digest("1")
+            .spawn("git")
+            .session(Some("one".to_owned())),
+        Request::new("/w")
+            .content_digest("1")
+            .ad_hoc("git status")
+            .spawn("git")
+            .session(Some("one".to_owned())),
+    ];
+    assert_eq!(
+        asked(ApprovalResponse::AllowProgram, &requests),
+        [false, true, true, true, true, true, true, true]
+    );
+    assert_eq!(
+        asked(ApprovalResponse::AllowCommands, &requests),
+        [false, false, false, true, true, true, true, true]
+    );
 }
 
 #[test]
@@ -512,7 +567,7 @@ fn an_approval_of_a_command_is_never_stored() {
             .store(store.clone());
         let request = Request::new("/s")
             .content_digest("1")
-            .ad_hoc("ls")
+            .ad_hoc("sort")
             .allowed_tool("Bash", None);
         let decision = block_on(manager.authorize(&request, None));
         assert_eq!(outcome(&decision), "granted");

@@ -745,7 +745,7 @@ fn requests_of_the_caller_do_not_exceed_the_declared_tools() {
             &declared
                 .clone()
                 .write("/elsewhere")
-                .spawn("ls")
+                .spawn("sort")
                 .drop_capability(Capability::Network)
         ),
         "/skill=/skills/a:ro /elsewhere=/elsewhere:rw any program"
@@ -754,7 +754,7 @@ fn requests_of_the_caller_do_not_exceed_the_declared_tools() {
     assert!(
         decide(
             &trusted.clone().allow(RuleSource::User, Capability::Spawn),
-            &narrow.spawn("ls")
+            &narrow.spawn("sort")
         )
         .starts_with("permission denied: ")
     );
@@ -946,17 +946,17 @@ fn host_commands_work_on_a_directory_without_a_skill() {
         decide(&Policy::default(), &commands()),
         "/workspace=/work:ro"
     );
-    let both = allow(&["write:/work", "spawn:ls"]);
+    let both = allow(&["write:/work", "spawn:sort"]);
     assert_eq!(
-        decide(&both, &commands().write("/work").spawn("ls")),
-        "/workspace=/work:rw program ls"
+        decide(&both, &commands().write("/work").spawn("sort")),
+        "/workspace=/work:rw program sort"
     );
     assert_snapshot!(decide(&both, &commands().spawn("rm")), @"permission denied: spawn `rm` (requested by the caller): no rule allows it and no approver is available");
     assert_snapshot!(decide(&both, &commands().spawn_any()), @"permission denied: spawn any program (requested by the caller): no rule allows it and no approver is available");
     assert_snapshot!(decide(&allow(&["spawn"]), &commands().spawn("../ls")), @"permission denied: spawn `../ls` (requested by the caller): it is not a valid program name");
     assert_snapshot!(decide(&rules(&[(Effect::Deny, RuleSource::User, "read:/work/secret")]), &commands()), @"permission denied: read `/work` (requested by the caller): denied by rule `deny read:/work/secret (user)`");
     // In a skill directory the same write is denied, also for a caller.
-    assert_snapshot!(decide(&allow(&["write"]), &Request::new("/work").write("/work").spawn("ls")), @"permission denied: write `/work` (requested by the caller): the skill directory is always read-only; spawn `ls` (requested by the caller): no rule allows it and no approver is available");
+    assert_snapshot!(decide(&allow(&["write"]), &Request::new("/work").write("/work").spawn("sort")), @"permission denied: write `/work` (requested by the caller): the skill directory is always read-only; spawn `sort` (requested by the caller): no rule allows it and no approver is available");
 }
 
 #[test]
@@ -996,4 +996,33 @@ fn a_user_cannot_allow_what_the_administrator_decided() {
     let by_admin = check(Some((Effect::Ask, RuleSource::Admin)));
     assert_eq!(by_admin, (false, false));
     assert_eq!(check(Some((Effect::Deny, RuleSource::User))), (true, false));
+}
+
+/// They can do nothing in a sandbox that a script cannot.
+#[test]
+fn programs_that_only_read_need_no_rule() {
+    let request = |program: &str| Request::for_host_command("/work").spawn(program);
+    let rules = Policy::default();
+    for program in ["ls", "cat", "grep", "file", "head", "basename", "wc"] {
+        assert!(
+            decide(&rules, &request(program)).contains(program),
+            "{program}"
+        );
+    }
+    for program in [
+        "find", "sort", "sed", "awk", "tee", "env", "xargs", "sh", "less", "git",
+    ] {
+        assert!(
+            decide(&rules, &request(program)).starts_with("permission denied: "),
+            "{program}"
+        );
+    }
+    for rule in [
+        Rule::parse(Effect::Deny, RuleSource::User, "spawn").unwrap(),
+        Rule::parse(Effect::Ask, RuleSource::Project, "spawn:cat").unwrap(),
+    ] {
+        assert!(
+            decide(&rules.clone().rule(rule), &request("cat")).starts_with("permission denied: ")
+        );
+    }
 }

@@ -153,9 +153,9 @@ fn the_directory_of_a_host_command_is_first_if_it_is_granted() {
         ]
     );
     let without = Request::for_host_command("/work")
-        .spawn("ls")
+        .spawn("sort")
         .drop_capability(Capability::Read);
-    assert_eq!(files(&granted(&["spawn:ls"], &without)), []);
+    assert_eq!(files(&granted(&["spawn:sort"], &without)), []);
 }
 
 #[test]
@@ -194,7 +194,7 @@ fn a_capability_is_included_if_a_permission_of_it_is_granted() {
         [Capability::Read, Capability::Network]
     );
     assert_eq!(
-        includes(&["spawn:ls"], skill().spawn("ls")),
+        includes(&["spawn:sort"], skill().spawn("sort")),
         [Capability::Read, Capability::Spawn]
     );
     assert_eq!(
@@ -207,9 +207,9 @@ fn a_capability_is_included_if_a_permission_of_it_is_granted() {
     );
     assert_eq!(
         includes(
-            &["spawn:ls"],
+            &["spawn:sort"],
             Request::for_host_command("/w")
-                .spawn("ls")
+                .spawn("sort")
                 .drop_capability(Capability::Read)
         ),
         [Capability::Spawn]

@@ -41,7 +41,7 @@ pub(crate) const UNIVERSE: &[Act] = &[
     Reach("c.test"),
     Start("git"),
     Start("rm"),
-    Start("ls"),
+    Start("sort"),
     See("KEY"),
     See("AWS_ID"),
     See("PATH"),
@@ -81,7 +81,7 @@ const TARGETS: &[(&str, &[Act])] = &[
         &[Reach("a.example"), Reach("b.example")],
     ),
     ("network:a.example", &[Reach("a.example")]),
-    ("spawn", &[Start("git"), Start("rm"), Start("ls")]),
+    ("spawn", &[Start("git"), Start("rm"), Start("sort")]),
     ("spawn:git", &[Start("git")]),
     ("spawn:rm", &[Start("rm")]),
     ("env", &[See("KEY"), See("AWS_ID"), See("PATH")]),
@@ -146,7 +146,7 @@ const ENTRIES: &[(Entry, &str, &[Act])] = &[
     (
         Entry::Tool("Bash", None),
         "spawn any program",
-        &[Start("git"), Start("rm"), Start("ls")],
+        &[Start("git"), Start("rm"), Start("sort")],
     ),
     (
         Entry::Tool("Bash", Some("git:*")),
@@ -187,10 +187,10 @@ const ENTRIES: &[(Entry, &str, &[Act])] = &[
     (
         Entry::StartAny,
         "spawn any program",
-        &[Start("git"), Start("rm"), Start("ls")],
+        &[Start("git"), Start("rm"), Start("sort")],
     ),
     (Entry::Start("git"), "spawn `git`", &[Start("git")]),
-    (Entry::Start("ls"), "spawn `ls`", &[Start("ls")]),
+    (Entry::Start("sort"), "spawn `sort`", &[Start("sort")]),
     (
         Entry::Variable("KEY", VariableSource::Secret),
         "read variable `KEY`",

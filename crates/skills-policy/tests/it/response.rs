@@ -25,7 +25,7 @@ fn a_response_once_for_an_ad_hoc_command_covers_one_run() {
     for session in [None, Some("one".to_owned())] {
         let request = Request::new("/s")
             .content_digest("1")
-            .ad_hoc("ls")
+            .ad_hoc("sort")
             .allowed_tool("Bash", None)
             .session(session);
         for _ in 0..2 {
@@ -50,7 +50,7 @@ fn an_ad_hoc_command_cannot_be_approved_before_it_runs() {
     let manager = PermissionManager::default().store(store.clone());
     let request = Request::new("/s")
         .content_digest("1")
-        .ad_hoc("ls")
+        .ad_hoc("sort")
         .allowed_tool("Bash", None);
     let error = manager
         .approve_permanently(pending(&manager, &request))
@@ -78,7 +78,7 @@ fn changed_content_keeps_no_approval_of_earlier_content() {
             .content_digest(digest)
             .allowed_tool("Bash", Some(program))
     };
-    for (digest, program) in [("1", "git"), ("1", "ls"), ("2", "curl")] {
+    for (digest, program) in [("1", "git"), ("1", "sort"), ("2", "curl")] {
         let decision = block_on(manager.authorize(
             &wants(digest, program),
             Some(&ApprovalResponse::AllowAlways),
@@ -91,7 +91,7 @@ fn changed_content_keeps_no_approval_of_earlier_content() {
         );
     }
     assert_eq!(outcome(&manager.preview(&wants("2", "curl"))), "granted");
-    for (digest, program) in [("2", "git"), ("2", "ls"), ("1", "git")] {
+    for (digest, program) in [("2", "git"), ("2", "sort"), ("1", "git")] {
         assert!(
             matches!(
                 manager.preview(&wants(digest, program)),

@@ -232,6 +232,16 @@ impl ProgramFinder {
             .map(|program| self.with_environment_of_spawns(program, spawn))
     }
 
+    /// Finds the program of a command.
+    ///
+    /// # Errors
+    /// Returns a [`SandboxError`] that names the searched directories.
+    pub fn find_command(&self, name: &str) -> Result<ResolvedProgram, SandboxError> {
+        self.find_program(name).ok_or_else(|| {
+            SandboxError::program_not_found(name, &join_paths(self.search_path.iter()))
+        })
+    }
+
     fn find_for_job(
         &self,
         job: &Job,
@@ -246,9 +256,7 @@ impl ProgramFinder {
                     format!("program `{}` is not granted", name.escape_debug()),
                 ))
             }
-            Program::Command { name } => self.find_program(name).ok_or_else(|| {
-                SandboxError::program_not_found(name, &join_paths(self.search_path.iter()))
-            }),
+            Program::Command { name } => self.find_command(name),
             _ => Err(SandboxError::invalid_program(
                 "this backend only runs scripts and commands",
             )),

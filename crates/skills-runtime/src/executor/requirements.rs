@@ -7,10 +7,10 @@ use skills_policy::{Authorization, DecisionReason, Denial, Evaluation};
 use skills_prompt::MissingRequirements;
 use skills_sandbox::Sandbox;
 
-use super::Executor;
 use super::run_plan::RunPlan;
 use super::run_record::RunRecord;
 use super::skill_copies::SkillCopy;
+use super::{ExecutionMode, Executor};
 use crate::error::{Repr, RuntimeError};
 use crate::library::OnMissing;
 use crate::program_search::{ProgramSearch, is_startable};
@@ -33,11 +33,15 @@ impl Executor {
             .into());
         }
         // There is no fallback to another backend.
-        Ok(Arc::clone(
-            self.config()
-                .backends
-                .for_run(plan.subject.name(), &plan.mode)?,
-        ))
+        let sandbox = self
+            .config()
+            .backends
+            .for_run(plan.subject.name(), &plan.mode)?;
+        // Checked before an approver is asked: an approval of nothing is confusing.
+        if let ExecutionMode::Command { program } = &plan.mode {
+            sandbox.check_command(program)?;
+        }
+        Ok(Arc::clone(sandbox))
     }
 
     /// Describes the missing requirements without which a skill does not run, one phrase each.

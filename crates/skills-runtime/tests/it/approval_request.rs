@@ -43,7 +43,7 @@ fn an_approval_request_cannot_be_forged_by_a_skill() {
     let text = format_approval_request_in_full(&request).unwrap();
     assert_eq!(text, format_approval_request(&request));
     assert_snapshot!(redact(&fixture, &request, &text), @r"
-    Allow `deploy` to run git $'push\n  wants    nothing' $'\u001b[2K\u202ex'?
+    Allow skill `deploy` to run git $'push\n  wants    nothing' $'\u001b[2K\u202ex'?
       skill    HERE/deploy
       content  DIGEST
       limits   30 s, 256 MiB memory
@@ -87,7 +87,7 @@ fn a_command_is_quoted_as_in_bash() {
         let text = format_approval_request_in_full(&approval_request(&fixture, words)).unwrap();
         assert_eq!(
             text.lines().next().unwrap(),
-            format!("Allow `deploy` to run git {expected}?")
+            format!("Allow skill `deploy` to run git {expected}?")
         );
     };
     check(&["a", "b"], "a b");

@@ -663,7 +663,7 @@ async fn missing_variables_are_notes_unless_policy_refuses() {
 async fn required_programs_are_asked_for_and_not_needed() {
     let fixture = Fixture::new();
     fixture
-        .skill("deploy", "requires: {bins: [ls, sh]}\n")
+        .skill("deploy", "requires: {bins: [sort, sh]}\n")
         .file("deploy/scripts/run.sh", "");
     let spawned = |artifacts: &skills_runtime::ExecutionArtifacts| {
         let decisions = artifacts.decisions.iter();
@@ -683,7 +683,7 @@ async fn required_programs_are_asked_for_and_not_needed() {
     let rule = skills_runtime::policy::Rule::parse(
         skills_runtime::policy::Effect::Deny,
         skills_runtime::policy::RuleSource::Admin,
-        "spawn:ls",
+        "spawn:sort",
     );
     let denied = run(fixture
         .recording()
@@ -694,7 +694,7 @@ async fn required_programs_are_asked_for_and_not_needed() {
     let host = Arc::new(Host::default());
     let asked = run(fixture.recording().approver(host.clone())).await;
     assert_eq!(host.asked(), 1);
-    assert_snapshot!(spawned(&asked).join("\n"), @"granted, the approver responded `always`, which could not be stored: no approval store is configured: spawn `ls` (requested by its requirements)");
+    assert_snapshot!(spawned(&asked).join("\n"), @"granted, the approver responded `always`, which could not be stored: no approval store is configured: spawn `sort` (requested by its requirements)");
     let refused = run(fixture
         .recording()
         .approver(Arc::new(ApprovalResponse::Deny)))
@@ -706,7 +706,7 @@ async fn required_programs_are_asked_for_and_not_needed() {
         .approval_timeout(Duration::from_millis(50)))
     .await;
     assert!(!unanswered.exit_status.is_success(), "a person was asked");
-    let rule = Rule::parse(Effect::Allow, RuleSource::User, "spawn:ls").unwrap();
+    let rule = Rule::parse(Effect::Allow, RuleSource::User, "spawn:sort").unwrap();
     let allowed = run(fixture.recording().policy(Policy::default().rule(rule))).await;
     assert!(
         allowed.exit_status.is_success(),
@@ -720,7 +720,7 @@ async fn required_programs_are_asked_for_and_not_needed() {
 async fn a_refused_process_names_the_required_programs() {
     let fixture = Fixture::new();
     fixture
-        .skill("deploy", "requires: {bins: [ls, sh]}\n")
+        .skill("deploy", "requires: {bins: [sort, sh]}\n")
         .file("deploy/scripts/run.sh", "");
     let mut refusals = Refusals::default();
     refusals.add(Refusal::new(RefusedOperation::StartProcess, Evidence::Observed).count(2));
@@ -733,7 +733,10 @@ async fn a_refused_process_names_the_required_programs() {
     let [refused] = artifacts.refusals.list() else {
         panic!("{:?}", artifacts.refusals)
     };
-    assert_eq!(refused.operation.target().unwrap().to_string(), "spawn:ls");
+    assert_eq!(
+        refused.operation.target().unwrap().to_string(),
+        "spawn:sort"
+    );
     assert_eq!(refused.count, 2);
 }
 
@@ -741,7 +744,7 @@ async fn a_refused_process_names_the_required_programs() {
 async fn previews_show_required_programs() {
     let fixture = Fixture::new();
     fixture
-        .skill("deploy", "requires: {bins: [ls]}\n")
+        .skill("deploy", "requires: {bins: [sort]}\n")
         .file("deploy/scripts/run.sh", "");
     let programs = |builder: skills_runtime::Builder| {
         let runtime = builder.build();
@@ -752,7 +755,7 @@ async fn previews_show_required_programs() {
             .map(|request| request.pending.len())
     };
     assert_eq!(programs(fixture.recording()), Some(1));
-    let rule = Rule::parse(Effect::Deny, RuleSource::Admin, "spawn:ls").unwrap();
+    let rule = Rule::parse(Effect::Deny, RuleSource::Admin, "spawn:sort").unwrap();
     assert_eq!(
         programs(fixture.recording().policy(Policy::default().rule(rule))),
         None,

@@ -49,14 +49,14 @@ async fn a_command_of_a_skill_needs_permission_to_spawn_its_program() {
         .skill("pdf", "")
         .skill("narrow", "allowed-tools: Read\n");
     let runtime = fixture.recording().build();
-    let ls = || options(HostCommand::Program("ls".to_owned()));
-    assert_snapshot!(denied(&runtime, "pdf", ls()).await, @"permission denied: spawn `ls` (requested by the caller): no rule allows it and no approver is available");
-    assert_snapshot!(denied(&runtime, "pdf", options(HostCommand::Shell("ls | wc".to_owned()))).await, @"permission denied: spawn any program (requested by the caller): no rule allows it and no approver is available");
+    let sort = || options(HostCommand::Program("sort".to_owned()));
+    assert_snapshot!(denied(&runtime, "pdf", sort()).await, @"permission denied: spawn `sort` (requested by the caller): no rule allows it and no approver is available");
+    assert_snapshot!(denied(&runtime, "pdf", options(HostCommand::Shell("sort | wc".to_owned()))).await, @"permission denied: spawn any program (requested by the caller): no rule allows it and no approver is available");
     let runtime = fixture.recording().policy(allow(&["spawn"])).build();
-    assert_snapshot!(denied(&runtime, "narrow", ls()).await, @"permission denied: spawn `ls` (requested by the caller): the `allowed-tools` of the skill do not include it");
+    assert_snapshot!(denied(&runtime, "narrow", sort()).await, @"permission denied: spawn `sort` (requested by the caller): the `allowed-tools` of the skill do not include it");
     assert!(fixture.sandbox.jobs().is_empty());
 
-    let mut shell = options(HostCommand::Shell("echo \"$0\"; ls | wc".to_owned()));
+    let mut shell = options(HostCommand::Shell("echo \"$0\"; sort | wc".to_owned()));
     shell.stdin = Some(b"text".to_vec());
     assert!(
         runtime
@@ -68,7 +68,7 @@ async fn a_command_of_a_skill_needs_permission_to_spawn_its_program() {
     );
     let jobs = fixture.sandbox.jobs();
     assert!(matches!(jobs[0].program(), Program::Command { name } if name == "sh"));
-    assert_eq!(jobs[0].args(), ["-c", "echo \"$0\"; ls | wc"]);
+    assert_eq!(jobs[0].args(), ["-c", "echo \"$0\"; sort | wc"]);
     assert_eq!(jobs[0].stdin_bytes(), b"text");
     let names: BTreeSet<&str> = jobs[0].envs().map(|(name, _)| name).collect();
     assert_eq!(

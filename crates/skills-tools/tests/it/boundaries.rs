@@ -497,7 +497,7 @@ async fn an_approval_for_a_session_does_not_apply_to_another() {
         return;
     }
     let host = Host::new();
-    host.skill("demo", "allowed-tools: Bash(ls:*)\n")
+    host.skill("demo", "allowed-tools: Bash(expr:*)\n")
         .script("demo", "a.sh", "echo done\n");
     let requests = Arc::new(Mutex::new(0));
     let counted = Arc::clone(&requests);
@@ -512,7 +512,7 @@ async fn an_approval_for_a_session_does_not_apply_to_another() {
         let context = session.map_or(context.clone(), |session| context.session(session));
         let arguments = match name {
             "skills_run" => json!({"name": "demo", "command": "sh scripts/a.sh"}),
-            "skills_bash" => json!({"command": "echo done"}),
+            "skills_bash" => json!({"command": "expr 1"}),
             "run_skill_script" => json!({"skill_name": "demo", "script_name": "a"}),
             _ => json!({}),
         };

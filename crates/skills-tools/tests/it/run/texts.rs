@@ -144,17 +144,17 @@ async fn a_denial_reports_whether_an_approval_could_allow_the_run() {
             outcome.text
         )
     };
-    assert_snapshot!(text(run(&tools, "ls -l").await), @"
+    assert_snapshot!(text(run(&tools, "sort -l").await), @"
     approval_required true
-    Error: permission denied: spawn `ls` (requested by the caller): no rule allows it and no approver is available
+    Error: permission denied: spawn `sort` (requested by the caller): no rule allows it and no approver is available
     Hint: ask the user to allow it, then retry
     ");
-    assert_snapshot!(text(bash(&tools, "ls -l", "").await), @"
+    assert_snapshot!(text(bash(&tools, "sort -l", "").await), @"
     approval_required true
-    Error: permission denied: spawn `ls` (requested by the caller): no rule allows it and no approver is available
+    Error: permission denied: spawn `sort` (requested by the caller): no rule allows it and no approver is available
     Hint: ask the user to allow it, then retry
     ");
-    assert_snapshot!(text(bash(&tools, "ls | wc", "").await), @"
+    assert_snapshot!(text(bash(&tools, "sort | wc", "").await), @"
     approval_required true
     Error: permission denied: spawn any program (requested by the caller): no rule allows it and no approver is available
     Hint: ask the user to allow it, then retry
@@ -166,21 +166,21 @@ async fn a_denial_reports_whether_an_approval_could_allow_the_run() {
     Error: permission denied: connect to `api.example.com` (requested by the caller): no rule allows it and no approver is available
     Hint: ask the user to allow it, then retry
     ");
-    let network = json!({"command": "ls", "network": ["not a host"]});
+    let network = json!({"command": "sort", "network": ["not a host"]});
     assert_snapshot!(text(tools.call("skills_bash", network).await), @"
     invalid_arguments false
     Error: invalid `network`: invalid host `not a host`: expected `api.example.com`, `localhost:8080`, `*.example.com` or `*`, without scheme and path
     ");
-    let deny = Rule::parse(Effect::Deny, RuleSource::User, "spawn:ls").unwrap();
+    let deny = Rule::parse(Effect::Deny, RuleSource::User, "spawn:sort").unwrap();
     let tools = host.tools_with(Policy::default().rule(deny));
-    assert_snapshot!(text(run(&tools, "ls -l").await), @"
+    assert_snapshot!(text(run(&tools, "sort -l").await), @"
     denied_by_policy false
-    Error: permission denied: spawn `ls` (requested by the caller): denied by rule `deny spawn:ls (user)`
+    Error: permission denied: spawn `sort` (requested by the caller): denied by rule `deny spawn:sort (user)`
     Hint: do not retry; use another approach
     ");
-    assert_snapshot!(text(bash(&tools, "ls -l", "").await), @"
+    assert_snapshot!(text(bash(&tools, "sort -l", "").await), @"
     denied_by_policy false
-    Error: permission denied: spawn `ls` (requested by the caller): denied by rule `deny spawn:ls (user)`
+    Error: permission denied: spawn `sort` (requested by the caller): denied by rule `deny spawn:sort (user)`
     Hint: do not retry; use another approach
     ");
 }
@@ -202,12 +202,12 @@ async fn a_denial_contains_no_host_path() {
         vec![rule(Effect::Deny, "spawn").within(host.path("skills"))],
         vec![
             rule(Effect::Deny, &host.write_rule()),
-            rule(Effect::Deny, "spawn:ls"),
+            rule(Effect::Deny, "spawn:sort"),
         ],
     ];
     for rules in rules {
         let tools = host.tools_with(Policy::default().with_rules(rules.clone()));
-        for command in ["ls", "scripts/show.py", "ls | wc"] {
+        for command in ["sort", "scripts/show.py", "sort | wc"] {
             let outcome = run(&tools, command).await;
             assert!(
                 matches!(
@@ -248,7 +248,7 @@ async fn errors_of_the_approval_store_are_not_shown() {
             .approver(std::sync::Arc::new(answer));
         let tools = host.wrap(host.builder(runtime).build().unwrap());
         for arguments in [
-            json!({"name": "kit", "command": "ls"}),
+            json!({"name": "kit", "command": "sort"}),
             json!({"name": "kit", "command": "nothing-like-it"}),
         ] {
             // The fixture checks the result for host paths in any case.
