@@ -16,7 +16,7 @@ use skills_prompt::{Allocation, ListingMode, MentionOptions, UserInput};
 use skills_sandbox::SandboxError;
 
 use crate::error::{Repr, RuntimeError};
-use crate::library::{Library, find_entry, open_files, read_error, scripts, short_name};
+use crate::library::{Library, SkillPrograms, find_entry, open_files, read_error, scripts};
 
 pub use fork::ForkPrompt;
 
@@ -388,7 +388,12 @@ impl PromptRenderer {
             .collect();
         let short_names: Vec<Vec<&str>> = scripts
             .iter()
-            .map(|(_, scripts)| scripts.iter().map(|script| short_name(script)).collect())
+            .map(|(_, scripts)| {
+                scripts
+                    .iter()
+                    .map(|script| SkillPrograms::short_name(script))
+                    .collect()
+            })
             .collect();
         let skills: Vec<SkillScripts<'_>> = scripts
             .iter()
