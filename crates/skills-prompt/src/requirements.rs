@@ -290,10 +290,14 @@ fn installs_for(
     program: &RequiredProgram,
     host: &dyn HostProbe,
 ) -> impl Iterator<Item = InstallSpec> {
-    let is_for_host = |install: &&InstallSpec| {
-        install.os.is_empty() || install.os.iter().any(|os| os == host.platform())
-    };
-    program.installs.iter().filter(is_for_host).cloned()
+    let installs = program.installs.iter();
+    installs
+        .filter(|install| is_for_platform(install, host.platform()))
+        .cloned()
+}
+
+fn is_for_platform(install: &InstallSpec, platform: &str) -> bool {
+    install.os.is_empty() || install.os.iter().any(|os| os == platform)
 }
 
 fn add_skill(skills: &mut Vec<String>, skill: &str) {

@@ -144,8 +144,9 @@ pub(crate) type Replacements = &'static [(char, &'static str)];
 
 /// Returns true if a text is ASCII and has none of the characters to replace.
 pub(crate) fn is_plain(text: &str, replacements: Replacements) -> bool {
-    let is_absent = |c: char| memchr::memchr(c as u8, text.as_bytes()).is_none();
-    text.is_ascii() && replacements.iter().all(|(c, _)| is_absent(*c))
+    let bytes = text.as_bytes();
+    let mut replaced = replacements.iter().map(|(c, _)| *c as u8);
+    text.is_ascii() && replaced.all(|byte| memchr::memchr(byte, bytes).is_none())
 }
 
 /// Returns the replacement of a character; `None` if it is unchanged.
