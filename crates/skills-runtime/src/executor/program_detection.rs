@@ -65,11 +65,13 @@ pub(crate) fn read_module(
     files: &SkillFiles,
     path: &str,
 ) -> Result<Arc<[u8]>, RuntimeError> {
-    let bytes = files.read(path, MAX_MODULE_BYTES);
-    Ok(Arc::from(bytes.map_err(|source| Repr::FileAccess {
-        path: entry.directory().join(path),
-        source,
-    })?))
+    let bytes = files
+        .read(path, MAX_MODULE_BYTES)
+        .map_err(|source| Repr::FileAccess {
+            path: entry.directory().join(path),
+            source,
+        })?;
+    Ok(bytes.into())
 }
 
 fn choose_script(
