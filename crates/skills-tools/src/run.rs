@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use skills_runtime::discovery::SkillFiles;
-use skills_runtime::policy::HostPattern;
+use skills_runtime::policy::{HostPattern, PolicyError};
 use skills_runtime::{
     Entry, ErrorKind, ExecutionArtifacts, ExecutionMode, ExecutionOptions, HostCommand,
     InputProtocol, RunTarget, RuntimeError, SkillPrograms, SkillRuntime,
@@ -222,12 +222,11 @@ impl ProgramTools {
 
 impl RunnableSkill {
     fn try_new(entry: Entry) -> Result<Self, ToolError> {
-        let cannot_open = |_| {
-            ToolErrorCode::SkillNotFound
-                .error(format!("cannot open the files of skill `{}`", entry.name()))
-        };
-        let files = entry.open().map_err(cannot_open)?;
-        Ok(Self { entry, files })
+        match entry.open() {
+            Ok(files) => Ok(Self { entry, files }),
+            Err(_) => Err(ToolErrorCode::SkillNotFound
+                .error(format!("cannot open the files of skill `{}`", entry.name()))),
+        }
     }
 
     /// Returns what a program of the skill declares to need, and the file that declares it.
@@ -274,14 +273,11 @@ impl Deadline {
 
 /// Parses the hosts that a call requests.
 fn parse_hosts(names: &[String]) -> Result<Vec<HostPattern>, ToolError> {
-    let parse = |name: &String| {
-        let invalid = |error: skills_runtime::policy::PolicyError| {
-            ToolErrorCode::InvalidArguments.error(format!("invalid `network`: {error}"))
-        };
-        // The syntax of rules, so that a user can allow exactly what was requested.
-        name.parse::<HostPattern>().map_err(invalid)
-    };
-    names.iter().map(parse).collect()
+    // The syntax of rules, so that a user can allow exactly what was requested.
+    let hosts = names.iter().map(|name| name.parse());
+    hosts.collect::<Result<_, PolicyError>>().map_err(|error| {
+        ToolErrorCode::InvalidArguments.error(format!("invalid `network`: {error}"))
+    })
 }
 
 /// Returns the parameters that all tools with commands have.
