@@ -91,22 +91,18 @@ fn skill_directory(path: &Path) -> Option<&Path> {
 }
 
 fn outside_cause(runtime: &SkillRuntime, directory: &Path) -> &'static str {
-    let contains_skill = |root: &Root| {
-        let root = root.path().canonicalize();
-        root.is_ok_and(|root| directory.starts_with(root))
-    };
-    if runtime
-        .library()
-        .discovery()
-        .roots()
-        .iter()
-        .any(contains_skill)
-    {
+    let mut roots = runtime.library().discovery().roots().iter();
+    if roots.any(|root| is_below(directory, root)) {
         // For example inside another skill.
         "the scan of its root does not search there"
     } else {
         "not below any root"
     }
+}
+
+fn is_below(directory: &Path, root: &Root) -> bool {
+    let root = root.path().canonicalize();
+    root.is_ok_and(|root| directory.starts_with(root))
 }
 
 fn root_hint(directory: &Path) -> String {

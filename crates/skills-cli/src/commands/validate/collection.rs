@@ -26,6 +26,12 @@ pub(super) enum Target {
     },
 }
 
+impl Target {
+    pub(super) fn is_missing(&self) -> bool {
+        matches!(self, Self::Missing { .. })
+    }
+}
+
 /// The skills to check.
 pub(super) struct Targets {
     pub(super) list: Vec<Target>,
