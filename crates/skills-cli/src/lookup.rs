@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use skills_runtime::discovery::{ExplanationStep, SkillStatus, Skipped};
-use skills_runtime::{ErrorKind, Root, RuntimeError, SkillRuntime};
+use skills_runtime::{
+    ErrorKind, ExecutionOptions, LoadedSkill, Preview, Root, RuntimeError, SkillRuntime,
+};
 
 use crate::commands::list::limit_hint;
 use crate::error::CommandError;
@@ -26,6 +28,22 @@ pub(crate) fn explain_error(
         ErrorKind::UnknownSkill => explain_unknown(runtime, name, error),
         _ => error.into(),
     }
+}
+
+/// Loads a skill; see [`explain_error`].
+pub(crate) fn get_skill(runtime: &SkillRuntime, name: &str) -> anyhow::Result<LoadedSkill> {
+    let skill = runtime.get_skill(name);
+    skill.map_err(|error| explain_error(runtime, name, error))
+}
+
+/// Previews a run; see [`explain_error`].
+pub(crate) fn preview(
+    runtime: &SkillRuntime,
+    name: &str,
+    options: &ExecutionOptions,
+) -> anyhow::Result<Preview> {
+    let preview = runtime.executor().preview(name, options);
+    preview.map_err(|error| explain_error(runtime, name, error))
 }
 
 fn explain_unknown(runtime: &SkillRuntime, name: &str, error: RuntimeError) -> anyhow::Error {
