@@ -484,17 +484,11 @@ pub(crate) fn run_error(
     skill: Option<&str>,
     path_map: &PathMap,
 ) -> ToolError {
-    let mut message = error.to_string();
-    let mut source = std::error::Error::source(error);
-    while let Some(cause) = source {
-        message.push_str(&format!(": {cause}"));
-        source = cause.source();
-    }
     let code = error_code(error);
     let message = match (code, skill) {
         // The error of the runtime contains the path of the directory.
         (ToolErrorCode::SkillNotFound, Some(skill)) => format!("skill `{skill}` not found"),
-        _ => path_map.replace_in(&message),
+        _ => path_map.replace_in(&error.message_with_sources()),
     };
     let hint = error_hint(error).or_else(|| error.hint().map(|hint| path_map.replace_in(hint)));
     let tool_error = code.error(message);
