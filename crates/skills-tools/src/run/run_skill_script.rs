@@ -120,7 +120,7 @@ impl ProgramTools {
             .execute_skill(&skill, options, &deadline, &path_map)
             .await?;
         if is_in_workspace {
-            completed.output = completed.output.with_file_prefix("workspace");
+            completed.output = completed.output.with_file_prefix("/workspace");
         }
         Ok(tool_output(completed, &path_map))
     }
