@@ -80,11 +80,7 @@ impl Plan {
 
 /// Lists the files that are copied to the staging directory.
 fn staged_files(source: &Source, sources: &[SourceFile]) -> Vec<(String, Vec<u8>)> {
-    let entry = source
-        .entries
-        .first()
-        .map(String::as_str)
-        .unwrap_or_default();
+    let entry = source.entry();
     // Generated files import the module of the author by its name.
     let own = |text: &str| {
         text.replace("MODULE", entry.trim_end_matches(".py"))
@@ -153,11 +149,7 @@ fn plan_rust(
         remap_flags(source, toolchain, dirs),
     );
     commands.push(build);
-    let name = source
-        .entries
-        .first()
-        .map(String::as_str)
-        .unwrap_or_default();
+    let name = source.entry();
     (
         commands,
         target
@@ -193,11 +185,7 @@ fn plan_script(
     let stage = &dirs.stage_dir;
     let bundle = stage.join("bundle.js");
     let product = stage.join("skill.wasm");
-    let entry = source
-        .entries
-        .first()
-        .map(String::as_str)
-        .unwrap_or_default();
+    let entry = source.entry();
     // One file, since QuickJS supports neither packages nor TypeScript.
     let bundled = Invocation::new(toolchain.program(Tool::Esbuild), &source.directory)
         .arg(stage.join("entry.js"))

@@ -29,6 +29,11 @@ pub struct Source {
 }
 
 impl Source {
+    /// Returns the name of the program, or the file that is built first.
+    pub(crate) fn entry(&self) -> &str {
+        self.entries.first().map(String::as_str).unwrap_or_default()
+    }
+
     /// Finds the source of a skill in its `guest` directory (which may be a symlink), or in the
     /// directory itself if there is none.
     ///

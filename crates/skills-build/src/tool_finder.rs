@@ -139,10 +139,10 @@ impl ToolFinder {
     /// Returns the `PATH` of started programs. It contains no directory of a source, so a source
     /// cannot choose what tools start by name.
     pub(crate) fn search_path(&self) -> OsString {
+        let mut directories = self.search_directories();
         // A directory whose name contains the separator cannot be part of it.
-        let is_nameable = |directory: &PathBuf| std::env::join_paths([directory]).is_ok();
-        std::env::join_paths(self.search_directories().into_iter().filter(is_nameable))
-            .unwrap_or_default()
+        directories.retain(|directory| std::env::join_paths([directory]).is_ok());
+        std::env::join_paths(directories).unwrap_or_default()
     }
 
     fn search_directories(&self) -> Vec<PathBuf> {

@@ -57,16 +57,17 @@ struct AutoApprover;
 
 impl Approver for AutoApprover {
     fn request_approval<'a>(&'a self, request: &'a ApprovalRequest) -> ApprovalFuture<'a> {
-        // The administrator asks for a person, and other programs execute protected paths, so
-        // `--yes` answers for neither.
-        let needs_explicit_rule = |decision: &PermissionDecision| {
-            matches!(decision.ask_rule(), Some((RuleSource::Admin, _)))
-                || matches!(decision.permission(), Permission::WriteProtected { .. })
-        };
         let response = (!request.pending.iter().any(needs_explicit_rule))
             .then_some(ApprovalResponse::AllowOnce);
         Box::pin(std::future::ready(Ok(response)))
     }
+}
+
+/// Returns true if `--yes` does not answer for a permission: the administrator asks for a person,
+/// and other programs execute protected paths.
+fn needs_explicit_rule(decision: &PermissionDecision) -> bool {
+    matches!(decision.ask_rule(), Some((RuleSource::Admin, _)))
+        || matches!(decision.permission(), Permission::WriteProtected { .. })
 }
 
 impl Approver for TerminalApprover {

@@ -180,45 +180,44 @@ impl Context {
     /// limits and rules of the command line.
     fn discovery(&self) -> anyhow::Result<Discovery> {
         let options = &self.options;
-        // A default root can be missing; one given with `--root` cannot.
-        for root in &options.root {
+        // A default root can be missing; one that is given cannot.
+        for root in options.root.iter().chain(&options.add_root) {
             input::resolve_directory(root)?;
         }
         let profile = find_profile(options.profile.as_deref())?;
         let discovery = profile.discovery(&self.profile_context());
-        let mut roots = discovery.roots().to_vec();
-        if !options.root.is_empty() {
-            let given = given_roots(&options.root).into_iter();
-            roots = given
-                .map(|root| self.configure_given(profile, root))
-                .collect();
-        }
         let settings = self.settings()?;
-        for root in &options.add_root {
-            input::resolve_directory(root)?;
-        }
-        let added: Vec<PathBuf> = options
-            .add_root
-            .iter()
-            .chain(&settings.roots)
-            .cloned()
-            .collect();
-        let added = given_roots(&added)
-            .into_iter()
-            .map(|root| self.configure_given(profile, root));
-        roots.extend(added);
-        if options.nested {
-            let nested = |root: Root| root.nested(NestedSkills::Search);
-            roots = roots.into_iter().map(nested).collect();
-        }
-        if options.follow_skill_links {
-            let follow = |root: Root| root.skill_file_symlinks(SkillFileSymlinks::Follow);
-            roots = roots.into_iter().map(follow).collect();
-        }
+        let mut roots = if options.root.is_empty() {
+            discovery.roots().to_vec()
+        } else {
+            self.given_roots(profile, &options.root)
+        };
+        let added = [options.add_root.as_slice(), &settings.roots].concat();
+        roots.extend(self.given_roots(profile, &added));
+        let roots = roots.into_iter().map(|root| self.configure_search(root));
         let limits = self.with_given_limits(ScanLimits::default());
         let disabled = options.disable.iter().map(|pattern| disable_rule(pattern));
         let rules = settings.skill_rules.iter().cloned().chain(disabled);
         Ok(discovery.with_roots(roots).limits(limits).rules(rules))
+    }
+
+    /// Returns the roots that the user named, configured.
+    fn given_roots(&self, profile: ClientProfile, directories: &[PathBuf]) -> Vec<Root> {
+        let roots = given_roots(directories).into_iter();
+        roots
+            .map(|root| self.configure_given(profile, root))
+            .collect()
+    }
+
+    /// Applies the options for nested skills and symlinks.
+    fn configure_search(&self, mut root: Root) -> Root {
+        if self.options.nested {
+            root = root.nested(NestedSkills::Search);
+        }
+        if self.options.follow_skill_links {
+            root = root.skill_file_symlinks(SkillFileSymlinks::Follow);
+        }
+        root
     }
 
     /// Configures a root that the user named: its whole content is meant, so it has higher limits,

@@ -40,8 +40,8 @@ pub(crate) fn is_group_or_world_accessible(path: &Path) -> bool {
     mode(path) & 0o077 != 0
 }
 
-/// Returns true if a file is executable by anyone.
-pub(crate) fn is_executable(path: &Path) -> bool {
+/// Returns true if the mode of a file lets any user execute it; always where files have no mode.
+pub(crate) fn has_execute_bit(path: &Path) -> bool {
     cfg!(not(unix)) || mode(path) & 0o111 != 0
 }
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use skills_runtime::{Builder, ScriptType};
 
 use crate::error::CommandError;
-use crate::file_mode::is_executable;
+use crate::file_mode::has_execute_bit;
 use crate::permission::similar;
 use crate::process_environment::Environment;
 
@@ -87,7 +87,7 @@ pub(crate) fn configure(
 fn check_interpreter(kind: ScriptType, path: &Path) -> anyhow::Result<()> {
     let cause = match path.metadata() {
         Ok(file) if !file.is_file() => "not a regular file".to_owned(),
-        Ok(_) if !is_executable(path) => "not executable".to_owned(),
+        Ok(_) if !has_execute_bit(path) => "not executable".to_owned(),
         Ok(_) => return Ok(()),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => "not found".to_owned(),
         Err(error) => error.to_string(),

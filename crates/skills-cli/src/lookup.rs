@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use skills_runtime::discovery::{ExplanationStep, SkillStatus, Skipped};
-use skills_runtime::{ErrorKind, Root, RuntimeError, SkillRuntime};
+use skills_runtime::{
+    ErrorKind, ExecutionOptions, LoadedSkill, Preview, Root, RuntimeError, SkillRuntime,
+};
 
 use crate::commands::list::limit_hint;
 use crate::error::CommandError;
@@ -26,6 +28,22 @@ pub(crate) fn explain_error(
         ErrorKind::UnknownSkill => explain_unknown(runtime, name, error),
         _ => error.into(),
     }
+}
+
+/// Loads a skill; see [`explain_error`].
+pub(crate) fn get_skill(runtime: &SkillRuntime, name: &str) -> anyhow::Result<LoadedSkill> {
+    let skill = runtime.get_skill(name);
+    skill.map_err(|error| explain_error(runtime, name, error))
+}
+
+/// Previews a run; see [`explain_error`].
+pub(crate) fn preview(
+    runtime: &SkillRuntime,
+    name: &str,
+    options: &ExecutionOptions,
+) -> anyhow::Result<Preview> {
+    let preview = runtime.executor().preview(name, options);
+    preview.map_err(|error| explain_error(runtime, name, error))
 }
 
 fn explain_unknown(runtime: &SkillRuntime, name: &str, error: RuntimeError) -> anyhow::Error {
@@ -91,22 +109,18 @@ fn skill_directory(path: &Path) -> Option<&Path> {
 }
 
 fn outside_cause(runtime: &SkillRuntime, directory: &Path) -> &'static str {
-    let contains_skill = |root: &Root| {
-        let root = root.path().canonicalize();
-        root.is_ok_and(|root| directory.starts_with(root))
-    };
-    if runtime
-        .library()
-        .discovery()
-        .roots()
-        .iter()
-        .any(contains_skill)
-    {
+    let mut roots = runtime.library().discovery().roots().iter();
+    if roots.any(|root| is_below(directory, root)) {
         // For example inside another skill.
         "the scan of its root does not search there"
     } else {
         "not below any root"
     }
+}
+
+fn is_below(directory: &Path, root: &Root) -> bool {
+    let root = root.path().canonicalize();
+    root.is_ok_and(|root| directory.starts_with(root))
 }
 
 fn root_hint(directory: &Path) -> String {

@@ -175,13 +175,15 @@ fn is_message(line: &str) -> bool {
 /// Returns true if standard output and standard error are the same file, as with `2>&1`.
 #[cfg(unix)]
 fn has_one_stream() -> bool {
-    let identity = |fd: std::os::fd::BorrowedFd<'_>| {
-        let status = rustix::fs::fstat(fd).ok()?;
-        Some((status.st_dev, status.st_ino))
-    };
-    use std::os::fd::AsFd;
-    let stdout = identity(io::stdout().as_fd());
-    stdout.is_some() && stdout == identity(io::stderr().as_fd())
+    let stdout = file_identity(io::stdout());
+    stdout.is_some() && stdout == file_identity(io::stderr())
+}
+
+/// Returns the device and the inode number of an open file.
+#[cfg(unix)]
+fn file_identity(file: impl std::os::fd::AsFd) -> Option<(u64, u64)> {
+    let status = rustix::fs::fstat(file).ok()?;
+    Some((status.st_dev, status.st_ino))
 }
 
 #[cfg(not(unix))]

@@ -38,10 +38,8 @@ impl Environment {
 
     /// Returns the value of a variable, if it is set.
     pub(crate) fn variable(&self, name: &str) -> Option<&OsStr> {
-        let is_named = |known: &OsStr| {
-            known == name || cfg!(windows) && known.eq_ignore_ascii_case(OsStr::new(name))
-        };
-        let variable = self.variables.iter().find(|(known, _)| is_named(known));
+        let mut variables = self.variables.iter();
+        let variable = variables.find(|(known, _)| is_same_name(known, name));
         variable.map(|(_, value)| value.as_os_str())
     }
 
@@ -107,6 +105,11 @@ impl Environment {
         let directory = self.path(variable).or_else(below_home);
         directory.map(|directory| directory.join("skills"))
     }
+}
+
+/// Returns true if two names are of the same variable.
+fn is_same_name(known: &OsStr, name: &str) -> bool {
+    known == name || cfg!(windows) && known.eq_ignore_ascii_case(OsStr::new(name))
 }
 
 /// Returns a directory and its parents up to the root of the project, the innermost first.

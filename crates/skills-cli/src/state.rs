@@ -113,11 +113,13 @@ pub(crate) fn write_protected_paths(environment: &Environment) -> Vec<PathBuf> {
 /// Returns the directories hidden from all programs and tools, even inside a readable directory:
 /// approvals, audit log, server token, caches, and the policy of the user and of the administrator.
 pub(crate) fn hidden_dirs(environment: &Environment) -> Vec<PathBuf> {
-    let mut directories = vec![PathBuf::from(ADMIN_DIR)];
-    directories.extend(environment.state_dir());
-    directories.extend(environment.cache_dir());
-    directories.extend(environment.config_dir());
-    directories
+    let own = [
+        environment.state_dir(),
+        environment.cache_dir(),
+        environment.config_dir(),
+    ];
+    let admin = PathBuf::from(ADMIN_DIR);
+    own.into_iter().flatten().chain([admin]).collect()
 }
 
 /// Adds the approval store and the audit log to a runtime.

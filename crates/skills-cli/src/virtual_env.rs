@@ -17,7 +17,7 @@ use skills_runtime::{PrivateFile, ScriptType};
 
 use crate::approver::{self, Choice};
 use crate::context::Context;
-use crate::file_mode::is_executable;
+use crate::file_mode::has_execute_bit;
 use crate::input;
 use crate::interpreters::InterpreterArg;
 use crate::process_environment::Environment;
@@ -69,7 +69,7 @@ pub(crate) fn find_all(environment: &Environment, workspace: Option<&Path>) -> V
         let python = directory.join("bin/python");
         let is_known = found.iter().any(|known| known.directory == directory);
         let is_environment =
-            directory.join(CONFIG_FILE).is_file() && python.is_file() && is_executable(&python);
+            directory.join(CONFIG_FILE).is_file() && python.is_file() && has_execute_bit(&python);
         if is_environment && !is_known {
             found.push(VirtualEnv { directory, python });
         }

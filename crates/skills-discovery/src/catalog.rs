@@ -304,7 +304,12 @@ impl Catalog {
             .entries
             .iter()
             .map(|entry| entry.name.as_str())
-            .map(|candidate| (similarity(&wanted, &candidate.to_lowercase()), candidate))
+            .map(|candidate| {
+                (
+                    name_similarity(&wanted, &candidate.to_lowercase()),
+                    candidate,
+                )
+            })
             .filter(|(score, _)| *score >= MIN_SIMILARITY)
             .collect();
         scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
@@ -342,8 +347,9 @@ fn compare_entries(a: &Entry, b: &Entry) -> std::cmp::Ordering {
     (a.scope, &a.name, &a.directory).cmp(&(b.scope, &b.name, &b.directory))
 }
 
-/// Returns the higher of two measures of similarity: Jaro-Winkler favors common prefixes, and
-/// Damerau-Levenshtein tolerates swapped letters in short names.
-fn similarity(a: &str, b: &str) -> f64 {
+/// Returns the similarity of two names, from 0 to 1: the higher of two measures. Jaro-Winkler favors
+/// common prefixes, and Damerau-Levenshtein tolerates swapped letters in short names.
+#[must_use]
+pub fn name_similarity(a: &str, b: &str) -> f64 {
     strsim::jaro_winkler(a, b).max(strsim::normalized_damerau_levenshtein(a, b))
 }

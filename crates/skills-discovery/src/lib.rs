@@ -62,7 +62,7 @@ mod unread_skills;
 #[cfg(feature = "watch")]
 mod watch;
 
-pub use catalog::{Catalog, Lookup};
+pub use catalog::{Catalog, Lookup, name_similarity};
 pub use client_profile::{ClientProfile, ProfileContext, project_directories};
 pub use config_rule::{ConfigRule, Selector, canonical_skill_path};
 pub use content_digest::{ContentDigest, DigestCache};

@@ -174,47 +174,15 @@ impl HostConnector {
     pub async fn authorize(&self, host: Host, port: u16) -> Result<Destination, CloseReason> {
         // The list is checked before the name is resolved: a lookup already sends the name to a
         // server.
-        let service = Service::find(&host, port, &self.hosts);
-        if service.is_none() && !host.is_allowed(&self.hosts, port) {
-            // Other ports lead to any service behind an allowed name.
-            let is_port =
-                !matches!(port, TLS_PORT | HTTP_PORT) && host.is_allowed(&self.hosts, TLS_PORT);
-            return Err(if is_port {
-                RejectReason::PortNotAllowed { port }.into()
-            } else {
-                RejectReason::NotListed.into()
-            });
-        }
-        let found = match service.as_ref().and_then(Service::addresses).or_else(|| {
-            // An address is not resolved, but passes the same checks below.
-            host.address().map(|address| vec![address])
-        }) {
-            Some(known) => known
-                .into_iter()
-                .map(|address| SocketAddr::new(address, port))
-                .collect(),
-            None => match timeout(
-                self.limits.connect_timeout,
-                self.network.resolve(host.as_str(), port),
-            )
-            .await
-            {
-                Ok(found) => found.map_err(|_| RejectReason::DnsFailure)?,
-                Err(_) => return Err(ExceededLimit::ConnectTimeout.into()),
-            },
-        };
+        let service = self.find_service(&host, port)?;
+        let found = self.find_addresses(&host, port, service.as_ref()).await?;
         if found.is_empty() {
             return Err(RejectReason::DnsFailure.into());
         }
-        let is_allowed = |ip: IpAddr| match &service {
-            Some(service) => service.allows(ip),
-            None => is_public(ip),
-        };
+        // Private addresses are dropped, not rejected as a whole: some names have both kinds.
         let allowed = found
             .into_iter()
-            .map(|found| found.ip())
-            // Private addresses are dropped, not rejected as a whole: some names have both kinds.
-            .filter(|ip| is_allowed(*ip) && !is_denied(*ip, port, &self.hosts));
+            .filter(|ip| self.allows_address(*ip, port, service.as_ref()));
         let addresses: Vec<_> = allowed
             .map(|ip| SocketAddr::new(ip, port))
             // The owner of the name controls how many addresses it has.
@@ -230,6 +198,51 @@ impl HostConnector {
                 machine: service.as_ref().map_or(Machine::Other, Service::machine),
             })
         }
+    }
+
+    /// Returns the service of a rule with this port, if there is one.
+    fn find_service(&self, host: &Host, port: u16) -> Result<Option<Service>, RejectReason> {
+        let service = Service::find(host, port, &self.hosts);
+        if service.is_some() || host.is_allowed(&self.hosts, port) {
+            return Ok(service);
+        }
+        // Other ports lead to any service behind an allowed name.
+        let is_port =
+            !matches!(port, TLS_PORT | HTTP_PORT) && host.is_allowed(&self.hosts, TLS_PORT);
+        Err(if is_port {
+            RejectReason::PortNotAllowed { port }
+        } else {
+            RejectReason::NotListed
+        })
+    }
+
+    /// Resolves a name, unless the rule or the name itself determines the addresses.
+    async fn find_addresses(
+        &self,
+        host: &Host,
+        port: u16,
+        service: Option<&Service>,
+    ) -> Result<Vec<IpAddr>, CloseReason> {
+        if let Some(addresses) = service.and_then(Service::addresses) {
+            return Ok(addresses);
+        }
+        if let Some(address) = host.address() {
+            return Ok(vec![address]);
+        }
+        let resolved = self.network.resolve(host.as_str(), port);
+        match timeout(self.limits.connect_timeout, resolved).await {
+            Ok(Ok(found)) => Ok(found.iter().map(SocketAddr::ip).collect()),
+            Ok(Err(_)) => Err(RejectReason::DnsFailure.into()),
+            Err(_) => Err(ExceededLimit::ConnectTimeout.into()),
+        }
+    }
+
+    fn allows_address(&self, ip: IpAddr, port: u16, service: Option<&Service>) -> bool {
+        let is_allowed = match service {
+            Some(service) => service.allows(ip),
+            None => is_public(ip),
+        };
+        is_allowed && !is_denied(ip, port, &self.hosts)
     }
 
     /// Connects to the first address that responds, and logs the connection. The timeout is divided

@@ -15,9 +15,15 @@ pub(crate) struct RuleEvaluation {
 impl RuleEvaluation {
     /// Returns true if a permission needs approval.
     pub(crate) fn is_pending(&self) -> bool {
-        self.decisions
-            .iter()
-            .any(|decision| decision.decision == Decision::Ask)
+        self.count(Decision::Ask) > 0
+    }
+
+    /// Returns the number of permissions with this decision.
+    pub(crate) fn count(&self, expected: Decision) -> usize {
+        let decisions = self.decisions.iter();
+        decisions
+            .filter(|decision| decision.decision == expected)
+            .count()
     }
 
     pub(crate) fn with_decision(&self, expected: Decision) -> Vec<PermissionDecision> {
@@ -56,15 +62,11 @@ impl RuleEvaluation {
 
     /// Returns the decisions without those that only standing rules request.
     pub(crate) fn without_standing_requests(&self) -> Self {
-        let is_kept = |decision: &&PermissionDecision| {
-            let is_standing = matches!(
-                decision.reason,
-                DecisionReason::Rule { source, .. } if source != RuleSource::Invocation
-            );
-            !(is_standing && decision.requested_by == [RULES_NAME])
-        };
+        let decisions = self.decisions.iter().cloned();
         Self {
-            decisions: self.decisions.iter().filter(is_kept).cloned().collect(),
+            decisions: decisions
+                .filter(|decision| !is_standing_request(decision))
+                .collect(),
             denied_hosts: self.denied_hosts.clone(),
         }
     }
@@ -76,4 +78,13 @@ impl RuleEvaluation {
             .filter(|pending| pending.decision == Decision::Ask)
             .for_each(|pending| pending.resolve(decision, reason.clone()));
     }
+}
+
+/// Returns true if only a standing rule requests a permission.
+fn is_standing_request(decision: &PermissionDecision) -> bool {
+    let is_standing = matches!(
+        decision.reason,
+        DecisionReason::Rule { source, .. } if source != RuleSource::Invocation
+    );
+    is_standing && decision.requested_by == [RULES_NAME]
 }

@@ -468,18 +468,11 @@ impl PermissionManager {
 
 /// Returns why no approver is asked about the pending permissions, if nothing will run anyway.
 fn reason_not_to_ask(evaluation: &RuleEvaluation) -> Option<DecisionReason> {
-    let count_of = |expected: Decision| {
-        evaluation
-            .decisions
-            .iter()
-            .filter(|decision| decision.decision == expected)
-            .count()
-    };
     // A prompt whose answer changes nothing trains users to accept.
-    if count_of(Decision::Deny) > 0 {
+    if evaluation.count(Decision::Deny) > 0 {
         return Some(DecisionReason::OtherDenied);
     }
-    let count = count_of(Decision::Ask);
+    let count = evaluation.count(Decision::Ask);
     (count > MAX_PENDING).then_some(DecisionReason::TooManyPermissions { count })
 }
 

@@ -1,5 +1,7 @@
 //! The policy: rules, approval mode and ceiling, and how they are applied.
 
+use serde::{Deserialize, Serialize};
+
 use crate::evaluation_result::RuleEvaluation;
 use crate::{
     Authorization, Capability, Decision, DecisionReason, Denial, Effect, Grants, Request,
@@ -51,17 +53,7 @@ pub struct Policy {
 /// In policy files `strict`, `ask` or `trusted`; ordered from strict to lenient. No mode overrides
 /// a `deny` rule, and none grants a protected path or a hook.
 #[derive(
-    Debug,
-    Clone,
-    Copy,
-    Default,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    serde::Serialize,
-    serde::Deserialize,
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
 #[serde(rename_all = "lowercase")]
 pub enum ApprovalMode {
@@ -82,17 +74,7 @@ pub enum ApprovalMode {
 /// decides whether it also applies to a skill, or to an update, that appears later. Ordered from
 /// strict to lenient.
 #[derive(
-    Debug,
-    Clone,
-    Copy,
-    Default,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    serde::Serialize,
-    serde::Deserialize,
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum NewContentPolicy {

@@ -360,13 +360,10 @@ impl Request {
 
     /// Returns all privileges that the skill declares, as it writes them.
     pub(crate) fn declared_privileges(&self) -> BTreeSet<String> {
-        let is_privileged = |tool: &&AllowedTool| {
-            Capability::from_tool_name(&tool.name).is_some_and(Capability::is_privileged)
-        };
         // Full texts: a truncated pattern could hide an added privilege.
         self.tools
             .iter()
-            .filter(is_privileged)
+            .filter(|tool| tool.is_privileged())
             .map(AllowedTool::full_text)
             .chain(self.declared.iter().cloned())
             .collect()

@@ -9,7 +9,10 @@
 
 use crate::request::{Basis, RULES_NAME, RequestedPermission};
 use crate::target::Kind;
-use crate::{Capability, Effect, HostPattern, Permission, Policy, Request, Rule, RuleSource};
+use crate::{
+    Capability, Decision, Effect, HostPattern, Permission, PermissionDecision, Policy, Request,
+    Rule, RuleSource,
+};
 
 impl Policy {
     /// Returns the permissions that rules allow by name, and those for the workspace of the caller.
@@ -38,20 +41,23 @@ impl Policy {
     #[must_use]
     pub fn unused_invocation_rules<'a>(
         &'a self,
-        decisions: &[crate::PermissionDecision],
+        decisions: &[PermissionDecision],
     ) -> Vec<&'a Rule> {
-        let is_used = |rule: &Rule| {
-            decisions.iter().any(|decision| {
-                decision.decision() == crate::Decision::Allow
-                    && rule.target.overlaps(decision.permission())
-            })
-        };
         self.rules
             .iter()
             .filter(|rule| rule.effect == Effect::Allow && rule.source == RuleSource::Invocation)
-            .filter(|rule| !is_used(rule))
+            .filter(|rule| {
+                !decisions
+                    .iter()
+                    .any(|decision| is_effective(rule, decision))
+            })
             .collect()
     }
+}
+
+/// Returns true if an `allow` rule can be what allowed a permission.
+fn is_effective(rule: &Rule, decision: &PermissionDecision) -> bool {
+    decision.decision() == Decision::Allow && rule.target.overlaps(decision.permission())
 }
 
 /// Returns true for a standing rule that is about everything, if the skill declares less.

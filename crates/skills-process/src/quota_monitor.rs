@@ -21,16 +21,9 @@ impl QuotaMonitor {
     /// # Errors
     /// Fails if a directory cannot be opened.
     pub fn open(quotas: &[Quota]) -> io::Result<Self> {
-        let open = |quota: &Quota| {
-            Ok((
-                // Opened before the run: the program can rename the directory, but not change the
-                // handle.
-                Dir::open_ambient_dir(quota.directory(), ambient_authority())?,
-                quota.clone(),
-            ))
-        };
+        let directories = quotas.iter().map(open_directory);
         Ok(Self {
-            directories: quotas.iter().map(open).collect::<io::Result<_>>()?,
+            directories: directories.collect::<io::Result<_>>()?,
         })
     }
 
@@ -51,6 +44,13 @@ impl QuotaMonitor {
             .map(|(top, quota)| Ok((quota, TreeWalk::measure(top, quota)?)))
             .collect()
     }
+}
+
+/// Opens the directory of a quota, before the run: the program can rename the directory, but not
+/// change the handle.
+fn open_directory(quota: &Quota) -> io::Result<(Dir, Quota)> {
+    let directory = Dir::open_ambient_dir(quota.directory(), ambient_authority())?;
+    Ok((directory, quota.clone()))
 }
 
 /// Walks one directory, with one open directory per level.

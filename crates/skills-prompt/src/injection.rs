@@ -5,7 +5,7 @@ use skills_discovery::{DiscoveryError, Entry};
 use crate::Role;
 use crate::excerpt::{DEFAULT_MAX_INJECTION_BYTES, OmittedRange, excerpt};
 use crate::sanitize::{
-    TRUNCATION_NOTE_PREFIX, escape_line, escape_path, escape_reserved_marks, strip_invisible,
+    TRUNCATION_NOTE_PREFIX, escape_path, escape_reserved_marks, escape_tags, strip_invisible,
 };
 
 /// The maximum number of files of a skill that are listed.
@@ -174,7 +174,7 @@ impl<'a> InjectionBuilder<'a> {
             })
             .unwrap_or_default();
         // A lenient manifest can have any name, and a directory any path.
-        let (name, location) = (escape_line(self.name), escape_path(self.location));
+        let (name, location) = (escape_tags(self.name), escape_path(self.location));
         let text = format!(
             "<skill>\n<name>{name}</name>\n<path>{location}</path>\n{}{end}\n</skill>",
             end_line(kept, &end)
@@ -205,7 +205,7 @@ impl<'a> InjectionBuilder<'a> {
         let body = format!("{}{end}", end_line(kept, &end));
         // The delimiters are on lines of their own, without empty lines of the skill between them.
         let body = body.trim_matches('\n');
-        let (name, directory) = (escape_line(self.name), escape_path(self.directory));
+        let (name, directory) = (escape_tags(self.name), escape_path(self.directory));
         let resources = self.resource_list();
         let note = omitted
             .as_ref()
@@ -299,7 +299,7 @@ fn end_line(text: &str, next: &str) -> String {
 /// the text of the skill.
 #[must_use]
 pub fn already_active_notice(name: &str, directory: &str) -> Injection {
-    let (name, directory) = (escape_line(name), escape_path(directory));
+    let (name, directory) = (escape_tags(name), escape_path(directory));
     let text = format!(
         "The skill {name} ({directory}) is active already and has not changed; its instructions \
          are already in the context.\n"

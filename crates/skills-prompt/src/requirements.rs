@@ -5,7 +5,7 @@ mod setup;
 use skills_discovery::Entry;
 use skills_manifest::{EnvVar, InstallSpec, RequiredProgram, RequiredServer, Requirements};
 
-use crate::sanitize::escape_line;
+use crate::sanitize::escape_tags;
 
 pub use setup::{
     PromptPolicy, PromptResponse, Prompter, RequirementSession, SetupPrompt, resolve_requirements,
@@ -182,7 +182,7 @@ impl MissingRequirements {
             .iter()
             .filter(|variable| variable.is_required);
         lines
-            .extend(required.map(|variable| escape_line(&format!("variable `{}`", variable.name))));
+            .extend(required.map(|variable| escape_tags(&format!("variable `{}`", variable.name))));
         lines
     }
 
@@ -202,7 +202,7 @@ impl MissingRequirements {
                 names => format!("one of the programs `{}`", names.join("`, `")),
             });
         let lines = systems.chain(programs);
-        lines.map(|line| escape_line(&line)).collect()
+        lines.map(|line| escape_tags(&line)).collect()
     }
 
     fn add_systems(&mut self, skill: &str, systems: &[String], host: &dyn HostProbe) {
@@ -280,7 +280,7 @@ impl MissingRequirements {
     fn add_invalid(&mut self, skill: &str, reason: &str) {
         self.invalid.push(InvalidRequirement {
             skill: skill.to_owned(),
-            reason: escape_line(reason),
+            reason: escape_tags(reason),
         });
     }
 }
@@ -290,10 +290,14 @@ fn installs_for(
     program: &RequiredProgram,
     host: &dyn HostProbe,
 ) -> impl Iterator<Item = InstallSpec> {
-    let is_for_host = |install: &&InstallSpec| {
-        install.os.is_empty() || install.os.iter().any(|os| os == host.platform())
-    };
-    program.installs.iter().filter(is_for_host).cloned()
+    let installs = program.installs.iter();
+    installs
+        .filter(|install| is_for_platform(install, host.platform()))
+        .cloned()
+}
+
+fn is_for_platform(install: &InstallSpec, platform: &str) -> bool {
+    install.os.is_empty() || install.os.iter().any(|os| os == platform)
 }
 
 fn add_skill(skills: &mut Vec<String>, skill: &str) {

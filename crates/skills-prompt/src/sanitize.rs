@@ -28,7 +28,7 @@ pub(crate) struct Sanitized<'a> {
 /// removed.
 ///
 /// The result cannot begin a second line, such as a forged list entry. It can still contain tags;
-/// [`escape_line`] escapes those as well.
+/// [`escape_tags`] escapes those as well.
 pub(crate) fn sanitize_line(text: &str) -> Sanitized<'_> {
     // Nearly all descriptions need no change, and a large catalog has thousands of them.
     if is_sanitized(text) {
@@ -89,7 +89,7 @@ fn is_space(c: char) -> bool {
 }
 
 /// Puts `text` on one line and replaces `<` by `&lt;`, so that it cannot open or close a tag.
-pub(crate) fn escape_line(text: &str) -> String {
+pub(crate) fn escape_tags(text: &str) -> String {
     sanitize_line(text).text.replace('<', "&lt;")
 }
 
@@ -123,7 +123,7 @@ pub(crate) fn strip_invisible(text: &str) -> (String, Option<char>) {
 pub(crate) fn escape_path(path: &str) -> Cow<'_, str> {
     // Line ends are invisible characters as well.
     if path.contains('<') || path.chars().any(is_invisible) {
-        Cow::Owned(escape_line(path))
+        Cow::Owned(escape_tags(path))
     } else {
         Cow::Borrowed(path)
     }
@@ -144,8 +144,9 @@ pub(crate) type Replacements = &'static [(char, &'static str)];
 
 /// Returns true if a text is ASCII and has none of the characters to replace.
 pub(crate) fn is_plain(text: &str, replacements: Replacements) -> bool {
-    let is_absent = |c: char| memchr::memchr(c as u8, text.as_bytes()).is_none();
-    text.is_ascii() && replacements.iter().all(|(c, _)| is_absent(*c))
+    let bytes = text.as_bytes();
+    let mut replaced = replacements.iter().map(|(c, _)| *c as u8);
+    text.is_ascii() && replaced.all(|byte| memchr::memchr(byte, bytes).is_none())
 }
 
 /// Returns the replacement of a character; `None` if it is unchanged.
@@ -262,7 +263,7 @@ mod tests {
     use super::*;
 
     fn check(text: &str, expected: &str) {
-        assert_eq!(escape_line(text), expected);
+        assert_eq!(escape_tags(text), expected);
     }
 
     #[test]

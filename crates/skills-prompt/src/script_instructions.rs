@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::sanitize::{escape_line, without_separator};
+use crate::sanitize::{escape_tags, without_separator};
 
 /// The maximum number of skills in the list.
 const MAX_SKILLS: usize = 50;
@@ -50,7 +50,7 @@ pub fn script_tool_instructions(tool: &str, skills: &[SkillScripts<'_>]) -> Stri
             "({more} more skills have scripts; their instructions name them)"
         ));
     }
-    let (tool, list) = (escape_line(tool), lines.join("\n"));
+    let (tool, list) = (escape_tags(tool), lines.join("\n"));
     format!(
         "## Scripts of skills\n\
          - When the instructions of a skill say to run a script or to calculate something, call `{tool}` with the skill, the script and its \
@@ -67,7 +67,7 @@ fn skill_line(skill: &SkillScripts<'_>) -> String {
         .scripts
         .iter()
         .take(MAX_SCRIPTS)
-        .map(|script| escape_line(script))
+        .map(|script| escape_tags(script))
         .collect();
     let more = skill.scripts.len().saturating_sub(MAX_SCRIPTS);
     let more = if more > 0 {
@@ -75,6 +75,6 @@ fn skill_line(skill: &SkillScripts<'_>) -> String {
     } else {
         String::new()
     };
-    let name = without_separator(Cow::Owned(escape_line(skill.skill)));
+    let name = without_separator(Cow::Owned(escape_tags(skill.skill)));
     format!("- {name}: {}{more}", scripts.join(", "))
 }

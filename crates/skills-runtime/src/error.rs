@@ -1,5 +1,6 @@
 //! The error type of this crate.
 
+use std::error::Error as _;
 use std::path::{Path, PathBuf};
 
 use skills_audit::AuditError;
@@ -17,6 +18,13 @@ use crate::ExecutionArtifacts;
 pub struct RuntimeError(#[from] Repr);
 
 impl RuntimeError {
+    /// Returns the message, followed by those of all sources.
+    #[must_use]
+    pub fn message_with_sources(&self) -> String {
+        let sources = std::iter::successors(self.source(), |&error| error.source());
+        sources.fold(self.to_string(), |text, error| format!("{text}: {error}"))
+    }
+
     /// Returns the class of the error.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {

@@ -2,6 +2,7 @@
 
 mod approval_queue;
 mod artifacts;
+mod authorization;
 mod backends;
 mod call_context;
 mod cancellation;
@@ -33,23 +34,22 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use skills_audit::{ContentHash, Disposition};
-use skills_manifest::{Document, MAX_FILE_BYTES};
-use skills_policy::{Authorization, Evaluation, Grants, PermissionManager};
+use skills_policy::{Authorization, Grants, PermissionManager};
 use skills_sandbox::{EnforcementReport, Preparation, RunOutput, Sandbox, SandboxError};
 use tokio::sync::Semaphore;
-use tokio::time::timeout;
 
 use crate::error::{Repr, RuntimeError};
 use crate::library::{Library, OnMissing, find_entry};
+use crate::secrets::Redactor;
 use approval_queue::ApprovalQueue;
 use cancellation::unless_cancelled;
-use grant_checks::{check_canonical, is_privileged, is_writable, used_tools};
+use grant_checks::{check_canonical, is_writable, used_tools};
 use job::build_job;
 use missing_paths::CreatedFiles;
 use run_notes::{notes_before_run, report_unwritten_files, unused_rules};
 use run_plan::RunPlan;
 use run_record::RunRecord;
-use run_subject::{HOST_COMMAND_NAME, RunSubject};
+use run_subject::HOST_COMMAND_NAME;
 use skill_copies::{SkillCopy, SkillCopyCache};
 use workspace::ActiveWorkspace;
 
@@ -84,6 +84,16 @@ struct Shared {
     run_permits: Semaphore,
     approval_queue: ApprovalQueue,
     copies: SkillCopyCache,
+}
+
+/// A run that is authorized and has not started.
+struct GrantedRun {
+    plan: RunPlan,
+    grants: Grants,
+    /// The authorized copy; `None` if the decision did not depend on the content.
+    content: Option<Arc<SkillCopy>>,
+    sandbox: Arc<dyn Sandbox>,
+    workspace: Option<ActiveWorkspace>,
 }
 
 /// What the builder configures.
@@ -323,58 +333,74 @@ impl Executor {
         workspace: Option<ActiveWorkspace>,
     ) -> Result<ExecutionArtifacts, RuntimeError> {
         let mut plan = self.with_allowed_mounts(plan).await;
-        let skill = plan.subject.name().to_owned();
         let manifest = plan.subject.skill().map(|skill| &skill.manifest);
-        record.set_skill(&skill, None, manifest);
+        record.set_skill(plan.subject.name(), None, manifest);
         let missing = self.missing_for_run(&plan);
         let sandbox = self.check_startable(&plan, &missing)?;
-        let missing = missing.to_lines();
         // From here on the record is redacted, whether the run is denied, fails or succeeds.
         record.redactor = plan.redactor();
         let (authorization, content) = self.authorize_with_programs(&mut plan, record).await?;
-        let grants = match authorization {
-            Authorization::Granted(grants) => grants,
+        match authorization {
+            Authorization::Granted(grants) => {
+                let mut granted = GrantedRun {
+                    plan,
+                    grants,
+                    content,
+                    sandbox,
+                    workspace,
+                };
+                let notes = self.notes_before_run(&granted, record, &missing.to_lines());
+                let output = self.run(&mut granted, record).await?;
+                Ok(self.artifacts(granted, output, notes, &record.redactor))
+            }
             Authorization::Denied(denial) => {
                 record.record_decision(Disposition::Denied, denial.decisions());
-                return Ok(ExecutionArtifacts::denied(skill, plan.mode, denial));
+                let skill = plan.subject.name().to_owned();
+                Ok(ExecutionArtifacts::denied(skill, plan.mode, denial))
             }
-        };
-        record.record_limits(grants.limits());
-        record.record_decision(Disposition::Granted, grants.decisions());
-        // Files in a workspace that the program cannot write are not its output.
-        let mut workspace = workspace.filter(|workspace| is_writable(workspace, &grants));
-        let permissions_used = used_tools(&grants, plan.subject.skill());
-        let decisions = grants.decisions().to_vec();
-        let mut notes = notes_before_run(&plan, &grants, &record.redactor, &missing);
-        notes.extend(unused_rules(self.config().permissions.policy(), &decisions));
-        // The backend takes the grants; their copy explains what the program could not do.
-        let granted = grants.clone();
+        }
+    }
+
+    /// Describes what the caller should know about a run that is about to start.
+    fn notes_before_run(
+        &self,
+        run: &GrantedRun,
+        record: &RunRecord,
+        missing: &[String],
+    ) -> Vec<String> {
+        let policy = self.config().permissions.policy();
+        let mut notes = notes_before_run(&run.plan, &run.grants, &record.redactor, missing);
+        notes.extend(unused_rules(policy, run.grants.decisions()));
+        notes
+    }
+
+    /// Collects the results of a run.
+    fn artifacts(
+        &self,
+        run: GrantedRun,
+        output: RunOutput,
+        notes: Vec<String>,
+        redactor: &Redactor,
+    ) -> ExecutionArtifacts {
+        let GrantedRun { plan, grants, .. } = run;
+        let output = redactor.redact_streams(output);
         let current_dir = plan.options.current_dir.clone().unwrap_or_default();
-        let output = self
-            .run(
-                &mut plan,
-                grants,
-                content.as_deref(),
-                &mut workspace,
-                record,
-                sandbox.as_ref(),
-            )
-            .await?;
-        let output = record.redactor.redact_streams(output);
-        let refusals = refusals::refusals(&output, &granted, &current_dir.to_string_lossy());
-        let refusals = refusals::name_programs(refusals, &plan.dropped_programs);
-        let cause = self.failure_cause(&plan, &output, &granted);
-        let mut artifacts = ExecutionArtifacts::new(skill, plan.mode, output, &record.redactor);
-        artifacts.refusals = refusals;
+        let refusals = refusals::refusals(&output, &grants, &current_dir.to_string_lossy());
+        let cause = self.failure_cause(&plan, &output, &grants);
+        let skill = plan.subject.name().to_owned();
+        let permissions_used = used_tools(&grants, plan.subject.skill());
+        let mut artifacts = ExecutionArtifacts::new(skill, plan.mode, output, redactor);
+        artifacts.refusals = refusals::name_programs(refusals, &plan.dropped_programs);
         artifacts.failure_cause = cause;
-        artifacts.output_files = workspace
-            .map(|workspace| workspace.collect_output(&record.redactor))
+        artifacts.output_files = run
+            .workspace
+            .map(|workspace| workspace.collect_output(redactor))
             .unwrap_or_default();
-        artifacts.decisions = decisions;
+        artifacts.decisions = grants.decisions().to_vec();
         artifacts.permissions_used = permissions_used;
         artifacts.notes.extend(notes);
         report_unwritten_files(&mut artifacts);
-        Ok(artifacts)
+        artifacts
     }
 
     /// Returns why a run failed, if its output shows a known cause.
@@ -404,128 +430,6 @@ impl Executor {
         self.with_optional_mounts(plan, digest.as_deref())
     }
 
-    /// Authorizes the run by rules, stored approvals, then the approver. If the decision depends on
-    /// the content, a private copy is created first; that copy is authorized and run.
-    async fn authorize(
-        &self,
-        plan: &RunPlan,
-        record: &mut RunRecord,
-    ) -> Result<(Authorization, Option<Arc<SkillCopy>>), RuntimeError> {
-        let permissions = &self.config().permissions;
-        // Without an audit log, which needs the digest, a decision by rules alone on an
-        // unprivileged request spares the copy.
-        if !self.config().recorder.is_enabled()
-            && let Evaluation::Decided(decision) = permissions.evaluate(&plan.request)
-            && !matches!(&*decision, Authorization::Granted(grants) if is_privileged(grants))
-        {
-            return Ok((*decision, None));
-        }
-        let content = self.copy_content(&plan.subject).await?;
-        // Before the approver is asked, who must see a request that belongs to this content.
-        self.check_manifest_unchanged(plan, content.as_deref())?;
-        let digest = content.as_ref().map(|content| content.digest.clone());
-        record.set_skill(
-            plan.subject.name(),
-            digest,
-            plan.subject.skill().map(|skill| &skill.manifest),
-        );
-        let request = plan.request_for_content(content.as_deref());
-        if let Evaluation::Decided(decision) = permissions.evaluate(&request) {
-            return Ok((*decision, content));
-        }
-        // Requests to one approver are serialized. The second evaluation uses the response to an
-        // earlier request, so that the approver is not asked twice for the same.
-        let cancellation = plan.options.context.cancellation.as_ref();
-        let lock = self.0.approval_queue.lock_for(&plan.options.context);
-        let _guard = unless_cancelled(cancellation, lock.lock()).await?;
-        let pending = match permissions.evaluate(&request) {
-            Evaluation::Decided(decision) => return Ok((*decision, content)),
-            Evaluation::NeedsApproval(pending) => *pending,
-        };
-        let response =
-            permissions.request_approval(pending, plan.options.context.approver.as_deref());
-        let decision = match unless_cancelled(
-            cancellation,
-            timeout(self.config().approval_timeout, response),
-        )
-        .await?
-        {
-            Ok(decision) => decision,
-            // A late response is discarded.
-            Err(_) => match permissions.evaluate(&request) {
-                Evaluation::NeedsApproval(pending) => permissions.timed_out(*pending),
-                Evaluation::Decided(decision) => *decision,
-            },
-        };
-        Ok((decision, content))
-    }
-
-    /// Rejects content whose `SKILL.md` differs from the one that the request was built from.
-    fn check_manifest_unchanged(
-        &self,
-        plan: &RunPlan,
-        content: Option<&SkillCopy>,
-    ) -> Result<(), RuntimeError> {
-        let (Some(skill), Some(copy)) = (plan.subject.skill(), content.and_then(SkillCopy::files))
-        else {
-            return Ok(());
-        };
-        let text = copy.and_then(|copy| copy.read(skill.files.file_name(), MAX_FILE_BYTES));
-        // A `SKILL.md` outside the skill directory is not part of the copy.
-        let text = text
-            .or_else(|_| skill.files.read_skill_file())
-            .map_err(|source| Repr::FileAccess {
-                path: skill.entry.location(),
-                source,
-            })?;
-        match Document::parse(&text) {
-            Ok(document) if *document.manifest() == skill.manifest => Ok(()),
-            _ => Err(self.content_changed(&plan.subject)),
-        }
-    }
-
-    /// Clears the cached digests and returns the error for changed content.
-    fn content_changed(&self, subject: &RunSubject) -> RuntimeError {
-        self.library().digests().lock().clear();
-        Repr::ContentChanged {
-            skill: subject.name().to_owned(),
-            path: subject.location(),
-        }
-        .into()
-    }
-
-    /// Finds or creates the private copy of a skill on a blocking thread.
-    async fn copy_content(
-        &self,
-        subject: &RunSubject,
-    ) -> Result<Option<Arc<SkillCopy>>, RuntimeError> {
-        let Some(skill) = subject.skill() else {
-            return Ok(subject
-                .digest(self.library().digests())
-                .map(SkillCopy::for_command));
-        };
-        let executor = self.clone();
-        let files = Arc::clone(&skill.files);
-        // Copying and hashing read up to 256 MiB.
-        tokio::task::spawn_blocking(move || {
-            let scratch = executor.scratch_directory();
-            executor.0.copies.get_or_create(&files, scratch)
-        })
-        .await
-        .unwrap_or(Ok(None))
-    }
-
-    /// Computes a content digest on a blocking thread, since it can read up to 256 MiB.
-    async fn content_digest(&self, subject: &RunSubject) -> Option<String> {
-        let Some(skill) = subject.skill() else {
-            return subject.digest(self.library().digests());
-        };
-        let digests = Arc::clone(self.library().digests());
-        let files = Arc::clone(&skill.files);
-        let digest = tokio::task::spawn_blocking(move || digests.digest(&files)).await;
-        Some(digest.ok()?.ok()?.to_string())
-    }
-
     /// Rejects a granted directory that contains the scratch directory: the program could access
     /// private copies and workspaces of other runs.
     fn check_outside_scratch(&self, grants: &Grants) -> Result<(), RuntimeError> {
@@ -551,13 +455,22 @@ impl Executor {
     /// Acquires a run permit, verifies that paths and content digest are unchanged, then runs.
     async fn run(
         &self,
-        plan: &mut RunPlan,
-        grants: Grants,
-        content: Option<&SkillCopy>,
-        workspace: &mut Option<ActiveWorkspace>,
+        granted: &mut GrantedRun,
         record: &mut RunRecord,
-        sandbox: &dyn Sandbox,
     ) -> Result<RunOutput, RuntimeError> {
+        let GrantedRun {
+            plan,
+            grants,
+            content,
+            sandbox,
+            workspace,
+        } = granted;
+        record.record_limits(grants.limits());
+        record.record_decision(Disposition::Granted, grants.decisions());
+        // Files in a workspace that the program cannot write are not its output.
+        *workspace = workspace
+            .take()
+            .filter(|workspace| is_writable(workspace, grants));
         let cancellation = plan.options.context.cancellation.clone();
         let cancellation = cancellation.as_ref();
         // Before the job starts, so that the wait does not count as time of the run.
@@ -566,17 +479,13 @@ impl Executor {
             .map_err(|_| Repr::Closed)?;
         // Paths are checked after the wait for a permit, which can take minutes in which another
         // program may replace a directory by a symlink.
-        let created = CreatedFiles::create(&grants, plan.workspace.as_deref())?;
-        check_canonical(&grants)?;
-        self.check_outside_scratch(&grants)?;
-        let job = build_job(plan, content, grants)?;
-        // The authorized copy would run in any case. This check reports that the skill changed
-        // during the prompt or the wait, instead of running an outdated version silently.
-        if let Some(content) = content
-            && self.content_digest(&plan.subject).await.as_ref() != Some(&content.digest)
-        {
-            return Err(self.content_changed(&plan.subject));
-        }
+        let created = CreatedFiles::create(grants, plan.workspace.as_deref())?;
+        check_canonical(grants)?;
+        self.check_outside_scratch(grants)?;
+        // The backend takes the grants; the original explains what the program could not do.
+        let job = build_job(plan, content.as_deref(), grants.clone())?;
+        self.check_content_unchanged(&plan.subject, content.as_deref())
+            .await?;
         // As late as possible: what others changed during the wait is not output of this program.
         if let Some(workspace) = workspace {
             workspace.snapshot();

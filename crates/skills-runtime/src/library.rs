@@ -28,7 +28,7 @@ pub(crate) use opened_skill::{OpenedSkill, find_entry, open_files, read_error};
 pub use requirements::OnMissing;
 pub(crate) use requirements::{RunHost, read_requirements};
 pub use scripts::SkillPrograms;
-pub(crate) use scripts::{modules, scripts, short_name};
+pub(crate) use scripts::{modules, scripts};
 pub use skill::{LoadedSkill, SkillDescriptor};
 #[cfg(feature = "search")]
 pub use skill_index::{ReferenceSearch, SkillIndex, SkillSearch};

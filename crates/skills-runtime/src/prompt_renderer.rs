@@ -16,7 +16,7 @@ use skills_prompt::{Allocation, ListingMode, MentionOptions, UserInput};
 use skills_sandbox::SandboxError;
 
 use crate::error::{Repr, RuntimeError};
-use crate::library::{Library, find_entry, open_files, read_error, scripts, short_name};
+use crate::library::{Library, SkillPrograms, find_entry, open_files, read_error, scripts};
 
 pub use fork::ForkPrompt;
 
@@ -181,38 +181,17 @@ impl PromptRenderer {
         let mentions = self.mention_index();
         let input = [UserInput::Text(request.query)];
         let named = mentions.find(&input, &MentionOptions::default()).selected;
-        let entries = catalog.entries();
-        let mut order = index.rank(request.query);
-        order.retain(|place| entries[*place].is_model_invocable());
+        let ranked = index.rank(request.query).into_iter();
+        let mut entries: Vec<&Entry> = ranked
+            .map(|place| &catalog.entries()[place])
+            .filter(|entry| entry.is_model_invocable())
+            .collect();
         // The sort is stable, so that the ranking decides among equals.
-        order.sort_by_key(|place| {
-            let entry = &entries[*place];
-            let is_pinned = self.library.modes().get(entry) == ListingMode::Pinned;
-            let named = named
-                .iter()
-                .position(|named| named.directory() == entry.directory());
-            let recent = request
-                .recent
-                .iter()
-                .position(|recent| *recent == entry.name().as_str());
-            let last = usize::MAX;
-            (named.unwrap_or(last), !is_pinned, recent.unwrap_or(last))
-        });
-        let items: Vec<SkillSummary<'_>> = order
+        entries.sort_by_key(|entry| self.list_position(entry, &named, request.recent));
+        let items: Vec<SkillSummary<'_>> = entries
             .into_iter()
-            .map(|place| {
-                let entry = &entries[place];
-                let mode = self.library.modes().get(entry);
-                let is_named = named
-                    .iter()
-                    .any(|named| named.directory() == entry.directory());
-                // The renderer lists pinned skills first; those that the request names come before
-                // them.
-                let mode = if is_named && mode.is_listed() {
-                    ListingMode::Pinned
-                } else {
-                    mode
-                };
+            .map(|entry| {
+                let mode = self.mode_for_request(entry, &named);
                 SkillSummary::from_entry(&catalog, entry).mode(mode)
             })
             .collect();
@@ -222,6 +201,34 @@ impl PromptRenderer {
             .roots(roots.iter().map(String::as_str))
             .allocation(Allocation::Ranked);
         render(&renderer, &items)
+    }
+
+    /// Returns the sort key of a skill: those that the request names, then pinned ones, then those
+    /// that were used recently.
+    #[cfg(feature = "search")]
+    fn list_position(
+        &self,
+        entry: &Entry,
+        named: &[&Entry],
+        recent: &[&str],
+    ) -> (usize, bool, usize) {
+        let is_pinned = self.library.modes().get(entry) == ListingMode::Pinned;
+        let named = named_position(named, entry);
+        let name = entry.name().as_str();
+        let recent = recent.iter().position(|recent| *recent == name);
+        let last = usize::MAX;
+        (named.unwrap_or(last), !is_pinned, recent.unwrap_or(last))
+    }
+
+    /// Returns how a skill is listed for a request. The renderer lists pinned skills first; those
+    /// that the request names come before them.
+    #[cfg(feature = "search")]
+    fn mode_for_request(&self, entry: &Entry, named: &[&Entry]) -> ListingMode {
+        let mode = self.library.modes().get(entry);
+        if mode.is_listed() && named_position(named, entry).is_some() {
+            return ListingMode::Pinned;
+        }
+        mode
     }
 
     fn with_items<R>(
@@ -422,7 +429,12 @@ impl PromptRenderer {
             .collect();
         let short_names: Vec<Vec<&str>> = scripts
             .iter()
-            .map(|(_, scripts)| scripts.iter().map(|script| short_name(script)).collect())
+            .map(|(_, scripts)| {
+                scripts
+                    .iter()
+                    .map(|script| SkillPrograms::short_name(script))
+                    .collect()
+            })
             .collect();
         let skills: Vec<SkillScripts<'_>> = scripts
             .iter()
@@ -431,6 +443,13 @@ impl PromptRenderer {
             .collect();
         script_tool_instructions(tool, &skills)
     }
+}
+
+#[cfg(feature = "search")]
+fn named_position(named: &[&Entry], entry: &Entry) -> Option<usize> {
+    named
+        .iter()
+        .position(|named| named.directory() == entry.directory())
 }
 
 fn inject(

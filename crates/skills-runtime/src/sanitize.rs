@@ -2,6 +2,8 @@
 
 use skills_manifest::{escape_characters, is_invisible};
 
+/// Invisible characters that are not escaped.
+const KEPT_INVISIBLE: [char; 4] = ['\n', '\t', '\u{200C}', '\u{200D}'];
 /// Maximum length of the label of a message, in characters.
 const MAX_LABEL_CHARS: usize = 80;
 
@@ -19,8 +21,7 @@ const MAX_LABEL_CHARS: usize = 80;
 pub fn escape_terminal(text: &str) -> String {
     // A CR alone is escaped: with it, text overwrites the line before it on a terminal.
     let text = text.replace("\r\n", "\n").replace('\r', "\\u{d}");
-    let is_kept = |c| matches!(c, '\n' | '\t' | '\u{200C}' | '\u{200D}');
-    escape_characters(&text, |c| is_invisible(c) && !is_kept(c)).into_owned()
+    escape_characters(&text, |c| is_invisible(c) && !KEPT_INVISIBLE.contains(&c)).into_owned()
 }
 
 /// Escapes text like [`escape_terminal`] and also line ends, so that the result is a single line.

@@ -116,19 +116,18 @@ fn static_stat(text: &str) -> String {
     stat
 }
 
+fn settings() -> &'static [(&'static str, String)] {
+    static VALUES: OnceLock<Vec<(&str, String)>> = OnceLock::new();
+    VALUES.get_or_init(|| SETTINGS.into_iter().filter_map(read_setting).collect())
+}
+
 #[expect(
     clippy::disallowed_methods,
     reason = "files of the kernel, not of a skill"
 )]
-fn settings() -> &'static [(&'static str, String)] {
-    static VALUES: OnceLock<Vec<(&str, String)>> = OnceLock::new();
-    VALUES.get_or_init(|| {
-        let read = |name: &'static str| {
-            let value = fs::read_to_string(Path::new("/proc/sys").join(name)).ok()?;
-            Some((name, value))
-        };
-        SETTINGS.into_iter().filter_map(read).collect()
-    })
+fn read_setting(name: &'static str) -> Option<(&'static str, String)> {
+    let value = fs::read_to_string(Path::new("/proc/sys").join(name)).ok()?;
+    Some((name, value))
 }
 
 #[cfg(test)]

@@ -25,8 +25,8 @@ const MAX_REPORTED: usize = 20;
 /// The protected paths in the writable directories of a run, and the entries below them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ProtectedEntries {
-    /// The stamps of all entries before the run.
-    entries: BTreeMap<PathBuf, FileStamp>,
+    /// The states of all entries before the run.
+    entries: BTreeMap<PathBuf, EntryState>,
     /// The protected paths that are not below another one, and the targets of symlinks among them.
     outermost: BTreeSet<PathBuf>,
     /// The limit at which the search ended, if it did not examine everything.
@@ -35,10 +35,10 @@ pub(crate) struct ProtectedEntries {
 
 /// Metadata of an entry that changes when it is replaced or modified.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct FileStamp {
+struct EntryState {
     /// Device and inode number.
     identity: (u64, u64),
-    /// Length, change time and mode; `None` for directories, whose entries have their own stamps.
+    /// Length, change time and mode; `None` for directories, whose entries have their own states.
     /// The change time, since a program can set the modification time.
     content: Option<(u64, i64, i64, u32)>,
 }
@@ -127,7 +127,7 @@ impl ProtectedEntries {
             self.protect_target(grants, git_directory(path));
         }
         self.entries
-            .insert(path.to_owned(), FileStamp::from_metadata(&metadata));
+            .insert(path.to_owned(), EntryState::from_metadata(&metadata));
         true
     }
 
@@ -159,8 +159,8 @@ impl ProtectedEntries {
             after
                 .entries
                 .iter()
-                .filter_map(|(path, stamp)| match self.entries.get(path) {
-                    Some(before) if before == stamp => None,
+                .filter_map(|(path, state)| match self.entries.get(path) {
+                    Some(before) if before == state => None,
                     Some(_) => Some((path, "changed")),
                     None => Some((path, "created")),
                 });
@@ -202,7 +202,7 @@ fn git_directory(path: &Path) -> Option<PathBuf> {
         .ok()
 }
 
-impl FileStamp {
+impl EntryState {
     fn from_metadata(metadata: &Metadata) -> Self {
         let content = (!metadata.is_dir()).then(|| {
             (

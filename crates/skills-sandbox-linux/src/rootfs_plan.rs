@@ -176,14 +176,17 @@ impl RootFsPlan {
 
 /// Returns a path for the scratch space that is not granted: `/tmp` if possible.
 pub(crate) fn choose_scratch_path(grants: &Grants) -> PathBuf {
-    let is_granted = |path: &PathBuf| grants.files().iter().any(|file| file.path() == path);
     let mut path = PathBuf::from(SCRATCH_PATH);
     let mut number = 0;
-    while is_granted(&path) {
+    while is_granted(grants, &path) {
         path = PathBuf::from(format!("/scratch-{number}"));
         number += 1;
     }
     path
+}
+
+fn is_granted(grants: &Grants, path: &Path) -> bool {
+    grants.files().iter().any(|file| file.path() == path)
 }
 
 /// Returns an entry for `/dev/shm` that refers to the scratch space, so that one size limit applies

@@ -522,12 +522,14 @@ impl<'a> ProfileBuilder<'a> {
 
 /// Returns the directory of a script. Code may be loaded from it, so it has to be a granted one.
 fn granted_directory<'p>(grants: &Grants, script: &'p Path) -> Result<&'p Path, ProfileError> {
-    let is_granted = |directory: &&Path| {
-        let mut files = grants.files().iter();
-        files.any(|file| directory.starts_with(file.path()))
-    };
-    let directory = script.parent().filter(is_granted);
+    let directory = script.parent();
+    let directory = directory.filter(|directory| is_granted(grants, directory));
     directory.ok_or_else(|| Repr::ScriptNotReadable(script.to_owned()).into())
+}
+
+fn is_granted(grants: &Grants, path: &Path) -> bool {
+    let mut files = grants.files().iter();
+    files.any(|file| path.starts_with(file.path()))
 }
 
 /// Returns the programs that the grants name and the host has. One that is missing cannot start

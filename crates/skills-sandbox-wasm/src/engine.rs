@@ -145,13 +145,15 @@ impl SharedEngine {
     }
 
     fn pooled(&self) -> Option<&EngineLinkers> {
-        let make = || {
-            // If address space is limited, pooling is unavailable and programs start more slowly.
-            let linked = EngineLinkers::new(self.profile, Allocation::Pooled).ok()?;
-            self.ticker.register_engine(&linked.engine);
-            Some(linked)
-        };
-        self.pooled.get_or_init(make).as_ref()
+        self.pooled.get_or_init(|| self.link_pooled()).as_ref()
+    }
+
+    /// Creates the pooling engine. If address space is limited, pooling is unavailable and programs
+    /// start more slowly.
+    fn link_pooled(&self) -> Option<EngineLinkers> {
+        let linked = EngineLinkers::new(self.profile, Allocation::Pooled).ok()?;
+        self.ticker.register_engine(&linked.engine);
+        Some(linked)
     }
 }
 

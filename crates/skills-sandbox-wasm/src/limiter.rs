@@ -53,16 +53,12 @@ impl ResourceLimiter for Limiter {
         desired: usize,
         _maximum: Option<usize>,
     ) -> Result<bool> {
-        let used = self
-            .used_bytes
-            .saturating_add(desired.saturating_sub(current));
-        if used > self.limit_bytes {
+        let is_within = grow(&mut self.used_bytes, current, desired, self.limit_bytes);
+        if !is_within {
             // Growing fails without a trap, and the program may continue with what it has.
             self.rejected.get_or_insert(RejectedGrowth::Memory);
-            return Ok(false);
         }
-        self.used_bytes = used;
-        Ok(true)
+        Ok(is_within)
     }
 
     fn table_growing(
@@ -71,15 +67,12 @@ impl ResourceLimiter for Limiter {
         desired: usize,
         _maximum: Option<usize>,
     ) -> Result<bool> {
-        let elements = self
-            .table_elements
-            .saturating_add(desired.saturating_sub(current));
-        if elements > MAX_TABLE_ELEMENTS {
+        let elements = &mut self.table_elements;
+        let is_within = grow(elements, current, desired, MAX_TABLE_ELEMENTS);
+        if !is_within {
             self.rejected.get_or_insert(RejectedGrowth::Table);
-            return Ok(false);
         }
-        self.table_elements = elements;
-        Ok(true)
+        Ok(is_within)
     }
 
     fn instances(&self) -> usize {
@@ -93,4 +86,15 @@ impl ResourceLimiter for Limiter {
     fn memories(&self) -> usize {
         MAX_INSTANCES
     }
+}
+
+/// Adds the growth of one memory or table to the total, and returns true, if the total is within
+/// the limit then.
+fn grow(total: &mut usize, current: usize, desired: usize, limit: usize) -> bool {
+    let grown = total.saturating_add(desired.saturating_sub(current));
+    let is_within = grown <= limit;
+    if is_within {
+        *total = grown;
+    }
+    is_within
 }

@@ -100,26 +100,28 @@ pub enum LoadError {
 
 /// Returns a hint for imports whose names show their purpose.
 fn import_hint(names: &[String]) -> &'static str {
-    const WORDS: [&str; 7] = [
-        "exec",
-        "fork",
-        "popen",
-        "posix_spawn",
-        "process",
-        "spawn",
-        "system",
-    ];
-    let starts_processes = |name: &String| {
-        WORDS.iter().any(|word| {
-            name.to_lowercase()
-                // Whole words: `system` is a part of harmless names, too.
-                .split(|c: char| !c.is_alphanumeric() && c != '_')
-                .any(|part| part == *word)
-        })
-    };
-    if names.iter().any(starts_processes) {
+    if names.iter().any(|name| starts_processes(name)) {
         "; WebAssembly cannot start processes, use a script of the skill instead"
     } else {
         ""
     }
 }
+
+/// Returns true if the name of an import contains a word for starting processes.
+fn starts_processes(name: &str) -> bool {
+    // Whole words: `system` is a part of harmless names, too.
+    name.to_lowercase()
+        .split(|c: char| !c.is_alphanumeric() && c != '_')
+        .any(|word| PROCESS_WORDS.contains(&word))
+}
+
+/// Words for starting processes.
+const PROCESS_WORDS: [&str; 7] = [
+    "exec",
+    "fork",
+    "popen",
+    "posix_spawn",
+    "process",
+    "spawn",
+    "system",
+];

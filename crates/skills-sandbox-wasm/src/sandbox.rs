@@ -12,6 +12,7 @@ use skills_sandbox::{
     CapturedOutput, EnforcementReport, Evidence, Job, Preparation, PrepareFuture, Program, Refusal,
     Refusals, RefusedOperation, RunFuture, RunOutput, Sandbox, SandboxError, Termination,
 };
+use tokio::sync::SemaphorePermit;
 use tokio::time::timeout_at;
 
 use crate::code_cache::CodeCache;
@@ -138,14 +139,7 @@ impl WasmSandbox {
         let bounds = run_control(&job, started);
         let caller: Caller = job.requested_by().map(Arc::from);
         let is_prepared = AtomicBool::new(false);
-        let begun = async {
-            let (prepared, origin) = engine
-                .prepare(bytes, &caller, Some(bounds.deadline))
-                .await
-                .map_err(SandboxError::invalid_program_from)?;
-            is_prepared.store(true, Ordering::Relaxed);
-            Ok::<_, SandboxError>((prepared, origin, engine.acquire_slot().await?))
-        };
+        let begun = prepare_with_slot(&engine, bytes, &caller, &bounds, &is_prepared);
         let (prepared, origin, place) = match with_deadline(begun, &bounds).await {
             Ok(begun) => begun?,
             Err(reason) => {
@@ -159,28 +153,7 @@ impl WasmSandbox {
             .await?;
         // Another run may use the slot while this one is cleaned up.
         drop(place);
-        let (stdout, stderr) = streams.take_output();
-        let account = ReportInput {
-            grants: job.grants(),
-            quotas: job.quotas(),
-            source: Some(&origin),
-            finished: Some(&finished),
-            output: [&stdout, &stderr],
-        };
-        let report = account.report();
-        let report = match finished.scratch {
-            Some(private) => report.cleanup(remove_scratch(private).await),
-            None => report,
-        };
-        Ok(RunOutput::new(
-            finished.termination,
-            stdout,
-            stderr,
-            started.elapsed(),
-            report,
-        )
-        .refusals(finished.refusals)
-        .connections(finished.connections, finished.connections_omitted))
+        Ok(finished.into_output(&job, streams, &origin, started).await)
     }
 
     /// Runs a program where it fits: pooled, or on demand if the pool has no place for it.
@@ -358,6 +331,48 @@ async fn with_deadline<T>(
         biased;
         () = cancellation.cancelled() => Err(StopReason::Cancelled),
         begun = begun => begun.map_err(|_| StopReason::Deadline),
+    }
+}
+
+/// Compiles a program and waits for a slot to run it. `is_prepared` is set in between.
+async fn prepare_with_slot<'e>(
+    engine: &'e Arc<SharedEngine>,
+    bytes: &Arc<[u8]>,
+    caller: &Caller,
+    bounds: &RunControl<'_>,
+    is_prepared: &AtomicBool,
+) -> Result<(SharedComponent, CodeSource, SemaphorePermit<'e>), SandboxError> {
+    let prepared = engine.prepare(bytes, caller, Some(bounds.deadline)).await;
+    let (prepared, origin) = prepared.map_err(SandboxError::invalid_program_from)?;
+    is_prepared.store(true, Ordering::Relaxed);
+    Ok((prepared, origin, engine.acquire_slot().await?))
+}
+
+impl FinishedRun {
+    /// Removes the scratch directory and returns the result of the run.
+    async fn into_output(
+        self,
+        job: &Job,
+        streams: OutputStreams,
+        origin: &CodeSource,
+        started: Instant,
+    ) -> RunOutput {
+        let (stdout, stderr) = streams.take_output();
+        let report = ReportInput {
+            grants: job.grants(),
+            quotas: job.quotas(),
+            source: Some(origin),
+            finished: Some(&self),
+            output: [&stdout, &stderr],
+        }
+        .report();
+        let report = match self.scratch {
+            Some(private) => report.cleanup(remove_scratch(private).await),
+            None => report,
+        };
+        RunOutput::new(self.termination, stdout, stderr, started.elapsed(), report)
+            .refusals(self.refusals)
+            .connections(self.connections, self.connections_omitted)
     }
 }
 

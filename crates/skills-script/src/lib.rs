@@ -127,7 +127,7 @@ pub fn stem(file: &str) -> &str {
 }
 
 /// Returns the last component of a path without its last extension.
-fn file_stem(path: &str) -> &str {
+pub fn file_stem(path: &str) -> &str {
     stem(path.rsplit(['/', '\\']).next().unwrap_or(path))
 }
 

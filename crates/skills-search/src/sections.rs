@@ -114,11 +114,13 @@ impl<'a> Lines<'a> {
     }
 
     fn text(&self, lines: std::ops::Range<usize>) -> &'a str {
-        let offset = |line: usize| {
-            let position = line.saturating_sub(self.first_line);
-            self.starts[position.min(self.starts.len() - 1)]
-        };
-        &self.text[offset(lines.start)..offset(lines.end.max(lines.start))]
+        &self.text[self.offset(lines.start)..self.offset(lines.end.max(lines.start))]
+    }
+
+    /// Returns the offset at which a line starts, or the end of the text.
+    fn offset(&self, line: usize) -> usize {
+        let position = line.saturating_sub(self.first_line);
+        self.starts[position.min(self.starts.len() - 1)]
     }
 
     fn has_text(&self, lines: std::ops::Range<usize>) -> bool {

@@ -337,20 +337,19 @@ impl fmt::Debug for WriteQuota {
 }
 
 fn invalid_name_reason(name: &str) -> Option<&'static str> {
-    let is_one_of = |names: &[&str]| {
-        names
-            .iter()
-            .any(|reserved| name.eq_ignore_ascii_case(reserved))
-    };
     match () {
-        () if is_one_of(&RESERVED_NAMES) => Some("the name is reserved"),
+        () if is_one_of(name, &RESERVED_NAMES) => Some("the name is reserved"),
         // Programs see mounts at the root, where such a name would hide the directory of the
         // system.
-        () if is_one_of(&SYSTEM_DIRECTORIES) => {
+        () if is_one_of(name, &SYSTEM_DIRECTORIES) => {
             Some("operating systems have a directory of that name")
         }
         () => invalid_part_reason(name),
     }
+}
+
+fn is_one_of(name: &str, names: &[&str]) -> bool {
+    names.iter().any(|known| name.eq_ignore_ascii_case(known))
 }
 
 fn invalid_directory_reason(path: &Path) -> Option<&'static str> {

@@ -19,17 +19,17 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use skills_runtime::discovery::SkillFiles;
-use skills_runtime::policy::HostPattern;
+use skills_runtime::policy::{HostPattern, PolicyError};
 use skills_runtime::{
     Entry, ErrorKind, ExecutionArtifacts, ExecutionMode, ExecutionOptions, HostCommand,
-    InputProtocol, RuntimeError, SkillRuntime,
+    InputProtocol, RunTarget, RuntimeError, SkillPrograms, SkillRuntime,
 };
 
 use self::dependencies::DeclaredDependencies;
 use self::output::{ProgramOutput, reached_timeout_ms, run_error};
 
 use crate::file_tools::FileTools;
-use crate::overrides::{OverrideStore, ScriptId};
+use crate::overrides::{OverrideStore, ScriptId, ToolOverride};
 use crate::path_map::PathMap;
 use crate::schema;
 use crate::{CallContext, DefaultScriptState, ToolError, ToolErrorCode};
@@ -67,13 +67,6 @@ struct RunnableSkill {
     files: SkillFiles,
 }
 
-/// What a program works on.
-enum RunSubject<'a> {
-    Skill(&'a RunnableSkill),
-    /// A directory, with the command to run in it.
-    Directory(&'a Path, HostCommand),
-}
-
 /// The result of a run.
 struct CompletedRun {
     artifacts: ExecutionArtifacts,
@@ -108,88 +101,107 @@ impl ProgramTools {
         RunnableSkill::try_new(entry)
     }
 
-    /// Rejects a script that the operator disabled.
-    fn check_enabled(&self, entry: &Entry, script: &str) -> Result<(), ToolError> {
-        // The error names a file of the host.
-        let failed =
-            |_| ToolErrorCode::Internal.error("cannot read the tool overrides; nothing ran");
-        // Read on every call, so that an operator can disable a script at any time.
-        let settings = self
-            .overrides
-            .snapshot()
-            .map_err(failed)?
-            .get(&ScriptId::for_script(
-                &self.runtime.library().catalog(),
-                entry,
-                script,
-            ));
-        if settings
-            .enabled
-            .unwrap_or(self.default_script_state == DefaultScriptState::Enabled)
-        {
+    /// Rejects a script that the operator disabled, whichever tool runs it.
+    fn check_enabled(&self, skill: &RunnableSkill, target: &RunTarget) -> Result<(), ToolError> {
+        let RunTarget::Script(script) = target else {
             return Ok(());
-        }
+        };
+        let script = SkillPrograms::short_name(script);
+        let settings = self.script_settings(&skill.entry, script)?;
+        let default = self.default_script_state == DefaultScriptState::Enabled;
         let message = match settings.enabled {
+            enabled if enabled.unwrap_or(default) => return Ok(()),
             Some(_) => format!("script `{script}` is disabled by the operator"),
             None => format!("script `{script}` is not enabled by the operator"),
         };
         Err(ToolErrorCode::DeniedByPolicy.error(message))
     }
 
-    /// Runs a program in the remaining time, and returns its result with virtual paths.
+    /// Returns what the operator configured for a script.
+    fn script_settings(&self, entry: &Entry, script: &str) -> Result<ToolOverride, ToolError> {
+        // The error names a file of the host.
+        let failed =
+            |_| ToolErrorCode::Internal.error("cannot read the tool overrides; nothing ran");
+        // Read on every call, so that an operator can disable a script at any time.
+        let overrides = self.overrides.snapshot().map_err(failed)?;
+        let catalog = self.runtime.library().catalog();
+        Ok(overrides.get(&ScriptId::for_script(&catalog, entry, script)))
+    }
+
+    /// Runs a program of a skill, or a command for it, in the remaining time.
     ///
     /// # Errors
     /// Fails if the program did not run.
-    async fn execute(
+    async fn execute_skill(
         &self,
-        subject: RunSubject<'_>,
+        skill: &RunnableSkill,
         mut options: ExecutionOptions,
         deadline: &Deadline,
         path_map: &PathMap,
     ) -> Result<CompletedRun, ToolError> {
-        let remaining_ms = deadline.remaining_ms();
-        // The time for the lookup counts, too, so that a call never takes longer than requested.
-        options.timeout_ms = Some(remaining_ms);
-        let (result, skill) = match subject {
-            RunSubject::Skill(skill) => (
-                self.runtime
-                    .execute_skill(&skill.entry.directory().to_string_lossy(), options)
-                    .await,
-                Some(skill),
-            ),
-            RunSubject::Directory(directory, command) => {
-                let executor = self.runtime.executor();
-                let result = executor.execute_command(directory, command, options);
-                (result.await, None)
-            }
-        };
-        let artifacts = result.map_err(|error| {
-            let name = skill.map(|skill| skill.entry.name().as_str());
-            self.with_remedy(run_error(&error, name, path_map), &error)
+        let timeout_ms = deadline.remaining_ms();
+        options.timeout_ms = Some(timeout_ms);
+        let directory = skill.entry.directory().to_string_lossy();
+        let artifacts = self.runtime.execute_skill(&directory, options).await;
+        let artifacts = artifacts.map_err(|error| {
+            self.start_error(&error, Some(skill.entry.name().as_str()), path_map)
         })?;
-        let mut output = ProgramOutput::from_artifacts(&artifacts, path_map, &self.remedies)?;
-        if let Some(skill) = skill {
-            output.explain_missing_package(&artifacts, skill);
-        }
-        let timeout_seconds =
-            deadline.timeout_seconds(reached_timeout_ms(&artifacts), remaining_ms);
+        let mut completed = self.complete(artifacts, deadline, timeout_ms, path_map)?;
+        let output = &mut completed.output;
+        output.explain_missing_package(&completed.artifacts, skill);
+        Ok(completed)
+    }
+
+    /// Runs a command on a directory that belongs to no skill, in the remaining time.
+    ///
+    /// # Errors
+    /// Fails if the program did not run.
+    async fn execute_command(
+        &self,
+        directory: &Path,
+        command: HostCommand,
+        mut options: ExecutionOptions,
+        deadline: &Deadline,
+        path_map: &PathMap,
+    ) -> Result<CompletedRun, ToolError> {
+        let timeout_ms = deadline.remaining_ms();
+        options.timeout_ms = Some(timeout_ms);
+        let executor = self.runtime.executor();
+        let artifacts = executor.execute_command(directory, command, options).await;
+        let artifacts = artifacts.map_err(|error| self.start_error(&error, None, path_map))?;
+        self.complete(artifacts, deadline, timeout_ms, path_map)
+    }
+
+    /// Converts the result of a run, whose paths become virtual.
+    fn complete(
+        &self,
+        artifacts: ExecutionArtifacts,
+        deadline: &Deadline,
+        timeout_ms: u64,
+        path_map: &PathMap,
+    ) -> Result<CompletedRun, ToolError> {
+        let output = ProgramOutput::from_artifacts(&artifacts, path_map, &self.remedies)?;
         Ok(CompletedRun {
+            timeout_seconds: deadline.timeout_seconds(reached_timeout_ms(&artifacts), timeout_ms),
             artifacts,
             output,
-            timeout_seconds,
         })
     }
 
-    /// Adds what the operator can do about a missing requirement.
-    fn with_remedy(&self, tool_error: ToolError, error: &RuntimeError) -> ToolError {
+    /// Returns the error of a run that did not start, with the remedy for a missing requirement.
+    fn start_error(
+        &self,
+        error: &RuntimeError,
+        skill: Option<&str>,
+        path_map: &PathMap,
+    ) -> ToolError {
+        let tool_error = run_error(error, skill, path_map);
         // Nothing that the operator passes changes a refusal of the policy.
-        let can_ignore =
-            error.kind() == ErrorKind::MissingRequirements && !error.is_refused_by_policy();
-        let described = can_ignore.then(|| self.remedies.describe(&Remedy::IgnoreRequirements));
-        described
-            .flatten()
-            .into_iter()
-            .fold(tool_error, ToolError::with_hint)
+        if error.kind() != ErrorKind::MissingRequirements || error.is_refused_by_policy() {
+            return tool_error;
+        }
+        let remedy = self.remedies.describe(&Remedy::IgnoreRequirements);
+        remedy.into_iter().fold(tool_error, ToolError::with_hint)
     }
 
     /// Returns the options that all runs have in common.
@@ -210,12 +222,11 @@ impl ProgramTools {
 
 impl RunnableSkill {
     fn try_new(entry: Entry) -> Result<Self, ToolError> {
-        let cannot_open = |_| {
-            ToolErrorCode::SkillNotFound
-                .error(format!("cannot open the files of skill `{}`", entry.name()))
-        };
-        let files = entry.open().map_err(cannot_open)?;
-        Ok(Self { entry, files })
+        match entry.open() {
+            Ok(files) => Ok(Self { entry, files }),
+            Err(_) => Err(ToolErrorCode::SkillNotFound
+                .error(format!("cannot open the files of skill `{}`", entry.name()))),
+        }
     }
 
     /// Returns what a program of the skill declares to need, and the file that declares it.
@@ -260,21 +271,13 @@ impl Deadline {
     }
 }
 
-/// Returns the name of a script below `scripts/`.
-fn short_name(script: &str) -> &str {
-    script.strip_prefix("scripts/").unwrap_or(script)
-}
-
 /// Parses the hosts that a call requests.
 fn parse_hosts(names: &[String]) -> Result<Vec<HostPattern>, ToolError> {
-    let parse = |name: &String| {
-        let invalid = |error: skills_runtime::policy::PolicyError| {
-            ToolErrorCode::InvalidArguments.error(format!("invalid `network`: {error}"))
-        };
-        // The syntax of rules, so that a user can allow exactly what was requested.
-        name.parse::<HostPattern>().map_err(invalid)
-    };
-    names.iter().map(parse).collect()
+    // The syntax of rules, so that a user can allow exactly what was requested.
+    let hosts = names.iter().map(|name| name.parse());
+    hosts.collect::<Result<_, PolicyError>>().map_err(|error| {
+        ToolErrorCode::InvalidArguments.error(format!("invalid `network`: {error}"))
+    })
 }
 
 /// Returns the parameters that all tools with commands have.

@@ -46,11 +46,15 @@ impl ToolOutput {
     ) -> Self {
         data.insert("error".to_owned(), json!(error));
         Self {
-            text: text.into(),
-            structured: Value::Object(data),
             is_error: true,
-            files: Vec::new(),
+            ..Self::new(text, Value::Object(data))
         }
+    }
+
+    /// Sets the files that the call created or changed.
+    pub(crate) fn with_files(mut self, files: Vec<String>) -> Self {
+        self.files = files;
+        self
     }
 
     /// Adds a note which arguments were ignored, if there were any.

@@ -23,6 +23,9 @@ struct Diagnostic {
     message: String,
 }
 
+/// The code and the message of a problem.
+type Problem = (&'static str, String);
+
 /// A type of program, and the restrictions that the sandbox would enforce for it.
 type SandboxCheck = (&'static str, Result<EnforcementReport, SandboxError>);
 
@@ -97,81 +100,103 @@ fn render_rows(
         format!("roots      {} of {roots} exist", roots - missing),
         format!("skills     {active} active, {inactive} inactive"),
     ];
-    let mut push_detail = |text: &str| rows.push(format!("           {text}"));
-    for inactive in catalog.inactive() {
-        let reason = line(&inactive.reason().to_string());
-        push_detail(&format!("inactive: {}: {reason}", inactive.entry().name()));
-    }
-    for skipped in unexpected_skips(catalog) {
-        push_detail(&format!("skipped {}", line(&skipped.to_string())));
-    }
-    for Diagnostic { skill, message, .. } in diagnostics {
-        push_detail(&format!("{}: {}", line(skill), line(message)));
-    }
-    for (kind, report) in sandboxes {
-        match report {
-            Ok(report) => {
-                rows.push(format!(
-                    "{kind:<10} run in the {} sandbox",
-                    report.backend()
-                ));
-                let lines = report.to_lines().into_iter();
-                rows.extend(lines.map(|row| format!("           {}", line(&row))));
-            }
-            Err(error) => {
-                rows.push(format!("{kind:<10} {}", line(&error.to_string())));
-                let hint = error.hint().map(line).filter(|hint| !hint.is_empty());
-                rows.extend(hint.map(|hint| format!("           help: {hint}")));
-            }
-        }
-    }
+    let details = detail_rows(catalog, diagnostics).into_iter();
+    rows.extend(details.map(|detail| format!("           {detail}")));
+    rows.extend(sandboxes.iter().flat_map(sandbox_rows));
     rows
 }
 
-fn entry_diagnostics(runtime: &SkillRuntime, entry: &Entry) -> Vec<Diagnostic> {
-    let diagnostic = |code, message: String| Diagnostic {
-        skill: entry.name().to_string(),
-        code,
-        message,
-    };
-    let mut diagnostics = Vec::new();
-    match broken_links(entry) {
-        Ok(links) => {
-            diagnostics.extend(
-                links
-                    .into_iter()
-                    .map(|link| diagnostic("broken-link", link)),
-            );
+/// Describes inactive skills, skipped paths and problems of skills.
+fn detail_rows(catalog: &Catalog, diagnostics: &[Diagnostic]) -> Vec<String> {
+    let inactive = catalog.inactive().iter().map(|inactive| {
+        let reason = line(&inactive.reason().to_string());
+        format!("inactive: {}: {reason}", inactive.entry().name())
+    });
+    let skipped = unexpected_skips(catalog);
+    let skipped = skipped.map(|skipped| format!("skipped {}", line(&skipped.to_string())));
+    let problems = diagnostics.iter().map(|problem| {
+        let (skill, message) = (line(&problem.skill), line(&problem.message));
+        format!("{skill}: {message}")
+    });
+    inactive.chain(skipped).chain(problems).collect()
+}
+
+fn sandbox_rows((kind, report): &SandboxCheck) -> Vec<String> {
+    let (first, details) = match report {
+        Ok(report) => {
+            let first = format!("run in the {} sandbox", report.backend());
+            let lines = report.to_lines().into_iter();
+            (first, lines.map(|row| line(&row)).collect())
         }
-        Err(error) => diagnostics.push(diagnostic(error.kind().code(), error.to_string())),
-    }
-    let is_problem = |warning: &&EntryWarning| {
-        matches!(
-            warning,
-            EntryWarning::DuplicateName { .. }
-                | EntryWarning::ConfusableName { .. }
-                | EntryWarning::SymlinkedSkillFile { .. }
-        )
+        Err(error) => {
+            let hint = error.hint().map(line).filter(|hint| !hint.is_empty());
+            let help = hint.map(|hint| format!("help: {hint}"));
+            (line(&error.to_string()), Vec::from_iter(help))
+        }
     };
-    let problems = entry.warnings().iter().filter(is_problem);
-    diagnostics.extend(problems.map(|warning| diagnostic(warning.code(), warning.to_string())));
+    let details = details
+        .into_iter()
+        .map(|detail| format!("           {detail}"));
+    [format!("{kind:<10} {first}")]
+        .into_iter()
+        .chain(details)
+        .collect()
+}
+
+fn entry_diagnostics(runtime: &SkillRuntime, entry: &Entry) -> Vec<Diagnostic> {
+    let warnings = entry
+        .warnings()
+        .iter()
+        .filter(|warning| is_problem(warning));
+    let found = link_problems(entry)
+        .into_iter()
+        .chain(warnings.map(|warning| (warning.code(), warning.to_string())))
+        .chain(unparsed_restrictions(entry))
+        .chain(requirement_problems(runtime, entry));
+    found
+        .map(|(code, message)| Diagnostic {
+            skill: entry.name().to_string(),
+            code,
+            message,
+        })
+        .collect()
+}
+
+/// Returns true for the warnings that affect how a skill is used.
+fn is_problem(warning: &EntryWarning) -> bool {
+    matches!(
+        warning,
+        EntryWarning::DuplicateName { .. }
+            | EntryWarning::ConfusableName { .. }
+            | EntryWarning::SymlinkedSkillFile { .. }
+    )
+}
+
+fn unparsed_restrictions(entry: &Entry) -> Option<Problem> {
     let unparsed = entry.manifest().unparsed_restrictions();
-    if !unparsed.is_empty() {
-        let fields = unparsed.join("`, `");
-        let message = format!("cannot parse `{fields}`: the skill does not run until it is fixed");
-        diagnostics.push(diagnostic("restriction-unread", message));
-    }
+    let fields = unparsed.join("`, `");
+    let message = format!("cannot parse `{fields}`: the skill does not run until it is fixed");
+    (!unparsed.is_empty()).then_some(("restriction-unread", message))
+}
+
+fn requirement_problems(runtime: &SkillRuntime, entry: &Entry) -> Vec<Problem> {
     let missing = runtime.library().missing_requirements([entry]);
     let invalid = missing.invalid.iter();
     let invalid = invalid.map(|invalid| format!("invalid requirement: {}", invalid.reason));
     let lines = missing.to_lines().into_iter();
     let lines = lines.map(|line| format!("missing requirement: {line}"));
-    diagnostics.extend(
-        invalid
-            .chain(lines)
-            .map(|message| diagnostic("requirement", message)),
-    );
-    diagnostics
+    let messages = invalid.chain(lines);
+    messages.map(|message| ("requirement", message)).collect()
+}
+
+fn link_problems(entry: &Entry) -> Vec<Problem> {
+    match broken_links(entry) {
+        Ok(links) => links
+            .into_iter()
+            .map(|link| ("broken-link", link))
+            .collect(),
+        Err(error) => vec![(error.kind().code(), error.to_string())],
+    }
 }
 
 fn broken_links(entry: &Entry) -> Result<Vec<String>, DiscoveryError> {

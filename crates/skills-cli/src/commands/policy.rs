@@ -60,10 +60,7 @@ impl Check {
     fn run(&self, builder: Builder, context: &Context) -> anyhow::Result<Exit> {
         let runtime = self.what.configure(builder, context)?.build();
         let name = input::resolve_skill_name(&self.name);
-        let preview = runtime
-            .executor()
-            .preview(&name, &self.what.options(context)?)
-            .map_err(|error| lookup::explain_error(&runtime, &name, error))?;
+        let preview = lookup::preview(&runtime, &name, &self.what.options(context)?)?;
         print_preview(&preview, context.output)
     }
 }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use skills_runtime::{
     Builder, CallContext, ErrorKind, ExecutionArtifacts, ExecutionMode, ExecutionOptions,
-    InputFile, RuntimeError, ScriptType, SkillRuntime, Workspace,
+    InputFile, Preview, RuntimeError, ScriptType, SkillRuntime, Workspace,
 };
 use skills_tools::HookMode;
 
@@ -87,13 +87,8 @@ impl Run {
         let runtime = self.with_profile(builder)?.build();
         let mut options = self.options(context)?;
         let name = input::resolve_skill_name(&self.name);
-        // Which program is selected, and with it whether it is WebAssembly, is known only from a
-        // preview.
         if self.dry_run || self.deterministic.is_some() {
-            let preview = runtime
-                .executor()
-                .preview(&name, &options)
-                .map_err(|error| explain_error(&runtime, &name, error))?;
+            let preview = preview(&runtime, &name, &options)?;
             self.check_deterministic(&preview.mode)?;
             if self.dry_run {
                 return print_preview(&preview, output);
@@ -128,13 +123,10 @@ impl Run {
                 objection,
             }) => {
                 let exit = self.save_and_report(&artifacts, output_dir.as_deref(), context)?;
-                let Some(reason) = objection else {
-                    return Ok(exit);
-                };
-                output.status(&format!(
-                    "error: a hook of `{name}` objects to the result: {reason}"
-                ));
-                Ok(Exit::Failed)
+                Ok(match objection {
+                    Some(reason) => hooks::report_objection(&name, &reason, output),
+                    None => exit,
+                })
             }
         }
     }
@@ -150,10 +142,7 @@ impl Run {
         if self.what.programs.hook_mode(context)? == HookMode::Disabled {
             return Ok(None);
         }
-        let preview = runtime
-            .executor()
-            .preview(name, options)
-            .map_err(|error| explain_error(runtime, name, error))?;
+        let preview = preview(runtime, name, options)?;
         Ok(Some(RunHooks::new(preview.mode.program(), options)))
     }
 
@@ -295,6 +284,17 @@ impl Run {
             exit => exit,
         })
     }
+}
+
+/// Previews a run: which program is selected, and with it whether it is WebAssembly, is known only
+/// from a preview.
+fn preview(
+    runtime: &SkillRuntime,
+    name: &str,
+    options: &ExecutionOptions,
+) -> anyhow::Result<Preview> {
+    let preview = runtime.executor().preview(name, options);
+    preview.map_err(|error| explain_error(runtime, name, error))
 }
 
 /// Adds a hint to an error of a skill that cannot be used, or that has source but was not built.

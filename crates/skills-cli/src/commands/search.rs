@@ -58,22 +58,17 @@ impl Search {
     ) -> anyhow::Result<Exit> {
         let (index, output) = (runtime.library().search_index(), context.output);
         let found = index.search(query, |_| true);
-        let results: Vec<(&Entry, f32)> = found
-            .skills
-            .iter()
-            .copied()
-            .zip(found.scores)
+        let ranked = found.skills.iter().copied().zip(found.scores);
+        let results: Vec<SkillResult<'_>> = ranked
             .take(self.limit)
+            .map(|(entry, score)| SkillResult {
+                entry,
+                score,
+                terms: self.terms(&index, query, entry),
+            })
             .collect();
-        let terms = |entry: &Entry| {
-            let explanation = self.explain.then(|| index.explain(query, entry)).flatten();
-            explanation.map(|explanation| explanation.terms)
-        };
         if output.is_json() {
-            let skills: Vec<Value> = results
-                .iter()
-                .map(|(entry, score)| skill_to_json(entry, *score, terms(entry)))
-                .collect();
+            let skills: Vec<Value> = results.iter().map(SkillResult::to_json).collect();
             let advice = skills.is_empty().then(|| index.advice());
             return output.json(&json!({
                 "skills": skills,
@@ -82,24 +77,22 @@ impl Search {
                 "advice": advice,
             }));
         }
-        let width = results.iter().map(|(entry, _)| name_width(entry)).max();
-        let mut text = String::new();
-        for (entry, score) in &results {
-            let name = line(entry.name().as_str());
-            let description = first_sentence(entry.manifest().description());
-            let width = width.unwrap_or_default();
-            if self.explain {
-                let _ = write!(text, "{score:>6.2}  ");
-            }
-            let _ = writeln!(text, "{name:width$}  {}", line(&description));
-            terms(entry)
-                .iter()
-                .flatten()
-                .for_each(|term| write_term(term, &mut text));
-        }
-        output.text(&text)?;
+        output.text(&render_skills(&results))?;
         report_count(&index, results.len(), found.skills.len(), context);
         Ok(Exit::Success)
+    }
+
+    /// Returns what each word adds to the score, if that is asked for.
+    fn terms(
+        &self,
+        index: &SkillIndex,
+        query: &str,
+        entry: &Entry,
+    ) -> Option<Vec<TermExplanation>> {
+        if !self.explain {
+            return None;
+        }
+        Some(index.explain(query, entry)?.terms)
     }
 
     fn search_references(
@@ -109,10 +102,7 @@ impl Search {
         skill: &str,
         context: &Context,
     ) -> anyhow::Result<Exit> {
-        let name = input::resolve_skill_name(skill);
-        let found = runtime
-            .get_skill(&name)
-            .map_err(|error| lookup::explain_error(runtime, &name, error))?;
+        let found = lookup::get_skill(runtime, &input::resolve_skill_name(skill))?;
         let catalog = runtime.library().catalog();
         let mut entries = catalog.entries().iter();
         let entry = entries.find(|entry| entry.directory() == found.directory);
@@ -126,21 +116,8 @@ impl Search {
             let sections: Vec<Value> = sections.iter().map(section_to_json).collect();
             return output.json(&json!({"sections": sections}));
         }
-        let mut text = String::new();
-        for (position, (_, span)) in sections.iter().enumerate() {
-            if position > 0 {
-                text.push('\n');
-            }
-            let (path, trail) = (line(&span.path), line(&span.trail.join(" > ")));
-            let _ = writeln!(
-                text,
-                "{path}:{}-{}  {trail}\n{}",
-                span.first_line,
-                span.last_line,
-                span.text.trim_end()
-            );
-        }
-        output.text(&text)?;
+        let spans = sections.iter().map(|(_, span)| render_section(span));
+        output.text(&spans.collect::<Vec<_>>().join("\n"))?;
         if sections.is_empty() {
             output.status("no section fits this query");
         }
@@ -148,8 +125,62 @@ impl Search {
     }
 }
 
-fn name_width(entry: &Entry) -> usize {
-    entry.name().as_str().chars().count()
+/// A skill that fits a query.
+struct SkillResult<'a> {
+    entry: &'a Entry,
+    score: f32,
+    /// What each word adds to the score, if that is shown.
+    terms: Option<Vec<TermExplanation>>,
+}
+
+impl SkillResult<'_> {
+    fn name_width(&self) -> usize {
+        self.entry.name().as_str().chars().count()
+    }
+
+    fn write(&self, width: usize, text: &mut String) {
+        if self.terms.is_some() {
+            let _ = write!(text, "{:>6.2}  ", self.score);
+        }
+        let name = line(self.entry.name().as_str());
+        let description = first_sentence(self.entry.manifest().description());
+        let _ = writeln!(text, "{name:width$}  {}", line(&description));
+        for term in self.terms.iter().flatten() {
+            write_term(term, text);
+        }
+    }
+
+    fn to_json(&self) -> Value {
+        let mut value = json!({
+            "name": self.entry.name(),
+            "description": self.entry.manifest().description(),
+            "path": self.entry.location().to_string_lossy(),
+            "score": self.score,
+        });
+        if let Some(terms) = &self.terms {
+            value["terms"] = terms.iter().map(term_to_json).collect();
+        }
+        value
+    }
+}
+
+fn render_skills(results: &[SkillResult<'_>]) -> String {
+    let width = results.iter().map(SkillResult::name_width).max();
+    let mut text = String::new();
+    for result in results {
+        result.write(width.unwrap_or_default(), &mut text);
+    }
+    text
+}
+
+fn render_section(span: &Span) -> String {
+    let (path, trail) = (line(&span.path), line(&span.trail.join(" > ")));
+    format!(
+        "{path}:{}-{}  {trail}\n{}\n",
+        span.first_line,
+        span.last_line,
+        span.text.trim_end()
+    )
 }
 
 /// Reports that nothing fits, or that there are more results.
@@ -182,19 +213,6 @@ fn write_term(term: &TermExplanation, text: &mut String) {
             fields.join(", ")
         }
     );
-}
-
-fn skill_to_json(entry: &Entry, score: f32, terms: Option<Vec<TermExplanation>>) -> Value {
-    let mut value = json!({
-        "name": entry.name(),
-        "description": entry.manifest().description(),
-        "path": entry.location().to_string_lossy(),
-        "score": score,
-    });
-    if let Some(terms) = terms {
-        value["terms"] = terms.iter().map(term_to_json).collect();
-    }
-    value
 }
 
 fn term_to_json(term: &TermExplanation) -> Value {

@@ -37,9 +37,7 @@ impl Show {
         }
         let (runtime, output) = (context.runtime()?, context.output);
         let name = input::resolve_skill_name(&self.name);
-        let skill = runtime
-            .get_skill(&name)
-            .map_err(|error| lookup::explain_error(&runtime, &name, error))?;
+        let skill = lookup::get_skill(&runtime, &name)?;
         let catalog = runtime.library().catalog();
         let mut entries = catalog.entries().iter();
         let entry = entries.find(|entry| entry.directory() == skill.directory);

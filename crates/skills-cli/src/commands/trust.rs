@@ -143,10 +143,7 @@ impl Trust {
     ) -> anyhow::Result<Exit> {
         let output = context.output;
         let options = self.what.options(context)?;
-        let preview = runtime
-            .executor()
-            .preview(name, &options)
-            .map_err(|error| lookup::explain_error(runtime, name, error))?;
+        let preview = lookup::preview(runtime, name, &options)?;
         let Some(request) = &preview.approval_request else {
             return report_decided(&preview, output);
         };

@@ -122,6 +122,13 @@ pub(super) struct Finding {
 }
 
 impl Finding {
+    fn of_client(found: Diagnostic) -> Self {
+        Self {
+            severity: found.severity,
+            ..Self::error(found.code, found.message).at(found.line)
+        }
+    }
+
     fn error(code: &'static str, message: impl Into<String>) -> Self {
         Self {
             severity: Severity::Error,
@@ -217,12 +224,8 @@ fn invalid_document_findings(error: &DiscoveryError) -> Vec<Finding> {
 
 /// Returns the findings of one client's rules.
 fn client_findings(client: Client, document: &Document, directory: &str) -> Vec<Finding> {
-    let finding = |found: Diagnostic| Finding {
-        severity: found.severity,
-        ..Finding::error(found.code, found.message).at(found.line)
-    };
     let found = client.lint(document, directory).into_iter();
-    found.map(finding).collect()
+    found.map(Finding::of_client).collect()
 }
 
 /// Returns a warning if the name is missing or is not the name of the directory. Clients have rules

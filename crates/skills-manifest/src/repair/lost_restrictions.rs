@@ -9,9 +9,12 @@ use crate::field_names::{RESTRICTION_FIELDS, is_spelling_of};
 
 /// Returns the restrictions that lines outside of the given ranges declare.
 pub(super) fn find_outside(lines: &[&str], read_lines: &[Range<usize>]) -> Vec<&'static str> {
-    let is_read = |index| read_lines.iter().any(|range| range.contains(&index));
-    let unread = (0..lines.len()).filter(|index| !is_read(*index));
+    let unread = (0..lines.len()).filter(|index| !is_in_any(read_lines, index));
     collect(unread.filter_map(|index| declared_at(lines, index)))
+}
+
+fn is_in_any(ranges: &[Range<usize>], index: &usize) -> bool {
+    ranges.iter().any(|range| range.contains(index))
 }
 
 /// Returns the restrictions that lines declare which a repair made part of a value above them.

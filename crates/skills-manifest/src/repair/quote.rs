@@ -262,9 +262,12 @@ fn intended_text(value: &str) -> String {
 ///
 /// Then both ends are quoted words, as in `"a" or "b"`, and the outer quotes belong to the text.
 fn is_quoted_twice(inner: &str, quote: char) -> bool {
-    let opens = |offset: usize| inner[..offset].ends_with(' ');
     inner
         .find(quote)
         .zip(inner.rfind(quote))
-        .is_some_and(|(first, last)| !opens(first) && opens(last))
+        .is_some_and(|(first, last)| !starts_word(inner, first) && starts_word(inner, last))
+}
+
+fn starts_word(text: &str, offset: usize) -> bool {
+    text[..offset].ends_with(' ')
 }

@@ -17,6 +17,10 @@ pub(super) struct AllowedTool {
 }
 
 impl AllowedTool {
+    pub(super) fn is_privileged(&self) -> bool {
+        Capability::from_tool_name(&self.name).is_some_and(Capability::is_privileged)
+    }
+
     /// Returns the entry as it is written: `Bash(git:*)`.
     pub(super) fn full_text(&self) -> String {
         self.pattern.as_ref().map_or_else(

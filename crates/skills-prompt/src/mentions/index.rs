@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use skills_discovery::{Catalog, Entry, InactiveEntry};
+use skills_discovery::{Catalog, Entry, InactiveEntry, name_similarity};
 
 use super::normalize::{confusable_skeleton, normalize_name};
 use super::{MentionOptions, Mentions, Resolution, UserInput, select};
@@ -166,7 +166,7 @@ impl MentionIndex {
             // Without this, Jaro-Winkler would find `pdf-tools` similar to `pdf`.
             .filter(|(candidate, _)| candidate.len().abs_diff(wanted.len()) <= wanted.len() / 2 + 2)
             .flat_map(|(candidate, same_name)| {
-                let score = similarity(&wanted, candidate);
+                let score = name_similarity(&wanted, candidate);
                 let numbers = same_name.active.iter();
                 numbers.map(move |number| (score, self.entry(*number).name().as_str()))
             })
@@ -273,12 +273,6 @@ impl MentionIndex {
             Resolution::Selected(entry)
         }
     }
-}
-
-/// Returns the similarity of two names, from 0 to 1.
-fn similarity(one: &str, other: &str) -> f64 {
-    // Jaro-Winkler favors a common start, Damerau-Levenshtein finds swapped letters.
-    strsim::jaro_winkler(one, other).max(strsim::normalized_damerau_levenshtein(one, other))
 }
 
 /// Returns the first word of a normalized name, or its first character in scripts that do not

@@ -27,6 +27,14 @@ pub(super) enum NameAlphabet {
     Unicode,
 }
 
+impl NameAlphabet {
+    fn contains(self, c: char) -> bool {
+        c.is_ascii_alphanumeric()
+            || matches!(c, '_' | '-' | ':')
+            || self == Self::Unicode && !c.is_ascii() && c.is_alphanumeric()
+    }
+}
+
 /// Finds the names in a text in one pass, except those of well-known environment variables.
 pub(super) fn find_sigils(text: &str, alphabet: NameAlphabet) -> Vec<SigilName<'_>> {
     let bytes = text.as_bytes();
@@ -85,12 +93,8 @@ fn parse_link(text: &str, at: usize, alphabet: NameAlphabet) -> Option<SigilName
 
 /// Returns the longest start of a text that can be a name.
 fn name_prefix(text: &str, alphabet: NameAlphabet) -> &str {
-    let is_part = |c: char| {
-        c.is_ascii_alphanumeric()
-            || matches!(c, '_' | '-' | ':')
-            || alphabet == NameAlphabet::Unicode && !c.is_ascii() && c.is_alphanumeric()
-    };
-    &text[..text.find(|c| !is_part(c)).unwrap_or(text.len())]
+    let end = text.find(|c| !alphabet.contains(c));
+    &text[..end.unwrap_or(text.len())]
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use super::{MissingRequirements, MissingServer, MissingVariable};
-use crate::sanitize::escape_line;
+use crate::sanitize::escape_tags;
 
 /// The option that installs servers.
 const INSTALL_OPTION: &str = "Install";
@@ -184,12 +184,12 @@ fn variable_prompt(variable: &MissingVariable, turn: &str) -> SetupPrompt {
     let skill = variable
         .skills
         .first()
-        .map(|skill| escape_line(skill))
+        .map(|skill| escape_tags(skill))
         .unwrap_or_default();
     let purpose = variable
         .description
         .as_ref()
-        .map(|text| format!(" ({})", escape_line(text)))
+        .map(|text| format!(" ({})", escape_tags(text)))
         .unwrap_or_default();
     SetupPrompt {
         call_id: format!("skill-deps-{turn}"),
@@ -210,7 +210,7 @@ fn variable_prompt(variable: &MissingVariable, turn: &str) -> SetupPrompt {
 fn server_prompt(servers: &[&MissingServer], turn: &str) -> SetupPrompt {
     let mut names: Vec<String> = servers
         .iter()
-        .map(|server| escape_line(&server.server.name))
+        .map(|server| escape_tags(&server.server.name))
         .collect();
     // Sorted, so that the question does not depend on the order of the skills.
     names.sort();
@@ -235,7 +235,7 @@ fn server_prompt(servers: &[&MissingServer], turn: &str) -> SetupPrompt {
 
 fn server_detail(server: &MissingServer) -> String {
     let server = &server.server;
-    let (name, locator) = (escape_line(&server.name), escape_line(&server.locator));
+    let (name, locator) = (escape_tags(&server.name), escape_tags(&server.locator));
     format!("{name}: {} {locator}", server.transport)
 }
 
@@ -264,7 +264,7 @@ pub fn resolve_requirements(
         };
         for server in servers {
             if let Err(cause) = prompter.install(&server) {
-                let name = escape_line(&server.server.name);
+                let name = escape_tags(&server.server.name);
                 failures.push(format!("cannot install MCP server `{name}`: {cause}"));
             }
         }

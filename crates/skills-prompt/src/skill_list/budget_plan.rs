@@ -107,26 +107,48 @@ fn allocate_evenly(
         .zip(bare)
         .map(|(cost, bare)| cost.saturating_sub(*bare))
         .sum::<usize>();
-    let mut rest = rest.saturating_sub(spent);
+    let rest = rest.saturating_sub(spent);
     if meter.tokenizer().is_some() {
-        // A tokenizer would have to count the whole entry again for each character, so the rest
-        // goes to the first entries.
-        for (index, entry) in entries.iter().enumerate() {
-            // A tokenizer may count fewer tokens for a longer text; never show less than before.
-            let more = max_chars_within(entry, meter, costs[index] + rest).max(shown[index]);
-            let cost = entry.cost(more, meter);
-            if cost <= costs[index] + rest {
-                rest -= cost.saturating_sub(costs[index]);
-                shown[index] = more;
-            }
-        }
-        return shown;
+        add_to_first(entries, &costs, meter, rest, &mut shown);
+    } else {
+        add_in_turn(entries, &mut costs, meter, rest, &mut shown);
     }
-    let mut incomplete: Vec<usize> = (0..entries.len())
-        .filter(|index| shown[*index] < entries[*index].shown_chars)
-        .collect();
-    loop {
-        let mut changed = false;
+    shown
+}
+
+/// Gives the rest of the budget to the first entries that use it. A tokenizer would have to count
+/// the whole entry again for each character that is given in turn.
+fn add_to_first(
+    entries: &[&ListEntry<'_>],
+    costs: &[usize],
+    meter: &CostMeter<'_>,
+    mut rest: usize,
+    shown: &mut [usize],
+) {
+    for (index, entry) in entries.iter().enumerate() {
+        // A tokenizer may count fewer tokens for a longer text; never show less than before.
+        let more = max_chars_within(entry, meter, costs[index] + rest).max(shown[index]);
+        let cost = entry.cost(more, meter);
+        if cost <= costs[index] + rest {
+            rest -= cost.saturating_sub(costs[index]);
+            shown[index] = more;
+        }
+    }
+}
+
+/// Gives each incomplete description one more character in turn, as long as one fits.
+fn add_in_turn(
+    entries: &[&ListEntry<'_>],
+    costs: &mut [usize],
+    meter: &CostMeter<'_>,
+    mut rest: usize,
+    shown: &mut [usize],
+) {
+    let mut incomplete: Vec<usize> = (0..entries.len()).collect();
+    let mut has_changed = true;
+    while has_changed {
+        has_changed = false;
+        incomplete.retain(|index| shown[*index] < entries[*index].shown_chars);
         for &index in &incomplete {
             let cost = entries[index].cost(shown[index] + 1, meter);
             // A character can cost several bytes, or nothing if it fits into a started token.
@@ -135,13 +157,9 @@ fn allocate_evenly(
                 rest -= step;
                 costs[index] = cost;
                 shown[index] += 1;
-                changed = true;
+                has_changed = true;
             }
         }
-        if !changed {
-            return shown;
-        }
-        incomplete.retain(|index| shown[*index] < entries[*index].shown_chars);
     }
 }
 
@@ -152,16 +170,24 @@ fn max_common_chars(
     meter: &CostMeter<'_>,
     rest: usize,
 ) -> usize {
-    let spent = |level: usize| {
-        entries
-            .iter()
-            .zip(bare)
-            .map(|(entry, bare)| entry.cost(level, meter).saturating_sub(*bare))
-            .sum::<usize>()
-    };
     let longest = entries.iter().map(|entry| entry.shown_chars).max();
     // Complete descriptions never fit, or this would not be called.
-    largest_fitting(longest.unwrap_or_default(), |level| spent(level) <= rest)
+    largest_fitting(longest.unwrap_or_default(), |level| {
+        description_cost(entries, bare, meter, level) <= rest
+    })
+}
+
+/// Returns the cost of all descriptions at a length, without the names and paths.
+fn description_cost(
+    entries: &[&ListEntry<'_>],
+    bare: &[usize],
+    meter: &CostMeter<'_>,
+    level: usize,
+) -> usize {
+    let entries = entries.iter().zip(bare);
+    entries
+        .map(|(entry, bare)| entry.cost(level, meter).saturating_sub(*bare))
+        .sum()
 }
 
 /// Gives complete descriptions to the first entries as long as they fit, and the rest of the budget

@@ -32,18 +32,8 @@ pub(crate) fn assign_aliases<'a>(
         .iter()
         .filter_map(|item| item.root.as_deref())
         .collect();
-    let mut aliases: HashMap<&str, String> = HashMap::new();
-    let mut table = Vec::new();
-    for root in roots.iter().filter(|root| used.contains(**root)) {
-        let prefix = alias_root(root, &per_version);
-        // A model puts the text of the table before a path, so it must be the exact path.
-        if escape_path(prefix) != prefix || prefix.contains('`') || aliases.contains_key(prefix) {
-            continue;
-        }
-        let alias = format!("r{}", aliases.len());
-        table.push(format!("- `{alias}` = `{prefix}`"));
-        aliases.insert(prefix, alias);
-    }
+    let roots = roots.iter().copied().filter(|root| used.contains(root));
+    let (aliases, table) = number_roots(roots.map(|root| alias_root(root, &per_version)));
     if aliases.is_empty() {
         return None;
     }
@@ -74,6 +64,24 @@ pub(crate) fn assign_aliases<'a>(
         entries: aliased.collect(),
         table,
     })
+}
+
+/// Numbers the roots, and returns the alias of each and the lines of the table.
+fn number_roots<'r>(
+    roots: impl Iterator<Item = &'r str>,
+) -> (HashMap<&'r str, String>, Vec<String>) {
+    let mut aliases = HashMap::new();
+    let mut table = Vec::new();
+    for root in roots {
+        // A model puts the text of the table before a path, so it must be the exact path.
+        if escape_path(root) != root || root.contains('`') || aliases.contains_key(root) {
+            continue;
+        }
+        let alias = format!("r{}", aliases.len());
+        table.push(format!("- `{alias}` = `{root}`"));
+        aliases.insert(root, alias);
+    }
+    (aliases, table)
 }
 
 /// The directories of the version and the marketplace of a plugin.

@@ -8,7 +8,7 @@ use skills_manifest::Manifest;
 use skills_sandbox::ScriptType;
 
 use crate::error::{Repr, RuntimeError};
-use crate::library::{modules, scripts, short_name};
+use crate::library::{SkillPrograms, modules, scripts};
 use crate::{ExecutionMode, ExecutionOptions, RunTarget};
 
 /// Paths of a skill's WebAssembly module, in order of precedence; after these, any `.wasm` in the
@@ -65,11 +65,13 @@ pub(crate) fn read_module(
     files: &SkillFiles,
     path: &str,
 ) -> Result<Arc<[u8]>, RuntimeError> {
-    let bytes = files.read(path, MAX_MODULE_BYTES);
-    Ok(Arc::from(bytes.map_err(|source| Repr::FileAccess {
-        path: entry.directory().join(path),
-        source,
-    })?))
+    let bytes = files
+        .read(path, MAX_MODULE_BYTES)
+        .map_err(|source| Repr::FileAccess {
+            path: entry.directory().join(path),
+            source,
+        })?;
+    Ok(bytes.into())
 }
 
 fn choose_script(
@@ -137,9 +139,8 @@ fn openskills_scripts<'a>(scripts: &[&'a String]) -> Vec<&'a String> {
 fn declared_scripts<'a>(all: &[&'a String], manifest: &Manifest) -> Vec<&'a String> {
     let specs = &manifest.extensions().scripts;
     filter_scripts(all, |script| {
-        specs
-            .iter()
-            .any(|spec| [short_name(script), stem(script), script].contains(&spec.name.as_str()))
+        let names = [SkillPrograms::short_name(script), stem(script), script];
+        specs.iter().any(|spec| names.contains(&spec.name.as_str()))
     })
 }
 
@@ -215,6 +216,6 @@ fn ambiguous_script(skill: &str, candidates: &[&String]) -> RuntimeError {
 fn short_names(scripts: &[&String]) -> Vec<String> {
     scripts
         .iter()
-        .map(|script| short_name(script).to_owned())
+        .map(|script| SkillPrograms::short_name(script).to_owned())
         .collect()
 }

@@ -3,13 +3,11 @@
 
 use std::sync::Arc;
 
-use skills_policy::{Authorization, DecisionReason, Denial, Evaluation};
+use skills_policy::{Authorization, Evaluation};
 use skills_prompt::MissingRequirements;
 use skills_sandbox::Sandbox;
 
 use super::run_plan::RunPlan;
-use super::run_record::RunRecord;
-use super::skill_copies::SkillCopy;
 use super::{ExecutionMode, Executor};
 use crate::error::{Repr, RuntimeError};
 use crate::library::OnMissing;
@@ -61,30 +59,8 @@ impl Executor {
         permissions.policy().refuses_missing_requirements()
     }
 
-    /// Authorizes a run with the programs that its skill requires. If nothing grants these, the run
-    /// is authorized without them: many scripts need them only for a part of what they do.
-    pub(super) async fn authorize_with_programs(
-        &self,
-        plan: &mut RunPlan,
-        record: &mut RunRecord,
-    ) -> Result<(Authorization, Option<Arc<SkillCopy>>), RuntimeError> {
-        let without = plan.request.clone();
-        let programs = self.request_programs(plan);
-        if programs.is_empty() {
-            return self.authorize(plan, record).await;
-        }
-        match self.authorize(plan, record).await? {
-            (Authorization::Denied(denial), _) if !was_answered(&denial) => {
-                plan.request = without;
-                plan.dropped_programs = programs;
-                self.authorize(plan, record).await
-            }
-            decided => Ok(decided),
-        }
-    }
-
     /// Adds the required programs to the request of a plan, and returns them.
-    fn request_programs(&self, plan: &mut RunPlan) -> Vec<String> {
+    pub(super) fn request_programs(&self, plan: &mut RunPlan) -> Vec<String> {
         let programs = required_programs(plan, self.library().finder(plan.subject.name()));
         for name in &programs {
             plan.request = plan.request.clone().required_program(name);
@@ -125,17 +101,4 @@ fn required_programs(plan: &RunPlan, finder: &ProgramSearch) -> Vec<String> {
         .filter(|name| !interpreters.contains(&name.as_str()) && is_startable(finder, name))
         .cloned()
         .collect()
-}
-
-/// Returns true if an approver was asked, also if the answer has failed or comes later: the run must
-/// not go on without what it was asked for.
-fn was_answered(denial: &Denial) -> bool {
-    denial.denied().any(|decision| {
-        matches!(
-            decision.reason(),
-            DecisionReason::ApproverResponded { .. }
-                | DecisionReason::ApproverFailed { .. }
-                | DecisionReason::NoResponse
-        )
-    })
 }

@@ -195,7 +195,11 @@ impl RunRecord {
             }
             Err(error) => {
                 self.update(|event| event.disposition = Disposition::Failed);
-                format!("error {}: {}", error.kind().code(), error_chain(error))
+                format!(
+                    "error {}: {}",
+                    error.kind().code(),
+                    error.message_with_sources()
+                )
             }
         };
         // Written before the result is returned, also if the run failed.
@@ -351,17 +355,6 @@ fn truncate_text(text: &str) -> String {
 /// Returns the length of a text in JSON.
 fn json_length(text: &str) -> usize {
     text.len() + text.bytes().filter(|b| matches!(b, b'"' | b'\\')).count()
-}
-
-/// Formats an error with its sources.
-fn error_chain(error: &RuntimeError) -> String {
-    let mut text = error.to_string();
-    let mut source = std::error::Error::source(error);
-    while let Some(error) = source {
-        text.push_str(&format!(": {error}"));
-        source = error.source();
-    }
-    text
 }
 
 fn hash_output(captured: &CapturedOutput) -> ContentHash {

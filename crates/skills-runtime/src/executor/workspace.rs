@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, Metadata, OpenOptions};
-use cap_std::time::SystemTime;
+use skills_discovery::FileStamp;
 use skills_process::ScratchDir;
 use skills_sandbox::SandboxError;
 
@@ -27,16 +27,6 @@ pub(crate) struct ActiveWorkspace {
     path: PathBuf,
     scratch: Option<ScratchDir>,
     initial: BTreeMap<PathBuf, FileStamp>,
-}
-
-/// Metadata that detects a change of a file.
-#[derive(Clone, PartialEq)]
-struct FileStamp {
-    bytes: u64,
-    modified: Option<SystemTime>,
-    /// Inode number and change time (ctime), if available. A program can set the modification time
-    /// back, but not the change time.
-    identity: Option<(u64, i64, i64)>,
 }
 
 impl ActiveWorkspace {
@@ -313,27 +303,6 @@ impl DirectoryWalk {
         }
         true
     }
-}
-
-impl FileStamp {
-    fn from_metadata(metadata: &Metadata) -> Self {
-        Self {
-            bytes: metadata.len(),
-            modified: metadata.modified().ok(),
-            identity: identity(metadata),
-        }
-    }
-}
-
-#[cfg(unix)]
-fn identity(metadata: &Metadata) -> Option<(u64, i64, i64)> {
-    use cap_std::fs::MetadataExt;
-    Some((metadata.ino(), metadata.ctime(), metadata.ctime_nsec()))
-}
-
-#[cfg(not(unix))]
-fn identity(_metadata: &Metadata) -> Option<(u64, i64, i64)> {
-    None
 }
 
 /// Does not block on a pipe, and does not follow a symlink that was created in the meantime.

@@ -25,6 +25,12 @@ impl SkillPrograms {
             modules: modules(files),
         }
     }
+
+    /// Returns the name of a script as users write it: its path without `scripts/`.
+    #[must_use]
+    pub fn short_name(script: &str) -> &str {
+        script.strip_prefix("scripts/").unwrap_or(script)
+    }
 }
 
 /// Returns the paths of a skill's scripts, sorted; none if the directory cannot be listed.
@@ -50,9 +56,4 @@ fn resource_paths(files: &SkillFiles, directory: &str) -> impl Iterator<Item = S
         .unwrap_or_default()
         .into_iter()
         .map(|resource| resource.path)
-}
-
-/// Returns the name of a script as users write it.
-pub(crate) fn short_name(script: &str) -> &str {
-    script.strip_prefix("scripts/").unwrap_or(script)
 }

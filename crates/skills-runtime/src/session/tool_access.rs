@@ -83,12 +83,13 @@ fn matches_tool(rule: &ToolPattern, tool: &str) -> bool {
     if rule.tool() == tool {
         return true;
     }
-    let of_server = |server: &str| {
-        tool.strip_prefix("mcp__")
-            .and_then(|rest| rest.strip_prefix(server))
-            .is_some_and(|rest| rest.starts_with("__"))
-    };
-    matches!(rule.mcp_server_and_tool(), Some((server, None)) if of_server(server))
+    matches!(rule.mcp_server_and_tool(), Some((server, None)) if is_of_server(tool, server))
+}
+
+fn is_of_server(tool: &str, server: &str) -> bool {
+    tool.strip_prefix("mcp__")
+        .and_then(|rest| rest.strip_prefix(server))
+        .is_some_and(|rest| rest.starts_with("__"))
 }
 
 fn matches_argument(matcher: ArgumentMatcher<'_>, argument: &str) -> bool {

@@ -54,15 +54,18 @@ fn patterns(names: &[&str]) -> Vec<String> {
 
 /// Matches case-insensitively: APFS is case-insensitive by default.
 pub(super) fn case_insensitive(name: &str) -> String {
-    let each = |c: char| match c {
+    name.chars().map(case_insensitive_char).collect()
+}
+
+fn case_insensitive_char(c: char) -> String {
+    match c {
         // Not escaped by a backslash, which has a meaning in strings of a profile, too.
         '.' => "[.]".to_owned(),
         c if c.is_ascii_alphabetic() => {
             format!("[{}{}]", c.to_ascii_lowercase(), c.to_ascii_uppercase())
         }
         c => c.to_string(),
-    };
-    name.chars().map(each).collect()
+    }
 }
 
 #[cfg(test)]

@@ -231,12 +231,14 @@ fn lies_in(path: &Path, directory: &Path) -> bool {
 /// The same on systems whose file systems are usually case-insensitive.
 #[cfg(any(target_vendor = "apple", windows))]
 fn lies_in(path: &Path, directory: &Path) -> bool {
-    let folded = |path: &Path| -> Vec<String> {
-        path.components()
-            .map(|part| skills_policy::fold_name(&part.as_os_str().to_string_lossy()))
-            .collect()
-    };
-    folded(path).starts_with(&folded(directory))
+    folded_names(path).starts_with(&folded_names(directory))
+}
+
+#[cfg(any(target_vendor = "apple", windows))]
+fn folded_names(path: &Path) -> Vec<String> {
+    path.components()
+        .map(|part| skills_policy::fold_name(&part.as_os_str().to_string_lossy()))
+        .collect()
 }
 
 /// Returns true if a path ends in `/` or `/.`, which its components do not show.

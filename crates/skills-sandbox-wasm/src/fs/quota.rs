@@ -146,19 +146,22 @@ impl WriteQuota {
 
     /// Rejected bytes do not count.
     fn reserve(&self, bytes: u64) -> io::Result<()> {
-        let more = |written: u64| {
-            written
-                .checked_add(bytes)
-                .filter(|total| *total <= self.total_bytes)
-        };
         // In one step: concurrent runs must not exceed a shared quota together.
         match self
             .counter
             .bytes
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, more)
-        {
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |written| {
+                self.total_with(written, bytes)
+            }) {
             Ok(_) => Ok(()),
             Err(_) => Err(FsErrorCode::NoSpace.into()),
         }
+    }
+
+    /// Returns the total after a write, unless it is above the limit.
+    fn total_with(&self, written: u64, bytes: u64) -> Option<u64> {
+        written
+            .checked_add(bytes)
+            .filter(|total| *total <= self.total_bytes)
     }
 }

@@ -76,10 +76,13 @@ fn is_compared(tokens: &Tokens<'_>, at: usize) -> bool {
 
 /// Returns true for `--out ==`, `!= --out` and the like.
 fn is_beside_equality(tokens: &Tokens<'_>, at: usize) -> bool {
-    let is_equality = |end: usize, start: usize| {
-        tokens.is_symbol(end, '=') && (tokens.is_symbol(start, '=') || tokens.is_symbol(start, '!'))
-    };
-    is_equality(at.wrapping_sub(1), at.wrapping_sub(2)) || is_equality(at + 2, at + 1)
+    is_equality(tokens, at.wrapping_sub(2)) || is_equality(tokens, at + 1)
+}
+
+/// Returns true if `==` or `!=` starts at an index.
+fn is_equality(tokens: &Tokens<'_>, at: usize) -> bool {
+    let is_first = tokens.is_symbol(at, '=') || tokens.is_symbol(at, '!');
+    is_first && tokens.is_symbol(at.wrapping_add(1), '=')
 }
 
 /// Returns true for `case "--out"`, `"--out" in words` and `"--out" not in words`.

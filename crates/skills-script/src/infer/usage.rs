@@ -284,10 +284,13 @@ fn without_brackets(placeholder: &str) -> &str {
 
 /// Returns true if an item stands for a value: `<dir>` or `DIR`.
 fn is_placeholder(item: &str) -> bool {
-    let is_name_char = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || "_-|".contains(c);
     let is_name =
         item.starts_with(|c: char| c.is_ascii_uppercase()) && item.chars().all(is_name_char);
     item.starts_with(['<', '{']) || is_name
+}
+
+fn is_name_char(c: char) -> bool {
+    c.is_ascii_uppercase() || c.is_ascii_digit() || "_-|".contains(c)
 }
 
 /// Parses `<file>`, `FILE`, `<file>...`, and `name` from within brackets.

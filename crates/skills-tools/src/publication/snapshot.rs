@@ -101,12 +101,14 @@ impl Capture {
 
 /// Returns true if all stamps are unchanged and reliable.
 fn is_unchanged(previous: &StampedListing, now: &StampedListing) -> bool {
-    let is_still = |(previous, now): (&StampedFile, &StampedFile)| {
-        previous.path == now.path && previous.stamp.is_unchanged(Some(now.stamp))
-    };
+    let mut files = previous.files.iter().zip(&now.files);
     previous.truncated == now.truncated
         && previous.files.len() == now.files.len()
-        && previous.files.iter().zip(&now.files).all(is_still)
+        && files.all(|(previous, now)| is_same_file(previous, now))
+}
+
+fn is_same_file(previous: &StampedFile, now: &StampedFile) -> bool {
+    previous.path == now.path && previous.stamp.is_unchanged(Some(now.stamp))
 }
 
 /// Reads a listed file. Fails if its path contains a symlink or its stamp has changed.

@@ -125,10 +125,7 @@ impl ProgramTools {
                 };
                 let mut text = output.text;
                 add_line(&mut text, &format!("Error: {}", error.message));
-                output = ToolOutput {
-                    files: output.files,
-                    ..ToolOutput::error_with_data(text, data, &error)
-                };
+                output = ToolOutput::error_with_data(text, data, &error).with_files(output.files);
             }
         }
         Ok(output)

@@ -3,9 +3,9 @@
 use serde_json::{Map, Value, json};
 use skills_runtime::policy::{ApprovalResponse, DecisionReason, Denial, PermissionDecision};
 use skills_runtime::{
-    CapturedOutput, EnforcementStatus, ErrorKind, Evidence, ExecutionArtifacts, ExecutionStatus,
-    FailureCause, Refusal, RuntimeError, SandboxErrorKind, Termination, mark_messages,
-    message_label,
+    CapturedOutput, EnforcementReport, EnforcementStatus, ErrorKind, Evidence, ExecutionArtifacts,
+    ExecutionStatus, FailureCause, OutputFiles, Refusal, RuntimeError, SandboxErrorKind,
+    Termination, mark_messages, message_label,
 };
 
 use skills_runtime::manifest::escape_invisible;
@@ -59,27 +59,10 @@ impl ProgramOutput {
         path_map: &PathMap,
         remedies: &Remedies,
     ) -> Result<Self, ToolError> {
-        let exit = match &artifacts.exit_status {
-            ExecutionStatus::Success => ExitKind::Exited(0),
-            ExecutionStatus::Failed {
-                termination: Termination::Exited { code },
-            } => ExitKind::Exited(*code),
-            ExecutionStatus::Failed {
-                termination: Termination::Cancelled,
-            } => ExitKind::Cancelled,
-            ExecutionStatus::Failed {
-                termination: Termination::DiskLimit(exceeded),
-            } => ExitKind::QuotaExceeded(exceeded.to_string()),
-            ExecutionStatus::Failed { termination } => {
-                ExitKind::Other(path_map.replace_in(&termination.to_string()))
-            }
-            ExecutionStatus::Timeout { .. } => ExitKind::TimedOut,
-            ExecutionStatus::PermissionDenied { denial } => {
-                return Err(denial_error(denial, path_map, remedies));
-            }
-            // A status of a later version of the runtime is a failure, never a success.
-            other => ExitKind::Other(path_map.replace_in(&format!("{other:?}"))),
-        };
+        if let ExecutionStatus::PermissionDenied { denial } = &artifacts.exit_status {
+            return Err(denial_error(denial, path_map, remedies));
+        }
+        let exit = ExitKind::new(&artifacts.exit_status, path_map);
         let text = |captured: &CapturedOutput| path_map.replace_in(&captured.text());
         let (stdout, stderr) = (text(&artifacts.stdout), text(&artifacts.stderr));
         let files: Vec<String> = artifacts
@@ -191,24 +174,37 @@ impl ProgramOutput {
             } else {
                 merged
             };
-            return ToolOutput {
-                files: self.files,
-                ..ToolOutput::new(text, Value::Object(self.data))
-            };
+            return ToolOutput::new(text, Value::Object(self.data)).with_files(self.files);
         };
         let text = if merged.is_empty() {
             first_line
         } else {
             format!("{first_line}\n{merged}")
         };
-        ToolOutput {
-            files: self.files,
-            ..ToolOutput::error_with_data(text, self.data, &error)
-        }
+        ToolOutput::error_with_data(text, self.data, &error).with_files(self.files)
     }
 }
 
 impl ExitKind {
+    fn new(status: &ExecutionStatus, path_map: &PathMap) -> Self {
+        match status {
+            ExecutionStatus::Success => Self::Exited(0),
+            ExecutionStatus::Failed { termination } => Self::of_failure(termination, path_map),
+            ExecutionStatus::Timeout { .. } => Self::TimedOut,
+            // A status of a later version of the runtime is a failure, never a success.
+            other => Self::Other(path_map.replace_in(&format!("{other:?}"))),
+        }
+    }
+
+    fn of_failure(termination: &Termination, path_map: &PathMap) -> Self {
+        match termination {
+            Termination::Exited { code } => Self::Exited(*code),
+            Termination::Cancelled => Self::Cancelled,
+            Termination::DiskLimit(exceeded) => Self::QuotaExceeded(exceeded.to_string()),
+            other => Self::Other(path_map.replace_in(&other.to_string())),
+        }
+    }
+
     /// Returns the first line of the text and the error of a failure, or `None` for a success.
     fn failure(&self, seconds: &str) -> Option<(String, ToolError)> {
         Some(match self {
@@ -270,6 +266,7 @@ pub(crate) fn reached_timeout_ms(artifacts: &ExecutionArtifacts) -> Option<u64> 
     }
 }
 
+/// Returns the data of a result; see `result_schema`.
 fn structured_data(
     artifacts: &ExecutionArtifacts,
     exit: &ExitKind,
@@ -277,58 +274,75 @@ fn structured_data(
     stderr: &str,
     path_map: &PathMap,
 ) -> Map<String, Value> {
-    let (exit_code, signal) = match (&artifacts.exit_status, exit) {
-        (_, ExitKind::Exited(code)) => (json!(code), Value::Null),
-        (
-            ExecutionStatus::Failed {
-                termination: Termination::Signaled { signal },
-            },
-            _,
-        ) => (Value::Null, json!(signal)),
-        _ => (Value::Null, Value::Null),
+    let exit_code = match exit {
+        ExitKind::Exited(code) => Some(code),
+        _ => None,
     };
-    let restrictions = artifacts
-        .enforcement
-        .iter()
-        .flat_map(|report| report.restrictions());
-    let restrictions: Vec<Value> = restrictions
-        .map(|restriction| json!({"name": restriction.name(), "enforced": restriction.status() == EnforcementStatus::Enforced}))
-        .collect();
-    let files = artifacts
-        .output_files
-        .files
-        .iter()
-        .map(|file| json!({"path": file.path, "size": file.bytes, "created": file.is_created}));
-    let notes: Vec<&String> = artifacts
-        .notes
-        .iter()
-        .chain(&artifacts.output_files.omitted)
-        .collect();
-    let more = notes.len().saturating_sub(MAX_NOTES);
-    let notes = notes
-        .into_iter()
-        // Output of programs can cause any number of notes.
+    let refusals = artifacts.refusals.list().iter();
+    let refused = refusals.map(|refusal| refusal_data(refusal, path_map));
+    let fields = [
+        ("exit_code", json!(exit_code)),
+        ("signal", json!(signal(&artifacts.exit_status))),
+        ("stdout", json!(stdout)),
+        ("stderr", json!(stderr)),
+        ("stdout_truncated", json!(artifacts.stdout.is_truncated())),
+        ("stderr_truncated", json!(artifacts.stderr.is_truncated())),
+        ("timed_out", json!(*exit == ExitKind::TimedOut)),
+        (
+            "duration_ms",
+            json!(u64::try_from(artifacts.duration.as_millis()).unwrap_or(u64::MAX)),
+        ),
+        ("sandbox", sandbox_data(artifacts.enforcement.as_ref())),
+        ("files_changed", files_data(&artifacts.output_files)),
+        ("notes", json!(limited_notes(artifacts, path_map))),
+        ("refused", refused.collect()),
+    ];
+    let fields = fields.map(|(name, value)| (name.to_owned(), value));
+    fields.into_iter().collect()
+}
+
+fn signal(status: &ExecutionStatus) -> Option<i32> {
+    match status {
+        ExecutionStatus::Failed {
+            termination: Termination::Signaled { signal },
+        } => Some(*signal),
+        _ => None,
+    }
+}
+
+fn sandbox_data(report: Option<&EnforcementReport>) -> Value {
+    let restrictions = report.iter().flat_map(|report| report.restrictions());
+    let restrictions = restrictions.map(|restriction| {
+        let is_enforced = restriction.status() == EnforcementStatus::Enforced;
+        json!({"name": restriction.name(), "enforced": is_enforced})
+    });
+    json!({
+        "backend": report.map(EnforcementReport::backend),
+        "restrictions": restrictions.collect::<Vec<_>>(),
+    })
+}
+
+fn files_data(output: &OutputFiles) -> Value {
+    let files = output.files.iter();
+    files
+        .map(|file| json!({"path": file.path, "size": file.bytes, "created": file.is_created}))
+        .collect()
+}
+
+/// Returns the notes of a run without host paths, of which its program can cause any number.
+fn limited_notes(artifacts: &ExecutionArtifacts, path_map: &PathMap) -> Vec<String> {
+    let all = || {
+        artifacts
+            .notes
+            .iter()
+            .chain(&artifacts.output_files.omitted)
+    };
+    let more = all().count().saturating_sub(MAX_NOTES);
+    all()
         .take(MAX_NOTES)
         .map(|note| path_map.replace_in(note))
-        .chain((more > 0).then(|| format!("and {more} more notes")));
-    let value = json!({
-        "exit_code": exit_code,
-        "signal": signal,
-        "stdout": stdout,
-        "stderr": stderr,
-        "stdout_truncated": artifacts.stdout.is_truncated(),
-        "stderr_truncated": artifacts.stderr.is_truncated(),
-        "timed_out": *exit == ExitKind::TimedOut,
-        "duration_ms": u64::try_from(artifacts.duration.as_millis()).unwrap_or(u64::MAX),
-        "sandbox": {"backend": artifacts.enforcement.as_ref().map(|report| report.backend()), "restrictions": restrictions},
-        "files_changed": files.collect::<Vec<_>>(),
-        "notes": notes.collect::<Vec<_>>(),
-        "refused": artifacts.refusals.list().iter().map(|refusal| refusal_data(refusal, path_map)).collect::<Vec<_>>(),
-    });
-    match value {
-        Value::Object(map) => map,
-        _ => Map::new(),
-    }
+        .chain((more > 0).then(|| format!("and {more} more notes")))
+        .collect()
 }
 
 fn refusal_data(refusal: &Refusal, path_map: &PathMap) -> Value {
@@ -470,17 +484,11 @@ pub(crate) fn run_error(
     skill: Option<&str>,
     path_map: &PathMap,
 ) -> ToolError {
-    let mut message = error.to_string();
-    let mut source = std::error::Error::source(error);
-    while let Some(cause) = source {
-        message.push_str(&format!(": {cause}"));
-        source = cause.source();
-    }
     let code = error_code(error);
     let message = match (code, skill) {
         // The error of the runtime contains the path of the directory.
         (ToolErrorCode::SkillNotFound, Some(skill)) => format!("skill `{skill}` not found"),
-        _ => path_map.replace_in(&message),
+        _ => path_map.replace_in(&error.message_with_sources()),
     };
     let hint = error_hint(error).or_else(|| error.hint().map(|hint| path_map.replace_in(hint)));
     let tool_error = code.error(message);

@@ -101,6 +101,22 @@ impl Remedy {
         }
         all
     }
+
+    /// Returns what would allow a denied run; `None` if no rule would allow one of its permissions.
+    #[must_use]
+    pub fn for_denial(denial: &Denial) -> Option<Self> {
+        let mut targets: Vec<String> = Vec::new();
+        for decision in denial.denied() {
+            let target = decision.permission().rule_target()?.to_string();
+            if !decision.is_allowable() {
+                return None;
+            }
+            if !targets.contains(&target) {
+                targets.push(target);
+            }
+        }
+        (!targets.is_empty()).then_some(Self::Allow(targets))
+    }
 }
 
 /// The function of the host application that says what to do.
@@ -143,17 +159,7 @@ impl Remedies {
 
     /// Describes what would allow a denied run; `None` if no rule would.
     pub(crate) fn for_denial(&self, denial: &Denial) -> Option<String> {
-        let mut targets: Vec<String> = Vec::new();
-        for decision in denial.denied() {
-            let target = decision.permission().rule_target()?.to_string();
-            if !decision.is_allowable() {
-                return None;
-            }
-            if !targets.contains(&target) {
-                targets.push(target);
-            }
-        }
-        self.describe(&Remedy::Allow(targets))
+        self.describe(&Remedy::for_denial(denial)?)
     }
 }
 

@@ -3,15 +3,15 @@
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use skills_runtime::{
-    ExecutionArtifacts, InputProtocol, RunTarget, ScriptType, SkillPrograms, Workspace,
+    ExecutionOptions, InputProtocol, RunTarget, ScriptType, SkillPrograms, Workspace,
 };
+use skills_script::file_stem;
 
-use super::output::ProgramOutput;
 use super::script_tool::script_error;
 use super::skills_run::find_in_skill;
 use super::{
-    CompletedRun, Deadline, MAX_STDIN_BYTES, MAX_TIMEOUT_SECONDS, ProgramTools, RunSubject,
-    RunnableSkill, WorkingDirectory, result_properties, short_name,
+    CompletedRun, Deadline, MAX_STDIN_BYTES, MAX_TIMEOUT_SECONDS, ProgramTools, RunnableSkill,
+    WorkingDirectory, result_properties,
 };
 use crate::path_map::PathMap;
 use crate::sanitize::strip_terminal_escapes;
@@ -102,22 +102,11 @@ impl ProgramTools {
         let deadline = Deadline::from_secs(arguments.timeout.unwrap_or(DEFAULT_TIMEOUT));
         let skill = self.find_runnable(&arguments.skill_name)?;
         let target = skill.find_program(&arguments.script_name)?;
-        // Also here, since an operator who disables a script tool means the script and not only one
-        // way to call it.
-        if let RunTarget::Script(script) = &target {
-            self.check_enabled(&skill.entry, short_name(script))?;
-        }
+        self.check_enabled(&skill, &target)?;
         let visible_dirs = self.visible_dirs(Some(&skill.entry))?;
         let mut options = self.base_options(context);
         options.stdin = arguments.stdin.map(String::into_bytes);
-        if let RunTarget::Module(_) = &target {
-            // Modules read their input as the OpenSkills protocol defines.
-            options.input_protocol = InputProtocol::OpenSkills;
-            options.input = Value::Object(arguments.args);
-        } else {
-            options.args = vec![json_argument(arguments.args)?];
-        }
-        options.target = target;
+        set_program(&mut options, target, arguments.args)?;
         let workspace = self.script_workspace();
         let is_in_workspace = workspace.is_some();
         if let Some(workspace) = workspace {
@@ -127,126 +116,152 @@ impl ProgramTools {
             options.workspace = Workspace::Directory(workspace);
         }
         let path_map = visible_dirs.path_map();
-        let subject = RunSubject::Skill(&skill);
-        let CompletedRun {
-            artifacts,
-            mut output,
-            timeout_seconds,
-        } = self.execute(subject, options, &deadline, &path_map).await?;
+        let mut completed = self
+            .execute_skill(&skill, options, &deadline, &path_map)
+            .await?;
         if is_in_workspace {
-            output = output.with_file_prefix("/workspace");
+            completed.output = completed.output.with_file_prefix("/workspace");
         }
-        let data = result_data(&artifacts, &mut output, &path_map);
-        Ok(match (script_error(&output, &timeout_seconds), data) {
-            (Some(error), Value::Object(data)) => {
-                ToolOutput::error_with_data(format!("Error: {}", error.message), data, &error)
-            }
-            (_, data) => {
-                let text = strip_terminal_escapes(output.stdout.trim());
-                ToolOutput {
-                    files: output.files.clone(),
-                    ..ToolOutput::new(output.with_explanation(&text), data)
-                }
-            }
-        })
+        Ok(tool_output(completed, &path_map))
+    }
+}
+
+/// Sets the program of a run and passes it the arguments.
+fn set_program(
+    options: &mut ExecutionOptions,
+    target: RunTarget,
+    args: Map<String, Value>,
+) -> Result<(), ToolError> {
+    if matches!(target, RunTarget::Module(_)) {
+        // Modules read their input as the OpenSkills protocol defines.
+        options.input_protocol = InputProtocol::OpenSkills;
+        options.input = Value::Object(args);
+    } else {
+        options.args = vec![json_argument(args)?];
+    }
+    options.target = target;
+    Ok(())
+}
+
+/// Converts the result: standard output is the text of a success.
+fn tool_output(mut completed: CompletedRun, path_map: &PathMap) -> ToolOutput {
+    let data = result_data(&mut completed, path_map);
+    let output = completed.output;
+    match script_error(&output, &completed.timeout_seconds) {
+        Some(error) => {
+            ToolOutput::error_with_data(format!("Error: {}", error.message), data, &error)
+        }
+        None => {
+            let text = strip_terminal_escapes(output.stdout.trim());
+            ToolOutput::new(output.with_explanation(&text), Value::Object(data))
+                .with_files(output.files)
+        }
     }
 }
 
 /// Returns the structured result of a run.
-fn result_data(
-    artifacts: &ExecutionArtifacts,
-    output: &mut ProgramOutput,
-    path_map: &PathMap,
-) -> Value {
+fn result_data(completed: &mut CompletedRun, path_map: &PathMap) -> Map<String, Value> {
+    let CompletedRun {
+        artifacts, output, ..
+    } = completed;
     // Truncated JSON can still be valid, for example a number without its last digits.
     let is_json =
         output.is_success() && !artifacts.stdout.is_truncated() && is_json(&output.stdout);
-    let mut data = json!({
-        "success": output.is_success(),
-        // Parsed by the runtime, which has redacted secrets in whatever way JSON escapes them.
-        "result": is_json.then(|| path_map.replace_in_json(&artifacts.output)),
-        "raw": output.stdout,
-    });
-    for key in COMMON_DATA {
-        data[key] = output.data[key].take();
-    }
-    data
+    // Parsed by the runtime, which has redacted secrets in whatever way JSON escapes them.
+    let result = is_json.then(|| path_map.replace_in_json(&artifacts.output));
+    let own = [
+        ("success", json!(output.is_success())),
+        ("result", json!(result)),
+        ("raw", json!(output.stdout)),
+    ];
+    let common = COMMON_DATA.map(|key| (key, output.data[key].take()));
+    own.into_iter()
+        .chain(common)
+        .map(|(key, value)| (key.to_owned(), value))
+        .collect()
 }
 
 impl RunnableSkill {
     /// Finds a script by its path in the skill, or by file name, not hidden, in `scripts/`; else a
     /// WebAssembly module.
     fn find_program(&self, name: &str) -> Result<RunTarget, ToolError> {
-        let invalid = |reason: &str| {
-            ToolErrorCode::InvalidPath.error(format!("invalid script name: {reason}"))
-        };
         if name.chars().count() > MAX_NAME_CHARS {
-            return Err(invalid("longer than 64 characters"));
+            return Err(invalid_name("longer than 64 characters"));
         }
-        // A script that is not in `scripts/`, as the instructions name it.
-        if let Some(path) = find_in_skill(&self.files, self.entry.name().as_str(), name)
-            && name.contains('/')
-            && ScriptType::from_path(path.as_ref()).is_some()
-        {
+        if let Some(path) = self.find_script_by_path(name) {
             return Ok(RunTarget::Script(path));
         }
-        // Models often pass paths; rejecting them is clearer than not finding the script.
-        if name.contains(['/', '\\']) || name.starts_with('.') {
-            return Err(invalid(
-                "expected the file name of a script, such as `calculate.py`, or its path in the skill, such as `tools/calculate.py`",
-            ));
-        }
-        if let Some(reason) = invalid_part_reason(name) {
-            return Err(invalid(reason));
-        }
-        let SkillPrograms {
-            scripts, modules, ..
-        } = SkillPrograms::list(&self.files);
-        let scripts: Vec<&str> = scripts.iter().map(String::as_str).collect();
-        let exact = format!("scripts/{name}");
-        let is_stem = |path: &&&str| stem(path) == name;
-        let stems: Vec<&str> = scripts.iter().filter(is_stem).copied().collect();
-        let python = stems.iter().find(|path| path.ends_with(".py"));
-        match scripts
-            .iter()
-            .find(|path| **path == exact)
-            .or(python)
-            .or(if stems.len() == 1 {
-                stems.first()
-            } else {
-                None
-            }) {
-            Some(path) => Ok(RunTarget::Script((*path).to_owned())),
-            None => {
-                let is_named = |path: &&String| file_name(path) == name || stem(path) == name;
-                if let Some(module) = modules.iter().find(is_named) {
-                    return Ok(RunTarget::Module(module.clone()));
-                }
-                let modules = modules.iter().map(|path| file_name(path));
-                let names: Vec<&str> = scripts
-                    .iter()
-                    .map(|path| short_name(path))
-                    .chain(modules)
-                    .collect();
-                let error = ToolErrorCode::ScriptNotFound.error(format!(
-                    "skill `{}` has no script `{name}`",
-                    self.entry.name()
-                ));
-                Err(match names.as_slice() {
-                    [] => error.with_hint("the skill has no scripts; read its SKILL.md"),
-                    names => error.with_hint(format!("available: {}", names.join(", "))),
-                })
-            }
-        }
+        check_file_name(name)?;
+        let programs = SkillPrograms::list(&self.files);
+        let script = find_script(&programs.scripts, name).cloned();
+        script
+            .map(RunTarget::Script)
+            .or_else(|| find_module(&programs.modules, name).map(RunTarget::Module))
+            .ok_or_else(|| self.script_not_found(name, &programs))
     }
+
+    /// Finds a script that is not in `scripts/`, as the instructions name it.
+    fn find_script_by_path(&self, name: &str) -> Option<String> {
+        let path = find_in_skill(&self.files, self.entry.name().as_str(), name)?;
+        let is_script = name.contains('/') && ScriptType::from_path(path.as_ref()).is_some();
+        is_script.then_some(path)
+    }
+
+    fn script_not_found(&self, name: &str, programs: &SkillPrograms) -> ToolError {
+        let skill = self.entry.name();
+        let error =
+            ToolErrorCode::ScriptNotFound.error(format!("skill `{skill}` has no script `{name}`"));
+        let scripts = programs
+            .scripts
+            .iter()
+            .map(|path| SkillPrograms::short_name(path));
+        let modules = programs.modules.iter().map(|path| file_name(path));
+        let names: Vec<&str> = scripts.chain(modules).collect();
+        if names.is_empty() {
+            return error.with_hint("the skill has no scripts; read its SKILL.md");
+        }
+        error.with_hint(format!("available: {}", names.join(", ")))
+    }
+}
+
+/// Rejects a name that is not that of a visible file.
+fn check_file_name(name: &str) -> Result<(), ToolError> {
+    // Models often pass paths; rejecting them is clearer than not finding the script.
+    if name.contains(['/', '\\']) || name.starts_with('.') {
+        return Err(invalid_name(
+            "expected the file name of a script, such as `calculate.py`, or its path in the skill, such as `tools/calculate.py`",
+        ));
+    }
+    match invalid_part_reason(name) {
+        Some(reason) => Err(invalid_name(reason)),
+        None => Ok(()),
+    }
+}
+
+fn invalid_name(reason: &str) -> ToolError {
+    ToolErrorCode::InvalidPath.error(format!("invalid script name: {reason}"))
+}
+
+/// Finds a script by file name, or without extension: the Python script, else the only one.
+fn find_script<'a>(scripts: &'a [String], name: &str) -> Option<&'a String> {
+    let exact = scripts
+        .iter()
+        .find(|path| path.strip_prefix("scripts/") == Some(name));
+    let named = scripts.iter().filter(|path| file_stem(path) == name);
+    exact.or_else(|| match named.collect::<Vec<_>>().as_slice() {
+        [only] => Some(*only),
+        several => several.iter().copied().find(|path| path.ends_with(".py")),
+    })
+}
+
+/// Finds a module by file name, with or without extension.
+fn find_module(modules: &[String], name: &str) -> Option<String> {
+    let is_named = |path: &&String| file_name(path) == name || file_stem(path) == name;
+    modules.iter().find(is_named).cloned()
 }
 
 fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
-}
-
-fn stem(path: &str) -> &str {
-    skills_script::stem(file_name(path))
 }
 
 /// Returns the arguments as the only command line argument of the script.

@@ -8,9 +8,7 @@ use skills_runtime::{ExecutionOptions, RunTarget, Workspace};
 use super::output::{
     ExitKind, ProgramOutput, mark_program_text, quota_exceeded_error, reached_timeout_ms,
 };
-use super::{
-    Deadline, ProgramTools, Remedy, RunSubject, RunnableSkill, WorkingDirectory, result_schema,
-};
+use super::{Deadline, ProgramTools, Remedy, RunnableSkill, WorkingDirectory, result_schema};
 use crate::mount::Access;
 use crate::path_map::PathMap;
 use crate::portable_schema::to_portable;
@@ -60,7 +58,7 @@ impl ProgramTools {
         let path_map = self.set_directories(&mut options, visible_dirs.path_map())?;
         let is_in_workspace = matches!(options.workspace, Workspace::Directory(_));
         let mut completed = self
-            .execute(RunSubject::Skill(&skill), options, &deadline, &path_map)
+            .execute_skill(&skill, options, &deadline, &path_map)
             .await?;
         if completed.output.exit == ExitKind::TimedOut {
             let limit_ms = reached_timeout_ms(&completed.artifacts).unwrap_or_default();
@@ -118,21 +116,19 @@ impl ProgramTools {
 fn tool_output(output: ProgramOutput, timeout_seconds: &str) -> ToolOutput {
     let error = script_error(&output, timeout_seconds);
     match error {
-        None => ToolOutput {
-            files: output.files.clone(),
-            ..ToolOutput::new(
-                output.with_explanation(&strip_terminal_escapes(&output.stdout)),
-                Value::Object(output.data),
-            )
-        },
+        None => {
+            let text = output.with_explanation(&strip_terminal_escapes(&output.stdout));
+            ToolOutput::new(text, Value::Object(output.data)).with_files(output.files)
+        }
         Some(error) => {
             let so_far = match output.exit {
                 ExitKind::Exited(_) => String::new(),
                 _ => mark_program_text(strip_terminal_escapes(&output.stdout).trim_end()),
             };
-            let parts = [error.message.as_str(), so_far.as_str()];
-            let text = parts.into_iter().filter(|part| !part.is_empty());
-            let text = text.collect::<Vec<_>>().join("\n");
+            let mut text = error.message.clone();
+            if !so_far.is_empty() {
+                text = format!("{text}\n{so_far}");
+            }
             ToolOutput::error_with_data(text, output.data, &error)
         }
     }
@@ -142,19 +138,7 @@ fn tool_output(output: ProgramOutput, timeout_seconds: &str) -> ToolOutput {
 pub(super) fn script_error(output: &ProgramOutput, timeout_seconds: &str) -> Option<ToolError> {
     Some(match &output.exit {
         ExitKind::Exited(0) => return None,
-        ExitKind::Exited(code) => {
-            // Scripts that print errors to standard output are common.
-            let message = [&output.stderr, &output.stdout]
-                .map(|text| strip_terminal_escapes(text).trim().to_owned());
-            let message = message.into_iter().find(|text| !text.is_empty());
-            let message = message.unwrap_or_else(|| format!("Script exited with code {code}"));
-            let code = if output.lacks_package {
-                ToolErrorCode::SetupFailed
-            } else {
-                ToolErrorCode::Failed
-            };
-            code.error(output.with_explanation(&message))
-        }
+        ExitKind::Exited(code) => exit_error(output, *code),
         ExitKind::TimedOut => ToolErrorCode::TimedOut.error(output.with_explanation(&format!(
             "Script execution timed out after {timeout_seconds} seconds"
         ))),
@@ -163,4 +147,20 @@ pub(super) fn script_error(output: &ProgramOutput, timeout_seconds: &str) -> Opt
         ExitKind::Other(reason) => ToolErrorCode::Failed
             .error(output.with_explanation(&format!("the script was stopped: {reason}"))),
     })
+}
+
+/// Returns the error of a script that exited with a code other than 0.
+fn exit_error(output: &ProgramOutput, exit_code: i32) -> ToolError {
+    // Scripts that print errors to standard output are common.
+    let message = [&output.stderr, &output.stdout]
+        .map(|text| strip_terminal_escapes(text).trim().to_owned())
+        .into_iter()
+        .find(|text| !text.is_empty());
+    let message = message.unwrap_or_else(|| format!("Script exited with code {exit_code}"));
+    let code = if output.lacks_package {
+        ToolErrorCode::SetupFailed
+    } else {
+        ToolErrorCode::Failed
+    };
+    code.error(output.with_explanation(&message))
 }

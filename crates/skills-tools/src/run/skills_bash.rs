@@ -8,7 +8,7 @@ use serde_json::json;
 use skills_runtime::{HostCommand, RunTarget, Workspace};
 
 use super::command_line::CommandLine;
-use super::{Deadline, ProgramTools, RunSubject, command_properties, parse_hosts, result_schema};
+use super::{Deadline, ProgramTools, command_properties, parse_hosts, result_schema};
 use crate::file_tools::{PathTarget, ResolvedPath};
 use crate::schema;
 use crate::tool_definition::{Annotations, ToolDefinition};
@@ -79,45 +79,44 @@ impl ProgramTools {
         }
         let (command, args) = host_command(command_line)?;
         options.args = args;
-        let subject = match &skill {
+        let path_map = visible_dirs.path_map();
+        let completed = match &skill {
             Some(skill) => {
                 options.target = RunTarget::Command(command);
-                RunSubject::Skill(skill)
+                self.execute_skill(skill, options, &deadline, &path_map)
+                    .await?
             }
-            None => RunSubject::Directory(&base, command),
+            None => {
+                self.execute_command(&base, command, options, &deadline, &path_map)
+                    .await?
+            }
         };
-        let completed = self
-            .execute(subject, options, &deadline, &visible_dirs.path_map())
-            .await?;
-        Ok(completed
-            .output
-            .with_file_prefix(output_dir)
-            .into_tool_output(&completed.timeout_seconds, |stdout, stderr| match stderr {
-                "" => stdout.to_owned(),
-                stderr => format!("{stdout}\n[stderr]\n{stderr}"),
-            }))
+        let output = completed.output.with_file_prefix(output_dir);
+        Ok(output.into_tool_output(&completed.timeout_seconds, label_stderr))
     }
 
     /// Returns the directory in which a command starts, with its canonical names.
     fn open_start_directory(&self, cwd: &str) -> Result<(ResolvedPath, Vec<OsString>), ToolError> {
-        let resolved = match self.files.locate(&VirtualPath::parse(cwd)?)? {
-            PathTarget::Path(resolved) => resolved,
-            PathTarget::SkillList => {
-                return Err(ToolErrorCode::PathOutsideMounts
-                    .error("no working directory: there is no workspace")
-                    .with_hint("pass a directory as `cwd`, such as `/skills/NAME`"));
-            }
+        let PathTarget::Path(resolved) = self.files.locate(&VirtualPath::parse(cwd)?)? else {
+            return Err(ToolErrorCode::PathOutsideMounts
+                .error("no working directory: there is no workspace")
+                .with_hint("pass a directory as `cwd`, such as `/skills/NAME`"));
         };
-        let (_, canonical) =
-            self.files
-                .open_directory(&resolved)
-                .map_err(|error| match error.code {
-                    ToolErrorCode::NotFound => {
-                        error.with_hint("create the directory with mkdir, or pass an existing one")
-                    }
-                    _ => error,
-                })?;
-        Ok((*resolved, canonical))
+        match self.files.open_directory(&resolved) {
+            Ok((_, canonical)) => Ok((*resolved, canonical)),
+            Err(error) if error.code == ToolErrorCode::NotFound => {
+                Err(error.with_hint("create the directory with mkdir, or pass an existing one"))
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Joins standard output and standard error, with a label between them.
+fn label_stderr(stdout: &str, stderr: &str) -> String {
+    match stderr {
+        "" => stdout.to_owned(),
+        stderr => format!("{stdout}\n[stderr]\n{stderr}"),
     }
 }
 

@@ -9,8 +9,7 @@ use skills_runtime::{ExecutionOptions, HostCommand, RunTarget, ScriptType, Secre
 
 use super::command_line::CommandLine;
 use super::{
-    Deadline, ProgramTools, RunSubject, RunnableSkill, command_properties, parse_hosts,
-    result_schema, short_name,
+    Deadline, ProgramTools, RunnableSkill, command_properties, parse_hosts, result_schema,
 };
 use crate::schema;
 use crate::tool_definition::{Annotations, ToolDefinition};
@@ -68,32 +67,17 @@ impl ProgramTools {
         options.hosts = parse_hosts(&arguments.network)?;
         self.apply_declared_env(&skill, &arguments.env, &mut options)?;
         let (target, args) = parse_run_command(command_line, &skill)?;
-        if let RunTarget::Script(script) = &target {
-            // A disabled script must not run as a command line either.
-            self.check_enabled(&skill.entry, short_name(script))?;
-        }
+        self.check_enabled(&skill, &target)?;
         (options.target, options.args) = (target, args);
         if let Some(workspace) = self.files.workspace() {
             options.workspace = Workspace::Directory(workspace.path.clone());
         }
+        let path_map = visible_dirs.path_map();
         let completed = self
-            .execute(
-                RunSubject::Skill(&skill),
-                options,
-                &deadline,
-                &visible_dirs.path_map(),
-            )
+            .execute_skill(&skill, options, &deadline, &path_map)
             .await?;
-        Ok(completed
-            .output
-            .with_file_prefix("/workspace")
-            .into_tool_output(&completed.timeout_seconds, |stdout, stderr| {
-                match (stdout, stderr) {
-                    ("", stderr) => stderr.to_owned(),
-                    (stdout, "") => stdout.to_owned(),
-                    (stdout, stderr) => format!("{stdout}\n{stderr}"),
-                }
-            }))
+        let output = completed.output.with_file_prefix("/workspace");
+        Ok(output.into_tool_output(&completed.timeout_seconds, join_streams))
     }
 
     /// Sets environment variables that the skill declares, and rejects all others.
@@ -134,6 +118,15 @@ impl ProgramTools {
                 .map(|(name, value)| (name.clone(), Secret::new(value))),
         );
         Ok(())
+    }
+}
+
+/// Joins standard output and standard error, each of which can be empty.
+fn join_streams(stdout: &str, stderr: &str) -> String {
+    match (stdout, stderr) {
+        ("", stderr) => stderr.to_owned(),
+        (stdout, "") => stdout.to_owned(),
+        (stdout, stderr) => format!("{stdout}\n{stderr}"),
     }
 }
 

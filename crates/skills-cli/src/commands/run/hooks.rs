@@ -110,6 +110,14 @@ pub(super) async fn run(
     })
 }
 
+/// Prints that a hook objects to the result of the run.
+pub(super) fn report_objection(name: &str, reason: &str, output: Output) -> Exit {
+    output.status(&format!(
+        "error: a hook of `{name}` objects to the result: {reason}"
+    ));
+    Exit::Failed
+}
+
 /// Prints that a hook blocked the run.
 pub(super) fn report_blocked(name: &str, reason: &str, is_denied: bool, output: Output) -> Exit {
     output.status(&format!(

@@ -1,13 +1,14 @@
 //! Finds the skills of a collection and checks them in parallel.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use skills_runtime::discovery::{
-    Discovery, HiddenDirectories, NestedSkills, SkillFileSymlinks, SkillFiles, SkipReason,
+    Discovery, HiddenDirectories, NestedSkills, SkillFileSymlinks, SkillFiles, SkipReason, Skipped,
 };
-use skills_runtime::{Root, Scope};
+use skills_runtime::{Catalog, Entry, Root, Scope};
 
 use super::Finding;
 use crate::context::Context;
@@ -24,6 +25,12 @@ pub(super) enum Target {
         path: PathBuf,
         message: String,
     },
+}
+
+impl Target {
+    pub(super) fn is_missing(&self) -> bool {
+        matches!(self, Self::Missing { .. })
+    }
 }
 
 /// The skills to check.
@@ -64,42 +71,16 @@ fn is_collection(directory: &Path) -> bool {
 }
 
 fn add_collection(directory: &Path, context: &Context, targets: &mut Targets) {
-    let root = Root::new(
-        std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned()),
-        Scope::Custom,
-    )
-    .nested(NestedSkills::Search)
-    .hidden(HiddenDirectories::Search)
-    .skill_file_symlinks(SkillFileSymlinks::WithinRoot)
-    .limits(context.with_given_limits(crate::context::given_root_limits()));
-    let catalog = Discovery::new([root]).scan();
-    let mut directories: Vec<PathBuf> = catalog
-        .all_entries()
-        .map(|entry| entry.directory().to_owned())
-        .collect();
-    let limits = |reason: &SkipReason| {
-        matches!(
-            reason,
-            SkipReason::TooManyDirectories { .. } | SkipReason::TooManyEntries { .. }
-        )
-    };
-    for skipped in catalog.skipped() {
-        match skipped.reason() {
-            SkipReason::Unreadable(_) if skipped.path().extension().is_some() => {
-                directories.extend(skipped.path().parent().map(Path::to_owned));
-            }
-            SkipReason::InvalidName => directories.push(skipped.path().to_owned()),
-            reason if limits(reason) => targets.notes.push(skipped.to_string()),
-            _ => {}
-        }
-    }
-    for skipped in catalog.unread_skills() {
-        if matches!(skipped.reason(), SkipReason::TooDeep { .. }) {
-            targets.notes.push(skipped.to_string());
-        }
-    }
-    directories.sort();
-    directories.dedup();
+    let catalog = scan_collection(directory, context);
+    let directories = skill_directories(&catalog);
+    let limits = catalog.skipped().iter().filter(|skipped| is_limit(skipped));
+    let deep = catalog
+        .unread_skills()
+        .iter()
+        .filter(|skipped| is_deep(skipped));
+    targets
+        .notes
+        .extend(limits.chain(deep).map(Skipped::to_string));
     if directories.is_empty() {
         // The message about a directory without a skill.
         targets
@@ -110,13 +91,50 @@ fn add_collection(directory: &Path, context: &Context, targets: &mut Targets) {
     // Paths as the user wrote them: annotations are relative to the working directory.
     let canonical = directory.canonicalize().unwrap_or_default();
     for found in directories {
-        let shown = found
-            .strip_prefix(&canonical)
-            .map_or_else(|_| found.clone(), |below| directory.join(below));
+        let shown = match found.strip_prefix(&canonical) {
+            Ok(below) => directory.join(below),
+            Err(_) => found,
+        };
         targets
             .list
             .extend(SkillPath::from_path(&shown).map(Target::Skill));
     }
+}
+
+/// Finds the skills below a directory, also nested and hidden ones.
+fn scan_collection(directory: &Path, context: &Context) -> Catalog {
+    let root = std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned());
+    let root = Root::new(root, Scope::Custom)
+        .nested(NestedSkills::Search)
+        .hidden(HiddenDirectories::Search)
+        .skill_file_symlinks(SkillFileSymlinks::WithinRoot)
+        .limits(context.with_given_limits(crate::context::given_root_limits()));
+    Discovery::new([root]).scan()
+}
+
+/// Returns the directories of all skills, also of those that cannot be read, sorted.
+fn skill_directories(catalog: &Catalog) -> BTreeSet<PathBuf> {
+    let unread = catalog.skipped().iter().filter_map(|skipped| {
+        let path = skipped.path();
+        match skipped.reason() {
+            SkipReason::Unreadable(_) if path.extension().is_some() => path.parent(),
+            SkipReason::InvalidName => Some(path),
+            _ => None,
+        }
+    });
+    let read = catalog.all_entries().map(Entry::directory);
+    read.chain(unread).map(Path::to_owned).collect()
+}
+
+fn is_limit(skipped: &Skipped) -> bool {
+    matches!(
+        skipped.reason(),
+        SkipReason::TooManyDirectories { .. } | SkipReason::TooManyEntries { .. }
+    )
+}
+
+fn is_deep(skipped: &Skipped) -> bool {
+    matches!(skipped.reason(), SkipReason::TooDeep { .. })
 }
 
 /// Checks all skills on several threads; the results have the order of the targets. A missing path

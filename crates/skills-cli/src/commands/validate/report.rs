@@ -31,8 +31,7 @@ pub(super) fn print(
 }
 
 fn exit_code(targets: &Targets, checks: &[Vec<Finding>]) -> Exit {
-    let is_missing = |target: &Target| matches!(target, Target::Missing { .. });
-    if targets.list.iter().any(is_missing) {
+    if targets.list.iter().any(Target::is_missing) {
         Exit::Usage
     } else if checks.iter().flatten().any(Finding::is_error) {
         Exit::Failed

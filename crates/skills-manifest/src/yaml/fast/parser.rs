@@ -290,11 +290,15 @@ fn parse_plain_lines<'a>(
 /// Returns true if a line certainly continues an unquoted scalar and does not end it.
 fn is_plain_continuation(text: &str) -> bool {
     let bytes = text.as_bytes();
-    let ends_scalar = |index: usize| match bytes[index] {
+    !memchr::memchr2_iter(b':', b'#', bytes).any(|index| ends_scalar(bytes, index))
+}
+
+/// Returns true if the `:` or `#` at an index may end a scalar.
+fn ends_scalar(bytes: &[u8], index: usize) -> bool {
+    match bytes[index] {
         b':' => bytes.get(index + 1).is_none_or(|b| *b == b' '),
         _ => index == 0 || bytes[index - 1] == b' ',
-    };
-    !memchr::memchr2_iter(b':', b'#', bytes).any(ends_scalar)
+    }
 }
 
 /// Emits the line end between two lines of a folded text: a space, or the blank lines between them.

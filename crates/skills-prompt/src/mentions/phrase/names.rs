@@ -41,15 +41,16 @@ impl<'a> PhraseMatcher<'a, '_> {
 
     /// Returns the longest name at the end of a part.
     pub(super) fn trailing_name(&self, part: &Range<usize>) -> Option<Range<usize>> {
-        // A name begins after a space, and after punctuation or a Chinese character.
-        let may_start = |start: &usize| {
-            self.paragraph.follows_space(*start)
-                || self.paragraph.kind(start - 1) != Some(TokenKind::Word)
-        };
         (part.start + 1..part.end)
-            .filter(may_start)
+            .filter(|start| self.may_start_name(*start))
             .map(|start| start..part.end)
             .find(|name| self.is_name(name))
+    }
+
+    /// Returns true after a space, and after punctuation or a Chinese character.
+    fn may_start_name(&self, start: usize) -> bool {
+        self.paragraph.follows_space(start)
+            || self.paragraph.kind(start - 1) != Some(TokenKind::Word)
     }
 
     /// Returns true if these tokens are the name of a skill.

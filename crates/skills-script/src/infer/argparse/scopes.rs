@@ -346,20 +346,19 @@ fn add_options(set: &CommandSet, root: &mut Collected) {
 
 /// Returns the variables in `parents=[…]`.
 fn parent_names<'a>(tokens: &Tokens<'a>, call: &MethodCall<'_, 'a>) -> Vec<&'a str> {
-    let is_parents = |index: &usize| {
-        tokens.is_name(*index, "parents")
-            && tokens.is_symbol(index + 1, '=')
-            && tokens.is_symbol(index + 2, '[')
-    };
-    call.inside
-        .clone()
-        .find(is_parents)
+    let mut arguments = call.inside.clone();
+    arguments
+        .find(|index| starts_parents(tokens, *index))
         .and_then(|index| tokens.inside(index + 2))
         .into_iter()
         .flatten()
         .filter_map(|index| tokens.name(index))
         .take(MAX_PARENTS)
         .collect()
+}
+
+fn starts_parents(tokens: &Tokens<'_>, at: usize) -> bool {
+    tokens.is_name(at, "parents") && tokens.is_symbol(at + 1, '=') && tokens.is_symbol(at + 2, '[')
 }
 
 fn is_command_name(name: &str) -> bool {

@@ -56,8 +56,8 @@ pub(super) fn replace(
 ) -> io::Result<Replacement> {
     match before.metadata() {
         Some(metadata) => {
-            let stamp = FileStamp::from_metadata(metadata);
-            replace_existing(new.into_temp_path(), path, before, &stamp)
+            let version = FileVersion::from_metadata(metadata);
+            replace_existing(new.into_temp_path(), path, before, &version)
         }
         None => match new.persist_noclobber(path) {
             Ok(_) => Ok(Replacement::Done),
@@ -73,12 +73,12 @@ fn replace_existing(
     new: TempPath,
     path: &Path,
     before: &Snapshot,
-    stamp: &FileStamp,
+    version: &FileVersion,
 ) -> io::Result<Replacement> {
     // Before the exchange: afterwards a client may have replaced the file.
-    let ours = FileStamp::from_path(&new)?;
+    let ours = FileVersion::from_path(&new)?;
     // Most conflicts are found here, without an exchange that a client could notice.
-    if !is_unchanged(path, before, stamp)? {
+    if !is_unchanged(path, before, version)? {
         return Ok(Replacement::Changed);
     }
     match exchange(&new, path) {
@@ -94,7 +94,7 @@ fn replace_existing(
     }
     // From here on `new` is the file that was at `path`.
     // A file that cannot be compared is treated as changed, and restored.
-    if is_unchanged(&new, before, stamp).unwrap_or(false) {
+    if is_unchanged(&new, before, version).unwrap_or(false) {
         return Ok(Replacement::Done);
     }
     match restore_exchanged(&new, path, ours) {
@@ -111,10 +111,10 @@ fn replace_existing(
 }
 
 /// Returns true if a file is the one that was read, with the same content.
-fn is_unchanged(path: &Path, before: &Snapshot, stamp: &FileStamp) -> io::Result<bool> {
-    match FileStamp::from_path(path) {
+fn is_unchanged(path: &Path, before: &Snapshot, version: &FileVersion) -> io::Result<bool> {
+    match FileVersion::from_path(path) {
         // Timestamps are coarse, so the content is compared as well.
-        Ok(now) if now == *stamp => {
+        Ok(now) if now == *version => {
             Ok(Some(fs::read(path)?.as_slice()) == before.text().map(str::as_bytes))
         }
         Ok(_) => Ok(false),
@@ -125,10 +125,10 @@ fn is_unchanged(path: &Path, before: &Snapshot, stamp: &FileStamp) -> io::Result
 
 /// Exchanges `theirs`, which a client wrote, with the file at `path`, which should be `ours`. If it
 /// is not, a client has replaced it again, and that file is restored as well.
-fn restore_exchanged(theirs: &Path, path: &Path, ours: FileStamp) -> io::Result<()> {
+fn restore_exchanged(theirs: &Path, path: &Path, ours: FileVersion) -> io::Result<()> {
     let mut last_put = ours;
     for _ in 0..MAX_RESTORES {
-        let put = FileStamp::from_path(theirs)?;
+        let put = FileVersion::from_path(theirs)?;
         match exchange(theirs, path) {
             Ok(()) => {}
             // The file was removed. It is restored unless there is a new one, so that nothing is
@@ -139,7 +139,7 @@ fn restore_exchanged(theirs: &Path, path: &Path, ours: FileStamp) -> io::Result<
             Err(error) => return Err(error),
         }
         // What came back is what was put there before, so nothing was written in between.
-        if FileStamp::from_path(theirs)? == last_put {
+        if FileVersion::from_path(theirs)? == last_put {
             return Ok(());
         }
         last_put = put;
@@ -162,14 +162,14 @@ fn restore_removed(theirs: &Path, path: &Path) -> io::Result<()> {
 /// Detects that a file was written or replaced. The change time (ctime) is not included, since
 /// moving a file changes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct FileStamp {
+struct FileVersion {
     bytes: u64,
     modified: Option<std::time::SystemTime>,
     #[cfg(unix)]
     identity: [u64; 5],
 }
 
-impl FileStamp {
+impl FileVersion {
     fn from_metadata(metadata: &Metadata) -> Self {
         #[cfg(unix)]
         use std::os::unix::fs::MetadataExt;
@@ -318,7 +318,7 @@ mod tests {
         let restored = |meanwhile: &dyn Fn(&Fixture)| {
             let fixture = Fixture::new(Some("theirs"));
             let new = fixture.new_file();
-            let ours = FileStamp::from_path(new.path()).unwrap();
+            let ours = FileVersion::from_path(new.path()).unwrap();
             exchange(new.path(), &fixture.path()).unwrap();
             meanwhile(&fixture);
             restore_exchanged(new.path(), &fixture.path(), ours).unwrap();

@@ -83,7 +83,10 @@ pub(crate) fn is_this_program(
     command: Option<&str>,
     first: Option<&str>,
 ) -> bool {
-    let name = |path: &str| path.rsplit(['/', '\\']).next().map(str::to_owned);
-    command.is_some_and(|command| name(command) == name(&entry.command))
+    command.is_some_and(|command| file_name(command) == file_name(&entry.command))
         && first == entry.arguments.first().map(String::as_str)
+}
+
+fn file_name(path: &str) -> Option<&str> {
+    path.rsplit(['/', '\\']).next()
 }

@@ -1,0 +1,205 @@
+//! Authorization of a run: the private copy of its content, then rules, approvals and the approver.
+
+use std::sync::Arc;
+
+use skills_manifest::{Document, MAX_FILE_BYTES};
+use skills_policy::{Authorization, DecisionReason, Denial, Evaluation, Request};
+use tokio::time::timeout;
+
+use super::cancellation::unless_cancelled;
+use super::grant_checks::is_privileged;
+use super::run_plan::RunPlan;
+use super::run_record::RunRecord;
+use super::run_subject::RunSubject;
+use super::skill_copies::SkillCopy;
+use super::{CallContext, Executor};
+use crate::error::{Repr, RuntimeError};
+
+impl Executor {
+    /// Authorizes a run with the programs that its skill requires. If nothing grants these, the run
+    /// is authorized without them: many scripts need them only for a part of what they do.
+    pub(super) async fn authorize_with_programs(
+        &self,
+        plan: &mut RunPlan,
+        record: &mut RunRecord,
+    ) -> Result<(Authorization, Option<Arc<SkillCopy>>), RuntimeError> {
+        let without = plan.request.clone();
+        let programs = self.request_programs(plan);
+        if programs.is_empty() {
+            return self.authorize(plan, record).await;
+        }
+        match self.authorize(plan, record).await? {
+            (Authorization::Denied(denial), _) if !was_answered(&denial) => {
+                plan.request = without;
+                plan.dropped_programs = programs;
+                self.authorize(plan, record).await
+            }
+            decided => Ok(decided),
+        }
+    }
+
+    /// Authorizes the run by rules, stored approvals, then the approver. If the decision depends on
+    /// the content, a private copy is created first; that copy is authorized and run.
+    async fn authorize(
+        &self,
+        plan: &RunPlan,
+        record: &mut RunRecord,
+    ) -> Result<(Authorization, Option<Arc<SkillCopy>>), RuntimeError> {
+        if let Some(decision) = self.decide_without_content(plan) {
+            return Ok((decision, None));
+        }
+        let content = self.copy_content(&plan.subject).await?;
+        // Before the approver is asked, who must see a request that belongs to this content.
+        self.check_manifest_unchanged(plan, content.as_deref())?;
+        let digest = content.as_ref().map(|content| content.digest.clone());
+        let manifest = plan.subject.skill().map(|skill| &skill.manifest);
+        record.set_skill(plan.subject.name(), digest, manifest);
+        let request = plan.request_for_content(content.as_deref());
+        let decision = match self.config().permissions.evaluate(&request) {
+            Evaluation::Decided(decision) => *decision,
+            Evaluation::NeedsApproval(_) => {
+                self.request_approval(&request, &plan.options.context)
+                    .await?
+            }
+        };
+        Ok((decision, content))
+    }
+
+    /// Returns the decision by rules alone on an unprivileged request, which spares the copy unless
+    /// an audit log needs the digest.
+    fn decide_without_content(&self, plan: &RunPlan) -> Option<Authorization> {
+        if self.config().recorder.is_enabled() {
+            return None;
+        }
+        match self.config().permissions.evaluate(&plan.request) {
+            Evaluation::Decided(decision) => match *decision {
+                Authorization::Granted(grants) if is_privileged(&grants) => None,
+                decision => Some(decision),
+            },
+            Evaluation::NeedsApproval(_) => None,
+        }
+    }
+
+    /// Asks the approver, unless its response to an earlier request decides this one as well.
+    async fn request_approval(
+        &self,
+        request: &Request,
+        context: &CallContext,
+    ) -> Result<Authorization, RuntimeError> {
+        let permissions = &self.config().permissions;
+        // Requests to one approver are serialized. The second evaluation uses the response to an
+        // earlier request, so that the approver is not asked twice for the same.
+        let cancellation = context.cancellation.as_ref();
+        let lock = self.0.approval_queue.lock_for(context);
+        let _guard = unless_cancelled(cancellation, lock.lock()).await?;
+        let pending = match permissions.evaluate(request) {
+            Evaluation::Decided(decision) => return Ok(*decision),
+            Evaluation::NeedsApproval(pending) => *pending,
+        };
+        let response = permissions.request_approval(pending, context.approver.as_deref());
+        let response = timeout(self.config().approval_timeout, response);
+        let Ok(decision) = unless_cancelled(cancellation, response).await? else {
+            // A late response is discarded.
+            return Ok(match permissions.evaluate(request) {
+                Evaluation::NeedsApproval(pending) => permissions.timed_out(*pending),
+                Evaluation::Decided(decision) => *decision,
+            });
+        };
+        Ok(decision)
+    }
+
+    /// Rejects content whose `SKILL.md` differs from the one that the request was built from.
+    fn check_manifest_unchanged(
+        &self,
+        plan: &RunPlan,
+        content: Option<&SkillCopy>,
+    ) -> Result<(), RuntimeError> {
+        let (Some(skill), Some(copy)) = (plan.subject.skill(), content.and_then(SkillCopy::files))
+        else {
+            return Ok(());
+        };
+        let text = copy.and_then(|copy| copy.read(skill.files.file_name(), MAX_FILE_BYTES));
+        // A `SKILL.md` outside the skill directory is not part of the copy.
+        let text = text
+            .or_else(|_| skill.files.read_skill_file())
+            .map_err(|source| Repr::FileAccess {
+                path: skill.entry.location(),
+                source,
+            })?;
+        match Document::parse(&text) {
+            Ok(document) if *document.manifest() == skill.manifest => Ok(()),
+            _ => Err(self.content_changed(&plan.subject)),
+        }
+    }
+
+    /// Rejects a skill that changed since it was authorized. The authorized copy would run in any
+    /// case; an error is better than to run an outdated version silently.
+    pub(super) async fn check_content_unchanged(
+        &self,
+        subject: &RunSubject,
+        content: Option<&SkillCopy>,
+    ) -> Result<(), RuntimeError> {
+        let Some(content) = content else {
+            return Ok(());
+        };
+        if self.content_digest(subject).await.as_ref() == Some(&content.digest) {
+            return Ok(());
+        }
+        Err(self.content_changed(subject))
+    }
+
+    /// Clears the cached digests and returns the error for changed content.
+    fn content_changed(&self, subject: &RunSubject) -> RuntimeError {
+        self.library().digests().lock().clear();
+        Repr::ContentChanged {
+            skill: subject.name().to_owned(),
+            path: subject.location(),
+        }
+        .into()
+    }
+
+    /// Finds or creates the private copy of a skill on a blocking thread.
+    async fn copy_content(
+        &self,
+        subject: &RunSubject,
+    ) -> Result<Option<Arc<SkillCopy>>, RuntimeError> {
+        let Some(skill) = subject.skill() else {
+            return Ok(subject
+                .digest(self.library().digests())
+                .map(SkillCopy::for_command));
+        };
+        let executor = self.clone();
+        let files = Arc::clone(&skill.files);
+        // Copying and hashing read up to 256 MiB.
+        tokio::task::spawn_blocking(move || {
+            let scratch = executor.scratch_directory();
+            executor.0.copies.get_or_create(&files, scratch)
+        })
+        .await
+        .unwrap_or(Ok(None))
+    }
+
+    /// Computes a content digest on a blocking thread, since it can read up to 256 MiB.
+    pub(super) async fn content_digest(&self, subject: &RunSubject) -> Option<String> {
+        let Some(skill) = subject.skill() else {
+            return subject.digest(self.library().digests());
+        };
+        let digests = Arc::clone(self.library().digests());
+        let files = Arc::clone(&skill.files);
+        let digest = tokio::task::spawn_blocking(move || digests.digest(&files)).await;
+        Some(digest.ok()?.ok()?.to_string())
+    }
+}
+
+/// Returns true if an approver was asked, also if the answer has failed or comes later: the run must
+/// not go on without what it was asked for.
+fn was_answered(denial: &Denial) -> bool {
+    denial.denied().any(|decision| {
+        matches!(
+            decision.reason(),
+            DecisionReason::ApproverResponded { .. }
+                | DecisionReason::ApproverFailed { .. }
+                | DecisionReason::NoResponse
+        )
+    })
+}
