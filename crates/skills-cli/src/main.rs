@@ -24,6 +24,7 @@ mod error;
 mod execution;
 mod exit;
 mod file_mode;
+mod finish_compilations;
 mod global_options;
 mod input;
 mod interpreters;

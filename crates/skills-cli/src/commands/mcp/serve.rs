@@ -21,7 +21,7 @@ use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::remedies::RemedyStyle;
 use crate::signals;
-use crate::tool_host::HostArgs;
+use crate::tool_host::{CallableTools, HostArgs};
 use crate::virtual_env::{self, AskUser};
 
 /// Help heading of the options for HTTP.
@@ -161,9 +161,9 @@ impl Serve {
         builder: Builder,
         context: &Context,
     ) -> anyhow::Result<ServerBuilder> {
-        let tools = self
-            .host
-            .callable_tools(builder, RemedyStyle::Server, context)?;
+        let CallableTools { tools, .. } =
+            self.host
+                .callable_tools(builder, RemedyStyle::Server, context)?;
         log_omitted_skills(tools.clone());
         let data = if self.structured_results {
             ResultData::Structured
