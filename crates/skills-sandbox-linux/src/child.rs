@@ -20,7 +20,7 @@ use libc::{AT_FDCWD, c_int, c_long, c_ulong, c_void, sock_filter};
 
 use crate::child_setup::{ChildSetup, Namespaces, NetworkSetup, Ruleset};
 use crate::setup_step::{Message, READY, SetupStep};
-pub(crate) use channel::{FILTER_LISTENER, NETWORK_LISTENER};
+pub(crate) use channel::{FILTER_LISTENER, NETWORK_LISTENER, SERVICE_LISTENER};
 use syscall::{Descriptor, check_result, errno, open, write};
 
 /// The child's entry point; `argument` is a [`ChildSetup`].
@@ -174,7 +174,14 @@ fn begin_network(setup: &ChildSetup, namespaces: &Namespaces) -> Result<(), Setu
     };
     begin_step(setup, SetupStep::Network)?;
     network::bring_up_loopback()?;
-    listener.map_or(Ok(()), network::listen)
+    let Some(listener) = listener else {
+        return Ok(());
+    };
+    network::listen(listener)?;
+    for port in &namespaces.services {
+        network::listen_for_service(*port, listener.channel)?;
+    }
+    Ok(())
 }
 
 /// Creates a session and process group without a controlling terminal, sets `PR_SET_PDEATHSIG`, and

@@ -118,6 +118,8 @@ pub(crate) struct Namespaces {
     pub(crate) gid_map: CString,
     pub(crate) rootfs: RootFs,
     pub(crate) network: NetworkSetup,
+    /// The ports of further listeners, for services of the host's loopback device.
+    pub(crate) services: Vec<u16>,
 }
 
 /// The network of the child.
@@ -252,7 +254,11 @@ impl ChildSetup {
             )
         });
         let namespaces = match &plan.rootfs {
-            Some(rootfs) => Some(Namespaces::new(RootFs::new(rootfs, &sources)?, network)?),
+            Some(rootfs) => Some(Namespaces::new(
+                RootFs::new(rootfs, &sources)?,
+                network,
+                plan.services.clone(),
+            )?),
             None => None,
         };
         let (init, program_status) = match &namespaces {
@@ -406,7 +412,11 @@ impl Ruleset {
 }
 
 impl Namespaces {
-    fn new(rootfs: RootFs, network: NetworkSetup) -> Result<Self, SandboxError> {
+    fn new(
+        rootfs: RootFs,
+        network: NetworkSetup,
+        services: Vec<u16>,
+    ) -> Result<Self, SandboxError> {
         let sandboxed = UserIds::sandboxed();
         let host = UserIds::host();
         Ok(Self {
@@ -414,6 +424,7 @@ impl Namespaces {
             gid_map: id_map(sandboxed.group, host.group)?,
             rootfs,
             network,
+            services,
         })
     }
 }
