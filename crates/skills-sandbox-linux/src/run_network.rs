@@ -8,9 +8,9 @@ use crate::path_rule::PlanContext;
 /// The port of the proxy in the network namespace of a run, unless a service with it is granted.
 pub(crate) const PROXY_PORT: u16 = 3_128;
 /// The most services of the host's loopback device that are also reached without the proxy. The
-/// child sends a socket for each before the host process receives them, and the kernel queues at
-/// least ten.
-const MAX_SERVICES: usize = 8;
+/// child sends a socket for each before the host process receives them, with three other messages,
+/// and the kernel queues ten.
+const MAX_SERVICES: usize = 6;
 
 /// What a run can connect to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

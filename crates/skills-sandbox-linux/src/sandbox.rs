@@ -214,6 +214,7 @@ impl LinuxSandbox {
         // Kept until the run has ended: dropping the group unregisters it from the watchdog.
         let watched_group = child.watched_group.take();
         let program_status = child.program_status.take();
+        let mount_namespace = child.listeners.mount_namespace.take();
         let observer = Observer::start(child.listeners.filter.take(), &plan)?;
         let resident_monitor = ResidentMonitor::new(&child, &plan, cgroup.as_ref());
         let (result, has_exceeded) = run_monitored(
@@ -221,6 +222,8 @@ impl LinuxSandbox {
             resident_monitor.as_ref(),
         )
         .await;
+        // The kernel then removes all mounts of the run, which takes longer than all that follows.
+        tokio::task::spawn_blocking(move || drop(mount_namespace));
         let (supervised, log) = result?;
         let report = ReportInput {
             plan: &plan,
