@@ -4,9 +4,10 @@ use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 
 use serde::Serialize;
 use serde_json::Value;
-use skills_runtime::{is_invisible, mark_messages, message_label};
+use skills_runtime::is_invisible;
 
 use crate::exit::Exit;
+use crate::program_text::{mark_bytes, mark_text};
 
 pub(crate) use skills_runtime::{escape_line as line, escape_terminal};
 
@@ -62,12 +63,14 @@ impl Output {
         }
     }
 
-    /// Prints standard output of a program: unchanged to a pipe or file. Where a person would read it
-    /// together with the messages of this command it is escaped, and lines that look like messages
-    /// are marked.
+    /// Prints standard output of a program: unchanged to a pipe or file, escaped on a terminal. Where
+    /// it is read together with the messages of this command, lines that look like messages are
+    /// marked.
     pub(crate) fn program_output(self, bytes: &[u8]) -> anyhow::Result<()> {
-        if io::stdout().is_terminal() || has_one_stream() {
-            self.text(&mark_program_text(&String::from_utf8_lossy(bytes)))
+        if io::stdout().is_terminal() {
+            self.text(&mark_text(&String::from_utf8_lossy(bytes)))
+        } else if has_one_stream() {
+            write_stdout(&mark_bytes(bytes))
         } else {
             write_stdout(bytes)
         }
@@ -75,7 +78,7 @@ impl Output {
 
     /// Prints standard error of a program, escaped, with lines that look like messages marked.
     pub(crate) fn program_errors(self, text: &str) {
-        self.status_lines(&mark_program_text(text));
+        self.status_lines(&mark_text(text));
     }
 
     /// Prints one escaped line to standard error.
@@ -154,24 +157,6 @@ fn indented(json: &str, indent: &str) -> String {
     json.replace('\n', &format!("\n{indent}"))
 }
 
-/// Marks the lines of a program that could be lines of this command after a run.
-fn mark_program_text(text: &str) -> String {
-    mark_messages(&escape_terminal(text), is_message)
-}
-
-/// Returns true if a line looks like one of this command after a run.
-fn is_message(line: &str) -> bool {
-    const LABELS: [&str; 6] = ["error", "warning", "note", "help", "hint", "omitted"];
-    let is_labeled = message_label(line)
-        .is_some_and(|label| LABELS.contains(&label.as_str()) || label.starts_with("refused"));
-    // `created out.txt (12 bytes)`
-    let line = line.trim();
-    let names_file = ["created ", "changed "]
-        .iter()
-        .any(|start| line.starts_with(start));
-    is_labeled || names_file && line.ends_with(" bytes)") || line.contains(" truncated: ")
-}
-
 /// Returns true if standard output and standard error are the same file, as with `2>&1`.
 #[cfg(unix)]
 fn has_one_stream() -> bool {
@@ -225,15 +210,6 @@ fn escape_controls(json: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn lines_that_look_like_messages_are_marked() {
-        let text = "help: me\n  Note : x\n**error:** y\ncreated a (3 bytes)\n\u{1b}[1mhelp: z\nhelper: a\ncreated 3 files\n";
-        assert_eq!(
-            mark_program_text(text),
-            "| help: me\n|   Note : x\n| **error:** y\n| created a (3 bytes)\n\\u{1b}[1mhelp: z\nhelper: a\ncreated 3 files\n"
-        );
-    }
 
     #[test]
     fn invisible_characters_are_escaped_in_json() {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use skills_runtime::discovery::{SearchDepth, Trust};
-use skills_runtime::{Builder, Root, Scope};
+use skills_runtime::{Builder, Executor, Root, Scope};
 use skills_tools::{Mount, OverrideStore, ToolGroup, ToolSet, ToolSetBuilder};
 
 use crate::context::Context;
@@ -81,6 +81,12 @@ pub(crate) struct HostArgs {
     drafts: Option<PathBuf>,
 }
 
+/// A tool set for calls, with what runs its programs.
+pub(crate) struct CallableTools {
+    pub(crate) tools: ToolSet,
+    pub(crate) executor: Executor,
+}
+
 /// Returns the directory of drafts: the given one, else the default.
 pub(crate) fn drafts_dir(
     given: Option<&Path>,
@@ -109,7 +115,7 @@ impl HostArgs {
         groups: Vec<ToolGroup>,
         command: RemedyStyle,
         context: &Context,
-    ) -> anyhow::Result<ToolSet> {
+    ) -> anyhow::Result<CallableTools> {
         // The user named these directories to be written, so they count as approved like those of
         // `--write`.
         let workspace = self.programs.workspace_dir(context)?;
@@ -118,14 +124,15 @@ impl HostArgs {
         let writable: Vec<PathBuf> = workspace.iter().cloned().chain(writable).collect();
         let builder = self.programs.configure(builder, &writable, context)?;
         let remedies = RemedyDescriptions::new(command, workspace.as_deref(), context);
-        let build = self.builder(builder, context)?;
-        let tools = build
+        let (tools, executor) = self.builder(builder, context)?;
+        let tools = tools
             .tool_groups(groups)
             .program_options(self.programs.tool_options(context)?)
             .hooks(self.programs.hook_mode(context)?)
             .remedies(move |remedy| remedies.describe(remedy))
-            .build();
-        tools.map_err(|error| CommandError::input(error.to_string()).into())
+            .build()
+            .map_err(|error| CommandError::input(error.to_string()))?;
+        Ok(CallableTools { tools, executor })
     }
 
     /// Builds the tool set with a runtime. Without a policy nothing can run.
@@ -135,16 +142,23 @@ impl HostArgs {
         groups: Vec<ToolGroup>,
         context: &Context,
     ) -> anyhow::Result<ToolSet> {
-        let tools = self.builder(builder, context)?.tool_groups(groups).build();
+        let (tools, _) = self.builder(builder, context)?;
+        let tools = tools.tool_groups(groups).build();
         tools.map_err(|error| CommandError::input(error.to_string()).into())
     }
 
-    fn builder(&self, mut builder: Builder, context: &Context) -> anyhow::Result<ToolSetBuilder> {
+    fn builder(
+        &self,
+        mut builder: Builder,
+        context: &Context,
+    ) -> anyhow::Result<(ToolSetBuilder, Executor)> {
         let drafts = drafts_dir(self.drafts.as_deref(), &context.environment)?;
         if let Some(drafts) = &drafts {
             builder = builder.root(draft_root(drafts));
         }
-        let mut tools = ToolSet::builder(builder.build());
+        let runtime = builder.build();
+        let executor = runtime.executor().clone();
+        let mut tools = ToolSet::builder(runtime);
         if let Some(directory) = self.programs.workspace_dir(context)? {
             tools = tools.workspace(Mount::writable("workspace", directory).with_host_path());
         }
@@ -160,6 +174,6 @@ impl HostArgs {
                 .protect([path.clone()])
                 .overrides(OverrideStore::in_file(path));
         }
-        Ok(tools)
+        Ok((tools, executor))
     }
 }

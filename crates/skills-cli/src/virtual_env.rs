@@ -8,6 +8,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -198,22 +199,59 @@ fn identity(found: &VirtualEnv) -> Option<String> {
 }
 
 /// Returns the files in the packages of an environment that Python executes when it starts, in order.
-/// `None` if there are too many.
+/// `None` if there are too many, or if a directory cannot be listed.
 fn startup_files(directory: &Path) -> Option<Vec<PathBuf>> {
-    let entries = |directory: &Path| fs::read_dir(directory).into_iter().flatten().flatten();
-    let is_startup_file = |name: &str| {
-        name.ends_with(".pth") || matches!(name, "sitecustomize.py" | "usercustomize.py")
-    };
     let mut found = Vec::new();
-    for version in entries(&directory.join("lib")) {
-        let packages = version.path().join("site-packages");
-        let names = entries(&packages).filter_map(|entry| entry.file_name().into_string().ok());
-        found.extend(
-            names
-                .filter(|name| is_startup_file(name))
-                .map(|name| packages.join(name)),
-        );
+    for version in entries(&directory.join("lib"))? {
+        let packages = version.join("site-packages");
+        let compiled = entries(&packages.join("__pycache__"))?;
+        for path in entries(&packages)?.into_iter().chain(compiled) {
+            if is_startup_module(&path) {
+                add_files(path, &mut found)?;
+            }
+        }
     }
     found.sort();
-    (found.len() <= MAX_STARTUP_FILES).then_some(found)
+    Some(found)
+}
+
+/// Returns true for a `.pth` file, and for each form of the modules that Python imports when it
+/// starts: a directory (a package), source, or compiled code (`sitecustomize.cpython-312.pyc`).
+fn is_startup_module(path: &Path) -> bool {
+    const MODULES: [&str; 2] = ["sitecustomize", "usercustomize"];
+    let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
+        return false;
+    };
+    let module = name.split_once('.').map_or(name, |(module, _)| module);
+    name.ends_with(".pth") || MODULES.contains(&module)
+}
+
+/// Adds a file, or all files of a package. `None` if there are too many.
+fn add_files(path: PathBuf, found: &mut Vec<PathBuf>) -> Option<()> {
+    let mut remaining = vec![path];
+    while let Some(path) = remaining.pop() {
+        if found.len() + remaining.len() >= MAX_STARTUP_FILES {
+            return None;
+        }
+        // A link to a directory is a package too; a cycle ends at the limit.
+        if path.is_dir() {
+            remaining.extend(entries(&path)?);
+        } else {
+            found.push(path);
+        }
+    }
+    Some(())
+}
+
+/// Lists a directory; empty if it does not exist.
+fn entries(directory: &Path) -> Option<Vec<PathBuf>> {
+    match fs::read_dir(directory) {
+        Ok(entries) => entries
+            .map(|entry| entry.ok().map(|entry| entry.path()))
+            .collect(),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            Some(Vec::new())
+        }
+        Err(_) => None,
+    }
 }

@@ -11,6 +11,7 @@ use anyhow::Context;
 use skills_runtime::{Builder, CodeCache, CompileCommand, compile_child};
 
 use crate::exit::Exit;
+use crate::finish_compilations::MAX_COMPILE_TIME;
 use crate::process_environment::Environment;
 
 /// The only argument of a child process.
@@ -53,7 +54,10 @@ pub(crate) fn configure(builder: Builder, environment: &Environment) -> Builder 
     // interrupt it.
     match current_program() {
         Some(program) => {
-            builder.wasm_compile_command(CompileCommand::new(program).arg(CHILD_ARGUMENT))
+            let command = CompileCommand::new(program)
+                .arg(CHILD_ARGUMENT)
+                .timeout(MAX_COMPILE_TIME);
+            builder.wasm_compile_command(command)
         }
         None => builder,
     }

@@ -76,6 +76,25 @@ impl Connection {
         let _ = timeout(DRAIN_TIMEOUT, connection.close()).await;
     }
 
+    /// Forwards a connection to a port of the loopback device, if the rules name it.
+    pub(crate) async fn serve_loopback(stream: TcpStream, port: u16, connector: HostConnector) {
+        let _ = stream.set_nodelay(true);
+        let mut client = BufferedStream::new(stream);
+        let host = Host::localhost();
+        let logged_host = host.rule_text(port);
+        let forward = async {
+            let destination = connector.authorize(host, port).await?;
+            let mut server = connector.connect(&destination).await?;
+            let traffic = TrafficMeter::new(&connector.log, &connector.limits);
+            relay(&mut client, &mut server, &traffic).await
+        };
+        if let Err(stop) = forward.await {
+            connector
+                .log
+                .record_closed(Some(logged_host.as_bytes()), stop);
+        }
+    }
+
     async fn run(&mut self) -> Result<(), CloseReason> {
         match self
             .with_head_timeout(async |connection| connection.read_request().await)

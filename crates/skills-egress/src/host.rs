@@ -48,6 +48,14 @@ impl Host {
         })
     }
 
+    /// Returns the name of the machine itself.
+    pub(crate) fn localhost() -> Self {
+        Self {
+            text: LOCALHOST.to_owned(),
+            address: None,
+        }
+    }
+
     fn from_address(address: IpAddr) -> Self {
         let text = match address {
             IpAddr::V4(address) => address.to_string(),

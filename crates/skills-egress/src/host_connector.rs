@@ -1,9 +1,10 @@
 //! Connects to granted hosts.
 
+use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
-use skills_policy::HostFilter;
+use skills_policy::{HostFilter, HostPattern};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
@@ -276,6 +277,21 @@ impl HostConnector {
         }
         Err(stop)
     }
+}
+
+/// Returns the ports of this machine's loopback device that a rule names with `localhost` or
+/// `127.0.0.1`, in ascending order, unless another rule denies all its addresses.
+#[must_use]
+pub fn loopback_services(hosts: &HostFilter) -> BTreeSet<u16> {
+    let named = hosts.allowed().iter().filter_map(HostPattern::port);
+    named
+        .filter(|port| {
+            let service = Service::find(&Host::localhost(), *port, hosts);
+            let addresses = service.as_ref().and_then(Service::addresses);
+            let mut addresses = addresses.into_iter().flatten();
+            addresses.any(|ip| !is_denied(ip, *port, hosts))
+        })
+        .collect()
 }
 
 /// Returns true if the list denies an address literal, or the IPv4 address that it embeds, whatever

@@ -23,8 +23,8 @@
 //!   that are granted with them, such as `localhost:8080`.
 //! - A name is resolved once. Addresses that are not public ([`is_public`]) are dropped, unless the
 //!   host was granted with a port: then private networks are allowed, and the loopback device for
-//!   `localhost` and its addresses. The proxy connects to one of the rest, so a DNS answer that changes between check and use (DNS
-//!   rebinding) has no effect.
+//!   `localhost` and its addresses. The proxy connects to one of the rest, so a DNS answer that
+//!   changes between check and use (DNS rebinding) has no effect.
 //! - In a tunnel to port 443 the first bytes must be a TLS `ClientHello` that names the host. The
 //!   proxy has no key and does not read what follows.
 //! - To port 80 each connection carries one request, which is parsed strictly and serialized again;
@@ -33,6 +33,10 @@
 //! - The proxy connects only after all of these checks. A client sends through a tunnel only after
 //!   the tunnel was confirmed, so for the client a host that does not respond is a connection that
 //!   closes.
+//!
+//! A service of the machine itself (`localhost:8080`) can additionally have a listener of its own, for
+//! programs that use no proxy ([`Proxy::loopback_service`]): the same rules decide about the
+//! connection, and then any protocol is relayed.
 //!
 //! The proxy cannot control what an allowed host does with the data: the host can forward it, also
 //! to other names that it serves with its own certificate (domain fronting, Encrypted Client
@@ -87,7 +91,7 @@ pub use address::is_public;
 pub use close_reason::{CloseReason, ExceededLimit, RejectReason};
 pub use connector::{Connector, SystemConnector};
 pub use host::{Authority, Host};
-pub use host_connector::{Destination, HTTP_PORT, HostConnector, TLS_PORT};
+pub use host_connector::{Destination, HTTP_PORT, HostConnector, TLS_PORT, loopback_services};
 pub use limits::EgressLimits;
 pub use proxy::{Proxy, names_loopback, proxy_env};
 pub use proxy_log::{Direction, LimitHit, ProxyLog, ProxySummary, ReachedHost, RejectedRequest};

@@ -1,10 +1,13 @@
 //! The proxy.
 
 use std::convert::Infallible;
+use std::future::poll_fn;
+use std::io;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use skills_policy::HostFilter;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
 use crate::close_reason::ExceededLimit;
@@ -18,20 +21,45 @@ use crate::proxy_log::ProxyLog;
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
 
 /// Serves the connections of one program with the [`HostConnector`] of its run: HTTP, `CONNECT` and
-/// SOCKS 5 on one listener.
-pub struct Proxy(HostConnector);
+/// SOCKS 5 on one listener, and connections to granted services of the loopback device on others.
+pub struct Proxy {
+    connector: HostConnector,
+    services: Vec<Service>,
+}
+
+/// A service of the host's loopback device.
+struct Service {
+    listener: TcpListener,
+    port: u16,
+}
 
 impl Proxy {
     /// Creates a proxy.
     #[must_use]
     pub fn new(connector: HostConnector) -> Self {
-        Self(connector)
+        Self {
+            connector,
+            services: Vec::new(),
+        }
+    }
+
+    /// Also forwards each connection to `listener` to the same port of the host's loopback device,
+    /// for programs that do not use a proxy. Its rules, limits and log are those of other
+    /// connections, but any protocol is relayed.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the system does not report the port of the listener.
+    pub fn loopback_service(mut self, listener: TcpListener) -> io::Result<Self> {
+        let port = listener.local_addr()?.port();
+        self.services.push(Service { listener, port });
+        Ok(self)
     }
 
     /// Returns the log of its connector.
     #[must_use]
     pub fn log(&self) -> ProxyLog {
-        self.0.log()
+        self.connector.log()
     }
 
     /// Serves all connections to `listener` and never returns; dropping the future closes every
@@ -46,16 +74,38 @@ impl Proxy {
                 // Finished connections release their permits before new ones are counted.
                 biased;
                 Some(_) = connections.join_next() => {}
-                accepted = listener.accept() => match accepted {
+                accepted = poll_fn(|context| self.poll_accept(&listener, context)) => match accepted {
                     // Closed instead of queued: a queue would use descriptors of the host.
-                    Ok(_) if connections.len() >= self.0.limits.max_connections => self.0.log.record_limit(ExceededLimit::Connections),
-                    Ok((stream, _)) => {
-                        connections.spawn(Connection::serve(stream, self.0.clone()));
+                    Ok(_) if connections.len() >= self.connector.limits.max_connections => {
+                        self.connector.log.record_limit(ExceededLimit::Connections);
+                    }
+                    Ok((stream, None)) => {
+                        connections.spawn(Connection::serve(stream, self.connector.clone()));
+                    }
+                    Ok((stream, Some(port))) => {
+                        connections.spawn(Connection::serve_loopback(stream, port, self.connector.clone()));
                     }
                     Err(_) => tokio::time::sleep(ACCEPT_RETRY_DELAY).await,
                 },
             }
         }
+    }
+
+    /// Accepts a connection to the proxy, or to a service with its port.
+    fn poll_accept(
+        &self,
+        listener: &TcpListener,
+        context: &mut Context<'_>,
+    ) -> Poll<io::Result<(TcpStream, Option<u16>)>> {
+        if let Poll::Ready(accepted) = listener.poll_accept(context) {
+            return Poll::Ready(accepted.map(|(stream, _)| (stream, None)));
+        }
+        for Service { listener, port } in &self.services {
+            if let Poll::Ready(accepted) = listener.poll_accept(context) {
+                return Poll::Ready(accepted.map(|(stream, _)| (stream, Some(*port))));
+            }
+        }
+        Poll::Pending
     }
 }
 

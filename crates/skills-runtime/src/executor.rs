@@ -222,6 +222,23 @@ impl Executor {
         precompile::precompile(find_entry(&catalog, name)?, &self.config().backends).await
     }
 
+    /// Waits for compilations that continue after the deadlines of their runs, so that the next run
+    /// takes the code from the cache. `None` if there are none, or without a code cache.
+    ///
+    /// A process that ends after a run awaits the future; one that serves further runs need not.
+    /// The limits of the [compile command](crate::Builder::wasm_compile_command) bound how long it
+    /// takes, by default five minutes. Dropping the future stops the compilations.
+    ///
+    /// # Errors
+    /// The future fails if a program cannot be compiled.
+    pub fn unfinished_compilations(
+        &self,
+    ) -> Option<impl Future<Output = Result<Preparation, RuntimeError>>> {
+        let wasm = self.config().backends.wasm.as_ref()?;
+        let unfinished = wasm.unfinished_preparation()?;
+        Some(async { Ok(unfinished.await?) })
+    }
+
     /// Probes the backends for scripts and for WebAssembly and returns the restrictions that they
     /// would enforce on this machine. No skill runs.
     ///

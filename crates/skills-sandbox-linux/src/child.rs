@@ -20,7 +20,7 @@ use libc::{AT_FDCWD, c_int, c_long, c_ulong, c_void, sock_filter};
 
 use crate::child_setup::{ChildSetup, Namespaces, NetworkSetup, Ruleset};
 use crate::setup_step::{Message, READY, SetupStep};
-pub(crate) use channel::{FILTER_LISTENER, NETWORK_LISTENER};
+pub(crate) use channel::{FILTER_LISTENER, MOUNT_NAMESPACE, NETWORK_LISTENER, SERVICE_LISTENER};
 use syscall::{Descriptor, check_result, errno, open, write};
 
 /// The child's entry point; `argument` is a [`ChildSetup`].
@@ -96,10 +96,10 @@ fn set_up_and_execute(setup: &ChildSetup, op_index: &mut i32) -> Result<(), Setu
     }
 }
 
-/// Starts the program in a process namespace, as soon as the first process there is ready.
+/// Starts the program in a process namespace, as soon as the first process there is ready. Until
+/// then it restricts itself, while that process starts.
 fn start_program(setup: &ChildSetup) -> Result<(), SetupStep> {
-    if let Some(init) = &setup.init {
-        init::wait_ready(init)?;
+    if setup.init.is_some() {
         // Programs expect to lead the process group of their number, such as to signal it.
         // SAFETY: takes no memory.
         check_result(
@@ -122,6 +122,7 @@ fn restrict_and_execute(setup: &ChildSetup) -> Result<(), SetupStep> {
     install_filter(setup)?;
     begin_step(setup, SetupStep::Signals)?;
     reset_signals()?;
+    setup.init.as_ref().map_or(Ok(()), init::wait_ready)?;
     begin_step(setup, SetupStep::Ready)?;
     // Also fails if the host process has died, since the pipe then has no reader.
     send_status(setup, READY)?;
@@ -155,6 +156,7 @@ fn enter_namespaces(
 ) -> Result<Descriptor, SetupStep> {
     begin_step(setup, SetupStep::Identity)?;
     namespaces::write_id_maps(&namespaces.uid_map, &namespaces.gid_map)?;
+    send_mount_namespace(namespaces.channel);
     begin_network(setup, namespaces)?;
     begin_step(setup, SetupStep::Root)?;
     begin_step(setup, SetupStep::RootFs)?;
@@ -163,6 +165,16 @@ fn enter_namespaces(
     namespaces::enter_rootfs(&namespaces.rootfs, op_index, |root| {
         init::create_file(root, init_image)
     })
+}
+
+/// Sends the mount namespace to the host process, which thereby decides when the kernel removes the
+/// mounts. If that fails, it removes them when the last process of the run exits, which takes
+/// longer.
+fn send_mount_namespace(channel: c_int) {
+    let step = SetupStep::Identity;
+    if let Ok(namespace) = open(AT_FDCWD, c"/proc/self/ns/mnt", libc::O_RDONLY, step) {
+        let _ = channel::send_descriptor(namespace.number(), MOUNT_NAMESPACE, channel, step);
+    }
 }
 
 /// Sets up the network namespace, if the child has one.
@@ -174,7 +186,14 @@ fn begin_network(setup: &ChildSetup, namespaces: &Namespaces) -> Result<(), Setu
     };
     begin_step(setup, SetupStep::Network)?;
     network::bring_up_loopback()?;
-    listener.map_or(Ok(()), network::listen)
+    let Some(listener) = listener else {
+        return Ok(());
+    };
+    network::listen(listener)?;
+    for port in &namespaces.services {
+        network::listen_for_service(*port, listener.channel)?;
+    }
+    Ok(())
 }
 
 /// Creates a session and process group without a controlling terminal, sets `PR_SET_PDEATHSIG`, and
@@ -247,7 +266,6 @@ fn install_streams(setup: &ChildSetup) -> Result<(), SetupStep> {
             libc::syscall(libc::SYS_close_range, 3u32, u32::MAX, CLOSE_RANGE_CLOEXEC),
             SetupStep::Descriptors,
         )?;
-        libc::syscall(libc::SYS_umask, setup.umask);
         begin_step(setup, SetupStep::Directory)?;
         check_result(
             libc::syscall(libc::SYS_chdir, setup.directory.as_ptr()),

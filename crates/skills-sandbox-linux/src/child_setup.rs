@@ -2,13 +2,8 @@
 //!
 //! Between `clone` and `execve` the child must not allocate, so its strings, descriptors, ruleset
 //! and filter are created here, in the parent.
-#![expect(
-    clippy::disallowed_methods,
-    reason = "the kernel reports the file mode mask in a file"
-)]
 
 use std::ffi::{CStr, CString};
-use std::fs;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
@@ -52,7 +47,6 @@ pub(crate) struct ChildSetup {
     pub(crate) exec_target: Option<ExecTarget>,
     pub(crate) directory: CString,
     pub(crate) limits: Rlimits,
-    pub(crate) umask: libc::mode_t,
     pub(crate) filter: Arc<[sock_filter]>,
     /// The same filter with notifications of the host process, where the kernel allows them.
     pub(crate) observed: Option<ObservedFilter>,
@@ -118,6 +112,10 @@ pub(crate) struct Namespaces {
     pub(crate) gid_map: CString,
     pub(crate) rootfs: RootFs,
     pub(crate) network: NetworkSetup,
+    /// The socket through which the child sends its mount namespace.
+    pub(crate) channel: RawFd,
+    /// The ports of further listeners, for services of the host's loopback device.
+    pub(crate) services: Vec<u16>,
 }
 
 /// The network of the child.
@@ -252,7 +250,12 @@ impl ChildSetup {
             )
         });
         let namespaces = match &plan.rootfs {
-            Some(rootfs) => Some(Namespaces::new(RootFs::new(rootfs, &sources)?, network)?),
+            Some(rootfs) => Some(Namespaces::new(
+                RootFs::new(rootfs, &sources)?,
+                network,
+                child_channel,
+                plan.services.clone(),
+            )?),
             None => None,
         };
         let (init, program_status) = match &namespaces {
@@ -268,7 +271,6 @@ impl ChildSetup {
             },
             directory: c_string(plan.current_dir.as_os_str().as_bytes())?,
             limits: rlimits(plan, options.memory),
-            umask: host_umask(),
             filter: filter(plan, options.memory, Observation::Disabled),
             observed: is_observed(plan).then(|| ObservedFilter {
                 filter: filter(plan, options.memory, Observation::Enabled),
@@ -406,7 +408,12 @@ impl Ruleset {
 }
 
 impl Namespaces {
-    fn new(rootfs: RootFs, network: NetworkSetup) -> Result<Self, SandboxError> {
+    fn new(
+        rootfs: RootFs,
+        network: NetworkSetup,
+        channel: RawFd,
+        services: Vec<u16>,
+    ) -> Result<Self, SandboxError> {
         let sandboxed = UserIds::sandboxed();
         let host = UserIds::host();
         Ok(Self {
@@ -414,6 +421,8 @@ impl Namespaces {
             gid_map: id_map(sandboxed.group, host.group)?,
             rootfs,
             network,
+            channel,
+            services,
         })
     }
 }
@@ -434,19 +443,6 @@ fn filter(plan: &Plan, memory: MemoryCounting, observation: Observation) -> Arc<
         return Arc::default();
     }
     build_filter(filter_config(plan, memory, observation))
-}
-
-/// Returns the mode bits that new files of the host process do not have, which is what its user
-/// chose: files in a granted directory get the same.
-fn host_umask() -> libc::mode_t {
-    const DEFAULT: libc::mode_t = 0o022;
-    // The system call only returns the mask while it changes it, for all threads.
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    status
-        .lines()
-        .find_map(|line| line.strip_prefix("Umask:"))
-        .and_then(|mask| libc::mode_t::from_str_radix(mask.trim(), 8).ok())
-        .unwrap_or(DEFAULT)
 }
 
 fn filter_config(plan: &Plan, memory: MemoryCounting, observation: Observation) -> FilterConfig {

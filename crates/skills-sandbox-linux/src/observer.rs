@@ -91,20 +91,21 @@ impl Observer {
             listener: register(listener)
                 .map_err(|error| SandboxError::setup("observing the process", error))?,
             programs: GrantedPrograms::new(plan),
-            networks: NetworkObserver::new(plan.network),
+            networks: NetworkObserver::new(plan.network, &plan.services),
             records: Mutex::default(),
         }))
     }
 
-    /// Answers notifications until the last process of the run has ended. Cancel safe: calls that
-    /// wait for an answer are answered by the next call, or fail when the observer is dropped.
+    /// Answers notifications until the last process of the run has ended. If the future is dropped,
+    /// calls that wait for an answer are answered by the next future, or fail when the observer is
+    /// dropped; one that was read but not answered waits for the latter.
     pub(crate) async fn observe(&self) {
         loop {
             let Ok(mut guard) = self.listener.readable().await else {
                 return;
             };
             match self.poll() {
-                Pending::Notification => self.answer_next(),
+                Pending::Notification => self.answer_next().await,
                 Pending::Nothing => guard.clear_ready(),
                 Pending::Ended => return,
             }
@@ -148,14 +149,14 @@ impl Observer {
         }
     }
 
-    fn answer_next(&self) {
+    async fn answer_next(&self) {
         // Fails if the process was killed in the meantime; then nothing waits for an answer.
         let Ok(notification) = receive(self.listener.as_raw_fd()) else {
             return;
         };
         let call = NotifiedCall::new(c_long::from(notification.data.nr));
         // Read before the answer: a started program has another memory.
-        let tried = self.read_call(&call, &notification);
+        let tried = self.read_call(&call, &notification).await;
         // What was read is of this call only if it still waits.
         let is_waiting = is_waiting(self.listener.as_raw_fd(), notification.id);
         answer(self.listener.as_raw_fd(), notification.id, &call);
@@ -165,7 +166,7 @@ impl Observer {
     }
 
     /// Returns what a call tries, as far as it is refused.
-    fn read_call(&self, call: &NotifiedCall, notification: &seccomp_notif) -> Option<Tried> {
+    async fn read_call(&self, call: &NotifiedCall, notification: &seccomp_notif) -> Option<Tried> {
         let operation = match call {
             NotifiedCall::Process => RefusedOperation::StartProcess,
             NotifiedCall::Socket => RefusedOperation::Connect { host: None },
@@ -176,7 +177,7 @@ impl Observer {
             }
             NotifiedCall::Connection => {
                 let address = read_address(notification)?;
-                return self.networks.tried(notification.pid, address);
+                return self.networks.tried(notification.pid, address).await;
             }
         };
         Some(Tried::Refused(operation))

@@ -10,7 +10,7 @@ use crate::isolation::IsolationLevel;
 use crate::path_rule::{PathAccess, PathRule, PlanContext, SymlinkPolicy};
 use crate::protected_entries::ProtectedEntries;
 use crate::rootfs_plan::{RootFsPlan, home_path};
-use crate::run_network::RunNetwork;
+use crate::run_network::{RunNetwork, loopback_services};
 use crate::user_ids::UserIds;
 
 /// System paths with libraries and data that every interpreter needs. Symlinks such as `/bin` are
@@ -139,6 +139,8 @@ pub struct Plan {
     pub(crate) protected: ProtectedEntries,
     pub(crate) rootfs: Option<RootFsPlan>,
     pub(crate) network: RunNetwork,
+    /// The ports of granted services of the host's loopback device that are reached directly.
+    pub(crate) services: Vec<u16>,
     pub(crate) spawn: SpawnGrant,
     pub(crate) limits: ResourceLimits,
     /// The quotas of the job.
@@ -192,6 +194,7 @@ impl Plan {
             isolation: context.isolation,
             rootfs,
             network,
+            services: loopback_services(grants),
             paths,
             relocated: relocated_paths(grants),
             protected,
@@ -224,6 +227,7 @@ impl Plan {
             isolation: context.isolation,
             rootfs,
             network,
+            services: Vec::new(),
             paths,
             python_link: None,
             relocated: Vec::new(),

@@ -214,6 +214,7 @@ impl LinuxSandbox {
         // Kept until the run has ended: dropping the group unregisters it from the watchdog.
         let watched_group = child.watched_group.take();
         let program_status = child.program_status.take();
+        let mount_namespace = child.listeners.mount_namespace.take();
         let observer = Observer::start(child.listeners.filter.take(), &plan)?;
         let resident_monitor = ResidentMonitor::new(&child, &plan, cgroup.as_ref());
         let (result, has_exceeded) = run_monitored(
@@ -221,6 +222,8 @@ impl LinuxSandbox {
             resident_monitor.as_ref(),
         )
         .await;
+        // The kernel then removes all mounts of the run, which takes longer than all that follows.
+        tokio::task::spawn_blocking(move || drop(mount_namespace));
         let (supervised, log) = result?;
         let report = ReportInput {
             plan: &plan,
@@ -420,20 +423,29 @@ impl LinuxSandbox {
             .network
             .take()
             .ok_or_else(|| supervise_error(io::Error::other("the child sent no listener")))?;
-        let listener = TcpListener::from(listener);
-        listener.set_nonblocking(true).map_err(supervise_error)?;
-        let listener = tokio::net::TcpListener::from_std(listener).map_err(supervise_error)?;
-        let supervised = supervise(into_pidfd_child(child)?, job.stdin_bytes(), bounds);
-        let proxy = Proxy::new(HostConnector::new(
+        let listener = tcp_listener(listener).map_err(supervise_error)?;
+        let mut proxy = Proxy::new(HostConnector::new(
             hosts.clone(),
             Arc::clone(&self.connector),
         ));
+        for service in child.listeners.services.drain(..) {
+            proxy = tcp_listener(service)
+                .and_then(|service| proxy.loopback_service(service))
+                .map_err(supervise_error)?;
+        }
+        let supervised = supervise(into_pidfd_child(child)?, job.stdin_bytes(), bounds);
         let log = proxy.log();
         tokio::select! {
             supervised = supervised => Ok((supervised.map_err(supervise_error)?, Some(log))),
             never = proxy.serve(listener) => match never {},
         }
     }
+}
+
+fn tcp_listener(socket: OwnedFd) -> io::Result<tokio::net::TcpListener> {
+    let listener = TcpListener::from(socket);
+    listener.set_nonblocking(true)?;
+    tokio::net::TcpListener::from_std(listener)
 }
 
 /// Creates the link to Python in the scratch directory; with namespaces it is in the root file

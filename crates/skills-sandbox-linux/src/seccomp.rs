@@ -144,6 +144,12 @@ fn condition(arg_index: u8, cmp: ArgCmp) -> ArgCondition {
     ArgCondition { arg_index, cmp }
 }
 
+/// Holds if an argument has at least one of the bits.
+fn has_any(arg_index: u8, bits: impl IntoIterator<Item = u32>) -> ArgCondition {
+    let bits = bits.into_iter().fold(0, |all, bit| all | bit);
+    condition(arg_index, ArgCmp::MaskedNotEq(bits, 0))
+}
+
 fn build_table(config: FilterConfig) -> Table {
     let mut table = Table::new();
     add_all(&mut table, &[DENIED_CALLS, DENIED_X86_64], FAIL_EPERM);
@@ -288,18 +294,9 @@ fn add_process_rules(table: &mut Table) {
 fn add_clone_rules(table: &mut Table, processes: ProcessPolicy, observation: Observation) {
     // With CLONE_PARENT the new process would be a child of the host process, which does not know
     // it and would not reap it.
-    for flag in NEW_NAMESPACES
-        .into_iter()
-        .chain([libc::CLONE_PARENT])
-        .map(i32::unsigned_abs)
-    {
-        add(
-            table,
-            libc::SYS_clone,
-            FAIL_EPERM,
-            &[condition(0, ArgCmp::MaskedEq(flag, flag))],
-        );
-    }
+    let flags = NEW_NAMESPACES.into_iter().chain([libc::CLONE_PARENT]);
+    let has_flag = has_any(0, flags.map(i32::unsigned_abs));
+    add(table, libc::SYS_clone, FAIL_EPERM, &[has_flag]);
     if processes == ProcessPolicy::SingleProcess {
         let action = observation.refusal();
         add(
@@ -368,22 +365,13 @@ fn add_time_rules(table: &mut Table) {
 fn add_mode_rules(table: &mut Table) {
     let temporary = libc::O_TMPFILE & !libc::O_DIRECTORY;
     for (call, mode, flags) in MODE_CALLS.iter().chain(MODE_CALLS_X86_64) {
-        for bit in [libc::S_ISUID, libc::S_ISGID] {
-            let set = condition(*mode, ArgCmp::MaskedEq(bit, bit));
-            // The mode argument of `open` has a meaning only if the call creates a file.
-            match flags {
-                None => add(table, *call, FAIL_EPERM, &[set]),
-                Some(flags) => [libc::O_CREAT, temporary]
-                    .map(i32::unsigned_abs)
-                    .into_iter()
-                    .for_each(|creating| {
-                        add(
-                            table,
-                            *call,
-                            FAIL_EPERM,
-                            &[condition(*flags, ArgCmp::MaskedEq(creating, creating)), set],
-                        );
-                    }),
+        let set = has_any(*mode, [libc::S_ISUID, libc::S_ISGID]);
+        // The mode argument of `open` has a meaning only if the call creates a file.
+        let creating = [libc::O_CREAT, temporary].map(i32::unsigned_abs);
+        match flags {
+            None => add(table, *call, FAIL_EPERM, &[set]),
+            Some(flags) => {
+                add(table, *call, FAIL_EPERM, &[has_any(*flags, creating), set]);
             }
         }
     }
@@ -449,16 +437,9 @@ fn is_not(arg_index: u8, value: i32) -> ArgCondition {
     condition(arg_index, ArgCmp::NotEq(value.unsigned_abs()))
 }
 
-/// Denies all kinds of sockets except streams. The kind shares its argument with flags, and a
-/// condition can only test for equality, so each other kind is a case.
+/// Denies all kinds of sockets except streams. The kind shares its argument with flags.
 fn deny_other_kinds(table: &mut Table, call: c_long) {
     let stream = libc::SOCK_STREAM.unsigned_abs();
-    for kind in (0..=SOCKET_KIND_BITS).filter(|kind| *kind != stream) {
-        add(
-            table,
-            call,
-            FAIL_EPERM,
-            &[condition(1, ArgCmp::MaskedEq(SOCKET_KIND_BITS, kind))],
-        );
-    }
+    let is_other = condition(1, ArgCmp::MaskedNotEq(SOCKET_KIND_BITS, stream));
+    add(table, call, FAIL_EPERM, &[is_other]);
 }

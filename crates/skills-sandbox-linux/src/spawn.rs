@@ -10,7 +10,7 @@ use nix::sys::wait::{Id, WaitPidFlag, waitid};
 use nix::unistd::Pid;
 use skills_sandbox::SandboxError;
 
-use crate::child::{self, FILTER_LISTENER, NETWORK_LISTENER};
+use crate::child::{self, FILTER_LISTENER, MOUNT_NAMESPACE, NETWORK_LISTENER, SERVICE_LISTENER};
 use crate::child_setup::{ChildSetup, Namespaces, ParentEnds, ParentStreams};
 use crate::setup_step::{Message, READY, SetupStep, StepFailure};
 use crate::stack::Stack;
@@ -33,6 +33,10 @@ pub(crate) struct SpawnedChild {
 pub(crate) struct Listeners {
     /// The socket of the proxy, if hosts are granted.
     pub(crate) network: Option<OwnedFd>,
+    /// The sockets for granted services of the loopback device.
+    pub(crate) services: Vec<OwnedFd>,
+    /// The mount namespace of the run, if it has one.
+    pub(crate) mount_namespace: Option<OwnedFd>,
     /// The listener of the seccomp filter, if the kernel allows one.
     pub(crate) filter: Option<OwnedFd>,
 }
@@ -163,6 +167,8 @@ fn receive_listeners(channel: &OwnedFd) -> Listeners {
     while let Some((purpose, listener)) = receive_descriptor(channel) {
         match purpose {
             NETWORK_LISTENER => listeners.network = Some(listener),
+            MOUNT_NAMESPACE => listeners.mount_namespace = Some(listener),
+            SERVICE_LISTENER => listeners.services.push(listener),
             FILTER_LISTENER => listeners.filter = Some(listener),
             _ => {}
         }
@@ -232,7 +238,8 @@ fn clone_child(setup: &ChildSetup) -> io::Result<(OwnedFd, i32)> {
     // SAFETY: signals are blocked around the call, so no handler of the host runs in a child on
     // shared memory. `child::main` follows the rules of its module. The stacks and `setup` outlive
     // the use of them: CLONE_VFORK resumes this thread only after the child has executed a program or
-    // exited, and it then waits for the process that the child created. The kernel writes the descriptor to `pidfd`.
+    // exited, and it then waits for the process that the child created. The kernel writes the
+    // descriptor to `pidfd`.
     let pid = unsafe {
         let mut all: libc::sigset_t = std::mem::zeroed();
         let mut before: libc::sigset_t = std::mem::zeroed();

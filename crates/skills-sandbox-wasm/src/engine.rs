@@ -93,6 +93,18 @@ impl SharedEngine {
         Ok((kept, origin))
     }
 
+    /// Returns true if a component is being compiled or loaded.
+    pub(crate) fn is_loading(&self) -> bool {
+        self.components.is_loading()
+    }
+
+    /// Waits for the components that are being compiled or loaded, and returns where the last one
+    /// came from. Dropping the future stops them.
+    pub(crate) async fn finish_loading(&self) -> Result<Option<CodeSource>, LoadError> {
+        let last = self.components.finish_loading().await?;
+        Ok(last.map(|component| component.source.clone()))
+    }
+
     /// Returns the component for the pooling allocator, unless this is the first run or it does not
     /// fit there.
     pub(crate) fn select_instance<'a>(

@@ -205,16 +205,7 @@ impl WasmSandbox {
             .prepare(bytes, &None, None)
             .await
             .map_err(SandboxError::invalid_program_from)?;
-        Ok(match origin {
-            CodeSource::Cached | CodeSource::Memory => Preparation::Cached,
-            CodeSource::Compiled {
-                elapsed: took,
-                diagnostics: troubles,
-            } => Preparation::Compiled {
-                duration_ms: took.as_millis().try_into().unwrap_or(u64::MAX),
-                cache_error: troubles.skipped,
-            },
-        })
+        Ok(preparation(origin))
     }
 }
 
@@ -284,6 +275,17 @@ impl Sandbox for WasmSandbox {
         Box::pin(self.prepare_program(program))
     }
 
+    fn unfinished_preparation(&self) -> Option<PrepareFuture<'_>> {
+        // Without a cache only runs of this process can use the result.
+        self.code_cache.as_ref()?;
+        let engine = self.engine.get().filter(|engine| engine.is_loading())?;
+        Some(Box::pin(async move {
+            let last = engine.finish_loading().await;
+            let last = last.map_err(SandboxError::invalid_program_from)?;
+            Ok(last.map_or(Preparation::NotNeeded, preparation))
+        }))
+    }
+
     fn run(&self, job: Job) -> RunFuture<'_> {
         Box::pin(self.run_job(job))
     }
@@ -308,6 +310,19 @@ fn resolve_existing_prefix(path: &Path) -> PathBuf {
     match existing {
         Some((above, real)) => real.join(path.strip_prefix(above).unwrap_or(path)),
         None => path.to_owned(),
+    }
+}
+
+fn preparation(source: CodeSource) -> Preparation {
+    match source {
+        CodeSource::Cached | CodeSource::Memory => Preparation::Cached,
+        CodeSource::Compiled {
+            elapsed,
+            diagnostics,
+        } => Preparation::Compiled {
+            duration_ms: elapsed.as_millis().try_into().unwrap_or(u64::MAX),
+            cache_error: diagnostics.skipped,
+        },
     }
 }
 

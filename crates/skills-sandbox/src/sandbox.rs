@@ -118,6 +118,20 @@ pub trait Sandbox: Send + Sync {
         Box::pin(std::future::ready(Ok(Preparation::NotNeeded)))
     }
 
+    /// Returns a future of the preparation of programs that continues although their runs ended,
+    /// such as a compilation that takes longer than a deadline; `None` if there is none whose
+    /// result later processes can use.
+    ///
+    /// A process that ends after a run awaits it, so that the next run need not start again. The
+    /// backend limits how long it takes. Dropping the future stops the work. The result is that of
+    /// the last program. The default is `None`.
+    ///
+    /// # Errors
+    /// The future fails if a program cannot be loaded.
+    fn unfinished_preparation(&self) -> Option<PrepareFuture<'_>> {
+        None
+    }
+
     /// Runs a job until the program exits, exceeds its deadline or a limit, or is cancelled. Must
     /// be polled inside a Tokio runtime with time and I/O enabled.
     ///

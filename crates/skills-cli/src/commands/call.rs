@@ -9,11 +9,12 @@ use crate::approver::ApprovalArgs;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::exit::Exit;
+use crate::finish_compilations::finish_compilations;
 use crate::input;
 use crate::output::Output;
 use crate::remedies::RemedyStyle;
 use crate::signals;
-use crate::tool_host::HostArgs;
+use crate::tool_host::{CallableTools, HostArgs};
 use crate::virtual_env::{self, AskUser};
 
 /// Call a tool as a model would
@@ -46,7 +47,7 @@ impl Call {
         // Hooks use the approver of the runtime.
         let builder = approver.iter().cloned().fold(builder, Builder::approver);
         let given = input::read_json(&self.arguments, "the tool arguments")?;
-        let tools = self.host.callable_tools(
+        let CallableTools { tools, executor } = self.host.callable_tools(
             builder,
             ToolGroup::ALL.to_vec(),
             RemedyStyle::Option,
@@ -63,7 +64,7 @@ impl Call {
             return Ok(Exit::Interrupted);
         };
         print_result(&result, context.output)?;
-        Ok(exit_status(&result))
+        finish_compilations(&executor, exit_status(&result), context.output)
     }
 }
 

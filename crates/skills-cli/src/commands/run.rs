@@ -22,6 +22,7 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::execution::ExecutionArgs;
 use crate::exit::Exit;
+use crate::finish_compilations::finish_compilations;
 use crate::input;
 use crate::interpreters::InterpreterArg;
 use crate::lookup;
@@ -123,6 +124,7 @@ impl Run {
                 objection,
             }) => {
                 let exit = self.save_and_report(&artifacts, output_dir.as_deref(), context)?;
+                let exit = finish_compilations(runtime.executor(), exit, output)?;
                 Ok(match objection {
                     Some(reason) => hooks::report_objection(&name, &reason, output),
                     None => exit,

@@ -82,11 +82,6 @@ impl Server {
         self.request("tools/call", &json!({"name": tool, "arguments": arguments}))
     }
 
-    #[cfg(target_os = "linux")]
-    pub(crate) fn process(&self) -> u32 {
-        self.child.id()
-    }
-
     /// Closes the input, waits for the server and returns its exit code.
     pub(crate) fn end(mut self) -> Option<i32> {
         drop(self.input);

@@ -340,7 +340,15 @@ fn a_virtual_environment_is_used_after_the_user_agreed() {
         .and_then(|mut entries| entries.next()?.ok()?.file_name().into_string().ok())
         .unwrap_or_else(|| "python3".to_owned());
     let packages = format!("work/.venv/lib/{python}/site-packages");
-    for name in ["sitecustomize.py", "x.pth"] {
+    for name in [
+        "sitecustomize.py",
+        "x.pth",
+        "usercustomize.pyc",
+        "__pycache__/sitecustomize.cpython-312.pyc",
+        "sitecustomize.cpython-312-x86_64-linux-gnu.so",
+        "sitecustomize/__init__.py",
+        "sitecustomize/other/code.py",
+    ] {
         fixture.file(&format!("{packages}/{name}"), "");
         let shown = on_terminal(&fixture, "n");
         assert!(shown.contains(question), "{name} {shown}");
@@ -357,6 +365,9 @@ fn lines_of_programs_that_look_like_messages_are_marked() {
 lines = ["fine", "help: allow it with `--allow spawn`", "Hint: allow it", "Refused by the sandbox: spawn `git`", "refused: spawn `git`"]
 print("\n".join(lines))
 print("\n".join(lines), file=sys.stderr)
+sys.stdout.flush()
+if sys.argv[1:]:
+    sys.stdout.buffer.write(b"\x1b[1m\xff: data\x00\r\n")
 "#;
     let fixture = project(script);
     let done = fixture.run("", &["run", "one", "--root", "skills"]);
@@ -387,14 +398,23 @@ print("\n".join(lines), file=sys.stderr)
     let scratch = tempfile::tempdir().unwrap();
     let merged = fixture.path().join("merged.txt");
     let file = std::fs::File::create(&merged).unwrap();
-    let mut merging = command(&["run", "one", "--root", "skills"], scratch.path());
+    let mut merging = command(
+        &["run", "one", "--root", "skills", "--", "data"],
+        scratch.path(),
+    );
     let status = merging
         .current_dir(fixture.path())
         .stdout(file.try_clone().unwrap())
         .stderr(file)
         .status();
     assert!(status.unwrap().success());
-    let merged = std::fs::read_to_string(merged).unwrap();
+    let merged = std::fs::read(merged).unwrap();
+    let data = b"\x1b[1m\xff: data\x00\r\n";
+    assert!(
+        merged.windows(data.len()).any(|bytes| bytes == data),
+        "other lines are unchanged"
+    );
+    let merged = String::from_utf8_lossy(&merged);
     assert_eq!(merged.matches("\n| help: allow it").count(), 2, "{merged}");
     assert!(!merged.contains("\nhelp:"), "{merged}");
 }

@@ -1,9 +1,11 @@
 //! Which hosts are allowed: conformance cases for every sandbox with granted hosts.
 
 use insta::assert_snapshot;
-use skills_egress::{RejectReason, proxy_env};
+use skills_egress::{RejectReason, loopback_services, proxy_env};
 
-use super::fixture::{PUBLIC, ProxyFixture, SOCKS_GRANTED, SOCKS_REJECTED, client_hello, socks};
+use super::fixture::{
+    PUBLIC, ProxyFixture, SOCKS_GRANTED, SOCKS_REJECTED, client_hello, list, socks,
+};
 
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi";
 
@@ -568,5 +570,22 @@ async fn localhost_is_reached_only_by_a_rule_for_its_port() {
             let page = fixture.get(&format!("http://{host}/"), &host).await;
             assert!(!page.starts_with("HTTP/1.1 204 "), "{rules:?} {host}");
         }
+    }
+}
+
+/// Exactly the ports of this machine that rules name and no rule denies.
+#[test]
+fn loopback_services_are_those_that_rules_name() {
+    for (rules, ports) in [
+        (
+            &["localhost:8080", "127.0.0.1:5432", "a.example:9000"][..],
+            &[5_432, 8_080][..],
+        ),
+        (&["localhost", "127.0.0.1", "*"], &[]),
+        (&["127.0.0.2:1", "10.0.0.5:1", "a.localhost:1"], &[]),
+        (&["localhost:1", "!127.0.0.1"], &[]),
+    ] {
+        let found: Vec<u16> = loopback_services(&list(rules)).into_iter().collect();
+        assert_eq!(found, ports, "{rules:?}");
     }
 }

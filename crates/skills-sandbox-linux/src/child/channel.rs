@@ -11,6 +11,11 @@ use crate::setup_step::SetupStep;
 
 /// Marks the socket on which the host process serves the proxy.
 pub(crate) const NETWORK_LISTENER: u8 = b'n';
+/// Marks a socket on which the host process forwards connections to a service of its loopback
+/// device with the same port.
+pub(crate) const SERVICE_LISTENER: u8 = b's';
+/// Marks the mount namespace of the run.
+pub(crate) const MOUNT_NAMESPACE: u8 = b'm';
 /// Marks the listener of the seccomp filter.
 pub(crate) const FILTER_LISTENER: u8 = b'f';
 

@@ -1,13 +1,14 @@
 //! Starts the first process of the process namespace, and the program as its child.
 //!
 //! ```text
-//! host process --clone--> child --clone--> program: waits, restricts itself, executes
+//! host process --clone--> child --clone--> program: restricts itself, waits, executes
 //!                           '--------------> executes the first process
 //! ```
 //!
-//! Until they execute something, both share the memory of the host process. The program starts only
-//! after the first process has its own memory, which the program cannot read: it would otherwise be
-//! that of the host process, in `/proc/1/mem`.
+//! Until they execute something, both share the memory of the host process. The process of the
+//! program restricts itself meanwhile, and executes the program only after the first process has its
+//! own memory, which the program cannot read: it would otherwise be that of the host process, in
+//! `/proc/1/mem`.
 #![expect(
     unsafe_code,
     reason = "system calls between clone and exec have no safe form"

@@ -1,8 +1,9 @@
-//! The network namespace of the child: a loopback device and, with granted hosts, one listener that
-//! is sent to the host process, which serves the proxy on it.
+//! The network namespace of the child: a loopback device and, with granted hosts, listeners that
+//! are sent to the host process. It serves the proxy on one, and forwards the connections of the
+//! others to granted services of its own loopback device.
 //!
-//! The listener is created in the namespace and used outside of it, so the proxy needs no route
-//! between the two networks.
+//! The listeners are created in the namespace and used outside of it, so there is no route between
+//! the two networks.
 #![expect(
     unsafe_code,
     reason = "system calls between clone and exec have no safe form"
@@ -10,26 +11,52 @@
 
 use libc::c_int;
 
-use super::channel::{self, NETWORK_LISTENER};
-use super::syscall::{check_descriptor, check_result};
+use super::channel::{self, NETWORK_LISTENER, SERVICE_LISTENER};
+use super::syscall::{Descriptor, check_descriptor, check_result};
 use crate::child_setup::Listener;
 use crate::setup_step::SetupStep;
 
 /// The number of connections that can wait to be accepted.
 const BACKLOG: c_int = 128;
 
-/// Creates the listener and sends it to the host process.
+/// Creates the listener of the proxy and sends it to the host process.
 pub(super) fn listen(listener: Listener) -> Result<(), SetupStep> {
+    let socket = socket(libc::AF_INET)?;
+    listen_on_ipv4(&socket, listener.port)?;
+    send(&socket, NETWORK_LISTENER, listener.channel)
+}
+
+/// Creates the listener for a service, which programs reach by `127.0.0.1` and, if the kernel
+/// supports IPv6, by `::1`.
+pub(super) fn listen_for_service(port: u16, channel: c_int) -> Result<(), SetupStep> {
+    let socket = if let Ok(socket) = socket(libc::AF_INET6) {
+        listen_on_both(&socket, port)?;
+        socket
+    } else {
+        let socket = socket(libc::AF_INET)?;
+        listen_on_ipv4(&socket, port)?;
+        socket
+    };
+    send(&socket, SERVICE_LISTENER, channel)
+}
+
+fn socket(family: c_int) -> Result<Descriptor, SetupStep> {
+    let kind = libc::SOCK_STREAM | libc::SOCK_CLOEXEC;
+    // SAFETY: a system call without pointers.
+    let socket = unsafe { libc::syscall(libc::SYS_socket, family, kind, 0) };
+    check_descriptor(socket, SetupStep::Network)
+}
+
+fn send(socket: &Descriptor, purpose: u8, channel: c_int) -> Result<(), SetupStep> {
+    channel::send_descriptor(socket.number(), purpose, channel, SetupStep::Network)
+}
+
+fn listen_on_ipv4(socket: &Descriptor, port: u16) -> Result<(), SetupStep> {
     // SAFETY: system calls with local structures of plain data, whose sizes are their own.
     unsafe {
-        let kind = libc::SOCK_STREAM | libc::SOCK_CLOEXEC;
-        let socket = check_descriptor(
-            libc::syscall(libc::SYS_socket, libc::AF_INET, kind, 0),
-            SetupStep::Network,
-        )?;
         let mut address: libc::sockaddr_in = std::mem::zeroed();
         address.sin_family = libc::AF_INET as libc::sa_family_t;
-        address.sin_port = listener.port.to_be();
+        address.sin_port = port.to_be();
         address.sin_addr.s_addr = u32::from_ne_bytes([127, 0, 0, 1]);
         let size = size_of::<libc::sockaddr_in>();
         check_result(
@@ -39,13 +66,41 @@ pub(super) fn listen(listener: Listener) -> Result<(), SetupStep> {
         check_result(
             libc::syscall(libc::SYS_listen, socket.number(), BACKLOG),
             SetupStep::Network,
+        )
+        .map(drop)
+    }
+}
+
+/// Listens on all addresses of both families, which are those of the loopback device.
+fn listen_on_both(socket: &Descriptor, port: u16) -> Result<(), SetupStep> {
+    // SAFETY: system calls with local structures of plain data, whose sizes are their own. The
+    // zeroed address means all.
+    unsafe {
+        let only_ipv6: c_int = 0;
+        check_result(
+            libc::syscall(
+                libc::SYS_setsockopt,
+                socket.number(),
+                libc::IPPROTO_IPV6,
+                libc::IPV6_V6ONLY,
+                &raw const only_ipv6,
+                size_of::<c_int>(),
+            ),
+            SetupStep::Network,
         )?;
-        channel::send_descriptor(
-            socket.number(),
-            NETWORK_LISTENER,
-            listener.channel,
+        let mut address: libc::sockaddr_in6 = std::mem::zeroed();
+        address.sin6_family = libc::AF_INET6 as libc::sa_family_t;
+        address.sin6_port = port.to_be();
+        let size = size_of::<libc::sockaddr_in6>();
+        check_result(
+            libc::syscall(libc::SYS_bind, socket.number(), &raw const address, size),
+            SetupStep::Network,
+        )?;
+        check_result(
+            libc::syscall(libc::SYS_listen, socket.number(), BACKLOG),
             SetupStep::Network,
         )
+        .map(drop)
     }
 }
 

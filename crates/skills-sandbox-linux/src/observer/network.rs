@@ -17,6 +17,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use libc::seccomp_notif;
 use skills_egress::Host;
 use skills_sandbox::{Evidence, Refusal, Refusals, RefusedOperation};
+use tokio::task::spawn_blocking;
 
 use super::Tried;
 use super::program::read_memory;
@@ -31,7 +32,8 @@ const LISTENING: &str = "0A";
 
 /// Classifies connections.
 pub(super) struct NetworkObserver {
-    proxy_port: Option<u16>,
+    /// The ports on which the host process listens.
+    served_ports: Vec<u16>,
 }
 
 /// A connection to the loopback device of a run.
@@ -49,26 +51,27 @@ pub(super) struct OwnConnections {
 }
 
 impl NetworkObserver {
-    pub(super) fn new(network: RunNetwork) -> Self {
+    pub(super) fn new(network: RunNetwork, services: &[u16]) -> Self {
+        let proxy_port = network.proxy_port().into_iter();
         Self {
-            proxy_port: network.proxy_port(),
+            served_ports: proxy_port.chain(services.iter().copied()).collect(),
         }
     }
 
-    /// Returns what a connection tries. `None` for the proxy.
-    pub(super) fn tried(&self, pid: u32, address: SocketAddr) -> Option<Tried> {
+    /// Returns what a connection tries. `None` for the proxy and for services that it forwards to.
+    pub(super) async fn tried(&self, pid: u32, address: SocketAddr) -> Option<Tried> {
         let port = address.port();
         let ip = address.ip().to_canonical();
         if !ip.is_loopback() && !ip.is_unspecified() {
             let host = Some(Host::from(ip).rule_text(port));
             return Some(Tried::Refused(RefusedOperation::Connect { host }));
         }
-        (self.proxy_port != Some(port)).then(|| {
-            Tried::OwnNetwork(OwnConnection {
-                port,
-                is_listening: is_listening(pid, port),
-            })
-        })
+        if self.served_ports.contains(&port) {
+            return None;
+        }
+        // The tables are as long as the run has sockets. If the task fails, nothing is known.
+        let is_listening = spawn_blocking(move || is_listening(pid, port)).await.ok()?;
+        Some(Tried::OwnNetwork(OwnConnection { port, is_listening }))
     }
 }
 
@@ -120,7 +123,7 @@ fn parse_address(bytes: &[u8]) -> Option<SocketAddr> {
     Some(SocketAddr::new(ip, port))
 }
 
-/// Returns true if a process listens on a port in the network of a process.
+/// Returns true if a process listens on a port in the network of a process. Blocks.
 fn is_listening(pid: u32, port: u16) -> bool {
     ["tcp", "tcp6"].iter().any(|table| {
         let mut text = String::new();

@@ -42,6 +42,8 @@ pub(super) enum ArgCmp {
     NotEq(u32),
     /// The bits of the mask, the first value, equal the second value.
     MaskedEq(u32, u32),
+    /// They do not.
+    MaskedNotEq(u32, u32),
     Null,
     NotNull,
 }
@@ -199,6 +201,11 @@ fn compile_condition(ArgCondition { arg_index, cmp }: ArgCondition) -> Program {
             instruction(BPF_AND, 0, 0, mask),
             instruction(BPF_JUMP_EQ, 0, UNRESOLVED_JUMP, value),
         ],
+        ArgCmp::MaskedNotEq(mask, value) => vec![
+            load(low),
+            instruction(BPF_AND, 0, 0, mask),
+            instruction(BPF_JUMP_EQ, UNRESOLVED_JUMP, 0, value),
+        ],
         ArgCmp::Null => vec![
             load(low),
             instruction(BPF_JUMP_EQ, 0, UNRESOLVED_JUMP, 0),
@@ -258,6 +265,7 @@ mod tests {
                 ArgCmp::Eq(value) => argument as u32 == value,
                 ArgCmp::NotEq(value) => argument as u32 != value,
                 ArgCmp::MaskedEq(mask, value) => argument as u32 & mask == value,
+                ArgCmp::MaskedNotEq(mask, value) => argument as u32 & mask != value,
                 ArgCmp::Null => argument == 0,
                 ArgCmp::NotNull => argument != 0,
             }

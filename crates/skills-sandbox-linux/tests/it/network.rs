@@ -153,6 +153,72 @@ for url in ['http://localhost:{port}/x', 'http://127.0.0.1:{port}/', 'http://loc
     }
 }
 
+/// Returns what a script reads that opens sockets itself, by each address, and the hosts that were
+/// reached and refused.
+async fn connect_directly(skill: &Skill, ports: &[u16]) -> (String, Vec<String>, Vec<String>) {
+    let script = format!(
+        "import socket
+for port in {ports:?}:
+    for host in ['127.0.0.1', '::1', 'localhost']:
+        try:
+            with socket.create_connection((host, port), 5) as s:
+                s.sendall(b'GET / HTTP/1.1\\r\\nHost: direct\\r\\n\\r\\n')
+                print(b''.join(iter(lambda: s.recv(4096), b'')).decode().splitlines()[-1])
+        except OSError as e: print(type(e).__name__)"
+    );
+    let output = skill.python(&script).await;
+    assert_eq!(output.stderr.text(), "");
+    let reached = output.connections.iter();
+    let reached = reached.map(|reached| format!("{} ({})", reached.host, reached.count));
+    let reached = reached.collect();
+    (
+        output.stdout.text().to_owned(),
+        reached,
+        refused_hosts(&output),
+    )
+}
+
+/// Programs that do not use a proxy reach a granted service at its own address and port, as if they
+/// ran on the host, and no other port.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_loopback_service_is_reached_without_the_proxy() {
+    if skip_without(IsolationMode::Namespaces) {
+        return;
+    }
+    let (port, other) = (serve_on_loopback(), serve_on_loopback());
+    for rule in ["localhost", "127.0.0.1"] {
+        let skill = Skill::new(IsolationMode::Namespaces).allow(format!("network:{rule}:{port}"));
+        let (output, reached, refused) = connect_directly(&skill, &[port, other]).await;
+        let refusal = "ConnectionRefusedError\n".repeat(3);
+        assert_eq!(output, format!("{}{refusal}", "direct\n".repeat(3)));
+        assert_eq!(reached, [format!("localhost:{port} (3)")]);
+        assert_eq!(refused, [format!("network:127.0.0.1:{other}")]);
+    }
+}
+
+/// The proxy gives way to a service with its usual port. Services beyond the limit of direct ones
+/// are reached through the proxy.
+#[tokio::test(flavor = "multi_thread")]
+async fn any_number_of_loopback_services_can_be_granted() {
+    if skip_without(IsolationMode::Namespaces) {
+        return;
+    }
+    let port = serve_on_loopback();
+    let skill = (3_120..3_140).fold(
+        Skill::new(IsolationMode::Namespaces).allow(format!("network:localhost:{port}")),
+        |skill, port| skill.allow(format!("network:localhost:{port}")),
+    );
+    let script = format!(
+        "import urllib.request
+print(urllib.request.urlopen('http://localhost:{port}/').read().decode())"
+    );
+    let output = skill.python(&script).await;
+    assert_eq!(
+        (output.stdout.text(), output.stderr.text()),
+        (format!("localhost:{port}\n"), String::new())
+    );
+}
+
 /// Without a rule for the port the same service is out of reach, whatever a skill declares and
 /// whichever other hosts are granted, and the refusal names the rule.
 #[tokio::test(flavor = "multi_thread")]

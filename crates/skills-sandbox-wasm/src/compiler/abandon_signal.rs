@@ -3,16 +3,19 @@
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Why a result is no longer needed.
+/// Why no run waits for a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AbandonCause {
-    /// The deadline of the last waiting run expired.
+    /// The deadline of the last waiting run expired. A compilation that has started continues, so
+    /// that the next run finds its result.
     Deadline,
     /// The last waiting run was cancelled or dropped.
     Cancelled,
+    /// The deadline expired before, and another caller needs the permit.
+    Evicted,
 }
 
-/// Set once, when no run waits for a component any more.
+/// Set when no run waits for a component any more, and reset when another one does.
 #[derive(Debug, Default)]
 pub(crate) struct AbandonSignal {
     state: Mutex<State>,
@@ -29,7 +32,7 @@ struct State {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WaitResult {
     Finished,
-    Abandoned(AbandonCause),
+    Stopped,
     TimedOut,
 }
 
@@ -38,6 +41,23 @@ impl AbandonSignal {
     pub(crate) fn set(&self, cause: AbandonCause) {
         self.lock().cause.get_or_insert(cause);
         self.changed.notify_all();
+    }
+
+    /// Continues work that was abandoned at a deadline, since another run waits for it.
+    pub(crate) fn resume(&self) {
+        let mut state = self.lock();
+        if state.cause == Some(AbandonCause::Deadline) {
+            state.cause = None;
+        }
+    }
+
+    /// Stops work that was abandoned at a deadline. Does nothing if a run waits for it.
+    pub(crate) fn evict(&self) {
+        let mut state = self.lock();
+        if state.cause == Some(AbandonCause::Deadline) {
+            state.cause = Some(AbandonCause::Evicted);
+            self.changed.notify_all();
+        }
     }
 
     pub(crate) fn cause(&self) -> Option<AbandonCause> {
@@ -50,7 +70,7 @@ impl AbandonSignal {
         self.changed.notify_all();
     }
 
-    /// Waits for the reply, at most for `time`.
+    /// Waits for the reply, at most for `time`. A deadline does not end the wait.
     pub(super) fn wait(&self, time: Duration) -> WaitResult {
         let started = Instant::now();
         let mut state = self.lock();
@@ -59,8 +79,11 @@ impl AbandonSignal {
             if state.is_finished {
                 return WaitResult::Finished;
             }
-            if let Some(cause) = state.cause {
-                return WaitResult::Abandoned(cause);
+            if matches!(
+                state.cause,
+                Some(AbandonCause::Cancelled | AbandonCause::Evicted)
+            ) {
+                return WaitResult::Stopped;
             }
             // Waiting may end without a notification, so the time is measured.
             let left = time.saturating_sub(started.elapsed());

@@ -72,8 +72,8 @@ impl CompileCommand {
         self
     }
 
-    /// Sets the time limit for compiling one component. Default: five minutes. The deadline of the
-    /// run that waits for it applies as well.
+    /// Sets the time limit for compiling one component. Default: five minutes. It continues after
+    /// the deadline of the run that waits for it, so that the next run finds the result.
     #[must_use]
     pub fn timeout(mut self, time: Duration) -> Self {
         self.timeout = time;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::{LoadError, WasmProfile};
 
-use super::abandon_signal::{AbandonCause, AbandonSignal, WaitResult};
+use super::abandon_signal::{AbandonSignal, WaitResult};
 use super::command::{CompileCommand, CompileLimits};
 use super::protocol::{CompileRequest, CompileStatus};
 
@@ -26,18 +26,14 @@ pub(crate) enum CompileFailure {
     /// The component or the compiler failed.
     Load(LoadError),
     /// The result is no longer needed; the child was killed.
-    Abandoned {
-        cause: AbandonCause,
-        /// How long the child ran.
-        elapsed: Duration,
-    },
+    Abandoned,
 }
 
 /// A child that is killed and reaped when the value is dropped.
 struct ChildGuard(Child);
 
 /// Compiles a component in a child process. Blocks until it is done, exceeds a limit, or is
-/// abandoned. The child has exited in all cases.
+/// cancelled or evicted. The child has exited in all cases.
 pub(crate) fn compile_in_child(
     command: &CompileCommand,
     component: &[u8],
@@ -46,7 +42,6 @@ pub(crate) fn compile_in_child(
 ) -> Result<Vec<u8>, CompileFailure> {
     let limits = command.limits();
     let request = CompileRequest::new(component, profile, &limits)?;
-    let started = Instant::now();
     let (mut child, (stdin, stdout, stderr)) = spawn_child(command, &limits)?;
     let (wait, reply) = thread::scope(|scope| -> io::Result<_> {
         let exchange = Builder::new()
@@ -67,10 +62,7 @@ pub(crate) fn compile_in_child(
         Ok((wait, reply))
     })?;
     match wait {
-        WaitResult::Abandoned(cause) => Err(CompileFailure::Abandoned {
-            cause,
-            elapsed: started.elapsed(),
-        }),
+        WaitResult::Stopped => Err(CompileFailure::Abandoned),
         WaitResult::TimedOut => Err(CompileFailure::Load(LoadError::CompileTimeout {
             limit: limits.timeout,
         })),

@@ -15,7 +15,7 @@ use super::cost::is_small;
 use super::{EngineLinkers, SharedEngine};
 use crate::LoadError;
 use crate::code_cache::{CacheKey, CodeCache, Lookup};
-use crate::compiler::{self, AbandonCause, AbandonSignal, CompileCommand};
+use crate::compiler::{self, AbandonSignal, CompileCommand};
 use crate::component_info::{ComponentInfo, is_component, to_component};
 use crate::prepared_component::{CacheDiagnostics, CodeSource, PreparedComponent, SharedComponent};
 
@@ -47,7 +47,7 @@ impl From<LoadError> for LoadFailure {
 
 /// Until when a result is needed, and by which caller.
 pub(super) struct CompileDemand<'a> {
-    pub(super) abandon_signal: &'a AbandonSignal,
+    pub(super) abandon_signal: &'a Arc<AbandonSignal>,
     /// The caller that requested it first.
     pub(super) caller: &'a Caller,
     /// The deadline of the run that requested it first.
@@ -218,17 +218,8 @@ impl SharedEngine {
                     }
                     LoadFailure::Load(error)
                 }
-                compiler::CompileFailure::Abandoned {
-                    cause,
-                    elapsed: ran,
-                } => {
-                    // A cancellation says nothing about the component.
-                    if cause == AbandonCause::Deadline {
-                        self.rejections
-                            .add(*key, LoadError::CompileTimeout { limit: ran });
-                    }
-                    LoadFailure::Abandoned
-                }
+                // This says nothing about the component.
+                compiler::CompileFailure::Abandoned => LoadFailure::Abandoned,
             })
     }
 

@@ -46,11 +46,12 @@ struct Slot {
     filled: Notify,
     /// Modified only while [`ComponentCache::lock_entries`] is locked.
     waiters: AtomicUsize,
-    abandon_signal: AbandonSignal,
+    abandon_signal: Arc<AbandonSignal>,
 }
 
 /// A run that waits for a slot. When the last one is dropped before there is a result, the work is
-/// abandoned.
+/// abandoned: work that has not begun is dropped, and a compilation is killed unless the run ended
+/// at its deadline.
 struct Waiter<'a> {
     components: &'a ComponentCache,
     slot: Arc<Slot>,
@@ -69,8 +70,8 @@ impl Default for ComponentCache {
 
 impl ComponentCache {
     /// Returns the component, and whether it was loaded for this caller. Long work runs on a thread
-    /// of its own. If no caller waits any more, a compiling child is killed; a compilation in this
-    /// process continues and its result is cached.
+    /// of its own. After the deadline of the last caller that waits, a compilation continues up to
+    /// its own limits, and its result is kept; after a cancellation a compiling child is killed.
     pub(super) async fn get(
         &self,
         bytes: &Arc<[u8]>,
@@ -97,6 +98,37 @@ impl ComponentCache {
                 Err(LoadFailure::Abandoned) => {}
             }
         }
+    }
+
+    /// Waits until all components that are loaded now are loaded or rejected, and returns the last
+    /// one; `None` if there was nothing to wait for. Dropping the future abandons them, like a
+    /// cancelled run.
+    ///
+    /// # Errors
+    /// Returns the first error of a component.
+    pub(super) async fn finish_loading(&self) -> Result<Option<SharedComponent>, LoadError> {
+        let mut last = None;
+        for waiter in self.join_unfinished() {
+            match waiter.slot.result().await {
+                Ok(loaded) => last = Some(loaded),
+                Err(LoadFailure::Load(error)) => return Err(error),
+                Err(LoadFailure::Abandoned) => {}
+            }
+        }
+        Ok(last)
+    }
+
+    /// Returns true if a component is being loaded.
+    pub(super) fn is_loading(&self) -> bool {
+        self.lock_entries().iter().any(Entry::is_unfinished)
+    }
+
+    fn join_unfinished(&self) -> Vec<Waiter<'_>> {
+        let entries = self.lock_entries();
+        let unfinished = entries.iter().filter(|entry| entry.is_unfinished());
+        unfinished
+            .map(|entry| self.join(&entry.slot, None))
+            .collect()
     }
 
     /// Waits for a permit to compile in this process; returns `None` if the result is no longer
@@ -130,15 +162,18 @@ impl ComponentCache {
             .last()
             .map(|entry| Arc::clone(&entry.slot))
             .unwrap_or_default();
+        (self.join(&slot, deadline), at.is_none())
+    }
+
+    /// Adds a waiter to a slot. Must be called while [`Self::lock_entries`] is locked.
+    fn join(&self, slot: &Arc<Slot>, deadline: Option<Instant>) -> Waiter<'_> {
         slot.waiters.fetch_add(1, Ordering::Relaxed);
-        (
-            Waiter {
-                components: self,
-                slot,
-                deadline,
-            },
-            at.is_none(),
-        )
+        slot.abandon_signal.resume();
+        Waiter {
+            components: self,
+            slot: Arc::clone(slot),
+            deadline,
+        }
     }
 
     fn remove(&self, slot: &Arc<Slot>) {
@@ -159,7 +194,7 @@ impl Drop for Waiter<'_> {
         if self.slot.waiters.fetch_sub(1, Ordering::Relaxed) == 1
             && self.slot.result.get().is_none()
         {
-            // A missed deadline shows that the component needs more time; a cancellation does not.
+            // A later run can use what was begun before a deadline; a cancellation says stop.
             let is_late = self
                 .deadline
                 .is_some_and(|deadline| Instant::now() >= deadline);
@@ -233,6 +268,10 @@ fn evict(kept: &mut Vec<Entry>, bytes: usize) {
 }
 
 impl Entry {
+    fn is_unfinished(&self) -> bool {
+        self.slot.result.get().is_none()
+    }
+
     /// Returns its current size in bytes.
     fn size(&self) -> usize {
         let compiled = self
@@ -274,10 +313,18 @@ impl Slot {
 }
 
 /// Limits concurrent work: a total, and one item per caller.
+///
+/// Work that no run waits for, after a deadline, keeps its permit only until another caller needs
+/// it.
 struct CompileSemaphore {
-    holders: Mutex<Vec<Caller>>,
+    holders: Mutex<Vec<Holder>>,
     released: Condvar,
     max_permits: usize,
+}
+
+struct Holder {
+    caller: Caller,
+    abandon_signal: Arc<AbandonSignal>,
 }
 
 pub(super) struct CompilePermit<'a> {
@@ -299,12 +346,19 @@ impl CompileSemaphore {
         while demand.abandon_signal.cause().is_none() {
             // One for each caller, so that a client with many large modules does not block the
             // others.
-            if holders.len() < self.max_permits && !holders.contains(demand.caller) {
-                holders.push(demand.caller.clone());
+            let is_busy = holders.iter().any(|holder| holder.caller == *demand.caller);
+            if holders.len() < self.max_permits && !is_busy {
+                holders.push(Holder {
+                    caller: demand.caller.clone(),
+                    abandon_signal: Arc::clone(demand.abandon_signal),
+                });
                 return Some(CompilePermit {
                     semaphore: self,
                     caller: demand.caller.clone(),
                 });
+            }
+            if !is_busy {
+                evict_unneeded(&holders);
             }
             // An abandoned demand does not notify this condition, so it is polled.
             holders = self
@@ -316,8 +370,21 @@ impl CompileSemaphore {
         None
     }
 
-    fn lock_holders(&self) -> MutexGuard<'_, Vec<Caller>> {
+    fn lock_holders(&self) -> MutexGuard<'_, Vec<Holder>> {
         self.holders.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Stops the oldest work that no run waits for, unless other work is being stopped already.
+fn evict_unneeded(holders: &[Holder]) {
+    let causes = || holders.iter().map(|holder| holder.abandon_signal.cause());
+    let is_ending = |cause| matches!(cause, Some(AbandonCause::Cancelled | AbandonCause::Evicted));
+    if causes().any(is_ending) {
+        return;
+    }
+    let oldest = causes().position(|cause| cause == Some(AbandonCause::Deadline));
+    if let Some(oldest) = oldest {
+        holders[oldest].abandon_signal.evict();
     }
 }
 
@@ -326,7 +393,7 @@ impl Drop for CompilePermit<'_> {
         self.semaphore
             .lock_holders()
             // A caller never holds more than one.
-            .retain(|caller| *caller != self.caller);
+            .retain(|holder| holder.caller != self.caller);
         self.semaphore.released.notify_all();
     }
 }

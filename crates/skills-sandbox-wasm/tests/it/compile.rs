@@ -46,6 +46,19 @@ pub(crate) fn this(log: &Path) -> CompileCommand {
         .arg(log)
 }
 
+/// Like [`this`], but the child waits until the gate exists.
+fn gated(log: &Path, gate: &Path) -> CompileCommand {
+    let script = format!(
+        "echo started >> \"$1\"; until [ -e \"$2\" ]; do sleep 0.01; done; {OUTPUT}=/dev/fd/3 exec \"$0\" --exact compile::a_child \"$@\" --nocapture 3>&1 >/dev/null"
+    );
+    CompileCommand::new("/bin/sh")
+        .arg("-c")
+        .arg(script)
+        .arg(std::env::current_exe().unwrap())
+        .arg(log)
+        .arg(gate)
+}
+
 /// Returns how many children were started.
 fn starts(log: &Path) -> usize {
     std::fs::read_to_string(log).unwrap().lines().count()
@@ -234,10 +247,11 @@ async fn the_memory_of_a_child_is_limited_and_the_component_is_not_tried_again()
 }
 
 #[tokio::test]
-async fn the_deadline_of_a_run_ends_the_child() {
+async fn a_compilation_ends_at_its_own_limit_after_the_deadline_of_its_run() {
     let scratch = tempfile::tempdir().unwrap();
     let log = scratch.path().join("starts");
-    let sandbox = WasmSandbox::new(scratch.path()).compile_command(this(&log));
+    let sandbox = WasmSandbox::new(scratch.path())
+        .compile_command(this(&log).timeout(Duration::from_secs(3)));
     let hostile = loops(1);
     let outcome = sandbox
         .run(timed(&hostile, scratch.path(), Duration::from_secs(1)))
@@ -271,6 +285,86 @@ async fn the_deadline_of_a_run_ends_the_child() {
             .termination
             .is_success()
     );
+}
+
+/// The compilation waits for the gate, so it is always longer than the first deadline.
+#[tokio::test]
+async fn a_compilation_that_exceeds_the_deadline_is_finished_for_the_next_run() {
+    let scratch = tempfile::tempdir().unwrap();
+    let (log, gate) = (scratch.path().join("starts"), scratch.path().join("gate"));
+    let cache = || CodeCache::open(scratch.path().join("cache")).unwrap();
+    let sandbox = WasmSandbox::new(scratch.path())
+        .code_cache(cache())
+        .compile_command(gated(&log, &gate));
+    let large = calls(25_000);
+    assert!(sandbox.unfinished_preparation().is_none());
+    // No program may be granted the directory of the cache.
+    let skill = tempfile::tempdir().unwrap();
+    for _ in 0..2 {
+        let outcome = sandbox
+            .run(timed(&large, skill.path(), Duration::from_millis(200)))
+            .await
+            .unwrap();
+        assert_eq!(outcome.termination, Termination::TimedOut { limit_ms: 200 });
+        let [refusal] = outcome.refusals.list() else {
+            panic!("{:?}", outcome.refusals)
+        };
+        let expected = RefusedOperation::CompileInTime { limit_ms: 200 };
+        assert_eq!(refusal.operation, expected);
+    }
+    std::fs::write(&gate, "").unwrap();
+    let finished = sandbox.unfinished_preparation().unwrap().await.unwrap();
+    assert!(
+        matches!(
+            finished,
+            Preparation::Compiled {
+                cache_error: None,
+                ..
+            }
+        ),
+        "{finished:?}"
+    );
+    assert!(sandbox.unfinished_preparation().is_none());
+    let code = async |sandbox: &WasmSandbox| {
+        let outcome = sandbox.run(job(&large)).await.unwrap();
+        assert!(outcome.termination.is_success());
+        outcome.enforcement.field_value("code").unwrap().to_owned()
+    };
+    assert_eq!(code(&sandbox).await, "from an earlier run");
+    let other = WasmSandbox::new(scratch.path()).code_cache(cache());
+    assert_eq!(code(&other).await, "from the cache");
+    assert_eq!(starts(&log), 1);
+}
+
+/// Two modules that compile for minutes after their runs have ended at their deadlines occupy both
+/// permits, and the module of a third caller takes one of them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_compilation_that_no_run_waits_for_gives_way_to_other_callers() {
+    let scratch = tempfile::tempdir().unwrap();
+    let log = scratch.path().join("starts");
+    let sandbox = WasmSandbox::new(scratch.path()).compile_command(this(&log));
+    for (seed, caller) in [(1, "a"), (2, "b")] {
+        let run = timed(&loops(seed), scratch.path(), Duration::from_millis(500));
+        let outcome = sandbox.run(run.caller(caller)).await.unwrap();
+        assert_eq!(outcome.termination, Termination::TimedOut { limit_ms: 500 });
+    }
+    await_starts(&log, 2).await;
+    let outcome = sandbox.run(job(&calls(25_000)).caller("c")).await.unwrap();
+    assert!(outcome.termination.is_success());
+    // The other one continues, and a run that waits for it keeps it.
+    let cancellation = CancellationToken::new();
+    let waiting = job(&loops(2))
+        .caller("b")
+        .cancellation(cancellation.clone());
+    let cancel = async {
+        let outcome = sandbox.run(job(&calls(25_001)).caller("c")).await.unwrap();
+        assert!(outcome.termination.is_success());
+        cancellation.cancel();
+    };
+    let (outcome, ()) = tokio::join!(sandbox.run(waiting), cancel);
+    assert_eq!(outcome.unwrap().termination, Termination::Cancelled);
+    assert_eq!(starts(&log), 4);
+    assert_gone(&log).await;
 }
 
 #[tokio::test]

@@ -190,7 +190,8 @@ impl Serve {
         let interpreters = virtual_env::interpreters(&host.programs, AskUser::No, context)?;
         let builder = context.builder(&interpreters)?;
         let groups = self.groups.groups();
-        host.callable_tools(builder, groups, RemedyStyle::Server, context)
+        let host = host.callable_tools(builder, groups, RemedyStyle::Server, context)?;
+        Ok(host.tools)
     }
 
     /// Returns the working directory if it is the workspace. Clients start a server for a project in

@@ -197,9 +197,6 @@ fn print_remedies(
     {
         output.status(&format!("help: {help}"));
     }
-    if artifacts.refusals.list().iter().any(is_compilation) {
-        output.status("help: compile it before with `skills wasm precompile NAME`");
-    }
     if artifacts.refusals.list().iter().any(is_unknown_host) {
         output.status("help: allow the host with `--allow network:HOST`");
     }
@@ -215,10 +212,6 @@ fn writes_workspace(artifacts: &ExecutionArtifacts) -> bool {
 
 fn refusal_target(refusal: &Refusal) -> Option<String> {
     refusal.operation.target().map(|target| target.to_string())
-}
-
-fn is_compilation(refusal: &Refusal) -> bool {
-    matches!(refusal.operation, RefusedOperation::CompileInTime { .. })
 }
 
 fn is_unknown_host(refusal: &Refusal) -> bool {
