@@ -43,7 +43,9 @@ impl ManifestError {
         match &*self.repr {
             Repr::Empty => ManifestErrorKind::Empty,
             Repr::Utf16 | Repr::InvalidUtf8 { .. } => ManifestErrorKind::Encoding,
-            Repr::MissingFrontmatter { .. } => ManifestErrorKind::FrontmatterMissing,
+            Repr::MissingFrontmatter { .. } | Repr::SymlinkAsText { .. } => {
+                ManifestErrorKind::FrontmatterMissing
+            }
             Repr::UnclosedFrontmatter { .. } => ManifestErrorKind::FrontmatterUnclosed,
             Repr::Yaml { .. } => ManifestErrorKind::Yaml,
             Repr::KeyNotScalar { .. } => ManifestErrorKind::YamlKey,
@@ -64,6 +66,7 @@ impl ManifestError {
             Repr::Empty | Repr::Utf16 => None,
             Repr::InvalidUtf8 { line, .. }
             | Repr::MissingFrontmatter { line }
+            | Repr::SymlinkAsText { line }
             | Repr::UnclosedFrontmatter { line }
             | Repr::NotMapping { line, .. }
             | Repr::BudgetExceeded { line, .. }
@@ -142,6 +145,9 @@ pub(crate) enum Repr {
     InvalidUtf8 { offset: usize, line: usize },
     #[error("missing frontmatter: the first line must be `---`")]
     MissingFrontmatter { line: usize },
+    /// What git writes for a symlink on a system without symlinks.
+    #[error("missing frontmatter: the file is the path of a symlink; replace it with its target")]
+    SymlinkAsText { line: usize },
     #[error("missing closing `---` in the first {MAX_FRONTMATTER_BYTES} bytes")]
     UnclosedFrontmatter { line: usize },
     #[error("invalid YAML in frontmatter: {message}")]

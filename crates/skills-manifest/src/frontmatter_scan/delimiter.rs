@@ -68,6 +68,8 @@ impl OpeningDelimiter {
         let is_undecided = !line.is_terminated && line.text.len() < MAX_OPENING_BYTES;
         if is_undecided {
             Ok(None)
+        } else if line.text.starts_with(b"../") && line.text.ends_with(b".md") {
+            Err(Repr::SymlinkAsText { line: line.number }.into())
         } else {
             Err(Repr::MissingFrontmatter { line: line.number }.into())
         }
