@@ -269,7 +269,12 @@ impl Visitor<'_> {
             Err(error) => {
                 let path = dir.canonical_path.join(name);
                 result.add_stamp(path.clone(), self.stamp_path(&path));
-                result.skip(path, SkipReason::unreadable(error));
+                let reason = if error.kind() == DiscoveryErrorKind::NotFound {
+                    SkipReason::BrokenSymlink
+                } else {
+                    SkipReason::unreadable(error)
+                };
+                result.skip(path, reason);
                 // An invalid `skill.md` may be an ordinary note about the skills below it.
                 if name == SKILL_FILE {
                     SkillPresence::Present
