@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::Command;
 use skills_runtime::discovery::{
     ClientProfile, ConfigRule, Discovery, HiddenDirectories, InactiveReason, NestedSkills,
-    ProfileContext, ScanLimits, SkillFileSymlinks, Trust,
+    ProfileContext, ScanLimits, SearchDepth, SkillFileSymlinks, Trust,
 };
 use skills_runtime::prompt::{ListingMode, ListingModes};
 use skills_runtime::{Builder, Catalog, Root, Scope, Secrets, SkillRuntime};
@@ -210,6 +210,11 @@ impl Context {
         if options.nested {
             let nested = |root: Root| root.nested(NestedSkills::Search);
             roots = roots.into_iter().map(nested).collect();
+        }
+        if options.max_depth.is_some() {
+            // Also in place of the depth of a client.
+            let limited = |root: Root| root.depth(SearchDepth::Limited);
+            roots = roots.into_iter().map(limited).collect();
         }
         if options.follow_skill_links {
             let follow = |root: Root| root.skill_file_symlinks(SkillFileSymlinks::Follow);

@@ -176,9 +176,13 @@ impl Root {
         self.depth == SearchDepth::Children
     }
 
-    /// Returns the maximum depth of a skill; `None` if only the limits of the scan apply.
-    pub(crate) fn max_depth(&self) -> Option<usize> {
-        (self.depth != SearchDepth::Limited).then_some(1)
+    /// Returns the maximum depth of a skill within the limits of the scan.
+    pub(crate) fn max_depth(&self, limits: &ScanLimits) -> usize {
+        match self.depth {
+            SearchDepth::Limited => limits.max_depth,
+            SearchDepth::OneLevel | SearchDepth::Children => limits.max_depth.min(1),
+            SearchDepth::Unlimited => usize::MAX,
+        }
     }
 
     pub(crate) fn namespace_policy(&self) -> &Namespace {
@@ -270,8 +274,8 @@ pub enum SkillFileSymlinks {
 
 /// How deep a root is searched.
 ///
-/// The depth limit of the scan applies in addition. A symlinked directory has the depth of its
-/// symlink, and deeper directories are reported as skipped.
+/// A symlinked directory has the depth of its symlink, and deeper directories are reported as
+/// skipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SearchDepth {
@@ -281,6 +285,8 @@ pub enum SearchDepth {
     OneLevel,
     /// Only the directories directly in the root; the root itself is not a skill.
     Children,
+    /// To any depth; only the other limits of the scan apply.
+    Unlimited,
 }
 
 /// How a scan treats the directories below a skill.

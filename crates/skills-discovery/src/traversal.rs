@@ -311,10 +311,7 @@ impl Walk<'_> {
         let Some(name) = name.to_str().filter(|name| is_printable(name)) else {
             return Some(SkipReason::Unprintable);
         };
-        let limit = root
-            .max_depth()
-            .unwrap_or(usize::MAX)
-            .min(root.limits_or(&self.discovery.limits).max_depth);
+        let limit = root.max_depth(root.limits_or(&self.discovery.limits));
         if name.starts_with('.') && (is_never_searched(name) || !root.searches_hidden()) {
             Some(SkipReason::Hidden)
         } else if name == "node_modules" {
