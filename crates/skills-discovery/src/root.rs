@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use skills_manifest::MissingDescription;
+use skills_manifest::ReadingRules;
 
 use crate::ScanLimits;
 
@@ -31,7 +31,7 @@ pub struct Root {
     depth: SearchDepth,
     nested: NestedSkills,
     hidden: HiddenDirectories,
-    missing_description: MissingDescription,
+    reading: ReadingRules,
     limits: Option<ScanLimits>,
     trust: Trust,
     namespace: Namespace,
@@ -59,7 +59,7 @@ impl Root {
             depth: SearchDepth::Limited,
             nested: NestedSkills::Skip,
             hidden: HiddenDirectories::Skip,
-            missing_description: MissingDescription::Reject,
+            reading: ReadingRules::default(),
             limits: None,
             trust: Trust::Trusted,
             namespace: Namespace::None,
@@ -101,10 +101,10 @@ impl Root {
         self
     }
 
-    /// Sets how a `SKILL.md` without a description is read.
+    /// Sets how a `SKILL.md` is read where clients differ.
     #[must_use]
-    pub fn missing_description(mut self, missing: MissingDescription) -> Self {
-        self.missing_description = missing;
+    pub fn reading(mut self, rules: ReadingRules) -> Self {
+        self.reading = rules;
         self
     }
 
@@ -159,8 +159,8 @@ impl Root {
         self.hidden == HiddenDirectories::Search
     }
 
-    pub(crate) fn missing_description_policy(&self) -> MissingDescription {
-        self.missing_description
+    pub(crate) fn reading_rules(&self) -> ReadingRules {
+        self.reading
     }
 
     /// Returns the limits of the root, or else those of the scan.

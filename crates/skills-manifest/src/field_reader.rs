@@ -98,6 +98,12 @@ impl<'a> FieldReader<'a> {
         self.warn_by_raw_name(&raw_name.unwrap_or_else(|| key.to_owned()), kind);
     }
 
+    /// Returns the line of a field, or else the first of the frontmatter.
+    pub(crate) fn line_of(&self, key: &str) -> usize {
+        let position = self.frontmatter.position_of(key, 0);
+        position.map_or(self.frontmatter.first_line(), |position| position.line)
+    }
+
     fn warn_by_raw_name(&mut self, key: &str, kind: WarningKind) {
         // A lookup searches the whole text, and a hostile field can cause many warnings.
         let position = match self.positions.iter().find(|(known, _)| known == key) {
