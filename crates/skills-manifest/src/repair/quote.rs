@@ -160,7 +160,9 @@ impl ValueQuoter<'_> {
         let lines = self.lines.iter().enumerate().skip(from);
         lines
             .take_while(|(index, line)| {
-                !line.starts_with('#') && is_text(line) && declared_at(self.lines, *index).is_none()
+                // A comment, or a delimiter to which a heading was joined.
+                let is_end = line.starts_with('#') || line.starts_with("---");
+                !is_end && is_text(line) && declared_at(self.lines, *index).is_none()
             })
             .filter(|(_, line)| !line.trim().is_empty())
             .last()

@@ -479,6 +479,11 @@ fn text_below_a_broken_description_belongs_to_it() {
         json!({"description": "**Bold** Use it #1 for b. - item And c.", "model": "m"}),
         &["2:14 description"],
     );
+    check(
+        "description: @b\n---# Title\nBody.\n",
+        json!({"description": "@b"}),
+        &["2:1 line of description"],
+    );
     // All other fields were read, and only a restriction within the text may be lost.
     for (text, tools, lost) in [
         (
