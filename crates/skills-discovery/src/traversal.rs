@@ -331,16 +331,19 @@ impl Walk<'_> {
         root_path: &Path,
         link: PathBuf,
     ) -> Option<WalkBase> {
+        // One system call decides about links to files and about broken ones; `canonicalize` makes
+        // one for each component.
+        let metadata = link.metadata();
+        if metadata.as_ref().is_ok_and(|metadata| !metadata.is_dir()) {
+            return None;
+        }
         // The canonical target identifies the directory, so that cycles and duplicates are found.
-        let Ok(target) = link.canonicalize() else {
+        let Ok(target) = metadata.and_then(|_| link.canonicalize()) else {
             // If the target appears later, the catalog is outdated.
             self.output.stamps.push(link.clone(), None);
             self.skip(link, SkipReason::BrokenSymlink);
             return None;
         };
-        if !target.is_dir() {
-            return None;
-        }
         if let Some(reason) = symlink_skip_reason(root, root_path, &target) {
             self.skip(link, reason);
             return None;
