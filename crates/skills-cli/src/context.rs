@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::Command;
 use skills_runtime::discovery::{
     ClientProfile, ConfigRule, Discovery, HiddenDirectories, InactiveReason, NestedSkills,
-    ProfileContext, ScanLimits, SkillFileSymlinks, Trust,
+    ProfileContext, ScanLimits, SearchDepth, SkillFileSymlinks, Trust,
 };
 use skills_runtime::prompt::{ListingMode, ListingModes};
 use skills_runtime::{Builder, Catalog, Root, Scope, Secrets, SkillRuntime};
@@ -209,10 +209,14 @@ impl Context {
             .collect()
     }
 
-    /// Applies the options for nested skills and symlinks.
+    /// Applies the options for nested skills, depth and symlinks.
     fn configure_search(&self, mut root: Root) -> Root {
         if self.options.nested {
             root = root.nested(NestedSkills::Search);
+        }
+        if self.options.max_depth.is_some() {
+            // Also in place of the depth of a client.
+            root = root.depth(SearchDepth::Limited);
         }
         if self.options.follow_skill_links {
             root = root.skill_file_symlinks(SkillFileSymlinks::Follow);

@@ -44,7 +44,7 @@ pub(crate) struct GlobalOptions {
     #[arg(long, global = true)]
     pub(crate) nested: bool,
 
-    /// Maximum depth of a skill below its root [default: 6]
+    /// Maximum depth of a skill below its root [default: 6, or as the client of --profile]
     #[arg(long, global = true, value_name = "NUMBER", hide_short_help = true)]
     pub(crate) max_depth: Option<usize>,
 

@@ -181,8 +181,8 @@ fn collection_floor(bencher: Bencher<'_, '_>) {
     bencher.bench_local(|| bare_walk(black_box(&collection.path), 0, &mut buffer));
 }
 
-/// Reads the first 2 KiB of each `SKILL.md`, and lists only directories without one and the root;
-/// returns how many there are.
+/// Reads the first 2 KiB of each `SKILL.md`, or `skill.md`, and lists only directories without a
+/// `SKILL.md` and the root; returns how many there are.
 fn bare_walk(directory: &Path, depth: usize, buffer: &mut [u8]) -> usize {
     let mut count = 0;
     if let Ok(mut file) = File::open(directory.join("SKILL.md")) {
@@ -197,7 +197,10 @@ fn bare_walk(directory: &Path, depth: usize, buffer: &mut [u8]) -> usize {
     for entry in fs::read_dir(directory).unwrap() {
         let entry = entry.unwrap();
         let name = entry.file_name();
-        if entry.file_type().unwrap().is_dir() && name != ".git" && name != "node_modules" {
+        if name.eq_ignore_ascii_case("SKILL.md") && name != "SKILL.md" {
+            let mut file = File::open(entry.path()).unwrap();
+            count += usize::from(file.read(buffer).is_ok());
+        } else if entry.file_type().unwrap().is_dir() && name != ".git" && name != "node_modules" {
             count += bare_walk(&entry.path(), depth + 1, buffer);
         }
     }

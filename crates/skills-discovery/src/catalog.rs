@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::openai_file::OPENAI_FILE;
 use crate::stamp_set::is_stamp_current;
-use crate::unread_skills;
+use crate::unread_skills::UnreadSkills;
 use crate::{
     CatalogSummary, Discovery, Entry, FileStamp, InactiveEntry, Root, Skipped, StampSet, parallel,
 };
@@ -50,7 +50,7 @@ pub struct Catalog {
     /// the configuration.
     roots: Vec<(PathBuf, PathBuf)>,
     /// The skill files that the scan did not read, found on the first access.
-    unread: OnceLock<Vec<Skipped>>,
+    unread: OnceLock<UnreadSkills>,
     /// The configuration of the scan; `None` for an empty catalog that no scan made.
     settings: Option<Arc<Discovery>>,
 }
@@ -147,11 +147,11 @@ impl Catalog {
     /// another spelling beside a `SKILL.md`. Ordered by path.
     ///
     /// The first call lists those directories, which a scan avoids, within the limits of their
-    /// roots. The result does not change afterwards, and no change of these directories makes the
-    /// catalog outdated.
+    /// roots; a limit that is reached is part of the result. From then on a change of these
+    /// directories makes the catalog outdated.
     #[must_use]
     pub fn unread_skills(&self) -> &[Skipped] {
-        self.unread.get_or_init(|| unread_skills::find(self))
+        &self.unread.get_or_init(|| UnreadSkills::find(self)).found
     }
 
     /// Returns the configuration of the scan; `None` for an empty catalog that no scan made.
@@ -184,7 +184,11 @@ impl Catalog {
                 .iter()
                 .all(|(path, target)| path.canonicalize().is_ok_and(|now| now == *target))
         };
-        if !self.stamps.is_current_on(threads) || !are_symlinks_current() {
+        let is_unread_current = || {
+            let unread = self.unread.get();
+            unread.is_none_or(|unread| unread.stamps.is_current_on(threads))
+        };
+        if !self.stamps.is_current_on(threads) || !are_symlinks_current() || !is_unread_current() {
             return false;
         }
         let entries: Vec<&Entry> = self.all_entries().collect();

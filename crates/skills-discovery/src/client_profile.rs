@@ -6,8 +6,9 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use crate::{
-    DirSymlinks, Discovery, MissingDescription, Namespace, NestedSkills, Precedence, Root, Scope,
-    SearchDepth, SkillFileSymlinks, Trust,
+    DelimiterRule, DirSymlinks, Discovery, HiddenDirectories, MissingDescription, NameRule,
+    Namespace, NestedSkills, Precedence, ReadingRules, Root, Scope, SearchDepth, SkillFileSymlinks,
+    Trust,
 };
 use locations::{Location, LocationBase};
 
@@ -35,18 +36,20 @@ pub enum ClientProfile {
     /// `.agents/skills` first. The first root wins.
     Universal,
     /// Codex: all skills of the same name are kept, nested skills are found, and plugins give names
-    /// a namespace.
+    /// a namespace; names over 64 characters and delimiters other than `---` are rejected.
     Codex,
-    /// Claude Code: one level deep; name and description are optional; skills of the administrator hide those of the user, and these
-    /// hide those of the project.
+    /// Claude Code: one level deep; name and description are optional; skills of the administrator
+    /// hide those of the user, and these hide those of the project.
     Claude,
     /// OpenClaw: symlinks must stay inside their root.
     OpenClaw,
-    /// Gemini CLI: one level deep; a `SKILL.md` may be a symlink inside its root.
+    /// Gemini CLI: one level deep; a `SKILL.md` may be a symlink inside its root; a name is required,
+    /// and some characters in it become hyphens.
     Gemini,
-    /// Copilot on the command line and in VS Code.
+    /// Copilot on the command line and in VS Code: skills have the names of their directories.
     Copilot,
-    /// Goose: a missing description is empty.
+    /// Goose: any depth, also below skills and in hidden directories; a name is required, and a
+    /// missing description is empty.
     Goose,
     /// OpenCode: the last root wins.
     OpenCode,
@@ -178,21 +181,32 @@ impl ClientProfile {
         self.configure_root(root)
     }
 
-    /// Returns how the client reads a skill without a description.
+    /// Returns how the client reads a `SKILL.md`.
     #[must_use]
-    pub fn missing_description(self) -> MissingDescription {
+    pub fn reading_rules(self) -> ReadingRules {
+        let mut rules = ReadingRules::default();
         match self {
-            Self::Claude => MissingDescription::FromBody,
-            Self::Goose => MissingDescription::Empty,
-            _ => MissingDescription::Reject,
+            Self::Claude => rules.missing_description = MissingDescription::FromBody,
+            Self::Codex => {
+                rules.name = NameRule::Short;
+                rules.delimiters = DelimiterRule::Dashes;
+            }
+            Self::Copilot => rules.name = NameRule::Directory,
+            Self::Gemini => rules.name = NameRule::Portable,
+            Self::Goose => {
+                rules.missing_description = MissingDescription::Empty;
+                rules.name = NameRule::Required;
+            }
+            Self::Universal | Self::OpenClaw | Self::OpenCode => {}
         }
+        rules
     }
 
-    /// Sets the options of a root as the client reads its own: depth, nested skills, symlinks and
-    /// namespaces.
+    /// Sets the options of a root as the client reads its own: depth, nested skills, symlinks,
+    /// namespaces and the rules for skill files.
     #[must_use]
     pub fn configure_root(self, root: Root) -> Root {
-        let root = root.missing_description(self.missing_description());
+        let root = root.reading(self.reading_rules());
         match self {
             Self::Codex => root
                 .nested(NestedSkills::Search)
@@ -201,8 +215,12 @@ impl ClientProfile {
             Self::Gemini => root
                 .depth(SearchDepth::OneLevel)
                 .skill_file_symlinks(SkillFileSymlinks::WithinRoot),
+            Self::Goose => root
+                .depth(SearchDepth::Unlimited)
+                .nested(NestedSkills::Search)
+                .hidden(HiddenDirectories::Search),
             Self::OpenClaw => root.dir_symlinks(DirSymlinks::WithinRoot),
-            _ => root,
+            Self::Universal | Self::Copilot | Self::OpenCode => root,
         }
     }
 }

@@ -269,7 +269,12 @@ impl Visitor<'_> {
             Err(error) => {
                 let path = dir.canonical_path.join(name);
                 result.add_stamp(path.clone(), self.stamp_path(&path));
-                result.skip(path, SkipReason::unreadable(error));
+                let reason = if error.kind() == DiscoveryErrorKind::NotFound {
+                    SkipReason::BrokenSymlink
+                } else {
+                    SkipReason::unreadable(error)
+                };
+                result.skip(path, reason);
                 // An invalid `skill.md` may be an ordinary note about the skills below it.
                 if name == SKILL_FILE {
                     SkillPresence::Present
@@ -302,12 +307,17 @@ impl Visitor<'_> {
         let (declared_name, metadata) = read_metadata(
             &mut file,
             stamp.bytes(),
-            self.root.missing_description_policy(),
+            self.root.reading_rules(),
             below_plugin,
         )?;
         let mut warnings = Vec::new();
-        let name = resolve_name(declared_name, &dir.canonical_path, &mut warnings)
-            .and_then(|name| qualify_name(namespace.as_deref(), name));
+        let name = resolve_name(
+            declared_name,
+            &dir.canonical_path,
+            self.root.reading_rules().name,
+            &mut warnings,
+        )
+        .and_then(|name| qualify_name(namespace.as_deref(), name));
         let Some(name) = name else {
             result.add_stamp(dir.canonical_path.join(file_name), Some(stamp));
             // Its stamp was recorded, since an edit of the file may give it a name.
@@ -332,7 +342,7 @@ impl Visitor<'_> {
             directory: Arc::clone(&dir.canonical_path),
             file_name: (file_name != SKILL_FILE).then(|| file_name.into()),
             linked_path,
-            missing_description: self.root.missing_description_policy(),
+            reading: self.root.reading_rules(),
             scope: self.root.scope(),
             root: Arc::clone(&self.root_path),
             scan_warnings: warnings,

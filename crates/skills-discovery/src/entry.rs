@@ -3,9 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use skills_manifest::{
-    Manifest, MissingDescription, OpenAiMetadata, OpenAiWarning, SkillName, Warning,
-};
+use skills_manifest::{Manifest, OpenAiMetadata, OpenAiWarning, ReadingRules, SkillName, Warning};
 
 use crate::lazy_metadata::LazyMetadata;
 use crate::openai_file::OpenAiFile;
@@ -25,8 +23,8 @@ pub struct Entry {
     pub(crate) file_name: Option<Box<str>>,
     /// The canonical path of the skill file if the `SKILL.md` is a symlink to it.
     pub(crate) linked_path: Option<Box<Path>>,
-    /// How the root reads skill files without a description.
-    pub(crate) missing_description: MissingDescription,
+    /// How the root reads skill files.
+    pub(crate) reading: ReadingRules,
     pub(crate) scope: Scope,
     pub(crate) root: Arc<Path>,
     /// The warnings of the scan, without those of the skill's files.
@@ -236,7 +234,7 @@ impl Entry {
     /// ([`OutsideSkill`](crate::DiscoveryErrorKind::OutsideSkill)).
     pub fn open(&self) -> Result<SkillFiles, DiscoveryError> {
         SkillFiles::open(&self.directory, self.file_name(), self.linked_path.clone())
-            .map(|files| files.missing_description(self.missing_description))
+            .map(|files| files.reading(self.reading))
     }
 }
 

@@ -80,7 +80,7 @@ pub use root::{
 pub use scan::discover;
 pub use scan_limits::ScanLimits;
 pub use skill_files::{Resource, ResourceListing, SkillFiles};
-pub use skills_manifest::MissingDescription;
+pub use skills_manifest::{DelimiterRule, MissingDescription, NameRule, ReadingRules};
 pub use skipped::{SkipReason, Skipped};
 pub use stamp_set::StampSet;
 pub use stamped_listing::{StampedFile, StampedListing};

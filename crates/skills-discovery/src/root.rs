@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use skills_manifest::MissingDescription;
+use skills_manifest::ReadingRules;
 
 use crate::ScanLimits;
 
@@ -31,7 +31,7 @@ pub struct Root {
     depth: SearchDepth,
     nested: NestedSkills,
     hidden: HiddenDirectories,
-    missing_description: MissingDescription,
+    reading: ReadingRules,
     limits: Option<ScanLimits>,
     trust: Trust,
     namespace: Namespace,
@@ -59,7 +59,7 @@ impl Root {
             depth: SearchDepth::Limited,
             nested: NestedSkills::Skip,
             hidden: HiddenDirectories::Skip,
-            missing_description: MissingDescription::Reject,
+            reading: ReadingRules::default(),
             limits: None,
             trust: Trust::Trusted,
             namespace: Namespace::None,
@@ -101,10 +101,10 @@ impl Root {
         self
     }
 
-    /// Sets how a `SKILL.md` without a description is read.
+    /// Sets how a `SKILL.md` is read where clients differ.
     #[must_use]
-    pub fn missing_description(mut self, missing: MissingDescription) -> Self {
-        self.missing_description = missing;
+    pub fn reading(mut self, rules: ReadingRules) -> Self {
+        self.reading = rules;
         self
     }
 
@@ -159,8 +159,8 @@ impl Root {
         self.hidden == HiddenDirectories::Search
     }
 
-    pub(crate) fn missing_description_policy(&self) -> MissingDescription {
-        self.missing_description
+    pub(crate) fn reading_rules(&self) -> ReadingRules {
+        self.reading
     }
 
     /// Returns the limits of the root, or else those of the scan.
@@ -176,9 +176,13 @@ impl Root {
         self.depth == SearchDepth::Children
     }
 
-    /// Returns the maximum depth of a skill; `None` if only the limits of the scan apply.
-    pub(crate) fn max_depth(&self) -> Option<usize> {
-        (self.depth != SearchDepth::Limited).then_some(1)
+    /// Returns the maximum depth of a skill within the limits of the scan.
+    pub(crate) fn max_depth(&self, limits: &ScanLimits) -> usize {
+        match self.depth {
+            SearchDepth::Limited => limits.max_depth,
+            SearchDepth::OneLevel | SearchDepth::Children => limits.max_depth.min(1),
+            SearchDepth::Unlimited => usize::MAX,
+        }
     }
 
     pub(crate) fn namespace_policy(&self) -> &Namespace {
@@ -270,8 +274,8 @@ pub enum SkillFileSymlinks {
 
 /// How deep a root is searched.
 ///
-/// The depth limit of the scan applies in addition. A symlinked directory has the depth of its
-/// symlink, and deeper directories are reported as skipped.
+/// A symlinked directory has the depth of its symlink, and deeper directories are reported as
+/// skipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SearchDepth {
@@ -281,6 +285,8 @@ pub enum SearchDepth {
     OneLevel,
     /// Only the directories directly in the root; the root itself is not a skill.
     Children,
+    /// To any depth; only the other limits of the scan apply.
+    Unlimited,
 }
 
 /// How a scan treats the directories below a skill.

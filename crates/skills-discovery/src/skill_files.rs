@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use cap_std::fs::{Dir, Metadata, ReadDir};
 use skills_manifest::{
-    Document, Link, MAX_FILE_BYTES, MissingDescription, OpenAiMetadata, OpenAiWarning, Outline,
+    Document, Link, MAX_FILE_BYTES, OpenAiMetadata, OpenAiWarning, Outline, ReadingRules,
     is_invisible,
 };
 
@@ -54,7 +54,7 @@ pub struct SkillFiles {
     file_name: String,
     /// The canonical path of the skill file if it is a symlink that may lead out of the skill.
     linked_path: Option<Box<Path>>,
-    missing_description: MissingDescription,
+    reading: ReadingRules,
 }
 
 /// The files of a skill, or of one of its directories.
@@ -101,7 +101,7 @@ impl SkillFiles {
             directory: open_canonical(directory)?,
             file_name: file_name.to_owned(),
             linked_path,
-            missing_description: MissingDescription::Reject,
+            reading: ReadingRules::default(),
         })
     }
 
@@ -125,7 +125,7 @@ impl SkillFiles {
             directory: handle,
             file_name,
             linked_path: None,
-            missing_description: MissingDescription::Reject,
+            reading: ReadingRules::default(),
         })
     }
 
@@ -145,14 +145,14 @@ impl SkillFiles {
             directory: handle,
             file_name: name.to_owned(),
             linked_path: Some(target.into()),
-            missing_description: MissingDescription::Reject,
+            reading: ReadingRules::default(),
         })
     }
 
-    /// Sets how a skill file without a description is read. Default: it is rejected.
+    /// Sets how the skill file is read where clients differ.
     #[must_use]
-    pub fn missing_description(mut self, missing: MissingDescription) -> Self {
-        self.missing_description = missing;
+    pub fn reading(mut self, rules: ReadingRules) -> Self {
+        self.reading = rules;
         self
     }
 
@@ -192,8 +192,7 @@ impl SkillFiles {
     /// As [`document`](Self::document).
     pub fn document_with_source(&self) -> Result<(Document, String), DiscoveryError> {
         let bytes = self.read_skill_file()?;
-        let document =
-            Document::parse_with(&bytes, self.missing_description).map_err(Repr::Manifest)?;
+        let document = Document::parse_with(&bytes, self.reading).map_err(Repr::Manifest)?;
         // Parsing has checked that frontmatter and body are UTF-8, so nothing is replaced here.
         let text = String::from_utf8_lossy(&bytes);
         Ok((document, text.trim_start_matches('\u{FEFF}').to_owned()))

@@ -311,10 +311,7 @@ impl Walk<'_> {
         let Some(name) = name.to_str().filter(|name| is_printable(name)) else {
             return Some(SkipReason::Unprintable);
         };
-        let limit = root
-            .max_depth()
-            .unwrap_or(usize::MAX)
-            .min(root.limits_or(&self.discovery.limits).max_depth);
+        let limit = root.max_depth(root.limits_or(&self.discovery.limits));
         if name.starts_with('.') && (is_never_searched(name) || !root.searches_hidden()) {
             Some(SkipReason::Hidden)
         } else if name == "node_modules" {
@@ -334,16 +331,19 @@ impl Walk<'_> {
         root_path: &Path,
         link: PathBuf,
     ) -> Option<WalkBase> {
+        // One system call decides about links to files and about broken ones; `canonicalize` makes
+        // one for each component.
+        let metadata = link.metadata();
+        if metadata.as_ref().is_ok_and(|metadata| !metadata.is_dir()) {
+            return None;
+        }
         // The canonical target identifies the directory, so that cycles and duplicates are found.
-        let Ok(target) = link.canonicalize() else {
+        let Ok(target) = metadata.and_then(|_| link.canonicalize()) else {
             // If the target appears later, the catalog is outdated.
             self.output.stamps.push(link.clone(), None);
             self.skip(link, SkipReason::BrokenSymlink);
             return None;
         };
-        if !target.is_dir() {
-            return None;
-        }
         if let Some(reason) = symlink_skip_reason(root, root_path, &target) {
             self.skip(link, reason);
             return None;

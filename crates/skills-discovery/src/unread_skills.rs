@@ -9,65 +9,38 @@ use std::path::{Path, PathBuf};
 
 use cap_std::fs::Dir;
 
+use crate::file_stamp::ScanStart;
 use crate::open::open_canonical;
 use crate::read_dir::{DirEntry, for_each_entry};
 use crate::traversal::is_never_searched;
-use crate::{Catalog, Root, SKILL_FILE, ScanLimits, SkipReason, Skipped};
+use crate::{Catalog, Root, SKILL_FILE, ScanLimits, SkipReason, Skipped, StampSet};
 
-/// Maximum depth below a directory that the scan did not search.
-const MAX_DEPTH: usize = 6;
+/// Maximum depth below a directory that the scan did not search: each level keeps a directory open.
+const MAX_DEPTH: usize = 64;
 
-/// Returns the skill files that the scan of a catalog did not read, ordered by path.
-pub(crate) fn find(catalog: &Catalog) -> Vec<Skipped> {
-    let Some(settings) = catalog.settings() else {
-        return Vec::new();
-    };
-    let nested_roots: HashSet<&Path> = settings
-        .roots()
-        .iter()
-        .filter(|root| root.searches_nested())
-        .map(Root::path)
-        .collect();
-    let limits = largest_limits(settings.roots(), &settings.limits);
-    let mut search = Search {
-        found: Vec::new(),
-        left: limits.max_entries,
-    };
-    let root_directories: HashSet<PathBuf> = settings
-        .roots()
-        .iter()
-        .filter_map(|root| root.path().canonicalize().ok())
-        .collect();
-    for entry in catalog.all_entries() {
-        // The scan has listed these directories, and searched below them.
-        let was_searched = nested_roots.contains(entry.root())
-            || root_directories.contains(entry.directory())
-            || entry.file_name() != SKILL_FILE;
-        if !was_searched {
-            search.below_skill(entry.directory());
-        }
+/// The skill files that a scan did not read, ordered by path.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct UnreadSkills {
+    pub(crate) found: Vec<Skipped>,
+    /// The stamps of the directories that were listed.
+    pub(crate) stamps: StampSet,
+}
+
+impl UnreadSkills {
+    /// Finds the skill files that the scan of a catalog did not read.
+    pub(crate) fn find(catalog: &Catalog) -> Self {
+        let Some(settings) = catalog.settings() else {
+            return Self::default();
+        };
+        let mut search = Search::new(largest_limits(settings.roots(), &settings.limits));
+        search.below_roots(catalog, settings.roots());
+        let Search {
+            mut found, stamps, ..
+        } = search;
+        found.sort_by(|a, b| a.path().cmp(b.path()));
+        found.dedup_by(|a, b| a.path() == b.path());
+        Self { found, stamps }
     }
-    for skipped in catalog.skipped() {
-        let path = skipped.path();
-        match skipped.reason() {
-            SkipReason::Unreadable(_) if path.ends_with(SKILL_FILE) => {
-                let directory = path.parent().unwrap_or(path);
-                if !root_directories.contains(directory) && nested_roots.is_empty() {
-                    search.below_skill(directory);
-                }
-            }
-            SkipReason::Hidden => search.below_hidden(path),
-            SkipReason::TooDeep { limit } => {
-                let limit = *limit;
-                search.below(path, &mut |_| SkipReason::TooDeep { limit });
-            }
-            _ => {}
-        }
-    }
-    let mut found = search.found;
-    found.sort_by(|a, b| a.path().cmp(b.path()));
-    found.dedup_by(|a, b| a.path() == b.path());
-    found
 }
 
 /// Returns the limits of the root that may list the most entries.
@@ -81,16 +54,71 @@ fn largest_limits<'a>(roots: &'a [Root], default: &'a ScanLimits) -> &'a ScanLim
 
 struct Search {
     found: Vec<Skipped>,
+    stamps: StampSet,
+    scan_start: ScanStart,
+    /// The maximum number of directory entries to list.
+    limit: usize,
     /// The number of directory entries that may still be listed.
     left: usize,
 }
 
 impl Search {
+    fn new(limits: &ScanLimits) -> Self {
+        Self {
+            found: Vec::new(),
+            stamps: StampSet::default(),
+            scan_start: ScanStart::now(),
+            limit: limits.max_entries,
+            left: limits.max_entries,
+        }
+    }
+
+    /// Searches all directories that the scan of a catalog did not.
+    fn below_roots(&mut self, catalog: &Catalog, roots: &[Root]) {
+        let canonical = |root: &Root| root.path().canonicalize().ok();
+        let nested_roots: Vec<PathBuf> = roots
+            .iter()
+            .filter(|root| root.searches_nested())
+            .filter_map(canonical)
+            .collect();
+        let root_directories: HashSet<PathBuf> = roots.iter().filter_map(canonical).collect();
+        // The scan has listed these directories, and searched below them.
+        let was_searched = |directory: &Path| {
+            root_directories.contains(directory)
+                || nested_roots.iter().any(|root| directory.starts_with(root))
+        };
+        for entry in catalog.all_entries() {
+            if entry.file_name() == SKILL_FILE && !was_searched(entry.directory()) {
+                self.below_skill(entry.directory());
+            }
+        }
+        for skipped in catalog.skipped() {
+            let path = skipped.path();
+            match skipped.reason() {
+                SkipReason::Unreadable(_) | SkipReason::BrokenSymlink
+                    if path.ends_with(SKILL_FILE) =>
+                {
+                    let directory = path.parent().unwrap_or(path);
+                    if !was_searched(directory) {
+                        self.below_skill(directory);
+                    }
+                }
+                SkipReason::InvalidName if !was_searched(path) => self.below_skill(path),
+                SkipReason::Hidden => self.below_hidden(path),
+                SkipReason::TooDeep { limit } => {
+                    let limit = *limit;
+                    self.below(path, &mut |_| SkipReason::TooDeep { limit });
+                }
+                _ => {}
+            }
+        }
+    }
+
     fn below_skill(&mut self, directory: &Path) {
         let Ok(handle) = open_canonical(directory) else {
             return;
         };
-        let entries = self.list(&handle);
+        let entries = self.list(&handle, directory);
         let has_skill_file = entries.iter().any(|entry| entry.name == SKILL_FILE);
         for entry in entries {
             if entry.is_directory {
@@ -133,7 +161,7 @@ impl Search {
         depth: usize,
         reason: &mut dyn FnMut(&Path) -> SkipReason,
     ) {
-        let entries = self.list(handle);
+        let entries = self.list(handle, directory);
         if entries.iter().any(|entry| entry.name == SKILL_FILE) {
             let path = directory.join(SKILL_FILE);
             let reason = reason(&path);
@@ -164,19 +192,27 @@ impl Search {
         }
     }
 
-    /// Returns the entries of a directory; none if it cannot be read or the budget is used up.
-    fn list(&mut self, handle: &Dir) -> Vec<DirEntry> {
+    /// Returns the entries of a directory, as many as the budget allows; none if it cannot be read.
+    fn list(&mut self, handle: &Dir, directory: &Path) -> Vec<DirEntry> {
         let mut entries = Vec::new();
-        let left = &mut self.left;
+        if self.left == 0 {
+            return entries;
+        }
+        self.stamps.add_at(directory, self.scan_start);
         // A directory that cannot be listed hides nothing that a scan could read.
         let _ = for_each_entry(handle, &mut |entry| {
-            if *left == 0 {
+            if self.left == 0 {
                 return ControlFlow::Break(());
             }
-            *left -= 1;
+            self.left -= 1;
             entries.push(entry);
             ControlFlow::Continue(())
         });
+        if self.left == 0 {
+            let limit = self.limit;
+            let reason = SkipReason::TooManyEntries { limit };
+            self.found.push(Skipped::new(directory, reason));
+        }
         entries
     }
 }

@@ -3,7 +3,7 @@
 use crate::frontmatter::value_column;
 use crate::frontmatter_scan::decode_utf8;
 use crate::{
-    Manifest, ManifestError, MissingDescription, Outline, Position, Warning, WarningKind, invisible,
+    Manifest, ManifestError, Outline, Position, ReadingRules, Warning, WarningKind, invisible,
 };
 
 /// A whole `SKILL.md`: its manifest, its body and the warnings about both.
@@ -41,17 +41,17 @@ impl Document {
     /// [`ManifestError`] if there is no frontmatter, no description can be recovered from it, or
     /// the body is not UTF-8.
     pub fn parse(bytes: &[u8]) -> Result<Self, ManifestError> {
-        Self::parse_with(bytes, MissingDescription::Reject)
+        Self::parse_with(bytes, ReadingRules::default())
     }
 
-    /// Parses a whole file that need not have a description, as some clients do.
+    /// Parses a whole file as a client does.
     ///
     /// # Errors
-    /// As [`parse`](Self::parse), except for what `missing` allows.
-    pub fn parse_with(bytes: &[u8], missing: MissingDescription) -> Result<Self, ManifestError> {
-        let frontmatter = missing.scan_file(bytes)?;
+    /// As [`parse`](Self::parse), and if `rules` reject the file.
+    pub fn parse_with(bytes: &[u8], rules: ReadingRules) -> Result<Self, ManifestError> {
+        let frontmatter = rules.missing_description.scan_file(bytes)?;
         let body = bytes.get(frontmatter.body_offset()..).unwrap_or_default();
-        let (manifest, mut warnings) = Manifest::parse_with(&frontmatter, body, missing)?;
+        let (manifest, mut warnings) = Manifest::parse_with(&frontmatter, body, rules)?;
         // The body is decoded last: an error in the manifest is more useful than one in the text.
         let body_line = frontmatter.body_line();
         let body = decode_utf8(

@@ -43,7 +43,9 @@ impl ManifestError {
         match &*self.repr {
             Repr::Empty => ManifestErrorKind::Empty,
             Repr::Utf16 | Repr::InvalidUtf8 { .. } => ManifestErrorKind::Encoding,
-            Repr::MissingFrontmatter { .. } => ManifestErrorKind::FrontmatterMissing,
+            Repr::MissingFrontmatter { .. }
+            | Repr::SymlinkAsText { .. }
+            | Repr::DelimiterRejected { .. } => ManifestErrorKind::FrontmatterMissing,
             Repr::UnclosedFrontmatter { .. } => ManifestErrorKind::FrontmatterUnclosed,
             Repr::Yaml { .. } => ManifestErrorKind::Yaml,
             Repr::KeyNotScalar { .. } => ManifestErrorKind::YamlKey,
@@ -52,6 +54,7 @@ impl ManifestError {
             Repr::NulCharacter { .. } => ManifestErrorKind::Encoding,
             Repr::NotMapping { .. } => ManifestErrorKind::NotMapping,
             Repr::MissingDescription { .. } => ManifestErrorKind::DescriptionMissing,
+            Repr::NameRejected { .. } => ManifestErrorKind::NameRejected,
         }
     }
 
@@ -64,6 +67,9 @@ impl ManifestError {
             Repr::Empty | Repr::Utf16 => None,
             Repr::InvalidUtf8 { line, .. }
             | Repr::MissingFrontmatter { line }
+            | Repr::SymlinkAsText { line }
+            | Repr::DelimiterRejected { line }
+            | Repr::NameRejected { line, .. }
             | Repr::UnclosedFrontmatter { line }
             | Repr::NotMapping { line, .. }
             | Repr::BudgetExceeded { line, .. }
@@ -111,6 +117,8 @@ pub enum ManifestErrorKind {
     NotMapping,
     /// `description` is missing or has no visible characters.
     DescriptionMissing,
+    /// The rules of a client reject `name` ([`NameRule`](crate::NameRule)).
+    NameRejected,
 }
 
 impl ManifestErrorKind {
@@ -128,6 +136,7 @@ impl ManifestErrorKind {
             Self::DuplicateKey => "duplicate-key",
             Self::NotMapping => "frontmatter-not-mapping",
             Self::DescriptionMissing => "description-missing",
+            Self::NameRejected => "name-rejected",
         }
     }
 }
@@ -142,6 +151,13 @@ pub(crate) enum Repr {
     InvalidUtf8 { offset: usize, line: usize },
     #[error("missing frontmatter: the first line must be `---`")]
     MissingFrontmatter { line: usize },
+    /// What git writes for a symlink on a system without symlinks.
+    #[error("missing frontmatter: the file is the path of a symlink; replace it with its target")]
+    SymlinkAsText { line: usize },
+    #[error("the client accepts only `---` as delimiter, from the first line")]
+    DelimiterRejected { line: usize },
+    #[error("the client rejects `name`: {problem}")]
+    NameRejected { problem: &'static str, line: usize },
     #[error("missing closing `---` in the first {MAX_FRONTMATTER_BYTES} bytes")]
     UnclosedFrontmatter { line: usize },
     #[error("invalid YAML in frontmatter: {message}")]

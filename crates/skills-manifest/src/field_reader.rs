@@ -98,6 +98,12 @@ impl<'a> FieldReader<'a> {
         self.warn_by_raw_name(&raw_name.unwrap_or_else(|| key.to_owned()), kind);
     }
 
+    /// Returns the line of a field, or else the first of the frontmatter.
+    pub(crate) fn line_of(&self, key: &str) -> usize {
+        let position = self.frontmatter.position_of(key, 0);
+        position.map_or(self.frontmatter.first_line(), |position| position.line)
+    }
+
     fn warn_by_raw_name(&mut self, key: &str, kind: WarningKind) {
         // A lookup searches the whole text, and a hostile field can cause many warnings.
         let position = match self.positions.iter().find(|(known, _)| known == key) {
@@ -308,15 +314,23 @@ impl<'a> FieldReader<'a> {
     fn tool_strings(&mut self, field: &'static str) -> Option<Vec<String>> {
         match self.take(field)? {
             Value::String(text) => Some(vec![text]),
-            Value::Array(items) if items.iter().all(Value::is_string) => {
-                Some(items.iter().filter_map(scalar_to_text).collect())
+            Value::Array(items) => {
+                let texts: Result<Vec<String>, Value> =
+                    items.into_iter().map(tool_entry_text).collect();
+                texts
+                    .map_err(|item| self.reject_tools(field, "a list of texts", &item))
+                    .ok()
             }
             value => {
-                self.warn_wrong_type(field, "text or a list", &value);
-                self.mark_unparsed(field);
+                self.reject_tools(field, "text or a list", &value);
                 None
             }
         }
+    }
+
+    fn reject_tools(&mut self, field: &'static str, expected: &'static str, found: &Value) {
+        self.warn_wrong_type(field, expected, found);
+        self.mark_unparsed(field);
     }
 
     /// Warns of invalid entries: each of the first 20, and the number of the others.
@@ -386,6 +400,24 @@ fn find_escaped_invisible(map: &Map<String, Value>, yaml: &str) -> Option<(Strin
             decoded_tags: invisible::decode_tags(text),
         },
     ))
+}
+
+/// Returns an entry of a list of tools as text; any other value is returned as the error.
+///
+/// YAML reads `Tool(key: value)` as a mapping; joining its parts restores the entry.
+fn tool_entry_text(item: Value) -> Result<String, Value> {
+    match item {
+        Value::String(text) => Ok(text),
+        Value::Object(parts) => match parts.iter().next() {
+            Some((key, Value::String(value)))
+                if parts.len() == 1 && key.contains('(') && value.ends_with(')') =>
+            {
+                Ok(format!("{key}: {value}"))
+            }
+            _ => Err(Value::Object(parts)),
+        },
+        other => Err(other),
+    }
 }
 
 /// Converts a scalar to text; `None` for null, lists and mappings.

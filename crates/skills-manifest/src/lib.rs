@@ -48,6 +48,7 @@ mod openai_yaml;
 mod openclaw;
 mod outline;
 mod position;
+mod reading_rules;
 mod repair;
 mod requirements;
 mod script_spec;
@@ -71,6 +72,7 @@ pub use openai_yaml::{Interface, InvocationPolicy, OpenAiMetadata, OpenAiWarning
 pub use openclaw::{EnvVar, InstallSpec, OpenClaw, RequiresBlock};
 pub use outline::{Heading, Link, LinkKind, Outline};
 pub use position::Position;
+pub use reading_rules::{DelimiterRule, NameRule, ReadingRules};
 pub use requirements::{RequiredProgram, RequiredServer, Requirements};
 pub use script_spec::{ScriptArg, ScriptSpec};
 pub use tool_pattern::{ArgumentMatcher, ToolPattern};

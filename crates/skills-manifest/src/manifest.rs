@@ -12,7 +12,7 @@ use crate::invisible::has_visible_text;
 use crate::mapping::Mapping;
 use crate::warning::{Warning, WarningKind};
 use crate::yaml;
-use crate::{Extensions, MissingDescription, SkillName, ToolPattern};
+use crate::{Extensions, NameRule, ReadingRules, SkillName, ToolPattern};
 
 /// Maximum length of `description` by the specification, in characters.
 const DESCRIPTION_MAX_CHARACTERS: usize = 1024;
@@ -73,33 +73,45 @@ impl Manifest {
     pub fn from_frontmatter(
         frontmatter: &Frontmatter<'_>,
     ) -> Result<(Self, Vec<Warning>), ManifestError> {
-        Self::parse_with(frontmatter, &[], MissingDescription::Reject)
+        Self::from_frontmatter_with(frontmatter, ReadingRules::default())
     }
 
-    /// Parses a whole file, or its first 64 KiB, that need not have a description.
+    /// Parses the fields as a client does, without a body that could replace a description.
     ///
     /// # Errors
-    /// As [`from_frontmatter`](Self::from_frontmatter), except for what `missing` allows.
+    /// As [`from_frontmatter`](Self::from_frontmatter), and if `rules` reject the file.
+    pub fn from_frontmatter_with(
+        frontmatter: &Frontmatter<'_>,
+        rules: ReadingRules,
+    ) -> Result<(Self, Vec<Warning>), ManifestError> {
+        Self::parse_with(frontmatter, &[], rules)
+    }
+
+    /// Parses a whole file, or its first 64 KiB, as a client does.
+    ///
+    /// # Errors
+    /// As [`from_frontmatter`](Self::from_frontmatter), and if `rules` reject the file.
     pub fn from_file(
         bytes: &[u8],
-        missing: MissingDescription,
+        rules: ReadingRules,
     ) -> Result<(Self, Vec<Warning>), ManifestError> {
-        let frontmatter = missing.scan_file(bytes)?;
+        let frontmatter = rules.missing_description.scan_file(bytes)?;
         let body = bytes.get(frontmatter.body_offset()..).unwrap_or_default();
-        Self::parse_with(&frontmatter, body, missing)
+        Self::parse_with(&frontmatter, body, rules)
     }
 
     /// Parses the fields; `body` may replace a missing description.
     pub(crate) fn parse_with(
         frontmatter: &Frontmatter<'_>,
         body: &[u8],
-        missing: MissingDescription,
+        rules: ReadingRules,
     ) -> Result<(Self, Vec<Warning>), ManifestError> {
+        rules.delimiters.check(frontmatter)?;
         let mut fields = read_fields(frontmatter)?;
-        let name = parse_name(&mut fields);
+        let name = parse_name(&mut fields, rules.name)?;
         let description = match parse_description(&mut fields) {
             Some(description) => description,
-            None => match missing.substitute(body) {
+            None => match rules.missing_description.substitute(body) {
                 Some((text, source)) => {
                     fields.warn("description", WarningKind::NoDescription(source));
                     text
@@ -199,7 +211,7 @@ impl Manifest {
     }
 
     /// Returns `description` as written: possibly of several lines, of any length; blank only with
-    /// [`MissingDescription::Empty`].
+    /// [`MissingDescription::Empty`](crate::MissingDescription::Empty).
     #[must_use]
     pub fn description(&self) -> &str {
         &self.description
@@ -317,9 +329,26 @@ fn mark_merged_restrictions(fields: &mut FieldReader<'_>) {
     }
 }
 
-fn parse_name(fields: &mut FieldReader<'_>) -> Option<SkillName> {
-    let text = fields.take_text("name")?;
-    match SkillName::new(&text) {
+/// Parses `name` by the rule of a client, which may reject the file.
+fn parse_name(
+    fields: &mut FieldReader<'_>,
+    rule: NameRule,
+) -> Result<Option<SkillName>, ManifestError> {
+    let raw = fields.take_text("name");
+    let text = match rule.read(raw.as_deref()) {
+        Ok(Some(text)) => text,
+        Ok(None) => return Ok(raw.and_then(|text| validate_name(fields, &text))),
+        Err(problem) => {
+            let line = fields.line_of("name");
+            return Err(Repr::NameRejected { problem, line }.into());
+        }
+    };
+    Ok(validate_name(fields, &text))
+}
+
+/// Returns a name with the warnings about it; `None` if it is not valid.
+fn validate_name(fields: &mut FieldReader<'_>, text: &str) -> Option<SkillName> {
+    match SkillName::new(text) {
         Ok(name) => {
             for violation in name.spec_violations() {
                 fields.warn("name", WarningKind::NameViolatesSpec(violation));
@@ -339,9 +368,7 @@ fn missing_description(
     frontmatter: &Frontmatter<'_>,
     fields: &mut FieldReader<'_>,
 ) -> ManifestError {
-    let line = frontmatter
-        .position_of("description", 0)
-        .map_or(frontmatter.first_line(), |position| position.line);
+    let line = fields.line_of("description");
     let found = match frontmatter.raw_value("description") {
         Some(value) if value.starts_with('#') => FoundDescription::Comment,
         Some(value) if value.starts_with(PLACEHOLDER) => FoundDescription::Placeholder,

@@ -76,6 +76,9 @@ pub enum WarningKind {
     /// A delimiter has more than three dashes, or a backslash before them.
     #[error("non-standard delimiter; write exactly `---`")]
     NonStandardDelimiter,
+    /// A delimiter is indented.
+    #[error("indented delimiter; write `---` at the start of the line")]
+    IndentedDelimiter,
     /// The file starts with a field instead of `---`; its fields up to the first blank line were
     /// read.
     #[error("missing `---` delimiters; fields read up to the first blank line")]
@@ -231,6 +234,7 @@ impl WarningKind {
             Self::MissingDelimiters
                 | Self::UnclosedFrontmatter
                 | Self::NonStandardDelimiter
+                | Self::IndentedDelimiter
                 | Self::FrontmatterInCodeBlock
         )
     }
@@ -246,7 +250,7 @@ impl WarningKind {
             Self::BlankBeforeDelimiter => "blank-before-fence",
             Self::CommentBeforeDelimiter => "comment-before-fence",
             Self::FrontmatterInCodeBlock => "fenced-frontmatter",
-            Self::NonStandardDelimiter => "odd-fence",
+            Self::NonStandardDelimiter | Self::IndentedDelimiter => "odd-fence",
             Self::MissingDelimiters => "no-fence",
             Self::UnclosedFrontmatter => "not-closed",
             Self::NoFrontmatter => "no-frontmatter",

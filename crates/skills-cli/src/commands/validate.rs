@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde_json::json;
 use skills_ref_compat::{Client, Diagnostic, Severity, StrictError};
 use skills_runtime::SkillRuntime;
-use skills_runtime::discovery::{ClientProfile, DiscoveryError, MissingDescription, SkillFiles};
+use skills_runtime::discovery::{ClientProfile, DiscoveryError, ReadingRules, SkillFiles};
 use skills_runtime::manifest::{Document, ManifestError, Requirements, WarningKind};
 use skills_runtime::prompt::MissingRequirements;
 
@@ -192,11 +192,13 @@ fn lenient_findings(
             )];
         }
     };
+    // Only the description: what the client rejects is a finding with its own words.
     let profile = client.and_then(|client| ClientProfile::from_name(client.as_str()));
-    let files = files.missing_description(profile.map_or(
-        MissingDescription::Reject,
-        ClientProfile::missing_description,
-    ));
+    let mut rules = ReadingRules::default();
+    if let Some(profile) = profile {
+        rules.missing_description = profile.reading_rules().missing_description;
+    }
+    let files = files.reading(rules);
     let document = match files.document() {
         Ok(document) => document,
         Err(error) => return invalid_document_findings(&error),

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use cap_std::fs::{Dir, File};
 use skills_manifest::{
-    Frontmatter, FrontmatterScan, MAX_FRONTMATTER_BYTES, Manifest, MissingDescription, SkillName,
+    Frontmatter, FrontmatterScan, MAX_FRONTMATTER_BYTES, Manifest, MissingDescription, NameRule,
+    ReadingRules, SkillName,
 };
 
 use super::Visitor;
@@ -103,27 +104,27 @@ impl Visitor<'_> {
 pub(super) fn read_metadata(
     file: &mut File,
     bytes: u64,
-    missing: MissingDescription,
+    rules: ReadingRules,
     below_plugin: Option<String>,
 ) -> Result<NamedMetadata, DiscoveryError> {
     let mut buffer = Vec::new();
     if read_head(file, bytes, &mut buffer, HEAD_BYTES)? == ReadEnd::More {
         match FrontmatterScan::scan_prefix(&buffer) {
             Ok(FrontmatterScan::Complete(frontmatter)) => {
-                match parse_head(&buffer, &frontmatter, below_plugin.clone()) {
-                    Err(_) if missing != MissingDescription::Reject => {}
+                match parse_head(&buffer, &frontmatter, rules, below_plugin.clone()) {
+                    Err(_) if rules.missing_description != MissingDescription::Reject => {}
                     result => return result,
                 }
             }
-            Err(error) if missing == MissingDescription::Reject => {
+            Err(error) if rules.missing_description == MissingDescription::Reject => {
                 return Err(Repr::Manifest(error).into());
             }
             _ => {}
         }
         fill_buffer(file, &mut buffer, MAX_FRONTMATTER_BYTES + DELIMITER_BYTES)?;
     }
-    if missing != MissingDescription::Reject {
-        let (manifest, warnings) = Manifest::from_file(&buffer, missing).map_err(Repr::Manifest)?;
+    if rules.missing_description != MissingDescription::Reject {
+        let (manifest, warnings) = Manifest::from_file(&buffer, rules).map_err(Repr::Manifest)?;
         return Ok((
             manifest.name().cloned(),
             LazyMetadata::parsed(manifest, warnings, below_plugin),
@@ -131,23 +132,25 @@ pub(super) fn read_metadata(
     }
     // The buffer contains the whole file, or more than the largest frontmatter.
     let frontmatter = FrontmatterScan::parse_file(&buffer).map_err(Repr::Manifest)?;
-    parse_head(&buffer, &frontmatter, below_plugin)
+    parse_head(&buffer, &frontmatter, rules, below_plugin)
 }
 
 fn parse_head(
     buffer: &[u8],
     frontmatter: &Frontmatter<'_>,
+    rules: ReadingRules,
     below_plugin: Option<String>,
 ) -> Result<NamedMetadata, DiscoveryError> {
     // Most frontmatter is simple enough to be validated without building a manifest, which is then
     // done on the first access.
-    if let Some(peek) = Manifest::peek_name(frontmatter) {
+    if let Some(peek) = rules.peek_name(frontmatter) {
         return Ok((
             peek.name,
             LazyMetadata::deferred(&buffer[..frontmatter.body_offset()], below_plugin),
         ));
     }
-    let (manifest, warnings) = Manifest::from_frontmatter(frontmatter).map_err(Repr::Manifest)?;
+    let (manifest, warnings) =
+        Manifest::from_frontmatter_with(frontmatter, rules).map_err(Repr::Manifest)?;
     Ok((
         manifest.name().cloned(),
         LazyMetadata::parsed(manifest, warnings, below_plugin),
@@ -155,10 +158,11 @@ fn parse_head(
 }
 
 /// Returns the declared name, or else that of the directory if it is valid, and warns if they
-/// differ.
+/// differ. With [`NameRule::Directory`] it is always that of the directory.
 pub(super) fn resolve_name(
     declared: Option<SkillName>,
     directory: &Path,
+    rule: NameRule,
     warnings: &mut Vec<EntryWarning>,
 ) -> Option<SkillName> {
     let directory = directory_name(directory);
@@ -168,8 +172,11 @@ pub(super) fn resolve_name(
     };
     if name.as_str() != directory {
         warnings.push(EntryWarning::NameMismatch {
-            directory: directory.into_owned(),
+            directory: directory.clone().into_owned(),
         });
+        if rule == NameRule::Directory {
+            return SkillName::new(&directory).ok();
+        }
     }
     Some(name)
 }

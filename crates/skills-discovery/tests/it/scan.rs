@@ -344,7 +344,7 @@ fn a_skill_file_must_be_a_regular_file_of_its_skill() {
     assert_snapshot!(tree.scan(&ScanLimits::default()), @r#"
     repo in in/SKILL.md
     repo inside inside/SKILL.md
-    skipped "dangling/SKILL.md" missing: no such file or directory
+    skipped "dangling/SKILL.md" broken-symlink: broken symlink
     skipped "directory/SKILL.md" not-regular-file: not a regular file
     skipped "fifo/SKILL.md" not-regular-file: not a regular file
     skipped "huge/SKILL.md" too-large: file is 2147483648 bytes, limit 1048576

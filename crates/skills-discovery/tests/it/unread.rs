@@ -125,6 +125,61 @@ fn a_root_may_have_limits_of_its_own() {
 }
 
 #[test]
+fn a_change_below_a_skill_is_noticed_once_unread_skills_were_searched() {
+    let tree = Tree::new();
+    tree.skill("root/a", "a").file("root/a/sub/notes.md", "");
+    let discovery = Discovery::new([root(&tree)]);
+    let mut catalog = discovery.scan();
+    // Until the stamps of all files and directories are settled.
+    while let Some(next) = discovery.rescan(&catalog) {
+        catalog = next;
+    }
+    let before = catalog.clone();
+    loop {
+        assert_eq!(unread(&tree, &catalog), [""; 0]);
+        match discovery.rescan(&catalog) {
+            Some(next) => catalog = next,
+            None => break,
+        }
+    }
+    tree.skill("root/a/sub/nested", "nested");
+    assert!(discovery.rescan(&before).is_none());
+    let now = discovery.rescan(&catalog).unwrap();
+    assert_eq!(unread(&tree, &now), ["a/sub/nested/SKILL.md nested"]);
+}
+
+#[test]
+fn the_limit_of_the_search_for_unread_skills_is_reported() {
+    let tree = Tree::new();
+    tree.skill("root/a", "a")
+        .skill("root/a/1/2/3/4/5/6/7/8/nested", "nested");
+    let mut limits = ScanLimits::default();
+    let catalog = scan(root(&tree).limits(limits.clone()));
+    assert_eq!(
+        unread(&tree, &catalog),
+        ["a/1/2/3/4/5/6/7/8/nested/SKILL.md nested"]
+    );
+    limits.max_entries = 4;
+    let catalog = scan(root(&tree).limits(limits));
+    assert_eq!(unread(&tree, &catalog), ["a/1/2 entry-limit"]);
+}
+
+#[test]
+fn skills_below_files_that_cannot_be_read_are_found() {
+    let tree = Tree::new();
+    tree.skill("root/linked/below", "below")
+        .symlink("absent.md", "root/linked/SKILL.md")
+        .skill("nested/a", "a");
+    let other = Root::new(tree.path("nested"), Scope::User).nested(NestedSkills::Search);
+    let catalog = Discovery::new([root(&tree), other]).scan();
+    assert_eq!(unread(&tree, &catalog), ["linked/below/SKILL.md nested"]);
+    assert_eq!(
+        catalog.summary().to_string(),
+        "1 read, 2 not read: 1 below another skill, 1 broken symlinks"
+    );
+}
+
+#[test]
 fn an_unread_skill_is_explained_by_its_name() {
     let tree = Tree::new();
     tree.skill("root/a", "a")

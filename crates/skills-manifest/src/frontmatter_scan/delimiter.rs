@@ -53,9 +53,9 @@ impl OpeningDelimiter {
             return Ok(open_code_block(lines, line, warnings));
         }
         // Markdown editors escape `---` with a backslash.
-        if line.is_delimiter() || line.text.trim_ascii_start() == b"---" || line.text == b"\\---" {
+        if line.is_delimiter() || is_indented_delimiter(line.text) || line.text == b"\\---" {
             if !line.is_delimiter() {
-                warnings.push(line_warning(WarningKind::NonStandardDelimiter, line.number));
+                warnings.push(non_standard_warning(&line));
             }
             return Ok(Some((Self::Dashes, line)));
         }
@@ -68,6 +68,8 @@ impl OpeningDelimiter {
         let is_undecided = !line.is_terminated && line.text.len() < MAX_OPENING_BYTES;
         if is_undecided {
             Ok(None)
+        } else if line.text.starts_with(b"../") && line.text.ends_with(b".md") {
+            Err(Repr::SymlinkAsText { line: line.number }.into())
         } else {
             Err(Repr::MissingFrontmatter { line: line.number }.into())
         }
@@ -125,7 +127,7 @@ fn find_end_of_dashes(
     }
     *lines = begin.clone();
     if let Some(line) = lines.find(|line| is_non_standard_delimiter(line.text)) {
-        warnings.push(line_warning(WarningKind::NonStandardDelimiter, line.number));
+        warnings.push(non_standard_warning(&line));
         return Some(end_of_non_standard(lines, &line));
     }
     *lines = begin;
@@ -253,8 +255,21 @@ fn is_code_block_end(line: &[u8], fence: u8, length: usize) -> bool {
 fn is_non_standard_delimiter(line: &[u8]) -> bool {
     line == b"\\---"
         || (line.len() > 3 && line.iter().all(|b| *b == b'-'))
-        || line.trim_ascii_start() == b"---"
+        || is_indented_delimiter(line)
         || has_joined_heading(line)
+}
+
+fn is_indented_delimiter(line: &[u8]) -> bool {
+    line != b"---" && line.trim_ascii_start() == b"---"
+}
+
+fn non_standard_warning(line: &Line<'_>) -> Warning {
+    let kind = if is_indented_delimiter(line.text) {
+        WarningKind::IndentedDelimiter
+    } else {
+        WarningKind::NonStandardDelimiter
+    };
+    line_warning(kind, line.number)
 }
 
 fn has_joined_heading(line: &[u8]) -> bool {

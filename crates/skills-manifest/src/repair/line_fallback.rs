@@ -76,15 +76,18 @@ fn find_value(lines: &[&str], field: &str) -> Option<FoundValue> {
     // Text below a header is often not indented, which is what broke the YAML.
     // A label such as `**Usage:**` stands above its text.
     let is_block = matches!(first.trim().as_bytes(), [] | [b'|' | b'>', ..]) || is_label(first);
-    let is_more = |line: &&&str| {
-        line.starts_with([' ', '\t'])
-            || line.is_empty()
-            || (is_block && !starts_any_field(line) && !line.starts_with('#'))
+    let is_more = |index: usize| {
+        let line = lines[index];
+        let is_text = || {
+            !starts_any_field(line)
+                && !line.starts_with('#')
+                && lost_restrictions::declared_at(lines, index).is_none()
+        };
+        line.starts_with([' ', '\t']) || line.is_empty() || (is_block && is_text())
     };
-    let more: Vec<&str> = lines[index + 1..]
-        .iter()
-        .take_while(is_more)
-        .copied()
+    let more: Vec<&str> = (index + 1..lines.len())
+        .take_while(|index| is_more(*index))
+        .map(|index| lines[index])
         .collect();
     let text = std::iter::once(first)
         .chain(more.iter().copied())
@@ -99,7 +102,7 @@ fn find_value(lines: &[&str], field: &str) -> Option<FoundValue> {
 }
 
 /// Returns true if a value is only an emphasized label: `**Usage:**` or `**Usage**:`.
-fn is_label(value: &str) -> bool {
+pub(super) fn is_label(value: &str) -> bool {
     let value = value.trim().trim_end_matches(':');
     let inner = value
         .strip_prefix("**")

@@ -52,7 +52,7 @@ fn collect(fields: impl IntoIterator<Item = &'static str>) -> Vec<&'static str> 
 
 /// Returns the restriction that a line declares. The key may look like a heading, a list item or
 /// emphasized text, as Markdown formatters leave it.
-fn declared_at(lines: &[&str], index: usize) -> Option<&'static str> {
+pub(super) fn declared_at(lines: &[&str], index: usize) -> Option<&'static str> {
     let (key, value) = lines[index].split_once(':')?;
     let key = key
         .trim()

@@ -2,6 +2,9 @@
 
 use std::ops::Range;
 
+use super::line_fallback::is_label;
+use super::lost_restrictions::declared_at;
+use crate::field_names::is_spelling_of;
 use crate::warning::WarningKind;
 use crate::yaml;
 
@@ -53,12 +56,19 @@ impl ValueQuoter<'_> {
             return index + 1;
         };
         let (head, value) = line.split_at(position.value_offset);
-        let end = self.block_end(index + 1, position.indent);
+        let block_end = self.block_end(index + 1, position.indent);
         if is_block_scalar_header(value) {
             // The lines of a block scalar are text, whatever they contain.
             self.copy_line(&line);
-            return self.copy_lines(index + 1, end);
+            return self.copy_lines(index + 1, block_end);
         }
+        let end = if !position.is_description() || value.is_empty() {
+            block_end
+        } else if is_label(value) {
+            self.text_end(block_end, |line| !starts_field(line))
+        } else {
+            self.text_end(block_end, |line| !has_colon(line))
+        };
         if value.is_empty() && !self.starts_flow_collection(index + 1, end) {
             // The lines below are fields or items of their own.
             self.copy_line(&line);
@@ -70,7 +80,8 @@ impl ValueQuoter<'_> {
             .filter(|part| !part.is_empty())
             .collect::<Vec<_>>()
             .join("\n ");
-        if self.edits.len() >= MAX_EDITS || is_standalone_yaml(&whole) {
+        let is_valid = end == block_end && is_standalone_yaml(&whole);
+        if self.edits.len() >= MAX_EDITS || is_valid {
             self.copy_line(&line);
             return self.copy_lines(index + 1, end);
         }
@@ -142,6 +153,31 @@ impl ValueQuoter<'_> {
         }
         end
     }
+
+    /// Returns the end of the lines from `from` that are text and declare no restriction.
+    /// Generators write a description as paragraphs without indentation.
+    fn text_end(&self, from: usize, is_text: impl Fn(&str) -> bool) -> usize {
+        let lines = self.lines.iter().enumerate().skip(from);
+        lines
+            .take_while(|(index, line)| {
+                // A comment, or a delimiter to which a heading was joined.
+                let is_end = line.starts_with('#') || line.starts_with("---");
+                !is_end && is_text(line) && declared_at(self.lines, *index).is_none()
+            })
+            .filter(|(_, line)| !line.trim().is_empty())
+            .last()
+            .map_or(from, |(index, _)| index + 1)
+    }
+}
+
+/// Returns true if a line without indentation starts a field.
+fn starts_field(line: &str) -> bool {
+    !line.starts_with('-') && ValuePosition::find(line).is_some()
+}
+
+/// Returns true if a line has a colon that may end a key, whatever characters the key has.
+fn has_colon(line: &str) -> bool {
+    line.contains(": ") || line.trim_end().ends_with(':')
 }
 
 /// The key of a line and the position of its value, in bytes.
@@ -177,6 +213,11 @@ impl<'a> ValuePosition<'a> {
                 value_offset: start,
             }),
         }
+    }
+
+    /// Returns true for the value of the field `description`.
+    fn is_description(&self) -> bool {
+        self.indent == 0 && is_spelling_of(self.key, "description")
     }
 }
 
@@ -254,7 +295,10 @@ fn intended_text(value: &str) -> String {
     let text = line.strip_prefix(['|', '>']).map_or(line.as_str(), |rest| {
         rest.trim_start_matches(['-', '+']).trim_start()
     });
-    // ` #` starts a comment, as in valid YAML.
+    // ` #` starts a comment, as in valid YAML; in a paragraph it is text.
+    if value.contains('\n') {
+        return text.to_owned();
+    }
     text.split(" #").next().unwrap_or(text).to_owned()
 }
 

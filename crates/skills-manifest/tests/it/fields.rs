@@ -119,6 +119,20 @@ fn invalid_tool_entries_grant_nothing() {
             .unparsed_restrictions()
             .is_empty()
     );
+    // YAML reads the entry as a mapping.
+    assert_eq!(
+        tools("allowed-tools:\n- Read\n- WebFetch(domain: a.org)"),
+        ["Read", "WebFetch(domain: a.org)"]
+    );
+    for entry in ["Bash: x", "Bash(a: 1", "[Bash(a)]", "{}"] {
+        let document = document(&format!("allowed-tools:\n- Read\n- {entry}"));
+        let manifest = document.manifest();
+        assert_eq!(
+            manifest.unparsed_restrictions(),
+            ["allowed-tools"],
+            "{entry}"
+        );
+    }
     // One invalid entry of the forbidden tools makes the restriction unparsed.
     assert_eq!(
         document("disallowed-tools: Read Bash(git")

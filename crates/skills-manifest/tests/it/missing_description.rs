@@ -1,6 +1,6 @@
 //! Files without a description: rejected with the cause, or read as some clients do.
 
-use skills_manifest::{Document, MissingDescription};
+use skills_manifest::{Document, MissingDescription, ReadingRules};
 
 fn error(fields: &str) -> String {
     Document::parse(format!("---\n{fields}---\nBody\n").as_bytes())
@@ -8,8 +8,14 @@ fn error(fields: &str) -> String {
         .to_string()
 }
 
+fn rules(missing: MissingDescription) -> ReadingRules {
+    let mut rules = ReadingRules::default();
+    rules.missing_description = missing;
+    rules
+}
+
 fn read(file: &str, missing: MissingDescription) -> Result<(String, Vec<&'static str>), String> {
-    let document = Document::parse_with(file.as_bytes(), missing)
+    let document = Document::parse_with(file.as_bytes(), rules(missing))
         .map_err(|error| error.kind().code().to_owned())?;
     let codes = document
         .warnings()
@@ -79,7 +85,7 @@ fn the_first_paragraph_replaces_a_missing_description() {
 #[test]
 fn a_restriction_holds_without_a_description() {
     let file = b"---\nallowed-tools: 7\n---\nDoes it.\n";
-    let document = Document::parse_with(file, MissingDescription::FromBody).unwrap();
+    let document = Document::parse_with(file, rules(MissingDescription::FromBody)).unwrap();
     assert_eq!(
         document.manifest().unparsed_restrictions(),
         ["allowed-tools"]
@@ -98,7 +104,8 @@ fn a_missing_description_may_be_empty() {
 
 #[test]
 fn a_file_without_frontmatter_has_no_frontmatter_text() {
-    let document = Document::parse_with(b"Does it.\n", MissingDescription::FromBody).unwrap();
+    let document =
+        Document::parse_with(b"Does it.\n", rules(MissingDescription::FromBody)).unwrap();
     assert_eq!(
         (
             document.frontmatter(),

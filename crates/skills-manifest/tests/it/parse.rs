@@ -104,6 +104,7 @@ fn unusable_files_report_the_reason_and_the_line() {
     assert_snapshot!(read(""), @"Empty at None: the file is empty; a skill starts with a `---` line, `name:` and `description:`");
     assert_snapshot!(read(" \n\n"), @"Empty at None: the file is empty; a skill starts with a `---` line, `name:` and `description:`");
     assert_snapshot!(read("# Title\n"), @"FrontmatterMissing at Some(1): missing frontmatter: the first line must be `---`");
+    assert_snapshot!(read("../a/SKILL.md"), @"FrontmatterMissing at Some(1): missing frontmatter: the file is the path of a symlink; replace it with its target");
     assert_snapshot!(read("----\nname: a\n----\n"), @"FrontmatterMissing at Some(1): missing frontmatter: the first line must be `---`");
     assert_snapshot!(read("---\nname: a\n...\n"), @"DescriptionMissing at Some(2): missing field `description`: say what the skill does and when to use it");
     assert_snapshot!(read("---\n- a\n---\n"), @"NotMapping at Some(2): invalid type for the frontmatter: expected a mapping, found a list");

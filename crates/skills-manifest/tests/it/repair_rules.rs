@@ -471,3 +471,46 @@ fn a_label_is_followed_by_its_paragraph() {
         );
     }
 }
+
+#[test]
+fn text_below_a_broken_description_belongs_to_it() {
+    check(
+        "description: **Bold**\nUse it #1 for b.\n- item\n\nAnd c.\nmodel: m\nallowed-tools: [Read]\n",
+        json!({"description": "**Bold** Use it #1 for b. - item And c.", "model": "m"}),
+        &["2:14 description"],
+    );
+    check(
+        "description: @b\n---# Title\nBody.\n",
+        json!({"description": "@b"}),
+        &["2:1 line of description"],
+    );
+    // All other fields were read, and only a restriction within the text may be lost.
+    for (text, tools, lost) in [
+        (
+            "description: **Usage:**\nFor b.\nallowed-tools: Read\n",
+            &["Read"][..],
+            &[][..],
+        ),
+        (
+            "description: @b\nFor b.\n\"allowed-tools\": Read\n",
+            &["Read"],
+            &[],
+        ),
+        (
+            "description: **Usage:**\n- allowed-tools: Read\n",
+            &[],
+            &["allowed-tools"],
+        ),
+        ("description: **Bold**\n  - allowed-tools: Read\n", &[], &[]),
+    ] {
+        let document = document(text);
+        let manifest = document.manifest();
+        let found: Vec<_> = manifest
+            .allowed_tools()
+            .iter()
+            .map(|tool| tool.tool())
+            .collect();
+        assert_eq!(found, tools, "{text}");
+        assert_eq!(manifest.unparsed_restrictions(), lost, "{text}");
+    }
+}
