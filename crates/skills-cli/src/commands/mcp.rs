@@ -6,6 +6,8 @@ mod install;
 mod log;
 mod serve;
 mod stdio;
+#[cfg(feature = "mcp-http")]
+mod token;
 
 use clap::{Args, Subcommand};
 
@@ -30,12 +32,16 @@ pub(crate) struct Mcp {
 #[derive(Debug, Subcommand)]
 enum McpCommand {
     Install(install::Install),
+    #[cfg(feature = "mcp-http")]
+    Token(token::Token),
 }
 
 impl Mcp {
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Exit> {
         match &self.command {
             Some(McpCommand::Install(install)) => install.run(context),
+            #[cfg(feature = "mcp-http")]
+            Some(McpCommand::Token(token)) => token.run(context),
             None => self.serve.run(context),
         }
     }

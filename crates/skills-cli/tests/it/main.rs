@@ -20,6 +20,8 @@ mod interpreters;
 mod lookup;
 mod mcp;
 mod mcp_install;
+#[cfg(feature = "mcp-http")]
+mod mcp_token;
 mod model;
 mod policy;
 mod precompile;

@@ -1,6 +1,6 @@
 //! `skills mcp --http`: serves over HTTP.
 
-mod auth;
+pub(super) mod auth;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -123,7 +123,7 @@ fn explain_bind_error(error: HttpError) -> CommandError {
             Some("listen on 127.0.0.1, or pass `--allow-remote` and `--allow-host HOST`")
         }
         HttpErrorKind::NoToken => Some(
-            "generate a token, for example with `openssl rand -hex 32`, and pass it with `--token-file FILE`",
+            "create a token with `skills mcp token new NAME --token-file FILE`, and pass `--token-file FILE`",
         ),
         HttpErrorKind::NoHost => {
             Some("pass the name that clients connect to, for example `--allow-host tools.example`")

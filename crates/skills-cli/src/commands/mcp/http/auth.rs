@@ -1,6 +1,6 @@
 //! Bearer tokens of HTTP clients, and the key that signs request state.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use skills_mcp::BearerToken;
@@ -33,6 +33,18 @@ pub(super) fn load_tokens(serve: &Serve, context: &Context) -> anyhow::Result<Ve
         );
         return Ok(tokens);
     }
+    let path = generated_token_file(context)?;
+    // The path and not the token: standard error is often a log that others read.
+    context.output.status(&format!(
+        "clients authenticate with the token in {}: `Authorization: Bearer TOKEN`",
+        path.display()
+    ));
+    read_tokens(&path)
+}
+
+/// Returns the path of the file with the generated token of the user. Creates it if it does not
+/// exist.
+pub(in crate::commands::mcp) fn generated_token_file(context: &Context) -> anyhow::Result<PathBuf> {
     let state = context.environment.state_dir().ok_or_else(|| {
         CommandError::input("cannot create a token: no home directory")
             .with_help("set `XDG_STATE_HOME` or pass `--token-file FILE`")
@@ -42,12 +54,30 @@ pub(super) fn load_tokens(serve: &Serve, context: &Context) -> anyhow::Result<Ve
     if path.metadata().map_or(0, |file| file.len()) == 0 {
         create_token(&path)?;
     }
-    // The path and not the token: standard error is often a log that others read.
-    context.output.status(&format!(
-        "clients authenticate with the token in {}: `Authorization: Bearer TOKEN`",
-        path.display()
-    ));
-    read_tokens(&path)
+    Ok(path)
+}
+
+/// Adds a token to a file, atomically. Creates the file if it does not exist.
+///
+/// # Errors
+/// Fails if other users can access the file, if it is invalid, or if it has a token of this name.
+pub(in crate::commands::mcp) fn add_token(path: &Path, token: &BearerToken) -> anyhow::Result<()> {
+    let file = PrivateFile::new(path);
+    let failed = || format!("cannot write `{}`", path.display());
+    let _lock = file.lock().with_context(failed)?;
+    let mut text = String::new();
+    if path.symlink_metadata().is_ok() {
+        check_private(path)?;
+        text = input::read_text_file(path, MAX_FILE_BYTES)?;
+    }
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    text.push_str(&format!("{}: {}\n", token.name(), token.expose_secret()));
+    // A file that the server would reject is not written.
+    BearerToken::parse_file(&text)
+        .map_err(|error| CommandError::input(format!("{}: {error}", path.display())))?;
+    file.replace(&text).with_context(failed)
 }
 
 /// Reads the key that signs request state: the bytes of the file, without a trailing newline if at
@@ -64,7 +94,8 @@ pub(super) fn read_state_key(path: &Path) -> anyhow::Result<Vec<u8>> {
     Ok(key)
 }
 
-fn read_tokens(path: &Path) -> anyhow::Result<Vec<BearerToken>> {
+/// Reads a token file, which no other user can access.
+pub(in crate::commands::mcp) fn read_tokens(path: &Path) -> anyhow::Result<Vec<BearerToken>> {
     check_private(path)?;
     let text = input::read_text_file(path, MAX_FILE_BYTES)?;
     BearerToken::parse_file(&text)
