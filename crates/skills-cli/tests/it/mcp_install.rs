@@ -1,5 +1,6 @@
 //! Tests of `mcp install` and the configuration files of clients.
 
+mod clients;
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 mod concurrent;
 #[cfg(target_os = "linux")]
@@ -128,39 +129,6 @@ fn help_describes_the_written_files() {
 }
 
 #[test]
-fn each_client_has_its_own_configuration_file_written_once() {
-    for (client, file) in [
-        ("claude", ".claude.json"),
-        ("codex", ".codex/config.toml"),
-        ("cursor", ".cursor/mcp.json"),
-        ("vscode", ".config/Code/User/mcp.json"),
-        ("gemini", ".gemini/settings.json"),
-    ] {
-        if client == "vscode" && !cfg!(target_os = "linux") {
-            continue;
-        }
-        let fixture = Fixture::new();
-        let first = fixture.call(&["--client", client, "--yes", "--", "--root", "/skills"]);
-        assert_eq!(first.code, 0, "{}", first.page());
-        assert_eq!(fixture.files("home"), [file]);
-        let text = fixture.read(&format!("home/{file}"));
-        assert!(
-            text.contains("[\"mcp\", \"--root\", \"/skills\"]") && text.contains("/bin/skills"),
-            "{text}"
-        );
-        #[cfg(unix)]
-        assert_eq!(mode(&fixture.path("home").join(file)), 0o600);
-        let second = fixture.call(&["--client", client, "--", "--root", "/skills"]);
-        assert!(
-            second.code == 0 && second.stderr.starts_with("unchanged: "),
-            "{}",
-            second.page()
-        );
-        assert_eq!(fixture.read(&format!("home/{file}")), text);
-    }
-}
-
-#[test]
 fn a_change_is_shown_before_it_is_written() {
     let fixture = Fixture::new();
     let before = "{\n  // mine\n  \"mcpServers\": {\n    \"other\": {\"command\": \"x\"}\n  }\n}\n";
@@ -250,12 +218,13 @@ fn a_server_of_that_name_is_replaced_only_after_confirmation() {
     exit 3
     -- stderr
     HERE/home/.codex/config.toml (MCP servers of Codex)
-    @@ -1,3 +1,4 @@
+    @@ -1,3 +1,5 @@
      model = "m"
      [mcp_servers.skills]
     -command = "/bin/other"
     +command = "/bin/skills"
     +args = ["mcp"]
+    +tool_timeout_sec = 600
     this replaces another server named `skills`; pass `--name` to keep both
     Codex will start: "/bin/skills" "mcp"
     error: cannot ask for confirmation: standard input is not a terminal
@@ -276,6 +245,7 @@ fn a_server_of_that_name_is_replaced_only_after_confirmation() {
     [mcp_servers.mine]
     command = "/bin/skills"
     args = ["mcp"]
+    tool_timeout_sec = 600
     "#);
     assert_eq!(fixture.call(&["--client", "codex", "--yes"]).code, 0);
     assert!(
@@ -348,11 +318,11 @@ fn a_project_has_its_own_file_at_its_root() {
     +    "skills": {
     +      "type": "stdio",
     +      "command": "/bin/skills",
-    +      "args": ["mcp", "--workspace", "."]
+    +      "args": ["mcp"]
     +    }
     +  }
     +}
-    Claude Code will start: "/bin/skills" "mcp" "--workspace" "."
+    Claude Code will start: "/bin/skills" "mcp"
     wrote HERE/project/.mcp.json; restart Claude Code in the project, and approve the server when asked
     "#);
     assert_eq!(
@@ -479,13 +449,14 @@ fn symlinks_are_kept_and_their_targets_written() {
     exit 0
     -- stderr
     HERE/home/.gemini/settings.json (MCP servers of Gemini CLI, symlink to HERE/dotfiles/settings.json)
-    @@ -1 +1,8 @@
+    @@ -1 +1,9 @@
     -{}
     +{
     +  "mcpServers": {
     +    "skills": {
     +      "command": "/bin/skills",
-    +      "args": ["mcp"]
+    +      "args": ["mcp"],
+    +      "timeout": 600000
     +    }
     +  }
     +}
@@ -615,11 +586,11 @@ fn a_project_is_the_workspace_of_its_server() {
     let of_clients = ["claude", "codex", "cursor", "vscode", "gemini"]
         .map(|client| started(&["--client", client, "--project"]));
     assert_snapshot!(of_clients.join("\n"), @r#"
-    Claude Code will start: "/bin/skills" "mcp" "--workspace" "."
-    Codex will start: "/bin/skills" "mcp" "--workspace" "."
+    Claude Code will start: "/bin/skills" "mcp"
+    Codex will start: "/bin/skills" "mcp"
     Cursor will start: "/bin/skills" "mcp" "--workspace" "${workspaceFolder}"
     VS Code will start: "/bin/skills" "mcp" "--workspace" "${workspaceFolder}"
-    Gemini CLI will start: "/bin/skills" "mcp" "--workspace" "."
+    Gemini CLI will start: "/bin/skills" "mcp"
     "#);
     let claude = ["--client", "claude"];
     let variants: [&[&str]; 5] = [
@@ -634,7 +605,7 @@ fn a_project_is_the_workspace_of_its_server() {
     Claude Code will start: "/bin/skills" "mcp"
     Claude Code will start: "/bin/skills" "mcp" "--workspace" "HERE/project/inner"
     Claude Code will start: "/bin/skills" "mcp" "--workspace" "HERE/project"
-    Claude Code will start: "/bin/skills" "mcp"
+    Claude Code will start: "/bin/skills" "mcp" "--no-workspace"
     Claude Code will start: "/bin/skills" "mcp" "--workspace" "/srv"
     "#);
     assert_snapshot!(started(&["--client", "claude", "--workspace", "absent"]), @"

@@ -3,6 +3,8 @@
 mod atomic_replace;
 mod client;
 mod client_environment;
+mod client_spec;
+mod client_table;
 mod config_edit;
 mod config_file;
 mod config_path;
@@ -24,7 +26,7 @@ use self::atomic_replace::{Replacement, Snapshot};
 use self::client::{Client, Scope};
 use self::config_edit::ConfigEdit;
 use self::config_file::ConfigFile;
-use self::server_entry::{ConfigEditError, EntryChange, ServerEntry};
+use self::server_entry::{ConfigEditError, EntryChange, ServerEntry, Transport};
 use crate::approver::{self, Confirmation};
 use crate::context::Context;
 use crate::error::{CommandError, first_line};
@@ -45,7 +47,8 @@ const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
 ///
 /// Shows the change to the client's configuration and writes it after confirmation. Everything
 /// else in the file is preserved. Arguments after `--` are options of `skills mcp`; use absolute
-/// paths, because the working directory of the server depends on the client.
+/// paths, because the working directory of the server depends on the client. The workspace of the
+/// server is the directory in which the client starts it, which is the project, without any option.
 #[derive(Debug, Args)]
 pub(crate) struct Install {
     /// Client to register with
@@ -56,16 +59,40 @@ pub(crate) struct Install {
     #[arg(long)]
     project: bool,
 
-    /// Directory that programs work on [default: the project with --project, else none]
+    /// Directory that programs work on [default: that in which the client starts the server]
     ///
-    /// Programs can write it. With --project and without this option, the entry names the directory
-    /// as the client does, so that all users of the project can share it.
+    /// Programs can write it. With --project and without this option, the entry of a client that
+    /// has a variable for the project names it, so that all users of the project can share it.
     #[arg(long, value_name = "DIR")]
     workspace: Option<PathBuf>,
 
-    /// Write no workspace
+    /// Start the server without a workspace
     #[arg(long, conflicts_with = "workspace")]
     no_workspace: bool,
+
+    /// Connect to a server over HTTP instead of starting one
+    ///
+    /// The entry has the URL and the name of a variable with the token, never the token itself.
+    /// Only for clients that replace variables in headers.
+    #[arg(
+        long,
+        value_name = "URL",
+        num_args = 0..=1,
+        default_missing_value = "http://127.0.0.1:8640/mcp",
+        value_parser = parse_url,
+        conflicts_with_all = ["workspace", "no_workspace", "arguments"]
+    )]
+    http: Option<String>,
+
+    /// Environment variable of the client with the token for --http
+    #[arg(
+        long,
+        value_name = "NAME",
+        default_value = "SKILLS_MCP_TOKEN",
+        value_parser = parse_variable_name,
+        requires = "http"
+    )]
+    token_variable: String,
 
     /// Server name in the client: letters, digits, - and _
     #[arg(long, value_name = "NAME", default_value = "skills", value_parser = parse_server_name)]
@@ -90,8 +117,10 @@ impl Install {
         // Registration reads no skills; it gets the global options only to reject them.
         self.reject_misplaced_options(&context.options)?;
         let target = self.target(context)?;
-        let proposal = target.propose()?;
         let output = context.output;
+        let proposal = target
+            .propose()
+            .inspect_err(|_| target.show_manual_entry(output))?;
         if proposal.edit.change == EntryChange::Unchanged {
             return target.report(InstallStatus::Unchanged, &proposal, output);
         }
@@ -146,17 +175,11 @@ impl Install {
     fn target(&self, context: &Context) -> anyhow::Result<InstallTarget> {
         let environment = &context.environment;
         let (client, title) = (self.client, self.client.title());
-        if !client.takes_name(&self.name) {
+        let separator = client.spec().separator;
+        if let Some(separator) = separator.filter(|separator| self.name.contains(*separator)) {
             bail!(CommandError::input(format!(
-                "invalid server name `{}`: {title} does not support `_`; use `-`",
+                "invalid server name `{}`: {title} does not support `{separator}`; use `-`",
                 self.name
-            )));
-        }
-        let command = client_environment::current_program()?;
-        // The client would start another program than the one that was shown.
-        if client.expands(&command) {
-            bail!(CommandError::input(format!(
-                "cannot register `{command}`: {title} expands `$` in paths; install this program elsewhere"
             )));
         }
         let scope = if self.project {
@@ -164,35 +187,72 @@ impl Install {
         } else {
             Scope::User
         };
-        let mut arguments = vec!["mcp".to_owned()];
-        if let Some(workspace) = self.workspace(scope)? {
-            arguments.extend(["--workspace".to_owned(), workspace]);
+        if scope == Scope::Project && client.spec().project.is_empty() {
+            let message = format!("{title} has no configuration of projects");
+            bail!(CommandError::input(message).with_help("register without `--project`"));
         }
-        arguments.extend(self.arguments.iter().cloned());
-        check_server_arguments(&arguments, context)?;
+        let transport = match &self.http {
+            Some(url) => self.http_transport(url)?,
+            None => self.stdio_transport(scope, context)?,
+        };
         Ok(InstallTarget {
             client,
             scope,
             entry: ServerEntry {
                 name: self.name.clone(),
-                command,
-                arguments,
+                transport,
             },
             file: find_config_file(client, scope, environment)?,
         })
     }
-}
 
-impl Install {
-    /// Returns the workspace of the entry: the given directory, else the project.
-    fn workspace(&self, scope: Scope) -> anyhow::Result<Option<String>> {
-        let is_argument = |word: &String| word == "--workspace" || word.starts_with("--workspace=");
-        if self.no_workspace || self.arguments.iter().any(is_argument) {
-            return Ok(None);
+    fn http_transport(&self, url: &str) -> anyhow::Result<Transport> {
+        if self.client.spec().http.is_empty() {
+            let title = self.client.title();
+            let message = format!("cannot register a URL: {title} replaces no variable in headers");
+            // An entry with the token would be readable in a file that is shared or backed up.
+            bail!(CommandError::input(message).with_help("register without `--http`"));
+        }
+        Ok(Transport::Http {
+            url: url.to_owned(),
+            token_variable: self.token_variable.clone(),
+        })
+    }
+
+    fn stdio_transport(&self, scope: Scope, context: &Context) -> anyhow::Result<Transport> {
+        let command = client_environment::current_program()?;
+        // The client would start another program than the one that was shown.
+        if self.client.expands(&command) {
+            let title = self.client.title();
+            bail!(CommandError::input(format!(
+                "cannot register `{command}`: {title} expands variables in paths; install this program elsewhere"
+            )));
+        }
+        let mut arguments = vec!["mcp".to_owned()];
+        arguments.extend(self.workspace_arguments(scope)?);
+        arguments.extend(self.arguments.iter().cloned());
+        check_server_arguments(&arguments, context)?;
+        Ok(Transport::Stdio { command, arguments })
+    }
+
+    /// Returns the options for the workspace of the entry. Without any, the server works on the
+    /// directory in which the client starts it.
+    fn workspace_arguments(&self, scope: Scope) -> anyhow::Result<Vec<String>> {
+        let is_given = |word: &String| {
+            matches!(word.as_str(), "--workspace" | "--no-workspace")
+                || word.starts_with("--workspace=")
+        };
+        if self.arguments.iter().any(is_given) {
+            return Ok(Vec::new());
+        }
+        if self.no_workspace {
+            return Ok(vec!["--no-workspace".to_owned()]);
         }
         let Some(directory) = &self.workspace else {
-            let project = (scope == Scope::Project).then(|| self.client.project_directory());
-            return Ok(project.map(str::to_owned));
+            let project = self.client.spec().project_variable;
+            let project = project.filter(|_| scope == Scope::Project);
+            let arguments = project.map(|project| ["--workspace".to_owned(), project.to_owned()]);
+            return Ok(arguments.into_iter().flatten().collect());
         };
         let directory = input::resolve_directory(directory)?;
         let text = directory.to_str().ok_or_else(|| {
@@ -203,10 +263,10 @@ impl Install {
         if self.client.expands(text) {
             let title = self.client.title();
             bail!(CommandError::input(format!(
-                "cannot register the workspace `{text}`: {title} expands `$` in paths"
+                "cannot register the workspace `{text}`: {title} expands variables in paths"
             )));
         }
-        Ok(Some(text.to_owned()))
+        Ok(vec!["--workspace".to_owned(), text.to_owned()])
     }
 }
 
@@ -238,8 +298,31 @@ impl InstallTarget {
     fn propose(&self) -> anyhow::Result<Proposal> {
         let before = self.file.read()?;
         let edit = config_edit::plan_edit(self.client, before.text(), &self.entry)
-            .map_err(|error| unusable_config_error(&self.file, &error))?;
+            .map_err(|error| self.unusable_config_error(&error))?;
         Ok(Proposal { before, edit })
+    }
+
+    fn unusable_config_error(&self, error: &ConfigEditError) -> CommandError {
+        let line = error.line().map(|line| format!(":{line}"));
+        let path = self.file.path().display();
+        let message = format!("{path}{}: {error}", line.unwrap_or_default());
+        CommandError::input(message).with_help(match error {
+            ConfigEditError::UnsupportedLayout => {
+                "nothing was written; add the entry in your editor"
+            }
+            _ => "nothing was written; fix the file or move it away",
+        })
+    }
+
+    /// Prints the entry for a file with a layout that cannot be edited.
+    fn show_manual_entry(&self, output: Output) {
+        let Ok(before) = self.file.read() else { return };
+        let planned = config_edit::plan_edit(self.client, before.text(), &self.entry);
+        if planned == Err(ConfigEditError::UnsupportedLayout)
+            && let Ok(new) = config_edit::plan_edit(self.client, None, &self.entry)
+        {
+            output.status_lines(new.text.trim_end());
+        }
     }
 
     /// Applies the change to the file's current content, which other programs may have changed
@@ -307,11 +390,21 @@ impl InstallTarget {
                 entry.name
             ));
         }
-        text.push_str(&format!("{title} will start: {:?}", entry.command));
-        // The command is shown with quotes, so that an argument with spaces does not look like
-        // several.
-        for word in &entry.arguments {
-            text.push_str(&format!(" {word:?}"));
+        match &entry.transport {
+            Transport::Stdio { command, arguments } => {
+                text.push_str(&format!("{title} will start: {command:?}"));
+                // The command is shown with quotes, so that an argument with spaces does not look
+                // like several.
+                for word in arguments {
+                    text.push_str(&format!(" {word:?}"));
+                }
+            }
+            Transport::Http {
+                url,
+                token_variable,
+            } => text.push_str(&format!(
+                "{title} will connect to {url} with the token in `{token_variable}`"
+            )),
         }
         text
     }
@@ -335,7 +428,7 @@ impl InstallTarget {
                 "client": client.as_str(),
                 "file": file.path(),
                 "leads_to": file.link(),
-                "server": {"name": entry.name, "command": entry.command, "args": entry.arguments},
+                "server": entry.to_json(),
                 "change": proposal.edit.change,
                 "diff": proposal.diff(),
                 "status": status,
@@ -347,6 +440,12 @@ impl InstallTarget {
             }
             InstallStatus::Written => {
                 output.status(&format!("wrote {path}; {}", client.next_step(*scope)));
+                if let Transport::Http { token_variable, .. } = &entry.transport {
+                    output.status(&format!(
+                        "set `{token_variable}` to the token of the server in the environment of {}; `skills mcp token --show` prints it",
+                        client.title()
+                    ));
+                }
             }
             InstallStatus::Declined => output.status(&format!("{path} was not changed")),
             InstallStatus::Planned if !output.is_json() => {
@@ -436,8 +535,11 @@ fn find_config_file(
     scope: Scope,
     environment: &Environment,
 ) -> anyhow::Result<ConfigFile> {
-    let surroundings = client_environment::client_environment(environment);
-    let path = config_path::config_path(client, scope, &surroundings).ok_or_else(|| {
+    let surroundings = client_environment::client_environment(client, environment);
+    let paths = config_path::config_paths(client, scope, &surroundings);
+    // A client that supports several names reads the one that its user has chosen.
+    let existing = paths.iter().find(|path| path.symlink_metadata().is_ok());
+    let path = existing.or(paths.first()).cloned().ok_or_else(|| {
         let cause = match scope {
             Scope::User => "no home directory",
             Scope::Project => "no working directory",
@@ -451,13 +553,35 @@ fn find_config_file(
     ConfigFile::find(path, project.as_deref())
 }
 
-fn unusable_config_error(file: &ConfigFile, error: &ConfigEditError) -> CommandError {
-    let line = error
-        .line()
-        .map(|line| format!(":{line}"))
-        .unwrap_or_default();
-    CommandError::input(format!("{}{line}: {error}", file.path().display()))
-        .with_help("nothing was written; fix the file or move it away")
+/// Parses a URL that every client uses as it is written.
+fn parse_url(text: &str) -> Result<String, String> {
+    let rest = ["http://", "https://"]
+        .iter()
+        .find_map(|scheme| text.strip_prefix(scheme));
+    let host = rest.map(|rest| rest.split(['/', '?', '#']).next().unwrap_or_default());
+    // Clients replace variables, and a password in the URL would be stored in the file.
+    let is_plain =
+        |c: char| c.is_ascii_graphic() && !matches!(c, '$' | '{' | '}' | '"' | '\'' | '\\');
+    match host {
+        Some(host) if !host.is_empty() && !host.contains('@') && text.chars().all(is_plain) => {
+            Ok(text.to_owned())
+        }
+        _ => {
+            Err("expected a URL such as `http://127.0.0.1:8640/mcp`, without a password".to_owned())
+        }
+    }
+}
+
+/// Parses the name of an environment variable.
+fn parse_variable_name(text: &str) -> Result<String, String> {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    if text.is_empty()
+        || text.starts_with(|c: char| c.is_ascii_digit())
+        || !text.chars().all(is_name)
+    {
+        return Err("expected letters, digits and `_`; a digit cannot come first".to_owned());
+    }
+    Ok(text.to_owned())
 }
 
 /// Parses a server name that every client accepts.
@@ -475,6 +599,28 @@ fn parse_server_name(text: &str) -> Result<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn urls_have_no_password_and_no_variable() {
+        for url in ["http://127.0.0.1:8640/mcp", "https://tools.example/mcp?a=b"] {
+            assert_eq!(parse_url(url).as_deref(), Ok(url));
+        }
+        for wrong in [
+            "",
+            "http://",
+            "ftp://a/mcp",
+            "http://u:p@a/mcp",
+            "http://a/${X}",
+            "http://a/{env:X}",
+            "http://a/ b",
+        ] {
+            assert!(parse_url(wrong).is_err(), "{wrong}");
+        }
+        assert!(parse_variable_name("A_1").is_ok());
+        for wrong in ["", "1A", "A-B", "A}"] {
+            assert!(parse_variable_name(wrong).is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn server_names_are_accepted_by_every_client() {

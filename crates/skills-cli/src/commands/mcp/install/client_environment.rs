@@ -2,24 +2,29 @@
 
 use std::env;
 
+use super::client::Client;
 use super::config_path::{ClientEnvironment, System};
 use crate::error::CommandError;
 use crate::process_environment::Environment;
 
-/// Reads the environment. Empty and relative values are ignored: they would depend on the working
+/// Reads the environment for a client. Empty and relative values are ignored: they would depend on the working
 /// directory of the client.
-pub(super) fn client_environment(environment: &Environment) -> ClientEnvironment {
+pub(super) fn client_environment(client: Client, environment: &Environment) -> ClientEnvironment {
     let project = environment.project_dirs().into_iter();
     ClientEnvironment {
         system: host_system(),
         home: environment.home().map(Into::into),
         // The outermost directory is the root of the project, which is where clients look.
         project: project.min_by_key(|directory| directory.components().count()),
-        claude: environment.path("CLAUDE_CONFIG_DIR"),
-        codex: environment.path("CODEX_HOME"),
-        gemini: environment.path("GEMINI_CLI_HOME"),
         config: environment.path("XDG_CONFIG_HOME"),
         app_data: environment.path("APPDATA"),
+        variables: client
+            .spec()
+            .user
+            .iter()
+            .flat_map(|location| location.variables)
+            .filter_map(|(name, _)| Some((*name, environment.path(name)?)))
+            .collect(),
     }
 }
 

@@ -4,8 +4,10 @@ mod json;
 #[cfg(test)]
 mod tests;
 mod toml;
+mod yaml;
 
-use super::client::{Client, ConfigFormat, ConfigLanguage};
+use super::client::Client;
+use super::client_spec::{ClientSpec, ConfigLanguage};
 use super::diff;
 use super::server_entry::{ConfigEditError, EntryChange, ServerEntry};
 
@@ -31,8 +33,8 @@ pub(crate) fn plan_edit(
 ) -> Result<ConfigEdit, ConfigEditError> {
     let whole = existing.unwrap_or_default();
     let text = whole.strip_prefix(BYTE_ORDER_MARK).unwrap_or(whole);
-    let format = client.format();
-    let (edited, change) = edit_text(format, text, entry)?;
+    let client = client.spec();
+    let (edited, change) = edit_text(client, text, entry)?;
     if change == EntryChange::Unchanged {
         let text = whole.to_owned();
         return Ok(ConfigEdit { text, change });
@@ -40,7 +42,7 @@ pub(crate) fn plan_edit(
     let mark = &whole[..whole.len() - text.len()];
     let edited = diff::merge_line_ends(text, &edited);
     // The result is parsed before it is written: a client must never get an unusable file.
-    match edit_text(format, &edited, entry) {
+    match edit_text(client, &edited, entry) {
         Ok((_, EntryChange::Unchanged)) => {
             let text = format!("{mark}{edited}");
             Ok(ConfigEdit { text, change })
@@ -50,12 +52,13 @@ pub(crate) fn plan_edit(
 }
 
 fn edit_text(
-    format: ConfigFormat,
+    client: &ClientSpec,
     text: &str,
     entry: &ServerEntry,
 ) -> Result<(String, EntryChange), ConfigEditError> {
-    match format.language {
-        ConfigLanguage::Json => json::edit_json(text, format, entry),
-        ConfigLanguage::Toml => toml::edit_toml(text, format.section, entry),
+    match client.language {
+        ConfigLanguage::Json => json::edit_json(text, client, entry),
+        ConfigLanguage::Toml => toml::edit_toml(text, client, entry),
+        ConfigLanguage::Yaml => yaml::edit_yaml(text, client, entry),
     }
 }

@@ -1,8 +1,10 @@
 //! Paths of the clients' configuration files.
 
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use super::client::{Client, Scope};
+use super::client_spec::{Base, Location};
 
 /// Inputs that determine the paths. Every path is absolute; `None` is not set.
 #[derive(Debug, Clone, Default)]
@@ -11,16 +13,12 @@ pub(crate) struct ClientEnvironment {
     pub(crate) home: Option<PathBuf>,
     /// The root of the project.
     pub(crate) project: Option<PathBuf>,
-    /// `CLAUDE_CONFIG_DIR`.
-    pub(crate) claude: Option<PathBuf>,
-    /// `CODEX_HOME`.
-    pub(crate) codex: Option<PathBuf>,
-    /// `GEMINI_CLI_HOME`, which replaces the home directory.
-    pub(crate) gemini: Option<PathBuf>,
     /// `XDG_CONFIG_HOME`.
     pub(crate) config: Option<PathBuf>,
     /// `APPDATA`.
     pub(crate) app_data: Option<PathBuf>,
+    /// Variables of the client's locations.
+    pub(crate) variables: BTreeMap<&'static str, PathBuf>,
 }
 
 /// Operating systems with different application directories.
@@ -32,63 +30,61 @@ pub(crate) enum System {
     Windows,
 }
 
-/// Returns the file that a client reads its servers from. Returns `None` if its parent directory is
-/// unknown.
-pub(crate) fn config_path(
+/// Returns the files that a client reads its servers from, the preferred one first. Empty if their
+/// parent directory is unknown, or if the client has no such file.
+pub(crate) fn config_paths(
     client: Client,
     scope: Scope,
     surroundings: &ClientEnvironment,
-) -> Option<PathBuf> {
+) -> Vec<PathBuf> {
+    let spec = client.spec();
     match scope {
-        Scope::User => user_config_path(client, surroundings),
-        Scope::Project => Some(surroundings.project.as_ref()?.join(match client {
-            Client::Claude => ".mcp.json",
-            Client::Codex => ".codex/config.toml",
-            Client::Cursor => ".cursor/mcp.json",
-            Client::VsCode => ".vscode/mcp.json",
-            Client::Gemini => ".gemini/settings.json",
-        })),
+        Scope::User => {
+            let locations = spec.user.iter();
+            locations
+                .filter_map(|location| user_path(location, surroundings))
+                .collect()
+        }
+        Scope::Project => {
+            let project = surroundings.project.iter();
+            project
+                .flat_map(|project| spec.project.iter().map(|path| project.join(path)))
+                .collect()
+        }
     }
 }
 
-fn user_config_path(client: Client, surroundings: &ClientEnvironment) -> Option<PathBuf> {
-    let ClientEnvironment {
-        home,
-        claude,
-        codex,
-        gemini,
-        ..
-    } = surroundings;
-    let home = home.as_ref();
-    Some(match client {
-        Client::Claude => claude.as_ref().or(home)?.join(".claude.json"),
-        Client::Codex => directory_or(codex, home, ".codex")?.join("config.toml"),
-        Client::Cursor => home?.join(".cursor/mcp.json"),
-        Client::VsCode => app_config_dir(surroundings)?.join("Code/User/mcp.json"),
-        Client::Gemini => gemini.as_ref().or(home)?.join(".gemini/settings.json"),
-    })
-}
-
-/// Returns the configuration directory of desktop applications.
-fn app_config_dir(surroundings: &ClientEnvironment) -> Option<PathBuf> {
-    let ClientEnvironment {
-        system,
-        home,
-        config,
-        app_data,
-        ..
-    } = surroundings;
-    let home = home.as_ref();
-    match system {
-        System::Linux => directory_or(config, home, ".config"),
-        System::MacOs => Some(home?.join("Library/Application Support")),
-        System::Windows => directory_or(app_data, home, "AppData/Roaming"),
+fn user_path(location: &Location, surroundings: &ClientEnvironment) -> Option<PathBuf> {
+    for (variable, path) in location.variables {
+        match surroundings.variables.get(variable) {
+            // Joining an empty path would add a separator.
+            Some(file) if path.is_empty() => return Some(file.clone()),
+            Some(directory) => return Some(directory.join(path)),
+            None => {}
+        }
     }
+    let home = surroundings.home.as_deref();
+    if let (System::Windows, Some(path)) = (surroundings.system, location.windows) {
+        let directory = directory_or(surroundings.app_data.as_deref(), home, "AppData/Roaming")?;
+        return Some(directory.join(path));
+    }
+    let config = surroundings.config.as_deref();
+    let directory = match (location.base, surroundings.system) {
+        (Base::Home, _) => home?.to_owned(),
+        (Base::Config, _) | (Base::Applications, System::Linux) => {
+            directory_or(config, home, ".config")?
+        }
+        (Base::Applications, System::MacOs) => home?.join("Library/Application Support"),
+        (Base::Applications, System::Windows) => {
+            directory_or(surroundings.app_data.as_deref(), home, "AppData/Roaming")?
+        }
+    };
+    Some(directory.join(location.path))
 }
 
 /// Returns a directory that a variable names, else the one at this path of the home directory.
-fn directory_or(named: &Option<PathBuf>, home: Option<&PathBuf>, path: &str) -> Option<PathBuf> {
-    named.clone().or_else(|| Some(home?.join(path)))
+fn directory_or(named: Option<&Path>, home: Option<&Path>, path: &str) -> Option<PathBuf> {
+    named.map(Path::to_owned).or_else(|| Some(home?.join(path)))
 }
 
 #[cfg(test)]
@@ -99,8 +95,16 @@ mod tests {
 
     fn all(scope: Scope, surroundings: &ClientEnvironment) -> String {
         let one = |client: &Client| {
-            config_path(*client, scope, surroundings)
-                .map_or("nowhere".to_owned(), |path| path.display().to_string())
+            let paths = config_paths(*client, scope, surroundings);
+            let paths: Vec<_> = paths
+                .iter()
+                .map(|path| path.display().to_string())
+                .collect();
+            if paths.is_empty() {
+                "nowhere".to_owned()
+            } else {
+                paths.join(", ")
+            }
         };
         Client::value_variants()
             .iter()
@@ -121,6 +125,17 @@ mod tests {
         Cursor: /home/a/.cursor/mcp.json
         VS Code: /home/a/.config/Code/User/mcp.json
         Gemini CLI: /home/a/.gemini/settings.json
+        opencode: /home/a/.config/opencode/opencode.json, /home/a/.config/opencode/opencode.jsonc
+        Copilot CLI: /home/a/.copilot/mcp-config.json
+        Qwen Code: /home/a/.qwen/settings.json
+        Antigravity CLI: /home/a/.gemini/config/mcp_config.json
+        Kiro: /home/a/.kiro/settings/mcp.json
+        Claude Desktop: /home/a/.config/Claude/claude_desktop_config.json
+        Zed: /home/a/.config/zed/settings.json
+        Goose: /home/a/.config/goose/config.yaml
+        Windsurf: /home/a/.codeium/windsurf/mcp_config.json
+        Cline: /home/a/.cline/data/settings/cline_mcp_settings.json
+        Kilo: /home/a/.config/kilo/kilo.jsonc, /home/a/.config/kilo/kilo.json
         ");
         insta::assert_snapshot!(all(Scope::Project, &plain), @"
         Claude Code: /p/.mcp.json
@@ -128,50 +143,87 @@ mod tests {
         Cursor: /p/.cursor/mcp.json
         VS Code: /p/.vscode/mcp.json
         Gemini CLI: /p/.gemini/settings.json
+        opencode: /p/opencode.json, /p/opencode.jsonc
+        Copilot CLI: /p/.github/mcp.json
+        Qwen Code: /p/.qwen/settings.json
+        Antigravity CLI: /p/.agents/mcp_config.json
+        Kiro: /p/.kiro/settings/mcp.json
+        Claude Desktop: nowhere
+        Zed: /p/.zed/settings.json
+        Goose: nowhere
+        Windsurf: nowhere
+        Cline: nowhere
+        Kilo: /p/.kilo/kilo.jsonc, /p/.kilo/kilo.json, /p/kilo.jsonc, /p/kilo.json
         ");
     }
 
     #[test]
     fn paths_depend_on_variables_and_system() {
-        let moved = ClientEnvironment {
-            claude: Some("/c".into()),
-            codex: Some("/x".into()),
-            gemini: Some("/g".into()),
+        let mut moved = ClientEnvironment {
             config: Some("/conf".into()),
             ..ClientEnvironment::default()
         };
+        for location in Client::value_variants()
+            .iter()
+            .flat_map(|client| client.spec().user)
+        {
+            for (variable, _) in location.variables {
+                let path = PathBuf::from("/").join(variable);
+                moved.variables.insert(variable, path);
+            }
+        }
         insta::assert_snapshot!(all(Scope::User, &moved), @"
-        Claude Code: /c/.claude.json
-        Codex: /x/config.toml
+        Claude Code: /CLAUDE_CONFIG_DIR/.claude.json
+        Codex: /CODEX_HOME/config.toml
         Cursor: nowhere
         VS Code: /conf/Code/User/mcp.json
-        Gemini CLI: /g/.gemini/settings.json
+        Gemini CLI: /GEMINI_CLI_HOME/.gemini/settings.json
+        opencode: /conf/opencode/opencode.json, /conf/opencode/opencode.jsonc
+        Copilot CLI: /COPILOT_HOME/mcp-config.json
+        Qwen Code: nowhere
+        Antigravity CLI: nowhere
+        Kiro: nowhere
+        Claude Desktop: /conf/Claude/claude_desktop_config.json
+        Zed: /conf/zed/settings.json
+        Goose: /conf/goose/config.yaml
+        Windsurf: nowhere
+        Cline: /CLINE_MCP_SETTINGS_PATH
+        Kilo: /conf/kilo/kilo.jsonc, /conf/kilo/kilo.json
         ");
-        assert_eq!(all(Scope::Project, &moved).matches("nowhere").count(), 5);
-        let code = |system, app_data: Option<&str>| {
-            let home = Some("/h".into());
-            config_path(
+        assert_eq!(
+            all(Scope::Project, &moved).matches("nowhere").count(),
+            Client::value_variants().len()
+        );
+        let on = |system, app_data: Option<&str>| {
+            let surroundings = ClientEnvironment {
+                system,
+                home: Some("/h".into()),
+                app_data: app_data.map(Into::into),
+                ..ClientEnvironment::default()
+            };
+            [
                 Client::VsCode,
-                Scope::User,
-                &ClientEnvironment {
-                    system,
-                    home,
-                    app_data: app_data.map(Into::into),
-                    ..moved.clone()
-                },
-            )
+                Client::ClaudeDesktop,
+                Client::Zed,
+                Client::Goose,
+            ]
+            .iter()
+            .flat_map(|client| config_paths(*client, Scope::User, &surroundings))
+            .map(|path| path.display().to_string() + "\n")
+            .collect::<String>()
         };
-        assert_eq!(
-            code(System::MacOs, None),
-            Some("/h/Library/Application Support/Code/User/mcp.json".into())
-        );
-        assert_eq!(
-            code(System::Windows, Some("/roaming")),
-            Some("/roaming/Code/User/mcp.json".into())
-        );
-        assert_eq!(
-            code(System::Windows, None),
-            Some("/h/AppData/Roaming/Code/User/mcp.json".into())
-        );
+        insta::assert_snapshot!(on(System::MacOs, None), @"
+        /h/Library/Application Support/Code/User/mcp.json
+        /h/Library/Application Support/Claude/claude_desktop_config.json
+        /h/.config/zed/settings.json
+        /h/.config/goose/config.yaml
+        ");
+        insta::assert_snapshot!(on(System::Windows, Some("/roaming")), @"
+        /roaming/Code/User/mcp.json
+        /roaming/Claude/claude_desktop_config.json
+        /roaming/Zed/settings.json
+        /roaming/Block/goose/config/config.yaml
+        ");
+        assert!(on(System::Windows, None).starts_with("/h/AppData/Roaming/Code/User/mcp.json\n"));
     }
 }

@@ -3,17 +3,51 @@
 use std::fmt;
 
 use serde::Serialize;
+use serde_json::{Value, json};
 
-use super::client::ConfigLanguage;
+use super::client_spec::ConfigLanguage;
 
 /// A server entry of a client's configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ServerEntry {
     pub(crate) name: String,
-    /// The absolute path of the program.
-    pub(crate) command: String,
-    /// Its arguments, starting with `mcp`.
-    pub(crate) arguments: Vec<String>,
+    pub(crate) transport: Transport,
+}
+
+impl ServerEntry {
+    /// Returns the entry for output in JSON.
+    pub(crate) fn to_json(&self) -> Value {
+        let name = &self.name;
+        match &self.transport {
+            Transport::Stdio { command, arguments } => {
+                json!({"name": name, "command": command, "args": arguments})
+            }
+            Transport::Http {
+                url,
+                token_variable,
+            } => {
+                json!({"name": name, "url": url, "token_variable": token_variable})
+            }
+        }
+    }
+}
+
+/// How the client reaches the server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Transport {
+    /// The client starts it.
+    Stdio {
+        /// The absolute path of the program.
+        command: String,
+        /// Its arguments, starting with `mcp`.
+        arguments: Vec<String>,
+    },
+    /// The client connects to it.
+    Http {
+        url: String,
+        /// The variable of the client's environment with the token.
+        token_variable: String,
+    },
 }
 
 /// The change to the server entry.
@@ -25,16 +59,16 @@ pub(crate) enum EntryChange {
     Unchanged,
     /// No entry of this name existed.
     Added,
-    /// The entry started this command with other arguments; its other fields are preserved.
+    /// The entry was for this server with other arguments; its other fields are preserved.
     Updated,
-    /// The entry started another program, and was replaced.
+    /// The entry was for another server, and was replaced.
     Replaced,
 }
 
 /// Why a file cannot be edited.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ConfigEditError {
-    /// Invalid JSON or TOML. Lines are counted from 1.
+    /// Invalid JSON, TOML or YAML. Lines are counted from 1.
     Syntax {
         language: ConfigLanguage,
         line: usize,
@@ -55,7 +89,7 @@ impl fmt::Display for ConfigEditError {
                 language, message, ..
             } => write!(f, "invalid {language}: {message}"),
             Self::NotATable { key: None } => {
-                f.write_str("invalid configuration: expected a JSON object")
+                f.write_str("invalid configuration: expected an object")
             }
             Self::NotATable { key: Some(key) } => write!(f, "invalid `{key}`: expected a table"),
             Self::DuplicateKey { key } => write!(f, "duplicate key `{key}`"),
@@ -76,15 +110,16 @@ impl ConfigEditError {
     }
 }
 
-/// Returns true if an entry with this command and first argument starts this program, in any
-/// directory. Its other fields then apply to this program.
+/// Returns true if an entry with this program and first argument starts the same program as the
+/// command, in any directory. Its other fields then apply to this program.
 pub(crate) fn is_this_program(
-    entry: &ServerEntry,
-    command: Option<&str>,
+    command: &str,
+    arguments: &[String],
+    program: Option<&str>,
     first: Option<&str>,
 ) -> bool {
-    command.is_some_and(|command| file_name(command) == file_name(&entry.command))
-        && first == entry.arguments.first().map(String::as_str)
+    program.is_some_and(|program| file_name(program) == file_name(command))
+        && first == arguments.first().map(String::as_str)
 }
 
 fn file_name(path: &str) -> Option<&str> {

@@ -2,15 +2,10 @@
 
 use jsonc_parser::cst::{CstInputValue, CstObject, CstObjectProp, CstRootNode};
 use jsonc_parser::{ParseOptions, parse_to_serde_value};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
-use crate::commands::mcp::install::client::{ConfigFormat, ConfigLanguage};
-use crate::commands::mcp::install::server_entry::{
-    ConfigEditError, EntryChange, ServerEntry, is_this_program,
-};
-
-/// Keys of a remote server, which clients prefer over a command.
-const REMOTE_KEYS: [&str; 3] = ["url", "httpUrl", "serverUrl"];
+use crate::commands::mcp::install::client_spec::{ClientSpec, ConfigLanguage};
+use crate::commands::mcp::install::server_entry::{ConfigEditError, EntryChange, ServerEntry};
 
 /// Comments and trailing commas are common in files of editors; other extensions of JSON are
 /// errors.
@@ -30,7 +25,7 @@ const PARSE_OPTIONS: ParseOptions = ParseOptions {
 /// Adds or updates an entry in a text.
 pub(super) fn edit_json(
     text: &str,
-    format: ConfigFormat,
+    client: &ClientSpec,
     entry: &ServerEntry,
 ) -> Result<(String, EntryChange), ConfigEditError> {
     let root =
@@ -42,18 +37,17 @@ pub(super) fn edit_json(
     let top = root
         .object_value_or_create()
         .ok_or(ConfigEditError::NotATable { key: None })?;
-    let value = entry_value(format, entry);
-    let change = match single_property(&top, format.section)? {
+    let change = match single_property(&top, client.section)? {
         None => {
-            let servers = vec![(entry.name.clone(), to_cst(&value))];
-            top.append(format.section, CstInputValue::Object(servers));
+            let servers = vec![(entry.name.clone(), to_cst(&entry_value(client, entry)))];
+            top.append(client.section, CstInputValue::Object(servers));
             EntryChange::Added
         }
         Some(section) => {
-            let key = Some(format.section.to_owned());
+            let key = Some(client.section.to_owned());
             let servers = section.object_value();
             let servers = servers.ok_or(ConfigEditError::NotATable { key })?;
-            put_entry(&servers, entry, &value)?
+            put_entry(&servers, client, entry)?
         }
     };
     Ok((root.to_string(), change))
@@ -62,61 +56,54 @@ pub(super) fn edit_json(
 /// Adds or updates an entry in the table of servers.
 fn put_entry(
     servers: &CstObject,
+    client: &ClientSpec,
     entry: &ServerEntry,
-    value: &Value,
 ) -> Result<EntryChange, ConfigEditError> {
     let Some(server) = single_property(servers, &entry.name)? else {
-        servers.append(&entry.name, to_cst(value));
+        servers.append(&entry.name, to_cst(&entry_value(client, entry)));
         return Ok(EntryChange::Added);
     };
     // An entry of another program is replaced as a whole: its environment and other fields were
     // meant for that program.
     let Some(object) = server
         .object_value()
-        .filter(|object| is_same_server(object, entry))
+        .filter(|object| client.is_same_server(&members(object), entry))
     else {
-        server.set_value(to_cst(value));
+        server.set_value(to_cst(&entry_value(client, entry)));
         return Ok(EntryChange::Replaced);
     };
     let mut change = EntryChange::Unchanged;
-    for (key, value) in value.as_object().into_iter().flatten() {
-        match single_property(&object, key)? {
-            // An equal value is not written again, which would lose its comments and layout.
-            Some(old) if property_value(&old) == *value => continue,
-            // A server with a command uses standard input and output, even without this field.
-            None if key == "type" => continue,
-            Some(old) => old.set_value(to_cst(value)),
-            None => drop(object.append(key, to_cst(value))),
+    for field in client.entry_fields(entry) {
+        let old = single_property(&object, field.key)?;
+        let value = old.as_ref().map(property_value);
+        // An equal value is not written again, which would lose its comments and layout.
+        let Some(value) = field.replacement(value.as_ref()) else {
+            continue;
+        };
+        match old {
+            Some(old) => old.set_value(to_cst(&value)),
+            None => drop(object.append(field.key, to_cst(&value))),
         }
         change = EntryChange::Updated;
     }
     Ok(change)
 }
 
-/// Returns true if an entry starts this program.
-fn is_same_server(object: &CstObject, entry: &ServerEntry) -> bool {
-    let values: Map<String, Value> = object
+fn members(object: &CstObject) -> Map<String, Value> {
+    object
         .properties()
         .iter()
         .filter_map(|property| Some((property.decoded_name()?, property_value(property))))
-        .collect();
-    let first = values
-        .get("args")
-        .and_then(|arguments| arguments.get(0))
-        .and_then(Value::as_str);
-    // An entry with a URL is a remote server, even if it also names this command.
-    let is_remote = REMOTE_KEYS.iter().any(|key| values.contains_key(*key));
-    !is_remote && is_this_program(entry, values.get("command").and_then(Value::as_str), first)
+        .collect()
 }
 
-fn entry_value(format: ConfigFormat, entry: &ServerEntry) -> Value {
-    let mut value = Map::new();
-    if let Some(transport) = format.transport {
-        value.insert("type".to_owned(), json!(transport));
-    }
-    value.insert("command".to_owned(), json!(entry.command));
-    value.insert("args".to_owned(), json!(entry.arguments));
-    Value::Object(value)
+fn entry_value(client: &ClientSpec, entry: &ServerEntry) -> Value {
+    let fields = client.entry_fields(entry).into_iter();
+    Value::Object(
+        fields
+            .map(|field| (field.key.to_owned(), field.value))
+            .collect(),
+    )
 }
 
 /// Finds the property of a name. A duplicate is an error, since programs differ in which one they

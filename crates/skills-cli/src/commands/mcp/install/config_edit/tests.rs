@@ -7,6 +7,7 @@ use serde_json::Value;
 use similar::ChangeTag;
 
 use super::*;
+use crate::commands::mcp::install::server_entry::Transport;
 
 const NAME: &str = "skills";
 
@@ -16,8 +17,10 @@ fn entry_with_root() -> ServerEntry {
         .to_vec();
     ServerEntry {
         name: NAME.to_owned(),
-        command: "/opt/skills/bin/skills".to_owned(),
-        arguments,
+        transport: Transport::Stdio {
+            command: "/opt/skills/bin/skills".to_owned(),
+            arguments,
+        },
     }
 }
 
@@ -190,8 +193,10 @@ fn entry(arguments: &[&str]) -> ServerEntry {
         .collect();
     ServerEntry {
         name: "skills".to_owned(),
-        command: "/opt/skills/bin/skills".to_owned(),
-        arguments,
+        transport: Transport::Stdio {
+            command: "/opt/skills/bin/skills".to_owned(),
+            arguments,
+        },
     }
 }
 
@@ -215,60 +220,253 @@ fn check(client: Client, existing: &str, arguments: &[&str]) -> String {
     )
 }
 
+fn http_entry() -> ServerEntry {
+    ServerEntry {
+        name: "skills".to_owned(),
+        transport: Transport::Http {
+            url: "http://127.0.0.1:8640/mcp".to_owned(),
+            token_variable: "SKILLS_MCP_TOKEN".to_owned(),
+        },
+    }
+}
+
+/// Renders the new file of each client that supports the entry.
+fn new_files(entry: &ServerEntry) -> String {
+    let new = |client: &Client| {
+        let planned = plan_edit(*client, None, entry).unwrap();
+        let again = plan_edit(*client, Some(&planned.text), entry).unwrap();
+        assert_eq!(again.change, EntryChange::Unchanged, "{client:?}");
+        assert_eq!(again.text, planned.text, "{client:?}");
+        format!("-- {}\n{}", client.title(), planned.text)
+    };
+    let clients = Client::value_variants().iter();
+    clients
+        .filter(|client| !client.spec().entry_fields(entry).is_empty())
+        .map(new)
+        .collect()
+}
+
 #[test]
 fn new_files_have_only_the_entry() {
-    let new = |client: &Client| {
-        format!(
-            "{}\n{}",
-            client.title(),
-            plan_edit(*client, None, &entry(&[])).unwrap().text
-        )
-    };
-    insta::assert_snapshot!(Client::value_variants().iter().map(new).collect::<String>(), @r#"
-    Claude Code
-    {
-      "mcpServers": {
-        "skills": {
-          "type": "stdio",
-          "command": "/opt/skills/bin/skills",
-          "args": ["mcp"]
+    insta::assert_snapshot!(new_files(&entry(&[])));
+}
+
+#[test]
+fn entries_over_http_name_the_variable_of_the_token() {
+    let files = new_files(&http_entry());
+    assert_eq!(files.matches("SKILLS_MCP_TOKEN").count(), 13);
+    insta::assert_snapshot!(files);
+}
+
+/// A file as users of the client write it, with a comment and another server.
+fn file_of(client: Client) -> String {
+    let spec = client.spec();
+    let section = spec.section;
+    match spec.language {
+        ConfigLanguage::Json => format!(
+            "{{\n  // mine\n  \"other\": 1,\n  \"{section}\": {{\n    \"x\": {{\"command\": \"x\"}} // kept\n  }}\n}}\n"
+        ),
+        ConfigLanguage::Toml => {
+            format!("# mine\nother = 1\n\n[{section}.x] # kept\ncommand = \"x\"\n")
         }
-      }
+        ConfigLanguage::Yaml => format!(
+            "# mine\nother: 1\n\n{section}:\n  x: # kept\n    type: stdio\n    cmd: x\n    args:\n    - a\n\n# last\nGOOSE_MODEL: m\n"
+        ),
     }
-    Codex
-    [mcp_servers.skills]
-    command = "/opt/skills/bin/skills"
-    args = ["mcp"]
-    Cursor
-    {
-      "mcpServers": {
-        "skills": {
-          "type": "stdio",
-          "command": "/opt/skills/bin/skills",
-          "args": ["mcp"]
+}
+
+#[test]
+fn every_client_keeps_the_rest_of_its_file() {
+    for client in Client::value_variants() {
+        let file = file_of(*client);
+        for entry in [entry(&[]), http_entry()] {
+            if client.spec().entry_fields(&entry).is_empty() {
+                continue;
+            }
+            let planned = plan_edit(*client, Some(&file), &entry).unwrap();
+            assert_eq!(planned.change, EntryChange::Added, "{client:?}");
+            assert!(has_all_of(&file, &planned.text), "{}", planned.text);
+            let again = plan_edit(*client, Some(&planned.text), &entry).unwrap();
+            assert_eq!(again.change, EntryChange::Unchanged, "{client:?}");
         }
-      }
-    }
-    VS Code
-    {
-      "servers": {
-        "skills": {
-          "type": "stdio",
-          "command": "/opt/skills/bin/skills",
-          "args": ["mcp"]
+        // Other arguments change the arguments only.
+        let first = plan_edit(*client, Some(&file), &entry(&[])).unwrap().text;
+        let diff = check(*client, &first, &["--no-workspace"]);
+        let lines: Vec<_> = diff
+            .lines()
+            .filter(|line| line.starts_with(['+', '-']))
+            .collect();
+        assert!(diff.starts_with("updated\n"), "{client:?}: {diff}");
+        assert!(lines.iter().all(|line| line.contains("mcp")), "{diff}");
+        // A server of another kind is another server.
+        if !client.spec().http.is_empty() {
+            let planned = plan_edit(*client, Some(&first), &http_entry()).unwrap();
+            assert_eq!(planned.change, EntryChange::Replaced, "{client:?}");
+            assert!(has_all_of(&file, &planned.text), "{}", planned.text);
         }
-      }
     }
-    Gemini CLI
-    {
-      "mcpServers": {
-        "skills": {
-          "command": "/opt/skills/bin/skills",
-          "args": ["mcp"]
-        }
-      }
-    }
+}
+
+#[test]
+fn other_headers_and_fields_of_a_url_are_preserved() {
+    let file = r#"{"mcpServers": {"skills": {
+  "url": "http://127.0.0.1:8640/mcp",
+  "headers": {"X-Team": "a"}, // ours
+  "disabled": true
+}}}
+"#;
+    let planned = plan_edit(Client::Kiro, Some(file), &http_entry()).unwrap();
+    insta::assert_snapshot!(diff::render(file, &planned.text), @r#"
+    @@ -1,5 +1,8 @@
+     {"mcpServers": {"skills": {
+       "url": "http://127.0.0.1:8640/mcp",
+    -  "headers": {"X-Team": "a"}, // ours
+    +  "headers": {
+    +        "X-Team": "a",
+    +        "Authorization": "Bearer ${SKILLS_MCP_TOKEN}"
+    +      }, // ours
+       "disabled": true
+     }}}
     "#);
+    assert_eq!(planned.change, EntryChange::Updated);
+    let other = file.replace("127.0.0.1", "tools.example");
+    let planned = plan_edit(Client::Kiro, Some(&other), &http_entry()).unwrap();
+    assert_eq!(planned.change, EntryChange::Replaced);
+}
+
+#[test]
+fn yaml_entries_are_added_to_block_tables() {
+    let yaml = |text: &str| check(Client::Goose, text, &["--root", "/a \"b\": #c"]);
+    insta::assert_snapshot!(yaml("GOOSE_MODEL: m"), @r#"
+    added
+    @@ -1 +1,10 @@
+    -GOOSE_MODEL: m
+    \ No newline at end of file
+    +GOOSE_MODEL: m
+    +extensions:
+    +  skills:
+    +    enabled: true
+    +    type: stdio
+    +    name: skills
+    +    description: Agent skills
+    +    cmd: /opt/skills/bin/skills
+    +    args: [mcp, "--root", "/a \"b\": #c"]
+    +    timeout: 600
+    "#);
+    insta::assert_snapshot!(yaml("extensions: {} # none\nGOOSE_MODEL: m\n"), @r#"
+    added
+    @@ -1,2 +1,10 @@
+    -extensions: {} # none
+    +extensions: # none
+    +  skills:
+    +    enabled: true
+    +    type: stdio
+    +    name: skills
+    +    description: Agent skills
+    +    cmd: /opt/skills/bin/skills
+    +    args: [mcp, "--root", "/a \"b\": #c"]
+    +    timeout: 600
+     GOOSE_MODEL: m
+    "#);
+    insta::assert_snapshot!(
+        yaml("extensions:\n    developer:\n        type: builtin\n\n        # last\n\nlast: |\n  extensions:\n    skills:\n"),
+        @r#"
+    added
+    @@ -2,4 +2,12 @@
+         developer:
+             type: builtin
+    +    skills:
+    +      enabled: true
+    +      type: stdio
+    +      name: skills
+    +      description: Agent skills
+    +      cmd: /opt/skills/bin/skills
+    +      args: [mcp, "--root", "/a \"b\": #c"]
+    +      timeout: 600
+     
+             # last
+    "#
+    );
+}
+
+#[test]
+fn yaml_entries_are_updated_in_place() {
+    let file = "extensions:
+  skills:
+    # since May
+    args:
+    - mcp
+    - --old
+    cmd: /usr/bin/skills # ours
+    timeout: 30 # short
+  z:
+    type: builtin
+";
+    insta::assert_snapshot!(check(Client::Goose, file, &[]), @"
+    updated
+    @@ -2,8 +2,6 @@
+       skills:
+         # since May
+    -    args:
+    -    - mcp
+    -    - --old
+    -    cmd: /usr/bin/skills # ours
+    +    args: [mcp]
+    +    cmd: /opt/skills/bin/skills # ours
+         timeout: 30 # short
+       z:
+    ");
+    let other = file.replace("- mcp", "- serve");
+    insta::assert_snapshot!(check(Client::Goose, &other, &[]), @"
+    replaced
+    @@ -1,10 +1,11 @@
+     extensions:
+       skills:
+    -    # since May
+    -    args:
+    -    - serve
+    -    - --old
+    -    cmd: /usr/bin/skills # ours
+    -    timeout: 30 # short
+    +    enabled: true
+    +    type: stdio
+    +    name: skills
+    +    description: Agent skills
+    +    cmd: /opt/skills/bin/skills
+    +    args: [mcp]
+    +    timeout: 600
+       z:
+         type: builtin
+    ");
+}
+
+#[test]
+fn unusual_yaml_is_not_edited() {
+    let yaml = |text: &str| check(Client::Goose, text, &[]);
+    insta::assert_snapshot!(yaml("extensions: {x: {type: builtin}}\n"), @"line None: cannot add the server: unsupported layout");
+    insta::assert_snapshot!(yaml("{GOOSE_MODEL: m}\n"), @"line None: cannot add the server: unsupported layout");
+    insta::assert_snapshot!(yaml("a: &x\n  skills: {cmd: /bin/skills, args: [mcp, -x]}\nextensions: *x\n"), @"line None: cannot add the server: unsupported layout");
+    insta::assert_snapshot!(yaml("extensions:\n  skills: {cmd: /bin/other}\n  ? y\n  : {cmd: x}\n"), @"
+    replaced
+    @@ -1,4 +1,11 @@
+     extensions:
+    -  skills: {cmd: /bin/other}
+    +  skills:
+    +    enabled: true
+    +    type: stdio
+    +    name: skills
+    +    description: Agent skills
+    +    cmd: /opt/skills/bin/skills
+    +    args: [mcp]
+    +    timeout: 600
+       ? y
+       : {cmd: x}
+    ");
+    insta::assert_snapshot!(yaml("extensions:\n- x\n"), @"line None: invalid `extensions`: expected a table");
+    insta::assert_snapshot!(yaml("- x\n"), @"line None: invalid configuration: expected an object");
+    insta::assert_snapshot!(yaml("a: 1\na: 2\n"), @r#"line Some(1): invalid YAML: duplicate entry with key "a""#);
+    insta::assert_snapshot!(yaml("a: [\n"), @"line Some(2): invalid YAML: did not find expected node content at line 2 column 1, while parsing a flow node");
+    insta::assert_snapshot!(yaml("a: 1\n---\nb: 1\n"), @"line Some(1): invalid YAML: deserializing from YAML containing more than one document is not supported");
 }
 
 #[test]
@@ -284,12 +482,13 @@ fn other_json_content_is_preserved() {
 }"#;
     insta::assert_snapshot!(check(Client::Gemini, file, &["--root", "/a \"b\""]), @r#"
     added
-    @@ -4,4 +4,8 @@
+    @@ -4,4 +4,9 @@
      	"mcpServers": {
      		"other": {"command": "x"}, /* y */
     +		"skills": {
     +			"command": "/opt/skills/bin/skills",
     +			"args": ["mcp", "--root", "/a \"b\""],
+    +			"timeout": 600000,
     +		},
      	},
      	"last": [1,
@@ -405,7 +604,7 @@ x = 1
 "#;
     insta::assert_snapshot!(check(Client::Codex, file, &[]), @r#"
     replaced
-    @@ -3,8 +3,6 @@
+    @@ -3,8 +3,7 @@
      # the old one
      [mcp_servers.skills]
     -url = "http://localhost"
@@ -414,6 +613,7 @@ x = 1
     -A = "b"
     +command = "/opt/skills/bin/skills"
     +args = ["mcp"]
+    +tool_timeout_sec = 600
      
      [tools]
     "#);
@@ -424,19 +624,20 @@ fn other_toml_content_is_preserved() {
     let file = "# mine\nmodel   = 'm' # yes\n\n[mcp_servers.other]\ncommand = \"x\"\n\n[tools]\nlist = [ 1,\n 2 ]\n";
     insta::assert_snapshot!(check(Client::Codex, file, &["--root", "C:\\x"]), @r#"
     added
-    @@ -5,4 +5,8 @@
+    @@ -5,4 +5,9 @@
      command = "x"
      
     +[mcp_servers.skills]
     +command = "/opt/skills/bin/skills"
     +args = ["mcp", "--root", 'C:\x']
+    +tool_timeout_sec = 600
     +
      [tools]
      list = [ 1,
     "#);
     insta::assert_snapshot!(check(Client::Codex, "model = \"m\"", &[]), @r#"
     added
-    @@ -1 +1,5 @@
+    @@ -1 +1,6 @@
     -model = "m"
     \ No newline at end of file
     +model = "m"
@@ -444,31 +645,34 @@ fn other_toml_content_is_preserved() {
     +[mcp_servers.skills]
     +command = "/opt/skills/bin/skills"
     +args = ["mcp"]
+    +tool_timeout_sec = 600
     "#);
     insta::assert_snapshot!(check(Client::Codex, "[mcp_servers]\nother = { command = \"x\" }\n", &[]), @r#"
     added
-    @@ -1,2 +1,6 @@
+    @@ -1,2 +1,7 @@
      [mcp_servers]
      other = { command = "x" }
     +
     +[mcp_servers.skills]
     +command = "/opt/skills/bin/skills"
     +args = ["mcp"]
+    +tool_timeout_sec = 600
     "#);
     insta::assert_snapshot!(check(Client::Codex, "mcp_servers = { other = { command = \"x\" } } # all\n", &[]), @r#"
     added
     @@ -1 +1 @@
     -mcp_servers = { other = { command = "x" } } # all
-    +mcp_servers = { other = { command = "x" } , skills = { command = "/opt/skills/bin/skills", args = ["mcp"] } } # all
+    +mcp_servers = { other = { command = "x" } , skills = { command = "/opt/skills/bin/skills", args = ["mcp"], tool_timeout_sec = 600 } } # all
     "#);
     insta::assert_snapshot!(check(Client::Codex, "mcp_servers.other.command = \"x\"\n[tools]\n", &[]), @r#"
     added
-    @@ -1,2 +1,6 @@
+    @@ -1,2 +1,7 @@
      mcp_servers.other.command = "x"
     +
     +[mcp_servers.skills]
     +command = "/opt/skills/bin/skills"
     +args = ["mcp"]
+    +tool_timeout_sec = 600
      [tools]
     "#);
 }
@@ -529,8 +733,7 @@ fn byte_order_marks_and_line_ends_are_preserved() {
         &server,
     );
     let before = "a = 1\r\n\n[mcp_servers.x]\r\nargs = [\r\n  \"1\", # one\r\n]\n\r\n";
-    let server =
-        "[mcp_servers.skills]\r\ncommand = \"/opt/skills/bin/skills\"\r\nargs = [\"mcp\"]\r\n\r\n";
+    let server = "[mcp_servers.skills]\r\ncommand = \"/opt/skills/bin/skills\"\r\nargs = [\"mcp\"]\r\ntool_timeout_sec = 600\r\n\r\n";
     check(
         Client::Codex,
         before,
@@ -546,7 +749,7 @@ fn invalid_files_are_not_changed() {
     insta::assert_snapshot!(json("{\n  \"a\": 1\n  \"b\": 2\n}"), @"line Some(2): invalid JSON: Expected comma");
     insta::assert_snapshot!(json("{\n  \"a\": [1,\n}"), @"line Some(3): invalid JSON: Unexpected close brace");
     insta::assert_snapshot!(json("{'a': 1}"), @"line Some(1): invalid JSON: Single-quoted strings are not allowed");
-    insta::assert_snapshot!(json("[1]"), @"line None: invalid configuration: expected a JSON object");
+    insta::assert_snapshot!(json("[1]"), @"line None: invalid configuration: expected an object");
     insta::assert_snapshot!(json("{\"mcpServers\": []}"), @"line None: invalid `mcpServers`: expected a table");
     insta::assert_snapshot!(json("{\"mcpServers\": {}, \"mcpS\\u0065rvers\": {}}"), @"line None: duplicate key `mcpServers`");
     insta::assert_snapshot!(json("{\"mcpServers\": {\"skills\": {}, \"skills\": {}}}"), @"line None: duplicate key `skills`");

@@ -1,14 +1,10 @@
 //! Edits TOML configuration. Comments, blank lines and order are preserved.
 
-use toml_edit::{Array, DocumentMut, Item, Table, TableLike, Value};
+use serde_json::{Map, Value as Json};
+use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike, Value};
 
-use crate::commands::mcp::install::client::ConfigLanguage;
-use crate::commands::mcp::install::server_entry::{
-    ConfigEditError, EntryChange, ServerEntry, is_this_program,
-};
-
-/// Key of a remote server.
-const REMOTE_KEY: &str = "url";
+use crate::commands::mcp::install::client_spec::{ClientSpec, ConfigLanguage};
+use crate::commands::mcp::install::server_entry::{ConfigEditError, EntryChange, ServerEntry};
 
 /// The syntax of the table of servers. Entries of an inline table cannot be sections.
 #[derive(Debug, Clone, Copy)]
@@ -22,16 +18,16 @@ enum TableStyle {
 /// Adds or updates an entry in a text. The result has uniform line ends.
 pub(super) fn edit_toml(
     text: &str,
-    section: &str,
+    client: &ClientSpec,
     entry: &ServerEntry,
 ) -> Result<(String, EntryChange), ConfigEditError> {
     let mut document: DocumentMut = text
         .parse()
         .map_err(|error: toml_edit::TomlError| syntax_error(text, &error))?;
     let no_table = || ConfigEditError::NotATable {
-        key: Some(section.to_owned()),
+        key: Some(client.section.to_owned()),
     };
-    let servers = document.entry(section).or_insert_with(|| {
+    let servers = document.entry(client.section).or_insert_with(|| {
         let mut table = Table::new();
         // Without a header of its own, since it contains only sections.
         table.set_implicit(true);
@@ -45,21 +41,27 @@ pub(super) fn edit_toml(
     let change = put_entry(
         servers.as_table_like_mut().ok_or_else(no_table)?,
         style,
+        client,
         entry,
     );
     Ok((document.to_string(), change))
 }
 
 /// Adds or updates an entry in the table of servers.
-fn put_entry(servers: &mut dyn TableLike, style: TableStyle, entry: &ServerEntry) -> EntryChange {
+fn put_entry(
+    servers: &mut dyn TableLike,
+    style: TableStyle,
+    client: &ClientSpec,
+    entry: &ServerEntry,
+) -> EntryChange {
     let is_new = !servers.contains_key(&entry.name);
     let Some(server) = servers
         .get_mut(&entry.name)
-        .filter(|server| is_same_server(server, entry))
         .and_then(Item::as_table_like_mut)
+        .filter(|server| client.is_same_server(&members(*server), entry))
     else {
         let old = servers.get(&entry.name).and_then(Item::as_table);
-        let new = entry_table(entry, old);
+        let new = entry_table(client, entry, old);
         let new = match style {
             TableStyle::Inline => Item::Value(Value::InlineTable(new.into_inline_table())),
             TableStyle::Section => Item::Table(new),
@@ -72,33 +74,22 @@ fn put_entry(servers: &mut dyn TableLike, style: TableStyle, entry: &ServerEntry
         };
     };
     let mut change = EntryChange::Unchanged;
-    if server.get("command").and_then(Item::as_str) != Some(&entry.command) {
-        set_value(server, "command", Value::from(&entry.command));
-        change = EntryChange::Updated;
-    }
-    if server.get("args").and_then(string_list) != Some(entry.arguments.clone()) {
-        set_value(server, "args", Value::Array(argument_array(entry)));
-        change = EntryChange::Updated;
+    for field in client.entry_fields(entry) {
+        let old = server.get(field.key).map(to_json);
+        if let Some(value) = field.replacement(old.as_ref()) {
+            set_value(server, field.key, to_toml(&value));
+            change = EntryChange::Updated;
+        }
     }
     change
 }
 
-/// Returns true if an entry starts this program.
-fn is_same_server(server: &Item, entry: &ServerEntry) -> bool {
-    let text = |key| server.get(key).and_then(Item::as_str);
-    let first = server
-        .get("args")
-        .and_then(Item::as_array)
-        .and_then(|arguments| arguments.get(0))
-        .and_then(Value::as_str);
-    server.get(REMOTE_KEY).is_none() && is_this_program(entry, text("command"), first)
-}
-
 /// Creates the table of an entry, with the position and the leading comments of the old one.
-fn entry_table(entry: &ServerEntry, old: Option<&Table>) -> Table {
+fn entry_table(client: &ClientSpec, entry: &ServerEntry, old: Option<&Table>) -> Table {
     let mut table = Table::new();
-    table.insert("command", toml_edit::value(&entry.command));
-    table.insert("args", toml_edit::value(argument_array(entry)));
+    for field in client.entry_fields(entry) {
+        table.insert(field.key, Item::Value(to_toml(&field.value)));
+    }
     // A dotted or implicit table has no header whose position and comments could be kept.
     if let Some(old) = old.filter(|old| !old.is_dotted() && !old.is_implicit()) {
         table.set_position(old.position());
@@ -107,8 +98,43 @@ fn entry_table(entry: &ServerEntry, old: Option<&Table>) -> Table {
     table
 }
 
-fn argument_array(entry: &ServerEntry) -> Array {
-    entry.arguments.iter().collect()
+fn members(table: &dyn TableLike) -> Map<String, Json> {
+    table
+        .iter()
+        .map(|(key, item)| (key.to_owned(), to_json(item)))
+        .collect()
+}
+
+/// Converts the types that entries have; a value of another type equals none of an entry.
+fn to_json(item: &Item) -> Json {
+    match item {
+        Item::Value(Value::String(text)) => Json::from(text.value().as_str()),
+        Item::Value(Value::Integer(number)) => Json::from(*number.value()),
+        Item::Value(Value::Boolean(value)) => Json::from(*value.value()),
+        Item::Value(Value::Array(values)) => {
+            let values = values.iter().cloned();
+            values.map(|value| to_json(&Item::Value(value))).collect()
+        }
+        item => match item.as_table_like() {
+            Some(table) => Json::Object(members(table)),
+            None => Json::Null,
+        },
+    }
+}
+
+fn to_toml(value: &Json) -> Value {
+    match value {
+        Json::Bool(value) => Value::from(*value),
+        Json::Number(number) => Value::from(number.as_i64().unwrap_or(i64::MAX)),
+        Json::Array(values) => Value::Array(values.iter().map(to_toml).collect::<Array>()),
+        Json::Object(members) => {
+            let members = members.iter().map(|(key, value)| (key, to_toml(value)));
+            Value::InlineTable(members.collect::<InlineTable>())
+        }
+        Json::String(text) => Value::from(text),
+        // Entries have no null.
+        Json::Null => Value::from(""),
+    }
 }
 
 /// Changes a value and preserves the surrounding whitespace and comments.
@@ -120,13 +146,6 @@ fn set_value(table: &mut dyn TableLike, key: &str, mut value: Value) {
         }
         None => drop(table.insert(key, Item::Value(value))),
     }
-}
-
-fn string_list(item: &Item) -> Option<Vec<String>> {
-    item.as_array()?
-        .iter()
-        .map(|value| value.as_str().map(str::to_owned))
-        .collect()
 }
 
 fn syntax_error(text: &str, error: &toml_edit::TomlError) -> ConfigEditError {

@@ -1,0 +1,408 @@
+//! The supported clients, one row each.
+//!
+//! `docs/mcp.md` names the source of each row. A field that could not be confirmed is left out: a
+//! wrong unit of a timeout is worse than the default of the client.
+
+use super::client_spec::{
+    Base, ClientSpec, ConfigLanguage, DefaultValue, Expansion, Field, Location,
+};
+
+/// Timeout of calls, in seconds: a call can wait for the approval of its user.
+const TIMEOUT_SECONDS: u64 = 600;
+const TIMEOUT_MILLISECONDS: u64 = TIMEOUT_SECONDS * 1000;
+
+const COMMAND: &[Field] = &[Field::Program("command"), Field::Arguments("args")];
+const TYPED_COMMAND: &[Field] = &[
+    Field::Kind("type", "stdio"),
+    Field::Program("command"),
+    Field::Arguments("args"),
+];
+/// Entries of opencode, and of Kilo, which is built on it.
+const OPENCODE_COMMAND: &[Field] = &[
+    Field::Kind("type", "local"),
+    Field::CommandLine("command"),
+    Field::Default("enabled", DefaultValue::True),
+    Field::Default("timeout", DefaultValue::Number(TIMEOUT_MILLISECONDS)),
+];
+const OPENCODE_REMOTE: &[Field] = &[
+    Field::Kind("type", "remote"),
+    Field::Url("url"),
+    Field::Default("enabled", DefaultValue::True),
+    Field::BearerHeader("headers", "{env:", "}"),
+    Field::Default("timeout", DefaultValue::Number(TIMEOUT_MILLISECONDS)),
+];
+/// Entries of Gemini CLI, and of Qwen Code, which is built on it.
+const GEMINI_COMMAND: &[Field] = &[
+    Field::Program("command"),
+    Field::Arguments("args"),
+    Field::Default("timeout", DefaultValue::Number(TIMEOUT_MILLISECONDS)),
+];
+const GEMINI_REMOTE: &[Field] = &[
+    Field::Url("httpUrl"),
+    Field::BearerHeader("headers", "${", "}"),
+    Field::Default("timeout", DefaultValue::Number(TIMEOUT_MILLISECONDS)),
+];
+
+const fn below(base: Base, path: &'static str) -> Location {
+    Location {
+        variables: &[],
+        base,
+        path,
+        windows: None,
+    }
+}
+
+pub(super) const CLAUDE: ClientSpec = ClientSpec {
+    id: "claude",
+    title: "Claude Code",
+    user: &[Location {
+        variables: &[("CLAUDE_CONFIG_DIR", ".claude.json")],
+        ..below(Base::Home, ".claude.json")
+    }],
+    project: &[".mcp.json"],
+    language: ConfigLanguage::Json,
+    section: "mcpServers",
+    stdio: TYPED_COMMAND,
+    http: &[
+        Field::Kind("type", "http"),
+        Field::Url("url"),
+        Field::BearerHeader("headers", "${", "}"),
+    ],
+    expansion: Expansion::Braces,
+    project_variable: None,
+    separator: None,
+    next_step: "restart Claude Code; `/mcp` lists it",
+    project_next_step: "restart Claude Code in the project, and approve the server when asked",
+};
+
+pub(super) const CODEX: ClientSpec = ClientSpec {
+    id: "codex",
+    title: "Codex",
+    user: &[Location {
+        variables: &[("CODEX_HOME", "config.toml")],
+        ..below(Base::Home, ".codex/config.toml")
+    }],
+    project: &[".codex/config.toml"],
+    language: ConfigLanguage::Toml,
+    section: "mcp_servers",
+    stdio: &[
+        Field::Program("command"),
+        Field::Arguments("args"),
+        Field::Default("tool_timeout_sec", DefaultValue::Number(TIMEOUT_SECONDS)),
+    ],
+    http: &[
+        Field::Url("url"),
+        Field::TokenVariable("bearer_token_env_var"),
+        Field::Default("tool_timeout_sec", DefaultValue::Number(TIMEOUT_SECONDS)),
+    ],
+    expansion: Expansion::Never,
+    project_variable: None,
+    separator: None,
+    next_step: "restart Codex; `/mcp` lists it",
+    project_next_step: "restart Codex in the project; it reads this file only if it trusts the project",
+};
+
+pub(super) const CURSOR: ClientSpec = ClientSpec {
+    id: "cursor",
+    title: "Cursor",
+    user: &[below(Base::Home, ".cursor/mcp.json")],
+    project: &[".cursor/mcp.json"],
+    language: ConfigLanguage::Json,
+    section: "mcpServers",
+    stdio: TYPED_COMMAND,
+    http: &[
+        Field::Url("url"),
+        Field::BearerHeader("headers", "${env:", "}"),
+    ],
+    expansion: Expansion::Braces,
+    project_variable: Some("${workspaceFolder}"),
+    separator: None,
+    next_step: "restart Cursor, and check that the server is enabled in its settings",
+    project_next_step: "restart Cursor, and check that the server is enabled in its settings",
+};
+
+pub(super) const VS_CODE: ClientSpec = ClientSpec {
+    id: "vscode",
+    title: "VS Code",
+    user: &[below(Base::Applications, "Code/User/mcp.json")],
+    project: &[".vscode/mcp.json"],
+    language: ConfigLanguage::Json,
+    section: "servers",
+    stdio: TYPED_COMMAND,
+    http: &[
+        Field::Kind("type", "http"),
+        Field::Url("url"),
+        Field::BearerHeader("headers", "${env:", "}"),
+    ],
+    expansion: Expansion::Braces,
+    project_variable: Some("${workspaceFolder}"),
+    separator: None,
+    next_step: "VS Code asks whether you trust the server when it starts it; `MCP: List Servers` shows it",
+    project_next_step: "VS Code asks whether you trust the server when it starts it; `MCP: List Servers` shows it",
+};
+
+pub(super) const GEMINI: ClientSpec = ClientSpec {
+    id: "gemini",
+    title: "Gemini CLI",
+    user: &[Location {
+        // It replaces the home directory.
+        variables: &[("GEMINI_CLI_HOME", ".gemini/settings.json")],
+        ..below(Base::Home, ".gemini/settings.json")
+    }],
+    project: &[".gemini/settings.json"],
+    language: ConfigLanguage::Json,
+    section: "mcpServers",
+    stdio: GEMINI_COMMAND,
+    http: GEMINI_REMOTE,
+    expansion: Expansion::Dollar,
+    project_variable: None,
+    // Server and tool names are joined with underscores.
+    separator: Some('_'),
+    next_step: "restart Gemini CLI; `/mcp` lists it",
+    project_next_step: "restart Gemini CLI in the project; it reads this file only if it trusts the folder",
+};
+
+pub(super) const OPENCODE: ClientSpec = ClientSpec {
+    id: "opencode",
+    title: "opencode",
+    user: &[
+        below(Base::Config, "opencode/opencode.json"),
+        below(Base::Config, "opencode/opencode.jsonc"),
+    ],
+    project: &["opencode.json", "opencode.jsonc"],
+    language: ConfigLanguage::Json,
+    section: "mcp",
+    stdio: OPENCODE_COMMAND,
+    http: OPENCODE_REMOTE,
+    expansion: Expansion::Colon,
+    project_variable: None,
+    separator: None,
+    next_step: "restart opencode; `opencode mcp list` shows it",
+    project_next_step: "restart opencode in the project; `opencode mcp list` shows it",
+};
+
+pub(super) const COPILOT: ClientSpec = ClientSpec {
+    id: "copilot",
+    title: "Copilot CLI",
+    user: &[Location {
+        variables: &[("COPILOT_HOME", "mcp-config.json")],
+        ..below(Base::Home, ".copilot/mcp-config.json")
+    }],
+    // `.mcp.json` is read as well, but belongs to Claude Code and needs no list of tools there.
+    project: &[".github/mcp.json"],
+    language: ConfigLanguage::Json,
+    section: "mcpServers",
+    stdio: &[
+        Field::Kind("type", "local"),
+        Field::Program("command"),
+        Field::Arguments("args"),
+        Field::Default("tools", DefaultValue::All),
+    ],
+    http: &[
+        Field::Kind("type", "http"),
+        Field::Url("url"),
+        Field::BearerHeader("headers", "${", "}"),
+        Field::Default("tools", DefaultValue::All),
+    ],
+    expansion: Expansion::Braces,
+    project_variable: None,
+    separator: None,
+    next_step: "restart Copilot CLI; `/mcp show` lists it",
+    project_next_step: "restart Copilot CLI in the project; it reads this file only if it trusts the folder",
+};
+
+pub(super) const QWEN: ClientSpec = ClientSpec {
+    id: "qwen",
+    title: "Qwen Code",
+    user: &[below(Base::Home, ".qwen/settings.json")],
+    project: &[".qwen/settings.json"],
+    language: ConfigLanguage::Json,
+    section: "mcpServers",
+    stdio: GEMINI_COMMAND,
+    http: GEMINI_REMOTE,
+    expansion: Expansion::Dollar,
+    project_variable: None,
+    separator: None,
+    next_step: "restart Qwen Code; `/mcp` lists it",
+    project_next_step: "restart Qwen Code in the project; `/mcp` lists it",
+};
+
+pub(super) const ANTIGRAVITY: ClientSpec = ClientSpec {
+    id: "antigravity",
+    title: "Antigravity CLI",
+    user: &[below(Base::Home, ".gemini/config/mcp_config.json")],
+    project: &[".agents/mcp_config.json"],
+    language: ConfigLanguage::Json,
+    section: "mcpServers",
+    stdio: COMMAND,
+    // It expands no variables.
+    http: &[],
+    expansion: Expansion::Never,
+    project_variable: None,
+    separator: None,
+    next_step: "restart Antigravity CLI; `/mcp` lists it",
+    project_next_step: "restart Antigravity CLI in the project; `/mcp` lists it",
+};
+
+pub(super) const KIRO: ClientSpec = ClientSpec {
+    id: "kiro",
+    title: "Kiro",
+    user: &[below(Base::Home, ".kiro/settings/mcp.json")],
+    project: &[".kiro/settings/mcp.json"],
+    language: ConfigLanguage::Json,
+    section: "mcpServers",
+    stdio: COMMAND,
+    http: &[Field::Url("url"), Field::BearerHeader("headers", "${", "}")],
+    expansion: Expansion::Braces,
+    project_variable: None,
+    separator: None,
+    next_step: "Kiro reads the file when it changes; `/mcp` in Kiro CLI lists it",
+    project_next_step: "Kiro reads the file when it changes; `/mcp` in Kiro CLI lists it",
+};
+
+pub(super) const CLAUDE_DESKTOP: ClientSpec = ClientSpec {
+    id: "claude-desktop",
+    title: "Claude Desktop",
+    user: &[below(
+        Base::Applications,
+        "Claude/claude_desktop_config.json",
+    )],
+    project: &[],
+    language: ConfigLanguage::Json,
+    section: "mcpServers",
+    stdio: COMMAND,
+    // The file has only servers that the application starts.
+    http: &[],
+    expansion: Expansion::Never,
+    project_variable: None,
+    separator: None,
+    next_step: "quit Claude Desktop and start it again",
+    project_next_step: "quit Claude Desktop and start it again",
+};
+
+pub(super) const ZED: ClientSpec = ClientSpec {
+    id: "zed",
+    title: "Zed",
+    user: &[Location {
+        windows: Some("Zed/settings.json"),
+        ..below(Base::Config, "zed/settings.json")
+    }],
+    project: &[".zed/settings.json"],
+    language: ConfigLanguage::Json,
+    section: "context_servers",
+    stdio: &[
+        Field::Default("source", DefaultValue::Text("custom")),
+        Field::Program("command"),
+        Field::Arguments("args"),
+    ],
+    // It is not known to expand variables in headers.
+    http: &[],
+    expansion: Expansion::Never,
+    project_variable: None,
+    separator: None,
+    next_step: "Zed reads the file when it changes; the settings of the agent panel show the server",
+    project_next_step: "Zed starts the server after you trust the project; the settings of the agent panel show it",
+};
+
+pub(super) const GOOSE: ClientSpec = ClientSpec {
+    id: "goose",
+    title: "Goose",
+    user: &[Location {
+        windows: Some("Block/goose/config/config.yaml"),
+        ..below(Base::Config, "goose/config.yaml")
+    }],
+    project: &[],
+    language: ConfigLanguage::Yaml,
+    section: "extensions",
+    stdio: &[
+        Field::Default("enabled", DefaultValue::True),
+        Field::Kind("type", "stdio"),
+        Field::Default("name", DefaultValue::Name),
+        Field::Default("description", DefaultValue::Text("Agent skills")),
+        Field::Program("cmd"),
+        Field::Arguments("args"),
+        Field::Default("timeout", DefaultValue::Number(TIMEOUT_SECONDS)),
+    ],
+    http: &[
+        Field::Default("enabled", DefaultValue::True),
+        Field::Kind("type", "streamable_http"),
+        Field::Default("name", DefaultValue::Name),
+        Field::Default("description", DefaultValue::Text("Agent skills")),
+        Field::Url("uri"),
+        // Headers can use only the variables of this list.
+        Field::TokenVariables("env_keys"),
+        Field::BearerHeader("headers", "${", "}"),
+        Field::Default("timeout", DefaultValue::Number(TIMEOUT_SECONDS)),
+    ],
+    expansion: Expansion::Braces,
+    project_variable: None,
+    separator: None,
+    next_step: "start a new session of Goose",
+    project_next_step: "start a new session of Goose",
+};
+
+pub(super) const WINDSURF: ClientSpec = ClientSpec {
+    id: "windsurf",
+    title: "Windsurf",
+    user: &[below(Base::Home, ".codeium/windsurf/mcp_config.json")],
+    project: &[],
+    language: ConfigLanguage::Json,
+    section: "mcpServers",
+    stdio: COMMAND,
+    http: &[
+        Field::Url("serverUrl"),
+        Field::BearerHeader("headers", "${env:", "}"),
+    ],
+    expansion: Expansion::Braces,
+    project_variable: None,
+    separator: None,
+    next_step: "refresh the MCP servers in the settings of Cascade",
+    project_next_step: "refresh the MCP servers in the settings of Cascade",
+};
+
+pub(super) const CLINE: ClientSpec = ClientSpec {
+    id: "cline",
+    title: "Cline",
+    user: &[Location {
+        variables: &[
+            ("CLINE_MCP_SETTINGS_PATH", ""),
+            ("CLINE_DATA_DIR", "settings/cline_mcp_settings.json"),
+        ],
+        ..below(Base::Home, ".cline/data/settings/cline_mcp_settings.json")
+    }],
+    project: &[],
+    language: ConfigLanguage::Json,
+    section: "mcpServers",
+    stdio: COMMAND,
+    // Its documentation names no variables.
+    http: &[],
+    expansion: Expansion::Braces,
+    project_variable: None,
+    separator: None,
+    next_step: "Cline reads the file when it changes; its list of MCP servers shows it",
+    project_next_step: "Cline reads the file when it changes; its list of MCP servers shows it",
+};
+
+pub(super) const KILO: ClientSpec = ClientSpec {
+    id: "kilo",
+    title: "Kilo",
+    user: &[
+        below(Base::Config, "kilo/kilo.jsonc"),
+        below(Base::Config, "kilo/kilo.json"),
+    ],
+    project: &[
+        ".kilo/kilo.jsonc",
+        ".kilo/kilo.json",
+        "kilo.jsonc",
+        "kilo.json",
+    ],
+    language: ConfigLanguage::Json,
+    section: "mcp",
+    stdio: OPENCODE_COMMAND,
+    http: OPENCODE_REMOTE,
+    expansion: Expansion::Colon,
+    project_variable: None,
+    separator: None,
+    next_step: "restart Kilo; `kilo mcp list` shows it",
+    project_next_step: "restart Kilo in the project; `kilo mcp list` shows it",
+};
