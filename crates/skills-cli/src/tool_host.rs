@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use skills_runtime::discovery::{SearchDepth, Trust};
 use skills_runtime::{Builder, Root, Scope};
-use skills_tools::{Mount, OverrideStore, ToolSet, ToolSetBuilder};
+use skills_tools::{Mount, OverrideStore, ToolGroup, ToolSet, ToolSetBuilder};
 
 use crate::context::Context;
 use crate::error::CommandError;
@@ -15,8 +15,55 @@ use crate::program_args::ProgramArgs;
 use crate::remedies::{RemedyDescriptions, RemedyStyle};
 use crate::state;
 
+/// The tools that a model gets.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ToolGroupArgs {
+    /// Tools to offer (repeatable, or separated by commas)
+    #[arg(
+        long,
+        value_name = "GROUP",
+        value_enum,
+        value_delimiter = ',',
+        default_value = "default"
+    )]
+    tools: Vec<ToolGroupArg>,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum ToolGroupArg {
+    /// Seven tools to find, read and run skills; tools of the scripts of a loaded skill
+    Default,
+    /// The six tools for files and commands: skills_ls, skills_read, skills_write, skills_create,
+    /// skills_run, skills_bash
+    Workspace,
+    /// The tools for models without file access: search_skills, load_skill, read_skill_resource,
+    /// search_references
+    Catalog,
+    /// run_skill_script
+    Runner,
+    /// One tool for each script of all skills
+    Scripts,
+    /// Each of these tools
+    All,
+}
+
+impl ToolGroupArgs {
+    /// Returns the selected groups.
+    pub(crate) fn groups(&self) -> Vec<ToolGroup> {
+        let groups = self.tools.iter().map(|group| match group {
+            ToolGroupArg::Default => ToolGroup::DEFAULT.to_vec(),
+            ToolGroupArg::Workspace => vec![ToolGroup::Workspace],
+            ToolGroupArg::Catalog => vec![ToolGroup::Catalog],
+            ToolGroupArg::Runner => vec![ToolGroup::ScriptExecutor],
+            ToolGroupArg::Scripts => vec![ToolGroup::ScriptTools],
+            ToolGroupArg::All => ToolGroup::ALL.to_vec(),
+        });
+        groups.flatten().collect()
+    }
+}
+
 /// Directories that tools and programs can access.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct HostArgs {
     #[command(flatten)]
     pub(crate) programs: ProgramArgs,
@@ -59,6 +106,7 @@ impl HostArgs {
     pub(crate) fn callable_tools(
         &self,
         builder: Builder,
+        groups: Vec<ToolGroup>,
         command: RemedyStyle,
         context: &Context,
     ) -> anyhow::Result<ToolSet> {
@@ -72,6 +120,7 @@ impl HostArgs {
         let remedies = RemedyDescriptions::new(command, workspace.as_deref(), context);
         let build = self.builder(builder, context)?;
         let tools = build
+            .tool_groups(groups)
             .program_options(self.programs.tool_options(context)?)
             .hooks(self.programs.hook_mode(context)?)
             .remedies(move |remedy| remedies.describe(remedy))
@@ -80,8 +129,13 @@ impl HostArgs {
     }
 
     /// Builds the tool set with a runtime. Without a policy nothing can run.
-    pub(crate) fn tools(&self, builder: Builder, context: &Context) -> anyhow::Result<ToolSet> {
-        let tools = self.builder(builder, context)?.build();
+    pub(crate) fn tools(
+        &self,
+        builder: Builder,
+        groups: Vec<ToolGroup>,
+        context: &Context,
+    ) -> anyhow::Result<ToolSet> {
+        let tools = self.builder(builder, context)?.tool_groups(groups).build();
         tools.map_err(|error| CommandError::input(error.to_string()).into())
     }
 
@@ -92,7 +146,7 @@ impl HostArgs {
         }
         let mut tools = ToolSet::builder(builder.build());
         if let Some(directory) = self.programs.workspace_dir(context)? {
-            tools = tools.workspace(Mount::writable("workspace", directory));
+            tools = tools.workspace(Mount::writable("workspace", directory).with_host_path());
         }
         for mount in &self.mount {
             tools = tools.mount(mount.to_mount());

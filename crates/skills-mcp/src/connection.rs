@@ -18,6 +18,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use crate::caller::{Caller, Lifecycle};
 use crate::list_changes::ListKind;
 use crate::list_watcher::start_watching;
+use crate::tool_list::SessionTools;
 use crate::{
     Server, completion, prompts, resources, server_info, skills_extension, subscriptions,
     tool_call, tool_list,
@@ -35,6 +36,8 @@ pub struct Connection {
     /// Version of each list when the client read it last.
     seen_versions: Mutex<[Option<u64>; 3]>,
     is_initialized: AtomicBool,
+    /// The tools that this client has listed; see [`SessionTools`].
+    session_tools: SessionTools,
     disconnected: CancellationToken,
     /// Cancels the token when the connection is dropped, however it ends.
     _disconnect_guard: DropGuard,
@@ -48,6 +51,7 @@ impl Connection {
             session: OnceLock::new(),
             seen_versions: Mutex::default(),
             is_initialized: AtomicBool::new(false),
+            session_tools: SessionTools::default(),
             _disconnect_guard: disconnected.clone().drop_guard(),
             disconnected,
         }
@@ -115,7 +119,8 @@ impl Drop for Connection {
 
 impl ServerHandler for Connection {
     fn get_info(&self) -> ServerConfig {
-        server_info::server_config(&self.server.inner.version)
+        let inner = &self.server.inner;
+        server_info::server_config(&inner.version, &inner.tools)
     }
 
     async fn list_tools(
@@ -124,7 +129,13 @@ impl ServerHandler for Connection {
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         self.mark_listed(ListKind::Tools, request.as_ref());
-        tool_list::list(&self.server, Lifecycle::from_context(&context), request).await
+        tool_list::list(
+            &self.server,
+            &self.caller(&context),
+            &self.session_tools,
+            request,
+        )
+        .await
     }
 
     async fn call_tool(
@@ -134,7 +145,14 @@ impl ServerHandler for Connection {
     ) -> Result<CallToolResponse, ErrorData> {
         // Tool calls scan for skills, too, until a watcher is active.
         start_watching(&self.server);
-        tool_call::call(&self.server, &self.caller(&context), request, &context).await
+        let (caller, may_load) = (self.caller(&context), request.name == "load_skill");
+        let response = tool_call::call(&self.server, &caller, request, &context).await;
+        if let Some(session) = caller.session.filter(|_| may_load) {
+            self.session_tools
+                .notify_if_changed(&self.server, session)
+                .await;
+        }
+        response
     }
 
     async fn list_prompts(
@@ -238,7 +256,15 @@ impl ServerHandler for Connection {
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         start_watching(&self.server);
         let seen = *self.seen_versions();
-        subscriptions::serve_subscription(&self.server, &context, &self.disconnected, seen).await;
+        let changes = self.session_tools.subscribe();
+        subscriptions::serve_subscription(
+            &self.server,
+            &context,
+            changes,
+            &self.disconnected,
+            seen,
+        )
+        .await;
         Ok(())
     }
 
@@ -246,7 +272,13 @@ impl ServerHandler for Connection {
         // A repeated notification must not start a second notifier.
         if !self.is_initialized.swap(true, Ordering::Relaxed) {
             start_watching(&self.server);
-            subscriptions::notify_legacy(&self.server, context.peer, self.disconnected.clone());
+            let changes = self.session_tools.subscribe();
+            subscriptions::notify_legacy(
+                &self.server,
+                context.peer,
+                changes,
+                self.disconnected.clone(),
+            );
         }
     }
 }

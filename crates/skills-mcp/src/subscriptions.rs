@@ -41,6 +41,7 @@ fn requested_lists(filter: &SubscriptionFilter) -> Vec<ListKind> {
 pub(crate) async fn serve_subscription(
     server: &Server,
     context: &SubscriptionContext,
+    session_tools: watch::Receiver<u64>,
     disconnected: &CancellationToken,
     seen: [Option<u64>; 3],
 ) {
@@ -58,7 +59,7 @@ pub(crate) async fn serve_subscription(
     tokio::select! {
         // Earlier changes are notified even if the server has stopped.
         biased;
-        () = subscriber.notify(changes, previous) => {}
+        () = subscriber.notify(changes, previous, session_tools) => {}
         () = context.cancelled() => {}
         () = disconnected.cancelled() => {}
         () = server.inner.stop.cancelled() => {}
@@ -69,13 +70,14 @@ pub(crate) async fn serve_subscription(
 pub(crate) fn notify_legacy(
     server: &Server,
     peer: Peer<RoleServer>,
+    session_tools: watch::Receiver<u64>,
     disconnected: CancellationToken,
 ) {
     let changes = server.inner.list_tracker.subscribe();
     let previous = *changes.borrow();
     tokio::spawn(async move {
         let subscriber = Subscriber::Legacy(peer);
-        let notifying = subscriber.notify(changes, previous);
+        let notifying = subscriber.notify(changes, previous, session_tools);
         disconnected.run_until_cancelled(notifying).await
     });
 }
@@ -87,8 +89,14 @@ enum Subscriber<'a> {
 }
 
 impl Subscriber<'_> {
-    /// Notifies of all changes since `previous`, until the client is not reachable.
-    async fn notify(&self, mut changes: watch::Receiver<ListVersions>, mut previous: ListVersions) {
+    /// Notifies of all changes since `previous` and of those of the session's tools, until the client
+    /// is not reachable.
+    async fn notify(
+        &self,
+        mut changes: watch::Receiver<ListVersions>,
+        mut previous: ListVersions,
+        mut session_tools: watch::Receiver<u64>,
+    ) {
         loop {
             let now = *changes.borrow_and_update();
             for list in now.changed_since(previous) {
@@ -97,7 +105,13 @@ impl Subscriber<'_> {
                 }
             }
             previous = now;
-            if changes.changed().await.is_err() {
+            let is_open = tokio::select! {
+                changed = changes.changed() => changed.is_ok(),
+                changed = session_tools.changed() => {
+                    changed.is_ok() && self.send(list_changed(ListKind::Tools)).await
+                }
+            };
+            if !is_open {
                 return;
             }
         }

@@ -1,37 +1,95 @@
 //! `tools/list`.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rmcp::ErrorData;
 use rmcp::model::{JsonObject, ListToolsResult, PaginatedRequestParams, Tool, ToolAnnotations};
 use serde_json::Value;
 use skills_tools::{OverrideError, ToolDefinition};
+use tokio::sync::watch;
 
-use crate::caller::Lifecycle;
+use crate::caller::Caller;
 use crate::list_changes::ListKind;
 use crate::{ResultData, Server};
 
 /// Maximum size of the tools on a page, in bytes; some clients accept messages of at most 1 MiB.
 const MAX_PAGE_BYTES: usize = 700_000;
 
+/// The tools of loaded skills that one client has listed. They differ between sessions, so their
+/// changes are not changes of the server's list.
+#[derive(Default)]
+pub(crate) struct SessionTools {
+    listed: Mutex<Option<Vec<String>>>,
+    changes: watch::Sender<u64>,
+}
+
+impl SessionTools {
+    /// Subscribes to changes that a call of the session causes.
+    pub(crate) fn subscribe(&self) -> watch::Receiver<u64> {
+        self.changes.subscribe()
+    }
+
+    fn record(&self, definitions: &[ToolDefinition]) {
+        *self.listed() = Some(names(definitions));
+    }
+
+    fn listed(&self) -> MutexGuard<'_, Option<Vec<String>>> {
+        self.listed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notifies the client if it has listed the tools, and a list would have other tools now.
+    pub(crate) async fn notify_if_changed(&self, server: &Server, session: String) {
+        if self.listed().is_none() {
+            return;
+        }
+        let list = move |server: &Server| server.inner.tools.session_definitions(&session);
+        // An error is reported by the next list.
+        let Ok(Ok(definitions)) = server.run_blocking(list).await else {
+            return;
+        };
+        let now = Some(names(&definitions));
+        if *self.listed() != now {
+            *self.listed() = now;
+            self.changes.send_modify(|changes| *changes += 1);
+        }
+    }
+}
+
+fn names(definitions: &[ToolDefinition]) -> Vec<String> {
+    let names = definitions.iter().map(|definition| definition.name.clone());
+    names.collect()
+}
+
 /// Lists the tools, on one page unless they are very many.
 pub(crate) async fn list(
     server: &Server,
-    lifecycle: Lifecycle,
+    caller: &Caller,
+    session_tools: &SessionTools,
     request: Option<PaginatedRequestParams>,
 ) -> Result<ListToolsResult, ErrorData> {
-    let definitions = server.run_blocking(list_and_track).await?;
-    let definitions = definitions.map_err(|error| {
+    let session = caller.session.clone();
+    let list = move |server: &Server| {
+        let shared = list_and_track(server)?;
+        let tools = &server.inner.tools;
+        let own = session.map_or(Ok(Vec::new()), |session| {
+            tools.session_definitions(&session)
+        })?;
+        Ok((shared, own))
+    };
+    let definitions = server.run_blocking(list).await?;
+    let (mut definitions, own) = definitions.map_err(|error: OverrideError| {
         // The cause contains host paths, so only the log has it.
         tracing::error!(%error, "cannot list the tools");
         let message = "cannot list the tools: cannot read the tool overrides";
         ErrorData::internal_error(message, None)
     })?;
+    session_tools.record(&own);
+    definitions.extend(own);
     let to_tool = |definition| to_mcp_tool(definition, server.inner.result_data);
     let (definitions, next) = paginate(definitions, request.and_then(|request| request.cursor))?;
     let mut result =
         ListToolsResult::with_all_items(definitions.into_iter().map(to_tool).collect());
-    (result.ttl_ms, result.cache_scope) = lifecycle.cache_hints();
+    (result.ttl_ms, result.cache_scope) = caller.lifecycle.cache_hints();
     result.next_cursor = next;
     Ok(result)
 }

@@ -23,6 +23,8 @@ pub struct OmittedRange {
     pub last_line: usize,
     /// The number of omitted bytes.
     pub bytes: usize,
+    /// The offset of the first omitted byte in the text without invisible characters.
+    pub offset: usize,
     /// The headings in the range, without their `#`: at most twelve, of at most 80 characters.
     pub headings: Vec<String>,
 }
@@ -58,6 +60,7 @@ pub(crate) fn excerpt(
         // Trailing empty lines are not worth reading, so the note does not count them.
         last_line: first + rest.trim_end().matches('\n').count(),
         bytes: rest.len(),
+        offset: kept.len(),
         headings,
     };
     (kept, Some(omitted))

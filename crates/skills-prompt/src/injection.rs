@@ -58,6 +58,7 @@ pub struct InjectionBuilder<'a> {
     first_line: usize,
     resources: &'a [&'a str],
     has_more_resources: bool,
+    offset: usize,
     max_bytes: usize,
 }
 
@@ -112,6 +113,7 @@ impl<'a> InjectionBuilder<'a> {
             first_line: 1,
             resources: &[],
             has_more_resources: false,
+            offset: 0,
             max_bytes: DEFAULT_MAX_INJECTION_BYTES,
         }
     }
@@ -136,6 +138,12 @@ impl<'a> InjectionBuilder<'a> {
         }
     }
 
+    /// Continues a truncated text at this offset, from [`OmittedRange::offset`]. An offset within a
+    /// character means the next one, an offset beyond the end an empty text. Default: 0.
+    pub fn offset(self, offset: usize) -> Self {
+        Self { offset, ..self }
+    }
+
     /// Limits the text, in bytes. A longer text is truncated at a line, and a note tells the model
     /// which lines are missing and where to read them.
     pub fn max_bytes(self, max_bytes: usize) -> Self {
@@ -154,7 +162,7 @@ impl<'a> InjectionBuilder<'a> {
         // Invisible characters go first: removing them later could join two parts into a tag.
         let (visible, removed) = strip_invisible(self.text);
         let safe = escape_reserved_marks(&visible);
-        let (kept, omitted) = excerpt(&safe, self.first_line, self.max_bytes);
+        let (kept, omitted) = self.excerpt(&safe);
         let end = omitted
             .as_ref()
             .map(|omitted| {
@@ -190,7 +198,7 @@ impl<'a> InjectionBuilder<'a> {
         let (visible, removed) = strip_invisible(self.text);
         // Removing the nonce could join the text around it into the nonce again.
         let safe = visible.replace(nonce, "\u{FFFD}");
-        let (kept, omitted) = excerpt(&safe, self.first_line, self.max_bytes);
+        let (kept, omitted) = self.excerpt(&safe);
         // Headings are text of the skill, so they stay inside the instructions; only the note,
         // which the runtime writes, comes before them.
         let end = omitted.as_ref().map(format_headings).unwrap_or_default();
@@ -214,6 +222,18 @@ impl<'a> InjectionBuilder<'a> {
             removed,
             omitted,
         }
+    }
+
+    /// Returns the lines of the text that are injected, and the omitted range.
+    fn excerpt<'t>(&self, text: &'t str) -> (&'t str, Option<OmittedRange>) {
+        let (skipped, rest) = text.split_at(text.ceil_char_boundary(self.offset));
+        let first_line = self.first_line + skipped.matches('\n').count();
+        let (kept, omitted) = excerpt(rest, first_line, self.max_bytes);
+        let omitted = omitted.map(|omitted| OmittedRange {
+            offset: skipped.len() + omitted.offset,
+            ..omitted
+        });
+        (kept, omitted)
     }
 
     fn resource_list(&self) -> String {
@@ -242,6 +262,7 @@ impl<'a> InjectionBuilder<'a> {
             last_line,
             bytes,
             headings,
+            ..
         } = omitted;
         let headings_note = if headings.is_empty() {
             ""

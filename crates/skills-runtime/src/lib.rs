@@ -63,7 +63,7 @@ pub use private_file::PrivateFile;
 #[cfg(feature = "search")]
 pub use prompt_renderer::ListRequest;
 pub use prompt_renderer::{
-    ActivationResult, ForkPrompt, InjectionFormat, Injections, PromptRenderer,
+    ActivationResult, ForkPrompt, InjectionFormat, Injections, PromptRenderer, TextPart,
 };
 pub use runtime::SkillRuntime;
 pub use sanitize::{escape_line, escape_terminal, mark_messages, message_label};

@@ -45,6 +45,25 @@ pub enum InjectionFormat {
     Fenced,
 }
 
+/// The part of a skill's text that is injected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TextPart {
+    /// Where the part starts: 0, or the offset of the [omitted range](Injection::omitted) of the
+    /// previous part.
+    pub offset: usize,
+    /// Maximum size of the part in bytes. Default: [`DEFAULT_MAX_INJECTION_BYTES`].
+    pub max_bytes: Option<usize>,
+}
+
+impl TextPart {
+    fn first(max_bytes: Option<usize>) -> Self {
+        Self {
+            offset: 0,
+            max_bytes,
+        }
+    }
+}
+
 /// Injections of the skills that a user mentioned.
 ///
 /// Returned by [`PromptRenderer::inject_selected`]. Each selected skill is in exactly one of the
@@ -257,9 +276,24 @@ impl PromptRenderer {
         format: InjectionFormat,
         max_bytes: Option<usize>,
     ) -> Result<Injection, RuntimeError> {
+        self.inject_part(name, format, TextPart::first(max_bytes))
+    }
+
+    /// Returns a part of the injection of a skill, as [`inject`](Self::inject) does from the start.
+    /// A part with an offset lists no resources.
+    ///
+    /// # Errors
+    ///
+    /// As [`inject`](Self::inject).
+    pub fn inject_part(
+        &self,
+        name: &str,
+        format: InjectionFormat,
+        part: TextPart,
+    ) -> Result<Injection, RuntimeError> {
         let catalog = self.library.catalog();
         let entry = find_entry(&catalog, name)?;
-        inject(entry, &open_files(entry)?, format, max_bytes)
+        inject(entry, &open_files(entry)?, format, part)
     }
 
     /// Returns the injections of the skills that [`MentionIndex::find`] selected. Skills that are
@@ -353,7 +387,7 @@ impl PromptRenderer {
         let Ok(digest) = digest else {
             return Ok(ActivationResult {
                 activation: Activation::New,
-                injected: inject(entry, &files, format, max_bytes)?,
+                injected: inject(entry, &files, format, TextPart::first(max_bytes))?,
             });
         };
         // `activate` marks the skill before its text is read; the clone undoes that on failure.
@@ -364,7 +398,7 @@ impl PromptRenderer {
                 entry.name().as_str(),
                 &entry.directory().to_string_lossy(),
             )),
-            _ => inject(entry, &files, format, max_bytes),
+            _ => inject(entry, &files, format, TextPart::first(max_bytes)),
         };
         let injected = injected.inspect_err(|_| *active = before)?;
         Ok(ActivationResult {
@@ -403,7 +437,7 @@ fn inject(
     entry: &Entry,
     files: &SkillFiles,
     format: InjectionFormat,
-    max_bytes: Option<usize>,
+    part: TextPart,
 ) -> Result<Injection, RuntimeError> {
     let failed = |source| read_error(entry, source);
     // Fails if the file is no longer a valid skill.
@@ -412,11 +446,21 @@ fn inject(
     let location = entry.location();
     let location = location.to_string_lossy();
     let name = entry.name().as_str();
-    let max_bytes = max_bytes.unwrap_or(DEFAULT_MAX_INJECTION_BYTES);
+    let max_bytes = part.max_bytes.unwrap_or(DEFAULT_MAX_INJECTION_BYTES);
     if format == InjectionFormat::Codex {
         return Ok(InjectionBuilder::new(name, &directory, &location, &text)
+            .offset(part.offset)
             .max_bytes(max_bytes)
             .render_codex());
+    }
+    let injection = InjectionBuilder::new(name, &directory, &location, document.body())
+        .offset(part.offset)
+        .max_bytes(max_bytes)
+        .first_line(document.body_line());
+    // A new nonce for each injection: a text that knows the name of its tags could close them.
+    let nonce = random_nonce()?;
+    if part.offset > 0 {
+        return Ok(injection.render_fenced(&nonce));
     }
     let listing = files.list("").map_err(failed)?;
     let paths: Vec<&str> = listing
@@ -424,17 +468,13 @@ fn inject(
         .iter()
         .map(|resource| resource.path.as_str())
         .collect();
-    let injection = InjectionBuilder::new(name, &directory, &location, document.body())
-        .max_bytes(max_bytes)
-        .first_line(document.body_line())
-        .resources(&paths);
+    let injection = injection.resources(&paths);
     let injection = if listing.truncated {
         injection.more_resources()
     } else {
         injection
     };
-    // A new nonce for each injection: a text that knows the name of its tags could close them.
-    Ok(injection.render_fenced(&random_nonce()?))
+    Ok(injection.render_fenced(&nonce))
 }
 
 fn random_nonce() -> Result<Nonce, RuntimeError> {

@@ -8,7 +8,9 @@ use skills_script::TOOL_NAME_PREFIX;
 
 use crate::catalog_tools::{load, references, resource, search, skill_name_schema};
 use crate::file_tools::{create, ls, read, write};
-use crate::portable_schema::{remove_client_arguments, to_portable};
+use crate::portable_schema::{
+    remove_client_arguments, remove_size_bounds, remove_unknown_arguments, to_portable,
+};
 use crate::run::{run_skill_script, skills_bash, skills_run};
 use crate::schema::ArgumentValidator;
 use crate::tool_definition::{Annotations, ToolDefinition};
@@ -40,22 +42,18 @@ pub(crate) enum BuiltinKind {
     SearchReferences,
 }
 
-static WORKSPACE_TOOLS: [BuiltinTool; 6] = [
+static TOOLS: [BuiltinTool; 11] = [
     BuiltinTool::new(BuiltinKind::Ls, "skills_ls", ls::definition),
     BuiltinTool::new(BuiltinKind::Read, "skills_read", read::definition),
     BuiltinTool::new(BuiltinKind::Write, "skills_write", write::definition),
     BuiltinTool::new(BuiltinKind::Create, "skills_create", create::definition),
     BuiltinTool::new(BuiltinKind::Run, "skills_run", skills_run::definition),
     BuiltinTool::new(BuiltinKind::Bash, "skills_bash", skills_bash::definition),
-];
-
-static SCRIPT_EXECUTOR_TOOLS: [BuiltinTool; 1] = [BuiltinTool::new(
-    BuiltinKind::RunSkillScript,
-    "run_skill_script",
-    run_skill_script::definition,
-)];
-
-static CATALOG_TOOLS: [BuiltinTool; 4] = [
+    BuiltinTool::new(
+        BuiltinKind::RunSkillScript,
+        "run_skill_script",
+        run_skill_script::definition,
+    ),
     BuiltinTool::new(
         BuiltinKind::SearchSkills,
         "search_skills",
@@ -74,14 +72,29 @@ static CATALOG_TOOLS: [BuiltinTool; 4] = [
     ),
 ];
 
-/// Returns the tools of a group, in the order in which they are listed.
-pub(crate) fn builtin_tools(group: ToolGroup) -> &'static [BuiltinTool] {
+/// Returns the kinds of the built-in tools of a group, in the order in which they are listed.
+fn kinds(group: ToolGroup) -> &'static [BuiltinKind] {
+    use BuiltinKind::*;
     match group {
-        ToolGroup::Workspace => &WORKSPACE_TOOLS,
-        ToolGroup::ScriptExecutor => &SCRIPT_EXECUTOR_TOOLS,
-        ToolGroup::Catalog => &CATALOG_TOOLS,
-        ToolGroup::ScriptTools => &[],
+        ToolGroup::Core => &[SearchSkills, LoadSkill, Ls, Read, Write, Run, Bash],
+        ToolGroup::Workspace => &[Ls, Read, Write, Create, Run, Bash],
+        ToolGroup::ScriptExecutor => &[RunSkillScript],
+        ToolGroup::Catalog => &[SearchSkills, LoadSkill, ReadSkillResource, SearchReferences],
+        ToolGroup::LoadedScripts | ToolGroup::ScriptTools => &[],
     }
+}
+
+/// Returns the tools of these groups, each once, in the order in which they are listed.
+pub(crate) fn builtin_tools(groups: &[ToolGroup]) -> Vec<&'static BuiltinTool> {
+    let mut found: Vec<&BuiltinTool> = Vec::new();
+    let kinds = groups.iter().flat_map(|group| kinds(*group));
+    for tool in kinds.filter_map(|kind| TOOLS.iter().find(|tool| tool.kind == *kind)) {
+        // A tool that is listed twice is an error for model APIs.
+        if !found.iter().any(|known| known.kind == tool.kind) {
+            found.push(tool);
+        }
+    }
+    found
 }
 
 /// Returns true if a call of the tool with this name can start a program: a built-in tool that runs
@@ -95,10 +108,8 @@ pub(crate) fn builtin_tools(group: ToolGroup) -> &'static [BuiltinTool] {
 /// ```
 #[must_use]
 pub fn starts_programs(name: &str) -> bool {
-    let groups: [&[BuiltinTool]; 3] = [&WORKSPACE_TOOLS, &SCRIPT_EXECUTOR_TOOLS, &CATALOG_TOOLS];
-    let mut executing = groups
-        .into_iter()
-        .flatten()
+    let mut executing = TOOLS
+        .iter()
         .filter(|tool| tool.definition().annotations == Annotations::EXECUTES);
     name.starts_with(TOOL_NAME_PREFIX) || executing.any(|tool| tool.name == name)
 }
@@ -132,22 +143,29 @@ impl BuiltinTool {
         definition
     }
 
-    /// Validates arguments and returns them with integral floats converted to integers. Skill names
-    /// are not validated here: the tool itself reports unknown names with suggestions.
+    /// Validates arguments and returns them with integral floats converted to integers, and the names
+    /// of the arguments that were ignored. Skill names are not validated here: the tool itself
+    /// reports unknown names with suggestions.
     ///
     /// # Errors
     /// `invalid_arguments`.
-    pub(crate) fn validate(&self, mut arguments: Value) -> Result<Value, ToolError> {
+    pub(crate) fn validate(&self, mut arguments: Value) -> Result<(Value, Vec<String>), ToolError> {
         let schema = &self.definition().input_schema;
         remove_client_arguments(&mut arguments, schema);
+        let ignored = if self.definition().annotations == Annotations::READ_ONLY {
+            remove_unknown_arguments(&mut arguments, schema)
+        } else {
+            Vec::new()
+        };
+        // The definition lacks the bounds of sizes.
         match self
             .validator
-            .get_or_init(|| ArgumentValidator::new(schema))
+            .get_or_init(|| ArgumentValidator::new(&(self.define)().input_schema))
         {
             Ok(validator) => validator.validate(&arguments)?,
             Err(error) => return Err(error.clone()),
         }
-        Ok(normalize_integers(arguments, schema))
+        Ok((normalize_integers(arguments, schema), ignored))
     }
 
     /// Returns the definition without skill names.
@@ -155,7 +173,7 @@ impl BuiltinTool {
         self.definition.get_or_init(|| {
             let definition = (self.define)();
             ToolDefinition {
-                input_schema: to_portable(definition.input_schema),
+                input_schema: remove_size_bounds(to_portable(definition.input_schema)),
                 ..definition
             }
         })
@@ -201,21 +219,27 @@ mod tests {
 
     #[test]
     fn a_builtin_tool_has_the_name_in_its_definition() {
-        for group in [
-            ToolGroup::Workspace,
-            ToolGroup::ScriptExecutor,
-            ToolGroup::Catalog,
-            ToolGroup::ScriptTools,
-        ] {
-            for tool in builtin_tools(group) {
-                assert_eq!(tool.definition().name, tool.name);
-                assert!(
-                    ArgumentValidator::new(&tool.definition().input_schema).is_ok(),
-                    "{}",
-                    tool.name
-                );
-            }
+        assert_eq!(builtin_tools(&ToolGroup::ALL).len(), TOOLS.len());
+        for tool in &TOOLS {
+            assert_eq!(tool.definition().name, tool.name);
+            assert!(
+                ArgumentValidator::new(&tool.definition().input_schema).is_ok(),
+                "{}",
+                tool.name
+            );
         }
+    }
+
+    #[test]
+    fn a_tool_of_two_groups_is_listed_once() {
+        let names: Vec<&str> = builtin_tools(&[ToolGroup::Core, ToolGroup::Catalog])
+            .iter()
+            .map(|tool| tool.name)
+            .collect();
+        assert_eq!(
+            names.join(" "),
+            "search_skills load_skill skills_ls skills_read skills_write skills_run skills_bash read_skill_resource search_references"
+        );
     }
 
     #[test]

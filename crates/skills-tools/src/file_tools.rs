@@ -124,6 +124,11 @@ impl FileTools {
         self.mounts.all_mounts()
     }
 
+    /// Returns the first components of the paths that exist: `skills`, the workspace, the mounts.
+    pub(crate) fn mount_names(&self) -> Vec<&str> {
+        self.mounts.names()
+    }
+
     /// Returns the workspace, if there is one.
     pub(crate) fn workspace(&self) -> Option<&OpenMount> {
         self.mounts.workspace()

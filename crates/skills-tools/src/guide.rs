@@ -18,14 +18,14 @@ const STEPS: [Step; 5] = [
         goal: "Find a skill for the task",
         tools: &[
             ("search_skills", "`search_skills` with a few words"),
-            ("skills_ls", "`skills_ls` on `skills`"),
+            ("skills_ls", "`skills_ls` on `/skills`"),
         ],
     },
     Step {
         goal: "Read its instructions and follow them",
         tools: &[
             ("load_skill", "`load_skill`"),
-            ("skills_read", "`skills_read` on `skills/NAME`"),
+            ("skills_read", "`skills_read` on `/skills/NAME`"),
         ],
     },
     Step {
@@ -36,7 +36,7 @@ const STEPS: [Step; 5] = [
                 "search_references",
                 "`search_references` to find the right section",
             ),
-            ("skills_read", "`skills_read` on `skills/NAME/PATH`"),
+            ("skills_read", "`skills_read` on `/skills/NAME/PATH`"),
         ],
     },
     Step {
@@ -70,21 +70,62 @@ pub(crate) enum ScriptTools {
     Disabled,
 }
 
-/// Writes the guide for these tools.
-pub(crate) fn write_guide(definitions: &[&ToolDefinition], script_tools: ScriptTools) -> String {
-    let is_enabled = |tool: &str| {
+/// The names of the tools that a model can call.
+pub(crate) struct EnabledTools<'a> {
+    pub(crate) definitions: &'a [&'a ToolDefinition],
+    pub(crate) scripts: ScriptTools,
+}
+
+impl EnabledTools<'_> {
+    fn contains(&self, tool: &str) -> bool {
         if tool == SCRIPT_TOOLS {
-            script_tools == ScriptTools::Enabled
+            self.scripts == ScriptTools::Enabled
         } else {
-            definitions.iter().any(|known| known.name == tool)
+            self.definitions.iter().any(|known| known.name == tool)
         }
-    };
+    }
+}
+
+/// Writes the guide for these tools.
+pub(crate) fn write_guide(tools: &EnabledTools<'_>) -> String {
+    let mut guide = write_steps(tools);
+    let _ = write!(guide, "\n{RULES}\n\nTools:\n");
+    for ToolDefinition {
+        name, description, ..
+    } in tools.definitions
+    {
+        let _ = writeln!(guide, "- `{name}`: {}", first_sentence(description));
+    }
+    if tools.scripts == ScriptTools::Enabled {
+        let _ = writeln!(guide, "- `{SCRIPT_TOOLS}`: Run one script of a skill.");
+    }
+    guide
+}
+
+/// Writes the instructions of a server: the guide without the list of tools, which its clients have,
+/// and the meaning of paths.
+pub(crate) fn write_instructions(tools: &EnabledTools<'_>, mounts: &[&str]) -> String {
+    let mut paths: Vec<String> = mounts
+        .iter()
+        .map(|mount| match *mount {
+            "workspace" => "`/workspace/PATH` or `PATH` in the workspace of the user".to_owned(),
+            "skills" => "`/skills/NAME/PATH` in a skill".to_owned(),
+            mount => format!("`/{mount}/PATH`"),
+        })
+        .collect();
+    paths.sort();
+    let steps = write_steps(tools);
+    format!("{steps}\nPaths: {}.\n\n{RULES}\n", paths.join(", "))
+}
+
+/// Writes what skills are, and how to use them with the enabled tools.
+fn write_steps(tools: &EnabledTools<'_>) -> String {
     let mut guide = "Skills are directories of instructions (SKILL.md), files and programs for one kind of task.\n\n".to_owned();
     let steps = STEPS.iter().filter_map(|step| {
         let options: Vec<&str> = step
             .tools
             .iter()
-            .filter(|(tool, _)| is_enabled(tool))
+            .filter(|(tool, _)| tools.contains(tool))
             .map(|(_, option)| *option)
             .collect();
         // A step without an enabled tool would tell the model to call something that does not
@@ -93,16 +134,6 @@ pub(crate) fn write_guide(definitions: &[&ToolDefinition], script_tools: ScriptT
     });
     for (step, number) in steps.zip(1..) {
         let _ = writeln!(guide, "{number}. {step}");
-    }
-    let _ = write!(guide, "\n{RULES}\n\nTools:\n");
-    for ToolDefinition {
-        name, description, ..
-    } in definitions
-    {
-        let _ = writeln!(guide, "- `{name}`: {}", first_sentence(description));
-    }
-    if script_tools == ScriptTools::Enabled {
-        let _ = writeln!(guide, "- `{SCRIPT_TOOLS}`: Run one script of a skill.");
     }
     guide
 }
@@ -132,10 +163,10 @@ mod tests {
 
     #[test]
     fn only_enabled_tools_are_named() {
-        let guide = write_guide(
-            &[&definition("load_skill", "Gives `a.b`. And more.")],
-            ScriptTools::Disabled,
-        );
+        let guide = write_guide(&EnabledTools {
+            definitions: &[&definition("load_skill", "Gives `a.b`. And more.")],
+            scripts: ScriptTools::Disabled,
+        });
         insta::assert_snapshot!(guide, @"
         Skills are directories of instructions (SKILL.md), files and programs for one kind of task.
 
@@ -146,7 +177,10 @@ mod tests {
         Tools:
         - `load_skill`: Gives `a.b`.
         ");
-        let all = write_guide(&[&definition("skills_run", "Runs.")], ScriptTools::Enabled);
+        let all = write_guide(&EnabledTools {
+            definitions: &[&definition("skills_run", "Runs.")],
+            scripts: ScriptTools::Enabled,
+        });
         assert!(
             all.contains("1. Run its programs: the script's own tool, `skill__SKILL__SCRIPT`, or `skills_run` with a command."),
             "{all}"

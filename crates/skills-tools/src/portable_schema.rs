@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::tool_set::nearest_name;
+
 /// Arguments that clients add to every tool, with the client that does. A tool that does not declare
 /// the name never receives it.
 const CLIENT_ARGUMENTS: [&str; 1] = [
@@ -31,6 +33,34 @@ pub(crate) fn to_portable(mut schema: Value) -> Value {
     schema
 }
 
+/// Keywords that bound the size of a value. Validation applies them; a model rarely needs them, and
+/// each costs as much as a word of a description.
+const SIZE_BOUNDS: [&str; 5] = [
+    "maxItems",
+    "maxLength",
+    "maxProperties",
+    "minLength",
+    "pattern",
+];
+
+/// Removes the bounds of sizes from the properties of a schema.
+pub(crate) fn remove_size_bounds(mut schema: Value) -> Value {
+    let properties = schema["properties"].as_object_mut();
+    for property in properties.into_iter().flat_map(Map::values_mut) {
+        remove_bounds(property);
+        if let Some(values) = property.get_mut("additionalProperties") {
+            remove_bounds(values);
+        }
+    }
+    schema
+}
+
+fn remove_bounds(schema: &mut Value) {
+    if let Some(keywords) = schema.as_object_mut() {
+        keywords.retain(|keyword, _| !SIZE_BOUNDS.contains(&keyword.as_str()));
+    }
+}
+
 /// Removes the arguments that a client added and the tool does not declare.
 pub(crate) fn remove_client_arguments(arguments: &mut Value, schema: &Value) {
     let Some(arguments) = arguments.as_object_mut() else {
@@ -38,6 +68,28 @@ pub(crate) fn remove_client_arguments(arguments: &mut Value, schema: &Value) {
     };
     let is_declared = |name: &String| schema["properties"].get(name).is_some();
     arguments.retain(|name, _| is_declared(name) || !CLIENT_ARGUMENTS.contains(&name.as_str()));
+}
+
+/// Removes the arguments that a tool does not declare, and returns their names. A name that resembles
+/// a declared one stays: it is a mistake, which validation reports.
+///
+/// Only for tools that change nothing: an ignored `append` or `dry_run` could cost data.
+pub(crate) fn remove_unknown_arguments(arguments: &mut Value, schema: &Value) -> Vec<String> {
+    let (Some(arguments), Some(declared)) =
+        (arguments.as_object_mut(), schema["properties"].as_object())
+    else {
+        return Vec::new();
+    };
+    let is_similar = |name: &str| nearest_name(name, declared.keys().map(String::as_str)).is_some();
+    let mut removed = Vec::new();
+    arguments.retain(|name, _| {
+        let is_kept = declared.contains_key(name) || is_similar(name);
+        if !is_kept {
+            removed.push(name.clone());
+        }
+        is_kept
+    });
+    removed
 }
 
 fn describe_property(property: &mut Map<String, Value>) {
@@ -115,6 +167,15 @@ mod tests {
     }
 
     #[test]
+    fn unknown_arguments_are_removed_and_misspelled_ones_stay() {
+        let schema = json!({"properties": {"limit": {}}});
+        let mut arguments = json!({"other": 1, "limt": 2, "limit": 3});
+        let removed = remove_unknown_arguments(&mut arguments, &schema);
+        assert_eq!(arguments, json!({"limt": 2, "limit": 3}));
+        assert_eq!(removed, ["other"]);
+    }
+
+    #[test]
     fn only_undeclared_arguments_of_clients_are_removed() {
         let mut arguments = json!({"wait_for_previous": true, "other": 1});
         remove_client_arguments(&mut arguments, &json!({"properties": {"a": {}}}));
@@ -123,5 +184,20 @@ mod tests {
         let mut arguments = json!({"wait_for_previous": true});
         remove_client_arguments(&mut arguments, &declared);
         assert_eq!(arguments, json!({"wait_for_previous": true}));
+    }
+
+    #[test]
+    fn only_bounds_of_sizes_are_removed() {
+        let schema = json!({"properties": {
+            "a": {"type": "string", "maxLength": 3, "pattern": "x"},
+            "n": {"type": "integer", "minimum": 1},
+            "o": {"type": "object", "additionalProperties": {"type": "string", "maxLength": 3}},
+        }});
+        let expected = json!({"properties": {
+            "a": {"type": "string"},
+            "n": {"type": "integer", "minimum": 1},
+            "o": {"type": "object", "additionalProperties": {"type": "string"}},
+        }});
+        assert_eq!(remove_size_bounds(schema), expected);
     }
 }

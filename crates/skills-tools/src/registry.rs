@@ -3,6 +3,8 @@
 mod options;
 mod script_index;
 
+use std::collections::VecDeque;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,13 +13,17 @@ use skills_runtime::manifest::ScriptSpec;
 
 use self::script_index::{IndexedScript, ScriptIndex};
 use crate::overrides::{OverrideSnapshot, ScriptId, ToolOverride};
-use skills_script::{MAX_SCRIPT_BYTES, ScriptTool, find_spec};
+use skills_script::{ArgumentSource, MAX_SCRIPT_BYTES, ScriptTool, find_spec};
 
 pub use self::options::DefaultScriptState;
 pub(crate) use self::script_index::ScriptScanner;
 
 /// Default timeout of a script tool.
 pub(crate) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Maximum number of script tools that a session lists: model APIs take at most 128 tools, and some
+/// clients about 40 to 80 of one server.
+const MAX_LOADED_TOOLS: usize = 40;
 
 /// The scripts of the catalog, with the operator overrides.
 pub(crate) struct ScriptToolRegistry {
@@ -62,6 +68,33 @@ impl ScriptToolRegistry {
     /// Finds a tool by name, including disabled ones.
     pub(crate) fn find_by_name(&self, name: &str) -> Option<RegistryEntry<'_>> {
         self.scripts().find(|entry| entry.name() == name)
+    }
+
+    /// Returns the enabled tools in the order of the catalog.
+    pub(crate) fn enabled_tools(&self) -> impl Iterator<Item = ScriptToolEntry> {
+        self.scripts()
+            .filter(|entry| entry.is_enabled)
+            .filter_map(|entry| entry.load_tool().ok())
+    }
+
+    /// Returns the enabled tools of the skills in these directories whose arguments are known: at
+    /// most [`MAX_LOADED_TOOLS`], of the last directories.
+    pub(crate) fn tools_of_skills(&self, directories: &[PathBuf]) -> Vec<ScriptToolEntry> {
+        let mut found: VecDeque<ScriptToolEntry> = VecDeque::new();
+        for directory in directories.iter().rev() {
+            let scripts = self.scripts().filter(|entry| {
+                entry.is_enabled && entry.script.entry.directory() == directory.as_path()
+            });
+            let tools = scripts
+                .filter_map(|entry| entry.load_tool().ok())
+                .filter(|entry| has_known_arguments(&entry.tool))
+                .take(MAX_LOADED_TOOLS - found.len());
+            // Older skills come first, so that a new skill does not change the start of the list.
+            for (index, tool) in tools.enumerate() {
+                found.insert(index, tool);
+            }
+        }
+        found.into()
     }
 
     /// Returns the names of the tools of a skill's scripts.
@@ -129,4 +162,12 @@ impl<'a> RegistryEntry<'a> {
             timeout,
         })
     }
+}
+
+/// Returns true if the schema of a tool says what its script takes.
+fn has_known_arguments(tool: &ScriptTool) -> bool {
+    matches!(
+        tool.arguments.source,
+        ArgumentSource::Declared | ArgumentSource::Inferred(_)
+    )
 }

@@ -281,10 +281,10 @@ fn parse_hosts(names: &[String]) -> Result<Vec<HostPattern>, ToolError> {
 fn command_properties(timeout: u64) -> Value {
     json!({
         "command": {"type": "string", "minLength": 1, "maxLength": command_line::MAX_COMMAND_BYTES},
-        "timeout": {"type": "integer", "minimum": 1, "maximum": MAX_TIMEOUT_SECONDS, "default": timeout, "description": "Timeout in seconds."},
-        "stdin": {"type": "string", "maxLength": MAX_STDIN_BYTES, "description": "Standard input; empty unless given."},
+        "timeout": {"type": "integer", "minimum": 1, "maximum": MAX_TIMEOUT_SECONDS, "default": timeout, "description": "Seconds."},
+        "stdin": {"type": "string", "maxLength": MAX_STDIN_BYTES, "description": "Standard input."},
         "network": {"type": "array", "items": {"type": "string"}, "maxItems": MAX_HOSTS,
-                    "description": "Hosts to contact, such as `api.example.com`; each needs a rule or an approval."},
+                    "description": "Hosts to contact; the user may be asked."},
     })
 }
 

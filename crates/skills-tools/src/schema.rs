@@ -93,7 +93,6 @@ fn error_reason(error: &ValidationError<'_>) -> String {
 /// Returns the schema of an object with exactly these properties.
 pub(crate) fn input_schema(properties: Value, required: &[&str]) -> Value {
     json!({
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
         "type": "object",
         "properties": properties,
         "required": required,
@@ -125,9 +124,8 @@ pub(crate) fn output_schema(properties: Value, required: &[&str]) -> Value {
 }
 
 /// Returns the schema of a virtual path.
-pub(crate) fn path_schema(subject: &str) -> Value {
-    let rules = "`workspace/PATH` or `PATH` for the workspace, `skills/NAME/PATH` for a skill, `MOUNT/PATH` for a mount. `..` is not allowed.";
-    json!({"type": "string", "maxLength": 4096, "description": format!("{subject} {rules}")})
+pub(crate) fn path_schema() -> Value {
+    json!({"type": "string", "maxLength": 4096})
 }
 
 #[cfg(test)]

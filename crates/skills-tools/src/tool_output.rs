@@ -2,7 +2,11 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::virtual_path::escape_for_display;
 use crate::{ToolError, ToolErrorCode};
+
+/// Maximum number of ignored arguments that a result names.
+const MAX_IGNORED: usize = 10;
 
 /// Contains the result of a tool call, as text for a model and as structured data for a program.
 ///
@@ -47,6 +51,23 @@ impl ToolOutput {
             is_error: true,
             files: Vec::new(),
         }
+    }
+
+    /// Adds a note which arguments were ignored, if there were any.
+    pub(crate) fn with_ignored_arguments(mut self, names: &[String]) -> Self {
+        if !names.is_empty() {
+            let names: Vec<String> = names
+                .iter()
+                .take(MAX_IGNORED)
+                .map(|name| format!("`{}`", escape_for_display(name)))
+                .collect();
+            let note = format!(
+                "\nNote: unknown arguments were ignored: {}",
+                names.join(", ")
+            );
+            self.text.push_str(&note);
+        }
+        self
     }
 
     /// Returns the error code if the call failed, such as `not_found`; see

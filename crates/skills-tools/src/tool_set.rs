@@ -58,7 +58,7 @@ pub use builder::{ToolSetBuildError, ToolSetBuilder};
 /// let context = CallContext::default();
 /// let output = tools.call("load_skill", json!({"name": "greet"}), &context).await?;
 /// assert!(output.text.contains("Say hello."));
-/// assert_eq!(output.structured["path"], "skills/greet");
+/// assert_eq!(output.structured["path"], "/skills/greet");
 /// // A mistake of the model is a result that it can correct.
 /// let output = tools.call("load_skill", json!({"name": "great"}), &context).await?;
 /// assert_eq!(output.code(), Some("skill_not_found"));
@@ -127,17 +127,35 @@ impl ToolSet {
         let catalog = self.catalog();
         let mut definitions: Vec<ToolDefinition> = self
             .builtin_tools()
+            .into_iter()
             .map(|tool| tool.definition_with_names(&self.inner.runtime, &catalog))
             .collect();
         if self.has_group(ToolGroup::ScriptTools) {
             let registry = self.registry(&catalog)?;
-            let tools = registry
-                .scripts()
-                .filter(|entry| entry.is_enabled)
-                .filter_map(|entry| entry.load_tool().ok());
-            definitions.extend(tools.map(|tool| script_tool::definition(&tool)));
+            definitions.extend(
+                registry
+                    .enabled_tools()
+                    .map(|tool| script_tool::definition(&tool)),
+            );
         }
         Ok(definitions)
+    }
+
+    /// Returns the definitions that a session has in addition to [`definitions`](Self::definitions):
+    /// those of [`ToolGroup::LoadedScripts`]. They change when the session loads a skill. Performs
+    /// blocking I/O.
+    ///
+    /// # Errors
+    /// As [`definitions`](Self::definitions).
+    pub fn session_definitions(&self, session: &str) -> Result<Vec<ToolDefinition>, OverrideError> {
+        let is_selected =
+            self.has_group(ToolGroup::LoadedScripts) && !self.has_group(ToolGroup::ScriptTools);
+        let skills = self.inner.active_skills.of_session(session);
+        if !is_selected || skills.is_empty() {
+            return Ok(Vec::new());
+        }
+        let tools = self.registry(&self.catalog())?.tools_of_skills(&skills);
+        Ok(tools.iter().map(script_tool::definition).collect())
     }
 
     /// Renders the definitions in the format of a model API, in the order of
@@ -189,23 +207,26 @@ impl ToolSet {
         let (tool_name, session) = (name.to_owned(), context.session_id().map(str::to_owned));
         // Lookup and validation block, so they run on the blocking pool.
         let resolved = run_blocking(move || {
-            let call = set.resolve(&tool_name, arguments)?;
+            let (call, ignored) = set.resolve(&tool_name, arguments)?;
             let hooked = set.inner.hooked_call(&tool_name, &call, session.as_deref());
-            Ok((call, hooked))
+            Ok((call, hooked, ignored))
         });
-        let output = match resolved.await {
-            Err(error) => Err(error),
-            Ok((ResolvedCall::Unknown { nearest }, _)) => {
+        let (call, hooked, ignored) = match resolved.await {
+            Err(error) => return Ok(error.into()),
+            Ok((ResolvedCall::Unknown { nearest }, ..)) => {
                 return Err(UnknownTool {
                     // The name is client input of any length.
                     name: name.chars().take(MAX_NAME_CHARS).collect(),
                     nearest,
                 });
             }
-            // On the heap: the futures of programs and hooks are large.
-            Ok((call, hooked)) => Box::pin(self.perform_with_hooks(call, hooked, context)).await,
+            Ok(resolved) => resolved,
         };
-        Ok(output.unwrap_or_else(ToolOutput::from))
+        // On the heap: the futures of programs and hooks are large.
+        let output = Box::pin(self.perform_with_hooks(call, hooked, context)).await;
+        Ok(output
+            .unwrap_or_else(ToolOutput::from)
+            .with_ignored_arguments(&ignored))
     }
 
     /// Executes a call between its hooks.
@@ -299,6 +320,12 @@ impl ToolSet {
         self.inner.groups.contains(&group)
     }
 
+    /// Returns whether the tools of scripts can be called. Whether they are listed depends on the
+    /// group.
+    pub(crate) fn has_script_tools(&self) -> bool {
+        self.has_group(ToolGroup::ScriptTools) || self.has_group(ToolGroup::LoadedScripts)
+    }
+
     fn registry(&self, catalog: &Arc<Catalog>) -> Result<ScriptToolRegistry, OverrideError> {
         Ok(ScriptToolRegistry::new(
             self.inner.script_scanner.index(catalog),
@@ -308,38 +335,41 @@ impl ToolSet {
     }
 
     /// Returns the enabled built-in tools.
-    fn builtin_tools(&self) -> impl Iterator<Item = &'static BuiltinTool> {
-        self.inner
-            .groups
-            .iter()
-            .flat_map(|group| builtin::builtin_tools(*group))
+    fn builtin_tools(&self) -> Vec<&'static BuiltinTool> {
+        builtin::builtin_tools(&self.inner.groups)
     }
 
-    /// Finds the tool and validates the arguments.
-    fn resolve(&self, name: &str, arguments: Value) -> Result<ResolvedCall, ToolError> {
+    /// Finds the tool and validates the arguments. Returns the call and the names of the arguments
+    /// that were ignored.
+    fn resolve(
+        &self,
+        name: &str,
+        arguments: Value,
+    ) -> Result<(ResolvedCall, Vec<String>), ToolError> {
         // Built-in tools first: a script tool can never take the name of one, since its name has a
         // prefix.
-        let Some(tool) = self.builtin_tools().find(|tool| tool.name == name) else {
+        let builtin = self.builtin_tools();
+        let Some(tool) = builtin.iter().find(|tool| tool.name == name) else {
             return self.resolve_script_tool(name, arguments);
         };
-        let arguments = tool.validate(arguments)?;
+        let (arguments, ignored) = tool.validate(arguments)?;
         if matches!(tool.kind, BuiltinKind::Run | BuiltinKind::RunSkillScript) {
             // Refresh once, so that the program that runs is found in the current catalog without
             // another scan after waiting for an approval.
             self.catalog();
         }
-        Ok(ResolvedCall::Builtin(tool.kind, arguments))
+        Ok((ResolvedCall::Builtin(tool.kind, arguments), ignored))
     }
 
     fn resolve_script_tool(
         &self,
         name: &str,
         mut arguments: Value,
-    ) -> Result<ResolvedCall, ToolError> {
+    ) -> Result<(ResolvedCall, Vec<String>), ToolError> {
         let unreadable =
             |_| ToolErrorCode::Internal.error("cannot read the tool overrides; nothing ran");
         let registry = self
-            .has_group(ToolGroup::ScriptTools)
+            .has_script_tools()
             .then(|| self.registry(&self.catalog()))
             .transpose()
             .map_err(unreadable)?;
@@ -354,14 +384,9 @@ impl ToolSet {
                 .flat_map(ScriptToolRegistry::scripts)
                 .filter(|entry| entry.is_enabled)
                 .map(|entry| entry.name());
-            return Ok(ResolvedCall::Unknown {
-                nearest: nearest_name(
-                    name,
-                    self.builtin_tools()
-                        .map(|tool| tool.name)
-                        .chain(enabled_names),
-                ),
-            });
+            let builtin = self.builtin_tools().into_iter().map(|tool| tool.name);
+            let nearest = nearest_name(name, builtin.chain(enabled_names));
+            return Ok((ResolvedCall::Unknown { nearest }, Vec::new()));
         };
         let tool = entry
             .load_tool()
@@ -378,7 +403,7 @@ impl ToolSet {
             Value::Object(arguments) => arguments,
             _ => serde_json::Map::new(),
         };
-        Ok(ResolvedCall::Script(Box::new(tool), arguments))
+        Ok((ResolvedCall::Script(Box::new(tool), arguments), Vec::new()))
     }
 }
 
@@ -454,7 +479,7 @@ async fn run_blocking<T: Send + 'static>(
 }
 
 /// Returns the most similar name, if it is similar enough.
-fn nearest_name<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<String> {
+pub(crate) fn nearest_name<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<String> {
     let scored = names
         .map(|known| (strsim::jaro_winkler(name, known), known))
         // Less similar names are more often wrong than helpful.

@@ -1,7 +1,7 @@
 //! Skills that a user invokes by name.
 
 use skills_runtime::discovery::Lookup;
-use skills_runtime::{Catalog, Entry, SkillRuntime};
+use skills_runtime::{Catalog, Entry, SkillRuntime, TextPart};
 
 use crate::catalog_tools::CatalogTools;
 use crate::catalog_tools::load::SkillText;
@@ -76,9 +76,9 @@ pub(crate) fn render_prompt(
     };
     let SkillText {
         text,
-        is_truncated,
+        next_offset,
         manifest,
-    } = catalog_tools.load_text(entry, None)?;
+    } = catalog_tools.load_text(entry, TextPart::default())?;
     // Checked again: the file may have changed since the catalog was scanned.
     if !manifest.user_invocable() {
         return Err(not_found());
@@ -94,7 +94,7 @@ pub(crate) fn render_prompt(
     Ok(RenderedPrompt {
         description: SkillPrompt::from_entry(entry).description,
         text,
-        is_truncated,
+        is_truncated: next_offset.is_some(),
         request,
     })
 }

@@ -125,8 +125,8 @@ impl VirtualPath {
 impl fmt::Display for VirtualPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (start, is_first) = match self.anchor {
-            Anchor::Workspace => ("workspace", false),
-            Anchor::Skills => ("skills", false),
+            Anchor::Workspace => ("/workspace", false),
+            Anchor::Skills => ("/skills", false),
             Anchor::Relative => ("", true),
             Anchor::Absolute => ("/", true),
         };
@@ -258,7 +258,7 @@ fn has_encoded_separator(part: &str) -> bool {
 
 fn invalid_path(text: &str, problem: &str) -> ToolError {
     let hint =
-        "use a path such as `src/main.py`, `workspace/src/main.py` or `skills/NAME/SKILL.md`";
+        "use a path such as `src/main.py`, `/workspace/src/main.py` or `/skills/NAME/SKILL.md`";
     ToolErrorCode::InvalidPath
         .error(format!(
             "invalid path '{}': {problem}",
@@ -292,21 +292,21 @@ mod tests {
             "/workspace",
             "./.",
         ] {
-            check(text, "Workspace workspace");
+            check(text, "Workspace /workspace");
         }
-        check("skills", "Skills skills");
-        check("/skills/", "Skills skills");
-        check("skills/pdf/SKILL.md", "Skills skills/pdf/SKILL.md");
-        check("/workspace/a/b.txt", "Workspace workspace/a/b.txt");
-        check("./data/x", "Workspace workspace/data/x");
-        check("./skills/x", "Workspace workspace/skills/x");
+        check("skills", "Skills /skills");
+        check("/skills/", "Skills /skills");
+        check("skills/pdf/SKILL.md", "Skills /skills/pdf/SKILL.md");
+        check("/workspace/a/b.txt", "Workspace /workspace/a/b.txt");
+        check("./data/x", "Workspace /workspace/data/x");
+        check("./skills/x", "Workspace /workspace/skills/x");
         check("src/main.py", "Relative src/main.py");
         check("/Users/me/doc.pdf", "Absolute /Users/me/doc.pdf");
         check("/skillsX/f", "Absolute /skillsX/f");
         check("/workspace2/f", "Absolute /workspace2/f");
         check("/", "Absolute /");
         check("a b/ü.txt", "Relative a b/ü.txt");
-        check("skills/plugin:name/x", "Skills skills/plugin:name/x");
+        check("skills/plugin:name/x", "Skills /skills/plugin:name/x");
         check("100%/50%25", "Relative 100%/50%25");
     }
 
@@ -357,9 +357,9 @@ mod tests {
             Ok(path) => path.to_string(),
             Err(error) => error.message,
         };
-        assert_eq!(path("pdf", "./a/b.md"), "skills/pdf/a/b.md");
-        assert_eq!(path("pdf", "././a"), "skills/pdf/a");
-        assert_eq!(path("pdf", "skills/x"), "skills/pdf/skills/x");
+        assert_eq!(path("pdf", "./a/b.md"), "/skills/pdf/a/b.md");
+        assert_eq!(path("pdf", "././a"), "/skills/pdf/a");
+        assert_eq!(path("pdf", "skills/x"), "/skills/pdf/skills/x");
         assert_eq!(
             path("pdf", "./"),
             "invalid path './': it does not name a file"

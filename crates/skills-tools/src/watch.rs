@@ -5,7 +5,7 @@ use std::sync::Arc;
 use skills_runtime::Catalog;
 use skills_runtime::discovery::{CatalogChange, RootWatcher, WatchOptions};
 
-use crate::{ToolGroup, ToolSet};
+use crate::ToolSet;
 
 impl ToolSet {
     /// Watches the skills, and calls `changed` on a thread of its own when the catalog or a file in
@@ -37,7 +37,7 @@ impl ToolSet {
         mut changed: impl FnMut() + Send + 'static,
     ) -> RootWatcher {
         let scanner = self
-            .has_group(ToolGroup::ScriptTools)
+            .has_script_tools()
             .then(|| Arc::clone(&self.inner.script_scanner));
         let runtime = self.inner.runtime.clone();
         let index =

@@ -3,7 +3,7 @@
 use clap::Args;
 use serde_json::json;
 use skills_runtime::Builder;
-use skills_tools::{CallContext, ToolErrorCode, ToolOutput, starts_programs};
+use skills_tools::{CallContext, ToolErrorCode, ToolGroup, ToolOutput, starts_programs};
 
 use crate::approver::ApprovalArgs;
 use crate::context::Context;
@@ -46,9 +46,12 @@ impl Call {
         // Hooks use the approver of the runtime.
         let builder = approver.iter().cloned().fold(builder, Builder::approver);
         let given = input::read_json(&self.arguments, "the tool arguments")?;
-        let tools = self
-            .host
-            .callable_tools(builder, RemedyStyle::Option, context)?;
+        let tools = self.host.callable_tools(
+            builder,
+            ToolGroup::ALL.to_vec(),
+            RemedyStyle::Option,
+            context,
+        )?;
         let caller = approver
             .into_iter()
             .fold(CallContext::default(), CallContext::approver);

@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::json;
-use skills_tools::{ToolFormat, ToolOverride, ToolSet};
+use skills_tools::{ToolFormat, ToolGroup, ToolOverride, ToolSet};
 
 use super::call::Call;
 use crate::context::Context;
@@ -10,16 +10,18 @@ use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::output::{Output, line};
 use crate::program_args::parse_seconds;
-use crate::tool_host::HostArgs;
+use crate::tool_host::{HostArgs, ToolGroupArgs};
 
 /// List and configure the tools offered to a model
 ///
-/// Without a subcommand, lists the tools. These are the six skills tools, one tool per script of a
-/// skill, run_skill_script, and the catalog tools for models without file access.
+/// Without a subcommand, lists the tools that `skills mcp` offers with the same options.
 #[derive(Debug, Args)]
 pub(crate) struct Tools {
     #[command(flatten)]
     host: HostArgs,
+
+    #[command(flatten)]
+    groups: ToolGroupArgs,
 
     /// Print the definitions in the format of this API
     #[arg(long = "for", value_name = "API", value_enum)]
@@ -90,15 +92,17 @@ impl From<ToolFormatArg> for ToolFormat {
 
 impl Tools {
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Exit> {
-        let set = || {
+        let set = |groups| {
             let interpreters = &self.host.programs.interpreter;
-            self.host.tools(context.builder(interpreters)?, context)
+            self.host
+                .tools(context.builder(interpreters)?, groups, context)
         };
+        let all = || set(ToolGroup::ALL.to_vec());
         match &self.command {
-            None => self.list(&set()?, context.output),
+            None => self.list(&set(self.groups.groups())?, context.output),
             Some(ToolsCommand::Call(call)) => call.run(context),
-            Some(ToolsCommand::Change(change)) => change.run(&set()?, context.output),
-            Some(ToolsCommand::Reset { tool }) => reset(&set()?, tool, context.output),
+            Some(ToolsCommand::Change(change)) => change.run(&all()?, context.output),
+            Some(ToolsCommand::Reset { tool }) => reset(&all()?, tool, context.output),
         }
     }
 

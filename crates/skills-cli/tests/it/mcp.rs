@@ -121,7 +121,7 @@ fn a_client_lists_tools_and_skills_and_calls_a_tool() {
     );
     let written = server.call(
         "skills_write",
-        &json!({"path": "workspace/note.txt", "content": "hello"}),
+        &json!({"path": "/workspace/note.txt", "content": "hello"}),
     );
     assert_eq!(written["isError"], false, "{written}");
     assert_eq!(
@@ -138,7 +138,7 @@ fn requests_before_the_end_of_input_are_answered() {
         json!({"jsonrpc": "2.0", "id": 1, "method": "initialize",
                "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client}}),
         json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
-        json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "skills_ls", "arguments": {"path": "skills"}}}),
+        json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "skills_ls", "arguments": {"path": "/skills"}}}),
     ];
     let input: String = messages
         .iter()

@@ -8,7 +8,7 @@ use insta::assert_snapshot;
 
 #[test]
 fn tools_are_listed_as_text_and_for_each_api() {
-    let listed = examples(&["tools"]);
+    let listed = examples(&["tools", "--tools", "all"]);
     assert_eq!(listed.code, 0, "{}", listed.page());
     let names: Vec<&str> = listed
         .stdout
@@ -38,17 +38,21 @@ fn tools_are_listed_as_text_and_for_each_api() {
     skill__weather__list_cities
     ");
     let openai: serde_json::Value = examples(&["tools", "--for", "openai"]).json();
-    assert_eq!(openai[0]["function"]["name"], "skills_ls");
+    assert_eq!(openai[0]["function"]["name"], "search_skills");
     assert_eq!(
-        examples(&["tools", "--for", "anthropic"]).json()[0]["input_schema"]["properties"]["path"]
+        examples(&["tools", "--for", "anthropic"]).json()[0]["input_schema"]["properties"]["limit"]
             ["default"],
-        ""
+        10
     );
     let mcp = examples(&["tools", "--for", "mcp"]).json();
+    assert_eq!(mcp.as_array().map(Vec::len), Some(7));
     assert_eq!(
         (&mcp[0]["annotations"]["readOnlyHint"], &mcp[0]["title"]),
-        (&true.into(), &"List files".into())
+        (&true.into(), &"Search skills".into())
     );
+    let chosen = examples(&["tools", "--tools", "runner,catalog", "--json"]).json();
+    assert_eq!(chosen["tools"][0]["name"], "run_skill_script");
+    assert_eq!(chosen["tools"].as_array().map(Vec::len), Some(5));
     assert_eq!(examples(&["tools", "--json"]).json()["tools"], mcp);
 }
 
@@ -92,7 +96,7 @@ fn errors_have_an_exit_code_and_a_hint() {
     assert_snapshot!(examples(&["call", "skills_ls", r#"{"path": 1, "x": 2}"#]).page(), @r#"
     exit 2
     -- stderr
-    Error: invalid arguments: /path: 1 is not of type "string"; Additional properties are not allowed ('x' was unexpected)
+    Error: invalid arguments: /path: 1 is not of type "string"
     Hint: check the input schema of the tool, then retry
     "#);
     assert_snapshot!(examples(&["call", "skills_run", r#"{"name": "gcd", "command": "ls"}"#]).page(), @"
@@ -101,11 +105,11 @@ fn errors_have_an_exit_code_and_a_hint() {
     Error: skill `gcd` not found
     Hint: did you mean `gcd-calculator`, `code-review`?
     ");
-    assert_snapshot!(examples(&["call", "skills_read", r#"{"path": "skills/gcd-calculator/../../x"}"#]).page(), @"
+    assert_snapshot!(examples(&["call", "skills_read", r#"{"path": "/skills/gcd-calculator/../../x"}"#]).page(), @"
     exit 1
     -- stderr
-    Error: invalid path 'skills/gcd-calculator/../../x': `..` is not allowed
-    Hint: use a path such as `src/main.py`, `workspace/src/main.py` or `skills/NAME/SKILL.md`
+    Error: invalid path '/skills/gcd-calculator/../../x': `..` is not allowed
+    Hint: use a path such as `src/main.py`, `/workspace/src/main.py` or `/skills/NAME/SKILL.md`
     ");
     assert_snapshot!(examples(&["call", "skills_run", r#"{"name": "gcd-calculator", "command": "ls -l"}"#]).page(), @"
     exit 3
@@ -141,12 +145,12 @@ fn a_tool_can_be_disabled_permanently() {
     skill__weather__list_cities is disabled, also after changes of the skill
     ");
     assert!(
-        !run(&["tools"])
+        !run(&["tools", "--tools", "all"])
             .stdout
             .contains("skill__weather__list_cities")
     );
     assert!(
-        run(&["tools"])
+        run(&["tools", "--tools", "all"])
             .stdout
             .contains("skill__weather__get_current")
     );
@@ -163,7 +167,7 @@ fn a_tool_can_be_disabled_permanently() {
         true
     );
     assert!(
-        run(&["tools"])
+        run(&["tools", "--tools", "all"])
             .stdout
             .contains("skill__weather__list_cities")
     );
@@ -198,13 +202,13 @@ fn drafts_have_a_default_directory() {
     let written = run(&[
         "call",
         "skills_write",
-        r#"{"path": "skills/hello/scripts/hi.py", "content": "print(1)"}"#,
+        r#"{"path": "/skills/hello/scripts/hi.py", "content": "print(1)"}"#,
     ]);
     assert_eq!(
         written,
         (
             0,
-            "Successfully wrote 8 bytes to 'skills/hello/scripts/hi.py'\n".to_owned()
+            "Successfully wrote 8 bytes to '/skills/hello/scripts/hi.py'\n".to_owned()
         )
     );
     assert!(
@@ -256,9 +260,9 @@ fn a_drafted_skill_is_used_after_a_user_accepts_it() {
     assert_snapshot!(run(&["call", "skills_create", made]).page(), @r#"
     exit 0
     -- stdout
-    {"status":"created","name":"hello","path":"skills/hello","uri":"skill://hello/SKILL.md"}
+    {"status":"created","name":"hello","path":"/skills/hello","uri":"skill://hello/SKILL.md"}
     "#);
-    assert_snapshot!(run(&["call", "skills_ls", r#"{"path": "skills"}"#]).page(), @"
+    assert_snapshot!(run(&["call", "skills_ls", r#"{"path": "/skills"}"#]).page(), @"
     exit 0
     -- stdout
     Skills (1):
@@ -270,8 +274,12 @@ fn a_drafted_skill_is_used_after_a_user_accepts_it() {
     Error: skill `hello` is a draft and cannot run
     Hint: ask the user to accept it with `skills accept hello`
     ");
-    assert!(!run(&["tools"]).stdout.contains("skill__hello__hi"));
-    let shown = r#"{"path": "skills/hello/.hidden/run.sh", "content": "echo hidden"}"#;
+    assert!(
+        !run(&["tools", "--tools", "all"])
+            .stdout
+            .contains("skill__hello__hi")
+    );
+    let shown = r#"{"path": "/skills/hello/.hidden/run.sh", "content": "echo hidden"}"#;
     assert_eq!(run(&["call", "skills_write", shown]).code, 0);
     assert_snapshot!(run(&["accept", "nothing"]).page(), @r#"
     exit 1
@@ -306,7 +314,11 @@ fn a_drafted_skill_is_used_after_a_user_accepts_it() {
     review it in HERE/drafts/.adopting/hello; accepting moves it to HERE/skills/hello
     accepted `hello`: moved to HERE/skills/hello, content digest sha256:7144816ea71be6db0c4047e0fb5301243aaad2b596822412112f81c8414fe5c9
     ");
-    assert!(run(&["tools"]).stdout.contains("skill__hello__hi"));
+    assert!(
+        run(&["tools", "--tools", "scripts"])
+            .stdout
+            .contains("skill__hello__hi")
+    );
     assert_snapshot!(run(&["accept"]).page(), @"
     exit 0
     -- stderr

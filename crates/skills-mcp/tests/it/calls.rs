@@ -37,7 +37,7 @@ async fn results_are_text_links_and_a_report() {
     let server = host.server(&[]);
     for lifecycle in [Lifecycle::Legacy, Lifecycle::Stateless] {
         let mut client = Client::connect(&server, lifecycle, json!({})).await;
-        let listed = client.tool("skills_ls", json!({"path": "skills"})).await;
+        let listed = client.tool("skills_ls", json!({"path": "/skills"})).await;
         assert_eq!(
             listed["content"][0]["text"],
             "Skills (1):\n  greet/  - About greet."
@@ -47,7 +47,7 @@ async fn results_are_text_links_and_a_report() {
         let written = client
             .tool(
                 "skills_write",
-                json!({"path": "workspace/a b.txt", "content": "x"}),
+                json!({"path": "/workspace/a b.txt", "content": "x"}),
             )
             .await;
         assert!(written.get("structuredContent").is_none(), "{written}");
@@ -67,7 +67,7 @@ async fn results_are_text_links_and_a_report() {
         assert_eq!(read["contents"][0]["text"], "x", "{read}");
 
         let failed = client
-            .tool("skills_read", json!({"path": "workspace/none"}))
+            .tool("skills_read", json!({"path": "/workspace/none"}))
             .await;
         assert_eq!(
             (
@@ -252,7 +252,7 @@ async fn structured_results_have_data_and_schemas() {
         let server = Server::builder(host.tools(&[])).result_data(data);
         let server = server.build().unwrap();
         let mut client = Client::connect(&server, Lifecycle::Stateless, json!({})).await;
-        let listed = client.tool("skills_ls", json!({"path": "skills"})).await;
+        let listed = client.tool("skills_ls", json!({"path": "/skills"})).await;
         let tools = client.ok("tools/list", json!({})).await;
         let is_structured = data == ResultData::Structured;
         let entry = &listed["structuredContent"]["entries"][0]["name"];
@@ -270,7 +270,7 @@ async fn links_are_for_versions_that_have_them() {
     let server = host.server(&[]);
     for (version, count) in [("2025-03-26", 1), ("2025-06-18", 2), ("2025-11-25", 2)] {
         let mut client = Client::connect_with_version(&server, version).await;
-        let arguments = json!({"path": "workspace/a.txt", "content": "x"});
+        let arguments = json!({"path": "/workspace/a.txt", "content": "x"});
         let written = client.tool("skills_write", arguments).await;
         assert_eq!(
             written["content"].as_array().unwrap().len(),

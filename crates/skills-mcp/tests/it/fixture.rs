@@ -7,7 +7,7 @@ use skills_mcp::Server;
 use skills_tools::runtime::audit::AuditLog;
 use skills_tools::runtime::policy::{Effect, Rule, RuleSource};
 use skills_tools::runtime::{FileApprovalStore, Policy, Root, Scope, SkillRuntime};
-use skills_tools::{Mount, ToolSet};
+use skills_tools::{Mount, ToolGroup, ToolSet};
 use tempfile::TempDir;
 
 pub(crate) struct Host {
@@ -49,6 +49,15 @@ impl Host {
 
     /// Builds the tools with `allow` rules of the invocation.
     pub(crate) fn tools(&self, allowed: &[&str]) -> ToolSet {
+        self.tools_with(allowed, ToolGroup::ALL)
+    }
+
+    /// Builds the tools of these groups with `allow` rules of the invocation.
+    pub(crate) fn tools_with(
+        &self,
+        allowed: &[&str],
+        groups: impl IntoIterator<Item = ToolGroup>,
+    ) -> ToolSet {
         let allow = |rules: Policy, text: &&str| {
             rules.rule(Rule::parse(Effect::Allow, RuleSource::Invocation, text).unwrap())
         };
@@ -61,6 +70,7 @@ impl Host {
             )))
             .policy(allowed.iter().fold(Policy::default(), allow));
         ToolSet::builder(runtime.build())
+            .tool_groups(groups)
             .workspace(Mount::writable("workspace", self.path("workspace")))
             .build()
             .unwrap()

@@ -37,7 +37,7 @@ async fn initialization_returns_server_info_and_capabilities() {
         ])
     );
     assert_eq!(discovered["cacheScope"], "private");
-    assert!(discovered["instructions"].as_str().unwrap().len() < 1_000);
+    assert!(discovered["instructions"].as_str().unwrap().len() < 1_400);
 
     for (requested, expected) in [
         ("2025-11-25", "2025-11-25"),
@@ -498,6 +498,7 @@ async fn a_client_that_does_not_read_is_not_served_further() {
     // Far more requests than can be in flight, without reading: the server stops reading, too.
     let line =
         json!({"jsonrpc": "2.0", "id": 1, "method": "skills/list", "params": {}}).to_string();
+    let mut sent = 0;
     let flood = async {
         for number in 0..1_000_000_u64 {
             client
@@ -508,12 +509,13 @@ async fn a_client_that_does_not_read_is_not_served_further() {
                 )
                 .await;
             client.raw("\n").await;
+            sent += 1;
         }
     };
     let flooded = tokio::time::timeout(std::time::Duration::from_secs(1), flood).await;
     assert!(flooded.is_err(), "a million requests were accepted");
     // Once the client reads, each accepted request gets a response or a rejection.
-    for _ in 0..200 {
+    for _ in 0..sent.min(200) {
         client.message().await;
     }
 }

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use skills_mcp::Server;
+use skills_tools::ToolGroup;
 
 use crate::client::{Client, Lifecycle};
 use crate::fixture::Host;
@@ -70,7 +71,7 @@ async fn skills_are_listed_with_the_digests_of_all_files() {
             "{wrong}"
         );
     }
-    let tools = client.tool("skills_ls", json!({"path": "skills"})).await;
+    let tools = client.tool("skills_ls", json!({"path": "/skills"})).await;
     assert!(
         tools["content"][0]["text"]
             .as_str()
@@ -324,6 +325,47 @@ async fn subscribers_are_notified_of_changed_lists_only() {
     );
 }
 
+/// The tools of a loaded skill are those of one session.
+#[tokio::test]
+async fn a_client_is_notified_of_the_tools_of_the_skill_that_it_loads() {
+    let host = Host::new();
+    let source = "import argparse\np = argparse.ArgumentParser()\np.add_argument('--city')\np.parse_args()\n";
+    host.skill("rain", "").script("rain", "now.py", source);
+    host.skill("plain", "");
+    let server = Server::builder(host.tools_with(&[], ToolGroup::DEFAULT)).build();
+    let server = server.unwrap();
+    let count = async |client: &mut Client| {
+        let listed = client.ok("tools/list", json!({})).await;
+        listed["tools"].as_array().unwrap().len()
+    };
+    for lifecycle in [Lifecycle::Legacy, Lifecycle::Stateless] {
+        let mut client = Client::connect(&server, lifecycle, json!({})).await;
+        let mut other = Client::connect(&server, lifecycle, json!({})).await;
+        assert_eq!(count(&mut client).await, 7);
+        if lifecycle == Lifecycle::Stateless {
+            let filter = json!({"notifications": {"toolsListChanged": true}});
+            client.send("subscriptions/listen", filter).await;
+            client
+                .notification("notifications/subscriptions/acknowledged")
+                .await;
+        }
+        for (name, tools) in [("plain", 7), ("rain", 8), ("rain", 8)] {
+            client.tool("load_skill", json!({"name": name})).await;
+            assert_eq!(count(&mut client).await, tools, "{name}");
+        }
+        // Once: neither the skill without scripts nor the repeated call changed the list.
+        client
+            .notification("notifications/tools/list_changed")
+            .await;
+        assert!(
+            client.notifications.is_empty(),
+            "{:?}",
+            client.notifications
+        );
+        assert_eq!(count(&mut other).await, 7);
+    }
+}
+
 #[tokio::test]
 async fn a_subscriber_that_read_from_another_server_is_notified() {
     let host = host();
@@ -454,7 +496,7 @@ async fn skill_text_in_results_is_truncated_and_visible() {
         texts.push(client.ok(list, json!({})).await.to_string());
     }
     for (tool, arguments) in [
-        ("skills_ls", json!({"path": "skills"})),
+        ("skills_ls", json!({"path": "/skills"})),
         ("search_skills", json!({})),
     ] {
         texts.push(client.tool(tool, arguments).await.to_string());

@@ -3,8 +3,7 @@
 use serde::Deserialize;
 use serde_json::json;
 use skills_runtime::manifest::{ContextMode, Extensions, ToolPattern, escape_invisible};
-use skills_runtime::prompt::DEFAULT_MAX_INJECTION_BYTES;
-use skills_runtime::{Entry, InjectionFormat, Manifest, SkillPrograms};
+use skills_runtime::{Entry, InjectionFormat, Manifest, SkillPrograms, TextPart};
 
 use super::{CatalogTools, any_skill_name_schema};
 use crate::path_map::PathMap;
@@ -16,6 +15,10 @@ use crate::{ToolError, ToolErrorCode, ToolGroup, ToolOutput};
 /// Maximum number of bytes that one call returns.
 const MAX_BYTES: usize = 1 << 20;
 
+/// Number of bytes of the instructions that a call without a limit returns. With the list of files,
+/// the result is then short enough for clients that cut results of more than 20 KB.
+const DEFAULT_BYTES: usize = 12 << 10;
+
 /// Maximum number of programs that the text names.
 const MAX_NAMED: usize = 20;
 
@@ -25,13 +28,24 @@ const MAX_NAMED: usize = 20;
 pub(crate) struct LoadArguments {
     pub(crate) name: String,
     max_bytes: Option<usize>,
+    #[serde(default)]
+    offset: usize,
+}
+
+impl LoadArguments {
+    fn part(&self) -> TextPart {
+        TextPart {
+            offset: self.offset,
+            max_bytes: Some(self.max_bytes.unwrap_or(DEFAULT_BYTES)),
+        }
+    }
 }
 
 /// The text of a skill as it is injected into the context of a model.
 pub(crate) struct SkillText {
     pub(crate) text: String,
-    /// Whether the text is truncated.
-    pub(crate) is_truncated: bool,
+    /// Where the next part starts, if the text is truncated.
+    pub(crate) next_offset: Option<usize>,
     /// The manifest at the time of reading, which may differ from the manifest in the catalog.
     pub(crate) manifest: Manifest,
 }
@@ -41,14 +55,13 @@ pub(crate) fn definition() -> ToolDefinition {
         name: "load_skill".to_owned(),
         title: "Load a skill".to_owned(),
         description:
-            "Load the instructions of a skill and the list of its files. Follow them for the task at hand; read the files that they name with \
-                      read_skill_resource."
+            "Load the instructions of a skill and the list of its files. Follow them for the task, and read the files that they name when needed."
                 .to_owned(),
         input_schema: schema::input_schema(
             json!({
                 "name": any_skill_name_schema(),
-                "max_bytes": {"type": "integer", "minimum": 1024, "maximum": MAX_BYTES, "default": DEFAULT_MAX_INJECTION_BYTES,
-                              "description": "Maximum size in bytes; longer text is truncated at a line, with a note."},
+                "offset": {"type": "integer", "minimum": 0, "description": "Where to continue long instructions."},
+                "max_bytes": {"type": "integer", "minimum": 1024, "maximum": MAX_BYTES, "default": DEFAULT_BYTES, "description": "Size of a part."},
             }),
             &["name"],
         ),
@@ -58,6 +71,7 @@ pub(crate) fn definition() -> ToolDefinition {
                 "path": {"type": "string"},
                 "text": {"type": "string"},
                 "truncated": {"type": "boolean"},
+                "next_offset": {"type": ["integer", "null"]},
                 "missing": {"type": "array", "items": {"type": "string"},
                             "description": "Requirements without which the scripts of the skill do not run."},
                 "context": {"type": ["string", "null"], "description": "`fork`: start a sub-agent with the text as its prompt, and continue with its final message."},
@@ -91,9 +105,9 @@ impl CatalogTools {
         }
         let SkillText {
             text,
-            is_truncated,
+            next_offset,
             manifest,
-        } = self.load_text(&entry, arguments.max_bytes)?;
+        } = self.load_text(&entry, arguments.part())?;
         // Checked again: the file may have changed since the catalog was scanned.
         if !manifest.model_invocable() {
             return Err(unavailable().with_hint("ask the user to invoke it by name"));
@@ -109,9 +123,10 @@ impl CatalogTools {
         };
         let data = json!({
             "name": name,
-            "path": format!("skills/{name}"),
+            "path": format!("/skills/{name}"),
             "text": text,
-            "truncated": is_truncated,
+            "truncated": next_offset.is_some(),
+            "next_offset": next_offset,
             "missing": missing,
             "context": extensions.context,
             "agent": extensions.agent,
@@ -128,9 +143,17 @@ impl CatalogTools {
                 missing.join("; ")
             )
         };
-        let usage = self.usage(&entry).unwrap_or_default();
-        let fork = fork_note(extensions);
-        Ok(ToolOutput::new(format!("{text}{note}{fork}{usage}"), data))
+        let more = next_offset.map_or_else(String::new, |next| {
+            format!("\nThe instructions continue: call load_skill with `offset` {next}.")
+        });
+        // Said once, with the first part.
+        let notes = if arguments.offset == 0 {
+            let usage = self.usage(&entry).unwrap_or_default();
+            format!("{note}{}{usage}", fork_note(extensions))
+        } else {
+            String::new()
+        };
+        Ok(ToolOutput::new(format!("{text}{notes}{more}"), data))
     }
 
     /// Returns how to run what the skill has, after a line break; `None` if it has nothing to run,
@@ -155,13 +178,14 @@ impl CatalogTools {
             shown.push(format!("{more} more"));
         }
         let shown = shown.join(", ");
-        let how = if self.groups.contains(&ToolGroup::ScriptExecutor) {
+        let has = |group| self.groups.contains(&group);
+        let how = if has(ToolGroup::ScriptExecutor) {
             format!(
                 "run_skill_script with `skill_name` `{name}` and the file name as `script_name`"
             )
-        } else if self.groups.contains(&ToolGroup::Workspace) {
+        } else if has(ToolGroup::Workspace) || has(ToolGroup::Core) {
             format!("skills_run with `name` `{name}` and the path, with arguments, as `command`")
-        } else if self.groups.contains(&ToolGroup::ScriptTools) {
+        } else if has(ToolGroup::ScriptTools) || has(ToolGroup::LoadedScripts) {
             format!("the tools skill__{name}__*, one for each script")
         } else {
             return None;
@@ -173,18 +197,14 @@ impl CatalogTools {
 
     /// Reads the text of a skill with its delimiters. Host paths in it are replaced by virtual
     /// paths.
-    pub(crate) fn load_text(
-        &self,
-        entry: &Entry,
-        max_bytes: Option<usize>,
-    ) -> Result<SkillText, ToolError> {
+    pub(crate) fn load_text(&self, entry: &Entry, part: TextPart) -> Result<SkillText, ToolError> {
         let name = entry.name().as_str();
         let path_map = PathMap::default().add(entry.directory(), format!("/skills/{name}"));
         let directory = entry.directory().to_string_lossy();
         let injection =
             self.runtime
                 .prompt()
-                .inject(&directory, InjectionFormat::Fenced, max_bytes);
+                .inject_part(&directory, InjectionFormat::Fenced, part);
         let injection = injection.map_err(|error| run_error(&error, Some(name), &path_map))?;
         // Read after the text, so that a restriction that is in the file when the text is read
         // applies here, too.
@@ -196,7 +216,7 @@ impl CatalogTools {
         })?;
         Ok(SkillText {
             text: path_map.replace_in(&injection.text),
-            is_truncated: injection.omitted.is_some(),
+            next_offset: injection.omitted.map(|omitted| omitted.offset),
             manifest: document.manifest().clone(),
         })
     }

@@ -5,14 +5,11 @@ use serde_json::json;
 
 use super::any_skill_name_schema;
 use crate::file_tools::FileTools;
-use crate::file_tools::read::{self, ReadArguments};
+use crate::file_tools::read::{self, DEFAULT_BYTES, ReadArguments};
 use crate::schema;
 use crate::tool_definition::{Annotations, ToolDefinition};
 use crate::virtual_path::{VirtualPath, escape_for_display};
 use crate::{ToolError, ToolErrorCode, ToolOutput};
-
-/// Number of bytes that a call without a limit reads, as in `skills_read`.
-const DEFAULT_BYTES: u64 = 256 << 10;
 
 /// Arguments of `read_skill_resource`.
 #[derive(Debug, Deserialize)]
@@ -36,15 +33,17 @@ pub(crate) fn definition() -> ToolDefinition {
         properties[name] = read_definition.input_schema["properties"][name].clone();
     }
     // This tool reads bytes only, so `unit` does not apply.
-    properties["offset"]["description"] = json!("Offset in bytes.");
+    properties["offset"]["description"] =
+        json!("Where to start, in bytes; named at the end of each part.");
     properties["limit"]["description"] = json!(format!(
-        "Maximum number of bytes to return; default {DEFAULT_BYTES}."
+        "Size of the part, in bytes; default {DEFAULT_BYTES}."
     ));
     ToolDefinition {
         name: "read_skill_resource".to_owned(),
         title: "Read a file of a skill".to_owned(),
-        description: "Read a file of a skill that its instructions name. To continue a long file, pass `next_offset` as `offset`."
-            .to_owned(),
+        description:
+            "Read a file of a skill that its instructions name. A long file is read in parts."
+                .to_owned(),
         input_schema: schema::input_schema(properties, &["name", "path"]),
         output_schema: read_definition.output_schema,
         annotations: Annotations::READ_ONLY,

@@ -30,13 +30,13 @@ pub(crate) fn definition() -> ToolDefinition {
     ToolDefinition {
         name: "search_skills".to_owned(),
         title: "Search skills".to_owned(),
-        description: "Search skills by what they are for, best match first; nothing if none fits. An empty query lists all. Read one with load_skill."
+        description: "Find skills: instructions, files and programs for one kind of task. Search before you do specialized work by other means. Best match first; an empty query lists all."
             .to_owned(),
         input_schema: schema::input_schema(
             json!({
-                "query": {"type": "string", "maxLength": MAX_QUERY_CHARS, "default": "", "description": "The task in a few words, in the language of the skills."},
-                "limit": {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT, "description": "Maximum number of skills to return."},
-                "offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Number of skills to skip, for the next page."},
+                "query": {"type": "string", "maxLength": MAX_QUERY_CHARS, "description": "The task in a few words."},
+                "limit": {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT, "description": "Number of results."},
+                "offset": {"type": "integer", "minimum": 0, "description": "Results to skip."},
             }),
             &[],
         ),

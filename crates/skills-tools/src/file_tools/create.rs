@@ -82,7 +82,7 @@ impl FileTools {
     /// Creates a draft.
     pub(crate) fn create(&self, arguments: &CreateArguments) -> Result<ToolOutput, ToolError> {
         let draft = render_draft(arguments).map_err(|error| draft_error(&error))?;
-        let path = format!("skills/{}", draft.name());
+        let path = format!("/skills/{}", draft.name());
         let mut files = vec![(vec![SKILL_FILE.to_owned()], draft.render())];
         for (name, content) in validate_scripts(&arguments.scripts)? {
             files.push((vec!["scripts".to_owned(), name], content.to_owned()));
@@ -182,7 +182,7 @@ fn draft_error(error: &DraftError) -> ToolError {
 fn name_taken_error(name: &str) -> ToolError {
     let error = ToolErrorCode::AlreadyExists.error(format!("skill `{name}` already exists"));
     error
-        .with_path(format!("skills/{name}"))
+        .with_path(format!("/skills/{name}"))
         .with_hint("choose another name, or edit the files of a draft with skills_write")
 }
 

@@ -37,19 +37,16 @@ pub(crate) fn definition() -> ToolDefinition {
     ToolDefinition {
         name: "skills_ls".to_owned(),
         title: "List files".to_owned(),
-        description: "List a directory of the workspace, a skill or a mount; `skills` lists all skills. To continue a long list, \
-                      pass `next_cursor` as `cursor`."
+        description: "List files: by default of the workspace, with path `/skills/NAME` of a skill; `/skills` lists all skills."
             .to_owned(),
         input_schema: schema::input_schema(
             json!({
-                "path": path_schema(),
-                "recursive": {"type": "boolean", "default": false, "description": "Whether to list subdirectories, too."},
-                "depth": {"type": "integer", "minimum": 1, "maximum": MAX_DEPTH, "default": MAX_DEPTH,
-                          "description": "Maximum depth of a recursive listing."},
-                "cursor": {"type": "string", "maxLength": 8192, "description": "The `next_cursor` of the previous page."},
-                "limit": {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT,
-                          "description": "Maximum number of entries to return."},
-                "show_hidden": {"type": "boolean", "default": false, "description": "Whether to include names that begin with a dot."},
+                "path": schema::path_schema(),
+                "recursive": {"type": "boolean", "description": "Include subdirectories."},
+                "depth": {"type": "integer", "minimum": 1, "maximum": MAX_DEPTH, "description": "Levels of a recursive list; default and maximum 8."},
+                "cursor": {"type": "string", "maxLength": 8192, "description": "From the end of the previous page."},
+                "limit": {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT, "description": "Entries per page."},
+                "show_hidden": {"type": "boolean", "description": "Include names that begin with a dot."},
             }),
             &[],
         ),
@@ -72,12 +69,6 @@ pub(crate) fn definition() -> ToolDefinition {
         ),
         annotations: Annotations::READ_ONLY,
     }
-}
-
-fn path_schema() -> Value {
-    let mut path = schema::path_schema("The directory; default the workspace.");
-    path["default"] = json!("");
-    path
 }
 
 impl FileTools {

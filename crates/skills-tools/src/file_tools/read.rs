@@ -17,7 +17,8 @@ use crate::tool_definition::{Annotations, ToolDefinition};
 use crate::virtual_path::VirtualPath;
 use crate::{ToolError, ToolErrorCode, ToolOutput};
 
-const DEFAULT_BYTES: u64 = 256 << 10;
+/// Number of bytes that a call without a limit reads: some clients cut results of more than 20 KB.
+pub(crate) const DEFAULT_BYTES: u64 = 16 << 10;
 const MAX_BYTES: u64 = 4 << 20;
 const DEFAULT_LINES: u64 = 2_000;
 const MAX_LINES: u64 = 100_000;
@@ -70,17 +71,15 @@ pub(crate) fn definition() -> ToolDefinition {
         name: "skills_read".to_owned(),
         title: "Read a file".to_owned(),
         description:
-            "Read a text file, or any file with encoding `base64`. `skills/NAME` is the SKILL.md of that skill. To continue a long file, \
-                      pass `next_offset` as `offset`."
+            "Read a file: `PATH` or `/workspace/PATH` in the workspace, `/skills/NAME/PATH` in a skill. A long file is read in parts."
                 .to_owned(),
         input_schema: schema::input_schema(
             json!({
-                "path": schema::path_schema("The file."),
-                "offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Offset in `unit`s."},
-                "limit": {"type": "integer", "minimum": 1, "maximum": MAX_BYTES,
-                          "description": "Maximum to return, in `unit`s; default 262144 bytes or 2000 lines, at most 4194304 bytes or 100000 lines."},
-                "unit": {"enum": ["bytes", "lines"], "default": "bytes", "description": "Unit of `offset` and `limit`."},
-                "encoding": {"enum": ["auto", "utf-8", "base64"], "default": "auto", "description": "Encoding of the returned content; `auto` detects UTF-8 and UTF-16."},
+                "path": schema::path_schema(),
+                "offset": {"type": "integer", "minimum": 0, "description": "Where to start, in `unit`s; named at the end of each part."},
+                "limit": {"type": "integer", "minimum": 1, "maximum": MAX_BYTES, "description": "Size of the part, in `unit`s; default 16 KiB."},
+                "unit": {"enum": ["bytes", "lines"], "default": "bytes"},
+                "encoding": {"enum": ["auto", "utf-8", "base64"], "default": "auto", "description": "`base64` for binary files."},
             }),
             &["path"],
         ),
@@ -138,7 +137,15 @@ impl FileTools {
             "next_offset": part.next_offset,
             "truncated": part.next_offset.is_some(),
         });
-        Ok(ToolOutput::new(part.content, data))
+        let text = match part.next_offset {
+            Some(next) => format!(
+                "{}\n{}",
+                part.content,
+                continuation_note(next, arguments.unit, source.size())
+            ),
+            None => part.content,
+        };
+        Ok(ToolOutput::new(text, data))
     }
 
     fn open_source(&self, resolved: &ResolvedPath) -> Result<FileSource, ToolError> {
@@ -169,6 +176,15 @@ impl FileTools {
             ),
         }
     }
+}
+
+/// Returns the line after a part that says how to read the next one.
+fn continuation_note(next: u64, unit: Unit, size: u64) -> String {
+    let unit = match unit {
+        Unit::Bytes => String::new(),
+        Unit::Lines => " and unit `lines`".to_owned(),
+    };
+    format!("[The file has {size} bytes. Continue with offset {next}{unit}.]")
 }
 
 /// Reads a `SKILL.md` that is a symlink out of its skill, which a root may allow. No other symlink

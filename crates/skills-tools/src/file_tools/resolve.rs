@@ -57,9 +57,9 @@ impl FileTools {
         match self.locate(path)? {
             PathTarget::Path(resolved) => Ok(*resolved),
             PathTarget::SkillList => Err(ToolErrorCode::IsADirectory
-                .error("cannot use 'skills' as a path: it is the list of skills")
-                .with_path("skills")
-                .with_hint("list the skills with skills_ls, then use `skills/NAME`")),
+                .error("cannot use '/skills' as a path: it is the list of skills")
+                .with_path("/skills")
+                .with_hint("list the skills with skills_ls, then use `/skills/NAME`")),
         }
     }
 
@@ -107,7 +107,7 @@ impl FileTools {
         let cannot_open = || {
             ToolErrorCode::SkillNotFound
                 .error(format!("cannot open the files of skill `{name}`"))
-                .with_path(format!("skills/{name}"))
+                .with_path(format!("/skills/{name}"))
         };
         // Opened again for each call: the directory may have been replaced since the scan.
         let files = entry.open().map_err(|_| cannot_open())?;
@@ -127,7 +127,7 @@ impl FileTools {
             } else {
                 Access::ReadOnly
             },
-            display: join_display(&format!("skills/{name}"), rest),
+            display: join_display(&format!("/skills/{name}"), rest),
             host_path: rest
                 .iter()
                 .fold(entry.directory().to_owned(), |path, part| path.join(part)),
@@ -151,7 +151,7 @@ impl FileTools {
         let error = |message: String| {
             ToolErrorCode::SkillNotFound
                 .error(message)
-                .with_path(format!("skills/{escaped_name}"))
+                .with_path(format!("/skills/{escaped_name}"))
         };
         match catalog.find_by_name(name) {
             Lookup::Found(entry) => Ok((entry.clone(), false)),
@@ -162,7 +162,7 @@ impl FileTools {
                 let reason = inactive.reason().code();
                 Err(
                     error(format!("skill `{escaped_name}` is inactive: {reason}"))
-                        .with_hint("list the available skills: call skills_ls with path `skills`"),
+                        .with_hint("list the available skills: call skills_ls with path `/skills`"),
                 )
             }
             // Neither is chosen: a new skill must not receive reads and runs that were meant for
@@ -174,7 +174,7 @@ impl FileTools {
             .with_hint("ask the user to rename or disable all but one")),
             Lookup::Unknown(nearest) => {
                 let hint = match nearest.as_slice() {
-                    [] => "list the skills: call skills_ls with path `skills`".to_owned(),
+                    [] => "list the skills: call skills_ls with path `/skills`".to_owned(),
                     names => format!("did you mean `{}`?", names.join("`, `")),
                 };
                 Err(error(format!("skill `{escaped_name}` not found")).with_hint(hint))
@@ -199,7 +199,7 @@ impl FileTools {
             .mounts
             .names()
             .iter()
-            .map(|name| format!("`{name}`"))
+            .map(|name| format!("`/{name}`"))
             .collect();
         let error =
             ToolErrorCode::PathOutsideMounts.error(format!("invalid path '{path}': {problem}"));
@@ -320,7 +320,7 @@ fn resolve_in_mount(mount: &OpenMount, parts: &[String]) -> ResolvedPath {
         base_dir: Arc::clone(&mount.directory),
         parts: parts.to_vec(),
         access: mount.access,
-        display: join_display(&mount.name, parts),
+        display: join_display(&format!("/{}", mount.name), parts),
         host_path: parts
             .iter()
             .fold(mount.path.clone(), |path, part| path.join(part)),

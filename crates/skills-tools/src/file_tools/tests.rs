@@ -172,7 +172,7 @@ fn every_tool_rejects_paths_outside_of_mounts() {
 #[test]
 fn unknown_skills_are_rejected_with_suggestions() {
     let fixture = Fixture::new();
-    let error = fixture.ls(json!({"path": "skills/pfd"})).unwrap_err();
+    let error = fixture.ls(json!({"path": "/skills/pfd"})).unwrap_err();
     assert_eq!(
         (error.code, error.message.as_str(), error.hint.as_deref()),
         (
@@ -201,7 +201,7 @@ fn a_mount_with_host_path_is_accessible_by_that_path() {
         .unwrap();
     assert_eq!(
         written.text,
-        "Successfully wrote 1 bytes to 'workspace/a.txt'"
+        "Successfully wrote 1 bytes to '/workspace/a.txt'"
     );
     let data = fixture
         .held
@@ -223,7 +223,7 @@ fn definitions_are_valid_schemas_and_match_the_results() {
         (super::ls::definition(), fixture.ls(json!({}))),
         (
             super::ls::definition(),
-            fixture.ls(json!({"path": "skills"})),
+            fixture.ls(json!({"path": "/skills"})),
         ),
         (
             super::read::definition(),
@@ -262,19 +262,19 @@ fn resolved_paths_have_host_paths_for_programs() {
     fixture.top.create_dir("work/src").unwrap();
     let top = fixture.held.path().canonicalize().unwrap();
     let cases = [
-        ("", "work", "workspace", Access::ReadWrite),
-        ("src", "work/src", "workspace/src", Access::ReadWrite),
-        ("data", "data", "data", Access::ReadOnly),
+        ("", "work", "/workspace", Access::ReadWrite),
+        ("src", "work/src", "/workspace/src", Access::ReadWrite),
+        ("data", "data", "/data", Access::ReadOnly),
         (
             "skills/pdf/scripts",
             "skills/pdf/scripts",
-            "skills/pdf/scripts",
+            "/skills/pdf/scripts",
             Access::ReadOnly,
         ),
         (
             "skills/note",
             "drafts/note",
-            "skills/note",
+            "/skills/note",
             Access::ReadWrite,
         ),
     ];

@@ -59,19 +59,16 @@ pub(crate) fn definition() -> ToolDefinition {
         name: "skills_write".to_owned(),
         title: "Write a file".to_owned(),
         description:
-            "Write a file (at most 1 MiB), creating parent directories. Overwrite and create are atomic, append is not. Of the skills, \
-                      only drafts can be written, unless the operator allows more."
+            "Write a file of the workspace, creating directories; at most 1 MiB. Skills are read-only, except drafts."
                 .to_owned(),
         input_schema: schema::input_schema(
             json!({
-                "path": schema::path_schema("The file."),
-                "content": {"type": "string", "description": "Content to write or append; at most 1048576 bytes."},
+                "path": schema::path_schema(),
+                "content": {"type": "string"},
                 "encoding": {"enum": ["utf-8", "base64"], "default": "utf-8", "description": "Encoding of `content`."},
-                "mode": {"enum": ["overwrite", "create", "append"], "default": "overwrite",
-                         "description": "`create` fails if the file exists."},
-                "if_match": {"type": "string", "pattern": "^[0-9a-fA-F]{64}$",
-                             "description": "SHA-256 from skills_read; fails if the file has changed."},
-                "executable": {"type": "boolean", "description": "Whether the file is executable; unchanged by default."},
+                "mode": {"enum": ["overwrite", "create", "append"], "default": "overwrite", "description": "`create` fails if the file exists."},
+                "if_match": {"type": "string", "pattern": "^[0-9a-fA-F]{64}$", "description": "SHA-256 that the file must have."},
+                "executable": {"type": "boolean"},
             }),
             &["path", "content"],
         ),

@@ -134,7 +134,7 @@ impl ProgramTools {
             timeout_seconds,
         } = self.execute(subject, options, &deadline, &path_map).await?;
         if is_in_workspace {
-            output = output.with_file_prefix("workspace");
+            output = output.with_file_prefix("/workspace");
         }
         let data = result_data(&artifacts, &mut output, &path_map);
         Ok(match (script_error(&output, &timeout_seconds), data) {

@@ -69,7 +69,7 @@ impl ProgramTools {
         }
         let mut output = completed.output;
         if is_in_workspace {
-            output = output.with_file_prefix("workspace");
+            output = output.with_file_prefix("/workspace");
         } else {
             // Only the scripts of the session can read its directory.
             output.files.clear();

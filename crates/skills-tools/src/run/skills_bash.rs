@@ -32,14 +32,13 @@ pub(crate) struct BashArguments {
 
 pub(crate) fn definition() -> ToolDefinition {
     let mut properties = command_properties(DEFAULT_TIMEOUT);
-    properties["command"]["description"] = json!(
-        "Command line, or text for a POSIX shell. Each program that it starts needs permission."
-    );
-    properties["cwd"] = json!({"type": "string", "maxLength": 4096, "default": "", "description": "Working directory, which must exist; default the workspace."});
+    properties["command"]["description"] = json!("Command line, or text for a POSIX shell.");
+    properties["cwd"] =
+        json!({"type": "string", "maxLength": 4096, "description": "Working directory."});
     ToolDefinition {
         name: "skills_bash".to_owned(),
         title: "Run a command".to_owned(),
-        description: "Run a command in the workspace, sandboxed.".to_owned(),
+        description: "Run a command in the workspace, in a sandbox. The user is asked for permission where needed.".to_owned(),
         input_schema: schema::input_schema(properties, &["command"]),
         output_schema: result_schema(),
         annotations: Annotations::EXECUTES,
@@ -71,12 +70,12 @@ impl ProgramTools {
         // directory.
         options.current_dir = Some(base.join(canonical.iter().collect::<PathBuf>()));
         // Changed files are reported relative to the directory that the program worked on.
-        let mut output_dir = visible_dirs.display_name(&base).unwrap_or("workspace");
+        let mut output_dir = visible_dirs.display_name(&base).unwrap_or("/workspace");
         // A skill is read-only, so the program works on the workspace, like the skill's own
         // programs.
         if let Some(workspace) = self.files.workspace().filter(|_| skill.is_some()) {
             options.workspace = Workspace::Directory(workspace.path.clone());
-            output_dir = "workspace";
+            output_dir = "/workspace";
         }
         let (command, args) = host_command(command_line)?;
         options.args = args;
@@ -106,7 +105,7 @@ impl ProgramTools {
             PathTarget::SkillList => {
                 return Err(ToolErrorCode::PathOutsideMounts
                     .error("no working directory: there is no workspace")
-                    .with_hint("pass a directory as `cwd`, such as `skills/NAME`"));
+                    .with_hint("pass a directory as `cwd`, such as `/skills/NAME`"));
             }
         };
         let (_, canonical) =

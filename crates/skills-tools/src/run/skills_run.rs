@@ -37,14 +37,14 @@ pub(crate) fn definition() -> ToolDefinition {
     let mut properties = command_properties(DEFAULT_TIMEOUT);
     properties["name"] = json!({"type": "string", "minLength": 1, "maxLength": 128, "description": "Name of the skill."});
     properties["command"]["description"] = json!(
-        "Command line to run in the skill's directory, such as `python scripts/convert.py /workspace/doc.pdf`. Shell syntax needs permission."
+        "Such as `python scripts/convert.py /workspace/in.pdf`, or a module `wasm/skill.wasm`."
     );
     properties["env"] = json!({"type": "object", "additionalProperties": {"type": "string", "maxLength": 32768}, "maxProperties": 32,
-                               "description": "Environment variables; only those that the skill declares."});
+                               "description": "Variables that the skill declares."});
     ToolDefinition {
         name: "skills_run".to_owned(),
         title: "Run a skill's program".to_owned(),
-        description: "Run a command in a skill's directory, sandboxed. The skill is read-only; write results to /workspace."
+        description: "Run a program of a skill, in a sandbox. It starts in the directory of the skill, which is read-only: write results to /workspace. Other programs need permission of the user."
             .to_owned(),
         input_schema: schema::input_schema(properties, &["name", "command"]),
         output_schema: result_schema(),
@@ -86,7 +86,7 @@ impl ProgramTools {
             .await?;
         Ok(completed
             .output
-            .with_file_prefix("workspace")
+            .with_file_prefix("/workspace")
             .into_tool_output(&completed.timeout_seconds, |stdout, stderr| {
                 match (stdout, stderr) {
                     ("", stderr) => stderr.to_owned(),
@@ -166,7 +166,7 @@ fn parse_run_command(
         let error = ToolErrorCode::ScriptNotFound
             .error(format!("skill `{name}` has no script `{missing}`"));
         return Err(error.with_hint(format!(
-            "list the files with skills_ls of `skills/{name}`, or pass a program name without a path"
+            "list the files with skills_ls of `/skills/{name}`, or pass a program name without a path"
         )));
     }
     let command = HostCommand::Program(first.clone());

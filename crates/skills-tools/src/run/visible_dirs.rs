@@ -69,11 +69,11 @@ impl VisibleDirs {
         })
     }
 
-    /// Returns the virtual name of a directory, without the leading slash.
+    /// Returns the virtual path of a directory.
     pub(super) fn display_name(&self, host: &Path) -> Option<&str> {
         self.dirs
             .iter()
             .find(|dir| dir.host_path == host)
-            .map(|dir| dir.alias.trim_start_matches('/'))
+            .map(|dir| dir.alias.as_str())
     }
 }

@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use skills_runtime::policy::innermost_protected_name;
 use skills_runtime::{Root, SkillRuntime};
 
 use super::hooks::ActiveSkills;
@@ -20,14 +19,14 @@ use crate::{DefaultScriptState, Mount, MountError, SkillWrites, ToolGroup};
 
 /// Configures and builds a [`ToolSet`].
 ///
-/// By default, all tool groups are enabled, there is no workspace, mount or drafts directory,
+/// By default, the tools are [`ToolGroup::DEFAULT`], there is no workspace, mount or drafts directory,
 /// overrides are held in memory, new scripts are tools, and only drafts can be written.
 ///
 /// ```
 /// use serde_json::json;
 /// use skills_tools::runtime::discovery::Trust;
 /// use skills_tools::runtime::{Root, Scope, SkillRuntime};
-/// use skills_tools::{CallContext, ToolSet};
+/// use skills_tools::{CallContext, ToolGroup, ToolSet};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -38,7 +37,10 @@ use crate::{DefaultScriptState, Mount, MountError, SkillWrites, ToolGroup};
 ///     .root(Root::new(&skills, Scope::User))
 ///     .root(Root::new(&drafts, Scope::User).trust(Trust::Untrusted))
 ///     .build();
-/// let tools = ToolSet::builder(runtime).drafts_dir(&drafts).build()?;
+/// let tools = ToolSet::builder(runtime)
+///     .tool_groups(ToolGroup::ALL)
+///     .drafts_dir(&drafts)
+///     .build()?;
 /// let context = CallContext::default();
 /// let draft = json!({"name": "greet", "description": "Says hello.", "instructions": "Hello!"});
 /// let created = tools.call("skills_create", draft, &context).await?;
@@ -85,11 +87,11 @@ enum Repr {
     #[error("drafts directory {} and trusted root {} overlap, so that drafts would be trusted", path.display(), root.display())]
     DraftsInRoot { path: PathBuf, root: PathBuf },
     #[error(
-        "writable mount `{mount}` and trusted root {} overlap, so that active skills could be changed; use separate directories, \
+        "writable mount `{mount}` is in the trusted root {}, so that active skills could be changed; use another directory, \
          make the mount read-only, or allow writing skills", root.display()
     )]
     RootInMount { mount: String, root: PathBuf },
-    #[error("drafts directory {} and mount `{mount}` overlap, so that writes would bypass the validation of drafts", path.display())]
+    #[error("mount `{mount}` is in the drafts directory {}, so that writes would bypass the validation of drafts", path.display())]
     DraftsInMount { path: PathBuf, mount: String },
     #[error(
         "mount `{mount}` contains {}, the directory with private copies of skills; mount a subdirectory, or set TMPDIR to another directory",
@@ -109,28 +111,17 @@ impl ToolSetBuilder {
             skill_writes: SkillWrites::default(),
             overrides: OverrideStore::default(),
             default_script_state: DefaultScriptState::default(),
-            groups: vec![
-                ToolGroup::Workspace,
-                ToolGroup::ScriptExecutor,
-                ToolGroup::Catalog,
-                ToolGroup::ScriptTools,
-            ],
+            groups: ToolGroup::DEFAULT.to_vec(),
             program_options: ProgramOptions::default(),
             remedies: Remedies::default(),
             hooks: HookMode::default(),
         }
     }
 
-    /// Selects the groups of tools, in the order of their listing. Duplicates are ignored. Tools of
-    /// other groups are neither listed nor callable.
+    /// Selects the groups of tools, in the order of their listing. Tools of other groups are neither
+    /// listed nor callable.
     pub fn tool_groups(mut self, groups: impl IntoIterator<Item = ToolGroup>) -> Self {
-        self.groups = Vec::new();
-        for group in groups {
-            // A tool that is listed twice is an error for model APIs.
-            if !self.groups.contains(&group) {
-                self.groups.push(group);
-            }
-        }
+        self.groups = groups.into_iter().collect();
         self
     }
 
@@ -151,7 +142,7 @@ impl ToolSetBuilder {
 
     /// Sets the directory for drafts, which is created with the first draft. It must be an
     /// untrusted root of the runtime, so that drafts are listed but do not run until a user moves
-    /// them to another root. It must not overlap a mount.
+    /// them to another root. It must not contain a mount.
     pub fn drafts_dir(mut self, directory: impl Into<PathBuf>) -> Self {
         self.drafts_dir = Some(directory.into());
         self
@@ -211,9 +202,10 @@ impl ToolSetBuilder {
     /// Opens the mounts and builds the tool set. Does not scan for skills. Performs blocking I/O.
     ///
     /// # Errors
-    /// Fails if a mount is invalid; if a writable mount overlaps a trusted root, unless skills may
-    /// be written; if the drafts directory is not an untrusted root, or overlaps a mount or a
-    /// trusted root; and if a mount contains the scratch directory of the runtime.
+    /// Fails if a mount is invalid; if a writable mount is in a trusted root, unless skills may be
+    /// written; if the drafts directory is not an untrusted root, contains a mount, or overlaps a
+    /// trusted root; and if a mount contains the scratch directory of the runtime. Roots and drafts
+    /// in a mount are read-only.
     pub fn build(mut self) -> Result<ToolSet, ToolSetBuildError> {
         let table = MountTable::new(self.workspace.take(), std::mem::take(&mut self.mounts))
             .map_err(Repr::from)?;
@@ -222,6 +214,7 @@ impl ToolSetBuilder {
             .protected_paths
             .iter()
             .map(|path| canonicalize_existing(path))
+            .chain(self.protected_roots())
             .collect();
         let mut files = FileTools::new(self.runtime.clone(), table);
         files.drafts_dir = self.drafts_dir;
@@ -262,6 +255,18 @@ impl ToolSetBuilder {
         })
     }
 
+    /// Returns the roots and the drafts directory, which are not writable as plain files through a
+    /// mount that contains them.
+    fn protected_roots(&self) -> Vec<PathBuf> {
+        let drafts = self.drafts_dir.as_deref().map(canonicalize_existing);
+        let roots = if self.skill_writes == SkillWrites::All {
+            Vec::new()
+        } else {
+            canonical_roots(&self.runtime, |_| true)
+        };
+        roots.into_iter().chain(drafts).collect()
+    }
+
     /// Rejects a configuration with which writes would bypass a restriction.
     fn check_directories(&self, table: &MountTable) -> Result<(), Repr> {
         let trusted = canonical_roots(&self.runtime, Root::is_trusted);
@@ -281,11 +286,13 @@ impl ToolSetBuilder {
     }
 }
 
-/// Rejects mounts that overlap the drafts directory: writing drafts as plain files would bypass the
-/// validation of `SKILL.md`.
+/// Rejects mounts in the drafts directory: writing drafts as plain files would bypass the validation
+/// of `SKILL.md`. A drafts directory in a mount is protected instead.
 fn check_drafts_not_mounted(drafts: &Path, table: &MountTable) -> Result<(), Repr> {
-    let overlaps = |path: &Path| path.starts_with(drafts) || drafts.starts_with(path);
-    match table.all_mounts().find(|mount| overlaps(&mount.path)) {
+    match table
+        .all_mounts()
+        .find(|mount| mount.path.starts_with(drafts))
+    {
         Some(mount) => Err(Repr::DraftsInMount {
             path: drafts.to_owned(),
             mount: mount.name.clone(),
@@ -332,18 +339,14 @@ fn check_drafts_root(
     }
 }
 
-/// Rejects a mount through which active skills could be written. Paths at or below a protected name
-/// (`.claude`, `.agents`, …) are not writable anyway, neither for tools nor for programs.
+/// Rejects a writable mount in a trusted root, through which active skills could be written. A root
+/// in a mount is protected instead; programs cannot write to roots anyway.
 fn check_trusted_roots_not_writable(trusted: &[PathBuf], table: &MountTable) -> Result<(), Repr> {
     for mount in table
         .all_mounts()
         .filter(|mount| mount.access == Access::ReadWrite)
     {
-        let is_protected = |root: &Path| innermost_protected_name(root, &mount.path).is_some();
-        let overlaps = |root: &&PathBuf| {
-            root.starts_with(&mount.path) && !is_protected(root) || mount.path.starts_with(root)
-        };
-        if let Some(root) = trusted.iter().find(overlaps) {
+        if let Some(root) = trusted.iter().find(|root| mount.path.starts_with(root)) {
             return Err(Repr::RootInMount {
                 mount: mount.name.clone(),
                 root: root.clone(),

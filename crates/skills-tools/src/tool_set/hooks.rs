@@ -1,6 +1,6 @@
 //! What hooks see of a tool call, and the skills whose hooks apply to it.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -14,18 +14,20 @@ use crate::registry::ScriptToolEntry;
 use crate::run::{HookMode, HookedCall};
 use crate::virtual_path::VirtualPath;
 
-/// The skills that each session has activated, by directory. Every session is removed at its end.
+/// The skills that each session has activated, by directory, the latest last. Every session is
+/// removed at its end.
 #[derive(Debug, Default)]
-pub(crate) struct ActiveSkills(Mutex<HashMap<String, BTreeSet<PathBuf>>>);
+pub(crate) struct ActiveSkills(Mutex<HashMap<String, Vec<PathBuf>>>);
 
 impl ActiveSkills {
     fn add(&self, session: &str, directory: &Path) {
         let mut sessions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let skills = sessions.entry(session.to_owned()).or_default();
-        skills.insert(directory.to_owned());
+        skills.retain(|known| known != directory);
+        skills.push(directory.to_owned());
     }
 
-    fn of_session(&self, session: &str) -> BTreeSet<PathBuf> {
+    pub(super) fn of_session(&self, session: &str) -> Vec<PathBuf> {
         let sessions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         sessions.get(session).cloned().unwrap_or_default()
     }
@@ -39,9 +41,6 @@ impl ActiveSkills {
 impl Inner {
     /// Records that a session uses a skill. Without a session, nothing is recorded.
     pub(crate) fn activate(&self, session: Option<&str>, name: &str) {
-        if self.hooks == HookMode::Disabled {
-            return;
-        }
         if let (Some(session), Ok((entry, false))) = (session, self.files.find_cached_skill(name)) {
             self.active_skills.add(session, entry.directory());
         }
@@ -78,7 +77,8 @@ impl Inner {
                 .map(|(entry, _)| entry.directory().to_owned()),
         };
         let applies = |entry: &&Entry| {
-            active.contains(entry.directory()) || own.as_deref() == Some(entry.directory())
+            active.iter().any(|known| known == entry.directory())
+                || own.as_deref() == Some(entry.directory())
         };
         let skills: Vec<Entry> = catalog.entries().iter().filter(applies).cloned().collect();
         (!skills.is_empty()).then(|| HookedCall {

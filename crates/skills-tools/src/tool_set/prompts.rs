@@ -2,8 +2,8 @@
 
 use super::ToolSet;
 use crate::builtin::BuiltinTool;
-use crate::guide::ScriptTools;
-use crate::{RenderedPrompt, SkillPrompt, ToolError, ToolGroup, guide, user_prompt};
+use crate::guide::{EnabledTools, ScriptTools};
+use crate::{RenderedPrompt, SkillPrompt, ToolError, guide, user_prompt};
 
 impl ToolSet {
     /// Returns the skills that a user may invoke by name, in the order of the catalog: active,
@@ -34,12 +34,31 @@ impl ToolSet {
     /// at most 2,500 bytes, without names of skills.
     #[must_use]
     pub fn guide(&self) -> String {
-        let definitions: Vec<_> = self.builtin_tools().map(BuiltinTool::definition).collect();
-        let script_tools = if self.has_group(ToolGroup::ScriptTools) {
+        self.with_enabled_tools(guide::write_guide)
+    }
+
+    /// Returns what a client should tell a model about the tools that it lists: at most 2,000 bytes
+    /// plus the names of the mounts.
+    #[must_use]
+    pub fn instructions(&self) -> String {
+        let mounts = self.inner.files.mount_names();
+        self.with_enabled_tools(|tools| guide::write_instructions(tools, &mounts))
+    }
+
+    fn with_enabled_tools(&self, write: impl FnOnce(&EnabledTools<'_>) -> String) -> String {
+        let definitions: Vec<_> = self
+            .builtin_tools()
+            .into_iter()
+            .map(BuiltinTool::definition)
+            .collect();
+        let scripts = if self.has_script_tools() {
             ScriptTools::Enabled
         } else {
             ScriptTools::Disabled
         };
-        guide::write_guide(&definitions, script_tools)
+        write(&EnabledTools {
+            definitions: &definitions,
+            scripts,
+        })
     }
 }

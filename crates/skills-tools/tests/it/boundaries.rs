@@ -10,9 +10,9 @@ use skills_runtime::policy::{ApprovalRequest, Effect, Rule, RuleSource};
 use skills_runtime::prompt::{ListingMode, ListingModes};
 use skills_runtime::{ApprovalResponse, Policy, Root, Scope, SkillRuntime};
 use skills_test_support::skip_without_sandbox;
-use skills_tools::{CallContext, Mount, SkillWrites, ToolErrorCode, ToolSet};
+use skills_tools::{CallContext, Mount, SkillWrites, ToolErrorCode, ToolGroup, ToolSet};
 
-use crate::fixture::Host;
+use crate::fixture::{Host, Tools};
 
 fn refusal(
     host: &Host,
@@ -42,33 +42,46 @@ fn drafts_must_be_in_an_untrusted_root() {
     let trusted = plain().root(Root::new(host.path("drafts"), Scope::User));
     insta::assert_snapshot!(refusal(&host, trusted, drafts("drafts")), @"drafts directory HERE/drafts and trusted root HERE/drafts overlap, so that drafts would be trusted");
     let in_mount = host.runtime();
-    let workspace = Mount::writable("workspace", host.path(""));
-    insta::assert_snapshot!(refusal(&host, in_mount, |builder| drafts("drafts")(builder).workspace(workspace)), @"drafts directory HERE/drafts and mount `workspace` overlap, so that writes would bypass the validation of drafts");
+    std::fs::create_dir_all(host.path("drafts/inner")).unwrap();
+    let workspace = Mount::writable("workspace", host.path("drafts/inner"));
+    insta::assert_snapshot!(refusal(&host, in_mount, |builder| drafts("drafts")(builder).workspace(workspace)), @"mount `workspace` is in the drafts directory HERE/drafts, so that writes would bypass the validation of drafts");
 }
 
-#[test]
-fn active_skills_are_not_writable_through_a_mount() {
+#[tokio::test]
+async fn active_skills_are_not_writable_through_a_mount() {
     let host = Host::new();
     host.skill("demo", "").file(
         "workspace/.agents/skills/own/SKILL.md",
         "---\nname: own\ndescription: Own.\n---\n",
     );
-    let all = Mount::writable("all", host.path(""));
-    insta::assert_snapshot!(refusal(&host, host.runtime(), |builder| builder.mount(all.clone())), @"writable mount `all` and trusted root HERE/skills overlap, so that active skills could be changed; use separate directories, make the mount read-only, or allow writing skills");
     let within = Mount::writable("within", host.path("skills/demo"));
-    assert!(refusal(&host, host.runtime(), |builder| builder.mount(within)).contains("overlap"));
+    insta::assert_snapshot!(refusal(&host, host.runtime(), |builder| builder.mount(within)), @"writable mount `within` is in the trusted root HERE/skills, so that active skills could be changed; use another directory, make the mount read-only, or allow writing skills");
     // A mount that contains the scratch directory is rejected, too.
     let elsewhere = tempfile::tempdir().unwrap();
-    let runtime = || host.runtime().scratch_directory(elsewhere.path());
-    let reading = ToolSet::builder(runtime().build()).mount(Mount::read_only("all", host.path("")));
-    assert!(reading.build().is_ok());
-    assert!(
-        ToolSet::builder(runtime().build())
-            .mount(all)
-            .skill_writes(SkillWrites::All)
-            .build()
-            .is_ok()
-    );
+    let builder = || {
+        let runtime = host.runtime().scratch_directory(elsewhere.path()).build();
+        ToolSet::builder(runtime)
+            .tool_groups(ToolGroup::ALL)
+            .workspace(Mount::writable("workspace", host.path("")))
+            .drafts_dir(host.path("drafts"))
+    };
+    let code = async |tools: &Tools, path: &str| {
+        let arguments = json!({"path": path, "content": "x"});
+        let output = tools.call("skills_write", arguments).await;
+        output.code().unwrap_or("written").to_owned()
+    };
+    let tools = host.wrap(builder().build().unwrap());
+    assert_eq!(code(&tools, "skills/demo/SKILL.md").await, "read_only");
+    for path in [
+        "./skills/demo/SKILL.md",
+        "./skills/new/SKILL.md",
+        "./drafts/x/SKILL.md",
+    ] {
+        assert_eq!(code(&tools, path).await, "permission_denied", "{path}");
+    }
+    assert_eq!(code(&tools, "./notes.md").await, "written");
+    let tools = host.wrap(builder().skill_writes(SkillWrites::All).build().unwrap());
+    assert_eq!(code(&tools, "./skills/new/notes.md").await, "written");
     // Directories of agents are protected from writing anyway.
     let own = host.runtime().root(Root::new(
         host.path("workspace/.agents/skills"),
@@ -173,7 +186,7 @@ async fn hidden_directories_are_neither_read_nor_listed_nor_written() {
         "later/key",
     ] {
         let outcome = tools.call("skills_read", json!({"path": path})).await;
-        let message = format!("cannot access 'workspace/{path}': hidden by the operator");
+        let message = format!("cannot access '/workspace/{path}': hidden by the operator");
         assert!(
             outcome.has_code(ToolErrorCode::PermissionDenied) && outcome.text.contains(&message),
             "{path}: {}",
@@ -212,7 +225,7 @@ async fn hidden_directories_are_neither_read_nor_listed_nor_written() {
     }
     assert_eq!(fs::read_to_string(later.join("key")).unwrap(), "TOPSECRET");
     insta::assert_snapshot!(tools.text("skills_ls", json!({"recursive": true})).await, @r"
-    Contents of 'workspace' (6 items):
+    Contents of '/workspace' (6 items):
       a/
       a/file  (4 bytes)
       around/
@@ -221,7 +234,7 @@ async fn hidden_directories_are_neither_read_nor_listed_nor_written() {
       state/other/file  (4 bytes)
     ");
     insta::assert_snapshot!(tools.text("skills_ls", json!({})).await, @r"
-    Contents of 'workspace' (3 items):
+    Contents of '/workspace' (3 items):
       a/
       around/
       state/

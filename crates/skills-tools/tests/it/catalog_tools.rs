@@ -226,7 +226,7 @@ async fn a_loaded_skill_is_fenced_and_has_no_host_paths() {
             &outcome.structured["path"],
             &outcome.structured["truncated"]
         ),
-        (&json!("skills/gcd"), &json!(false))
+        (&json!("/skills/gcd"), &json!(false))
     );
     let usage = "\nPrograms of the skill: `scripts/gcd.py`. Run them with run_skill_script with `skill_name` `gcd` and the file name as `script_name`.";
     assert!(outcome.text.ends_with(usage), "{}", outcome.text);
@@ -320,7 +320,10 @@ async fn paths_are_relative_to_the_skill_in_arguments_and_errors() {
     let part = read("./references/table.md").await;
     assert_eq!(
         (part.text.as_str(), &part.structured["path"]),
-        ("0123", &json!("skills/gcd/references/table.md"))
+        (
+            "0123\n[The file has 10 bytes. Continue with offset 4.]",
+            &json!("/skills/gcd/references/table.md")
+        )
     );
     assert_eq!(
         read("./gone.md").await.text,
@@ -388,10 +391,13 @@ fn offsets_are_documented_in_bytes() {
             .unwrap()
     };
     assert!(definition.input_schema["properties"].get("unit").is_none());
-    assert_eq!(description_of("offset"), "Offset in bytes. Default: 0.");
+    assert_eq!(
+        description_of("offset"),
+        "Where to start, in bytes; named at the end of each part."
+    );
     assert_eq!(
         description_of("limit"),
-        "Maximum number of bytes to return; default 262144."
+        "Size of the part, in bytes; default 16384."
     );
 }
 
@@ -548,7 +554,7 @@ async fn lists_say_how_many_skills_are_not_available() {
     let tools = host.tools();
     let omitted = "1 refused: 1 without frontmatter, 1 not read: 1 below another skill";
     for (tool, arguments) in [
-        ("skills_ls", json!({"path": "skills"})),
+        ("skills_ls", json!({"path": "/skills"})),
         ("search_skills", json!({"query": "weather"})),
     ] {
         let output = tools.call(tool, arguments).await;
@@ -565,4 +571,41 @@ async fn lists_say_how_many_skills_are_not_available() {
     complete.skill("one", "");
     let output = complete.tools().call("search_skills", json!({})).await;
     assert_eq!(output.structured.get("omitted"), None);
+}
+
+#[tokio::test]
+async fn long_instructions_are_loaded_in_parts() {
+    let host = host();
+    let lines: String = (0..2_000)
+        .map(|number| format!("Line {number}.\n"))
+        .collect();
+    host.file(
+        "skills/long/SKILL.md",
+        format!("---\nname: long\ndescription: d\n---\n{lines}"),
+    )
+    .script("long", "main.py", "print(1)\n");
+    let tools = host.tools();
+    let (mut offset, mut found, mut parts) = (json!(0), String::new(), 0);
+    while !offset.is_null() {
+        let arguments = json!({"name": "long", "offset": offset});
+        let part = tools.call("load_skill", arguments).await;
+        assert!(part.text.len() < 16_384, "{}", part.text.len());
+        offset = part.structured["next_offset"].clone();
+        assert_eq!(
+            part.text.contains("call load_skill with `offset` "),
+            !offset.is_null()
+        );
+        assert_eq!(part.text.contains("Programs of the skill"), parts == 0);
+        let lines = part.text.lines().filter(|line| line.starts_with("Line "));
+        found.extend(lines.map(|line| format!("{line}\n")));
+        parts += 1;
+    }
+    assert_eq!((found == lines, parts), (true, 2));
+    let beyond = json!({"name": "long", "offset": 1_000_000});
+    let beyond = tools.call("load_skill", beyond).await;
+    assert!(
+        !beyond.is_error && !beyond.text.contains("Line "),
+        "{}",
+        beyond.text
+    );
 }

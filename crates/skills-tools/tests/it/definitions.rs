@@ -111,7 +111,6 @@ fn parameters_and_defaults_are_stable() {
     for (tool, name, default) in [
         ("skills_run", "timeout", json!(120)),
         ("skills_bash", "timeout", json!(60)),
-        ("skills_bash", "cwd", json!("")),
         ("run_skill_script", "args", json!({})),
         ("run_skill_script", "timeout", json!(10)),
     ] {
@@ -167,7 +166,7 @@ async fn missing_arguments_are_an_empty_object() {
         Value::Null,
         json!({}),
         json!({"path": ""}),
-        json!({"path": "workspace"}),
+        json!({"path": "/workspace"}),
     ] {
         assert_eq!(
             tools.text("skills_ls", arguments.clone()).await,
@@ -228,8 +227,8 @@ async fn invalid_arguments_name_every_mistake_and_do_nothing() {
     };
     check(
         "skills_ls",
-        json!({"path": 3, "extra": true, "limit": 1001}),
-        &["/path: 3", "'extra'", "/limit: 1001"],
+        json!({"path": 3, "limt": true, "limit": 1001}),
+        &["/path: 3", "'limt'", "/limit: 1001"],
     )
     .await;
     check("skills_ls", json!([]), &["not of type \"object\""]).await;
@@ -386,4 +385,86 @@ async fn only_the_selected_tools_are_listed_and_callable() {
             "{name}"
         );
     }
+}
+
+#[tokio::test]
+async fn unknown_arguments_are_ignored_only_where_nothing_changes() {
+    let host = host();
+    let tools = host.tools();
+    let listed = tools
+        .call("skills_ls", json!({"path": "/skills", "reason": "to look"}))
+        .await;
+    assert!(
+        listed
+            .text
+            .ends_with("\nNote: unknown arguments were ignored: `reason`"),
+        "{}",
+        listed.text
+    );
+    for (tool, arguments) in [
+        (
+            "skills_write",
+            json!({"path": "a", "content": "x", "append": true}),
+        ),
+        (
+            "skills_run",
+            json!({"name": "demo", "command": "x", "dry": true}),
+        ),
+        ("skill__demo__greet", json!({"dry": true})),
+    ] {
+        let outcome = tools.call(tool, arguments).await;
+        assert!(
+            outcome.has_code(ToolErrorCode::InvalidArguments),
+            "{tool}: {}",
+            outcome.text
+        );
+    }
+}
+
+/// The default tools: their number does not depend on the skills.
+#[tokio::test]
+async fn a_session_gets_the_script_tools_of_the_skills_that_it_loads() {
+    let host = host();
+    let known = "import argparse\np = argparse.ArgumentParser()\np.add_argument('--city')\np.parse_args()\n";
+    for skill in ["rain", "snow"] {
+        host.skill(skill, "").script(skill, "now.py", known);
+    }
+    host.script("rain", "open.py", "import sys\nprint(sys.argv[1:])\n");
+    let builder = host.builder(host.runtime());
+    let tools = host.wrap(builder.tool_groups(ToolGroup::DEFAULT).build().unwrap());
+    let core = "search_skills load_skill skills_ls skills_read skills_write skills_run skills_bash";
+    let shared = definitions(&tools);
+    let names = |definitions: &[ToolDefinition]| {
+        let names: Vec<&str> = definitions
+            .iter()
+            .map(|definition| definition.name.as_str())
+            .collect();
+        names.join(" ")
+    };
+    assert_eq!(names(&shared), core);
+    let own = |session: &str| names(&tools.set.session_definitions(session).unwrap());
+    let load = async |session: &str, name: &str| {
+        let context = CallContext::default().session(session);
+        let outcome = tools
+            .call_in("load_skill", json!({"name": name}), &context)
+            .await;
+        assert!(!outcome.is_error, "{}", outcome.text);
+    };
+    assert_eq!(own("a"), "");
+    load("a", "snow").await;
+    load("a", "rain").await;
+    // Scripts with unknown arguments are run with skills_run.
+    assert_eq!(own("a"), "skill__snow__now skill__rain__now");
+    assert_eq!(own("b"), "");
+    tools.set.end_session("a");
+    assert_eq!(own("a"), "");
+    assert_eq!(names(&definitions(&tools)), core);
+    // A tool that is not listed can be called: clients need not read the list again.
+    let arguments = json!({"town": 1});
+    let context = CallContext::default();
+    let called = tools
+        .set
+        .call("skill__snow__now", arguments, &context)
+        .await;
+    assert!(called.unwrap().has_code(ToolErrorCode::InvalidArguments));
 }

@@ -4,7 +4,7 @@ use insta::assert_snapshot;
 use serde_json::json;
 use skills_runtime::{Root, Scope, SkillRuntime};
 use skills_test_support::skip_without_sandbox;
-use skills_tools::ToolSet;
+use skills_tools::{ToolGroup, ToolSet};
 
 use crate::fixture::{Host, tree};
 
@@ -14,7 +14,12 @@ fn examples(host: &Host) -> crate::fixture::Tools {
         .root(root)
         .scratch_directory(host.path("scratch"))
         .build();
-    host.wrap(ToolSet::builder(runtime).build().unwrap())
+    host.wrap(
+        ToolSet::builder(runtime)
+            .tool_groups(ToolGroup::ALL)
+            .build()
+            .unwrap(),
+    )
 }
 
 #[tokio::test]

@@ -27,13 +27,13 @@ async fn a_file_is_written_read_and_listed() {
     assert!(!written.is_error, "{}", written.text);
     assert_eq!(
         written.text,
-        "Successfully wrote 13 bytes to 'workspace/output/result.txt'"
+        "Successfully wrote 13 bytes to '/workspace/output/result.txt'"
     );
-    assert_eq!(written.files, ["workspace/output/result.txt"]);
+    assert_eq!(written.files, ["/workspace/output/result.txt"]);
     let read = tools
         .call(
             "skills_read",
-            json!({"path": "workspace/output/result.txt"}),
+            json!({"path": "/workspace/output/result.txt"}),
         )
         .await;
     assert_eq!(
@@ -85,14 +85,14 @@ async fn a_draft_is_created_edited_and_listed_but_does_not_run() {
         "{}",
         created.text
     );
-    let script = json!({"path": "skills/my-tool/scripts/run.py", "content": "print('written')\n"});
+    let script = json!({"path": "/skills/my-tool/scripts/run.py", "content": "print('written')\n"});
     let written = tools.call("skills_write", script).await;
     assert!(!written.is_error, "{}", written.text);
     assert_eq!(
         tools
             .text(
                 "skills_read",
-                json!({"path": "skills/my-tool/scripts/run.py"})
+                json!({"path": "/skills/my-tool/scripts/run.py"})
             )
             .await,
         "print('written')\n"
@@ -101,13 +101,13 @@ async fn a_draft_is_created_edited_and_listed_but_does_not_run() {
         tools
             .text(
                 "skills_read",
-                json!({"path": "skills/my-tool/scripts/main.py"})
+                json!({"path": "/skills/my-tool/scripts/main.py"})
             )
             .await,
         "print('made')"
     );
 
-    let skills = tools.call("skills_ls", json!({"path": "skills"})).await;
+    let skills = tools.call("skills_ls", json!({"path": "/skills"})).await;
     let entries = &skills.structured["entries"];
     assert_eq!(names(entries), ["demo", "my-tool"]);
     assert_eq!(
@@ -116,7 +116,7 @@ async fn a_draft_is_created_edited_and_listed_but_does_not_run() {
         "{entries}"
     );
     let scripts = tools
-        .call("skills_ls", json!({"path": "skills/my-tool/scripts"}))
+        .call("skills_ls", json!({"path": "/skills/my-tool/scripts"}))
         .await;
     assert_eq!(names(&scripts.structured["entries"]), ["main.py", "run.py"]);
 
@@ -172,7 +172,7 @@ async fn the_pages_of_the_skill_list_contain_each_skill_once() {
         let page = tools
             .call(
                 "skills_ls",
-                json!({"path": "skills", "cursor": from, "limit": 2}),
+                json!({"path": "/skills", "cursor": from, "limit": 2}),
             )
             .await;
         assert_eq!(page.structured["total"], 5);
@@ -193,7 +193,7 @@ async fn the_pages_of_the_skill_list_contain_each_skill_once() {
     );
     for behind in ["5", &usize::MAX.to_string()] {
         let page = tools
-            .call("skills_ls", json!({"path": "skills", "cursor": behind}))
+            .call("skills_ls", json!({"path": "/skills", "cursor": behind}))
             .await;
         assert_eq!(
             (&page.structured["entries"], &page.structured["next_cursor"]),
@@ -211,7 +211,7 @@ async fn an_accepted_skill_is_readable_and_not_writable() {
     let tools = host.tools();
     assert_eq!(
         tools
-            .text("skills_read", json!({"path": "skills/demo/scripts/a.py"}))
+            .text("skills_read", json!({"path": "/skills/demo/scripts/a.py"}))
             .await,
         "print(1)\n"
     );

@@ -8,7 +8,8 @@ use skills_runtime::discovery::Trust;
 use skills_runtime::policy::{Effect, Rule, RuleSource};
 use skills_runtime::{Builder as RuntimeBuilder, Policy, Root, Scope, SkillRuntime};
 use skills_tools::{
-    CallContext, Mount, ProgramOptions, ToolOutput, ToolSet, ToolSetBuilder, WorkingDirectory,
+    CallContext, Mount, ProgramOptions, ToolGroup, ToolOutput, ToolSet, ToolSetBuilder,
+    WorkingDirectory,
 };
 use tempfile::TempDir;
 
@@ -59,6 +60,7 @@ impl Host {
 
     pub(crate) fn builder(&self, runtime: RuntimeBuilder) -> ToolSetBuilder {
         ToolSet::builder(runtime.build())
+            .tool_groups(ToolGroup::ALL)
             .workspace(Mount::writable("workspace", self.path("workspace")))
             .drafts_dir(self.path("drafts"))
     }

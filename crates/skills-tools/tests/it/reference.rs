@@ -4,13 +4,14 @@ use std::fmt::Write;
 
 use serde_json::Value;
 use skills_runtime::SkillRuntime;
-use skills_tools::{ToolDefinition, ToolSet};
+use skills_tools::{ToolDefinition, ToolGroup, ToolSet};
 
 use crate::fixture::tree;
 
 #[test]
 fn the_tool_reference_is_up_to_date() {
     let tools = ToolSet::builder(SkillRuntime::builder().build())
+        .tool_groups(ToolGroup::ALL)
         .build()
         .unwrap();
     let page = page(&tools.definitions().unwrap());
@@ -28,8 +29,8 @@ fn the_tool_reference_is_up_to_date() {
 
 fn page(definitions: &[ToolDefinition]) -> String {
     let mut page =
-        "# Tool reference\n\nGenerated from the definitions; see [tools](tools.md) for an introduction. Each script of a skill is an \
-         additional tool, whose [name](tools.md#scripts-as-tools) consists of skill and script.\n"
+        "# Tool reference\n\nGenerated from the definitions of all tools; see [tools](tools.md) for those that are enabled by default, and for limits of \
+         sizes. Each script of a skill is an additional tool, whose [name](tools.md#scripts-as-tools) consists of skill and script.\n"
             .to_owned();
     for definition in definitions {
         let ToolDefinition {

@@ -91,7 +91,7 @@ fn changes_of_skills_and_scripts_are_reported() {
 async fn until_skills(tools: &Tools, number: usize) {
     let end = Instant::now() + PATIENCE;
     while tools
-        .call("skills_ls", json!({"path": "skills"}))
+        .call("skills_ls", json!({"path": "/skills"}))
         .await
         .structured["total"]
         != number
@@ -146,7 +146,7 @@ async fn unreported_changes_are_found_soon() {
         return;
     };
     let end = Instant::now() + PATIENCE;
-    let listed = async || tools.text("skills_ls", json!({"path": "skills"})).await;
+    let listed = async || tools.text("skills_ls", json!({"path": "/skills"})).await;
     let until = async |text: &str| {
         while !listed().await.contains(text) {
             assert!(Instant::now() < end, "{text} was not found");
@@ -190,7 +190,7 @@ async fn writes_of_the_tools_are_visible_immediately() {
         let name = format!("new-{round}");
         let draft = json!({"name": name, "description": "New.", "instructions": "Do it.", "scripts": {"x": "print(1)\n"}});
         assert!(!tools.call("skills_create", draft).await.is_error);
-        let listed = tools.text("skills_ls", json!({"path": "skills"})).await;
+        let listed = tools.text("skills_ls", json!({"path": "/skills"})).await;
         assert!(listed.contains(&format!("{name}/")), "{listed}");
         let path = format!("skills/demo/scripts/s{round}.py");
         assert!(
@@ -209,7 +209,7 @@ async fn writes_of_the_tools_are_visible_immediately() {
             !tools
                 .call(
                     "skills_write",
-                    json!({"path": "skills/demo/SKILL.md", "content": text})
+                    json!({"path": "/skills/demo/SKILL.md", "content": text})
                 )
                 .await
                 .is_error
@@ -235,7 +235,7 @@ async fn calls_rely_on_the_remaining_watcher() {
     host.skill("more", "");
     changes.recv_timeout(PATIENCE).unwrap();
     while !tools
-        .text("skills_ls", json!({"path": "skills"}))
+        .text("skills_ls", json!({"path": "/skills"}))
         .await
         .contains("more/")
     {
@@ -245,7 +245,7 @@ async fn calls_rely_on_the_remaining_watcher() {
     host.skill("last", "");
     assert!(
         tools
-            .text("skills_ls", json!({"path": "skills"}))
+            .text("skills_ls", json!({"path": "/skills"}))
             .await
             .contains("last/")
     );
@@ -276,7 +276,7 @@ async fn no_call_relies_on_a_failed_watcher() {
     host.skill("last", "");
     assert!(
         tools
-            .text("skills_ls", json!({"path": "skills"}))
+            .text("skills_ls", json!({"path": "/skills"}))
             .await
             .contains("last/")
     );

@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use serde_json::json;
 use skills_mcp::{BearerToken, DirectoryReplayCache, HttpError, HttpErrorKind, HttpServer, Server};
-use skills_runtime::Builder;
 
 use super::serve::{self, Serve};
 use crate::context::Context;
@@ -22,12 +21,11 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(8);
 impl Serve {
     pub(super) fn serve_http(
         &self,
-        builder: Builder,
         address: SocketAddr,
         context: &Context,
     ) -> anyhow::Result<Exit> {
         let tokens = auth::load_tokens(self, context)?;
-        let mut server = self.server(builder, context)?;
+        let mut server = self.server(context)?;
         // One user must not approve permanently for the others. Without a token every user of this
         // machine is a client, so no tokens count as several users.
         if tokens.len() != 1 {

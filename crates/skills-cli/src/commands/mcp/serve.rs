@@ -9,7 +9,6 @@ use std::time::Duration;
 use anyhow::Context as _;
 use clap::Args;
 use skills_mcp::{ResultData, Server, ServerBuilder};
-use skills_runtime::Builder;
 use skills_tools::ToolSet;
 use tokio::runtime::Runtime;
 use tracing_subscriber::filter::LevelFilter;
@@ -21,7 +20,7 @@ use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::remedies::RemedyStyle;
 use crate::signals;
-use crate::tool_host::HostArgs;
+use crate::tool_host::{HostArgs, ToolGroupArgs};
 use crate::virtual_env::{self, AskUser};
 
 /// Help heading of the options for HTTP.
@@ -31,6 +30,17 @@ const HTTP_HEADING: &str = "Over HTTP";
 pub(crate) struct Serve {
     #[command(flatten)]
     host: HostArgs,
+
+    #[command(flatten)]
+    groups: ToolGroupArgs,
+
+    /// Serve without a workspace
+    ///
+    /// Otherwise the working directory is the workspace, unless `--workspace` or the settings name
+    /// another one: clients start the server in the project. The root directory and a home directory
+    /// are not, and over HTTP there is no default.
+    #[arg(long, conflicts_with = "workspace")]
+    no_workspace: bool,
 
     /// Maximum number of concurrent calls per client
     #[arg(
@@ -113,25 +123,22 @@ pub(crate) struct Serve {
 
 impl Serve {
     pub(super) fn run(&self, context: &Context) -> anyhow::Result<Exit> {
-        // A client starts the server, which therefore has no terminal.
-        let interpreters = virtual_env::interpreters(&self.host.programs, AskUser::No, context)?;
-        let builder = context.builder(&interpreters)?;
         // Standard output carries the protocol, so logs go to standard error in both transports.
         log::init_stderr_logging(self.log, self.log_format);
         match self.http {
-            None => self.serve_stdio(builder, context),
-            Some(address) => self.serve_http(builder, address, context),
+            None => self.serve_stdio(context),
+            Some(address) => self.serve_http(address, context),
         }
     }
 
-    fn serve_stdio(&self, builder: Builder, context: &Context) -> anyhow::Result<Exit> {
+    fn serve_stdio(&self, context: &Context) -> anyhow::Result<Exit> {
         if std::io::stdin().is_terminal() {
             context.output.status("note: MCP clients start this command and use its standard input and output; register it with `skills mcp install`");
         }
         // Before any other code can read or write the streams.
         let streams =
             stdio::take().context("cannot reserve standard input and output for the protocol")?;
-        let server = build(self.server(builder, context)?)?;
+        let server = build(self.server(context)?)?;
         let executor = build_async_runtime()?;
         let served = executor.block_on(async {
             let _children = signals::handle_child_signals();
@@ -147,23 +154,12 @@ impl Serve {
     }
 
     #[cfg(not(feature = "mcp-http"))]
-    fn serve_http(
-        &self,
-        _builder: Builder,
-        _address: SocketAddr,
-        _context: &Context,
-    ) -> anyhow::Result<Exit> {
+    fn serve_http(&self, _address: SocketAddr, _context: &Context) -> anyhow::Result<Exit> {
         Err(CommandError::missing_feature("the HTTP server", "mcp-http").into())
     }
 
-    pub(super) fn server(
-        &self,
-        builder: Builder,
-        context: &Context,
-    ) -> anyhow::Result<ServerBuilder> {
-        let tools = self
-            .host
-            .callable_tools(builder, RemedyStyle::Server, context)?;
+    pub(super) fn server(&self, context: &Context) -> anyhow::Result<ServerBuilder> {
+        let tools = self.tools(context)?;
         log_omitted_skills(tools.clone());
         let data = if self.structured_results {
             ResultData::Structured
@@ -173,6 +169,42 @@ impl Serve {
         Ok(Server::builder(tools)
             .result_data(data)
             .max_concurrent_calls(self.calls))
+    }
+
+    fn tools(&self, context: &Context) -> anyhow::Result<ToolSet> {
+        if let Some(workspace) = self.default_workspace(context)? {
+            let mut host = self.host.clone();
+            host.programs.workspace = Some(workspace);
+            match self.tools_with(&host, context) {
+                Ok(tools) => return Ok(tools),
+                Err(error) => tracing::warn!(
+                    "the working directory is not the workspace: {error}; pass `--workspace DIR`"
+                ),
+            }
+        }
+        self.tools_with(&self.host, context)
+    }
+
+    fn tools_with(&self, host: &HostArgs, context: &Context) -> anyhow::Result<ToolSet> {
+        // A client starts the server, which therefore has no terminal.
+        let interpreters = virtual_env::interpreters(&host.programs, AskUser::No, context)?;
+        let builder = context.builder(&interpreters)?;
+        let groups = self.groups.groups();
+        host.callable_tools(builder, groups, RemedyStyle::Server, context)
+    }
+
+    /// Returns the working directory if it is the workspace. Clients start a server for a project in
+    /// its directory, and a server for no project in the root directory or at home.
+    fn default_workspace(&self, context: &Context) -> anyhow::Result<Option<PathBuf>> {
+        let is_named = self.host.programs.workspace_dir(context)?.is_some();
+        if self.no_workspace || is_named || self.http.is_some() {
+            return Ok(None);
+        }
+        let directory = context.environment.current_dir()?;
+        let home = context.environment.home();
+        let contains_home = home.is_some_and(|home| home.starts_with(directory));
+        let is_root = directory.parent().is_none();
+        Ok((!contains_home && !is_root).then(|| directory.to_owned()))
     }
 }
 

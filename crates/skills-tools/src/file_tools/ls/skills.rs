@@ -48,7 +48,7 @@ impl FileTools {
         if let (Some(omitted), None) = (&omitted, &next) {
             text.push_str(&format!("\nNot available: {omitted}"));
         }
-        let mut data = json!({"path": "skills", "entries": [], "total": total, "next_cursor": next, "truncated": false});
+        let mut data = json!({"path": "/skills", "entries": [], "total": total, "next_cursor": next, "truncated": false});
         if let Some(omitted) = omitted {
             data["omitted"] = json!(omitted);
         }
@@ -99,7 +99,7 @@ fn skill_json(entry: &Entry, description: String) -> Value {
         .collect();
     json!({
         "name": entry.name().as_str(),
-        "path": format!("skills/{}", entry.name()),
+        "path": format!("/skills/{}", entry.name()),
         "type": "directory",
         "description": description,
         "source": entry.scope().as_str(),

@@ -12,7 +12,7 @@ fn a_new_skill_is_a_draft_that_is_listed_read_and_written() {
         "scripts": {"main": "print(1)\n", "setup.sh": "#!/bin/sh\n"},
     });
     let outcome = fixture.create(arguments.clone()).unwrap();
-    let expected = json!({"status": "created", "name": "my-tool", "path": "skills/my-tool", "uri": "skill://my-tool/SKILL.md"});
+    let expected = json!({"status": "created", "name": "my-tool", "path": "/skills/my-tool", "uri": "skill://my-tool/SKILL.md"});
     assert_eq!(
         (
             &outcome.structured,
@@ -23,25 +23,27 @@ fn a_new_skill_is_a_draft_that_is_listed_read_and_written() {
     assert_eq!(
         outcome.files,
         [
-            "skills/my-tool/SKILL.md",
-            "skills/my-tool/scripts/main.py",
-            "skills/my-tool/scripts/setup.sh"
+            "/skills/my-tool/SKILL.md",
+            "/skills/my-tool/scripts/main.py",
+            "/skills/my-tool/scripts/setup.sh"
         ]
     );
     let text = "---\nname: my-tool\ndescription: 'Does: things.'\nlicense: MIT\nmetadata:\n  version: '1.10'\n---\n\n# My Tool\n";
     assert_eq!(
         fixture
-            .read(json!({"path": "skills/my-tool"}))
+            .read(json!({"path": "/skills/my-tool"}))
             .unwrap()
             .text,
         text
     );
-    let listed = fixture.ls(json!({"path": "skills"})).unwrap().text;
+    let listed = fixture.ls(json!({"path": "/skills"})).unwrap().text;
     assert!(
         listed.contains("\n  my-tool/  - Does: things.  [draft, not accepted]"),
         "{listed}"
     );
-    done(fixture.write(json!({"path": "skills/my-tool/scripts/main.py", "content": "print(2)\n"})));
+    done(
+        fixture.write(json!({"path": "/skills/my-tool/scripts/main.py", "content": "print(2)\n"})),
+    );
     assert_eq!(fixture.text("drafts/my-tool/scripts/main.py"), "print(2)\n");
     assert!(
         fixture.tools.runtime.get_skill("my-tool").is_err(),

@@ -8,32 +8,35 @@ fn messages_match_the_reference() {
     let fixture = Fixture::new();
     assert_eq!(
         fixture.ls(json!({})).unwrap().text,
-        "Directory 'workspace' is empty"
+        "Directory '/workspace' is empty"
     );
     fixture.top.create_dir("work/src").unwrap();
     fixture.top.write("work/b.txt", "12345").unwrap();
     fixture.top.write("work/.hidden", "").unwrap();
     for path in ["", ".", "workspace", "/workspace/"] {
-        let expected = "Contents of 'workspace' (2 items):\n  b.txt  (5 bytes)\n  src/";
+        let expected = "Contents of '/workspace' (2 items):\n  b.txt  (5 bytes)\n  src/";
         assert_eq!(fixture.ls(json!({"path": path})).unwrap().text, expected);
     }
     let skills =
         "Skills (2):\n  pdf/  - Reads PDF files.\n  note/  - A draft.  [draft, not accepted]";
-    assert_eq!(fixture.ls(json!({"path": "skills"})).unwrap().text, skills);
-    let pdf = "Contents of 'skills/pdf' (2 items):\n  SKILL.md  (54 bytes)\n  scripts/";
-    assert_eq!(fixture.ls(json!({"path": "skills/pdf"})).unwrap().text, pdf);
+    assert_eq!(fixture.ls(json!({"path": "/skills"})).unwrap().text, skills);
+    let pdf = "Contents of '/skills/pdf' (2 items):\n  SKILL.md  (54 bytes)\n  scripts/";
+    assert_eq!(
+        fixture.ls(json!({"path": "/skills/pdf"})).unwrap().text,
+        pdf
+    );
     let error = fixture.ls(json!({"path": "b.txt"})).unwrap_err();
     assert_eq!(
         (error.code, error.message.as_str()),
         (
             ToolErrorCode::NotADirectory,
-            "'workspace/b.txt' is not a directory"
+            "'/workspace/b.txt' is not a directory"
         )
     );
     let error = fixture.ls(json!({"path": "nope"})).unwrap_err();
     assert_eq!(
         (error.code, error.message.as_str()),
-        (ToolErrorCode::NotFound, "path 'workspace/nope' not found")
+        (ToolErrorCode::NotFound, "path '/workspace/nope' not found")
     );
 }
 
@@ -57,8 +60,8 @@ fn without_a_workspace_the_skills_are_the_root() {
 #[test]
 fn the_skill_list_shows_inactive_skills() {
     let fixture = Fixture::new();
-    let data = fixture.ls(json!({"path": "skills"})).unwrap().structured;
-    let expected = json!({"name": "pdf", "path": "skills/pdf", "type": "directory", "description": "Reads PDF files.", "source": "repo",
+    let data = fixture.ls(json!({"path": "/skills"})).unwrap().structured;
+    let expected = json!({"name": "pdf", "path": "/skills/pdf", "type": "directory", "description": "Reads PDF files.", "source": "repo",
         "enabled": true, "warnings": []});
     assert_eq!(data["entries"][0], expected);
     assert_eq!(
@@ -69,11 +72,11 @@ fn the_skill_list_shows_inactive_skills() {
         (&json!(false), &json!("untrusted"))
     );
     let first = fixture
-        .ls(json!({"path": "skills", "limit": 1}))
+        .ls(json!({"path": "/skills", "limit": 1}))
         .unwrap()
         .structured;
     let second = fixture
-        .ls(json!({"path": "skills", "limit": 1, "cursor": first["next_cursor"]}))
+        .ls(json!({"path": "/skills", "limit": 1, "cursor": first["next_cursor"]}))
         .unwrap()
         .structured;
     assert_eq!(
@@ -85,14 +88,14 @@ fn the_skill_list_shows_inactive_skills() {
 #[test]
 fn text_of_untrusted_skills_is_not_shown() {
     let fixture = Fixture::with(|tools| tools.drafts_dir = None);
-    let listed = fixture.ls(json!({"path": "skills"})).unwrap();
+    let listed = fixture.ls(json!({"path": "/skills"})).unwrap();
     assert_eq!(
         listed.text,
         "Skills (2):\n  pdf/  - Reads PDF files.\n  note/  [inactive: untrusted]"
     );
     assert!(!listed.structured.to_string().contains("A draft."));
     assert_eq!(
-        code(fixture.read(json!({"path": "skills/note/SKILL.md"}))),
+        code(fixture.read(json!({"path": "/skills/note/SKILL.md"}))),
         ToolErrorCode::SkillNotFound
     );
 }
@@ -120,12 +123,12 @@ fn pages(fixture: &Fixture, mut arguments: Value) -> Vec<String> {
 fn large_directories_are_paged_without_gaps() {
     let fixture = Fixture::new();
     let expected: Vec<String> = (0..5000)
-        .map(|number| format!("workspace/{number:05}"))
+        .map(|number| format!("/workspace/{number:05}"))
         .collect();
     for path in &expected {
         fixture
             .top
-            .create(path.replace("workspace", "work"))
+            .create(path.replace("/workspace", "work"))
             .unwrap();
     }
     assert_eq!(pages(&fixture, json!({"limit": 999})), expected);
@@ -163,16 +166,16 @@ fn recursion_is_limited_and_reported() {
     assert_eq!(
         pages(&fixture, json!({"recursive": true, "limit": 1})),
         [
-            "workspace/a",
-            "workspace/a/b",
-            "workspace/a/x",
-            "workspace/c"
+            "/workspace/a",
+            "/workspace/a/b",
+            "/workspace/a/x",
+            "/workspace/c"
         ]
     );
     assert_eq!(listed.structured["truncated"], json!(false));
     assert_eq!(
         pages(&fixture, json!({"recursive": true, "limit": 9, "depth": 1})),
-        ["workspace/a", "workspace/c"]
+        ["/workspace/a", "/workspace/c"]
     );
     fixture.top.write("work/a/b/y", "").unwrap();
     assert_eq!(
@@ -219,7 +222,7 @@ fn deceptive_names_are_escaped() {
         }
     }
     let listed = fixture.ls(json!({})).unwrap();
-    let expected = "Contents of 'workspace' (5 items):\n  a\\u{202e}txt.exe  (0 bytes)\n  back\\\\slash  (0 bytes)\n  \
+    let expected = "Contents of '/workspace' (5 items):\n  a\\u{202e}txt.exe  (0 bytes)\n  back\\\\slash  (0 bytes)\n  \
                     line\\nbreak  (0 bytes)\n  zero\\u{200b}  (0 bytes)\n  \\xff\\xfe  (0 bytes)";
     assert_eq!(listed.text, expected);
     assert!(
@@ -243,12 +246,12 @@ fn symlinks_are_listed_and_not_followed_outside() {
     fixture.top.symlink_contents("/", "work/root").unwrap();
     fixture.top.create_dir("work/real").unwrap();
     fixture.top.symlink("real", "work/inner").unwrap();
-    let expected = "Contents of 'workspace' (4 items):\n  away  (symlink without an accessible target)\n  inner/\n  \
+    let expected = "Contents of '/workspace' (4 items):\n  away  (symlink without an accessible target)\n  inner/\n  \
                     real/\n  root  (symlink without an accessible target)";
     assert_eq!(fixture.ls(json!({})).unwrap().text, expected);
     assert_eq!(
         fixture.ls(json!({"path": "inner"})).unwrap().text,
-        "Directory 'workspace/inner' is empty"
+        "Directory '/workspace/inner' is empty"
     );
     fixture
         .top

@@ -9,14 +9,14 @@ fn text_is_returned_unchanged() {
     let fixture = Fixture::new();
     let outcome = fixture.read(json!({"path": "data/facts.txt"})).unwrap();
     assert_eq!(outcome.text, "facts");
-    let expected = json!({"path": "data/facts.txt", "content": "facts", "encoding": "utf-8", "mime_type": "text/plain", "size": 5,
+    let expected = json!({"path": "/data/facts.txt", "content": "facts", "encoding": "utf-8", "mime_type": "text/plain", "size": 5,
         "sha256": crate::files::read::sha256(b"facts"), "offset": 0, "next_offset": null, "truncated": false});
     assert_eq!(outcome.structured, expected);
     for path in ["skills/pdf", "skills/pdf/SKILL.md", "/skills/pdf/SKILL.md"] {
         assert_eq!(fixture.read(json!({"path": path})).unwrap().text, PDF);
     }
     assert_eq!(
-        fixture.read(json!({"path": "skills/note"})).unwrap().text,
+        fixture.read(json!({"path": "/skills/note"})).unwrap().text,
         NOTE
     );
 }
@@ -29,12 +29,12 @@ fn error_messages_match_the_reference() {
     let message = |path: &str| fixture.read(json!({"path": path})).unwrap_err().message;
     assert_eq!(
         message("src"),
-        "'workspace/src' is a directory, use skills_ls() instead"
+        "'/workspace/src' is a directory, use skills_ls() instead"
     );
-    assert_eq!(message("gone"), "path 'workspace/gone' not found");
+    assert_eq!(message("gone"), "path '/workspace/gone' not found");
     assert_eq!(
         message("x.png"),
-        "'workspace/x.png' is not a text file (binary file): image/png, 6 bytes"
+        "'/workspace/x.png' is not a text file (binary file): image/png, 6 bytes"
     );
     let outcome = fixture
         .read(json!({"path": "x.png", "encoding": "base64"}))
@@ -81,7 +81,7 @@ fn concatenated_parts_equal_the_file() {
                     json!(!part.structured["next_offset"].is_null())
                 );
                 assert_ne!(part.structured["next_offset"], offset);
-                together.push_str(&part.text);
+                together.push_str(part.structured["content"].as_str().unwrap());
                 offset = part.structured["next_offset"].clone();
             }
             assert_eq!(together, text, "{coding} {unit} {limit}");
@@ -137,8 +137,12 @@ fn large_files_are_returned_in_parts() {
     fixture.top.write("work/long", "x".repeat(300_000)).unwrap();
     let part = fixture.read(json!({"path": "long"})).unwrap();
     assert_eq!(
-        (part.text.len(), &part.structured["next_offset"]),
-        (262_144, &json!(262_144))
+        part.structured["content"].as_str().map(str::len),
+        Some(16_384)
+    );
+    assert!(
+        part.text
+            .ends_with("x\n[The file has 300000 bytes. Continue with offset 16384.]"),
     );
     let sparse = fixture.top.create("work/sparse").unwrap();
     if let Err(error) = sparse.set_len(10 << 30) {
@@ -156,8 +160,8 @@ fn large_files_are_returned_in_parts() {
         .read(json!({"path": "sparse", "encoding": "base64", "limit": 3, "offset": 5_u64 << 30}))
         .unwrap();
     assert_eq!(
-        (part.text.as_str(), &part.structured["sha256"]),
-        ("AAAA", &Value::Null)
+        (&part.structured["content"], &part.structured["sha256"]),
+        (&json!("AAAA"), &Value::Null)
     );
     let part = fixture
         .read(json!({"path": "sparse", "encoding": "base64", "offset": u64::MAX}))

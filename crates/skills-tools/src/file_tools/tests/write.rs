@@ -11,10 +11,10 @@ fn a_write_creates_directories_and_reports_the_result() {
         .unwrap();
     assert_eq!(
         outcome.text,
-        "Successfully wrote 6 bytes to 'workspace/output/deep/result.txt'"
+        "Successfully wrote 6 bytes to '/workspace/output/deep/result.txt'"
     );
-    assert_eq!(outcome.files, ["workspace/output/deep/result.txt"]);
-    let expected = json!({"path": "workspace/output/deep/result.txt", "bytes_written": 6, "sha256": sha256("héllo".as_bytes()), "created": true});
+    assert_eq!(outcome.files, ["/workspace/output/deep/result.txt"]);
+    let expected = json!({"path": "/workspace/output/deep/result.txt", "bytes_written": 6, "sha256": sha256("héllo".as_bytes()), "created": true});
     assert_eq!(outcome.structured, expected);
     let again = fixture
         .write(json!({"path": "output/deep/result.txt", "content": "AAE=", "encoding": "base64"}))
@@ -86,7 +86,7 @@ fn rejected_writes_keep_the_old_file() {
             ToolErrorCode::IsADirectory,
         ),
         (
-            json!({"path": "skills", "content": "x"}),
+            json!({"path": "/skills", "content": "x"}),
             ToolErrorCode::IsADirectory,
         ),
         (
@@ -94,11 +94,11 @@ fn rejected_writes_keep_the_old_file() {
             ToolErrorCode::ReadOnly,
         ),
         (
-            json!({"path": "skills/pdf/SKILL.md", "content": PDF}),
+            json!({"path": "/skills/pdf/SKILL.md", "content": PDF}),
             ToolErrorCode::ReadOnly,
         ),
         (
-            json!({"path": "skills/none/x", "content": "x"}),
+            json!({"path": "/skills/none/x", "content": "x"}),
             ToolErrorCode::SkillNotFound,
         ),
         (
@@ -201,10 +201,10 @@ fn a_draft_remains_valid_and_keeps_its_name() {
         "SKILL.md",
         "---\nname: note\ndescription: Better.\n---\n",
     ));
-    let listed = fixture.ls(json!({"path": "skills"})).unwrap().text;
+    let listed = fixture.ls(json!({"path": "/skills"})).unwrap().text;
     assert!(listed.contains("note/  - Better."), "{listed}");
     let appended = fixture
-        .write(json!({"path": "skills/note/SKILL.md", "content": "Body\n", "mode": "append"}))
+        .write(json!({"path": "/skills/note/SKILL.md", "content": "Body\n", "mode": "append"}))
         .unwrap();
     assert_eq!(appended.structured["bytes_written"], json!(5));
     assert_eq!(
@@ -219,11 +219,11 @@ fn a_draft_remains_valid_and_keeps_its_name() {
 fn the_host_controls_which_skills_are_writable() {
     let fixture = Fixture::with(|tools| tools.skill_writes = SkillWrites::Never);
     assert_eq!(
-        code(fixture.write(json!({"path": "skills/note/a", "content": "x"}))),
+        code(fixture.write(json!({"path": "/skills/note/a", "content": "x"}))),
         ToolErrorCode::ReadOnly
     );
     let fixture = Fixture::with(|tools| tools.skill_writes = SkillWrites::All);
-    done(fixture.write(json!({"path": "skills/pdf/a", "content": "x"})));
+    done(fixture.write(json!({"path": "/skills/pdf/a", "content": "x"})));
     assert_eq!(fixture.text("skills/pdf/a"), "x");
 }
 

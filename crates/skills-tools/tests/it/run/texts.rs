@@ -107,7 +107,7 @@ async fn unknown_names_get_suggestions() {
     ");
     assert_snapshot!(tools.text("skills_run", json!({"name": "zzz", "command": "scripts/show.py"})).await, @"
     Error: skill `zzz` not found
-    Hint: list the skills: call skills_ls with path `skills`
+    Hint: list the skills: call skills_ls with path `/skills`
     ");
     for command in [
         "scripts/shaw.py",
@@ -124,7 +124,7 @@ async fn unknown_names_get_suggestions() {
     }
     assert_snapshot!(run(&tools, "scripts/shaw.py").await.text, @"
     Error: skill `kit` has no script `scripts/shaw.py`
-    Hint: list the files with skills_ls of `skills/kit`, or pass a program name without a path
+    Hint: list the files with skills_ls of `/skills/kit`, or pass a program name without a path
     ");
     assert_snapshot!(tools.text("run_skill_script", json!({"skill_name": "kit", "script_name": "shaw"})).await, @"
     Error: skill `kit` has no script `shaw`

@@ -33,13 +33,16 @@ async fn a_program_writes_the_workspace_if_a_rule_allows_it() {
         )
         .await;
         assert_eq!(outcome.text, "wrote 4");
-        let made = target.trim_start_matches("--out=").trim_start_matches('/');
+        let made = target.trim_start_matches("--out=");
         assert_eq!(outcome.files, [made]);
         assert_eq!(
             outcome.structured["files_changed"],
             json!([{"path": made, "size": 4, "created": true}])
         );
-        assert_eq!(std::fs::read(host.path(made)).unwrap(), b"TEXT");
+        assert_eq!(
+            std::fs::read(host.path(made.trim_start_matches('/'))).unwrap(),
+            b"TEXT"
+        );
         let outcome = run(
             &tools,
             &format!("scripts/copy.py /skills/kit/SKILL.md {target}"),
@@ -125,7 +128,7 @@ async fn changed_files_are_named_relative_to_the_workspace() {
     files.sort();
     assert_eq!(
         files,
-        ["workspace/sub/made.txt", "workspace/sub/old.txt"],
+        ["/workspace/sub/made.txt", "/workspace/sub/old.txt"],
         "{}",
         outcome.text
     );
@@ -154,7 +157,7 @@ async fn shell_commands_can_use_virtual_paths() {
         run(&tools, "tr a-z A-Z < /workspace/in.txt > /workspace/out.txt && cat /workspace/out.txt && sh /skills/kit/scripts/say.sh").await;
     assert_eq!(
         (outcome.text.as_str(), outcome.files.as_slice()),
-        ("TEXTsaid", ["workspace/out.txt".to_owned()].as_slice())
+        ("TEXTsaid", ["/workspace/out.txt".to_owned()].as_slice())
     );
     assert_eq!(
         bash(
@@ -196,6 +199,6 @@ async fn changes_from_another_directory_are_reported() {
     let outcome = bash(&tools, "touch /workspace/made.txt", "skills/kit").await;
     assert_eq!(
         (outcome.text.as_str(), outcome.files.as_slice()),
-        ("(no output)", ["workspace/made.txt".to_owned()].as_slice())
+        ("(no output)", ["/workspace/made.txt".to_owned()].as_slice())
     );
 }

@@ -406,13 +406,13 @@ async fn scripts_start_in_the_workspace_and_write_it_if_a_rule_allows_it() {
     let allowed = host.allowing(&[&host.write_rule()]);
     let outcome = run(&allowed, json!({})).await;
     assert_eq!(outcome.text, "/workspace text\n");
-    assert_eq!(outcome.files, ["workspace/out.txt"]);
+    assert_eq!(outcome.files, ["/workspace/out.txt"]);
     assert_eq!(fs::read(host.path("workspace/out.txt")).unwrap(), b"made");
 
     fs::remove_file(host.path("workspace/out.txt")).unwrap();
     let engine = json!({"skill_name": "demo", "script_name": "main"});
     let outcome = allowed.call("run_skill_script", engine).await;
-    assert_eq!(outcome.files, ["workspace/out.txt"]);
+    assert_eq!(outcome.files, ["/workspace/out.txt"]);
 }
 
 /// A refusal that a script ignores is part of its result, since the result may be wrong.
