@@ -125,14 +125,14 @@ pub(crate) fn run(
     for (path, content) in &setup.project_files {
         fs::write(directories.project().join(path), content)?;
     }
-    let mut options = setup.server_options.clone();
-    // A registration for a user has no workspace by default.
-    options.extend([
-        "--workspace".to_owned(),
-        directories.project().display().to_string(),
-    ]);
     let endpoint = Endpoint::start(setup.plan.clone(), agent.tool_prefix)?;
-    register(agent, programs, &directories, &options, endpoint.url())?;
+    register(
+        agent,
+        programs,
+        &directories,
+        &setup.server_options,
+        endpoint.url(),
+    )?;
     let status = run_agent(agent, programs, &directories, endpoint.url())?;
     let requests = endpoint.requests();
     save_requests(&directories, &requests)?;
