@@ -253,7 +253,11 @@ async fn a_missing_path_gets_the_nearest_one() {
             "/workspace/src/main",
             Some("/workspace/src/main.py"),
         ),
-        ("skills_read", "srcs/main.py", Some("/workspace/src/main.py")),
+        (
+            "skills_read",
+            "srcs/main.py",
+            Some("/workspace/src/main.py"),
+        ),
         ("skills_ls", "srcs", Some("/workspace/src")),
         ("skills_read", "report.md/x", None),
         ("skills_read", "env.local", None),
