@@ -4,6 +4,7 @@ use std::process::Command;
 
 use anyhow::Result;
 
+use crate::agents::{OnDifference, agents};
 use crate::command::{cargo, output, run};
 use crate::conformance::conformance;
 use crate::demo::demo;
@@ -60,6 +61,7 @@ pub(crate) fn ci(tests: Tests) -> Result<()> {
     check_platforms()?;
     fuzz(None, DEFAULT_SECONDS, InputMode::Deterministic)?;
     interop()?;
+    agents(None, None, OnDifference::Report)?;
     conformance()
 }
 

@@ -4,6 +4,7 @@
     reason = "a build tool starts programs and reads files and the environment"
 )]
 
+mod agents;
 mod bench;
 mod ci;
 mod command;
@@ -20,6 +21,8 @@ mod skills_command;
 mod skips;
 mod test;
 mod tidy;
+
+use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
@@ -49,8 +52,22 @@ enum Task {
         #[arg(long)]
         without_tests: bool,
     },
-    /// Test the MCP server with third-party clients
-    Clients,
+    /// Test the MCP server with third-party clients: libraries and agents
+    Clients {
+        /// Install the agents with npm into this directory, and run nothing
+        #[arg(long, value_name = "DIR")]
+        install_agents: Option<PathBuf>,
+        /// Run the agents and no libraries; with a name only this one: claude, codex, gemini,
+        /// opencode, qwen or copilot
+        #[arg(long, value_name = "NAME", num_args = 0..=1)]
+        agent: Option<Option<String>>,
+        /// Use this `skills` command instead of building it
+        #[arg(long, value_name = "FILE")]
+        skills: Option<PathBuf>,
+        /// Write what the models saw to `docs/agents.md` and to the snapshot
+        #[arg(long)]
+        update: bool,
+    },
     /// Run the benchmarks and print a table: median, floor of the same run, ratio
     Bench {
         /// Only the benchmarks of this crate
@@ -114,7 +131,27 @@ fn main() -> anyhow::Result<()> {
         } else {
             ci::Tests::Run
         }),
-        Task::Clients => interop::interop(),
+        Task::Clients {
+            install_agents: Some(directory),
+            ..
+        } => agents::install(&directory),
+        Task::Clients {
+            agent,
+            skills,
+            update,
+            ..
+        } => {
+            // The libraries have no figures to update.
+            if agent.is_none() && !update {
+                interop::interop()?;
+            }
+            let on_difference = if update {
+                agents::OnDifference::Update
+            } else {
+                agents::OnDifference::Report
+            };
+            agents::agents(agent.flatten().as_deref(), skills.as_deref(), on_difference)
+        }
         Task::Bench { package, json } => bench::bench(
             package.as_deref(),
             if json {

@@ -91,3 +91,8 @@ pub(crate) fn for_each_entry(
     }
     Ok(())
 }
+
+/// Returns true if a hidden directory is part of version control or of a virtual environment.
+pub(crate) fn is_never_searched(name: &str) -> bool {
+    matches!(name, ".git" | ".hg" | ".svn" | ".jj" | ".venv" | ".tox")
+}

@@ -14,6 +14,7 @@ use crate::file_stamp::ScanStart;
 use crate::namespace::PluginNamespaces;
 use crate::open::open_canonical;
 use crate::pending_dir::{PendingDir, WalkBase};
+use crate::read_dir::is_never_searched;
 use crate::{
     Catalog, DirSymlinks, Discovery, Entry, Namespace, Root, SkipReason, Skipped, parallel,
 };
@@ -376,11 +377,6 @@ fn symlink_skip_reason(root: &Root, root_path: &Path, target: &Path) -> Option<S
         return Some(SkipReason::SymlinkLeavesRoot);
     }
     None
-}
-
-/// Returns true if a hidden directory is part of version control or of a virtual environment.
-pub(crate) fn is_never_searched(name: &str) -> bool {
-    matches!(name, ".git" | ".hg" | ".svn" | ".jj" | ".venv" | ".tox")
 }
 
 /// Returns true if a name can be shown faithfully. Joiners are allowed, since some scripts and

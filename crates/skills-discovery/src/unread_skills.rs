@@ -11,8 +11,8 @@ use cap_std::fs::Dir;
 
 use crate::file_stamp::ScanStart;
 use crate::open::open_canonical;
+use crate::read_dir::is_never_searched;
 use crate::read_dir::{DirEntry, for_each_entry};
-use crate::traversal::is_never_searched;
 use crate::{Catalog, Root, SKILL_FILE, ScanLimits, SkipReason, Skipped, StampSet};
 
 /// Maximum depth below a directory that the scan did not search: each level keeps a directory open.

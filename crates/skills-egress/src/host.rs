@@ -4,9 +4,12 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use skills_policy::{HostFilter, HostPattern};
 
-use crate::host_connector::{HTTP_PORT, TLS_PORT};
 use crate::is_public;
 
+/// The port of TLS.
+pub const TLS_PORT: u16 = 443;
+/// The port of HTTP, the only one that is allowed without TLS.
+pub const HTTP_PORT: u16 = 80;
 /// The name of the machine itself, which is never resolved.
 pub(crate) const LOCALHOST: &str = "localhost";
 

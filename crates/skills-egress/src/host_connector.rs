@@ -11,15 +11,11 @@ use tokio::time::timeout;
 use crate::address::{embedded_ipv4, is_private_network};
 use crate::close_reason::{CloseReason, ExceededLimit, RejectReason};
 use crate::connector::Connector;
-use crate::host::{Host, LOCALHOST};
+use crate::host::{HTTP_PORT, Host, LOCALHOST, TLS_PORT};
 use crate::is_public;
 use crate::limits::EgressLimits;
 use crate::proxy_log::ProxyLog;
 
-/// The port of TLS.
-pub const TLS_PORT: u16 = 443;
-/// The port of HTTP, the only one that is allowed without TLS.
-pub const HTTP_PORT: u16 = 80;
 /// The addresses of `localhost`.
 const LOOPBACKS: [IpAddr; 2] = [
     IpAddr::V4(Ipv4Addr::LOCALHOST),

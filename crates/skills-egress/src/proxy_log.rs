@@ -5,8 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::close_reason::{CloseReason, ExceededLimit, RejectReason};
-use crate::host::Authority;
-use crate::host_connector::{HTTP_PORT, TLS_PORT};
+use crate::host::{Authority, HTTP_PORT, TLS_PORT};
 
 /// The maximum number of hosts in each list of a summary.
 const MAX_ENTRIES: usize = 16;

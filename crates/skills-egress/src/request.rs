@@ -3,8 +3,7 @@
 use crate::body_framing::BodyFraming;
 use crate::buffered::ParseResult;
 use crate::close_reason::{RejectReason, malformed};
-use crate::host::{Authority, Host};
-use crate::host_connector::HTTP_PORT;
+use crate::host::{Authority, HTTP_PORT, Host};
 use crate::http_head::{Fields, MAX_FIELDS, head_length, write_field};
 
 /// A request whose body was not read yet.

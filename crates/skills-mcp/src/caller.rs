@@ -8,6 +8,9 @@ use crate::Principal;
 
 /// The header with the session id of legacy clients.
 const SESSION_HEADER: &str = "mcp-session-id";
+/// Starts of the names of clients that hand their model a failed result as JSON, with `_meta`, and
+/// parse a text that is JSON: Gemini CLI, whose calls fail if it is not an object, and Qwen Code.
+const CLIENTS_WITH_RAW_RESULTS: [&str; 2] = ["gemini-cli-mcp-client", "qwen-cli-mcp-client"];
 /// Cache TTL of list results, in milliseconds.
 pub(crate) const CACHE_TTL_MS: u64 = 5_000;
 
@@ -22,6 +25,8 @@ pub(crate) struct Caller {
     pub(crate) supports_resource_links: bool,
     /// Whether approval prompts can reach the user.
     pub(crate) supports_elicitation: bool,
+    /// Whether the model of the client sees results as JSON.
+    pub(crate) shows_raw_results: bool,
 }
 
 /// How client and server communicate.
@@ -88,6 +93,11 @@ impl Caller {
             supports_resource_links: has_version(context, &ProtocolVersion::V_2025_06_18),
             session: has_session.then(session),
             // Without a session, a response could not be routed back.
+            shows_raw_results: context.client_info().is_some_and(|client| {
+                CLIENTS_WITH_RAW_RESULTS
+                    .iter()
+                    .any(|name| client.name.starts_with(name))
+            }),
             supports_elicitation: has_forms && (has_session || lifecycle == Lifecycle::Stateless),
         }
     }

@@ -24,6 +24,9 @@ const REPORT_FIELDS: [&str; 11] = [
     "files_changed",
 ];
 
+/// Line after a text that its client would otherwise parse, and then reject.
+const END_OF_OUTPUT: &str = "(end of output)";
+
 /// Where the structured data of a result goes.
 ///
 /// Most agents hand their model the structured data instead of the text, or both, so that a line of
@@ -46,7 +49,12 @@ pub(crate) fn to_mcp_result(
     data: ResultData,
     caller: &Caller,
 ) -> CallToolResult {
-    let mut content = vec![ContentBlock::text(output.text)];
+    let text = if caller.shows_raw_results && is_json_without_fields(&output.text) {
+        format!("{}\n{END_OF_OUTPUT}", output.text)
+    } else {
+        output.text
+    };
+    let mut content = vec![ContentBlock::text(text)];
     if caller.supports_resource_links {
         content.extend(output.files.iter().map(|path| resource_link(path)));
     }
@@ -56,10 +64,16 @@ pub(crate) fn to_mcp_result(
         CallToolResult::success(content)
     };
     match data {
+        ResultData::Meta if caller.shows_raw_results => {}
         ResultData::Meta => result.meta = report(output.structured),
         ResultData::Structured => result.structured_content = Some(output.structured),
     }
     result
+}
+
+/// Returns true if a text is JSON that is not an object, such as a list that a program printed.
+fn is_json_without_fields(text: &str) -> bool {
+    serde_json::from_str::<Value>(text).is_ok_and(|value| !value.is_object())
 }
 
 fn resource_link(path: &str) -> ContentBlock {

@@ -401,7 +401,9 @@ impl Executor {
     ) -> ExecutionArtifacts {
         let GrantedRun { plan, grants, .. } = run;
         let output = redactor.redact_streams(output);
-        let current_dir = plan.options.current_dir.clone().unwrap_or_default();
+        let skill_dir = plan.subject.skill().map(|skill| skill.entry.directory());
+        let current_dir = plan.options.current_dir.as_deref().or(skill_dir);
+        let current_dir = current_dir.unwrap_or(Path::new("")).to_owned();
         let refusals = refusals::refusals(&output, &grants, &current_dir.to_string_lossy());
         let cause = self.failure_cause(&plan, &output, &grants);
         let skill = plan.subject.name().to_owned();

@@ -22,6 +22,7 @@ mod files;
 mod guide;
 mod hidden_dirs;
 mod mount;
+mod nearest_name;
 mod overrides;
 mod path_map;
 mod portable_schema;

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::tool_set::nearest_name;
+use crate::nearest_name::nearest_name;
 
 /// Arguments that clients add to every tool, with the client that does. A tool that does not declare
 /// the name never receives it.

@@ -18,6 +18,7 @@ use crate::builtin::{self, BuiltinKind, BuiltinTool};
 use crate::catalog_tools::CatalogTools;
 use crate::catalog_tools::load::LoadArguments;
 use crate::file_tools::FileTools;
+use crate::nearest_name::nearest_name;
 use crate::overrides::{OverrideError, OverrideStore};
 use crate::portable_schema::remove_client_arguments;
 use crate::publication::Publisher;
@@ -476,15 +477,4 @@ async fn run_blocking<T: Send + 'static>(
     tokio::task::spawn_blocking(work)
         .await
         .unwrap_or_else(|_| Err(ToolErrorCode::Internal.error("the tool failed unexpectedly")))
-}
-
-/// Returns the most similar name, if it is similar enough.
-pub(crate) fn nearest_name<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<String> {
-    let scored = names
-        .map(|known| (strsim::jaro_winkler(name, known), known))
-        // Less similar names are more often wrong than helpful.
-        .filter(|(score, _)| *score > 0.85);
-    scored
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, known)| known.to_owned())
 }

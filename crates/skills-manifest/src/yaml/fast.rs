@@ -6,6 +6,7 @@
 //! both agree on every text that this parser accepts.
 
 mod build;
+mod event;
 mod flow;
 mod lines;
 mod parser;

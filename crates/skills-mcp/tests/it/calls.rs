@@ -313,3 +313,26 @@ async fn the_concurrent_calls_of_a_client_are_limited() {
         }
     }
 }
+
+/// Gemini CLI parses a text that is JSON, and rejects it unless it is an object; the models of two
+/// clients see `_meta`.
+#[tokio::test]
+async fn clients_that_parse_texts_get_no_bare_json() {
+    let host = Host::new();
+    host.file("workspace/list.json", "[1, 2]")
+        .file("workspace/object.json", "{}");
+    let server = host.server(&[]);
+    for (name, is_raw) in [("gemini-cli-mcp-client", true), ("other", false)] {
+        let mut client = Client::connect_as(&server, name).await;
+        for (path, text) in [("list.json", "[1, 2]"), ("object.json", "{}")] {
+            let result = client.tool("skills_read", json!({"path": path})).await;
+            let expected = match is_raw && path == "list.json" {
+                true => format!("{text}\n(end of output)"),
+                false => text.to_owned(),
+            };
+            assert_eq!(result["content"][0]["text"], expected, "{name}");
+        }
+        let failed = client.tool("skills_read", json!({"path": "none"})).await;
+        assert_eq!(failed["_meta"].is_null(), is_raw, "{failed}");
+    }
+}

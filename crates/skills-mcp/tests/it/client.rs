@@ -52,9 +52,20 @@ impl Client {
         client
     }
 
+    /// Connects a legacy client with this name, and initializes the connection.
+    pub(crate) async fn connect_as(server: &Server, name: &str) -> Self {
+        let mut client = Self::open(server, Lifecycle::Legacy, json!({}));
+        client.initialize_as(name, "2025-11-25").await;
+        client
+    }
+
     async fn initialize(&mut self, version: &str) {
+        self.initialize_as("test", version).await;
+    }
+
+    async fn initialize_as(&mut self, name: &str, version: &str) {
         let capabilities = self.capabilities.clone();
-        let greeting = json!({"protocolVersion": version, "capabilities": capabilities, "clientInfo": {"name": "test", "version": "1"}});
+        let greeting = json!({"protocolVersion": version, "capabilities": capabilities, "clientInfo": {"name": name, "version": "1"}});
         self.ok("initialize", greeting).await;
         self.notify("notifications/initialized", json!({})).await;
     }

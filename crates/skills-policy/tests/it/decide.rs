@@ -997,32 +997,3 @@ fn a_user_cannot_allow_what_the_administrator_decided() {
     assert_eq!(by_admin, (false, false));
     assert_eq!(check(Some((Effect::Deny, RuleSource::User))), (true, false));
 }
-
-/// They can do nothing in a sandbox that a script cannot.
-#[test]
-fn programs_that_only_read_need_no_rule() {
-    let request = |program: &str| Request::for_host_command("/work").spawn(program);
-    let rules = Policy::default();
-    for program in ["ls", "cat", "grep", "file", "head", "basename", "wc"] {
-        assert!(
-            decide(&rules, &request(program)).contains(program),
-            "{program}"
-        );
-    }
-    for program in [
-        "find", "sort", "sed", "awk", "tee", "env", "xargs", "sh", "less", "git",
-    ] {
-        assert!(
-            decide(&rules, &request(program)).starts_with("permission denied: "),
-            "{program}"
-        );
-    }
-    for rule in [
-        Rule::parse(Effect::Deny, RuleSource::User, "spawn").unwrap(),
-        Rule::parse(Effect::Ask, RuleSource::Project, "spawn:cat").unwrap(),
-    ] {
-        assert!(
-            decide(&rules.clone().rule(rule), &request("cat")).starts_with("permission denied: ")
-        );
-    }
-}

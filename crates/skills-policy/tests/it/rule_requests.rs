@@ -1,6 +1,6 @@
 //! What `allow` rules add to the request of a skill.
 
-use skills_policy::{Capability, Effect, Policy, Rule, RuleSource};
+use skills_policy::{Capability, Effect, Policy, Request, Rule, RuleSource};
 
 use crate::decide::{LEAST, allow, decide, request, rules};
 
@@ -66,4 +66,33 @@ fn unused_rules_of_the_invocation_are_named() {
         unused,
         ["allow env:KEY (invocation)", "allow spawn:rm (invocation)"]
     );
+}
+
+/// They can do nothing in a sandbox that a script cannot.
+#[test]
+fn programs_that_only_read_need_no_rule() {
+    let request = |program: &str| Request::for_host_command("/work").spawn(program);
+    let rules = Policy::default();
+    for program in ["ls", "cat", "grep", "file", "head", "basename", "wc"] {
+        assert!(
+            decide(&rules, &request(program)).contains(program),
+            "{program}"
+        );
+    }
+    for program in [
+        "find", "sort", "sed", "awk", "tee", "env", "xargs", "sh", "less", "git",
+    ] {
+        assert!(
+            decide(&rules, &request(program)).starts_with("permission denied: "),
+            "{program}"
+        );
+    }
+    for rule in [
+        Rule::parse(Effect::Deny, RuleSource::User, "spawn").unwrap(),
+        Rule::parse(Effect::Ask, RuleSource::Project, "spawn:cat").unwrap(),
+    ] {
+        assert!(
+            decide(&rules.clone().rule(rule), &request("cat")).starts_with("permission denied: ")
+        );
+    }
 }

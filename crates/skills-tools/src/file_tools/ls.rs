@@ -99,7 +99,7 @@ impl FileTools {
             self.open_directory(resolved)
                 .map_err(|error| match error.code {
                     ToolErrorCode::NotADirectory => error.with_hint("read a file with skills_read"),
-                    ToolErrorCode::NotFound => {
+                    ToolErrorCode::NotFound if error.hint.is_none() => {
                         error.with_hint("list its parent directory with skills_ls")
                     }
                     _ => error,

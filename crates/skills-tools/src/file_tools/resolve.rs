@@ -13,8 +13,12 @@ use crate::files::sensitive::is_key_file;
 use crate::files::{io_error, open};
 use crate::hidden_dirs::HiddenDirs;
 use crate::mount::{Access, OpenMount, WriteQuota};
-use crate::virtual_path::{Anchor, VirtualPath, escape_for_display};
+use crate::nearest_name::nearest_file_name;
+use crate::virtual_path::{Anchor, VirtualPath, escape_for_display, invalid_part_reason};
 use crate::{ToolError, ToolErrorCode};
+
+/// Maximum number of names that are compared with a missing one.
+const MAX_COMPARED_NAMES: usize = 1_000;
 
 /// The object that a virtual path refers to.
 pub(crate) enum PathTarget {
@@ -252,7 +256,7 @@ impl FileTools {
     pub(super) fn canonicalize(&self, resolved: &ResolvedPath) -> Result<Vec<OsString>, ToolError> {
         self.check_visible(resolved, &resolved.host_path)?;
         let canonical = open::canonicalize(&resolved.base_dir, &resolved.parts)
-            .map_err(|error| io_error(&error, &resolved.display))?;
+            .map_err(|error| resolved.io_error(&error))?;
         self.check_visible(resolved, &resolved.canonical_host_path(&canonical))?;
         let names: Vec<_> = canonical
             .iter()
@@ -295,6 +299,50 @@ impl ResolvedPath {
             .fold(self.base_path(), |path, part| path.join(part))
     }
 
+    /// Returns the error of an operation on this path. If it does not exist, the hint names the path
+    /// that was probably meant.
+    fn io_error(&self, error: &std::io::Error) -> ToolError {
+        let tool_error = io_error(error, &self.display);
+        if tool_error.code != ToolErrorCode::NotFound {
+            return tool_error;
+        }
+        match self.nearest_path() {
+            Some(nearest) => tool_error.with_hint(format!("did you mean `{nearest}`?")),
+            None => tool_error,
+        }
+    }
+
+    /// Returns the path with its first missing component replaced by the name in the same directory
+    /// that was probably meant.
+    fn nearest_path(&self) -> Option<String> {
+        let mut directory = self.base_dir.try_clone().ok()?;
+        for (index, part) in self.parts.iter().enumerate() {
+            if directory.symlink_metadata(part).is_ok() {
+                directory = directory.open_dir(part).ok()?;
+                continue;
+            }
+            let names: Vec<String> = directory
+                .entries()
+                .ok()?
+                .take(MAX_COMPARED_NAMES)
+                .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+                // Names that a listing does not show are not suggested either.
+                .filter(|name| !name.starts_with('.') && invalid_part_reason(name).is_none())
+                .collect();
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            let nearest = nearest_file_name(part, &names)?;
+            let is_last = index + 1 == self.parts.len();
+            if !is_last && !directory.metadata(nearest).ok()?.is_dir() {
+                return None;
+            }
+            let mut parts = self.parts.clone();
+            nearest.clone_into(&mut parts[index]);
+            let start = self.display.strip_suffix(&join_display("", &self.parts))?;
+            return Some(join_display(start, &parts));
+        }
+        None
+    }
+
     /// Opens the path as a directory, and returns its canonical path below
     /// [`base_dir`](Self::base_dir).
     ///
@@ -305,7 +353,7 @@ impl ResolvedPath {
             std::io::ErrorKind::NotADirectory => ToolErrorCode::NotADirectory
                 .error(format!("'{}' is not a directory", self.display))
                 .with_path(&self.display),
-            _ => io_error(&error, &self.display),
+            _ => self.io_error(&error),
         };
         let canonical = open::canonicalize(&self.base_dir, &self.parts).map_err(failed)?;
         Ok((

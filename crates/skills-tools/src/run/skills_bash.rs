@@ -104,7 +104,7 @@ impl ProgramTools {
         };
         match self.files.open_directory(&resolved) {
             Ok((_, canonical)) => Ok((*resolved, canonical)),
-            Err(error) if error.code == ToolErrorCode::NotFound => {
+            Err(error) if error.code == ToolErrorCode::NotFound && error.hint.is_none() => {
                 Err(error.with_hint("create the directory with mkdir, or pass an existing one"))
             }
             Err(error) => Err(error),

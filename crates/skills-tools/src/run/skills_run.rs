@@ -5,12 +5,17 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::json;
 use skills_runtime::discovery::SkillFiles;
-use skills_runtime::{ExecutionOptions, HostCommand, RunTarget, ScriptType, Secret, Workspace};
+use skills_runtime::{
+    ExecutionOptions, HostCommand, RunTarget, ScriptType, Secret, SkillPrograms, Workspace,
+};
 
 use super::command_line::CommandLine;
 use super::{
-    Deadline, ProgramTools, RunnableSkill, command_properties, parse_hosts, result_schema,
+    Deadline, ProgramTools, RunnableSkill, WorkingDirectory, command_properties, parse_hosts,
+    result_schema,
 };
+use crate::mount::{Access, OpenMount};
+use crate::nearest_name::nearest_file_name;
 use crate::schema;
 use crate::tool_definition::{Annotations, ToolDefinition};
 use crate::virtual_path::escape_for_display;
@@ -43,7 +48,7 @@ pub(crate) fn definition() -> ToolDefinition {
     ToolDefinition {
         name: "skills_run".to_owned(),
         title: "Run a skill's program".to_owned(),
-        description: "Run a program of a skill, in a sandbox. It starts in the directory of the skill, which is read-only: write results to /workspace. Other programs need permission of the user."
+        description: "Run a program of a skill, in a sandbox. Scripts start in the workspace, other commands in the directory of the skill, which is read-only. Other programs need permission of the user."
             .to_owned(),
         input_schema: schema::input_schema(properties, &["name", "command"]),
         output_schema: result_schema(),
@@ -71,6 +76,7 @@ impl ProgramTools {
         (options.target, options.args) = (target, args);
         if let Some(workspace) = self.files.workspace() {
             options.workspace = Workspace::Directory(workspace.path.clone());
+            self.start_in_workspace(&skill, workspace, &mut options);
         }
         let path_map = visible_dirs.path_map();
         let completed = self
@@ -78,6 +84,32 @@ impl ProgramTools {
             .await?;
         let output = completed.output.with_file_prefix("/workspace");
         Ok(output.into_tool_output(&completed.timeout_seconds, join_streams))
+    }
+
+    /// Starts a script of the skill in a writable workspace, like the tool of the script, so that
+    /// relative paths of its arguments and its output files are there. A relative path that only the
+    /// skill has becomes that of the skill. Other commands start in the directory of the skill.
+    fn start_in_workspace(
+        &self,
+        skill: &RunnableSkill,
+        workspace: &OpenMount,
+        options: &mut ExecutionOptions,
+    ) {
+        let is_script = matches!(options.target, RunTarget::Script(_));
+        let is_selected = self.options.working_directory == WorkingDirectory::Workspace
+            && workspace.access == Access::ReadWrite;
+        if !is_script || !is_selected {
+            return;
+        }
+        options.current_dir = Some(workspace.path.clone());
+        let name = skill.entry.name();
+        for arg in &mut options.args {
+            if workspace.directory.symlink_metadata(&arg).is_err()
+                && let Some(path) = find_in_skill(&skill.files, name.as_str(), arg)
+            {
+                *arg = format!("/skills/{name}/{path}");
+            }
+        }
     }
 
     /// Sets environment variables that the skill declares, and rejects all others.
@@ -152,18 +184,51 @@ fn parse_run_command(
     let name = skill.entry.name().as_str();
     // Also after an interpreter: asking for permission to start it would not help.
     let script = rest.first().filter(|word| {
-        ScriptType::from_program(first)
-            .is_some_and(|script_type| names_script(name, word, script_type))
+        ScriptType::from_program(first).is_some_and(|script_type| {
+            names_script(name, word, script_type)
+                || lacks_extension(&skill.files, word, script_type)
+        })
     });
     if let Some(missing) = script.or(Some(first).filter(|first| first.contains('/'))) {
         let error = ToolErrorCode::ScriptNotFound
             .error(format!("skill `{name}` has no script `{missing}`"));
-        return Err(error.with_hint(format!(
-            "list the files with skills_ls of `/skills/{name}`, or pass a program name without a path"
-        )));
+        return Err(error.with_hint(match nearest_program(&skill.files, missing) {
+            Some(nearest) => format!("did you mean `{nearest}`?"),
+            None => format!(
+                "list the files with skills_ls of `/skills/{name}`, or pass a program name without a path"
+            ),
+        }));
     }
     let command = HostCommand::Program(first.clone());
     Ok((RunTarget::Command(command), rest.to_vec()))
+}
+
+/// Returns the script or module of a skill that was probably meant by a word.
+fn nearest_program(files: &SkillFiles, word: &str) -> Option<String> {
+    let SkillPrograms {
+        scripts, modules, ..
+    } = SkillPrograms::list(files);
+    let programs: Vec<String> = scripts.into_iter().chain(modules).collect();
+    let names: Vec<&str> = programs.iter().map(|path| file_name(path)).collect();
+    let nearest = nearest_file_name(file_name(word), &names)?;
+    let found = programs.iter().find(|path| file_name(path) == nearest);
+    found.cloned()
+}
+
+/// Returns true if a word names a script of this type in the skill without its extension.
+fn lacks_extension(files: &SkillFiles, word: &str, script_type: ScriptType) -> bool {
+    !word.starts_with(['/', '-'])
+        && !file_name(word).contains('.')
+        && nearest_program(files, word).is_some_and(|path| {
+            ScriptType::from_path(path.as_ref()) == Some(script_type)
+                && path
+                    .rsplit_once('.')
+                    .is_some_and(|(stem, _)| stem.ends_with(word))
+        })
+}
+
+fn file_name(path: &str) -> &str {
+    path.rsplit_once('/').map_or(path, |(_, name)| name)
 }
 
 /// Finds the script or module of the skill that a command line starts, if there is one, and returns

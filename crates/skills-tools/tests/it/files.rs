@@ -238,3 +238,45 @@ async fn an_accepted_skill_is_readable_and_not_writable() {
     );
     assert!(!host.path("skills/demo/new.txt").exists());
 }
+
+#[tokio::test]
+async fn a_missing_path_gets_the_nearest_one() {
+    let host = Host::new();
+    host.file("workspace/Report.md", "x")
+        .file("workspace/src/main.py", "x")
+        .file("workspace/.env.local", "x");
+    let tools = host.tools();
+    for (tool, path, nearest) in [
+        ("skills_read", "report.md", Some("/workspace/Report.md")),
+        (
+            "skills_read",
+            "/workspace/src/main",
+            Some("/workspace/src/main.py"),
+        ),
+        (
+            "skills_read",
+            "srcs/main.py",
+            Some("/workspace/src/main.py"),
+        ),
+        ("skills_ls", "srcs", Some("/workspace/src")),
+        ("skills_read", "report.md/x", None),
+        ("skills_read", "env.local", None),
+        ("skills_read", "zzz", None),
+    ] {
+        let outcome = tools.call(tool, json!({"path": path})).await;
+        assert!(
+            outcome.has_code(ToolErrorCode::NotFound),
+            "{}",
+            outcome.text
+        );
+        let hint = outcome
+            .text
+            .rsplit_once("did you mean ")
+            .map(|(_, rest)| rest);
+        assert_eq!(
+            hint.map(|hint| hint.trim_matches(['`', '?'])),
+            nearest,
+            "{path}"
+        );
+    }
+}

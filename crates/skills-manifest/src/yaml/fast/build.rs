@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Number, Value};
 
-use super::parser::{EventSink, NestedKind, Scalar, parse_into};
+use super::event::{EventSink, NestedKind, Scalar};
+use super::parser::parse_into;
 
 /// Parses `yaml`; `None` if only the YAML library can.
 pub(super) fn parse_mapping(yaml: &str) -> Option<Map<String, Value>> {

@@ -1,7 +1,7 @@
 //! Flow collections: `[a, "b"]` and `{"a": {"b": 1}}`, on one or several lines.
 
+use super::event::{EventSink, MAX_DEPTH, NestedKind, is_plain_key};
 use super::lines::{Lines, indent_of, trim_end_spaces, trim_spaces};
-use super::parser::{EventSink, MAX_DEPTH, NestedKind, is_plain_key};
 use super::quoted;
 use super::scalar::parse_plain;
 
@@ -96,7 +96,7 @@ impl<'a> FlowParser<'a> {
                 let key = self.take_quoted(*quote)?;
                 // An escape would make the key another text. `<<` is a merge key also in quotes for
                 // some parsers.
-                if key.len() > super::parser::MAX_KEY_BYTES
+                if key.len() > super::event::MAX_KEY_BYTES
                     || key.contains(['\\', '\'', '"'])
                     || key == "<<"
                 {

@@ -1,48 +1,9 @@
 //! Parses lines into events.
 
+use super::event::{EventSink, MAX_DEPTH, NestedKind, Scalar, fold_line, is_plain_key};
 use super::lines::{Lines, indent_of, trim_spaces};
 use super::scalar::{parse_plain, split_comment};
 use super::{flow, quoted};
-
-/// Maximum length of a key, in bytes; the limit of YAML is 1,024 characters.
-pub(super) const MAX_KEY_BYTES: usize = 1_000;
-/// Maximum nesting of mappings and lists.
-pub(super) const MAX_DEPTH: usize = 16;
-
-/// A scalar on one line.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Scalar<'a> {
-    Text(&'a str),
-    Bool(bool),
-    Number(u64),
-    /// A number with a decimal point, as written.
-    Decimal(&'a str),
-    Null,
-}
-
-/// Receives the events of a document in order; a method returns `None` to abort the parser.
-pub(super) trait EventSink<'a> {
-    /// A key of the current mapping; the events of its value follow.
-    fn key(&mut self, key: &'a str) -> Option<()>;
-    /// A value.
-    fn scalar(&mut self, scalar: Scalar<'a>) -> Option<()>;
-    /// A piece of the text that is the current value.
-    fn text_piece(&mut self, piece: &'a str) -> Option<()>;
-    /// Line ends in the text.
-    fn line_breaks(&mut self, count: usize);
-    /// The text ends.
-    fn end_text(&mut self) -> Option<()>;
-    /// The value is a mapping or a list, whose entries or items follow.
-    fn begin_nested(&mut self, kind: NestedKind) -> Option<()>;
-    /// The nested mapping or list ends.
-    fn end_nested(&mut self) -> Option<()>;
-}
-
-#[derive(Clone, Copy, PartialEq)]
-pub(super) enum NestedKind {
-    Mapping,
-    List,
-}
 
 /// Parses `yaml` into a sink; `None` if the text is outside of the subset.
 pub(super) fn parse_into<'a>(yaml: &'a str, sink: &mut impl EventSink<'a>) -> Option<()> {
@@ -95,24 +56,6 @@ fn split_entry(line: &str) -> Option<(&str, &str)> {
         return Some((key, ""));
     }
     rest.starts_with(' ').then(|| (key, trim_spaces(rest)))
-}
-
-/// Returns true if a key is a word that is certainly text.
-pub(super) fn is_plain_key(key: &str) -> bool {
-    // Other first characters start numbers or indicators; `true` and `null` are not text as keys.
-    key.bytes()
-        .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'))
-        && key.len() <= MAX_KEY_BYTES
-        && key.starts_with(|c: char| c.is_ascii_alphabetic())
-        && !is_typed_word(key)
-}
-
-/// Returns true if an unquoted word is a boolean or null in YAML 1.2.
-fn is_typed_word(word: &str) -> bool {
-    matches!(
-        word,
-        "true" | "True" | "TRUE" | "false" | "False" | "FALSE" | "null" | "Null" | "NULL"
-    )
 }
 
 /// Parses the entries of a mapping whose keys are indented by `indent`.
@@ -298,16 +241,6 @@ fn ends_scalar(bytes: &[u8], index: usize) -> bool {
     match bytes[index] {
         b':' => bytes.get(index + 1).is_none_or(|b| *b == b' '),
         _ => index == 0 || bytes[index - 1] == b' ',
-    }
-}
-
-/// Emits the line end between two lines of a folded text: a space, or the blank lines between them.
-pub(super) fn fold_line<'a>(blank_lines: usize, sink: &mut impl EventSink<'a>) -> Option<()> {
-    if blank_lines == 0 {
-        sink.text_piece(" ")
-    } else {
-        sink.line_breaks(blank_lines);
-        Some(())
     }
 }
 

@@ -1,6 +1,7 @@
 //! Finds the name and validates the rest, without building values.
 
-use super::parser::{EventSink, NestedKind, Scalar, parse_into};
+use super::event::{EventSink, NestedKind, Scalar};
+use super::parser::parse_into;
 use crate::field_names::{REQUIRED_FIELDS, is_spelling_of};
 use crate::invisible::has_visible_text;
 

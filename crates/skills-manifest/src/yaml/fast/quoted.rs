@@ -1,7 +1,7 @@
 //! Quoted scalars, on one or several lines.
 
+use super::event::{EventSink, Scalar, fold_line};
 use super::lines::{Lines, indent_of, trim_end_spaces, trim_spaces};
-use super::parser::{EventSink, Scalar, fold_line};
 
 /// Parses a quoted scalar that starts `value`, with the lines that continue it.
 pub(super) fn parse<'a>(

@@ -1,7 +1,7 @@
 //! Unquoted scalars on one line.
 
+use super::event::Scalar;
 use super::lines::trim_end_spaces;
-use super::parser::Scalar;
 
 /// Splits a comment from an unquoted scalar; returns whether there is one.
 #[inline]

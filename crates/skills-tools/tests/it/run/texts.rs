@@ -124,7 +124,7 @@ async fn unknown_names_get_suggestions() {
     }
     assert_snapshot!(run(&tools, "scripts/shaw.py").await.text, @"
     Error: skill `kit` has no script `scripts/shaw.py`
-    Hint: list the files with skills_ls of `/skills/kit`, or pass a program name without a path
+    Hint: did you mean `scripts/show.py`?
     ");
     assert_snapshot!(tools.text("run_skill_script", json!({"skill_name": "kit", "script_name": "shaw"})).await, @"
     Error: skill `kit` has no script `shaw`

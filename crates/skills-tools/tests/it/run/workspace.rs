@@ -181,7 +181,7 @@ async fn a_program_gets_the_path_of_the_workspace() {
         "import json, os\nprint(json.dumps([os.environ['SKILL_WORKSPACE'], os.environ['SKILL_DIR'], os.getcwd(), os.listdir(os.environ['SKILL_WORKSPACE'])]))\n",
     )]);
     host.file("workspace/in.txt", "text");
-    let expected = json!(["/workspace", "/skills/kit", "/skills/kit", ["in.txt"]]);
+    let expected = json!(["/workspace", "/skills/kit", "/workspace", ["in.txt"]]);
     assert_eq!(
         printed(&run(&host.tools(), "scripts/where.py").await),
         expected
@@ -201,4 +201,37 @@ async fn changes_from_another_directory_are_reported() {
         (outcome.text.as_str(), outcome.files.as_slice()),
         ("(no output)", ["/workspace/made.txt".to_owned()].as_slice())
     );
+}
+
+/// As the tools of scripts do.
+#[tokio::test]
+async fn a_script_of_a_skill_starts_in_the_workspace() {
+    if skip_without_sandbox() {
+        return;
+    }
+    let host = kit(&[("copy.py", COPY)]);
+    host.file("workspace/in.txt", "text")
+        .file("skills/kit/assets/logo.txt", "logo");
+    let tools = host.allowing(&[&host.write_rule()]);
+    let outcome = run(&tools, "python scripts/copy.py in.txt out.txt").await;
+    assert_eq!(outcome.text, "wrote 4");
+    assert_eq!(outcome.files, ["/workspace/out.txt"]);
+    // A file that only the skill has.
+    let outcome = run(&tools, "scripts/copy.py assets/logo.txt logo.txt").await;
+    assert_eq!(outcome.text, "wrote 4");
+    assert_eq!(
+        std::fs::read(host.path("workspace/logo.txt")).unwrap(),
+        b"LOGO"
+    );
+    for (command, nearest) in [
+        ("python scripts/cpy.py in.txt", "scripts/copy.py"),
+        ("python copy.py in.txt", "scripts/copy.py"),
+        ("python scripts/copy in.txt", "scripts/copy.py"),
+    ] {
+        let text = run(&tools, command).await.text;
+        assert!(
+            text.ends_with(&format!("Hint: did you mean `{nearest}`?")),
+            "{text}"
+        );
+    }
 }

@@ -1,0 +1,207 @@
+//! The agents: how each is started without a person, and how it gets a model and the server.
+//!
+//! In all texts `{url}` is the endpoint, `{program}` and `{arguments}` are the command of the server
+//! as JSON.
+
+/// An agent of a package of npm.
+#[derive(Debug)]
+pub(crate) struct Agent {
+    pub(crate) name: &'static str,
+    /// The short name, for options and directories.
+    pub(crate) key: &'static str,
+    pub(crate) package: &'static str,
+    /// The version that was tested last.
+    pub(crate) version: &'static str,
+    /// The program in `node_modules/.bin`, and its arguments.
+    pub(crate) program: &'static str,
+    pub(crate) arguments: &'static [&'static str],
+    pub(crate) environment: &'static [(&'static str, &'static str)],
+    /// Files in the home directory that exist before the server is registered.
+    pub(crate) files: &'static [(&'static str, &'static str)],
+    pub(crate) registration: Registration,
+    /// The start of the names that the agent gives to the tools of a server named `skills`.
+    pub(crate) tool_prefix: &'static str,
+}
+
+/// How the server gets into the configuration of an agent.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Registration {
+    /// By `skills mcp install --client NAME`.
+    Install(&'static str),
+    /// By [`Agent::files`].
+    Files,
+}
+
+/// Node, which the agents need in a newer version than most systems have.
+pub(crate) const NODE: (&str, &str) = ("node", "22.23.3");
+
+const PROMPT: &str = "Do the job.";
+
+pub(crate) const AGENTS: [Agent; 6] = [
+    Agent {
+        name: "Claude Code",
+        key: "claude",
+        package: "@anthropic-ai/claude-code",
+        version: "2.1.330",
+        program: "claude",
+        arguments: &["--print", PROMPT, "--allowedTools", "mcp__skills"],
+        environment: &[
+            ("ANTHROPIC_BASE_URL", "{url}"),
+            ("ANTHROPIC_API_KEY", "x"),
+            // Otherwise the model is offered a search for tools in the place of the tools.
+            ("ENABLE_TOOL_SEARCH", "false"),
+            ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
+        ],
+        files: &[],
+        registration: Registration::Install("claude"),
+        tool_prefix: "mcp__skills__",
+    },
+    Agent {
+        name: "Codex",
+        key: "codex",
+        package: "@openai/codex",
+        version: "0.169.0",
+        program: "codex",
+        arguments: &[
+            "exec",
+            "--skip-git-repo-check",
+            // Approves each tool, which Codex asks for by itself if a tool is not read-only.
+            "--dangerously-bypass-approvals-and-sandbox",
+            "-c",
+            "mcp_servers.skills.required=true",
+            PROMPT,
+        ],
+        environment: &[("FAKE_KEY", "x")],
+        files: &[(
+            ".codex/config.toml",
+            r#"model = "gpt-5"
+model_provider = "fake"
+tool_output_token_limit = 10000
+
+[model_providers.fake]
+name = "fake"
+base_url = "{url}/v1"
+env_key = "FAKE_KEY"
+wire_api = "responses"
+"#,
+        )],
+        registration: Registration::Install("codex"),
+        tool_prefix: "mcp__skills",
+    },
+    Agent {
+        name: "Gemini CLI",
+        key: "gemini",
+        package: "@google/gemini-cli",
+        version: "0.61.0",
+        program: "gemini",
+        arguments: &["--prompt", PROMPT, "--yolo", "--model", "gemini-2.5-pro"],
+        environment: &[
+            ("GOOGLE_GEMINI_BASE_URL", "{url}"),
+            ("GEMINI_API_KEY", "x"),
+            ("GEMINI_CLI_TRUST_WORKSPACE", "true"),
+        ],
+        files: &[(
+            ".gemini/settings.json",
+            r#"{
+  "security": {"auth": {"selectedType": "gemini-api-key"}},
+  "privacy": {"usageStatisticsEnabled": false}
+}
+"#,
+        )],
+        registration: Registration::Install("gemini"),
+        tool_prefix: "mcp_skills_",
+    },
+    Agent {
+        name: "opencode",
+        key: "opencode",
+        package: "opencode-ai",
+        version: "1.18.33",
+        program: "opencode",
+        arguments: &["run", PROMPT],
+        environment: &[
+            ("OPENCODE_DISABLE_MODELS_FETCH", "1"),
+            ("OPENCODE_DISABLE_AUTOUPDATE", "1"),
+        ],
+        files: &[(
+            ".config/opencode/opencode.json",
+            r#"{
+  "model": "fake/model",
+  "provider": {
+    "fake": {
+      "npm": "@ai-sdk/openai-compatible",
+      "options": {"baseURL": "{url}/v1", "apiKey": "x"},
+      "models": {"model": {"name": "model", "tool_call": true}}
+    }
+  },
+  "mcp": {
+    "skills": {
+      "type": "local",
+      "command": [{program}, {arguments}],
+      "enabled": true
+    }
+  }
+}
+"#,
+        )],
+        registration: Registration::Files,
+        tool_prefix: "skills_",
+    },
+    Agent {
+        name: "Qwen Code",
+        key: "qwen",
+        package: "@qwen-code/qwen-code",
+        version: "0.24.4",
+        program: "qwen",
+        arguments: &["--prompt", PROMPT, "--yolo"],
+        environment: &[
+            ("OPENAI_BASE_URL", "{url}/v1"),
+            ("OPENAI_API_KEY", "x"),
+            ("OPENAI_MODEL", "model"),
+        ],
+        files: &[(
+            ".qwen/settings.json",
+            r#"{
+  "security": {"auth": {"selectedType": "openai"}},
+  "privacy": {"usageStatisticsEnabled": false},
+  "tools": {"toolSearch": {"enabled": false}},
+  "mcpServers": {
+    "skills": {"command": {program}, "args": [{arguments}]}
+  }
+}
+"#,
+        )],
+        registration: Registration::Files,
+        tool_prefix: "mcp__skills__",
+    },
+    Agent {
+        name: "Copilot CLI",
+        key: "copilot",
+        package: "@github/copilot",
+        version: "1.0.102",
+        program: "copilot",
+        arguments: &["--prompt", PROMPT, "--allow-all-tools"],
+        environment: &[
+            ("COPILOT_PROVIDER_TYPE", "openai"),
+            ("COPILOT_PROVIDER_BASE_URL", "{url}/v1"),
+            ("COPILOT_PROVIDER_API_KEY", "x"),
+            ("COPILOT_MODEL", "gpt-4.1"),
+            ("COPILOT_OFFLINE", "true"),
+        ],
+        files: &[(
+            ".copilot/mcp-config.json",
+            r#"{
+  "mcpServers": {
+    "skills": {
+      "type": "local",
+      "command": {program},
+      "args": [{arguments}],
+      "tools": ["*"]
+    }
+  }
+}
+"#,
+        )],
+        registration: Registration::Files,
+        tool_prefix: "skills-",
+    },
+];

@@ -1,0 +1,276 @@
+//! Runs one agent once, in directories of its own, and collects what it did.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use tempfile::TempDir;
+
+use super::endpoint::{Endpoint, ModelRequest};
+use super::plan::Plan;
+use super::runners::{Agent, Registration};
+use super::traffic::{self, Traffic};
+use crate::command::output;
+
+/// The agents need between 3 and 20 seconds.
+const TIMEOUT: Duration = Duration::from_secs(120);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
+
+/// The programs that a session uses.
+pub(crate) struct Programs<'a> {
+    /// The `node_modules` with the agents.
+    pub(crate) node_modules: &'a Path,
+    /// The `skills` command.
+    pub(crate) skills: &'a Path,
+}
+
+/// What a session is given.
+pub(crate) struct Setup {
+    pub(crate) plan: Plan,
+    /// Options of `skills mcp`.
+    pub(crate) server_options: Vec<String>,
+    /// Files of the project by their paths.
+    pub(crate) project_files: Vec<(&'static str, Vec<u8>)>,
+}
+
+/// What happened in a session.
+pub(crate) struct Session {
+    /// The requests to the model that offered tools of the server.
+    pub(crate) requests: Vec<ModelRequest>,
+    /// Whether there were requests without tools of the server.
+    pub(crate) has_other_requests: bool,
+    /// The messages between agent and server.
+    pub(crate) traffic: Traffic,
+    /// How the agent ended; `None` if it was killed after the timeout.
+    pub(crate) status: Option<ExitStatus>,
+    pub(crate) directories: Directories,
+}
+
+impl Session {
+    /// Returns whether the model saw the instructions of the server.
+    pub(crate) fn shows_instructions(&self) -> bool {
+        let Some(instructions) = self.traffic.instructions() else {
+            return false;
+        };
+        // The start is enough: agents cut long ones, and JSON escapes some characters.
+        let start = instructions.split('.').next().unwrap_or_default();
+        self.requests
+            .iter()
+            .any(|request| request.body.to_string().contains(start))
+    }
+}
+
+/// The directories of one session.
+pub(crate) struct Directories {
+    /// Stays after the session: requests, messages and output.
+    pub(crate) records: PathBuf,
+    /// Outside of this project, since agents look for a repository above their directory.
+    pub(crate) temp: TempDir,
+}
+
+impl Directories {
+    /// Creates empty directories; `records` is emptied.
+    fn create(records: &Path) -> Result<Self> {
+        if records.exists() {
+            fs::remove_dir_all(records)?;
+        }
+        let directories = Self {
+            records: records.to_owned(),
+            temp: tempfile::Builder::new().prefix("skills-agent-").tempdir()?,
+        };
+        for directory in [
+            directories.home(),
+            directories.project(),
+            directories.temp_files(),
+            directories.server(),
+        ] {
+            fs::create_dir_all(directory)?;
+        }
+        Ok(directories)
+    }
+
+    /// The home directory of the agent.
+    fn home(&self) -> PathBuf {
+        self.temp.path().join("home")
+    }
+
+    /// The directory in which the agent works.
+    pub(crate) fn project(&self) -> PathBuf {
+        self.temp.path().join("project")
+    }
+
+    fn temp_files(&self) -> PathBuf {
+        self.temp.path().join("tmp")
+    }
+
+    /// The recorder and the messages between agent and server.
+    fn server(&self) -> PathBuf {
+        self.records.join("server")
+    }
+}
+
+/// Runs `agent` in directories of its own, and keeps records in `records`.
+///
+/// # Errors
+/// If the agent cannot be configured or started. An agent that fails is a result.
+pub(crate) fn run(
+    agent: &Agent,
+    programs: &Programs<'_>,
+    setup: &Setup,
+    records: &Path,
+) -> Result<Session> {
+    let directories = Directories::create(records)?;
+    for (path, content) in &setup.project_files {
+        fs::write(directories.project().join(path), content)?;
+    }
+    let endpoint = Endpoint::start(setup.plan.clone(), agent.tool_prefix)?;
+    register(
+        agent,
+        programs,
+        &directories,
+        &setup.server_options,
+        endpoint.url(),
+    )?;
+    let status = run_agent(agent, programs, &directories, endpoint.url())?;
+    let requests = endpoint.requests();
+    save_requests(&directories, &requests)?;
+    let (requests, other_requests): (Vec<_>, Vec<_>) = requests
+        .into_iter()
+        .partition(|request| !request.tools.is_empty());
+    Ok(Session {
+        requests,
+        has_other_requests: !other_requests.is_empty(),
+        traffic: Traffic::read(&directories.server())?,
+        status,
+        directories,
+    })
+}
+
+/// Writes the configuration of the agent, with the server in it.
+fn register(
+    agent: &Agent,
+    programs: &Programs<'_>,
+    directories: &Directories,
+    options: &[String],
+    url: &str,
+) -> Result<()> {
+    let server = directories.server().join("skills");
+    let command = server.display().to_string();
+    let arguments = std::iter::once("mcp".to_owned()).chain(options.iter().cloned());
+    let arguments = arguments
+        .map(|argument| Ok(serde_json::to_string(&argument)?))
+        .collect::<Result<Vec<_>>>()?
+        .join(", ");
+    for (path, template) in agent.files {
+        let path = directories.home().join(path);
+        fs::create_dir_all(path.parent().context("a file has a directory")?)?;
+        let content = template
+            .replace("{url}", url)
+            .replace("{program}", &serde_json::to_string(&command)?)
+            .replace("{arguments}", &arguments);
+        fs::write(path, content)?;
+    }
+    if let Registration::Install(client) = agent.registration {
+        // The entry has the path of the program that wrote it, where the agent finds the recorder.
+        link_or_copy(programs.skills, &server)?;
+        let mut install = Command::new(&server);
+        isolate(&mut install, programs, directories);
+        install
+            .args(["mcp", "install", "--yes", "--client", client, "--"])
+            .args(options);
+        output(&mut install)?;
+        fs::remove_file(&server)?;
+    }
+    traffic::write_recorder(&server, programs.skills)
+}
+
+fn link_or_copy(from: &Path, to: &Path) -> Result<()> {
+    // A link is impossible between file systems.
+    if fs::hard_link(from, to).is_err() {
+        fs::copy(from, to)?;
+    }
+    Ok(())
+}
+
+/// Gives a command the project as its directory and an environment without the user's.
+fn isolate(command: &mut Command, programs: &Programs<'_>, directories: &Directories) {
+    let path = format!(
+        "{}:/usr/local/bin:/usr/bin:/bin",
+        programs.node_modules.join(".bin").display()
+    );
+    command
+        .current_dir(directories.project())
+        .env_clear()
+        .env("PATH", path)
+        .env("HOME", directories.home())
+        .env("TMPDIR", directories.temp_files())
+        .env("LANG", "C.UTF-8")
+        .stdin(Stdio::null());
+}
+
+fn run_agent(
+    agent: &Agent,
+    programs: &Programs<'_>,
+    directories: &Directories,
+    url: &str,
+) -> Result<Option<ExitStatus>> {
+    let mut command = Command::new(programs.node_modules.join(".bin").join(agent.program));
+    isolate(&mut command, programs, directories);
+    command
+        .args(agent.arguments)
+        .stdout(fs::File::create(directories.records.join("stdout.txt"))?)
+        .stderr(fs::File::create(directories.records.join("stderr.txt"))?);
+    for (name, value) in agent.environment {
+        command.env(name, value.replace("{url}", url));
+    }
+    in_own_group(&mut command);
+    let mut child = command.spawn().with_context(|| agent.name.to_owned())?;
+    let status = wait(&mut child)?;
+    // Agents leave helpers, and a server may still run.
+    kill_group(child.id());
+    child.wait()?;
+    Ok(status)
+}
+
+fn wait(child: &mut Child) -> Result<Option<ExitStatus>> {
+    let deadline = Instant::now() + TIMEOUT;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        if Instant::now() > deadline {
+            return Ok(None);
+        }
+        std::thread::sleep(POLL_INTERVAL);
+    }
+}
+
+#[cfg(unix)]
+fn in_own_group(command: &mut Command) {
+    std::os::unix::process::CommandExt::process_group(command, 0);
+}
+
+#[cfg(not(unix))]
+fn in_own_group(_command: &mut Command) {}
+
+fn kill_group(leader: u32) {
+    // By a shell, since the system call needs unsafe code; an empty group is an error.
+    drop(output(Command::new("sh").args([
+        "-c",
+        "kill -KILL -- \"-$1\"",
+        "sh",
+        &leader.to_string(),
+    ])));
+}
+
+/// Writes all requests next to the other records of the session, for a person to read.
+fn save_requests(directories: &Directories, requests: &[ModelRequest]) -> Result<()> {
+    for (index, request) in requests.iter().enumerate() {
+        let name = format!("request-{index:02}.json");
+        let text = serde_json::to_string_pretty(&request.body)?;
+        fs::write(directories.records.join(name), text)?;
+    }
+    Ok(())
+}
