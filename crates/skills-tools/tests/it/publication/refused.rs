@@ -267,5 +267,5 @@ fn an_unreadable_file_prevents_publication() {
     if File::open(&path).is_ok() {
         return skills_test_support::skip("this user reads every file");
     }
-    insta::assert_snapshot!(notes(&host, host.runtime()), @"skill `closed` is not published, only available through tools: cannot read '/data'");
+    insta::assert_snapshot!(notes(&host, host.runtime()), @"skill `closed` is not published, only available through tools: cannot read 'data'");
 }
