@@ -12,8 +12,8 @@ use crate::{
     PermissionDecision, Policy, Request, Rule, RuleSource, is_unsafe_variable, is_variable_name,
 };
 
-/// Programs that read the files of a run and print text, and do nothing else, whatever their
-/// arguments. Sorted.
+/// Programs that read the files of a run and print text; `file -C` also writes, where the run may
+/// write. Sorted.
 const READING_PROGRAMS: [&str; 24] = [
     "basename",
     "cat",
