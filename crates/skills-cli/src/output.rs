@@ -160,15 +160,12 @@ fn indented(json: &str, indent: &str) -> String {
 /// Returns true if standard output and standard error are the same file, as with `2>&1`.
 #[cfg(unix)]
 fn has_one_stream() -> bool {
-    let stdout = file_identity(io::stdout());
-    stdout.is_some() && stdout == file_identity(io::stderr())
-}
-
-/// Returns the device and the inode number of an open file.
-#[cfg(unix)]
-fn file_identity(file: impl std::os::fd::AsFd) -> Option<(u64, u64)> {
-    let status = rustix::fs::fstat(file).ok()?;
-    Some((status.st_dev, status.st_ino))
+    let streams = (
+        rustix::fs::fstat(io::stdout()),
+        rustix::fs::fstat(io::stderr()),
+    );
+    // The types of the fields differ between systems.
+    matches!(streams, (Ok(out), Ok(err)) if out.st_dev == err.st_dev && out.st_ino == err.st_ino)
 }
 
 #[cfg(not(unix))]
