@@ -12,9 +12,9 @@ use crate::{
     PermissionDecision, Policy, Request, Rule, RuleSource, is_unsafe_variable, is_variable_name,
 };
 
-/// Programs that read the files of a run and print text; `file -C` also writes, where the run may
-/// write. Sorted.
-const READING_PROGRAMS: [&str; 24] = [
+/// The programs that the built-in rules allow without a question, sorted: they read the files of a
+/// run and print text. (`file -C` also writes, where the run may write.)
+pub const READING_PROGRAMS: [&str; 24] = [
     "basename",
     "cat",
     "cmp",
