@@ -47,6 +47,9 @@ pub struct Denial {
     /// Additional notes, such as failures of the approval store.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) notes: Vec<String>,
+    /// True if an approver was asked.
+    #[serde(skip)]
+    pub(crate) was_asked: bool,
 }
 
 impl Denial {
@@ -70,6 +73,13 @@ impl Denial {
     #[must_use]
     pub fn content_reason(&self) -> Option<&str> {
         self.content_reason.as_deref()
+    }
+
+    /// Returns true if an approver was asked, also if it failed or gave no response in time. Such a
+    /// request must not be repeated with less: the person may have refused the run as a whole.
+    #[must_use]
+    pub fn was_asked(&self) -> bool {
+        self.was_asked
     }
 }
 

@@ -63,7 +63,8 @@ pub enum DecisionReason {
     TrustedMode,
     /// The caller provides the value for this run.
     ProvidedByCaller,
-    /// The program only reads files and prints text, such as `ls` and `grep`.
+    /// The caller's command is a program that only reads files and prints text, such as `ls` and
+    /// `grep`.
     ReadingProgram,
     /// It was approved before, for this content.
     PreviouslyApproved,
@@ -107,6 +108,16 @@ pub enum MissingPath {
     File,
     /// A directory.
     Directory,
+}
+
+impl DecisionReason {
+    /// Returns true if an approver was asked, also if there is no response.
+    pub(crate) fn is_of_approver(&self) -> bool {
+        matches!(
+            self,
+            Self::ApproverResponded { .. } | Self::ApproverFailed { .. } | Self::NoResponse
+        )
+    }
 }
 
 impl PermissionDecision {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::request::RULES_NAME;
-use crate::{Decision, DecisionReason, HostPattern, PermissionDecision, RuleSource};
+use crate::{Decision, DecisionReason, HostPattern, PermissionDecision};
 
 /// The decisions by rules alone; some may still need approval.
 #[derive(Debug)]
@@ -84,7 +84,7 @@ impl RuleEvaluation {
 fn is_standing_request(decision: &PermissionDecision) -> bool {
     let is_standing = matches!(
         decision.reason,
-        DecisionReason::Rule { source, .. } if source != RuleSource::Invocation
+        DecisionReason::Rule { source, .. } if source.is_standing()
     );
     is_standing && decision.requested_by == [RULES_NAME]
 }

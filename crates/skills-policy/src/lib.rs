@@ -107,7 +107,6 @@ pub use protected_paths::{
 };
 pub use request::{Request, VariableSource};
 pub use rule::{Effect, Rule, RuleSource};
-pub use rule_matching::READING_PROGRAMS;
 pub use secret::Secret;
 pub use target::Target;
 pub use variable::{VariablePattern, is_unsafe_variable, is_variable_name};

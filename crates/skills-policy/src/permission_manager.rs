@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use self::approvals::{
-    ApplicableApprovals, build_approval, build_commands_approval, content_status, matches_request,
+    ApplicableApprovals, build_approval, build_session_approvals, content_status, matches_request,
     risk_notes,
 };
 use crate::approval::NullApprovalStore;
@@ -18,7 +18,7 @@ use crate::session_approvals::{Epoch, SessionApprovals};
 use crate::{
     Approval, ApprovalMode, ApprovalRequest, ApprovalResponse, ApprovalStore, Approver,
     Authorization, BoxError, ContentStatus, Decision, DecisionReason, Denial, NewContentPolicy,
-    PermissionDecision, Policy, Request, RuleSource,
+    PermissionDecision, Policy, Request,
 };
 
 /// Authorizes requests by rules, stored approvals and responses of an approver, in this order.
@@ -168,11 +168,12 @@ impl PermissionManager {
             return self.decided(request, evaluation);
         }
         // Most runs end here, without reading the store.
-        if !evaluation.is_pending() && !self.requires_content_approval(&evaluation, &[]) {
+        if !evaluation.is_pending() && !self.requires_content_approval(&evaluation, []) {
             return self.decided(request, evaluation);
         }
         let approvals = self.load_approvals(request);
-        let requires_content_approval = self.is_content_unapproved(&evaluation, &approvals);
+        let requires_content_approval =
+            self.is_content_unapproved(request, &evaluation, &approvals);
         approvals.apply(request, &self.policy, &mut evaluation);
         if !requires_content_approval && !evaluation.is_pending() {
             return self.decided(request, evaluation);
@@ -180,7 +181,7 @@ impl PermissionManager {
         // A standing rule was written for other content: it adds nothing to what an unapproved
         // skill asks for, so that a rule for one skill causes no question about all others.
         let narrower = evaluation.without_standing_requests();
-        if !narrower.is_pending() && !self.is_content_unapproved(&narrower, &approvals) {
+        if !narrower.is_pending() && !self.is_content_unapproved(request, &narrower, &approvals) {
             return self.decided(request, narrower);
         }
         let mut approval_request = self.build_request(request, &evaluation, &approvals);
@@ -257,11 +258,12 @@ impl PermissionManager {
 
     /// Returns true if the content has to be approved: it has no approval, or none that shows a
     /// privilege that rules grant now.
-    fn requires_content_approval(
+    fn requires_content_approval<'a>(
         &self,
         evaluation: &RuleEvaluation,
-        approvals: &[Approval],
+        approvals: impl IntoIterator<Item = &'a Approval>,
     ) -> bool {
+        let approvals: Vec<&Approval> = approvals.into_iter().collect();
         let was_shown = |decision: &PermissionDecision| {
             approvals
                 .iter()
@@ -281,11 +283,15 @@ impl PermissionManager {
     /// them has to be.
     fn is_content_unapproved(
         &self,
+        request: &Request,
         evaluation: &RuleEvaluation,
         approvals: &ApplicableApprovals,
     ) -> bool {
         self.requires_content_approval(evaluation, &approvals.for_content)
-            && self.requires_content_approval(evaluation, &approvals.for_command)
+            && self.requires_content_approval(
+                evaluation,
+                approvals.for_whole_command(request, evaluation),
+            )
     }
 
     fn load_approvals(&self, request: &Request) -> ApplicableApprovals {
@@ -304,21 +310,19 @@ impl PermissionManager {
             self.session_approvals
                 .get(session, |approval| matches_request(approval, request)),
         );
-        let digests = [
-            request.ad_hoc_content_digest(),
-            request.all_commands_digest(),
-        ];
-        let for_command = self.session_approvals.get(session, |approval| {
-            digests
-                .iter()
-                .flatten()
-                .any(|digest| approval.digest == *digest)
-                && approval.directory == request.directory
-        });
+        let with_digest = |digest: Option<String>| {
+            digest.map_or_else(Vec::new, |digest| {
+                self.session_approvals.get(session, |approval| {
+                    approval.digest == digest && approval.directory == request.directory
+                })
+            })
+        };
         ApplicableApprovals {
             stored,
             for_content,
-            for_command,
+            for_command: with_digest(request.ad_hoc_content_digest()),
+            for_programs: with_digest(request.programs_digest()),
+            for_all_programs: with_digest(request.all_programs_digest()),
             warnings,
         }
     }
@@ -403,15 +407,12 @@ impl PermissionManager {
                 .and_then(|approval| self.store.save(&approval).err())
                 .map(|error| error.to_string())
         };
-        let approval = match response {
-            ApprovalResponse::AllowProgram | ApprovalResponse::AllowCommands => {
-                build_commands_approval(pending, response)
-            }
-            ApprovalResponse::AllowSession => build_approval(pending),
-            _ if store_error.is_some() => build_approval(pending),
-            _ => None,
+        let approvals = match response {
+            ApprovalResponse::AllowOnce | ApprovalResponse::Deny => Vec::new(),
+            ApprovalResponse::AllowAlways if store_error.is_none() => Vec::new(),
+            _ => build_session_approvals(pending, response),
         };
-        if let Some(approval) = approval {
+        for approval in approvals {
             self.session_approvals.insert(
                 pending.request.session.as_deref(),
                 pending.epoch,
@@ -454,11 +455,13 @@ impl PermissionManager {
                 decisions: evaluation.decisions,
                 content_reason: Some(reason.to_string()),
                 notes: store_warnings,
+                was_asked: reason.is_of_approver(),
             });
         }
         match self.policy.finish(&request, evaluation) {
             Authorization::Denied(denial) => Authorization::Denied(Denial {
                 notes: store_warnings,
+                was_asked: reason.is_of_approver(),
                 ..denial
             }),
             granted => granted,
@@ -480,7 +483,7 @@ fn reason_not_to_ask(evaluation: &RuleEvaluation) -> Option<DecisionReason> {
 /// older than this content.
 fn is_standing_privilege(decision: &PermissionDecision) -> bool {
     let is_standing = match &decision.reason {
-        DecisionReason::Rule { source, .. } => *source != RuleSource::Invocation,
+        DecisionReason::Rule { source, .. } => source.is_standing(),
         DecisionReason::TrustedMode => true,
         _ => false,
     };

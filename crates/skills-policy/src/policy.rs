@@ -231,6 +231,7 @@ impl Policy {
             decisions: evaluation.decisions,
             content_reason: None,
             notes: Vec::new(),
+            was_asked: false,
         })
     }
 }

@@ -341,13 +341,26 @@ impl Request {
         ))
     }
 
-    /// Returns the digest that an approval of all commands is stored under: for the content, or for
-    /// the directory if the command has no content. `None` without a command.
-    pub(crate) fn all_commands_digest(&self) -> Option<String> {
+    /// Returns the digest that an approval of programs in further commands is stored under: for the
+    /// content, or for the directory of a host command. `None` without a command, and for a skill
+    /// without a digest.
+    pub(crate) fn programs_digest(&self) -> Option<String> {
+        self.commands_digest("programs")
+    }
+
+    /// Like [`programs_digest`](Self::programs_digest), for an approval of all programs.
+    pub(crate) fn all_programs_digest(&self) -> Option<String> {
+        self.commands_digest("all-programs")
+    }
+
+    fn commands_digest(&self, kind: &str) -> Option<String> {
         self.ad_hoc_digest.as_ref()?;
-        let content = self.digest.as_ref().filter(|_| self.is_skill_directory);
-        // Other digests of commands have a digest at their start, so they differ from this one.
-        Some(format!("commands {}", content.map_or("", String::as_str)))
+        // Other digests of commands have a digest at their start, so they differ from these.
+        Some(if self.is_skill_directory {
+            format!("{kind} {}", self.digest.as_ref()?)
+        } else {
+            kind.to_owned()
+        })
     }
 
     /// Returns true if the command of the caller, not the skill, requests this permission.

@@ -34,6 +34,14 @@ pub enum RuleSource {
     Invocation,
 }
 
+impl RuleSource {
+    /// Returns true for rules that were written for the skills of their time: those of files, not
+    /// of the invocation, and not the built-in ones.
+    pub(crate) fn is_standing(self) -> bool {
+        matches!(self, Self::Admin | Self::User | Self::Project)
+    }
+}
+
 /// The effect of a rule on the permissions that it matches.
 ///
 /// If rules with several effects match, `Deny` wins over `Ask` and `Ask` over `Allow`, with the

@@ -5,16 +5,16 @@ use std::path::Path;
 
 use crate::evaluation_result::RuleEvaluation;
 use crate::path::{is_comparable, is_program_name};
-use crate::request::{Basis, RULES_NAME, RequestedPermission};
+use crate::request::{Basis, CALLER_NAME, RULES_NAME, RequestedPermission};
 use crate::target::Kind;
 use crate::{
     ApprovalMode, Capability, Decision, DecisionReason, Effect, HostPattern, Permission,
     PermissionDecision, Policy, Request, Rule, RuleSource, is_unsafe_variable, is_variable_name,
 };
 
-/// The programs that the built-in rules allow without a question, sorted: they read the files of a
-/// run and print text. (`file -C` also writes, where the run may write.)
-pub const READING_PROGRAMS: [&str; 24] = [
+/// Programs that read the files of a run and print text, sorted; `file -C` also writes, where the
+/// run may write.
+const READING_PROGRAMS: [&str; 24] = [
     "basename",
     "cat",
     "cmp",
@@ -158,7 +158,7 @@ impl Policy {
         if let Some(rule) = rules.allow {
             return (Decision::Allow, rule_reason(rule));
         }
-        if is_reading_program(&requested.permission) {
+        if is_reading_command(request, requested) {
             return (Decision::Allow, DecisionReason::ReadingProgram);
         }
         // The caller has the value already; a rule can still deny or ask.
@@ -234,10 +234,20 @@ fn keep_more_general<'a>(current: &mut Option<&'a Rule>, rule: &'a Rule) {
     }
 }
 
-/// Returns true for a program that a sandbox restricts as much as reading itself: it can do nothing
-/// that a script cannot do without it.
-fn is_reading_program(permission: &Permission) -> bool {
-    matches!(permission, Permission::Program(name) if READING_PROGRAMS.binary_search(&name.as_str()).is_ok())
+/// Returns true for a command of the caller that is a reading program: it can do nothing that a
+/// script cannot do without it. What a skill declares is not free, since its scripts would get the
+/// permission to start processes.
+fn is_reading_command(request: &Request, requested: &RequestedPermission) -> bool {
+    let is_reading_program = matches!(
+        &requested.permission,
+        Permission::Program(name) if READING_PROGRAMS.binary_search(&name.as_str()).is_ok()
+    );
+    is_reading_program
+        && request.is_ad_hoc_permission(&requested.permission)
+        && requested
+            .requested_by
+            .iter()
+            .any(|name| name == CALLER_NAME)
 }
 
 /// Returns why a permission is never granted, whatever the rules say.

@@ -22,7 +22,7 @@ impl Policy {
     pub(crate) fn requested_by_rules(&self, request: &Request) -> Vec<RequestedPermission> {
         self.rules
             .iter()
-            .filter(|rule| rule.effect == Effect::Allow && rule.source != RuleSource::BuiltIn)
+            .filter(|rule| rule.effect == Effect::Allow)
             .filter(|rule| rule.applies_to(&request.directory) && self.may_allow(rule))
             .filter(|rule| !is_narrowed_by_declaration(rule, request))
             .flat_map(|rule| permissions(rule, request))

@@ -17,6 +17,10 @@ pub(super) struct ApplicableApprovals {
     pub(super) for_content: Vec<Approval>,
     /// Those of the session for exactly this command on exactly this content.
     pub(super) for_command: Vec<Approval>,
+    /// Those of the session for programs in all commands on this content or directory.
+    pub(super) for_programs: Vec<Approval>,
+    /// Those of the session for all programs in such commands.
+    pub(super) for_all_programs: Vec<Approval>,
     /// Why the stored approval could not be read.
     pub(super) warnings: Vec<String>,
 }
@@ -35,23 +39,54 @@ impl ApplicableApprovals {
             .iter_mut()
             .filter(|decision| decision.decision == Decision::Ask)
         {
-            // A command that the caller wrote is not covered by what was approved for the skill.
-            let for_content = if request.is_ad_hoc_permission(&decision.permission) {
-                &[][..]
-            } else {
-                &self.for_content
-            };
-            if for_content
-                .iter()
-                .chain(&self.for_command)
-                .any(|approval| approval.covers(&decision.permission))
-            {
+            if self.covers(request, decision) {
                 decision.resolve(Decision::Allow, DecisionReason::PreviouslyApproved);
             }
         }
         if request.ad_hoc_digest.is_none() {
             self.add_requests(request, policy, evaluation);
         }
+    }
+
+    /// Returns true if an approval covers a pending permission.
+    fn covers(&self, request: &Request, decision: &PermissionDecision) -> bool {
+        let covers = |approvals: &[Approval]| {
+            approvals
+                .iter()
+                .any(|approval| approval.covers(&decision.permission))
+        };
+        if covers(&self.for_command) {
+            return true;
+        }
+        // A command that the caller wrote is not covered by what was approved for the skill.
+        if !request.is_ad_hoc_permission(&decision.permission) {
+            return covers(&self.for_content);
+        }
+        // Programs with an `ask` rule were not in the question about all programs.
+        let is_covered_by_all = decision.ask_rule.is_none() && covers(&self.for_all_programs);
+        is_covered_by_all || covers(&self.for_programs)
+    }
+
+    /// Returns the approvals for this command: those for exactly this one, and those for programs if
+    /// they cover all that it starts.
+    pub(super) fn for_whole_command<'a>(
+        &'a self,
+        request: &'a Request,
+        evaluation: &'a RuleEvaluation,
+    ) -> impl Iterator<Item = &'a Approval> {
+        let covers_programs = |approval: &&Approval| {
+            evaluation
+                .decisions
+                .iter()
+                .map(|decision| &decision.permission)
+                .filter(|permission| request.is_ad_hoc_permission(permission))
+                .all(|permission| approval.covers(permission))
+        };
+        self.for_programs
+            .iter()
+            .chain(&self.for_all_programs)
+            .filter(covers_programs)
+            .chain(&self.for_command)
     }
 
     /// Adds what a user approved for this content although the skill does not ask for it. Paths and
@@ -99,25 +134,47 @@ pub(super) fn build_approval(pending: &PendingApproval) -> Option<Approval> {
     })
 }
 
-/// Returns the approval of the programs of a command in all commands on the same content or
-/// directory; without a command, that of the pending permissions.
-pub(super) fn build_commands_approval(
+/// Returns the approvals that a response for the session creates. For
+/// [`AllowProgram`](ApprovalResponse::AllowProgram) and
+/// [`AllowCommands`](ApprovalResponse::AllowCommands) these are the other permissions for this
+/// command, and the programs for all commands on the same content or directory.
+pub(super) fn build_session_approvals(
     pending: &PendingApproval,
     response: ApprovalResponse,
-) -> Option<Approval> {
-    let mut approval = build_approval(pending)?;
-    let Some(digest) = pending.request.all_commands_digest() else {
-        return Some(approval);
+) -> Vec<Approval> {
+    let request = &pending.request;
+    let Some(mut approval) = build_approval(pending) else {
+        return Vec::new();
     };
-    approval.digest = digest;
+    let is_for_programs = matches!(
+        response,
+        ApprovalResponse::AllowProgram | ApprovalResponse::AllowCommands
+    );
+    let Some(digest) = request.programs_digest().filter(|_| is_for_programs) else {
+        return vec![approval];
+    };
     // Hosts and files are those of this command.
-    approval
+    let programs = approval
         .permissions
-        .retain(|permission| pending.request.is_ad_hoc_permission(permission));
-    if response == ApprovalResponse::AllowCommands {
-        approval.permissions.insert(Permission::AnyProgram);
-    }
-    Some(approval)
+        .extract_if(.., |permission| request.is_ad_hoc_permission(permission))
+        .collect();
+    let of_programs = Approval {
+        digest,
+        permissions: programs,
+        ..approval.clone()
+    };
+    let of_all_programs = request
+        .all_programs_digest()
+        .filter(|_| response == ApprovalResponse::AllowCommands)
+        .map(|digest| Approval {
+            digest,
+            permissions: BTreeSet::from([Permission::AnyProgram]),
+            ..approval.clone()
+        });
+    [approval, of_programs]
+        .into_iter()
+        .chain(of_all_programs)
+        .collect()
 }
 
 /// Returns true if an approval is for exactly the content of a request.

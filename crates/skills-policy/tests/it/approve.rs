@@ -60,7 +60,7 @@ impl Approver for Host {
 }
 
 #[derive(Default)]
-pub(crate) struct Memory(Mutex<Vec<Approval>>);
+pub(crate) struct Memory(pub(crate) Mutex<Vec<Approval>>);
 
 impl ApprovalStore for Memory {
     fn load(&self, directory: &Path) -> Result<Option<Approval>, BoxError> {
@@ -458,131 +458,6 @@ fn approved_content_is_no_longer_new() {
     assert_eq!(manager.policy().new_content(), NewContentPolicy::Ask);
 }
 
-/// An approval of a command of the caller covers this command and this content.
-#[test]
-fn an_approval_of_a_command_covers_that_command() {
-    let host = Host::new(ApprovalResponse::AllowSession);
-    let manager = PermissionManager::default().approver(host.clone());
-    let asks = |request: Request| {
-        let before = host.asked();
-        assert_eq!(
-            outcome(&block_on(manager.authorize(&request, None))),
-            "granted"
-        );
-        host.asked() > before
-    };
-    let run = |digest: &str, command: &str| {
-        Request::new("/s")
-            .content_digest(digest)
-            .ad_hoc(command)
-            .allowed_tool("Bash", None)
-    };
-    assert!(asks(run("1", "sort")) && !asks(run("1", "sort")));
-    assert!(asks(run("1", "rm")) && asks(run("2", "sort")) && asks(run("", "")));
-    assert!(asks(
-        Request::new("/t")
-            .content_digest("1")
-            .ad_hoc("sort")
-            .allowed_tool("Bash", None)
-    ));
-    assert!(asks(
-        Request::new("/s")
-            .content_digest("1")
-            .allowed_tool("Bash", None)
-    ));
-    for _ in 0..2 {
-        assert!(
-            asks(Request::new("/s").ad_hoc("sort").allowed_tool("Bash", None)),
-            "without a digest no answer lasts"
-        );
-    }
-    assert!(!asks(run("1", "sort")));
-}
-
-/// An answer for a program or for all commands covers other commands of the session.
-#[test]
-fn an_answer_can_cover_other_commands_of_the_session() {
-    let command = |directory: &str, text: &str, programs: &[&str]| {
-        let request = Request::for_host_command(directory)
-            .content_digest(text)
-            .ad_hoc(text)
-            .session(Some("one".to_owned()));
-        programs.iter().fold(request, |request, name| match *name {
-            "*" => request.spawn_any(),
-            name => request.spawn(name),
-        })
-    };
-    let asked = |answer: ApprovalResponse, requests: &[Request]| -> Vec<bool> {
-        let host = Host::new(answer);
-        let manager = PermissionManager::default().approver(host.clone());
-        let first = command("/w", "git log", &["git"]);
-        assert_eq!(
-            outcome(&block_on(manager.authorize(&first, None))),
-            "granted"
-        );
-        let is_asked = |request: &Request| match manager.evaluate(request) {
-            Evaluation::NeedsApproval(_) => true,
-            Evaluation::Decided(_) => false,
-        };
-        requests.iter().map(is_asked).collect()
-    };
-    let requests = [
-        command("/w", "git status", &["git"]),
-        command("/w", "make", &["make"]),
-        command("/w", "a | b", &["*"]),
-        command("/w", "git fetch", &["git"]).connect("example.com".parse().unwrap()),
-        // Not what a skill declares, nor commands on it.
-        command("/other", "git status", &["git"]),
-        command("/w", "git status", &["git"]).session(Some("two".to_owned())),
-        Request::new("/w")
-            .content_digest("1")
-            .spawn("git")
-            .session(Some("one".to_owned())),
-        Request::new("/w")
-            .content_digest("1")
-            .ad_hoc("git status")
-            .spawn("git")
-            .session(Some("one".to_owned())),
-    ];
-    assert_eq!(
-        asked(ApprovalResponse::AllowProgram, &requests),
-        [false, true, true, true, true, true, true, true]
-    );
-    assert_eq!(
-        asked(ApprovalResponse::AllowCommands, &requests),
-        [false, false, false, true, true, true, true, true]
-    );
-}
-
-#[test]
-fn an_approval_of_a_command_is_never_stored() {
-    for (answer, asked_again) in [
-        (ApprovalResponse::AllowOnce, true),
-        (ApprovalResponse::AllowSession, false),
-        (ApprovalResponse::AllowAlways, false),
-    ] {
-        let (host, store) = (Host::new(answer), Arc::new(Memory::default()));
-        let manager = PermissionManager::default()
-            .approver(host.clone())
-            .store(store.clone());
-        let request = Request::new("/s")
-            .content_digest("1")
-            .ad_hoc("sort")
-            .allowed_tool("Bash", None);
-        let decision = block_on(manager.authorize(&request, None));
-        assert_eq!(outcome(&decision), "granted");
-        let holds_shorter = decision.decisions()[0]
-            .reason()
-            .to_string()
-            .contains("lasts for the session at most");
-        assert_eq!(holds_shorter, answer == ApprovalResponse::AllowAlways);
-        let _ = block_on(manager.authorize(&request, None));
-        assert_eq!(host.asked() == 2, asked_again, "{answer}");
-        assert!(store.0.lock().unwrap().is_empty(), "{answer}");
-    }
-}
-
-/// Trusted mode is older than the content, as a standing rule is.
 #[test]
 fn new_content_needs_approval_if_trusted_mode_grants_it_a_privilege() {
     let host = Host::new(ApprovalResponse::AllowSession);
@@ -808,6 +683,36 @@ fn without_a_store_a_permanent_approval_lasts_for_the_session() {
         manager.preview(&deploy("2")),
         Authorization::Denied(_)
     ));
+}
+
+/// A run that a person refused must not be tried again with less.
+#[test]
+fn a_denial_says_whether_an_approver_was_asked() {
+    let was_asked = |policy: Policy, approver: Option<&dyn Approver>| {
+        let request = Request::new("/s").content_digest("1").spawn("git");
+        let manager = PermissionManager::new(policy);
+        match block_on(manager.authorize(&request, approver)) {
+            Authorization::Denied(denial) => denial.was_asked(),
+            Authorization::Granted(_) => panic!("nothing allows it"),
+        }
+    };
+    let silent = Host::with(Ok(None));
+    let failing = Host::with(Err("broken"));
+    for approver in [
+        &ApprovalResponse::Deny as &dyn Approver,
+        &*silent,
+        &*failing,
+    ] {
+        // By the permission, and by the content alone.
+        assert!(was_asked(Policy::default(), Some(approver)));
+        let rule = Policy::default().allow(RuleSource::User, Capability::Spawn);
+        assert!(was_asked(rule, Some(approver)));
+        let denied = Policy::default().deny(RuleSource::User, Capability::Spawn);
+        assert!(!was_asked(denied, Some(approver)));
+        let strict = Policy::default().with_mode(ApprovalMode::Strict);
+        assert!(!was_asked(strict, Some(approver)));
+    }
+    assert!(!was_asked(Policy::default(), None));
 }
 
 #[test]

@@ -6,6 +6,7 @@
 )]
 
 mod approve;
+mod approve_commands;
 mod decide;
 mod declared_tools;
 #[cfg(feature = "toml")]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use skills_manifest::{Document, MAX_FILE_BYTES};
-use skills_policy::{Authorization, DecisionReason, Denial, Evaluation, Request};
+use skills_policy::{Authorization, Evaluation, Request};
 use tokio::time::timeout;
 
 use super::cancellation::unless_cancelled;
@@ -29,7 +29,7 @@ impl Executor {
             return self.authorize(plan, record).await;
         }
         match self.authorize(plan, record).await? {
-            (Authorization::Denied(denial), _) if !was_answered(&denial) => {
+            (Authorization::Denied(denial), _) if !denial.was_asked() => {
                 plan.request = without;
                 plan.dropped_programs = programs;
                 self.authorize(plan, record).await
@@ -189,17 +189,4 @@ impl Executor {
         let digest = tokio::task::spawn_blocking(move || digests.digest(&files)).await;
         Some(digest.ok()?.ok()?.to_string())
     }
-}
-
-/// Returns true if an approver was asked, also if the answer has failed or comes later: the run must
-/// not go on without what it was asked for.
-fn was_answered(denial: &Denial) -> bool {
-    denial.denied().any(|decision| {
-        matches!(
-            decision.reason(),
-            DecisionReason::ApproverResponded { .. }
-                | DecisionReason::ApproverFailed { .. }
-                | DecisionReason::NoResponse
-        )
-    })
 }
