@@ -92,12 +92,12 @@ impl Caller {
             lifecycle,
             supports_resource_links: has_version(context, &ProtocolVersion::V_2025_06_18),
             session: has_session.then(session),
-            // Without a session, a response could not be routed back.
             shows_raw_results: context.client_info().is_some_and(|client| {
                 CLIENTS_WITH_RAW_RESULTS
                     .iter()
                     .any(|name| client.name.starts_with(name))
             }),
+            // Without a session, a response could not be routed back.
             supports_elicitation: has_forms && (has_session || lifecycle == Lifecycle::Stateless),
         }
     }

@@ -29,14 +29,14 @@ pub(crate) struct CallBinding {
     digest: [u8; 32],
 }
 
-/// Error of verifying request state, with no more detail than a client may learn.
+/// Error of verifying request state. It is logged; the client is asked again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum StateError {
-    #[error("requestState is invalid or expired for this call; retry without it")]
+    #[error("requestState is invalid or expired for this call")]
     Invalid,
-    #[error("requestState was already used; retry without it")]
+    #[error("requestState was already used")]
     Replayed,
-    #[error("cannot check whether requestState was already used; retry without it")]
+    #[error("cannot check whether requestState was already used")]
     ReplayCheckFailed,
 }
 

@@ -1,9 +1,11 @@
 //! The form of an approval prompt.
 
+use std::borrow::Cow;
+
 use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationSchema};
 use serde_json::json;
 use sha2::{Digest, Sha256};
-use skills_tools::runtime::policy::{ApprovalRequest, BoxError, Permission};
+use skills_tools::runtime::policy::{ApprovalRequest, BoxError, Permission, PermissionDecision};
 use skills_tools::runtime::{ApprovalResponse, format_approval_request_in_full};
 
 /// Which responses the user of a client can give, in addition to `once` and `deny`.
@@ -16,45 +18,71 @@ pub(crate) struct AllowedResponses {
 }
 
 /// A response that is offered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Choice {
     /// As clients return it.
     name: &'static str,
     /// As clients with support for it show it.
-    title: &'static str,
+    title: Cow<'static, str>,
     response: ApprovalResponse,
 }
 
 const ALLOW_ONCE: Choice = Choice {
     name: "allow_once",
-    title: "Yes, this run",
+    title: Cow::Borrowed("Yes, this run"),
     response: ApprovalResponse::AllowOnce,
 };
 const ALLOW_SESSION: Choice = Choice {
     name: "allow_session",
-    title: "Yes, this version of the skill, until this session ends",
+    title: Cow::Borrowed("Yes, this version of the skill, until this session ends"),
     response: ApprovalResponse::AllowSession,
 };
-const ALLOW_PROGRAM: Choice = Choice {
-    name: "allow_program_for_session",
-    title: "Yes, and this program in other commands here, until this session ends",
-    response: ApprovalResponse::AllowProgram,
-};
-const ALLOW_COMMANDS: Choice = Choice {
-    name: "allow_commands_for_session",
-    title: "Yes, and all commands here, in the sandbox, until this session ends",
-    response: ApprovalResponse::AllowCommands,
+const ALLOW_COMMAND: Choice = Choice {
+    title: Cow::Borrowed("Yes, this command, until this session ends"),
+    ..ALLOW_SESSION
 };
 const ALLOW_ALWAYS: Choice = Choice {
     name: "allow_always",
-    title: "Yes, this version of the skill, always",
+    title: Cow::Borrowed("Yes, this version of the skill, always"),
     response: ApprovalResponse::AllowAlways,
 };
 const DENY: Choice = Choice {
     name: "deny",
-    title: "No",
+    title: Cow::Borrowed("No"),
     response: ApprovalResponse::Deny,
 };
+
+/// Returns the choice of a command's programs in all commands on the same skill or directory.
+fn allow_programs(request: &ApprovalRequest, programs: &[&str]) -> Choice {
+    let programs: Vec<String> = programs.iter().map(|name| format!("`{name}`")).collect();
+    let programs = programs.join(", ");
+    let place = place_of_commands(request);
+    Choice {
+        name: "allow_program_for_session",
+        title: format!("Yes, and {programs} in other commands {place}, until this session ends")
+            .into(),
+        response: ApprovalResponse::AllowProgram,
+    }
+}
+
+/// Returns the choice of all commands on the same skill or directory.
+fn allow_commands(request: &ApprovalRequest) -> Choice {
+    let place = place_of_commands(request);
+    Choice {
+        name: "allow_commands_for_session",
+        title: format!("Yes, and all commands {place}, in the sandbox, until this session ends")
+            .into(),
+        response: ApprovalResponse::AllowCommands,
+    }
+}
+
+fn place_of_commands(request: &ApprovalRequest) -> &'static str {
+    if request.is_ad_hoc_digest {
+        "in this directory"
+    } else {
+        "with this skill"
+    }
+}
 
 /// An approval prompt for the user of a client.
 #[derive(Debug, Clone)]
@@ -93,7 +121,7 @@ impl Elicitation {
                 "title": "Allow this?",
                 "description": "Nothing has run yet. Without a response the request is denied.",
                 "enum": self.choices.iter().map(|choice| choice.name).collect::<Vec<_>>(),
-                "enumNames": self.choices.iter().map(|choice| choice.title).collect::<Vec<_>>(),
+                "enumNames": self.choices.iter().map(|choice| &choice.title).collect::<Vec<_>>(),
                 // A client that submits the form unchanged denies.
                 "default": "deny",
             }},
@@ -135,24 +163,39 @@ impl AllowedResponses {
     /// commands of a model are not approved permanently.
     fn choices(self, request: &ApprovalRequest) -> Vec<Choice> {
         let is_identifiable = request.digest.is_some();
-        let session = self.session && is_identifiable;
-        let always = self.always && is_identifiable && !request.is_ad_hoc;
-        let starts_any = request
-            .pending
-            .iter()
-            .any(|decision| *decision.permission() == Permission::AnyProgram);
-        let choices = [
-            (true, ALLOW_ONCE),
-            (session && !request.is_ad_hoc, ALLOW_SESSION),
-            // A shell command asks for any program, so both answers would be the same.
-            (session && request.is_ad_hoc && !starts_any, ALLOW_PROGRAM),
-            (session && request.is_ad_hoc, ALLOW_COMMANDS),
-            (always, ALLOW_ALWAYS),
-            (true, DENY),
-        ];
-        let offered = choices.into_iter().filter(|(is_offered, _)| *is_offered);
-        offered.map(|(_, choice)| choice).collect()
+        let mut choices = vec![ALLOW_ONCE];
+        if self.session && is_identifiable {
+            choices.extend(session_choices(request));
+        }
+        if self.always && is_identifiable && !request.is_ad_hoc {
+            choices.push(ALLOW_ALWAYS);
+        }
+        choices.push(DENY);
+        choices
     }
+}
+
+/// Returns the choices that are valid until the session ends. Those about programs are offered only
+/// if the request is about programs.
+fn session_choices(request: &ApprovalRequest) -> Vec<Choice> {
+    if !request.is_ad_hoc {
+        return vec![ALLOW_SESSION];
+    }
+    let pending = || request.pending.iter().map(PermissionDecision::permission);
+    // A shell command asks for any program, so both answers would be the same.
+    if pending().any(|permission| *permission == Permission::AnyProgram) {
+        return vec![allow_commands(request)];
+    }
+    let programs: Vec<&str> = pending()
+        .filter_map(|permission| match permission {
+            Permission::Program(name) => Some(name.as_str()),
+            _ => None,
+        })
+        .collect();
+    if programs.is_empty() {
+        return vec![ALLOW_COMMAND];
+    }
+    vec![allow_programs(request, &programs), allow_commands(request)]
 }
 
 /// Returns the digest of everything that a response depends on. The remaining time is excluded,
@@ -168,6 +211,7 @@ fn request_digest(request: &ApprovalRequest) -> Result<String, serde_json::Error
 #[cfg(test)]
 mod tests {
     use serde_json::Value;
+    use skills_tools::runtime::policy::{Evaluation, HostPattern, PermissionManager, Request};
 
     use super::*;
 
@@ -184,20 +228,13 @@ mod tests {
             let parsed = elicitation(choices).parse_response(&result);
             assert_eq!(parsed, expected, "{result:?}");
         };
-        let all = [
-            ALLOW_ONCE,
-            ALLOW_SESSION,
-            ALLOW_PROGRAM,
-            ALLOW_COMMANDS,
-            ALLOW_ALWAYS,
-            DENY,
-        ];
+        let all = [ALLOW_ONCE, ALLOW_SESSION, ALLOW_ALWAYS, DENY];
         let few = [ALLOW_ONCE, DENY];
         let decision = |decision: &str| Some(json!({"decision": decision}));
         use ElicitationAction::{Accept, Cancel, Decline};
-        for choice in all {
+        for choice in &all {
             check(Accept, decision(choice.name), &all, Some(choice.response));
-            let is_offered = few.contains(&choice);
+            let is_offered = few.contains(choice);
             let expected = if is_offered {
                 choice.response
             } else {
@@ -218,5 +255,47 @@ mod tests {
         let deny = Some(ApprovalResponse::Deny);
         check(Decline, decision("allow_once"), &all, deny);
         check(Cancel, decision("allow_once"), &all, None);
+    }
+
+    /// Each choice says what it covers, and none covers what was not asked.
+    #[test]
+    fn choices_are_about_what_is_asked() {
+        let choices = |request: Request| {
+            let manager = PermissionManager::default();
+            let Evaluation::NeedsApproval(pending) = manager.evaluate(&request) else {
+                panic!("nothing allows it")
+            };
+            let all = AllowedResponses {
+                session: true,
+                always: true,
+            };
+            let choices = all.choices(pending.approval_request());
+            let lines: Vec<String> = choices
+                .iter()
+                .map(|choice| format!("{}: {}", choice.name, choice.title))
+                .collect();
+            lines[1..lines.len() - 1].join("\n")
+        };
+        let command = || {
+            Request::for_host_command("/w")
+                .content_digest("1")
+                .ad_hoc("1")
+        };
+        let host = "example.com".parse::<HostPattern>().unwrap();
+        insta::assert_snapshot!(choices(Request::new("/s").content_digest("1").spawn("git")), @r"
+        allow_session: Yes, this version of the skill, until this session ends
+        allow_always: Yes, this version of the skill, always
+        ");
+        insta::assert_snapshot!(choices(command().spawn("git").connect(host.clone())), @r"
+        allow_program_for_session: Yes, and `git` in other commands in this directory, until this session ends
+        allow_commands_for_session: Yes, and all commands in this directory, in the sandbox, until this session ends
+        ");
+        insta::assert_snapshot!(choices(command().spawn_any()), @"allow_commands_for_session: Yes, and all commands in this directory, in the sandbox, until this session ends");
+        insta::assert_snapshot!(choices(command().spawn("cat").connect(host)), @"allow_session: Yes, this command, until this session ends");
+        let of_skill = Request::new("/s").content_digest("1").ad_hoc("1");
+        insta::assert_snapshot!(choices(of_skill.spawn("git").spawn("make")), @r"
+        allow_program_for_session: Yes, and `git`, `make` in other commands with this skill, until this session ends
+        allow_commands_for_session: Yes, and all commands with this skill, in the sandbox, until this session ends
+        ");
     }
 }
