@@ -101,6 +101,15 @@ impl Connection {
             format!("mcp-{random:032x}-{:p}", &raw const self.session)
         })
     }
+
+    /// Notifies the client of the scripts of a skill that its session has loaded.
+    async fn notify_of_loaded_scripts(&self, session: Option<String>) {
+        if let Some(session) = session {
+            self.session_tools
+                .notify_if_changed(&self.server, session)
+                .await;
+        }
+    }
 }
 
 impl Drop for Connection {
@@ -147,10 +156,8 @@ impl ServerHandler for Connection {
         start_watching(&self.server);
         let (caller, may_load) = (self.caller(&context), request.name == "load_skill");
         let response = tool_call::call(&self.server, &caller, request, &context).await;
-        if let Some(session) = caller.session.filter(|_| may_load) {
-            self.session_tools
-                .notify_if_changed(&self.server, session)
-                .await;
+        if may_load {
+            self.notify_of_loaded_scripts(caller.session).await;
         }
         response
     }
@@ -170,9 +177,9 @@ impl ServerHandler for Connection {
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
         let session = self.caller(&context).session;
-        prompts::get(&self.server, session, request)
-            .await
-            .map(Into::into)
+        let result = prompts::get(&self.server, session.clone(), request).await;
+        self.notify_of_loaded_scripts(session).await;
+        result.map(Into::into)
     }
 
     async fn complete(

@@ -19,6 +19,7 @@ const MAX_PAGE_BYTES: usize = 700_000;
 /// changes are not changes of the server's list.
 #[derive(Default)]
 pub(crate) struct SessionTools {
+    /// The definitions as JSON, sorted.
     listed: Mutex<Option<Vec<String>>>,
     changes: watch::Sender<u64>,
 }
@@ -30,7 +31,7 @@ impl SessionTools {
     }
 
     fn record(&self, definitions: &[ToolDefinition]) {
-        *self.listed() = Some(names(definitions));
+        *self.listed() = Some(sorted_json(definitions));
     }
 
     fn listed(&self) -> MutexGuard<'_, Option<Vec<String>>> {
@@ -47,7 +48,7 @@ impl SessionTools {
         let Ok(Ok(definitions)) = server.run_blocking(list).await else {
             return;
         };
-        let now = Some(names(&definitions));
+        let now = Some(sorted_json(&definitions));
         if *self.listed() != now {
             *self.listed() = now;
             self.changes.send_modify(|changes| *changes += 1);
@@ -55,9 +56,15 @@ impl SessionTools {
     }
 }
 
-fn names(definitions: &[ToolDefinition]) -> Vec<String> {
-    let names = definitions.iter().map(|definition| definition.name.clone());
-    names.collect()
+/// Returns definitions in a form that is equal for equal sets: a skill that is loaded again moves to
+/// the end of the list, which is not a change.
+fn sorted_json(definitions: &[ToolDefinition]) -> Vec<String> {
+    let mut all: Vec<String> = definitions
+        .iter()
+        .filter_map(|definition| serde_json::to_string(definition).ok())
+        .collect();
+    all.sort_unstable();
+    all
 }
 
 /// Lists the tools, on one page unless they are very many.
