@@ -203,6 +203,13 @@ impl Catalog {
         &self.symlinks
     }
 
+    /// Returns the directories that contain skills, as canonical paths: the roots, and what the
+    /// symlinks lead to that the scan followed. Writing there changes skills.
+    pub fn skill_directories(&self) -> impl Iterator<Item = &Path> {
+        let roots = self.roots.iter().map(|(_, canonical)| canonical.as_path());
+        roots.chain(self.symlinks.iter().map(|(_, target)| target.as_path()))
+    }
+
     /// Returns the canonical path of the root that a skill was found in.
     #[must_use]
     pub fn root_of<'a>(&'a self, entry: &'a Entry) -> &'a Path {

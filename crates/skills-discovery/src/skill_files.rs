@@ -192,10 +192,19 @@ impl SkillFiles {
     /// As [`document`](Self::document).
     pub fn document_with_source(&self) -> Result<(Document, String), DiscoveryError> {
         let bytes = self.read_skill_file()?;
-        let document = Document::parse_with(&bytes, self.reading).map_err(Repr::Manifest)?;
+        let document = self.parse(&bytes)?;
         // Parsing has checked that frontmatter and body are UTF-8, so nothing is replaced here.
         let text = String::from_utf8_lossy(&bytes);
         Ok((document, text.trim_start_matches('\u{FEFF}').to_owned()))
+    }
+
+    /// Parses the text of a skill file by the rules of the root of this skill.
+    ///
+    /// # Errors
+    /// Fails if the text is not valid.
+    pub fn parse(&self, bytes: &[u8]) -> Result<Document, DiscoveryError> {
+        let document = Document::parse_with(bytes, self.reading).map_err(Repr::Manifest)?;
+        Ok(document)
     }
 
     /// Reads a regular file of at most `max_bytes` bytes. `path` is relative to the skill

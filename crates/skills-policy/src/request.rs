@@ -45,6 +45,8 @@ pub struct Request {
     pub(crate) command: Vec<String>,
     /// The digest of a command that the caller wrote.
     pub(crate) ad_hoc_digest: Option<String>,
+    /// The command could print keys.
+    pub(crate) may_read_keys: bool,
     /// The session whose approvals apply; `None` for that of the host application.
     pub(crate) session: Option<String>,
     pub(crate) workspace: Option<PathBuf>,
@@ -99,6 +101,7 @@ impl Request {
             digest: None,
             command: Vec::new(),
             ad_hoc_digest: None,
+            may_read_keys: false,
             session: None,
             workspace: None,
             private_directory: None,
@@ -161,6 +164,13 @@ impl Request {
     /// lasts at most for the session. Approvals of the skill do not apply to it.
     pub fn ad_hoc(mut self, command_digest: impl Into<String>) -> Self {
         self.ad_hoc_digest = Some(command_digest.into());
+        self
+    }
+
+    /// Marks the command as one that could print keys or other secrets. Programs that only read are
+    /// then not free.
+    pub fn may_read_keys(mut self) -> Self {
+        self.may_read_keys = true;
         self
     }
 

@@ -235,7 +235,7 @@ fn keep_more_general<'a>(current: &mut Option<&'a Rule>, rule: &'a Rule) {
 }
 
 /// Returns true for a command of the caller that is a reading program: it can do nothing that a
-/// script cannot do without it. What a skill declares is not free, since its scripts would get the
+/// script cannot do without it, and does not read keys. What a skill declares is not free, since its scripts would get the
 /// permission to start processes.
 fn is_reading_command(request: &Request, requested: &RequestedPermission) -> bool {
     let is_reading_program = matches!(
@@ -243,6 +243,7 @@ fn is_reading_command(request: &Request, requested: &RequestedPermission) -> boo
         Permission::Program(name) if READING_PROGRAMS.binary_search(&name.as_str()).is_ok()
     );
     is_reading_program
+        && !request.may_read_keys
         && request.is_ad_hoc_permission(&requested.permission)
         && requested
             .requested_by

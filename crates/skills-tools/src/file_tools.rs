@@ -14,6 +14,7 @@ use std::sync::{Arc, Mutex};
 use skills_runtime::SkillRuntime;
 
 use crate::files::list::ListLimits;
+use crate::folded_paths::FoldedPaths;
 use crate::mount::{DEFAULT_QUOTA_BYTES, MountTable, OpenMount, WriteQuota};
 use crate::{ToolError, ToolErrorCode};
 
@@ -42,7 +43,7 @@ pub(crate) struct FileTools {
     /// The directory for drafts, if the host application has one. The runtime needs it as an
     /// untrusted root, otherwise drafts are not found.
     pub(crate) drafts_dir: Option<PathBuf>,
-    /// Canonical paths that no tool writes.
+    /// Paths that no tool writes, in addition to skills and drafts.
     pub(crate) protected_paths: Vec<PathBuf>,
     pub(crate) skill_writes: SkillWrites,
     list_limits: ListLimits,
@@ -72,11 +73,7 @@ impl FileTools {
     /// needs no canonicalization.
     pub(crate) fn check_writable(&self, resolved: &ResolvedPath) -> Result<(), ToolError> {
         self.check_visible(resolved, &resolved.host_path)?;
-        // Both directions: a write to a parent could replace the protected path as a whole.
-        let is_protected = |protected: &PathBuf| {
-            resolved.host_path.starts_with(protected) || protected.starts_with(&resolved.host_path)
-        };
-        if resolved.skill.is_none() && self.protected_paths.iter().any(is_protected) {
+        if resolved.skill.is_none() && self.protected_dirs().overlaps(&resolved.host_path) {
             return Err(ToolErrorCode::PermissionDenied
                 .error(format!(
                     "cannot write '{}': protected by the operator",
@@ -86,6 +83,17 @@ impl FileTools {
                 .with_hint("write to another path"));
         }
         Ok(())
+    }
+
+    /// Returns the directories that are not writable as plain files through a mount that contains
+    /// them: those of skills, unless skills may be written, the drafts, and those of the host.
+    fn protected_dirs(&self) -> FoldedPaths {
+        let catalog = self.runtime.library().catalog();
+        let skills = catalog
+            .skill_directories()
+            .filter(|_| self.skill_writes != SkillWrites::All);
+        let others = self.protected_paths.iter().chain(&self.drafts_dir);
+        FoldedPaths::resolve(skills.chain(others.map(PathBuf::as_path)))
     }
 
     /// Fails if the directory of a mount was replaced at its path, since programs would see the

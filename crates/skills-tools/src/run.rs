@@ -3,6 +3,7 @@
 mod command_line;
 mod dependencies;
 mod hooks;
+mod key_arguments;
 pub(crate) mod output;
 mod program_options;
 mod remedy;
@@ -205,6 +206,15 @@ impl ProgramTools {
     }
 
     /// Returns the options that all runs have in common.
+    /// Returns true if a command could print keys, which the tools for files do not read.
+    fn may_read_keys(&self, command: &HostCommand, args: &[String]) -> bool {
+        let workspace = self.files.workspace().map(|mount| &*mount.directory);
+        match command {
+            HostCommand::Program(program) => key_arguments::may_read_keys(program, args, workspace),
+            _ => false,
+        }
+    }
+
     fn base_options(&self, context: &CallContext) -> ExecutionOptions {
         let mut options = ExecutionOptions {
             // Standard input stays empty unless the caller sets it; scripts get their arguments on

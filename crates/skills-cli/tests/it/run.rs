@@ -1,6 +1,8 @@
 use std::time::{Duration, Instant};
 
 #[cfg(target_os = "linux")]
+use crate::fixture::Fixture;
+#[cfg(target_os = "linux")]
 use crate::skills::{EXAMPLES, examples, skills, skills_with};
 use insta::assert_snapshot;
 use serde_json::json;
@@ -255,6 +257,44 @@ fn a_refused_write_names_the_option_that_allows_it() {
     assert_eq!(run(&["--cwd", "skill", "--allow", &option]).code, 1);
     let without = script("", "main.py", text, &["--cwd", "workspace"]);
     assert_eq!(without.code, 2);
+}
+
+/// What rules add to a request is restricted like what the request names.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_rule_opens_neither_skills_nor_the_state_directory() {
+    if skills_test_support::skip_without_sandbox() {
+        return;
+    }
+    let fixture = Fixture::new();
+    let top = fixture.path();
+    let script = "import os, sys
+for path, mode in [('ws/skills/other/x', 'w'), ('ws/foo/x', 'w'), ('ws/plain', 'w'), ('state/skills/x', 'r')]:
+    try:
+        open(os.path.join(sys.argv[1], path), mode)
+        print('opened', path)
+    except OSError as error:
+        print(path, error.strerror)
+";
+    fixture
+        .skill("ws/skills/other", "other")
+        .skill("ws/foo", "foo")
+        .skill("own/work", "work")
+        .file("own/work/scripts/main.py", script)
+        .file("state/skills/x", "secret");
+    std::os::unix::fs::symlink(top.join("ws/foo"), top.join("own/foo")).unwrap();
+    let top = top.to_str().unwrap();
+    let [write, read] = [format!("write:{top}/ws"), format!("read:{top}")];
+    let rules = ["--allow", &write, "--allow", &read];
+    let roots = ["--root", "own", "--root", "ws/skills"];
+    let arguments = [&["run", "work"], &roots[..], &rules, &["--", top]].concat();
+    let done = fixture.run_with_state("", &arguments, &fixture.path().join("state"));
+    assert_snapshot!(done.stdout, @r"
+    ws/skills/other/x Read-only file system
+    ws/foo/x Read-only file system
+    opened ws/plain
+    state/skills/x No such file or directory
+    ");
 }
 
 #[cfg(target_os = "linux")]

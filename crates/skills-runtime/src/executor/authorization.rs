@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use skills_manifest::{Document, MAX_FILE_BYTES};
+use skills_manifest::MAX_FILE_BYTES;
 use skills_policy::{Authorization, Evaluation, Request};
 use tokio::time::timeout;
 
@@ -126,7 +126,7 @@ impl Executor {
                 path: skill.entry.location(),
                 source,
             })?;
-        match Document::parse(&text) {
+        match skill.files.parse(&text) {
             Ok(document) if *document.manifest() == skill.manifest => Ok(()),
             _ => Err(self.content_changed(&plan.subject)),
         }

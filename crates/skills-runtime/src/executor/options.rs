@@ -65,6 +65,9 @@ pub struct ExecutionOptions {
     /// Additional hosts that the program can connect to. A rule or an approval must allow it.
     /// Default: none.
     pub hosts: Vec<HostPattern>,
+    /// True if the command could print files with keys: a program that only reads, such as `cat`,
+    /// then needs a rule or an approval. Default: false.
+    pub may_read_keys: bool,
     /// Working directory of the program, which must be readable. Default: the skill directory.
     pub current_dir: Option<PathBuf>,
     /// Whether a program without `current_dir` starts in its [private](Workspace::Private)
@@ -199,6 +202,7 @@ impl Default for ExecutionOptions {
             writable_paths: Vec::new(),
             optional_mounts: Vec::new(),
             hosts: Vec::new(),
+            may_read_keys: false,
             current_dir: None,
             starts_in_private_workspace: false,
             path_aliases: Vec::new(),

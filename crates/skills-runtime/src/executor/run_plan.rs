@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use skills_discovery::Entry;
 use skills_manifest::{HookAction, Manifest};
-use skills_policy::{Capability, Permission, Request, Secret, VariableSource};
+use skills_policy::{Request, Secret, VariableSource};
 use skills_prompt::MissingRequirements;
 use skills_sandbox::ScriptType;
 
@@ -178,27 +178,14 @@ impl Executor {
     /// Hides directories of the host application and protects skill roots inside writable
     /// directories, so that a skill cannot change another one. Optional mounts are included.
     pub(crate) fn with_protected_paths(&self, request: Request) -> Request {
-        let concerns_files = |permission: &Permission| permission.path().is_some();
-        let is_write = |permission: &Permission| permission.capability() == Capability::Write;
-        let requested = request.permissions();
-        // Grants have canonical paths; a rule on another spelling of a path would not match them.
+        // For all requests: rules can add files that the request does not name. Grants have canonical
+        // paths; a rule on another spelling of a path would not match them.
         let canonical = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone());
-        let hidden = self
-            .hidden_directories()
-            .iter()
-            // A program without granted files has nothing to hide from.
-            .filter(|_| requested.iter().any(concerns_files));
+        let hidden = self.hidden_directories().iter();
         let request = hidden.map(canonical).fold(request, Request::hide);
-        let roots = self
-            .library()
-            .discovery()
-            .roots()
-            .iter()
-            // Roots are protected against writing only; a skill may read another one.
-            .filter(|_| requested.iter().any(is_write));
-        roots
-            .map(|root| canonical(&root.path().to_owned()))
-            .fold(request, Request::protect)
+        // Skills are protected against writing only; a skill may read another one.
+        let catalog = self.library().catalog();
+        catalog.skill_directories().fold(request, Request::protect)
     }
 
     /// Returns the missing requirements of the skill.
@@ -343,7 +330,10 @@ fn build_request(
 }
 
 /// Adds paths and hosts of the options, and removes dropped capabilities.
-fn with_caller_paths(request: Request, options: &ExecutionOptions) -> Request {
+fn with_caller_paths(mut request: Request, options: &ExecutionOptions) -> Request {
+    if options.may_read_keys {
+        request = request.may_read_keys();
+    }
     let request = options.readable_paths.iter().fold(request, Request::read);
     let request = options.writable_paths.iter().fold(request, Request::write);
     let request = options

@@ -707,7 +707,18 @@ async fn required_programs_are_asked_for_and_not_needed() {
     .await;
     assert!(!unanswered.exit_status.is_success(), "a person was asked");
     let rule = Rule::parse(Effect::Allow, RuleSource::User, "spawn:sort").unwrap();
-    let allowed = run(fixture.recording().policy(Policy::default().rule(rule))).await;
+    let policy = Policy::default().rule(rule);
+    let refused = run(fixture
+        .recording()
+        .policy(policy.clone())
+        .approver(Arc::new(ApprovalResponse::Deny)))
+    .await;
+    assert!(
+        !refused.exit_status.is_success(),
+        "a person refused the content: {:?}",
+        refused.decisions
+    );
+    let allowed = run(fixture.recording().policy(policy)).await;
     assert!(
         allowed.exit_status.is_success(),
         "a rule for a program does not prevent the run of new content: {:?}",

@@ -11,7 +11,7 @@ use crate::files::media::{ContentKind, media_type};
 use crate::files::open::{self, OpenedFile};
 use crate::files::read::FileSource;
 use crate::files::text::{SlicePosition, TextEncoding};
-use crate::hidden_dirs::canonicalize_existing;
+use crate::folded_paths::canonicalize_existing;
 use crate::schema;
 use crate::tool_definition::{Annotations, ToolDefinition};
 use crate::virtual_path::VirtualPath;

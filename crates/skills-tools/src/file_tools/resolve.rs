@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use cap_fs_ext::DirExt as _;
 use cap_std::fs::Dir;
 use skills_runtime::Entry;
 use skills_runtime::discovery::{InactiveReason, Lookup};
@@ -11,7 +12,7 @@ use skills_runtime::discovery::{InactiveReason, Lookup};
 use super::{FileTools, SkillWrites};
 use crate::files::sensitive::is_key_file;
 use crate::files::{io_error, open};
-use crate::hidden_dirs::HiddenDirs;
+use crate::folded_paths::FoldedPaths;
 use crate::mount::{Access, OpenMount, WriteQuota};
 use crate::nearest_name::nearest_file_name;
 use crate::virtual_path::{Anchor, VirtualPath, escape_for_display, invalid_part_reason};
@@ -223,7 +224,7 @@ impl FileTools {
     ) -> Result<(Dir, Vec<OsString>), ToolError> {
         // Once as written and once after resolving symlinks, since either can be hidden.
         self.check_visible(resolved, &resolved.host_path)?;
-        let (directory, canonical) = resolved.open_directory()?;
+        let (directory, canonical) = resolved.open_directory(&self.hidden_dirs())?;
         self.check_visible(resolved, &resolved.canonical_host_path(&canonical))?;
         Ok((directory, canonical))
     }
@@ -247,8 +248,8 @@ impl FileTools {
     }
 
     /// Returns the hidden directories.
-    pub(crate) fn hidden_dirs(&self) -> HiddenDirs {
-        HiddenDirs::resolve(self.runtime.executor().hidden_directories())
+    pub(crate) fn hidden_dirs(&self) -> FoldedPaths {
+        FoldedPaths::resolve(self.runtime.executor().hidden_directories())
     }
 
     /// Canonicalizes an existing path. Rejects hidden paths and key files, by the name in the path
@@ -256,7 +257,7 @@ impl FileTools {
     pub(super) fn canonicalize(&self, resolved: &ResolvedPath) -> Result<Vec<OsString>, ToolError> {
         self.check_visible(resolved, &resolved.host_path)?;
         let canonical = open::canonicalize(&resolved.base_dir, &resolved.parts)
-            .map_err(|error| resolved.io_error(&error))?;
+            .map_err(|error| resolved.io_error(&error, &self.hidden_dirs()))?;
         self.check_visible(resolved, &resolved.canonical_host_path(&canonical))?;
         let names: Vec<_> = canonical
             .iter()
@@ -299,26 +300,34 @@ impl ResolvedPath {
             .fold(self.base_path(), |path, part| path.join(part))
     }
 
+    /// Returns [`base_dir`](Self::base_dir) as it is shown to a model.
+    pub(crate) fn base_display(&self) -> &str {
+        let parts = join_display("", &self.parts);
+        self.display.strip_suffix(&parts).unwrap_or(&self.display)
+    }
+
     /// Returns the error of an operation on this path. If it does not exist, the hint names the path
-    /// that was probably meant.
-    fn io_error(&self, error: &std::io::Error) -> ToolError {
+    /// that was probably meant, which is not one of the `hidden` directories.
+    fn io_error(&self, error: &std::io::Error, hidden: &FoldedPaths) -> ToolError {
         let tool_error = io_error(error, &self.display);
         if tool_error.code != ToolErrorCode::NotFound {
             return tool_error;
         }
-        match self.nearest_path() {
+        match self.nearest_path(hidden) {
             Some(nearest) => tool_error.with_hint(format!("did you mean `{nearest}`?")),
             None => tool_error,
         }
     }
 
     /// Returns the path with its first missing component replaced by the name in the same directory
-    /// that was probably meant.
-    fn nearest_path(&self) -> Option<String> {
+    /// that was probably meant. A path through a symlink has none: its target could be hidden.
+    fn nearest_path(&self, hidden: &FoldedPaths) -> Option<String> {
         let mut directory = self.base_dir.try_clone().ok()?;
+        let mut host_path = self.base_path();
         for (index, part) in self.parts.iter().enumerate() {
             if directory.symlink_metadata(part).is_ok() {
-                directory = directory.open_dir(part).ok()?;
+                directory = directory.open_dir_nofollow(part).ok()?;
+                host_path.push(part);
                 continue;
             }
             let names: Vec<String> = directory
@@ -328,6 +337,7 @@ impl ResolvedPath {
                 .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
                 // Names that a listing does not show are not suggested either.
                 .filter(|name| !name.starts_with('.') && invalid_part_reason(name).is_none())
+                .filter(|name| !hidden.contains(&host_path.join(name)))
                 .collect();
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
             let nearest = nearest_file_name(part, &names)?;
@@ -337,8 +347,7 @@ impl ResolvedPath {
             }
             let mut parts = self.parts.clone();
             nearest.clone_into(&mut parts[index]);
-            let start = self.display.strip_suffix(&join_display("", &self.parts))?;
-            return Some(join_display(start, &parts));
+            return Some(join_display(self.base_display(), &parts));
         }
         None
     }
@@ -348,12 +357,15 @@ impl ResolvedPath {
     ///
     /// # Errors
     /// Fails if it does not exist, is not a directory, or a symlink leaves `base_dir`.
-    pub(crate) fn open_directory(&self) -> Result<(Dir, Vec<OsString>), ToolError> {
+    pub(super) fn open_directory(
+        &self,
+        hidden: &FoldedPaths,
+    ) -> Result<(Dir, Vec<OsString>), ToolError> {
         let failed = |error: std::io::Error| match error.kind() {
             std::io::ErrorKind::NotADirectory => ToolErrorCode::NotADirectory
                 .error(format!("'{}' is not a directory", self.display))
                 .with_path(&self.display),
-            _ => self.io_error(&error),
+            _ => self.io_error(&error, hidden),
         };
         let canonical = open::canonicalize(&self.base_dir, &self.parts).map_err(failed)?;
         Ok((

@@ -15,6 +15,7 @@ use skills_runtime::{Root, Scope, SkillRuntime};
 use tempfile::TempDir;
 
 use super::{FileTools, SkillWrites};
+use crate::folded_paths::FoldedPaths;
 use crate::mount::{Access, Mount, MountTable};
 use crate::virtual_path::VirtualPath;
 use crate::{ToolError, ToolErrorCode, ToolOutput};
@@ -291,7 +292,7 @@ fn resolved_paths_have_host_paths_for_programs() {
             ),
             (&top.join(host), shown, access)
         );
-        assert!(resolved.open_directory().is_ok());
+        assert!(resolved.open_directory(&FoldedPaths::default()).is_ok());
         assert_eq!(resolved.skill.is_some(), path.starts_with("skills"));
     }
     let file = fixture
@@ -299,7 +300,9 @@ fn resolved_paths_have_host_paths_for_programs() {
         .resolve(&VirtualPath::parse("data/facts.txt").unwrap())
         .unwrap();
     assert_eq!(
-        file.open_directory().unwrap_err().code,
+        file.open_directory(&FoldedPaths::default())
+            .unwrap_err()
+            .code,
         ToolErrorCode::NotADirectory
     );
     let error = fixture

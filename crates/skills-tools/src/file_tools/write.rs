@@ -209,7 +209,7 @@ fn find_case_variant(resolved: &ResolvedPath) -> Option<&str> {
 fn quota_error(resolved: &ResolvedPath, remaining: u64) -> ToolError {
     let message = format!(
         "cannot write: {remaining} bytes left in the write quota of '{}'",
-        resolved.display.split('/').next().unwrap_or_default()
+        resolved.base_display()
     );
     ToolErrorCode::TooLarge
         .error(message)

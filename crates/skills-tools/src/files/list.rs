@@ -9,7 +9,7 @@ use cap_fs_ext::DirExt;
 use cap_std::fs::{Dir, DirEntry, Metadata};
 use cap_std::time::SystemTime;
 
-use crate::hidden_dirs::HiddenDirs;
+use crate::folded_paths::FoldedPaths;
 use crate::virtual_path::{escape_for_display, invalid_part_reason};
 
 /// Limits of a listing.
@@ -36,7 +36,7 @@ pub(crate) struct ListRoot<'a> {
     /// Host path of `root`.
     pub(crate) root_path: PathBuf,
     /// Directories that are not listed.
-    pub(crate) hidden: HiddenDirs,
+    pub(crate) hidden: FoldedPaths,
     /// Path of the listed directory below `root`.
     pub(crate) relative_path: PathBuf,
     pub(crate) directory: &'a Dir,

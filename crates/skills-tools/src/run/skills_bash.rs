@@ -79,6 +79,7 @@ impl ProgramTools {
         }
         let (command, args) = host_command(command_line)?;
         options.args = args;
+        options.may_read_keys = self.may_read_keys(&command, &options.args);
         let path_map = visible_dirs.path_map();
         let completed = match &skill {
             Some(skill) => {

@@ -48,7 +48,7 @@ pub(crate) fn definition() -> ToolDefinition {
     ToolDefinition {
         name: "skills_run".to_owned(),
         title: "Run a skill's program".to_owned(),
-        description: "Run a program of a skill, in a sandbox. Scripts start in the workspace, other commands in the directory of the skill, which is read-only. Other programs need permission of the user."
+        description: "Run a program of a skill, in a sandbox. Scripts start in the workspace, other commands in the directory of the skill, which is read-only. Programs that do more than read need permission of the user."
             .to_owned(),
         input_schema: schema::input_schema(properties, &["name", "command"]),
         output_schema: result_schema(),
@@ -73,6 +73,9 @@ impl ProgramTools {
         self.apply_declared_env(&skill, &arguments.env, &mut options)?;
         let (target, args) = parse_run_command(command_line, &skill)?;
         self.check_enabled(&skill, &target)?;
+        if let RunTarget::Command(command) = &target {
+            options.may_read_keys = self.may_read_keys(command, &args);
+        }
         (options.target, options.args) = (target, args);
         if let Some(workspace) = self.files.workspace() {
             options.workspace = Workspace::Directory(workspace.path.clone());

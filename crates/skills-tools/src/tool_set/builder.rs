@@ -9,7 +9,7 @@ use super::hooks::ActiveSkills;
 use super::{Inner, ToolSet};
 use crate::catalog_tools::CatalogTools;
 use crate::file_tools::FileTools;
-use crate::hidden_dirs::canonicalize_existing;
+use crate::folded_paths::canonicalize_existing;
 use crate::mount::{Access, MountTable};
 use crate::overrides::OverrideStore;
 use crate::publication::Publisher;
@@ -210,15 +210,9 @@ impl ToolSetBuilder {
         let table = MountTable::new(self.workspace.take(), std::mem::take(&mut self.mounts))
             .map_err(Repr::from)?;
         self.check_directories(&table)?;
-        let protected_paths = self
-            .protected_paths
-            .iter()
-            .map(|path| canonicalize_existing(path))
-            .chain(self.protected_roots())
-            .collect();
         let mut files = FileTools::new(self.runtime.clone(), table);
         files.drafts_dir = self.drafts_dir;
-        files.protected_paths = protected_paths;
+        files.protected_paths = self.protected_paths;
         files.skill_writes = self.skill_writes;
         let files = Arc::new(files);
         let overrides = Arc::new(self.overrides);
@@ -253,18 +247,6 @@ impl ToolSetBuilder {
                 active_skills: ActiveSkills::default(),
             }),
         })
-    }
-
-    /// Returns the roots and the drafts directory, which are not writable as plain files through a
-    /// mount that contains them.
-    fn protected_roots(&self) -> Vec<PathBuf> {
-        let drafts = self.drafts_dir.as_deref().map(canonicalize_existing);
-        let roots = if self.skill_writes == SkillWrites::All {
-            Vec::new()
-        } else {
-            canonical_roots(&self.runtime, |_| true)
-        };
-        roots.into_iter().chain(drafts).collect()
     }
 
     /// Rejects a configuration with which writes would bypass a restriction.

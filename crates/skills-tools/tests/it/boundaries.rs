@@ -79,6 +79,11 @@ async fn active_skills_are_not_writable_through_a_mount() {
     ] {
         assert_eq!(code(&tools, path).await, "permission_denied", "{path}");
     }
+    // Some file systems ignore case.
+    assert_eq!(
+        code(&tools, "./Skills/demo/SKILL.md").await,
+        "permission_denied"
+    );
     assert_eq!(code(&tools, "./notes.md").await, "written");
     let tools = host.wrap(builder().skill_writes(SkillWrites::All).build().unwrap());
     assert_eq!(code(&tools, "./skills/new/notes.md").await, "written");
@@ -88,6 +93,34 @@ async fn active_skills_are_not_writable_through_a_mount() {
         Scope::Repo,
     ));
     assert!(host.builder(own).build().is_ok());
+}
+
+/// A skill that a symlink in a root leads to is active, wherever it is.
+#[cfg(unix)]
+#[tokio::test]
+async fn the_target_of_a_symlink_in_a_root_is_not_writable() {
+    let host = Host::new();
+    host.skill("demo", "").file(
+        "workspace/own/SKILL.md",
+        "---\nname: own\ndescription: Own.\n---\n",
+    );
+    std::os::unix::fs::symlink(host.path("workspace/own"), host.path("skills/own")).unwrap();
+    let tools = host.wrap(host.builder(host.runtime()).build().unwrap());
+    assert!(
+        tools
+            .text("skills_ls", json!({"path": "/skills"}))
+            .await
+            .contains("own")
+    );
+    for (path, expected) in [
+        ("own/SKILL.md", Some("permission_denied")),
+        ("own/scripts/new.py", Some("permission_denied")),
+        ("other/SKILL.md", None),
+    ] {
+        let arguments = json!({"path": path, "content": "x"});
+        let output = tools.call("skills_write", arguments).await;
+        assert_eq!(output.code(), expected, "{path}: {}", output.text);
+    }
 }
 
 #[test]
@@ -224,6 +257,11 @@ async fn hidden_directories_are_neither_read_nor_listed_nor_written() {
         );
     }
     assert_eq!(fs::read_to_string(later.join("key")).unwrap(), "TOPSECRET");
+    // Names are not suggested either, nor through a symlink.
+    for path in ["state/skill/x", "link/mcp-tokens", "laterr/key"] {
+        let outcome = tools.call("skills_read", json!({"path": path})).await;
+        assert!(!outcome.text.contains("did you mean"), "{}", outcome.text);
+    }
     insta::assert_snapshot!(tools.text("skills_ls", json!({"recursive": true})).await, @r"
     Contents of '/workspace' (6 items):
       a/

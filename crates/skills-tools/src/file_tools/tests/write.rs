@@ -155,9 +155,15 @@ fn rejected_writes_keep_the_old_file() {
 fn a_write_quota_is_enforced() {
     let fixture = Fixture::new();
     done(fixture.write(json!({"path": "out/a", "content": "123456"})));
+    let error = fixture
+        .write(json!({"path": "out/a", "content": "12345"}))
+        .unwrap_err();
     assert_eq!(
-        code(fixture.write(json!({"path": "out/a", "content": "12345"}))),
-        ToolErrorCode::TooLarge
+        (error.code, error.message.as_str()),
+        (
+            ToolErrorCode::TooLarge,
+            "cannot write: 4 bytes left in the write quota of '/out'"
+        )
     );
     assert_eq!(
         code(fixture.write(json!({"path": "out/a/b", "content": "1234"}))),

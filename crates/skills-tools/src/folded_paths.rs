@@ -1,20 +1,21 @@
-//! Directories that are hidden from models.
+//! Sets of directories that models may not access or change.
 
 use std::path::{Path, PathBuf};
 
 use skills_runtime::policy::fold_name;
 
-/// Hidden directories, as canonical paths. The comparison ignores case, since some file systems do.
-pub(crate) struct HiddenDirs(Vec<PathBuf>);
+/// Directories, as canonical paths. The comparison ignores case, since some file systems do.
+#[derive(Default)]
+pub(crate) struct FoldedPaths(Vec<PathBuf>);
 
-impl HiddenDirs {
+impl FoldedPaths {
     /// Canonicalizes the directories. Done per call, since they may be created or replaced after
     /// the tools were built.
-    pub(crate) fn resolve(directories: &[PathBuf]) -> Self {
+    pub(crate) fn resolve(directories: impl IntoIterator<Item = impl AsRef<Path>>) -> Self {
         Self(
             directories
-                .iter()
-                .map(|path| fold_path(&canonicalize_existing(path)))
+                .into_iter()
+                .map(|path| fold_path(&canonicalize_existing(path.as_ref())))
                 .collect(),
         )
     }
@@ -22,7 +23,7 @@ impl HiddenDirs {
     /// Keeps the directories below a canonical path.
     pub(crate) fn within(mut self, path: &Path) -> Self {
         let path = fold_path(path);
-        self.0.retain(|hidden| hidden.starts_with(&path));
+        self.0.retain(|directory| directory.starts_with(&path));
         self
     }
 
@@ -30,10 +31,19 @@ impl HiddenDirs {
         self.0.is_empty()
     }
 
-    /// Returns true if a canonical path is a hidden directory or inside one.
+    /// Returns true if a canonical path is one of the directories or inside one.
     pub(crate) fn contains(&self, path: &Path) -> bool {
         let path = fold_path(path);
-        self.0.iter().any(|hidden| path.starts_with(hidden))
+        self.0.iter().any(|directory| path.starts_with(directory))
+    }
+
+    /// Returns true if a canonical path is one of the directories, inside one, or above one: a write
+    /// to a parent could replace a directory as a whole.
+    pub(crate) fn overlaps(&self, path: &Path) -> bool {
+        let path = fold_path(path);
+        self.0
+            .iter()
+            .any(|directory| path.starts_with(directory) || directory.starts_with(&path))
     }
 }
 
