@@ -57,11 +57,14 @@ pub(in crate::commands::mcp) fn generated_token_file(context: &Context) -> anyho
     Ok(path)
 }
 
-/// Adds a token to a file, atomically. Creates the file if it does not exist.
+/// Adds a token to a file, atomically. Creates the file if it does not exist; of a symlink the target
+/// is written.
 ///
 /// # Errors
 /// Fails if other users can access the file, if it is invalid, or if it has a token of this name.
 pub(in crate::commands::mcp) fn add_token(path: &Path, token: &BearerToken) -> anyhow::Result<()> {
+    let target = path.canonicalize();
+    let path = target.as_deref().unwrap_or(path);
     let file = PrivateFile::new(path);
     let failed = || format!("cannot write `{}`", path.display());
     let _lock = file.lock().with_context(failed)?;

@@ -287,11 +287,13 @@ impl EntryField {
     }
 }
 
-/// Returns the new value; of objects, such as headers, the other members of the old one are kept.
+/// Returns the new value; of objects, which are headers, the other members of the old one are kept.
 fn merge(old: &Value, new: &Value) -> Value {
     match (old, new) {
         (Value::Object(old), Value::Object(new)) => {
             let mut merged = old.clone();
+            // Two spellings of one header would both be sent.
+            merged.retain(|name, _| !new.keys().any(|header| header.eq_ignore_ascii_case(name)));
             merged.extend(new.clone());
             Value::Object(merged)
         }
