@@ -39,7 +39,7 @@ pub(crate) struct ExecutionArgs {
 impl ExecutionArgs {
     /// Configures a runtime with the policy of all sources, secrets, approval store and audit log.
     pub(crate) fn configure(&self, builder: Builder, context: &Context) -> anyhow::Result<Builder> {
-        self.programs.configure(builder, &[], context)
+        self.programs.configure(builder, Vec::new(), context)
     }
 
     /// Converts the arguments to the options of a run.

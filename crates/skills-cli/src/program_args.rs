@@ -38,6 +38,10 @@ pub(crate) struct ProgramArgs {
     #[arg(long, value_name = "DIR")]
     pub(crate) workspace: Option<PathBuf>,
 
+    /// True if the workspace is the working directory of a server, which the user did not name.
+    #[arg(skip)]
+    pub(crate) is_default_workspace: bool,
+
     /// Working directory of scripts [default: workspace with --workspace]
     #[arg(long, value_enum, value_name = "WHERE")]
     pub(crate) cwd: Option<WorkingDirectory>,
@@ -94,12 +98,12 @@ pub(crate) struct ProgramArgs {
 }
 
 impl ProgramArgs {
-    /// Configures a runtime with the policy of all sources, secrets, approval store and audit log.
-    /// Writing to the `writable` paths counts as approved, as for `--write`.
+    /// Configures a runtime with the policy of all sources and `more_rules`, secrets, approval store
+    /// and audit log.
     pub(crate) fn configure(
         &self,
         builder: Builder,
-        writable: &[PathBuf],
+        more_rules: Vec<Rule>,
         context: &Context,
     ) -> anyhow::Result<Builder> {
         let paths = PolicyPaths::new(&context.environment);
@@ -107,14 +111,10 @@ impl ProgramArgs {
         for rule in &self.allow {
             rules = rules.with_rules(policy_files::expand_spellings(rule)?);
         }
-        // A path given with `--write` counts as approved.
-        for path in self.write.iter().chain(writable) {
-            // Rules about paths are compared with resolved paths.
-            let target = Target::write(resolve_writable(path)?)
-                .map_err(|error| CommandError::input(format!("--write: {error}")))?;
-            let rule = Rule::new(Effect::Allow, RuleSource::Invocation, target);
-            rules = rules.rule(rule.origin("--write"));
+        for path in &self.write {
+            rules = rules.rule(allow_writing(path, RuleSource::Invocation, "--write")?);
         }
+        rules = rules.with_rules(more_rules);
         // Write access to these files is equivalent to unrestricted access. Both spellings: a state
         // directory behind a symlink can be reached by either path.
         let protected = state::write_protected_paths(&context.environment);
@@ -201,6 +201,20 @@ impl ProgramArgs {
             .transpose()
     }
 
+    /// Returns the rule that makes the workspace of a server writable. A working directory that the
+    /// user did not name is a default, which `ask` rules of the user restrict.
+    pub(crate) fn workspace_rule(&self, context: &Context) -> anyhow::Result<Option<Rule>> {
+        let (source, origin) = if self.is_default_workspace {
+            (RuleSource::BuiltIn, "working directory of the server")
+        } else {
+            (RuleSource::Invocation, "--workspace")
+        };
+        let directory = self.workspace_dir(context)?;
+        directory
+            .map(|directory| allow_writing(&directory, source, origin))
+            .transpose()
+    }
+
     /// Returns the paths of `--write`. A missing one is created by the run, in an existing directory.
     fn writable_paths(&self) -> anyhow::Result<Vec<PathBuf>> {
         self.write
@@ -248,6 +262,14 @@ impl ProgramArgs {
 
 fn canonicalize_all(paths: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
     paths.iter().map(|path| canonicalize(path)).collect()
+}
+
+/// Returns a rule that allows to write a file or directory.
+pub(crate) fn allow_writing(path: &Path, source: RuleSource, origin: &str) -> anyhow::Result<Rule> {
+    // Rules about paths are compared with resolved paths.
+    let target = Target::write(resolve_writable(path)?)
+        .map_err(|error| CommandError::input(format!("{origin}: {error}")))?;
+    Ok(Rule::new(Effect::Allow, source, target).origin(origin))
 }
 
 fn resolve_writable(path: &Path) -> anyhow::Result<PathBuf> {

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use skills_runtime::discovery::{SearchDepth, Trust};
+use skills_runtime::policy::{Rule, RuleSource};
 use skills_runtime::{Builder, Executor, Root, Scope};
 use skills_tools::{Mount, OverrideStore, ToolGroup, ToolSet, ToolSetBuilder};
 
@@ -11,7 +12,7 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::mount::{MountArg, parse_mount};
 use crate::process_environment::Environment;
-use crate::program_args::ProgramArgs;
+use crate::program_args::{ProgramArgs, allow_writing};
 use crate::remedies::{RemedyDescriptions, RemedyStyle};
 use crate::state;
 
@@ -116,13 +117,14 @@ impl HostArgs {
         command: RemedyStyle,
         context: &Context,
     ) -> anyhow::Result<CallableTools> {
-        // The user named these directories to be written, so they count as approved like those of
-        // `--write`.
-        let workspace = self.programs.workspace_dir(context)?;
+        // Writable directories that the user named count as approved, like those of `--write`.
         let writable = self.mount.iter().filter(|mount| mount.is_writable);
-        let writable = writable.map(|mount| mount.directory.clone());
-        let writable: Vec<PathBuf> = workspace.iter().cloned().chain(writable).collect();
-        let builder = self.programs.configure(builder, &writable, context)?;
+        let rules = writable
+            .map(|mount| allow_writing(&mount.directory, RuleSource::Invocation, "--mount"))
+            .chain(self.programs.workspace_rule(context).transpose())
+            .collect::<anyhow::Result<Vec<Rule>>>()?;
+        let builder = self.programs.configure(builder, rules, context)?;
+        let workspace = self.programs.workspace_dir(context)?;
         let remedies = RemedyDescriptions::new(command, workspace.as_deref(), context);
         let (tools, executor) = self.builder(builder, context)?;
         let tools = tools

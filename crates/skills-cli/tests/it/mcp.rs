@@ -92,6 +92,40 @@ impl Server {
     }
 }
 
+/// A home directory is not a project, also if `HOME` leads there through a symlink.
+#[cfg(unix)]
+#[test]
+fn the_working_directory_is_the_workspace_except_at_home() {
+    let workspace = |home: &str, working_directory: &str| {
+        let directories = [(); 2].map(|()| tempfile::tempdir().unwrap());
+        let [scratch, state] = directories.each_ref().map(tempfile::TempDir::path);
+        for directory in ["homes/ada/project", "scratch"] {
+            std::fs::create_dir_all(state.join(directory)).unwrap();
+        }
+        std::os::unix::fs::symlink("homes", state.join("link")).unwrap();
+        std::fs::create_dir(state.join("skills")).unwrap();
+        let root = state.join("skills").display().to_string();
+        let arguments = ["mcp", "--root", &root];
+        let mut command = command_with_state(&arguments, scratch, &state.join("state"));
+        command
+            .env("HOME", state.join(home))
+            .current_dir(state.join(working_directory));
+        let mut server = Server::connect(command, directories);
+        let call = json!({"name": "skills_ls", "arguments": {}});
+        let listed = server.request("tools/call", &call);
+        listed["content"][0]["text"]
+            .as_str()
+            .unwrap()
+            .contains("/workspace")
+    };
+    assert!(workspace("homes/ada", "homes/ada/project"));
+    assert!(workspace("link/ada", "homes/ada/project"));
+    for home in ["homes/ada", "link/ada"] {
+        assert!(!workspace(home, "homes/ada"), "{home}");
+        assert!(!workspace(home, "homes"), "{home}");
+    }
+}
+
 #[test]
 fn a_client_lists_tools_and_skills_and_calls_a_tool() {
     let workspace = tempfile::tempdir().unwrap();

@@ -175,6 +175,7 @@ impl Serve {
         if let Some(workspace) = self.default_workspace(context)? {
             let mut host = self.host.clone();
             host.programs.workspace = Some(workspace);
+            host.programs.is_default_workspace = true;
             match self.tools_with(&host, context) {
                 Ok(tools) => return Ok(tools),
                 Err(error) => tracing::warn!(
@@ -202,10 +203,17 @@ impl Serve {
             return Ok(None);
         }
         let directory = context.environment.current_dir()?;
+        // The working directory is resolved, and a home can be reached through a symlink.
         let home = context.environment.home();
-        let contains_home = home.is_some_and(|home| home.starts_with(directory));
+        let is_home_or_above = home.is_none_or(|home| {
+            let resolved = home.canonicalize();
+            [Ok(home.to_owned()), resolved]
+                .iter()
+                .flatten()
+                .any(|home| home.starts_with(directory))
+        });
         let is_root = directory.parent().is_none();
-        Ok((!contains_home && !is_root).then(|| directory.to_owned()))
+        Ok((!is_home_or_above && !is_root).then(|| directory.to_owned()))
     }
 }
 
