@@ -1,7 +1,6 @@
 //! The agents: how each is started without a person, and how it gets a model and the server.
 //!
-//! In all texts `{url}` is the endpoint, `{program}` and `{arguments}` are the command of the server
-//! as JSON.
+//! In all texts `{url}` is the endpoint.
 
 /// An agent of a package of npm.
 #[derive(Debug)]
@@ -18,18 +17,10 @@ pub(crate) struct Agent {
     pub(crate) environment: &'static [(&'static str, &'static str)],
     /// Files in the home directory that exist before the server is registered.
     pub(crate) files: &'static [(&'static str, &'static str)],
-    pub(crate) registration: Registration,
+    /// Its name for `skills mcp install --client`.
+    pub(crate) client: &'static str,
     /// The start of the names that the agent gives to the tools of a server named `skills`.
     pub(crate) tool_prefix: &'static str,
-}
-
-/// How the server gets into the configuration of an agent.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Registration {
-    /// By `skills mcp install --client NAME`.
-    Install(&'static str),
-    /// By [`Agent::files`].
-    Files,
 }
 
 /// Node, which the agents need in a newer version than most systems have.
@@ -53,7 +44,7 @@ pub(crate) const AGENTS: [Agent; 6] = [
             ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
         ],
         files: &[],
-        registration: Registration::Install("claude"),
+        client: "claude",
         tool_prefix: "mcp__skills__",
     },
     Agent {
@@ -85,7 +76,7 @@ env_key = "FAKE_KEY"
 wire_api = "responses"
 "#,
         )],
-        registration: Registration::Install("codex"),
+        client: "codex",
         tool_prefix: "mcp__skills",
     },
     Agent {
@@ -108,7 +99,7 @@ wire_api = "responses"
 }
 "#,
         )],
-        registration: Registration::Install("gemini"),
+        client: "gemini",
         tool_prefix: "mcp_skills_",
     },
     Agent {
@@ -132,18 +123,11 @@ wire_api = "responses"
       "options": {"baseURL": "{url}/v1", "apiKey": "x"},
       "models": {"model": {"name": "model", "tool_call": true}}
     }
-  },
-  "mcp": {
-    "skills": {
-      "type": "local",
-      "command": [{program}, {arguments}],
-      "enabled": true
-    }
   }
 }
 "#,
         )],
-        registration: Registration::Files,
+        client: "opencode",
         tool_prefix: "skills_",
     },
     Agent {
@@ -163,14 +147,11 @@ wire_api = "responses"
             r#"{
   "security": {"auth": {"selectedType": "openai"}},
   "privacy": {"usageStatisticsEnabled": false},
-  "tools": {"toolSearch": {"enabled": false}},
-  "mcpServers": {
-    "skills": {"command": {program}, "args": [{arguments}]}
-  }
+  "tools": {"toolSearch": {"enabled": false}}
 }
 "#,
         )],
-        registration: Registration::Files,
+        client: "qwen",
         tool_prefix: "mcp__skills__",
     },
     Agent {
@@ -187,21 +168,8 @@ wire_api = "responses"
             ("COPILOT_MODEL", "gpt-4.1"),
             ("COPILOT_OFFLINE", "true"),
         ],
-        files: &[(
-            ".copilot/mcp-config.json",
-            r#"{
-  "mcpServers": {
-    "skills": {
-      "type": "local",
-      "command": {program},
-      "args": [{arguments}],
-      "tools": ["*"]
-    }
-  }
-}
-"#,
-        )],
-        registration: Registration::Files,
+        files: &[],
+        client: "copilot",
         tool_prefix: "skills-",
     },
 ];

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use super::endpoint::{Endpoint, ModelRequest};
 use super::plan::Plan;
-use super::runners::{Agent, Registration};
+use super::runners::Agent;
 use super::traffic::{self, Traffic};
 use crate::command::output;
 
@@ -156,33 +156,21 @@ fn register(
     options: &[String],
     url: &str,
 ) -> Result<()> {
-    let server = directories.server().join("skills");
-    let command = server.display().to_string();
-    let arguments = std::iter::once("mcp".to_owned()).chain(options.iter().cloned());
-    let arguments = arguments
-        .map(|argument| Ok(serde_json::to_string(&argument)?))
-        .collect::<Result<Vec<_>>>()?
-        .join(", ");
     for (path, template) in agent.files {
         let path = directories.home().join(path);
         fs::create_dir_all(path.parent().context("a file has a directory")?)?;
-        let content = template
-            .replace("{url}", url)
-            .replace("{program}", &serde_json::to_string(&command)?)
-            .replace("{arguments}", &arguments);
-        fs::write(path, content)?;
+        fs::write(path, template.replace("{url}", url))?;
     }
-    if let Registration::Install(client) = agent.registration {
-        // The entry has the path of the program that wrote it, where the agent finds the recorder.
-        link_or_copy(programs.skills, &server)?;
-        let mut install = Command::new(&server);
-        isolate(&mut install, programs, directories);
-        install
-            .args(["mcp", "install", "--yes", "--client", client, "--"])
-            .args(options);
-        output(&mut install)?;
-        fs::remove_file(&server)?;
-    }
+    let server = directories.server().join("skills");
+    // The entry has the path of the program that wrote it, where the agent finds the recorder.
+    link_or_copy(programs.skills, &server)?;
+    let mut install = Command::new(&server);
+    isolate(&mut install, programs, directories);
+    install
+        .args(["mcp", "install", "--yes", "--client", agent.client, "--"])
+        .args(options);
+    output(&mut install)?;
+    fs::remove_file(&server)?;
     traffic::write_recorder(&server, programs.skills)
 }
 
