@@ -39,7 +39,7 @@ pub(crate) async fn list(
 fn list_all(server: &Server) -> Vec<Resource> {
     let resource = |skill: &Arc<PublishedSkill>| {
         let mut resource = Resource::new(uri::skill_uri(&skill.name, SKILL_FILE), &skill.name)
-            .with_description(skill.summary())
+            .with_description(skill.visible_description())
             .with_mime_type("text/markdown");
         resource.size = skill.file(SKILL_FILE).map(|file| file.bytes);
         resource

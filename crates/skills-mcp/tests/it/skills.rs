@@ -81,6 +81,42 @@ async fn skills_are_listed_with_the_digests_of_all_files() {
 }
 
 #[tokio::test]
+async fn descriptions_are_whole_and_skills_with_invalid_ones_are_available_by_tools_only() {
+    let host = Host::new();
+    let of_length = |name: &str, characters: usize| {
+        let text = format!(
+            "---\nname: {name}\ndescription: {}\n---\n# {name}\n",
+            "d".repeat(characters)
+        );
+        host.file(&format!("skills/{name}/SKILL.md"), text);
+    };
+    of_length("longest", 1_024);
+    of_length("too-long", 1_025);
+    let server = host.server(&[]);
+    for lifecycle in [Lifecycle::Legacy, Lifecycle::Stateless] {
+        let mut client = Client::connect(&server, lifecycle, json!({})).await;
+        let listed = client.ok("skills/list", json!({})).await;
+        assert_eq!(listed["skills"].as_array().unwrap().len(), 1);
+        let whole = "d".repeat(1_024);
+        assert_eq!(listed["skills"][0]["frontmatter"]["description"], whole);
+        let resources = client.ok("resources/list", json!({})).await;
+        assert_eq!(resources["resources"][0]["uri"], "skill://longest/SKILL.md");
+        assert_eq!(resources["resources"][0]["description"], whole);
+        assert_eq!(resources["resources"].as_array().unwrap().len(), 1);
+        let uri = json!({"uri": "skill://too-long/SKILL.md"});
+        for method in ["skills/get", "resources/read"] {
+            assert!(client.call(method, uri.clone()).await["error"].is_object());
+        }
+        let prompts = client.ok("prompts/list", json!({})).await;
+        assert_eq!(prompts["prompts"][1]["description"], whole);
+        assert_eq!(prompts["prompts"][2]["name"], "too-long");
+        assert_eq!(prompts["prompts"][2]["description"], format!("{whole}…"));
+        let loaded = client.tool("load_skill", json!({"name": "too-long"})).await;
+        assert_eq!(loaded["isError"], false, "{loaded}");
+    }
+}
+
+#[tokio::test]
 async fn files_match_their_listing() {
     let host = host();
     let server = host.server(&[]);
