@@ -48,7 +48,8 @@ async def tools_are_listed_and_called(env, transport):
         else:
             raise AssertionError("a missing file was read")
         assert "work" in [prompt.name for prompt in await client.list_prompts()]
-        assert [str(resource.uri) for resource in await client.list_resources()] == ["skill://work/SKILL.md"]
+        assert [str(resource.uri) for resource in await client.list_resources()] == ["skill://index.json", "skill://work/SKILL.md"]
+        assert [str(resource.uri) for resource in await client.list_skill_resources()] == ["skill://work/SKILL.md"]
 
 
 @test(cases=STATELESS)
