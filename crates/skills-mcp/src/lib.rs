@@ -50,6 +50,7 @@ mod resources;
 mod serve;
 mod server;
 mod server_info;
+mod skill_index;
 mod skills_extension;
 mod subscriptions;
 mod tool_call;

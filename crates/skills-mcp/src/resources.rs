@@ -15,18 +15,19 @@ use skills_tools::{CallContext, PublishedSkill, ToolErrorCode, ToolOutput};
 use crate::caller::{Caller, Lifecycle};
 use crate::pagination::Page;
 use crate::skills_extension::{SKILL_FILE, list_and_track};
-use crate::{Server, uri};
+use crate::{Server, skill_index, uri};
 
 /// Maximum size of a tool file as a resource; larger files are read in parts with the tools.
 const MAX_BYTES: u64 = 4 << 20;
 
-/// Lists the `SKILL.md` of each skill. Other files are listed by `skills/get` and as directories.
+/// Lists the `SKILL.md` of each skill and the index of all. Other files are listed by `skills/get`
+/// and as directories.
 pub(crate) async fn list(
     server: &Server,
     lifecycle: Lifecycle,
     request: Option<PaginatedRequestParams>,
 ) -> Result<ListResourcesResult, ErrorData> {
-    let resources = server.run_blocking(list_all).await?;
+    let resources = server.run_blocking(list_all).await??;
     let cursor = request.and_then(|request| request.cursor);
     let page = Page::after_cursor(resources, |resource| &resource.name, cursor)?;
     let mut result = ListResourcesResult::with_all_items(page.items);
@@ -35,16 +36,20 @@ pub(crate) async fn list(
     Ok(result)
 }
 
-/// Lists the current resources. Performs blocking I/O.
-fn list_all(server: &Server) -> Vec<Resource> {
+/// Lists the current resources, ordered by name. Performs blocking I/O.
+fn list_all(server: &Server) -> Result<Vec<Resource>, ErrorData> {
     let resource = |skill: &Arc<PublishedSkill>| {
         let mut resource = Resource::new(uri::skill_uri(&skill.name, SKILL_FILE), &skill.name)
-            .with_description(skill.summary())
+            .with_description(skill.visible_description())
             .with_mime_type("text/markdown");
         resource.size = skill.file(SKILL_FILE).map(|file| file.bytes);
         resource
     };
-    list_and_track(server).iter().map(resource).collect()
+    let skills = list_and_track(server);
+    let mut resources: Vec<Resource> = skills.iter().map(resource).collect();
+    resources.push(skill_index::resource(&skills)?);
+    resources.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(resources)
 }
 
 /// Returns the URI templates of all other resources.
@@ -60,7 +65,7 @@ pub(crate) fn list_templates(lifecycle: Lifecycle) -> ListResourceTemplatesResul
     result
 }
 
-/// Reads a published file of a skill, or a file that tools can read.
+/// Reads the index, a published file of a skill, or a file that tools can read.
 pub(crate) async fn read(
     server: &Server,
     caller: &Caller,
@@ -68,6 +73,7 @@ pub(crate) async fn read(
 ) -> Result<ReadResourceResult, ErrorData> {
     let skill_file = uri::parse_skill_uri(uri).filter(|(_, path)| !path.is_empty());
     let contents = match (skill_file, uri::parse_file_uri(uri)) {
+        _ if uri == skill_index::INDEX_URI => skill_index::read(server).await?,
         (Some((skill, path)), _) => read_skill_file(server, uri, skill, path).await?,
         (None, Some(path)) => read_tool_file(server, caller, uri, path).await?,
         (None, None) => return Err(resource_not_found(uri)),

@@ -86,14 +86,14 @@ pub(crate) fn list_and_track(server: &Server) -> Vec<Arc<PublishedSkill>> {
         .for_each(|warning| tracing::warn!("{warning}"));
     let mut skills = publications.skills;
     skills.sort_by(|a, b| a.name.cmp(&b.name));
-    // The result of `skills/list` contains the digests of all files.
+    // Every list of skills depends on nothing but names and files: the frontmatter is in one.
     let digests = |skill: &PublishedSkill| {
         let files = skill.files.iter();
         files.map(|file| file.sha256.clone()).collect::<Vec<_>>()
     };
     let served: Vec<_> = skills
         .iter()
-        .map(|skill| (skill.name.clone(), skill.summary(), digests(skill)))
+        .map(|skill| (skill.name.as_str(), digests(skill)))
         .collect();
     let lists = &server.inner.list_tracker;
     lists.update(ListKind::Resources, &served);

@@ -222,10 +222,13 @@ impl RootFsBuilder {
         if source.kind() == Kind::Link {
             return resolve_link(bound, path, outer_attrs);
         }
-        // A read-only path in a read-only mount needs no mount. A writable directory in a writable
-        // mount does, if something below it is read-only: it could otherwise be renamed together
-        // with that, and a mount point cannot be renamed.
-        if outer_attrs == Some(attributes) && attributes.bits() & MountAttrs::READ_ONLY.bits() != 0
+        // A read-only path in a read-only mount needs no mount, unless it shows files of another
+        // place, such as the copy of a skill. A writable directory in a writable mount does, if
+        // something below it is read-only: it could otherwise be renamed together with that, and a
+        // mount point cannot be renamed.
+        if outer_attrs == Some(attributes)
+            && attributes.bits() & MountAttrs::READ_ONLY.bits() != 0
+            && source.location() == bound
         {
             return Ok(None);
         }

@@ -8,6 +8,7 @@
 
 mod completion;
 mod error;
+mod field_rules;
 mod publisher;
 mod snapshot;
 mod unpublished;
@@ -20,7 +21,7 @@ pub use completion::Completion;
 pub use error::{PublicationError, PublicationErrorKind};
 pub(crate) use publisher::Publisher;
 
-use crate::sanitize::short_description;
+use crate::sanitize::strip_terminal_escapes;
 
 /// Maximum number of files of a published skill: 512.
 pub(crate) const MAX_FILES: usize = 512;
@@ -51,11 +52,11 @@ pub struct PublishedSkills {
 pub struct PublishedSkill {
     /// The name: 1 to 64 of `a`–`z`, `0`–`9` and single inner hyphens, as in the frontmatter.
     pub name: String,
-    /// The description exactly as in the frontmatter. It may have several lines and invisible
-    /// characters.
+    /// The description exactly as in the frontmatter, at most 1,024 characters. It may have several
+    /// lines and invisible characters.
     pub description: String,
     /// The complete frontmatter of the listed `SKILL.md` as parsed from YAML, with unknown fields,
-    /// in the order of the file.
+    /// in the order of the file. The fields of the Agent Skills specification have valid values.
     pub frontmatter: Map<String, Value>,
     /// All files including `SKILL.md`, ordered by path: at most 512, with at most 16 MiB together.
     pub files: Vec<PublishedFile>,
@@ -100,10 +101,11 @@ pub struct PublishedContent {
 }
 
 impl PublishedSkill {
-    /// Returns the description for display: one line of at most 300 visible characters.
+    /// Returns the whole description for display: without terminal escape sequences and invisible
+    /// characters, otherwise as in the frontmatter, with its lines.
     #[must_use]
-    pub fn summary(&self) -> String {
-        short_description(&self.description)
+    pub fn visible_description(&self) -> String {
+        strip_terminal_escapes(&self.description)
     }
 
     /// Finds a file by its path.

@@ -3,17 +3,29 @@
 use skills_runtime::manifest::is_invisible_after;
 
 /// Maximum length of a description in a result, in characters.
-const MAX_DESCRIPTION_CHARS: usize = 300;
+const MAX_SHORT_CHARS: usize = 300;
+/// Maximum length of a description by the Agent Skills specification, in characters.
+pub(crate) const MAX_DESCRIPTION_CHARS: usize = 1024;
 
-/// Returns a description on one line, without invisible characters, truncated to the limit.
+/// Returns a description on one line, without invisible characters, truncated to 300 characters.
 pub(crate) fn short_description(description: &str) -> String {
+    description_line(description, MAX_SHORT_CHARS)
+}
+
+/// Returns a description on one line, without invisible characters. It is whole unless it is longer
+/// than the specification allows.
+pub(crate) fn whole_description(description: &str) -> String {
+    description_line(description, MAX_DESCRIPTION_CHARS)
+}
+
+fn description_line(description: &str, max_chars: usize) -> String {
     // Descriptions are untrusted: escape sequences could hide text from a user who watches the
     // terminal.
     let line = strip_terminal_escapes(description)
         .split_whitespace()
         .collect::<Vec<_>>()
         .join(" ");
-    match line.char_indices().nth(MAX_DESCRIPTION_CHARS) {
+    match line.char_indices().nth(max_chars) {
         None => line,
         Some((end, _)) => format!("{}…", &line[..end]),
     }

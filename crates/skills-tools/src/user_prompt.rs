@@ -5,7 +5,7 @@ use skills_runtime::{Catalog, Entry, SkillRuntime, TextPart};
 
 use crate::catalog_tools::CatalogTools;
 use crate::catalog_tools::load::SkillText;
-use crate::sanitize::short_description;
+use crate::sanitize::{short_description, whole_description};
 use crate::virtual_path::escape_for_display;
 use crate::{ToolError, ToolErrorCode};
 
@@ -18,7 +18,8 @@ use crate::{ToolError, ToolErrorCode};
 pub struct SkillPrompt {
     /// The name of the skill, which is unique.
     pub name: String,
-    /// The description: one line of at most 300 visible characters.
+    /// The whole description on one line, without invisible characters; truncated after 1,024
+    /// characters, the maximum of the Agent Skills specification.
     pub description: String,
     /// What to type after the name, as declared by the skill.
     pub argument_hint: Option<String>,
@@ -109,7 +110,7 @@ impl SkillPrompt {
             .map(short_description);
         Self {
             name: entry.name().to_string(),
-            description: short_description(manifest.description()),
+            description: whole_description(manifest.description()),
             argument_hint: hint.filter(|hint| !hint.is_empty()),
         }
     }

@@ -48,7 +48,8 @@ async def tools_are_listed_and_called(env, transport):
         else:
             raise AssertionError("a missing file was read")
         assert "work" in [prompt.name for prompt in await client.list_prompts()]
-        assert [str(resource.uri) for resource in await client.list_resources()] == ["skill://work/SKILL.md"]
+        assert [str(resource.uri) for resource in await client.list_resources()] == ["skill://index.json", "skill://work/SKILL.md"]
+        assert [str(resource.uri) for resource in await client.list_skill_resources()] == ["skill://work/SKILL.md"]
 
 
 @test(cases=STATELESS)
@@ -67,6 +68,20 @@ async def skills_are_listed_with_matching_digests(env, transport):
         again = await client.get_skill(skill.uri)
         assert again == skill, again
         assert not (await client.list_skills_mcp()).next_cursor
+
+
+@test(cases=STATELESS)
+async def a_skill_that_the_client_would_reject_does_not_break_the_list(env, transport):
+    env.skill("work", description="d" * 1024)
+    env.skill("long", description="d" * 1025)
+    env.skill("compatible", "compatibility: " + "c" * 501 + "\n")
+    env.skill("licensed", "license: [MIT]\n")
+    env.skill("counted", "metadata: 7\n")
+    async with connect(env, transport, extensions=[SkillsClientExtension()]) as client:
+        assert [skill.frontmatter.name for skill in await client.list_skills()] == ["work"]
+        resources = await client.list_resources()
+        assert ["d" * 1024] == [item.description for item in resources if str(item.uri).endswith("/SKILL.md")]
+        assert "long" in [prompt.name for prompt in await client.list_prompts()]
 
 
 @test(cases=TRANSPORTS)

@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import json
 
 from mcp import MCPError
 
@@ -35,7 +36,7 @@ async def skills_are_paged_and_readable(env, transport):
         assert len(first.resources) == 100 and first.next_cursor
         second = await client.list_resources(cursor=first.next_cursor)
         uris = [resource.uri for resource in first.resources + second.resources]
-        assert len(uris) == len(set(uris)) == 151 and second.next_cursor is None
+        assert len(uris) == len(set(uris)) == 152 and second.next_cursor is None
         assert "skill://work/SKILL.md" in uris
         for resource in second.resources[-3:]:
             contents = (await client.read_resource(resource.uri)).contents[0]
@@ -54,6 +55,22 @@ async def all_files_of_a_skill_can_be_read(env, transport):
         logo = (await client.read_resource("skill://work/logo.png")).contents[0]
         assert base64.b64decode(logo.blob) == (env.skills / "work" / "logo.png").read_bytes()
         assert logo.mime_type == "image/png"
+
+
+@test(cases=TRANSPORTS)
+async def the_index_has_all_skills(env, transport):
+    create_skills(env)
+    async with connect(env, transport) as client:
+        content = (await client.read_resource("skill://index.json")).contents[0]
+        assert content.mime_type == "application/json"
+        skills = json.loads(content.text)["skills"]
+        assert len(skills) == 151
+        assert skills[-1] == {
+            "name": "work",
+            "type": "skill-md",
+            "description": "About work.",
+            "url": "skill://work/SKILL.md",
+        }
 
 
 @test(cases=TRANSPORTS)

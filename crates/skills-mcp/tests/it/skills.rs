@@ -81,6 +81,43 @@ async fn skills_are_listed_with_the_digests_of_all_files() {
 }
 
 #[tokio::test]
+async fn descriptions_are_whole_and_skills_with_invalid_ones_are_available_by_tools_only() {
+    let host = Host::new();
+    let of_length = |name: &str, characters: usize| {
+        let text = format!(
+            "---\nname: {name}\ndescription: {}\n---\n# {name}\n",
+            "d".repeat(characters)
+        );
+        host.file(&format!("skills/{name}/SKILL.md"), text);
+    };
+    of_length("longest", 1_024);
+    of_length("too-long", 1_025);
+    let server = host.server(&[]);
+    for lifecycle in [Lifecycle::Legacy, Lifecycle::Stateless] {
+        let mut client = Client::connect(&server, lifecycle, json!({})).await;
+        let listed = client.ok("skills/list", json!({})).await;
+        assert_eq!(listed["skills"].as_array().unwrap().len(), 1);
+        let whole = "d".repeat(1_024);
+        assert_eq!(listed["skills"][0]["frontmatter"]["description"], whole);
+        let resources = client.ok("resources/list", json!({})).await;
+        let resources = resources["resources"].as_array().unwrap();
+        assert_eq!(resources.len(), 2, "the other one is the index");
+        assert_eq!(resources[1]["uri"], "skill://longest/SKILL.md");
+        assert_eq!(resources[1]["description"], whole);
+        let uri = json!({"uri": "skill://too-long/SKILL.md"});
+        for method in ["skills/get", "resources/read"] {
+            assert!(client.call(method, uri.clone()).await["error"].is_object());
+        }
+        let prompts = client.ok("prompts/list", json!({})).await;
+        assert_eq!(prompts["prompts"][1]["description"], whole);
+        assert_eq!(prompts["prompts"][2]["name"], "too-long");
+        assert_eq!(prompts["prompts"][2]["description"], format!("{whole}…"));
+        let loaded = client.tool("load_skill", json!({"name": "too-long"})).await;
+        assert_eq!(loaded["isError"], false, "{loaded}");
+    }
+}
+
+#[tokio::test]
 async fn files_match_their_listing() {
     let host = host();
     let server = host.server(&[]);
@@ -185,20 +222,97 @@ async fn many_skills_are_paged() {
     }
     let server = host.server(&[]);
     let mut client = Client::connect(&server, Lifecycle::Stateless, json!({})).await;
-    for (method, items) in [("skills/list", "skills"), ("resources/list", "resources")] {
+    // The resources include the index.
+    for (method, items, last) in [
+        ("skills/list", "skills", 30),
+        ("resources/list", "resources", 31),
+    ] {
         let (mut seen, mut params) = (0, json!({}));
-        for expected in [100, 100, 30] {
+        for expected in [100, 100, last] {
             let page = client.ok(method, params.clone()).await;
             assert_eq!(page[items].as_array().unwrap().len(), expected);
             seen += expected;
             params = json!({"cursor": page["nextCursor"]});
         }
-        assert_eq!((seen, &params["cursor"]), (230, &Value::Null));
+        assert_eq!((seen, &params["cursor"]), (200 + last, &Value::Null));
         assert_eq!(
             client.call(method, json!({"cursor": "!"})).await["error"]["code"],
             -32602
         );
     }
+}
+
+#[tokio::test]
+async fn the_index_lists_the_published_skills() {
+    let host = host();
+    host.file(
+        "skills/lines/SKILL.md",
+        "---\nname: lines\ndescription: |\n  One.\n  \\\"Two\\\".\n---\n",
+    );
+    let server = host.server(&[]);
+    for lifecycle in [Lifecycle::Legacy, Lifecycle::Stateless] {
+        let mut client = Client::connect(&server, lifecycle, json!({})).await;
+        let listed = client.ok("resources/list", json!({})).await;
+        let names: Vec<&str> = listed["resources"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|resource| resource["name"].as_str().unwrap())
+            .collect();
+        assert_eq!(names, ["greet", "index.json", "lines", "other"]);
+        let index = listed["resources"][1].clone();
+        assert_eq!(
+            (&index["uri"], &index["mimeType"]),
+            (&json!("skill://index.json"), &json!("application/json"))
+        );
+        let read = client
+            .ok("resources/read", json!({"uri": index["uri"]}))
+            .await;
+        let content = &read["contents"][0];
+        assert_eq!(
+            (&content["uri"], &content["mimeType"]),
+            (&index["uri"], &index["mimeType"])
+        );
+        let text = content["text"].as_str().unwrap();
+        assert_eq!(json!(text.len()), index["size"]);
+        let skill = |name: &str, description: &str| json!({"name": name, "type": "skill-md", "description": description, "url": format!("skill://{name}/SKILL.md")});
+        let expected = json!({
+            "$schema": "https://schemas.agentskills.io/discovery/0.2.0/schema.json",
+            "skills": [skill("greet", "About greet."), skill("lines", "One.\n\\\"Two\\\".\n"), skill("other", "About other.")],
+        });
+        assert_eq!(serde_json::from_str::<Value>(text).unwrap(), expected);
+        for skill in expected["skills"].as_array().unwrap() {
+            client
+                .ok("resources/read", json!({"uri": skill["url"]}))
+                .await;
+        }
+        for wrong in [
+            "skill://index.json/",
+            "skill://index.json/SKILL.md",
+            "skill://Index.json",
+        ] {
+            let answer = client.call("resources/read", json!({"uri": wrong})).await;
+            assert!(answer["error"].is_object(), "{wrong}: {answer}");
+        }
+    }
+}
+
+/// A reader of the index lists neither skills nor resources.
+#[tokio::test]
+async fn a_client_that_has_read_the_index_is_notified_of_changes() {
+    let host = host();
+    let server = host.server(&[]);
+    let index = json!({"uri": "skill://index.json"});
+    let mut client = Client::connect(&server, Lifecycle::Legacy, json!({})).await;
+    client.ok("resources/read", index.clone()).await;
+    host.skill("third", "");
+    client
+        .notification("notifications/resources/list_changed")
+        .await;
+    let read = client.ok("resources/read", index).await;
+    let text = read["contents"][0]["text"].as_str().unwrap();
+    assert!(text.contains("skill://third/SKILL.md"), "{text}");
+    server.stop();
 }
 
 #[tokio::test]

@@ -1,5 +1,5 @@
 use insta::assert_snapshot;
-use skills_policy::{Authorization, Capability, Policy, Request, RuleSource};
+use skills_policy::{Authorization, Capability, Effect, Policy, Request, Rule, RuleSource};
 use skills_sandbox::{
     EnforcementStatus, Job, Program, RefusedOperation, Sandbox, ScriptType, Termination,
 };
@@ -482,44 +482,57 @@ async fn disabled_sandboxing_is_reported() {
 }
 
 /// The copy that the policy decided on runs, not the current content of the skill. With namespaces
-/// it is mounted at the path of the skill.
+/// it is mounted at the path of the skill, also inside a readable directory.
 #[tokio::test]
 async fn a_copy_runs_in_place_of_the_skill() {
     for mode in supported_modes() {
-        let skill = Skill::new(mode);
-        let (live, copy) = (skill.path("skill"), skill.path("copy"));
-        std::fs::create_dir(&copy).unwrap();
-        let script = "import os, sys\nfrom other import NAME\nprint(NAME, __file__, os.getcwd(), os.environ['SKILL_DIR'], open('data').read())\n";
-        for (directory, name) in [(&live, "live"), (&copy, "copy")] {
-            std::fs::write(directory.join("main.py"), script).unwrap();
-            std::fs::write(directory.join("other.py"), format!("NAME = '{name}'\n")).unwrap();
-            std::fs::write(directory.join("data"), name).unwrap();
+        for is_inside_grant in [false, true] {
+            check_that_a_copy_runs(mode, is_inside_grant).await;
         }
-        let request = Request::new(&live).copy(&copy).limits(skill.limits.clone());
-        let Authorization::Granted(grants) = Policy::default().authorize(&request) else {
-            panic!("the request is empty")
-        };
-        let job = Job::new(
-            grants,
-            Program::script(ScriptType::Python, live.join("main.py")),
-        );
-        let output = skill
-            .run(job.env("SKILL_DIR", live.to_string_lossy()))
-            .await;
-        let expected_path = if mode == IsolationMode::Namespaces {
-            &live
-        } else {
-            &copy
-        }
-        .display()
-        .to_string();
-        assert_eq!(
-            output.stdout.text(),
-            format!("copy {expected_path}/main.py {expected_path} {expected_path} copy\n"),
-            "{mode:?}: {}",
-            output.stderr.text()
-        );
     }
+}
+
+async fn check_that_a_copy_runs(mode: IsolationMode, is_inside_grant: bool) {
+    let skill = Skill::new(mode);
+    let (live, copy) = (skill.path("skill"), skill.path("copy"));
+    std::fs::create_dir(&copy).unwrap();
+    let script = "import os, sys\nfrom other import NAME\nprint(NAME, __file__, os.getcwd(), os.environ['SKILL_DIR'], open('data').read())\n";
+    for (directory, name) in [(&live, "live"), (&copy, "copy")] {
+        std::fs::write(directory.join("main.py"), script).unwrap();
+        std::fs::write(directory.join("other.py"), format!("NAME = '{name}'\n")).unwrap();
+        std::fs::write(directory.join("data"), name).unwrap();
+    }
+    let request = Request::new(&live).copy(&copy).limits(skill.limits.clone());
+    let request = if is_inside_grant {
+        request.read(live.parent().unwrap())
+    } else {
+        request
+    };
+    let allow = Rule::parse(Effect::Allow, RuleSource::Invocation, "read").unwrap();
+    let Authorization::Granted(grants) = Policy::default().rule(allow).authorize(&request) else {
+        panic!("reading is allowed")
+    };
+    assert_eq!(grants.files().len(), 1 + usize::from(is_inside_grant));
+    let job = Job::new(
+        grants,
+        Program::script(ScriptType::Python, live.join("main.py")),
+    );
+    let output = skill
+        .run(job.env("SKILL_DIR", live.to_string_lossy()))
+        .await;
+    let expected_path = if mode == IsolationMode::Namespaces {
+        &live
+    } else {
+        &copy
+    }
+    .display()
+    .to_string();
+    assert_eq!(
+        output.stdout.text(),
+        format!("copy {expected_path}/main.py {expected_path} {expected_path} copy\n"),
+        "{mode:?}, {is_inside_grant}: {}",
+        output.stderr.text()
+    );
 }
 
 /// Systems install `python3` only, and scripts call `python`.

@@ -10,6 +10,7 @@ use skills_runtime::Entry;
 use skills_runtime::discovery::{FileStamp, SKILL_FILE, SkillFiles, StampedFile, StampedListing};
 use skills_runtime::manifest::{Document, FrontmatterScan, MAX_FILE_BYTES};
 
+use super::field_rules::check_fields;
 use super::unpublished::UnpublishedReason;
 use super::{MAX_BYTES, MAX_FILES, PublishedFile, PublishedSkill};
 use crate::file_tools::FileTools;
@@ -260,6 +261,7 @@ fn parse_frontmatter(
             written: found_name,
         });
     }
+    check_fields(&description, &fields)?;
     Ok((description, fields))
 }
 

@@ -3,6 +3,7 @@
 use skills_runtime::manifest::{AmbiguousYaml, MAX_FILE_BYTES, ManifestError};
 
 use super::{MAX_BYTES, MAX_FILES};
+use crate::sanitize::MAX_DESCRIPTION_CHARS;
 use crate::virtual_path::escape_for_display;
 
 /// The reason for which a skill is not published. Messages contain no host paths.
@@ -44,6 +45,13 @@ pub(crate) enum UnpublishedReason {
     MissingField(&'static str),
     #[error("`name` in SKILL.md is `{}`", escape_for_display(written))]
     NameMismatch { written: String },
+    #[error("its description has {characters} characters, limit {MAX_DESCRIPTION_CHARS}")]
+    LongDescription { characters: usize },
+    #[error("`{field}` in SKILL.md is not {expected}")]
+    InvalidField {
+        field: &'static str,
+        expected: &'static str,
+    },
     #[error("its files change continuously")]
     Unstable,
 }

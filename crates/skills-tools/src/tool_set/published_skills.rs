@@ -14,7 +14,9 @@ impl ToolSet {
     /// The catalog is refreshed. Unchanged files are not read again; only their metadata are
     /// compared. A skill is not published if it is not model-invocable, if its name is ambiguous or
     /// not accepted by every client, if its `SKILL.md` has a non-standard name, is a symlink or is
-    /// ambiguous YAML, if it has more than 512 files or 16 MiB or is nested deeper than 8
+    /// ambiguous YAML, if a field of the Agent Skills specification is invalid there (a description
+    /// over 1,024 characters, `compatibility` over 500, `metadata` that does not map text to text), if
+    /// it has more than 512 files or 16 MiB or is nested deeper than 8
     /// directories, or if its files cannot be read or change continuously. Performs blocking I/O.
     ///
     /// ```

@@ -16,7 +16,7 @@ use skills_tools::{PublicationErrorKind, PublishedSkill, ToolSet};
 use crate::fixture::Host;
 
 const TEXT: &str = "---\nname: demo\ndescription: |\n  About demo.\n  More.\nversion: 1.10\nx-vendor: {deep: [1, {e: null}], flag: true}\n\
-                    metadata:\n  author: someone\n  openclaw:\n    requires: {bins: [git]}\n---\n# Demo\n";
+                    metadata:\n  author: someone\n---\n# Demo\n";
 
 fn sha256(content: &[u8]) -> String {
     Sha256::digest(content)
@@ -69,13 +69,13 @@ fn a_skill_is_published_with_all_files_and_frontmatter() {
         (
             demo.name.as_str(),
             demo.description.as_str(),
-            demo.summary().as_str()
+            demo.visible_description().as_str()
         ),
-        ("demo", "About demo.\nMore.\n", "About demo. More.")
+        ("demo", "About demo.\nMore.\n", "About demo.\nMore.\n")
     );
     let frontmatter = json!({
         "name": "demo", "description": "About demo.\nMore.\n", "version": 1.1, "x-vendor": {"deep": [1, {"e": null}], "flag": true},
-        "metadata": {"author": "someone", "openclaw": {"requires": {"bins": ["git"]}}},
+        "metadata": {"author": "someone"},
     });
     assert_eq!(Value::Object(demo.frontmatter.clone()), frontmatter);
     assert!(

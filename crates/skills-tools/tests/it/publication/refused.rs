@@ -143,6 +143,65 @@ fn ambiguous_yaml_is_not_published() {
 }
 
 #[test]
+fn fields_that_clients_reject_are_not_published() {
+    let host = Host::new();
+    let described = |name: &str, description: String| {
+        let text = format!("---\nname: {name}\ndescription: \"{description}\"\n---\n");
+        host.file(&format!("skills/{name}/SKILL.md"), text);
+    };
+    // Characters count, not bytes.
+    described("at-limit", "é".repeat(1_024));
+    described("long", "é".repeat(1_025));
+    let text = |characters| format!("compatibility: {}\n", "é".repeat(characters));
+    host.skill("compatible", &text(500))
+        .skill("compatible-long", &text(501))
+        .skill("compatible-empty", "compatibility:\n")
+        .skill("compatible-blank", "compatibility: ''\n")
+        .skill("licensed", "license: MIT\n")
+        .skill("licensed-badly", "license: [MIT]\n")
+        .skill("metadata", "metadata: {a: '1.0', b: x}\n")
+        .skill("metadata-number", "metadata: {version: 1.5}\n")
+        .skill("metadata-nested", "metadata:\n  openclaw: {os: [linux]}\n")
+        .skill("metadata-empty", "metadata:\n")
+        .skill("tools", "allowed-tools: Read\n")
+        .skill("tools-list", "allowed-tools: [Read, Write]\n")
+        .skill("good", "");
+    let set = set(&host);
+    let publications = set.published_skills();
+    let names: Vec<&str> = publications
+        .skills
+        .iter()
+        .map(|skill| skill.name.as_str())
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "at-limit",
+            "compatible",
+            "good",
+            "licensed",
+            "metadata",
+            "tools",
+            "tools-list"
+        ]
+    );
+    insta::assert_snapshot!(publications.warnings.join("\n"), @"
+    skill `compatible-blank` is not published, only available through tools: `compatibility` in SKILL.md is not text of 1 to 500 characters
+    skill `compatible-empty` is not published, only available through tools: `compatibility` in SKILL.md is not text of 1 to 500 characters
+    skill `compatible-long` is not published, only available through tools: `compatibility` in SKILL.md is not text of 1 to 500 characters
+    skill `licensed-badly` is not published, only available through tools: `license` in SKILL.md is not text
+    skill `long` is not published, only available through tools: its description has 1025 characters, limit 1024
+    skill `metadata-empty` is not published, only available through tools: `metadata` in SKILL.md is not a mapping of text to text
+    skill `metadata-nested` is not published, only available through tools: `metadata` in SKILL.md is not a mapping of text to text
+    skill `metadata-number` is not published, only available through tools: `metadata` in SKILL.md is not a mapping of text to text
+    ");
+    assert_eq!(
+        read(&set, "long", "SKILL.md"),
+        Err(PublicationErrorKind::NotPublished)
+    );
+}
+
+#[test]
 fn skills_that_are_too_large() {
     let host = Host::new();
     host.skill("many", "")
