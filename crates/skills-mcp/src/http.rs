@@ -7,6 +7,7 @@ mod body_budget;
 mod concurrency;
 mod connection;
 mod error;
+mod handshake;
 mod headers;
 mod host;
 mod json_rpc_header;

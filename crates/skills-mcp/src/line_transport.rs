@@ -32,6 +32,8 @@ use in_flight_service::InFlightService;
 use line_reader::{Line, LineReader, MAX_LINE_BYTES};
 use line_writer::{LineWriter, Origin};
 
+use crate::server_info;
+
 /// Maximum number of concurrent requests of a client.
 const MAX_IN_FLIGHT: usize = 128;
 /// How long a request waits for a permit before it is rejected. Later messages, such as responses
@@ -94,6 +96,16 @@ impl<R: AsyncRead + Send + Unpin> LineTransport<R> {
             Err(invalid) => return self.reject(invalid),
         };
         match message {
+            // rmcp would negotiate another version.
+            ClientJsonRpcMessage::Request(request)
+                if decode::is_stateless_initialize(&request.request) =>
+            {
+                let error = server_info::method_not_found("initialize").into();
+                self.reject(InvalidLine {
+                    id: Some(request.id),
+                    error,
+                })
+            }
             // Requests wait for a permit; everything else is passed on at once, since it may free
             // one.
             ClientJsonRpcMessage::Request(request) => {

@@ -14,6 +14,23 @@ pub(super) struct JsonRpcHeader {
     method: Option<String>,
     #[serde(default)]
     id: Option<RequestId>,
+    /// Empty unless the message is an `initialize` request with valid ones.
+    #[serde(skip)]
+    versions: InitializeVersions,
+}
+
+/// The protocol versions that an `initialize` request names.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+struct InitializeVersions {
+    #[serde(default, rename = "_meta")]
+    meta: VersionMeta,
+}
+
+/// The metadata of a request.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+struct VersionMeta {
+    #[serde(default, rename = "io.modelcontextprotocol/protocolVersion")]
+    protocol_version: Option<String>,
 }
 
 /// The kind of a message, as far as limits depend on it.
@@ -41,14 +58,18 @@ impl JsonRpcHeader {
         if count_values(body) > max_values {
             return Err(Rejection::TooManyValues { limit: max_values });
         }
-        serde_json::from_slice(body).map_err(|error| {
+        let mut header: Self = serde_json::from_slice(body).map_err(|error| {
             // Valid JSON that is not a message has another error code than invalid JSON.
             if error.is_data() {
                 Rejection::InvalidMessage
             } else {
                 Rejection::InvalidJson
             }
-        })
+        })?;
+        if header.kind() == MessageKind::Initialize {
+            header.versions = InitializeVersions::parse(body);
+        }
+        Ok(header)
     }
 
     pub(super) fn kind(&self) -> MessageKind {
@@ -64,6 +85,30 @@ impl JsonRpcHeader {
     /// Returns the id if the message is a request. The id of a response belongs to the server.
     pub(super) fn request_id(&self) -> Option<&RequestId> {
         self.method.as_ref().and(self.id.as_ref())
+    }
+
+    /// Returns the id of an `initialize` request.
+    pub(super) fn initialize_id(&self) -> Option<&RequestId> {
+        let is_initialize = self.kind() == MessageKind::Initialize;
+        self.id.as_ref().filter(|_| is_initialize)
+    }
+
+    /// Returns the protocol version in the metadata of an `initialize` request.
+    pub(super) fn meta_version(&self) -> Option<&str> {
+        self.versions.meta.protocol_version.as_deref()
+    }
+}
+
+impl InitializeVersions {
+    /// Parses the versions. Those of invalid parameters are ignored, since the protocol handler
+    /// rejects the request.
+    fn parse(body: &[u8]) -> Self {
+        #[derive(Deserialize)]
+        struct Message {
+            #[serde(default)]
+            params: InitializeVersions,
+        }
+        serde_json::from_slice::<Message>(body).map_or_else(|_| Self::default(), |m| m.params)
     }
 }
 

@@ -117,6 +117,13 @@ pub(super) fn completes_negotiation(request: &ClientRequest, versions: &[Protoco
     }
 }
 
+/// Returns true for an `initialize` request whose metadata names a protocol version without this
+/// method.
+pub(super) fn is_stateless_initialize(request: &ClientRequest) -> bool {
+    let version = request.get_meta().protocol_version();
+    request.method() == "initialize" && version.is_some_and(|version| !version.has_initialize())
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

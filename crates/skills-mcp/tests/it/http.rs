@@ -12,6 +12,7 @@ mod access_log;
 mod approval;
 mod bodies;
 mod client;
+mod handshake;
 mod limits;
 mod probe;
 mod sessions;
