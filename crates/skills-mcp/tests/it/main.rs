@@ -10,6 +10,7 @@ mod approval;
 mod calls;
 mod client;
 mod fixture;
+mod fixture_server;
 #[cfg(feature = "http")]
 mod http;
 mod lifecycles;
