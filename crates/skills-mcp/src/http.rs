@@ -2,6 +2,7 @@
 
 mod access_log;
 mod auth;
+mod batch;
 mod body;
 mod body_budget;
 mod concurrency;

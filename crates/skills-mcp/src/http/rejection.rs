@@ -5,6 +5,8 @@ use http::StatusCode;
 use http::header::{ALLOW, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use rmcp::model::{ErrorCode, ErrorData, JsonRpcError, RequestId};
 
+use crate::batch::BatchError;
+
 /// The reason why a request is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Rejection {
@@ -53,9 +55,12 @@ pub(super) enum Rejection {
     /// The body is not JSON.
     #[error("invalid JSON")]
     InvalidJson,
-    /// The body is a batch of messages.
+    /// The body is a batch of messages, and the protocol version has none.
     #[error("batches are not supported; send one message per request")]
     BatchNotSupported,
+    /// The body is an invalid batch.
+    #[error(transparent)]
+    InvalidBatch(#[from] BatchError),
     /// The body is not a JSON-RPC message.
     #[error("invalid JSON-RPC 2.0 message")]
     InvalidMessage,
@@ -146,6 +151,7 @@ impl Rejection {
             | Self::IncompleteBody
             | Self::InvalidJson
             | Self::BatchNotSupported
+            | Self::InvalidBatch(_)
             | Self::InvalidMessage
             | Self::DuplicateId => StatusCode::BAD_REQUEST,
         }
@@ -154,6 +160,7 @@ impl Rejection {
     fn code(&self) -> ErrorCode {
         match self {
             Self::InvalidJson => ErrorCode::PARSE_ERROR,
+            Self::InvalidBatch(error) => error.code(),
             Self::MethodNotFound { .. } => ErrorCode::METHOD_NOT_FOUND,
             Self::Internal => ErrorCode::INTERNAL_ERROR,
             _ => ErrorCode::INVALID_REQUEST,

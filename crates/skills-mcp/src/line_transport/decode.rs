@@ -8,6 +8,8 @@ use rmcp::model::{
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer};
 
+use crate::batch::{BatchError, is_batch};
+
 /// A line that is answered with an error, with the id if it is a request with a readable one.
 #[derive(Debug)]
 pub(super) struct InvalidLine {
@@ -24,6 +26,13 @@ impl InvalidLine {
     fn new(id: Option<RequestId>, message: impl Into<Cow<'static, str>>) -> Self {
         let error = ErrorData::invalid_request(message, None).into();
         Self { id, error }
+    }
+}
+
+impl From<BatchError> for InvalidLine {
+    fn from(error: BatchError) -> Self {
+        let error = ErrorData::new(error.code(), error.to_string(), None).into();
+        Self { id: None, error }
     }
 }
 
@@ -80,7 +89,7 @@ pub(super) fn decode_line(line: &[u8]) -> Decoded {
     if line.is_empty() {
         return Ok(None);
     }
-    if line.first() == Some(&b'[') {
+    if is_batch(line) {
         let message = "batches are not supported; send one message per line";
         return Err(InvalidLine::new(None, message));
     }

@@ -10,6 +10,7 @@
 mod access;
 mod access_log;
 mod approval;
+mod batches;
 mod bodies;
 mod client;
 mod handshake;

@@ -7,6 +7,7 @@
 )]
 
 mod approval;
+mod batches;
 mod calls;
 mod client;
 mod fixture;
