@@ -2,11 +2,13 @@
 
 mod access_log;
 mod auth;
+mod batch;
 mod body;
 mod body_budget;
 mod concurrency;
 mod connection;
 mod error;
+mod handshake;
 mod headers;
 mod host;
 mod json_rpc_header;

@@ -29,6 +29,7 @@
 //! # }
 //! ```
 
+mod batch;
 mod call_limiter;
 mod caller;
 mod completion;

@@ -3,6 +3,7 @@
 //! Every request is answered, whatever it contains. Memory for a client that does not read its
 //! responses is limited.
 
+mod batch_reply;
 mod decode;
 mod in_flight;
 mod in_flight_service;
@@ -10,6 +11,7 @@ mod line_reader;
 mod line_writer;
 
 use std::borrow::Cow;
+use std::collections::VecDeque;
 use std::future::Future;
 use std::io::{Error, ErrorKind, Result};
 use std::sync::Arc;
@@ -21,16 +23,21 @@ use rmcp::model::{
 };
 use rmcp::transport::Transport;
 use rmcp::{RoleServer, Service};
+use serde_json::value::RawValue;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
+use tokio_util::bytes::Bytes;
 use tokio_util::sync::CancellationToken;
 
+use batch_reply::{BatchReply, Responses};
 use decode::InvalidLine;
-use in_flight::InFlight;
+use in_flight::{Answer, InFlight};
 use in_flight_service::InFlightService;
 use line_reader::{Line, LineReader, MAX_LINE_BYTES};
 use line_writer::{LineWriter, Origin};
+
+use crate::{batch, server_info};
 
 /// Maximum number of concurrent requests of a client.
 const MAX_IN_FLIGHT: usize = 128;
@@ -46,7 +53,11 @@ pub(crate) struct LineTransport<R> {
     in_flight: Arc<InFlight>,
     versions: Cow<'static, [ProtocolVersion]>,
     /// A rejection to send before the next message is read.
-    rejection: Option<ServerJsonRpcMessage>,
+    rejection: Option<Rejection>,
+    /// The batch that is being read.
+    batch: Option<OpenBatch>,
+    /// Whether the negotiated protocol version has batches.
+    has_batches: bool,
     /// A request that waits for a permit.
     pending_request: Option<JsonRpcRequest<ClientRequest>>,
     /// The time until which requests wait for a permit, while there is none.
@@ -54,6 +65,19 @@ pub(crate) struct LineTransport<R> {
     /// Whether negotiation is complete; before, only requests are accepted.
     is_negotiated: bool,
     disconnected: CancellationToken,
+}
+
+/// Something to send that no request in flight asked for.
+enum Rejection {
+    Message(Box<ServerJsonRpcMessage>),
+    /// The reply to a batch that was answered while it was read.
+    Batch(Responses),
+}
+
+/// A batch of which some messages are not decoded yet.
+struct OpenBatch {
+    messages: VecDeque<Bytes>,
+    reply: Arc<BatchReply>,
 }
 
 impl<R: AsyncRead + Send + Unpin> LineTransport<R> {
@@ -78,6 +102,8 @@ impl<R: AsyncRead + Send + Unpin> LineTransport<R> {
             in_flight: Arc::clone(&in_flight),
             versions: service.supported_protocol_versions(),
             rejection: None,
+            batch: None,
+            has_batches: false,
             pending_request: None,
             permit_deadline: None,
             is_negotiated: false,
@@ -87,13 +113,56 @@ impl<R: AsyncRead + Send + Unpin> LineTransport<R> {
     }
 
     /// Decodes a line: returns a message for the server, or `None`, possibly with a rejection to
-    /// send.
+    /// send, or with messages of a batch to decode next.
+    fn decode_line(&mut self, line: &Bytes) -> Option<ClientJsonRpcMessage> {
+        if !self.has_batches || !batch::is_batch(line) {
+            return self.decode(line);
+        }
+        match batch::split(line) {
+            Ok(messages) => {
+                let bytes = |message: &RawValue| line.slice_ref(message.get().as_bytes());
+                self.batch = Some(OpenBatch {
+                    messages: messages.into_iter().map(bytes).collect(),
+                    reply: Arc::default(),
+                });
+                None
+            }
+            Err(error) => self.reject(error.into()),
+        }
+    }
+
+    /// Decodes the next message of the batch that is being read, or ends the batch.
+    fn decode_next(&mut self, mut open: OpenBatch) -> Option<ClientJsonRpcMessage> {
+        match open.messages.pop_front() {
+            Some(message) => {
+                self.batch = Some(open);
+                self.decode(&message)
+            }
+            None => {
+                let reply = Arc::into_inner(open.reply)?;
+                self.rejection = reply.into_responses().map(Rejection::Batch);
+                None
+            }
+        }
+    }
+
+    /// Decodes a message: returns it for the server, or `None`, possibly with a rejection to send.
     fn decode(&mut self, line: &[u8]) -> Option<ClientJsonRpcMessage> {
         let message = match decode::decode_line(line) {
             Ok(message) => message?,
             Err(invalid) => return self.reject(invalid),
         };
         match message {
+            // rmcp would negotiate another version.
+            ClientJsonRpcMessage::Request(request)
+                if decode::is_stateless_initialize(&request.request) =>
+            {
+                let error = server_info::method_not_found("initialize").into();
+                self.reject(InvalidLine {
+                    id: Some(request.id),
+                    error,
+                })
+            }
             // Requests wait for a permit; everything else is passed on at once, since it may free
             // one.
             ClientJsonRpcMessage::Request(request) => {
@@ -128,18 +197,29 @@ impl<R: AsyncRead + Send + Unpin> LineTransport<R> {
             self.permit_deadline = None;
         }
         let request = self.pending_request.take()?;
-        if let Err(error) = self.in_flight.begin(&request.id, permit) {
+        let batch = self.batch.as_ref().map(|batch| Arc::clone(&batch.reply));
+        if let Err(error) = self.in_flight.begin(&request.id, permit, batch) {
             let (id, error) = (Some(request.id), error.into());
             return self.reject(InvalidLine { id, error });
         }
         self.is_negotiated |= decode::completes_negotiation(&request.request, &self.versions);
+        if let ClientRequest::InitializeRequest(initialize) = &request.request {
+            // The version that a client offers is negotiated, if the server supports it.
+            let offered = &initialize.params.protocol_version;
+            self.has_batches =
+                batch::has_batches(offered.as_str()) && self.versions.contains(offered);
+        }
         Some(ClientJsonRpcMessage::Request(request))
     }
 
     fn reject(&mut self, invalid: InvalidLine) -> Option<ClientJsonRpcMessage> {
         // A response to an id that is in flight would be attributed to another request.
         let id = invalid.id.filter(|id| !self.in_flight.is_awaited(id));
-        self.rejection = Some(ServerJsonRpcMessage::error(*invalid.error, id));
+        let message = ServerJsonRpcMessage::error(*invalid.error, id);
+        match &self.batch {
+            Some(batch) => drop(batch.reply.push(&message, None)),
+            None => self.rejection = Some(Rejection::Message(message.into())),
+        }
         None
     }
 
@@ -151,7 +231,12 @@ impl<R: AsyncRead + Send + Unpin> LineTransport<R> {
         let writer = self.writer.as_ref().ok_or(ErrorKind::NotConnected)?;
         let place = writer.reserve().await?;
         match self.rejection.take() {
-            Some(rejection) => writer.send(&rejection, place),
+            Some(Rejection::Message(message)) => writer.send(&message, place),
+            // Its requests are still in flight.
+            Some(Rejection::Batch(responses)) if !responses.ids.is_empty() => {
+                writer.send_line(responses.to_line(), Origin::Responses(responses.ids))
+            }
+            Some(Rejection::Batch(responses)) => writer.send_line(responses.to_line(), place),
             None => Ok(()),
         }
     }
@@ -172,12 +257,10 @@ impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleServer> for LineTransp
         let in_flight = Arc::clone(&self.in_flight);
         async move {
             let writer = writer.ok_or(ErrorKind::NotConnected)?;
-            let origin = match response_id(&message) {
-                Some(id) if !in_flight.answer(id) => return Ok(()),
-                Some(id) => Origin::Response(id.clone()),
-                None => writer.reserve().await?,
-            };
-            writer.send(&message, origin)
+            match response_id(&message) {
+                Some(id) => respond(&message, id.clone(), &in_flight, &writer),
+                None => writer.send(&message, writer.reserve().await?),
+            }
         }
     }
 
@@ -188,9 +271,11 @@ impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleServer> for LineTransp
             self.send_rejection().await.ok()?;
             let message = if self.pending_request.is_some() {
                 self.begin_pending().await
+            } else if let Some(batch) = self.batch.take() {
+                self.decode_next(batch)
             } else {
                 match self.reader.next_line().await {
-                    Line::Complete(line) => self.decode(&line),
+                    Line::Complete(line) => self.decode_line(&line),
                     Line::TooLong => self.reject(InvalidLine::too_long(MAX_LINE_BYTES)),
                     Line::Eof => {
                         self.disconnected.cancel();
@@ -208,6 +293,30 @@ impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleServer> for LineTransp
         // The writer task ends when everything is written.
         self.writer = None;
         Ok(())
+    }
+}
+
+/// Sends a response to a request in flight, or the reply to its batch if it is the last one.
+fn respond(
+    message: &ServerJsonRpcMessage,
+    id: RequestId,
+    in_flight: &InFlight,
+    writer: &LineWriter,
+) -> Result<()> {
+    let Answer { is_wanted, batch } = in_flight.answer(&id);
+    let Some(batch) = batch else {
+        return if is_wanted {
+            writer.send(message, Origin::Responses(vec![id]))
+        } else {
+            Ok(())
+        };
+    };
+    if is_wanted {
+        batch.push(message, Some(id))?;
+    }
+    match Arc::into_inner(batch).and_then(BatchReply::into_responses) {
+        Some(responses) => writer.send_line(responses.to_line(), Origin::Responses(responses.ids)),
+        None => Ok(()),
     }
 }
 

@@ -51,6 +51,11 @@ pub(crate) fn invalid_request_error(method: &str) -> ErrorData {
     if METHODS_WITH_PARAMS.contains(&method) {
         return ErrorData::invalid_params(format!("invalid params of {method}"), None);
     }
+    method_not_found(method)
+}
+
+/// Returns the error of a request whose method does not exist in its protocol version.
+pub(crate) fn method_not_found(method: &str) -> ErrorData {
     ErrorData::new(
         ErrorCode::METHOD_NOT_FOUND,
         format!("method not found: {}", quote_for_error(method)),

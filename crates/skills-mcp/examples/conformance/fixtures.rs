@@ -1,17 +1,20 @@
 //! The real server with the additional fixtures of the suite.
 
+use std::borrow::Cow;
 use std::error::Error;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult,
-    GetPromptRequestParams, GetPromptResponse, GetSkillRequestParams, GetSkillResult, JsonObject,
-    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListSkillsResult,
-    ListToolsResult, LoggingLevel, PaginatedRequestParams, ReadResourceDirectoryRequestParams,
+    CallToolRequestParams, CallToolResponse, CancelledNotificationParam, CompleteRequestParams,
+    CompleteResult, CustomNotification, CustomRequest, CustomResult, GetPromptRequestParams,
+    GetPromptResponse, GetSkillRequestParams, GetSkillResult, InitializeRequestParams,
+    InitializeResult, JsonObject, ListPromptsResult, ListResourceTemplatesResult,
+    ListResourcesResult, ListSkillsResult, ListToolsResult, LoggingLevel, PaginatedRequestParams,
+    ProgressNotificationParam, ProtocolVersion, ReadResourceDirectoryRequestParams,
     ReadResourceDirectoryResult, ReadResourceRequestParams, ReadResourceResponse,
-    RequestStateCodec, ServerConfig, SetLevelRequestMethod, SetLevelRequestParams,
-    SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
+    RequestStateCodec, ServerConfig, SetLevelRequestParams, SubscribeRequestParams,
+    SubscriptionFilter, Tool, UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -161,7 +164,7 @@ impl ServerHandler for WithFixtures {
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         if notifications::is_stateless(&context) {
-            return Err(ErrorData::method_not_found::<SetLevelRequestMethod>());
+            return self.ours.set_level(request, context).await;
         }
         *self.level.lock().unwrap_or_else(PoisonError::into_inner) = request.level;
         Ok(())
@@ -203,17 +206,23 @@ impl ServerHandler for WithFixtures {
     async fn subscribe(
         &self,
         request: SubscribeRequestParams,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        resources::watched(&request.uri)
+        if resources::is_watched(&request.uri) {
+            return Ok(());
+        }
+        self.ours.subscribe(request, context).await
     }
 
     async fn unsubscribe(
         &self,
         request: UnsubscribeRequestParams,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        resources::watched(&request.uri)
+        if resources::is_watched(&request.uri) {
+            return Ok(());
+        }
+        self.ours.unsubscribe(request, context).await
     }
 
     async fn list_skills(
@@ -251,7 +260,62 @@ impl ServerHandler for WithFixtures {
         self.ours.listen(context).await
     }
 
+    // What follows is only forwarded, whether the real server implements it today or not.
+
+    fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
+        self.ours.supported_protocol_versions()
+    }
+
+    async fn initialize(
+        &self,
+        request: InitializeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<InitializeResult, ErrorData> {
+        let capabilities = self.get_info().capabilities;
+        let mut result = self.ours.initialize(request, context).await?;
+        result.capabilities = capabilities;
+        Ok(result)
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        self.ours.on_custom_request(request, context).await
+    }
+
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
         self.ours.on_initialized(context).await;
+    }
+
+    async fn on_roots_list_changed(&self, context: NotificationContext<RoleServer>) {
+        self.ours.on_roots_list_changed(context).await;
+    }
+
+    async fn on_cancelled(
+        &self,
+        notification: CancelledNotificationParam,
+        context: NotificationContext<RoleServer>,
+    ) {
+        self.ours.on_cancelled(notification, context).await;
+    }
+
+    async fn on_progress(
+        &self,
+        notification: ProgressNotificationParam,
+        context: NotificationContext<RoleServer>,
+    ) {
+        self.ours.on_progress(notification, context).await;
+    }
+
+    async fn on_custom_notification(
+        &self,
+        notification: CustomNotification,
+        context: NotificationContext<RoleServer>,
+    ) {
+        self.ours
+            .on_custom_notification(notification, context)
+            .await;
     }
 }

@@ -1,6 +1,5 @@
 //! Resources that the suite expects by name.
 
-use rmcp::ErrorData;
 use rmcp::model::{ReadResourceResult, Resource, ResourceContents, ResourceTemplate};
 use serde_json::json;
 
@@ -45,18 +44,8 @@ pub(crate) fn read(uri: &str) -> Option<ReadResourceResult> {
     Some(ReadResourceResult::new(vec![contents]))
 }
 
-/// Checks whether a resource can be subscribed to. It never changes, so subscriptions need no
-/// state.
-///
-/// # Errors
-/// If it cannot.
-pub(crate) fn watched(uri: &str) -> Result<(), ErrorData> {
-    if uri == WATCHED {
-        Ok(())
-    } else {
-        Err(ErrorData::resource_not_found(
-            "this resource does not support subscriptions",
-            Some(json!({"uri": uri})),
-        ))
-    }
+/// Returns true for the resource that can be subscribed to. It never changes, so subscriptions need
+/// no state.
+pub(crate) fn is_watched(uri: &str) -> bool {
+    uri == WATCHED
 }

@@ -12,14 +12,15 @@ use http::header::{CONTENT_LENGTH, CONTENT_TYPE, EXPECT, HeaderMap};
 use http_body_util::BodyExt as _;
 
 use super::body_budget::{BodyBudget, UNBUDGETED_BYTES};
-use super::json_rpc_header::JsonRpcHeader;
+use super::json_rpc_header::{JsonRpcHeader, check_values};
 use super::limits::HttpLimits;
 use super::principal_limits::PrincipalLimits;
 use super::rejection::Rejection;
 use super::response_guard::guard_bytes;
+use crate::batch::is_batch;
 
-/// Layer that reads the body of a message, with its memory permit, and its JSON-RPC header. Drops
-/// the body of any other request.
+/// Layer that reads the body of a message or batch, with its memory permit, and the JSON-RPC header
+/// of a message. Drops the body of any other request.
 pub(super) async fn read(
     State(limits): State<Arc<HttpLimits>>,
     Extension(principal_limits): Extension<Arc<PrincipalLimits>>,
@@ -30,8 +31,11 @@ pub(super) async fn read(
     let mut bytes = Bytes::new();
     if parts.method == Method::POST {
         bytes = read_json(&parts.headers, body, &limits, &principal_limits.body_budget).await?;
-        let header = JsonRpcHeader::parse(&bytes, limits.max_json_values())?;
-        parts.extensions.insert(header);
+        check_values(&bytes, limits.max_json_values())?;
+        // The messages of a batch get one each.
+        if !is_batch(&bytes) {
+            parts.extensions.insert(JsonRpcHeader::parse(&bytes)?);
+        }
     }
     Ok(next.run(Request::from_parts(parts, bytes.into())).await)
 }

@@ -32,7 +32,13 @@ pub(super) fn single_value<'a>(
 /// Returns true if the header names a protocol version without sessions.
 pub(super) fn is_stateless_version(headers: &HeaderMap) -> Result<bool, Rejection> {
     let version = single_value(headers, &PROTOCOL_VERSION)?.and_then(|value| value.to_str().ok());
-    Ok(version.is_some_and(|version| version >= FIRST_STATELESS_VERSION))
+    Ok(version.is_some_and(is_stateless))
+}
+
+/// Returns true if a protocol version has no handshake and no sessions.
+pub(super) fn is_stateless(version: &str) -> bool {
+    // Versions are dates, so their order as text is their order in time.
+    version >= FIRST_STATELESS_VERSION
 }
 
 const FIRST_STATELESS_VERSION: &str = "2026-07-28";

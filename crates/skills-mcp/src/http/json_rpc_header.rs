@@ -14,6 +14,25 @@ pub(super) struct JsonRpcHeader {
     method: Option<String>,
     #[serde(default)]
     id: Option<RequestId>,
+    /// Empty unless the message is an `initialize` request with valid ones.
+    #[serde(skip)]
+    versions: InitializeVersions,
+}
+
+/// The protocol versions that an `initialize` request names.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+struct InitializeVersions {
+    #[serde(default, rename = "protocolVersion")]
+    offered: Option<String>,
+    #[serde(default, rename = "_meta")]
+    meta: VersionMeta,
+}
+
+/// The metadata of a request.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+struct VersionMeta {
+    #[serde(default, rename = "io.modelcontextprotocol/protocolVersion")]
+    protocol_version: Option<String>,
 }
 
 /// The kind of a message, as far as limits depend on it.
@@ -32,23 +51,20 @@ pub(super) enum MessageKind {
 }
 
 impl JsonRpcHeader {
-    /// Parses a body with at most `max_values` values.
-    pub(super) fn parse(body: &[u8], max_values: usize) -> Result<Self, Rejection> {
-        if body.trim_ascii_start().first() == Some(&b'[') {
-            return Err(Rejection::BatchNotSupported);
-        }
-        // Counted before parsing, which would allocate the values.
-        if count_values(body) > max_values {
-            return Err(Rejection::TooManyValues { limit: max_values });
-        }
-        serde_json::from_slice(body).map_err(|error| {
+    /// Parses a message.
+    pub(super) fn parse(body: &[u8]) -> Result<Self, Rejection> {
+        let mut header: Self = serde_json::from_slice(body).map_err(|error| {
             // Valid JSON that is not a message has another error code than invalid JSON.
             if error.is_data() {
                 Rejection::InvalidMessage
             } else {
                 Rejection::InvalidJson
             }
-        })
+        })?;
+        if header.kind() == MessageKind::Initialize {
+            header.versions = InitializeVersions::parse(body);
+        }
+        Ok(header)
     }
 
     pub(super) fn kind(&self) -> MessageKind {
@@ -65,6 +81,43 @@ impl JsonRpcHeader {
     pub(super) fn request_id(&self) -> Option<&RequestId> {
         self.method.as_ref().and(self.id.as_ref())
     }
+
+    /// Returns the id of an `initialize` request.
+    pub(super) fn initialize_id(&self) -> Option<&RequestId> {
+        let is_initialize = self.kind() == MessageKind::Initialize;
+        self.id.as_ref().filter(|_| is_initialize)
+    }
+
+    /// Returns the protocol version that an `initialize` request offers.
+    pub(super) fn offered_version(&self) -> Option<&str> {
+        self.versions.offered.as_deref()
+    }
+
+    /// Returns the protocol version in the metadata of an `initialize` request.
+    pub(super) fn meta_version(&self) -> Option<&str> {
+        self.versions.meta.protocol_version.as_deref()
+    }
+}
+
+impl InitializeVersions {
+    /// Parses the versions. Those of invalid parameters are ignored, since the protocol handler
+    /// rejects the request.
+    fn parse(body: &[u8]) -> Self {
+        #[derive(Deserialize)]
+        struct Message {
+            #[serde(default)]
+            params: InitializeVersions,
+        }
+        serde_json::from_slice::<Message>(body).map_or_else(|_| Self::default(), |m| m.params)
+    }
+}
+
+/// Rejects a body with more than `limit` values. Checked before parsing, which would allocate them.
+pub(super) fn check_values(body: &[u8], limit: usize) -> Result<(), Rejection> {
+    if count_values(body) > limit {
+        return Err(Rejection::TooManyValues { limit });
+    }
+    Ok(())
 }
 
 /// Estimates the number of values in JSON text.
@@ -91,7 +144,7 @@ mod tests {
     use super::*;
 
     fn read(body: &[u8]) -> Result<JsonRpcHeader, Rejection> {
-        JsonRpcHeader::parse(body, usize::MAX)
+        JsonRpcHeader::parse(body)
     }
 
     #[test]
@@ -106,13 +159,10 @@ mod tests {
             assert_eq!(count_values(text.as_bytes()), number, "{text}");
         }
         assert_eq!(
-            JsonRpcHeader::parse(b"[1,2]", 1),
-            Err(Rejection::BatchNotSupported)
-        );
-        assert_eq!(
-            JsonRpcHeader::parse(br#"{"id":[1,2]}"#, 3),
+            check_values(br#"{"id":[1,2]}"#, 3),
             Err(Rejection::TooManyValues { limit: 3 })
         );
+        assert_eq!(check_values(br#"{"id":[1,2]}"#, 4), Ok(()));
     }
 
     #[test]
@@ -172,10 +222,6 @@ mod tests {
                 "{message}"
             );
         }
-        assert_eq!(
-            read(br#" [{"id":1,"method":"ping"}]"#),
-            Err(Rejection::BatchNotSupported)
-        );
     }
 
     #[test]

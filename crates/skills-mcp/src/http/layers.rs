@@ -17,7 +17,9 @@ use super::origin::AllowedOrigins;
 use super::rejection::Rejection;
 use super::session::SessionOwners;
 use super::shutdown::ShutdownPhases;
-use super::{access_log, auth, body, concurrency, host, origin, rate, session, shutdown};
+use super::{
+    access_log, auth, batch, body, concurrency, handshake, host, origin, rate, session, shutdown,
+};
 
 /// Path of the protocol.
 const MCP_PATH: &str = "/mcp";
@@ -54,6 +56,8 @@ impl Layers {
             // costs memory.
             .layer(from_fn(rate::check))
             .layer(from_fn_with_state(Arc::new(self.limits), body::read))
+            .layer(from_fn_with_state(sessions.clone(), batch::split_messages))
+            .layer(from_fn(handshake::check))
             .layer(from_fn(concurrency::limit))
             .layer(from_fn_with_state(sessions, session::enter));
         // For every path: a rebound page must not even learn that the server is healthy.

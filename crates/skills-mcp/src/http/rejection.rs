@@ -3,7 +3,9 @@
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use http::header::{ALLOW, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
-use rmcp::model::{ErrorCode, ErrorData, JsonRpcError};
+use rmcp::model::{ErrorCode, ErrorData, JsonRpcError, RequestId};
+
+use crate::batch::BatchError;
 
 /// The reason why a request is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -53,15 +55,21 @@ pub(super) enum Rejection {
     /// The body is not JSON.
     #[error("invalid JSON")]
     InvalidJson,
-    /// The body is a batch of messages.
+    /// The body is a batch of messages, and the protocol version has none.
     #[error("batches are not supported; send one message per request")]
     BatchNotSupported,
+    /// The body is an invalid batch.
+    #[error(transparent)]
+    InvalidBatch(#[from] BatchError),
     /// The body is not a JSON-RPC message.
     #[error("invalid JSON-RPC 2.0 message")]
     InvalidMessage,
     /// A request with the same id is in flight in the session.
     #[error("duplicate request id")]
     DuplicateId,
+    /// The protocol version of the request has no such method.
+    #[error("method not found: `{method}`")]
+    MethodNotFound { method: &'static str, id: RequestId },
     /// The session does not exist, or belongs to another principal.
     #[error("session not found")]
     SessionNotFound,
@@ -83,11 +91,11 @@ pub(super) enum Rejection {
 }
 
 impl IntoResponse for Rejection {
-    /// Builds the response: a JSON-RPC error without id.
+    /// Builds the response: a JSON-RPC error, usually without id.
     fn into_response(self) -> Response {
-        // The id may be unknown or invalid, so the response has none.
         let error = ErrorData::new(self.code(), self.to_string(), None);
-        let body = serde_json::to_vec(&JsonRpcError::new(None, error)).unwrap_or_default();
+        let body = JsonRpcError::new(self.request_id().cloned(), error);
+        let body = serde_json::to_vec(&body).unwrap_or_default();
         let content_type = [(CONTENT_TYPE, "application/json")];
         let header = self.header().map(|header| [header]);
         (self.status(), content_type, header, body).into_response()
@@ -95,6 +103,14 @@ impl IntoResponse for Rejection {
 }
 
 impl Rejection {
+    /// Returns the id of the request, which is unknown or invalid in most cases.
+    fn request_id(&self) -> Option<&RequestId> {
+        match self {
+            Self::MethodNotFound { id, .. } => Some(id),
+            _ => None,
+        }
+    }
+
     fn header(&self) -> Option<(HeaderName, HeaderValue)> {
         let (name, value) = match self {
             Self::MissingToken => (WWW_AUTHENTICATE, r#"Bearer realm="skills""#),
@@ -120,7 +136,9 @@ impl Rejection {
             Self::UnsupportedHttpVersion => StatusCode::HTTP_VERSION_NOT_SUPPORTED,
             Self::HostNotAllowed | Self::OriginNotAllowed => StatusCode::FORBIDDEN,
             Self::MissingToken | Self::InvalidToken => StatusCode::UNAUTHORIZED,
-            Self::NotFound | Self::SessionNotFound => StatusCode::NOT_FOUND,
+            Self::NotFound | Self::SessionNotFound | Self::MethodNotFound { .. } => {
+                StatusCode::NOT_FOUND
+            }
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::TooLarge { .. } | Self::TooManyValues { .. } => StatusCode::PAYLOAD_TOO_LARGE,
@@ -133,6 +151,7 @@ impl Rejection {
             | Self::IncompleteBody
             | Self::InvalidJson
             | Self::BatchNotSupported
+            | Self::InvalidBatch(_)
             | Self::InvalidMessage
             | Self::DuplicateId => StatusCode::BAD_REQUEST,
         }
@@ -141,6 +160,8 @@ impl Rejection {
     fn code(&self) -> ErrorCode {
         match self {
             Self::InvalidJson => ErrorCode::PARSE_ERROR,
+            Self::InvalidBatch(error) => error.code(),
+            Self::MethodNotFound { .. } => ErrorCode::METHOD_NOT_FOUND,
             Self::Internal => ErrorCode::INTERNAL_ERROR,
             _ => ErrorCode::INVALID_REQUEST,
         }

@@ -8,6 +8,8 @@ use rmcp::model::{
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer};
 
+use crate::batch::{BatchError, is_batch};
+
 /// A line that is answered with an error, with the id if it is a request with a readable one.
 #[derive(Debug)]
 pub(super) struct InvalidLine {
@@ -24,6 +26,13 @@ impl InvalidLine {
     fn new(id: Option<RequestId>, message: impl Into<Cow<'static, str>>) -> Self {
         let error = ErrorData::invalid_request(message, None).into();
         Self { id, error }
+    }
+}
+
+impl From<BatchError> for InvalidLine {
+    fn from(error: BatchError) -> Self {
+        let error = ErrorData::new(error.code(), error.to_string(), None).into();
+        Self { id: None, error }
     }
 }
 
@@ -80,7 +89,7 @@ pub(super) fn decode_line(line: &[u8]) -> Decoded {
     if line.is_empty() {
         return Ok(None);
     }
-    if line.first() == Some(&b'[') {
+    if is_batch(line) {
         let message = "batches are not supported; send one message per line";
         return Err(InvalidLine::new(None, message));
     }
@@ -115,6 +124,13 @@ pub(super) fn completes_negotiation(request: &ClientRequest, versions: &[Protoco
                     .is_some_and(|version| versions.contains(&version))
         }
     }
+}
+
+/// Returns true for an `initialize` request whose metadata names a protocol version without this
+/// method.
+pub(super) fn is_stateless_initialize(request: &ClientRequest) -> bool {
+    let version = request.get_meta().protocol_version();
+    request.method() == "initialize" && version.is_some_and(|version| !version.has_initialize())
 }
 
 #[cfg(test)]

@@ -47,7 +47,16 @@ impl Client {
 
     /// Connects a legacy client with this protocol version, and initializes the connection.
     pub(crate) async fn connect_with_version(server: &Server, version: &str) -> Self {
-        let mut client = Self::open(server, Lifecycle::Legacy, json!({}));
+        Self::connect_legacy(server, version, json!({})).await
+    }
+
+    /// Connects a legacy client with this protocol version and these capabilities.
+    pub(crate) async fn connect_legacy(
+        server: &Server,
+        version: &str,
+        capabilities: Value,
+    ) -> Self {
+        let mut client = Self::open(server, Lifecycle::Legacy, capabilities);
         client.initialize(version).await;
         client
     }

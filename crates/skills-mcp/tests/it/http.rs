@@ -10,8 +10,10 @@
 mod access;
 mod access_log;
 mod approval;
+mod batches;
 mod bodies;
 mod client;
+mod handshake;
 mod limits;
 mod probe;
 mod sessions;

@@ -184,6 +184,34 @@ async fn a_stateless_request_names_its_protocol_version() {
 }
 
 #[tokio::test]
+async fn the_stateless_lifecycle_has_no_initialize() {
+    let host = Host::new();
+    let server = host.server(&[]);
+    for is_negotiated in [false, true] {
+        let mut client = Client::connect(&server, Lifecycle::Stateless, json!({})).await;
+        if is_negotiated {
+            client.ok("tools/list", json!({})).await;
+        }
+        let greeting = json!({"protocolVersion": "2026-07-28", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}});
+        for params in [greeting, json!({})] {
+            let refused = client.call("initialize", params).await;
+            assert_eq!(refused["error"]["code"], -32601, "{refused}");
+        }
+        client.ok("tools/list", json!({})).await;
+    }
+    // After a rejection, a client can still use the other lifecycle.
+    let mut client = Client::connect(&server, Lifecycle::Stateless, json!({})).await;
+    client.call("initialize", json!({})).await;
+    client
+        .write(&json!({"jsonrpc": "2.0", "id": 99, "method": "initialize", "params": {
+            "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"},
+        }}))
+        .await;
+    let greeted = client.answer_to(99).await;
+    assert_eq!(greeted["result"]["protocolVersion"], "2025-06-18");
+}
+
+#[tokio::test]
 async fn every_request_is_answered() {
     let host = Host::new();
     let server = host.server(&[]);

@@ -7,9 +7,11 @@
 )]
 
 mod approval;
+mod batches;
 mod calls;
 mod client;
 mod fixture;
+mod fixture_server;
 #[cfg(feature = "http")]
 mod http;
 mod lifecycles;

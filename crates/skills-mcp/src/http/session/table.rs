@@ -28,6 +28,8 @@ struct OwnedSession {
     /// Number of running requests and open streams in the session.
     active: usize,
     request_ids: HashSet<RequestId>,
+    /// Whether its protocol version has batches.
+    has_batches: bool,
 }
 
 /// Limits of the number of sessions.
@@ -89,7 +91,7 @@ impl SessionTable {
         Ok((reservation, evicted))
     }
 
-    pub(super) fn insert(&mut self, id: SessionId, principal: &Principal) {
+    pub(super) fn insert(&mut self, id: SessionId, principal: &Principal, has_batches: bool) {
         self.clock += 1;
         self.sessions.insert(
             id,
@@ -98,31 +100,48 @@ impl SessionTable {
                 last_used: self.clock,
                 active: 0,
                 request_ids: HashSet::new(),
+                has_batches,
             },
         );
     }
 
+    pub(super) fn has_batches(
+        &mut self,
+        id: &str,
+        principal: &Principal,
+    ) -> Result<bool, Rejection> {
+        Ok(self.owned(id, principal)?.has_batches)
+    }
+
+    /// Enters a session with a message; `negotiated` if it negotiates anew whether the session has
+    /// batches.
     pub(super) fn enter(
         &mut self,
         id: &str,
         principal: &Principal,
         request: Option<&RequestId>,
+        negotiated: Option<bool>,
     ) -> Result<(), Rejection> {
-        let owned = self
-            .sessions
-            .get_mut(id)
-            // One error for both cases, so that ids of others cannot be probed.
-            .filter(|owned| owned.principal == *principal)
-            .ok_or(Rejection::SessionNotFound)?;
+        self.clock += 1;
+        let now = self.clock;
+        let owned = self.owned(id, principal)?;
         if let Some(request) = request
             && !owned.request_ids.insert(request.clone())
         {
             return Err(Rejection::DuplicateId);
         }
         owned.active += 1;
-        self.clock += 1;
-        owned.last_used = self.clock;
+        owned.has_batches = negotiated.unwrap_or(owned.has_batches);
+        owned.last_used = now;
         Ok(())
+    }
+
+    fn owned(&mut self, id: &str, principal: &Principal) -> Result<&mut OwnedSession, Rejection> {
+        self.sessions
+            .get_mut(id)
+            // One error for both cases, so that ids of others cannot be probed.
+            .filter(|owned| owned.principal == *principal)
+            .ok_or(Rejection::SessionNotFound)
     }
 
     pub(super) fn leave(&mut self, id: &SessionId, request: Option<&RequestId>) {
@@ -167,7 +186,7 @@ mod tests {
             let Ok((_reservation, evicted)) = table.reserve(&principal, quota) else {
                 return "rejected".to_owned();
             };
-            table.insert(format!("{name}{number}").into(), &principal);
+            table.insert(format!("{name}{number}").into(), &principal, false);
             evicted.map_or_else(String::new, |evicted| evicted.to_string())
         };
         names.iter().enumerate().map(&mut start_session).collect()
@@ -210,8 +229,8 @@ mod tests {
         };
         let [one, two] = ["a", "b"].map(Principal::new);
         for id in ["1", "2"] {
-            table.insert(id.into(), &one);
-            table.enter(id, &one, None).unwrap();
+            table.insert(id.into(), &one, false);
+            table.enter(id, &one, None, None).unwrap();
         }
         assert_eq!(
             evicted(&mut table, &one),
