@@ -12,12 +12,13 @@ use crate::command::{build_executable, cargo, output};
 
 /// The benchmarks: crate and target. In each of them `floor` is the minimum that the host needs for
 /// the same work.
-const BENCHES: [(&str, &str); 10] = [
+const BENCHES: [(&str, &str); 11] = [
     ("skills-manifest", "parse"),
     ("skills-discovery", "scan"),
     ("skills-prompt", "render"),
     ("skills-prompt", "mentions"),
     ("skills-search", "search"),
+    ("skills-ledger", "summarize"),
     ("skills-runtime", "path"),
     ("skills-sandbox-linux", "spawn"),
     ("skills-sandbox-wasm", "run"),

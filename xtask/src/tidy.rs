@@ -19,6 +19,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("skills-prompt", &["skills-manifest", "skills-discovery"]),
     ("skills-search", &["skills-manifest"]),
     ("skills-audit", &[]),
+    ("skills-ledger", &[]),
     ("skills-build", &[]),
     ("skills-policy", &[]),
     ("skills-sandbox", &["skills-policy"]),

@@ -136,7 +136,7 @@ fn compose(text: &str) -> Cow<'_, str> {
 
 /// Folds the case of a word. Unlike `to_lowercase`, words that differ only in case become equal:
 /// `ß` and `SS`, and the two lowercase forms of sigma.
-fn fold_case(word: &str) -> String {
+pub(crate) fn fold_case(word: &str) -> String {
     let mut lower = word.to_lowercase();
     if !lower.is_ascii() && lower.contains(['ß', 'ς']) {
         lower = lower.replace('ß', "ss").replace('ς', "σ");

@@ -17,7 +17,8 @@
 //! a budget; it is never a reason to put the text of a skill into a prompt.
 //!
 //! This crate must never know the disk, the model or how often skills are used. The same documents
-//! and the same query give the same order.
+//! and the same query give the same order. A caller that knows more about documents passes a prior,
+//! which moves a score by at most a tenth.
 //!
 //! ```
 //! use skills_search::{Document, IndexBuilder, SearchIndex};
@@ -45,6 +46,7 @@ mod error;
 mod evidence;
 mod explain;
 mod index;
+mod near_duplicates;
 mod query;
 mod ranker;
 mod references;
@@ -61,8 +63,9 @@ pub use error::IndexError;
 pub use evidence::Confidence;
 pub use explain::{Explanation, TermExplanation};
 pub use index::SearchIndex;
+pub use near_duplicates::{MAX_NEAR_DUPLICATES, NearDuplicate, NearDuplicates};
 pub use query::Ranked;
 pub use ranker::{Ranker, fuse};
 pub use references::{MAX_REFERENCE_BYTES, ReferenceIndex, ReferenceIndexBuilder, Span};
-pub use search::{MAX_HITS, SearchResult};
+pub use search::{MAX_HITS, MAX_PRIOR, SearchResult};
 pub use sections::{MAX_SECTION_BYTES, Section, TextKind, split_sections};

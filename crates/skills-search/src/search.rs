@@ -2,10 +2,12 @@
 
 use crate::evidence::{Confidence, confidence};
 use crate::index::SearchIndex;
-use crate::query::{Query, Ranked};
+use crate::query::{Query, Ranked, best_first};
 
 /// Maximum number of documents that a search returns.
 pub const MAX_HITS: usize = 50;
+/// The largest prior of a document: a tenth more than its score.
+pub const MAX_PRIOR: f32 = 1.1;
 /// Maximum number of documents if it is not sure that any fits.
 const MAX_UNSURE_HITS: usize = 3;
 /// A document with a smaller part of the best score does not fit.
@@ -34,6 +36,22 @@ impl SearchIndex {
     /// Searches like [`search`](Self::search) among the documents that `accepts` accepts.
     #[must_use]
     pub fn search_among(&self, query: &str, accepts: impl Fn(usize) -> bool) -> SearchResult {
+        self.search_with_prior(query, accepts, |_| 1.0)
+    }
+
+    /// Searches like [`search_among`](Self::search_among) and multiplies the score of each hit by
+    /// its prior: what speaks for a document whatever the query is, from 1 to [`MAX_PRIOR`].
+    ///
+    /// Other factors are limited to this range, and one that is not a number is 1. A prior decides
+    /// neither what fits nor how sure that is, and never changes the order of two documents whose
+    /// scores differ by more than the range.
+    #[must_use]
+    pub fn search_with_prior(
+        &self,
+        query: &str,
+        accepts: impl Fn(usize) -> bool,
+        prior: impl Fn(usize) -> f32,
+    ) -> SearchResult {
         let query = Query::parse(self, query);
         let mut hits = query.rank_first(self, MAX_HITS, accepts);
         let confidence = confidence(self, &query, &hits);
@@ -44,6 +62,23 @@ impl SearchIndex {
         });
         let best = hits.first().map_or(0.0, |hit| hit.score);
         hits.retain(|hit| hit.score >= best * MIN_SHARE_OF_BEST);
+        apply_prior(&mut hits, prior);
         SearchResult { hits, confidence }
     }
+}
+
+/// Multiplies scores by priors, and orders by the result.
+pub(crate) fn apply_prior(ranked: &mut [Ranked], prior: impl Fn(usize) -> f32) {
+    for one in ranked.iter_mut() {
+        one.score *= limited(prior(one.document));
+    }
+    ranked.sort_unstable_by(best_first);
+}
+
+/// Returns a prior within its range.
+fn limited(prior: f32) -> f32 {
+    if prior.is_nan() {
+        return 1.0;
+    }
+    prior.clamp(1.0, MAX_PRIOR)
 }

@@ -1,0 +1,209 @@
+//! How a skill was used.
+
+/// How a skill was used, or could have been.
+///
+/// The first two say that a model could have used the skill; the others say that it was used or
+/// asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Activity {
+    /// A model saw its name and description in a list.
+    Offered,
+    /// It was among the first results of a search.
+    Searched,
+    /// A user named it.
+    Mentioned,
+    /// Its instructions were put into a conversation.
+    Activated(Activation),
+    /// A file that it refers to was read.
+    ReferenceRead,
+    /// One of its programs ran, or was about to.
+    ScriptRun(RunOutcome),
+    /// The host application judged the turn in which it was used.
+    TurnEnded(TurnOutcome),
+}
+
+/// Who put the instructions of a skill into a conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Activation {
+    /// The user, or the host application for its user.
+    User,
+    /// The model, with a tool.
+    Model,
+    /// The model, by reading the `SKILL.md` as a file.
+    Implicit,
+}
+
+/// How a run of a program ended.
+///
+/// Only the first four are evidence for or against the skill: the others depend on the host, its
+/// user or its policy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum RunOutcome {
+    /// It exited with code 0.
+    Succeeded,
+    /// It exited with another code, or by a signal or a trap.
+    Failed,
+    /// It was stopped at its deadline.
+    TimedOut,
+    /// It was stopped at another limit, such as that of its memory.
+    LimitExceeded,
+    /// Policy or an approver denied it, and nothing ran.
+    Denied,
+    /// It was cancelled.
+    Cancelled,
+    /// Nothing ran, because a declared program or variable or another system is missing.
+    RequirementMissing,
+    /// Nothing ran for another reason, such as a sandbox that is not available.
+    NotStarted,
+    /// A model started it with a tool of its own, so that its end was not seen.
+    NotObserved,
+}
+
+/// How a turn ended, in the judgement of the host application.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum TurnOutcome {
+    /// The user accepted the result.
+    Accepted,
+    /// The user asked for the same again.
+    Retried,
+    /// The user gave up.
+    Abandoned,
+}
+
+/// Whether an event is evidence for or against the content of a skill.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Evidence {
+    Success,
+    Failure,
+    None,
+}
+
+/// All activities with the words that a line of the ledger has for them.
+const WORDS: [(&str, &str, Activity); 19] = [
+    ("offered", "", Activity::Offered),
+    ("searched", "", Activity::Searched),
+    ("mentioned", "", Activity::Mentioned),
+    ("activated", "user", Activity::Activated(Activation::User)),
+    ("activated", "model", Activity::Activated(Activation::Model)),
+    (
+        "activated",
+        "implicit",
+        Activity::Activated(Activation::Implicit),
+    ),
+    ("reference_read", "", Activity::ReferenceRead),
+    (
+        "script_run",
+        "succeeded",
+        Activity::ScriptRun(RunOutcome::Succeeded),
+    ),
+    (
+        "script_run",
+        "failed",
+        Activity::ScriptRun(RunOutcome::Failed),
+    ),
+    (
+        "script_run",
+        "timed_out",
+        Activity::ScriptRun(RunOutcome::TimedOut),
+    ),
+    (
+        "script_run",
+        "limit_exceeded",
+        Activity::ScriptRun(RunOutcome::LimitExceeded),
+    ),
+    (
+        "script_run",
+        "denied",
+        Activity::ScriptRun(RunOutcome::Denied),
+    ),
+    (
+        "script_run",
+        "cancelled",
+        Activity::ScriptRun(RunOutcome::Cancelled),
+    ),
+    (
+        "script_run",
+        "requirement_missing",
+        Activity::ScriptRun(RunOutcome::RequirementMissing),
+    ),
+    (
+        "script_run",
+        "not_started",
+        Activity::ScriptRun(RunOutcome::NotStarted),
+    ),
+    (
+        "script_run",
+        "not_observed",
+        Activity::ScriptRun(RunOutcome::NotObserved),
+    ),
+    (
+        "outcome",
+        "accepted",
+        Activity::TurnEnded(TurnOutcome::Accepted),
+    ),
+    (
+        "outcome",
+        "retried",
+        Activity::TurnEnded(TurnOutcome::Retried),
+    ),
+    (
+        "outcome",
+        "abandoned",
+        Activity::TurnEnded(TurnOutcome::Abandoned),
+    ),
+];
+
+impl Activity {
+    /// Returns all activities.
+    pub fn all() -> impl ExactSizeIterator<Item = Self> {
+        WORDS.into_iter().map(|(_, _, activity)| activity)
+    }
+
+    /// Returns the kind as one lowercase word, as in the ledger, and the class of its outcome, which
+    /// is empty for kinds without one.
+    #[must_use]
+    pub fn words(self) -> (&'static str, &'static str) {
+        let words = WORDS.iter().find(|(_, _, activity)| *activity == self);
+        words.map_or(("", ""), |(kind, class, _)| (kind, class))
+    }
+
+    /// Returns the activity with these words; `None` for those of a later version.
+    #[must_use]
+    pub fn from_words(kind: &str, class: &str) -> Option<Self> {
+        let mut words = WORDS.iter();
+        let found = words.find(|(known, of_kind, _)| *known == kind && *of_kind == class);
+        found.map(|(_, _, activity)| *activity)
+    }
+
+    /// Returns true if the skill was only shown: lists and searches are far more frequent than
+    /// everything else.
+    #[must_use]
+    pub fn is_exposure(self) -> bool {
+        matches!(self, Self::Offered | Self::Searched)
+    }
+
+    /// Returns true if something of the skill was used: its instructions, a file or a program.
+    #[must_use]
+    pub fn is_use(self) -> bool {
+        matches!(
+            self,
+            Self::Activated(_) | Self::ReferenceRead | Self::ScriptRun(_)
+        )
+    }
+
+    pub(crate) fn evidence(self) -> Evidence {
+        use RunOutcome::{Failed, LimitExceeded, Succeeded, TimedOut};
+        match self {
+            Self::ScriptRun(Succeeded) | Self::TurnEnded(TurnOutcome::Accepted) => {
+                Evidence::Success
+            }
+            Self::ScriptRun(Failed | TimedOut | LimitExceeded)
+            | Self::TurnEnded(TurnOutcome::Retried | TurnOutcome::Abandoned) => Evidence::Failure,
+            _ => Evidence::None,
+        }
+    }
+}

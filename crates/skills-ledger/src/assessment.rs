@@ -1,0 +1,371 @@
+//! The judgement on a skill: a verdict with its reasons.
+
+use std::fmt;
+
+use crate::statistics::{Rate, probability_larger};
+use crate::{
+    ContentUsage, Counts, Duplicate, Problem, ProblemKind, SkillFacts, SkillUsage, Staleness,
+    Summary,
+};
+
+/// Fewer trials than this are not enough to judge by.
+const MIN_TRIALS: f64 = 5.0;
+/// A skill fails too often if its rate of failures is above this with a probability of 95 %.
+const MAX_FAILURE_RATE: f64 = 0.3;
+/// An update made a skill worse if that is at least as probable.
+const MIN_REGRESSION_PROBABILITY: f64 = 0.95;
+/// An update made a skill worse if the observed rate of failures grew by at least this.
+const MIN_REGRESSION: f64 = 0.1;
+/// Contents that were used at the same time for longer are not an update of each other.
+const MAX_OVERLAP: std::time::Duration = std::time::Duration::from_secs(24 * 60 * 60);
+/// A skill is abandoned too often if that is above this rate with a probability of 95 %.
+const MAX_ABANDON_RATE: f64 = 0.5;
+/// A skill that was activated as often without ever being in a list or found is hard to find.
+const MIN_ACTIVATIONS: u64 = 5;
+/// Fewer offers of all skills together than this mean that lists are not recorded.
+const MIN_OFFERS: u64 = 100;
+
+/// The judgement on a skill. It changes nothing: what to do is up to the user.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Assessment {
+    /// The judgement in one word.
+    pub verdict: Verdict,
+    /// Why, the most important first.
+    pub reasons: Vec<Reason>,
+    /// The rate of failures of the present content; of what is known from the content before at most
+    /// two trials count.
+    pub failures: Rate,
+    /// The part of the sessions with an activation in which the skill was abandoned.
+    pub abandoned: Rate,
+    /// Activations per offer: per list and per search that showed the skill.
+    pub offer_to_use: Rate,
+    /// Whether the skill is still used.
+    pub staleness: Staleness,
+    /// The numbers of the present content; all 0 if it has no events.
+    pub counts: Counts,
+}
+
+/// A judgement in one word, the worst first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Verdict {
+    /// It fails too often, or more often since an update.
+    Failing,
+    /// It cannot run on this machine, or cannot be read.
+    Broken,
+    /// It is not used any more, or never was.
+    Stale,
+    /// Something else deserves a look.
+    Review,
+    /// There is enough evidence, and none against it.
+    Healthy,
+    /// There is not enough evidence.
+    Unknown,
+}
+
+/// A reason of a verdict.
+///
+/// [`Display`](fmt::Display) writes one phrase. It can contain paths and names from a skill: escape
+/// it before display.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Reason {
+    /// It fails too often.
+    FailureRate {
+        /// The number of failures of the present content.
+        failures: u64,
+        /// The number of its runs and turns.
+        trials: u64,
+        /// The rate, in which old trials count less.
+        rate: Rate,
+    },
+    /// It fails more often since an update.
+    Regression {
+        /// Failures and trials before the update.
+        before: (u64, u64),
+        /// Failures and trials since the update.
+        after: (u64, u64),
+        /// The probability that the rate of failures has grown.
+        probability: f64,
+    },
+    /// Something that it needs does not exist.
+    Problem(Problem),
+    /// It is stale, or dormant, which is no reason against it.
+    Staleness(Staleness),
+    /// It is often activated in vain.
+    Abandoned {
+        /// The number of sessions in which it was abandoned.
+        abandoned: u64,
+        /// The number of sessions in which it was activated.
+        sessions: u64,
+    },
+    /// It is activated by its name only: lists and searches never show it.
+    NeverFound {
+        /// How often it was activated.
+        activations: u64,
+    },
+    /// Another skill has almost the same text.
+    NearDuplicate(Duplicate),
+}
+
+impl Assessment {
+    /// Judges a skill by its ledger and by what else is known about it.
+    #[must_use]
+    pub fn new(facts: &SkillFacts, summary: &Summary) -> Self {
+        let usage = summary.skill(&facts.name, &facts.scope);
+        let content = usage.and_then(|usage| present_content(usage, facts));
+        let earlier = usage
+            .zip(content)
+            .and_then(|(usage, content)| earlier_content(usage, content));
+        let failures = content.map_or_else(
+            || Rate::new(0.0, 0.0),
+            |content| content.failure_rate(earlier),
+        );
+        let (abandoned, sessions) = usage.map_or((0, 0), |usage| (usage.abandoned, usage.sessions));
+        let total = usage.map(|usage| usage.counts).unwrap_or_default();
+        let offers = total.offered + total.searched;
+        let mut assessment = Self {
+            verdict: Verdict::Unknown,
+            reasons: Vec::new(),
+            failures,
+            abandoned: Rate::new(abandoned as f64, sessions as f64),
+            offer_to_use: Rate::new(total.activations() as f64, offers as f64),
+            staleness: Staleness::new(facts, summary),
+            counts: content.map(|content| content.counts).unwrap_or_default(),
+        };
+        assessment.reasons.extend(assessment.failure_rate());
+        assessment
+            .reasons
+            .extend(content.zip(earlier).and_then(regression));
+        let problems = facts.problems.iter().cloned();
+        assessment.reasons.extend(problems.map(Reason::Problem));
+        if assessment.staleness.is_stale()
+            || matches!(assessment.staleness, Staleness::Dormant { .. })
+        {
+            assessment
+                .reasons
+                .push(Reason::Staleness(assessment.staleness));
+        }
+        if facts.has_resources && is_above(assessment.abandoned, MAX_ABANDON_RATE) {
+            assessment.reasons.push(Reason::Abandoned {
+                abandoned,
+                sessions,
+            });
+        }
+        assessment.reasons.extend(never_found(&total, summary));
+        let duplicates = facts.duplicates.iter().cloned();
+        assessment
+            .reasons
+            .extend(duplicates.map(Reason::NearDuplicate));
+        assessment.decide();
+        assessment
+    }
+
+    fn failure_rate(&self) -> Option<Reason> {
+        is_above(self.failures, MAX_FAILURE_RATE).then(|| Reason::FailureRate {
+            failures: self.counts.failures(),
+            trials: self.counts.trials(),
+            rate: self.failures,
+        })
+    }
+
+    /// Orders the reasons, and takes the verdict of the most important one.
+    fn decide(&mut self) {
+        self.reasons.sort_by_key(Reason::verdict);
+        let against = self.reasons.first().map(Reason::verdict);
+        let without = if self.failures.trials >= MIN_TRIALS {
+            Verdict::Healthy
+        } else {
+            Verdict::Unknown
+        };
+        self.verdict = against.map_or(without, |against| against.min(without));
+    }
+}
+
+impl Verdict {
+    /// Returns the verdict as one lowercase word.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Failing => "failing",
+            Self::Broken => "broken",
+            Self::Stale => "stale",
+            Self::Review => "review",
+            Self::Healthy => "healthy",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+impl Reason {
+    /// Returns a code in kebab case, as in JSON output.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::FailureRate { .. } => "failure-rate",
+            Self::Regression { .. } => "regression",
+            Self::Problem(problem) => problem.kind.code(),
+            Self::Staleness(Staleness::Unused { offers: 0 }) => "never-offered",
+            Self::Staleness(Staleness::Unused { .. }) => "never-used",
+            Self::Staleness(staleness) => staleness.as_str(),
+            Self::Abandoned { .. } => "abandoned",
+            Self::NeverFound { .. } => "never-found",
+            Self::NearDuplicate(_) => "near-duplicate",
+        }
+    }
+
+    /// Returns the verdict that this reason alone would lead to.
+    #[must_use]
+    pub fn verdict(&self) -> Verdict {
+        match self {
+            Self::FailureRate { .. } | Self::Regression { .. } => Verdict::Failing,
+            Self::Problem(problem) => match problem.kind {
+                ProblemKind::DeadLink | ProblemKind::MissingVariable => Verdict::Review,
+                ProblemKind::MissingProgram
+                | ProblemKind::UnsupportedSystem
+                | ProblemKind::Unreadable => Verdict::Broken,
+            },
+            Self::Staleness(staleness) if staleness.is_stale() => Verdict::Stale,
+            // It explains why the skill is not stale.
+            Self::Staleness(_) => Verdict::Unknown,
+            Self::Abandoned { .. } | Self::NeverFound { .. } | Self::NearDuplicate(_) => {
+                Verdict::Review
+            }
+        }
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::FailureRate {
+                failures,
+                trials,
+                rate,
+            } => {
+                let (low, high) = (rate.low * 100.0, rate.high * 100.0);
+                write!(
+                    f,
+                    "failed {failures} of {trials} times; the rate is {low:.0} to {high:.0} %"
+                )
+            }
+            Self::Regression {
+                before,
+                after,
+                probability,
+            } => write!(
+                f,
+                "fails more often since an update: {} of {} times, before {} of {} ({:.1} % sure)",
+                after.0,
+                after.1,
+                before.0,
+                before.1,
+                // A sum of rounded numbers is never certain.
+                (probability * 100.0).min(99.9)
+            ),
+            Self::Problem(problem) => problem.fmt(f),
+            Self::Staleness(staleness) => write_staleness(*staleness, f),
+            Self::Abandoned {
+                abandoned,
+                sessions,
+            } => write!(
+                f,
+                "replaced by another skill within ten minutes in {abandoned} of {sessions} sessions"
+            ),
+            Self::NeverFound { activations } => write!(
+                f,
+                "activated {activations} times, and never in a list or found by a search"
+            ),
+            Self::NearDuplicate(duplicate) => {
+                let share = duplicate.similarity * 100.0;
+                write!(
+                    f,
+                    "{share:.0} % of its text is that of `{}`",
+                    duplicate.skill
+                )
+            }
+        }
+    }
+}
+
+fn write_staleness(staleness: Staleness, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    match staleness {
+        Staleness::InUse => write!(f, "in use"),
+        Staleness::TooNew => write!(f, "observed for less than 60 days"),
+        Staleness::Unused { offers: 0 } => write!(f, "never used, and never offered"),
+        Staleness::Unused { offers } => write!(f, "never used, although offered {offers} times"),
+        Staleness::Fading { days } => write!(f, "not used for {days} days"),
+        Staleness::Dormant {
+            days: Some(days),
+            usual_pause: Some(pause),
+        } => write!(
+            f,
+            "used in bursts: not used for {days} days, usually up to {pause}"
+        ),
+        Staleness::Dormant {
+            days: Some(days), ..
+        } => write!(f, "pinned: not used for {days} days"),
+        Staleness::Dormant { .. } => write!(f, "pinned: never used"),
+    }
+}
+
+/// Returns true if there is enough evidence that a rate is above a limit.
+fn is_above(rate: Rate, limit: f64) -> bool {
+    rate.trials >= MIN_TRIALS && rate.low > limit
+}
+
+/// Returns the content to judge: that of the files, or else the one that was seen first last.
+fn present_content<'a>(usage: &'a SkillUsage, facts: &SkillFacts) -> Option<&'a ContentUsage> {
+    match facts.digest {
+        Some(digest) => usage.content(digest),
+        None => {
+            let mut contents = usage.contents.iter().rev();
+            let with_digest = contents.find(|content| content.digest.is_some());
+            with_digest.or(usage.contents.last())
+        }
+    }
+}
+
+/// Returns the content that an update replaced by this one.
+fn earlier_content<'a>(usage: &'a SkillUsage, content: &ContentUsage) -> Option<&'a ContentUsage> {
+    content.digest?;
+    let end = content.first.plus(MAX_OVERLAP);
+    let is_earlier = |other: &&ContentUsage| {
+        let is_other = other.digest.is_some() && other.digest != content.digest;
+        // Copies in two projects are used at the same time, and none is an update of the other.
+        is_other && other.first <= content.first && other.last <= end
+    };
+    let contents = usage.contents.iter().filter(is_earlier);
+    contents.max_by_key(|other| (other.last, other.digest))
+}
+
+fn regression((content, earlier): (&ContentUsage, &ContentUsage)) -> Option<Reason> {
+    let counts = |content: &ContentUsage| (content.counts.failures(), content.counts.trials());
+    let (after, before) = (counts(content), counts(earlier));
+    let has_evidence = |(_, trials): (u64, u64)| trials as f64 >= MIN_TRIALS;
+    if !has_evidence(after) || !has_evidence(before) {
+        return None;
+    }
+    let observed = |(failures, trials): (u64, u64)| failures as f64 / trials as f64;
+    let probability = probability_larger(after.0, after.1, before.0, before.1);
+    let is_worse = probability > MIN_REGRESSION_PROBABILITY
+        && observed(after) - observed(before) >= MIN_REGRESSION;
+    is_worse.then_some(Reason::Regression {
+        before,
+        after,
+        probability,
+    })
+}
+
+fn never_found(total: &Counts, summary: &Summary) -> Option<Reason> {
+    let activations = total.activations();
+    if total.offered + total.searched > 0 || activations < MIN_ACTIVATIONS {
+        return None;
+    }
+    let skills = summary.skills.iter();
+    let offers: u64 = skills
+        .map(|skill| skill.counts.offered + skill.counts.searched)
+        .sum();
+    (offers >= MIN_OFFERS).then_some(Reason::NeverFound { activations })
+}

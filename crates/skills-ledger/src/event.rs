@@ -1,0 +1,167 @@
+//! An event: one use of a skill.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use sha2::{Digest as _, Sha256};
+
+use crate::Timestamp;
+use crate::activity::Activity;
+
+/// Maximum length of the name of a skill in an event, in bytes; the rest is cut.
+pub const MAX_NAME_BYTES: usize = 128;
+/// Maximum length of a scope in an event, in bytes; the rest is cut.
+pub const MAX_SCOPE_BYTES: usize = 16;
+/// How many bytes of the digest of a session id are kept.
+const SESSION_BYTES: usize = 6;
+
+/// One use of a skill.
+///
+/// It says which skill in which scope was used how and when. No field can hold the text of a
+/// prompt, a request, an argument or a path.
+///
+/// ```
+/// use skills_ledger::{Activity, Event, RunOutcome, SessionHash, Timestamp};
+///
+/// let now = Timestamp::from_millis(1_764_000_000_000);
+/// let event = Event::new("pdf", "user", Activity::ScriptRun(RunOutcome::Failed), now)
+///     .session(SessionHash::new("the id of a session"));
+/// assert_eq!(event.skill, "pdf");
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Event<'a> {
+    /// When it happened.
+    pub time: Timestamp,
+    /// The name of the skill, at most [`MAX_NAME_BYTES`] bytes.
+    pub skill: Cow<'a, str>,
+    /// The scope of the root that contains the skill, such as `user` or `repo`, at most
+    /// [`MAX_SCOPE_BYTES`] bytes.
+    pub scope: Cow<'a, str>,
+    /// How the skill was used.
+    pub activity: Activity,
+    /// The content of the skill at that time, if it is known.
+    pub digest: Option<Digest>,
+    /// The session in which it was used, if there was one.
+    pub session: Option<SessionHash>,
+}
+
+/// The first 16 bytes of the content digest of a skill: enough to tell contents apart.
+///
+/// Displayed as 32 hexadecimal digits, the start of the digest that other commands show.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Digest([u8; 16]);
+
+/// A part of the SHA-256 of the id of a session: it correlates events, and cannot be used as an id.
+///
+/// Displayed as 12 hexadecimal digits, the same as in records of the audit log.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SessionHash([u8; SESSION_BYTES]);
+
+impl<'a> Event<'a> {
+    /// Creates an event without digest and session. Long names are cut at a character.
+    #[must_use]
+    pub fn new(
+        skill: impl Into<Cow<'a, str>>,
+        scope: impl Into<Cow<'a, str>>,
+        activity: Activity,
+        time: Timestamp,
+    ) -> Self {
+        Self {
+            time,
+            skill: cut(skill.into(), MAX_NAME_BYTES),
+            scope: cut(scope.into(), MAX_SCOPE_BYTES),
+            activity,
+            digest: None,
+            session: None,
+        }
+    }
+
+    /// Sets the content of the skill.
+    #[must_use]
+    pub fn digest(mut self, digest: impl Into<Option<Digest>>) -> Self {
+        self.digest = digest.into();
+        self
+    }
+
+    /// Sets the session.
+    #[must_use]
+    pub fn session(mut self, session: impl Into<Option<SessionHash>>) -> Self {
+        self.session = session.into();
+        self
+    }
+}
+
+impl Digest {
+    /// Returns the part of a content digest that is recorded.
+    #[must_use]
+    pub fn from_content_digest(digest: &[u8; 32]) -> Self {
+        let mut part = [0; 16];
+        part.copy_from_slice(&digest[..16]);
+        Self(part)
+    }
+
+    /// Parses the start of a content digest in hexadecimal digits, with or without `sha256:`.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let digits = text.strip_prefix("sha256:").unwrap_or(text);
+        let mut part = [0; 16];
+        hex::decode_to_slice(digits.get(..32)?, &mut part).ok()?;
+        Some(Self(part))
+    }
+}
+
+impl SessionHash {
+    /// Hashes the id of a session.
+    #[must_use]
+    pub fn new(session_id: &str) -> Self {
+        let mut part = [0; SESSION_BYTES];
+        part.copy_from_slice(&Sha256::digest(session_id)[..SESSION_BYTES]);
+        Self(part)
+    }
+
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let mut part = [0; SESSION_BYTES];
+        hex::decode_to_slice(text, &mut part).ok()?;
+        Some(Self(part))
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&hex::encode(self.0))
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Digest({self})")
+    }
+}
+
+impl fmt::Display for SessionHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&hex::encode(self.0))
+    }
+}
+
+impl fmt::Debug for SessionHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SessionHash({self})")
+    }
+}
+
+/// Returns at most `max_bytes` of a text, up to the end of a character.
+fn cut(text: Cow<'_, str>, max_bytes: usize) -> Cow<'_, str> {
+    if text.len() <= max_bytes {
+        return text;
+    }
+    let end = text.floor_char_boundary(max_bytes);
+    match text {
+        Cow::Borrowed(text) => Cow::Borrowed(&text[..end]),
+        Cow::Owned(mut text) => {
+            text.truncate(end);
+            Cow::Owned(text)
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! Records how skills are used, and judges each skill by it.
+//!
+//! ```text
+//! Event --Ledger::append--> offers.jsonl, uses.jsonl      one line of JSON per event
+//! files --Ledger::summarize--> Summary                     one pass; memory by skills, not events
+//! Summary + SkillFacts --Assessment::new--> Verdict        failing, broken, stale, review, healthy
+//! Summary --UsagePrior--> a factor from 1 to 1.1           for a ranking
+//! ```
+//!
+//! The ledger is for the user of one machine: nothing is sent anywhere, and an event has no field
+//! for the text of a prompt, a request or an argument. A judgement changes nothing: no skill is
+//! deleted, edited or hidden because of it. It needs evidence: with few events the verdict is
+//! [`Verdict::Unknown`].
+//!
+//! This crate must not know skills, their files or a runtime: it gets names, digests and facts. It
+//! reads no clock; each event has its time, and each summary the time to which ages refer.
+//!
+//! ```
+//! use std::time::Duration;
+//! use skills_ledger::{
+//!     Activity, Assessment, Digest, Event, Ledger, RunOutcome, SkillFacts, Timestamp, Verdict,
+//! };
+//!
+//! # let directory = tempfile::tempdir()?;
+//! let ledger = Ledger::open(directory.path().join("ledger"))?;
+//! let now = Timestamp::from_millis(1_764_000_000_000);
+//! let content = Digest::from_content_digest(&[7; 32]);
+//! for hour in 0..8 {
+//!     let time = now.minus(Duration::from_secs(hour * 3_600));
+//!     let run = Activity::ScriptRun(RunOutcome::Failed);
+//!     ledger.append(&[Event::new("pdf", "user", run, time).digest(content)])?;
+//! }
+//! let mut facts = SkillFacts::new("pdf", "user");
+//! facts.digest = Some(content);
+//! let assessment = Assessment::new(&facts, &ledger.summarize(now)?);
+//! assert_eq!(assessment.verdict, Verdict::Failing);
+//! assert_eq!(assessment.reasons[0].to_string(), "failed 8 of 8 times; the rate is 72 to 99 %");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod activity;
+mod assessment;
+mod counts;
+mod error;
+mod event;
+mod facts;
+mod ledger;
+mod line;
+mod prior;
+mod reader;
+mod sessions;
+mod staleness;
+mod statistics;
+mod summary;
+mod time;
+mod use_days;
+
+pub use activity::{Activation, Activity, RunOutcome, TurnOutcome};
+pub use assessment::{Assessment, Reason, Verdict};
+pub use counts::Counts;
+pub use error::{LedgerError, LedgerErrorKind};
+pub use event::{Digest, Event, MAX_NAME_BYTES, MAX_SCOPE_BYTES, SessionHash};
+pub use facts::{Duplicate, Problem, ProblemKind, SkillFacts};
+pub use ledger::{Ledger, Rotation};
+pub use prior::{MAX_USAGE_BONUS, UsagePrior};
+pub use staleness::{Staleness, observed_days};
+pub use statistics::{HALF_LIFE_DAYS, Rate, probability_larger};
+pub use summary::{ContentUsage, SkillUsage, Summarizer, Summary};
+pub use time::Timestamp;
+pub use use_days::UseDays;

@@ -1,0 +1,201 @@
+//! A line of the ledger: an event as JSON.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::{Deserializer, Error, Visitor};
+use serde::{Deserialize, Serialize, Serializer};
+
+use crate::error::{LedgerError, Repr};
+use crate::event::{Digest, Event, SessionHash};
+use crate::{Activity, Timestamp};
+
+/// Maximum length of a line, in bytes. It bounds the memory of readers, and longer ones are
+/// malformed.
+pub(crate) const MAX_LINE_BYTES: usize = 1_024;
+
+/// The fields in the order in which they are written.
+#[derive(Debug, Serialize, Deserialize)]
+struct Line<'a> {
+    #[serde(rename = "t")]
+    time: Timestamp,
+    #[serde(borrow)]
+    skill: Cow<'a, str>,
+    #[serde(borrow, default)]
+    scope: Cow<'a, str>,
+    #[serde(borrow)]
+    event: Cow<'a, str>,
+    #[serde(borrow, default, skip_serializing_if = "str::is_empty")]
+    class: Cow<'a, str>,
+    #[serde(default, skip_serializing_if = "Field::is_none")]
+    digest: Field<Digest>,
+    #[serde(default, skip_serializing_if = "Field::is_none")]
+    session: Field<SessionHash>,
+}
+
+/// A value in hexadecimal digits. A text that is not one, as a later version may write, counts as no
+/// value. It is parsed where it is, since an allocation would take as long as the rest of a line.
+#[derive(Debug)]
+struct Field<T>(Option<T>);
+
+/// A type of a [`Field`].
+trait FromHex: Sized {
+    fn from_hex(digits: &str) -> Option<Self>;
+}
+
+impl FromHex for Digest {
+    fn from_hex(digits: &str) -> Option<Self> {
+        Self::parse(digits)
+    }
+}
+
+impl FromHex for SessionHash {
+    fn from_hex(digits: &str) -> Option<Self> {
+        Self::parse(digits)
+    }
+}
+
+impl<T> Field<T> {
+    fn is_none(&self) -> bool {
+        self.0.is_none()
+    }
+}
+
+impl<T> Default for Field<T> {
+    fn default() -> Self {
+        Self(None)
+    }
+}
+
+impl<T: fmt::Display> Serialize for Field<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.0 {
+            Some(value) => serializer.collect_str(value),
+            None => serializer.serialize_none(),
+        }
+    }
+}
+
+impl<'de, T: FromHex> Deserialize<'de> for Field<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_str(FieldVisitor(PhantomData))
+    }
+}
+
+struct FieldVisitor<T>(PhantomData<T>);
+
+impl<T: FromHex> Visitor<'_> for FieldVisitor<T> {
+    type Value = Field<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("hexadecimal digits")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Field<T>, E> {
+        Ok(Field(T::from_hex(text)))
+    }
+}
+
+/// What a line contains.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Parsed<'a> {
+    Event(Event<'a>),
+    /// An event of a later version.
+    Unknown,
+    /// Partially written before a crash, or edited.
+    Malformed,
+}
+
+/// Appends the line of an event, with its newline.
+pub(crate) fn write(event: &Event<'_>, lines: &mut Vec<u8>) -> Result<(), LedgerError> {
+    let (kind, class) = event.activity.words();
+    let line = Line {
+        time: event.time,
+        // The fields are public, so only here they are known to be short.
+        skill: Cow::Borrowed(cut(&event.skill, crate::MAX_NAME_BYTES)),
+        scope: Cow::Borrowed(cut(&event.scope, crate::MAX_SCOPE_BYTES)),
+        event: Cow::Borrowed(kind),
+        class: Cow::Borrowed(class),
+        digest: Field(event.digest),
+        session: Field(event.session),
+    };
+    serde_json::to_writer(&mut *lines, &line).map_err(Repr::Json)?;
+    lines.push(b'\n');
+    Ok(())
+}
+
+/// Parses a line without its newline.
+pub(crate) fn parse(line: &[u8]) -> Parsed<'_> {
+    if line.len() > MAX_LINE_BYTES {
+        return Parsed::Malformed;
+    }
+    let Ok(line) = serde_json::from_slice::<Line<'_>>(line) else {
+        return Parsed::Malformed;
+    };
+    let Some(activity) = Activity::from_words(&line.event, &line.class) else {
+        return Parsed::Unknown;
+    };
+    let event = Event::new(line.skill, line.scope, activity, line.time);
+    Parsed::Event(event.digest(line.digest.0).session(line.session.0))
+}
+
+fn cut(text: &str, max_bytes: usize) -> &str {
+    &text[..text.floor_char_boundary(max_bytes)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(event: &Event<'_>) -> String {
+        let mut bytes = Vec::new();
+        write(event, &mut bytes).unwrap();
+        String::from_utf8(bytes).unwrap()
+    }
+
+    #[test]
+    fn every_activity_survives_its_line() {
+        for activity in Activity::all() {
+            let event = Event::new("pdf", "user", activity, Timestamp::from_millis(7))
+                .digest(Digest::from_content_digest(&[0xab; 32]))
+                .session(SessionHash::new("s"));
+            let text = line(&event);
+            assert_eq!(parse(text.trim_end().as_bytes()), Parsed::Event(event));
+        }
+    }
+
+    #[test]
+    fn a_line_has_only_its_fields() {
+        let event = Event::new("pdf", "user", Activity::Offered, Timestamp::from_millis(7));
+        insta::assert_snapshot!(
+            line(&event),
+            @r#"{"t":7,"skill":"pdf","scope":"user","event":"offered"}"#
+        );
+    }
+
+    #[test]
+    fn the_longest_line_is_within_the_limit() {
+        let name = "\u{1}".repeat(1_000);
+        let event = Event::new(
+            name.clone(),
+            name,
+            Activity::Offered,
+            Timestamp::from_millis(u64::MAX),
+        )
+        .digest(Digest::from_content_digest(&[0; 32]))
+        .session(SessionHash::new(""));
+        let text = line(&event);
+        assert!(text.len() <= MAX_LINE_BYTES, "{} bytes", text.len());
+        assert_eq!(parse(text.trim_end().as_bytes()), Parsed::Event(event));
+    }
+
+    #[test]
+    fn lines_of_later_versions_and_torn_lines_differ() {
+        let later = r#"{"t":7,"skill":"pdf","scope":"user","event":"praised","stars":5}"#;
+        assert_eq!(parse(later.as_bytes()), Parsed::Unknown);
+        for torn in ["", "{", r#"{"t":7,"skill":"pdf","#, "[]", "\u{0}\u{0}"] {
+            assert_eq!(parse(torn.as_bytes()), Parsed::Malformed, "{torn}");
+        }
+    }
+}

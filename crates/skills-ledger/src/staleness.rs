@@ -1,0 +1,121 @@
+//! Whether a skill is still used.
+
+use crate::{SkillFacts, SkillUsage, Summary};
+
+/// A skill with a smaller [decayed number](crate::UseDays::decayed_count) of days of use is not in
+/// use: a single use is forgotten after 100 days.
+const MIN_DECAYED_DAYS: f64 = 0.1;
+/// A skill that was observed for fewer days is not stale.
+const MIN_OBSERVED_DAYS: f64 = 60.0;
+/// A pause of this many times its usual pauses is unusual.
+const UNUSUAL_PAUSE: u32 = 3;
+/// The usual pauses are at most as long as this part of all.
+const USUAL_PART: f64 = 0.9;
+
+/// Whether a skill is still used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Staleness {
+    /// It was used in the last months.
+    InUse,
+    /// It was observed for less than 60 days, which says nothing yet.
+    TooNew,
+    /// It was never used.
+    Unused {
+        /// How often it was in a list or among the results of a search.
+        offers: u64,
+    },
+    /// It was used before, regularly or once, and is not any more.
+    Fading {
+        /// Days since the last use.
+        days: u64,
+    },
+    /// It is not in use, and expected to be again: it is pinned, or it is used in bursts and its
+    /// present pause is at most three times as long as usual.
+    Dormant {
+        /// Days since the last use; `None` if it was never used.
+        days: Option<u64>,
+        /// The usual pause between two bursts, in days; `None` if it is pinned.
+        usual_pause: Option<u32>,
+    },
+}
+
+impl Staleness {
+    /// Determines whether a skill is still used.
+    #[must_use]
+    pub fn new(facts: &SkillFacts, summary: &Summary) -> Self {
+        let usage = summary.skill(&facts.name, &facts.scope);
+        if usage.is_some_and(|usage| usage.use_days.decayed_count() >= MIN_DECAYED_DAYS) {
+            return Self::InUse;
+        }
+        if observed_days(facts, summary) < MIN_OBSERVED_DAYS {
+            return Self::TooNew;
+        }
+        let last_use = usage.and_then(|usage| usage.last_use);
+        let days = last_use.map(|last| summary.now.whole_days_since(last));
+        if facts.is_pinned {
+            return Self::Dormant {
+                days,
+                usual_pause: None,
+            };
+        }
+        let (Some(usage), Some(days)) = (usage, days) else {
+            let offers = usage.map_or(0, |usage| usage.counts.offered + usage.counts.searched);
+            return Self::Unused { offers };
+        };
+        match usual_pause(usage) {
+            Some(pause) if days <= u64::from(pause.saturating_mul(UNUSUAL_PAUSE)) => {
+                Self::Dormant {
+                    days: Some(days),
+                    usual_pause: Some(pause),
+                }
+            }
+            _ => Self::Fading { days },
+        }
+    }
+
+    /// Returns true if the skill was not used for a long time without a known reason.
+    #[must_use]
+    pub fn is_stale(self) -> bool {
+        matches!(self, Self::Unused { .. } | Self::Fading { .. })
+    }
+
+    /// Returns the class as one word in kebab case, as in JSON output.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::InUse => "in-use",
+            Self::TooNew => "too-new",
+            Self::Unused { .. } => "unused",
+            Self::Fading { .. } => "fading",
+            Self::Dormant { .. } => "dormant",
+        }
+    }
+}
+
+/// Returns for how many days the uses of a skill would have been seen: since the start of the
+/// ledger, or since the skill was installed.
+#[must_use]
+pub fn observed_days(facts: &SkillFacts, summary: &Summary) -> f64 {
+    let Some(since) = summary.since else {
+        return 0.0;
+    };
+    let first = summary
+        .skill(&facts.name, &facts.scope)
+        .map(|usage| usage.first);
+    // A file that was replaced has the time of the update.
+    let installed = match (facts.installed, first) {
+        (Some(installed), Some(first)) => installed.min(first),
+        (installed, first) => installed.or(first).unwrap_or(since),
+    };
+    summary.now.days_since(installed.max(since))
+}
+
+/// Returns the pause between two bursts that nine of ten do not exceed; `None` before the second
+/// burst.
+fn usual_pause(usage: &SkillUsage) -> Option<u32> {
+    let mut pauses = usage.use_days.gaps();
+    pauses.sort_unstable();
+    let rank = (pauses.len() as f64 * USUAL_PART).ceil() as usize;
+    pauses.get(rank.checked_sub(1)?).copied()
+}
