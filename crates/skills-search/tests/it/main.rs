@@ -1,6 +1,7 @@
 //! Tests of the public API: documents and queries in, order and spans out.
 
 mod encoding;
+mod latent;
 mod ranking;
 mod sections;
 
