@@ -22,7 +22,7 @@ impl Ranker for SearchIndex {
 /// The constant of reciprocal rank fusion; larger values make places more equal.
 const FUSION_CONSTANT: f32 = 60.0;
 /// The number of first places that keep the order of the first ranking.
-const KEPT_PLACES: usize = 5;
+pub(crate) const KEPT_PLACES: usize = 5;
 
 /// Combines rankings: the first five places are those of `first`, the rest is ordered by the sum of
 /// the reciprocal places in all of them.

@@ -1,7 +1,7 @@
 //! Ranking by latent semantics.
 
 use proptest::prelude::*;
-use skills_search::{Document, IndexBuilder, Ranker, SearchIndex, fuse};
+use skills_search::{Document, IndexBuilder, Ranked, Ranker, SearchIndex, fuse};
 
 use super::{SKILLS, add_all};
 
@@ -55,6 +55,43 @@ fn documents_are_found_by_words_that_occur_with_those_of_the_query() {
 }
 
 #[test]
+fn a_search_fuses_the_places_behind_the_fifth_and_finds_as_many() {
+    // The longer a description is, the later its place by words. The sixth is about another topic.
+    let rotating = (0..8).map(|number: usize| {
+        let topic = if number == 5 {
+            "finance bank invoice"
+        } else {
+            ""
+        };
+        let own: Vec<String> = (topic.split(' ').count()..=number)
+            .map(|word| format!("w{}{}", "x".repeat(number), "y".repeat(word)))
+            .collect();
+        format!("rotate {topic} {}", own.join(" "))
+    });
+    let topics = topics();
+    let others = topics.iter().map(|[_, description, _]| description.clone());
+    let descriptions: Vec<String> = rotating.chain(others).collect();
+    let build = |mut builder: IndexBuilder<'static>| {
+        for description in &descriptions {
+            builder.add(&Document::new("", description, ""));
+        }
+        builder.build()
+    };
+    let documents =
+        |ranked: &[Ranked]| -> Vec<usize> { ranked.iter().map(|ranked| ranked.document).collect() };
+    let by_words = build(IndexBuilder::new()).search("rotate");
+    assert_eq!(documents(&by_words.hits), [0, 1, 2, 3, 4, 5, 6, 7]);
+    let index = build(IndexBuilder::new().with_latent_space());
+    let fused = index.search("rotate");
+    assert_eq!(documents(&fused.hits), [0, 1, 2, 3, 4, 6, 5, 7]);
+    assert_eq!(fused.confidence, by_words.confidence);
+    // Scores are those of the words.
+    assert_eq!(fused.hits[5].score, by_words.hits[6].score);
+    let among = index.search_among("rotate", |document| document != 6);
+    assert_eq!(documents(&among.hits), [0, 1, 2, 3, 4, 5, 7]);
+}
+
+#[test]
 fn an_index_without_a_latent_space_has_no_ranker() {
     assert!(super::index().latent_ranker().is_none());
     let empty = IndexBuilder::new().with_latent_space().build();
@@ -100,7 +137,7 @@ proptest! {
         let words = index.rank(&query);
         let latent = index.latent_ranker().unwrap().rank(&query);
         let fused = fuse(&words, &[&latent]);
-        let documents = |ranked: &[skills_search::Ranked]| -> Vec<usize> {
+        let documents = |ranked: &[Ranked]| -> Vec<usize> {
             ranked.iter().map(|ranked| ranked.document).collect()
         };
         let kept = words.len().min(5);
