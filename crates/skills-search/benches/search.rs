@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use divan::{Bencher, black_box};
-use skills_search::{Document, IndexBuilder, Ranker, SearchIndex};
+use skills_search::{Document, IndexBuilder, Ranker, SearchIndex, fuse};
 
 const SIZES: [usize; 2] = [2_000, 100_000];
 const QUERY: &str = "please merge the tables of these documents and send the result to my team";
@@ -77,11 +77,14 @@ fn number_word(mut number: usize) -> String {
 }
 
 fn index(count: usize) -> SearchIndex {
-    build(&skills(count))
+    build(&skills(count), IndexBuilder::new())
 }
 
-fn build(skills: &[Skill]) -> SearchIndex {
-    let mut builder = IndexBuilder::new();
+fn latent_index(count: usize) -> SearchIndex {
+    build(&skills(count), IndexBuilder::new().with_latent_space())
+}
+
+fn build(skills: &[Skill], mut builder: IndexBuilder<'_>) -> SearchIndex {
     for skill in skills {
         builder.add(&Document::new(&skill.name, &skill.description, &skill.body));
     }
@@ -101,29 +104,52 @@ fn rank(bencher: Bencher<'_, '_>, count: usize) {
     bencher.bench_local(|| index.rank(black_box(QUERY)));
 }
 
+/// The same, with latent semantics behind the fifth place.
+#[divan::bench(args = SIZES)]
+fn rank_fused(bencher: Bencher<'_, '_>, count: usize) {
+    let index = latent_index(count);
+    bencher.bench_local(|| {
+        let latent = index
+            .latent_ranker()
+            .map(|latent| latent.rank(black_box(QUERY)));
+        fuse(&index.rank(QUERY), &[latent.as_deref().unwrap_or_default()])
+    });
+}
+
+#[divan::bench(args = SIZES)]
+fn search_fused(bencher: Bencher<'_, '_>, count: usize) {
+    let index = latent_index(count);
+    bencher.bench_local(|| index.search(black_box(QUERY)));
+}
+
 #[divan::bench(args = [2_000], sample_count = 10)]
 fn build_all(bencher: Bencher<'_, '_>, count: usize) {
     let skills = skills(count);
-    bencher.bench_local(|| build(black_box(&skills)));
+    bencher.bench_local(|| build(black_box(&skills), IndexBuilder::new()));
+}
+
+/// Everything is analyzed already; what is left is the latent space.
+#[divan::bench(args = SIZES, sample_count = 3)]
+fn build_latent_space(bencher: Bencher<'_, '_>, count: usize) {
+    let skills = skills(count);
+    let previous = build(&skills, IndexBuilder::new());
+    bencher.bench_local(|| {
+        let builder = IndexBuilder::reusing(&previous).with_latent_space();
+        build(black_box(&skills), builder)
+    });
 }
 
 /// No skill changed since the index that is reused.
 #[divan::bench(args = [2_000], sample_count = 10)]
 fn build_reusing(bencher: Bencher<'_, '_>, count: usize) {
     let skills = skills(count);
-    let previous = build(&skills);
-    bencher.bench_local(|| {
-        let mut builder = IndexBuilder::reusing(&previous);
-        for skill in black_box(&skills) {
-            builder.add(&Document::new(&skill.name, &skill.description, &skill.body));
-        }
-        builder.build()
-    });
+    let previous = build(&skills, IndexBuilder::new());
+    bencher.bench_local(|| build(black_box(&skills), IndexBuilder::reusing(&previous)));
 }
 
 #[divan::bench(args = [2_000], sample_count = 20)]
 fn load(bencher: Bencher<'_, '_>, count: usize) {
-    let bytes = index(count).to_bytes().unwrap_or_default();
+    let bytes = latent_index(count).to_bytes().unwrap_or_default();
     bencher.bench_local(|| SearchIndex::from_bytes(black_box(&bytes)));
 }
 

@@ -2,6 +2,8 @@
 //!
 //! Each line of the requests is an object: `query`, `skills` (names, none if no skill fits),
 //! `language`, and `split`, so that parameters are tuned on other requests than the reported ones.
+//! R@20 is that of the ranking that fills a list, the other places are those of a search. Each group
+//! has two lines: by words, and with latent semantics behind the fifth place.
 #![expect(
     clippy::disallowed_methods,
     reason = "a developer's tool reads the file of requests"
@@ -16,7 +18,7 @@ use clap::Parser;
 use serde::Deserialize;
 use skills_discovery::{Root, ScanLimits, Scope, discover};
 use skills_prompt::{Allocation, Budget, SkillListRenderer, SkillSummary};
-use skills_search::{Document, IndexBuilder, Ranker, SearchIndex};
+use skills_search::{Document, IndexBuilder, Ranker, SearchIndex, fuse};
 
 /// Measures how well requests find their skills
 #[derive(Parser)]
@@ -31,6 +33,9 @@ struct Arguments {
     /// Only requests of this split
     #[arg(long)]
     split: Option<String>,
+    /// Only this many skills: those of the requests, and others evenly from the rest
+    #[arg(long)]
+    skills: Option<usize>,
     /// Print each request that is not answered as it should be
     #[arg(long)]
     failures: bool,
@@ -63,23 +68,51 @@ const REPETITIONS: usize = 15;
 
 fn main() -> Result<()> {
     let arguments = Arguments::parse();
-    let skills = read_skills(&arguments)?;
+    let mut skills = read_skills(&arguments)?;
     let requests = read_requests(&arguments, &skills)?;
-    let index = build(&skills);
+    if let Some(count) = arguments.skills {
+        choose_skills(&mut skills, &requests, count);
+    }
+    let indexes = [
+        ("words", build(&skills, IndexBuilder::new())),
+        (
+            "fused",
+            build(&skills, IndexBuilder::new().with_latent_space()),
+        ),
+    ];
     let mut groups: BTreeMap<(&str, &str), Vec<&Request>> = BTreeMap::new();
     for request in &requests {
         let key = (request.split.as_str(), request.language.as_str());
         groups.entry(key).or_default().push(request);
     }
     println!(
-        "{:<9} {:<8} {:>8} {:>6} {:>6} {:>6} {:>7} {:>6} {:>9}",
-        "split", "language", "requests", "R@1", "R@5", "MRR", "in list", "no fit", "more than"
+        "{:<9} {:<8} {:<8} {:>8} {:>6} {:>6} {:>6} {:>6} {:>6} {:>7} {:>6} {:>9}",
+        "split",
+        "language",
+        "ranking",
+        "requests",
+        "R@1",
+        "R@5",
+        "R@10",
+        "MRR",
+        "R@20",
+        "in list",
+        "no fit",
+        "more than"
     );
     for ((split, language), group) in groups {
-        let evaluation = Evaluation::new(&skills, &index, &group, arguments.failures);
-        println!("{split:<9} {language:<8} {evaluation}");
+        for (ranking, index) in &indexes {
+            let evaluation = Evaluation::new(&skills, index, &group, arguments.failures);
+            println!("{split:<9} {language:<8} {ranking:<8} {evaluation}");
+        }
     }
-    print_times(&skills, &index, &requests)
+    let bodies: usize = skills.iter().map(|skill| skill.body.len()).sum();
+    println!("\n{} skills, {} KB of bodies", skills.len(), bodies / 1_000);
+    for (ranking, index) in &indexes {
+        println!("\n{ranking}");
+        print_times(&skills, index, &requests)?;
+    }
+    Ok(())
 }
 
 /// The shares of a group of requests.
@@ -87,6 +120,8 @@ struct Evaluation {
     requests: usize,
     first: f64,
     first_five: f64,
+    first_ten: f64,
+    ranked_twenty: f64,
     reciprocal_place: f64,
     listed: f64,
     unfit_requests: usize,
@@ -108,6 +143,8 @@ impl Evaluation {
             requests: fit.len(),
             first: 0.0,
             first_five: 0.0,
+            first_ten: 0.0,
+            ranked_twenty: 0.0,
             reciprocal_place: 0.0,
             listed: 0.0,
             unfit_requests: unfit.len(),
@@ -118,15 +155,20 @@ impl Evaluation {
             let hits = index.search(&request.query).hits;
             let is_right = |document: usize| request.skills.contains(&skills[document].name);
             let place = hits.iter().position(|hit| is_right(hit.document));
-            let is_listed = is_listed(skills, index, request);
-            evaluation.first += if place == Some(0) { share } else { 0.0 };
-            evaluation.first_five += if place.is_some_and(|place| place < 5) {
-                share
-            } else {
-                0.0
+            let order = list_order(index, &request.query);
+            let listed_place = order.iter().position(|document| is_right(*document));
+            let within = |place: Option<usize>, count: usize| match place {
+                Some(place) if place < count => share,
+                _ => 0.0,
             };
+            evaluation.first += within(place, 1);
+            evaluation.first_five += within(place, 5);
+            evaluation.first_ten += within(place, 10);
+            evaluation.ranked_twenty += within(listed_place, 20);
             evaluation.reciprocal_place += place.map_or(0.0, |place| share / (place + 1) as f64);
-            evaluation.listed += if is_listed { share } else { 0.0 };
+            if is_listed(skills, &order, request) {
+                evaluation.listed += share;
+            }
             if prints_failures && place.is_none_or(|place| place >= 5) {
                 let found = names(skills, hits.iter().take(5).map(|hit| hit.document));
                 println!(
@@ -157,11 +199,13 @@ impl std::fmt::Display for Evaluation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(
             f,
-            "{:>8} {:>6.3} {:>6.3} {:>6.3} {:>7.3} {:>6} {:>9}",
+            "{:>8} {:>6.3} {:>6.3} {:>6.3} {:>6.3} {:>6.3} {:>7.3} {:>6} {:>9}",
             self.requests,
             self.first,
             self.first_five,
+            self.first_ten,
             self.reciprocal_place,
+            self.ranked_twenty,
             self.listed,
             self.unfit_requests,
             format!("3: {}", self.unfit_answered),
@@ -176,15 +220,18 @@ fn names(skills: &[Skill], documents: impl Iterator<Item = usize>) -> String {
     names.join(", ")
 }
 
-/// Returns true if the list that a model sees for a request has the right skill.
-fn is_listed(skills: &[Skill], index: &SearchIndex, request: &Request) -> bool {
-    let mut order: Vec<usize> = index
-        .rank(&request.query)
-        .iter()
-        .map(|ranked| ranked.document)
-        .collect();
+/// Returns the order of all skills in the list for a request.
+fn list_order(index: &SearchIndex, query: &str) -> Vec<usize> {
+    let latent = index.latent_ranker().map(|latent| latent.rank(query));
+    let ranked = fuse(&index.rank(query), &[latent.as_deref().unwrap_or_default()]);
+    let mut order: Vec<usize> = ranked.iter().map(|ranked| ranked.document).collect();
     let ranked: HashSet<usize> = order.iter().copied().collect();
-    order.extend((0..skills.len()).filter(|document| !ranked.contains(document)));
+    order.extend((0..index.len()).filter(|document| !ranked.contains(document)));
+    order
+}
+
+/// Returns true if the list that a model sees for a request has the right skill.
+fn is_listed(skills: &[Skill], order: &[usize], request: &Request) -> bool {
     let items: Vec<SkillSummary<'_>> = order
         .iter()
         .map(|document| {
@@ -207,20 +254,27 @@ fn is_listed(skills: &[Skill], index: &SearchIndex, request: &Request) -> bool {
 }
 
 fn print_times(skills: &[Skill], index: &SearchIndex, requests: &[Request]) -> Result<()> {
-    let bodies: usize = skills.iter().map(|skill| skill.body.len()).sum();
-    println!("\n{} skills, {} KB of bodies", skills.len(), bodies / 1_000);
-    let mut queries: Vec<Duration> = (0..REPETITIONS)
-        .flat_map(|_| requests)
-        .map(|request| time(|| index.search(&request.query)))
-        .collect();
-    queries.sort();
-    println!("query median   {:>8.3} ms", milliseconds(median(&queries)));
-    println!("build          {:>8.1} ms", measure(|| build(skills)));
-    let again = || {
-        let mut builder = IndexBuilder::reusing(index);
-        add_all(&mut builder, skills);
-        builder.build()
+    let query_time = |ask: &dyn Fn(&str)| {
+        let queries = (0..REPETITIONS).flat_map(|_| requests);
+        let mut times: Vec<Duration> = queries
+            .map(|request| time(|| ask(&request.query)))
+            .collect();
+        times.sort();
+        milliseconds(median(&times))
     };
+    let search = query_time(&|query| drop(index.search(query)));
+    let list = query_time(&|query| drop(list_order(index, query)));
+    println!("search, median {search:>8.3} ms");
+    println!("list, median   {list:>8.3} ms");
+    let builder = || match index.latent_ranker() {
+        Some(_) => IndexBuilder::new().with_latent_space(),
+        None => IndexBuilder::new(),
+    };
+    println!(
+        "build          {:>8.1} ms",
+        measure(|| build(skills, builder()))
+    );
+    let again = || build(skills, IndexBuilder::reusing(index));
     println!("build, reusing {:>8.1} ms", measure(again));
     let Some(bytes) = index.to_bytes() else {
         bail!("the index is too large for a file");
@@ -231,6 +285,9 @@ fn print_times(skills: &[Skill], index: &SearchIndex, requests: &[Request]) -> R
         measure(|| SearchIndex::from_bytes(&bytes)),
         bytes.len() / 1_000
     );
+    if let Some(latent) = index.latent_ranker() {
+        println!("vectors        {:>8} KB", latent.bytes() / 1_000);
+    }
     Ok(())
 }
 
@@ -289,21 +346,36 @@ fn read_skills(arguments: &Arguments) -> Result<Vec<Skill>> {
     Ok(skills)
 }
 
+/// Keeps the skills of the requests, and so many others, evenly from the rest, that there are
+/// `count`.
+fn choose_skills(skills: &mut Vec<Skill>, requests: &[Request], count: usize) {
+    let right: HashSet<&String> = requests
+        .iter()
+        .flat_map(|request| &request.skills)
+        .collect();
+    let rest = skills.iter().filter(|skill| !right.contains(&skill.name));
+    let rest = rest.count();
+    let others = count.saturating_sub(skills.len() - rest).min(rest);
+    let mut seen = 0;
+    skills.retain(|skill| {
+        if right.contains(&skill.name) {
+            return true;
+        }
+        seen += 1;
+        seen * others / rest > (seen - 1) * others / rest
+    });
+}
+
 fn relative(path: &Path, root: &Path) -> String {
     let path = path.strip_prefix(root).unwrap_or(path);
     path.to_string_lossy().into_owned()
 }
 
-fn build(skills: &[Skill]) -> SearchIndex {
-    let mut builder = IndexBuilder::new();
-    add_all(&mut builder, skills);
-    builder.build()
-}
-
-fn add_all(builder: &mut IndexBuilder<'_>, skills: &[Skill]) {
+fn build(skills: &[Skill], mut builder: IndexBuilder<'_>) -> SearchIndex {
     for skill in skills {
         builder.add(&Document::new(&skill.name, &skill.description, &skill.body));
     }
+    builder.build()
 }
 
 /// Returns the median time in milliseconds.

@@ -5,19 +5,24 @@
 //! vocabulary: number of terms, bytes of their text, the length of each, the text
 //! documents:  number, and for each its digest, tag, lengths, number of terms, and
 //!             for each term the distance to the one before and its counts
+//! latent:     whether there is a latent space; its dimensions, the number of terms with a vector,
+//!             the distance of each to the one before, the vectors of terms and of all documents
+//! vectors:    one byte for each dimension of each, then the step of each
 //! ```
 //!
-//! All numbers but those of the header are of variable length (LEB128).
+//! All numbers but those of the header, the bytes of vectors and their steps (`f32`) are of variable
+//! length (LEB128).
 
 use crate::analysis::ANALYSIS_VERSION;
 use crate::document::{FIELDS, SourceTag, TextDigest};
 use crate::error::{IndexError, Repr};
 use crate::index::{IndexedDocument, SearchIndex, TermCount};
+use crate::latent::{LatentSpace, QuantizedRows};
 use crate::vocabulary::Vocabulary;
 
 const MAGIC: &[u8; 8] = b"skillidx";
 /// The version of this form.
-const FORMAT_VERSION: u32 = 1;
+const FORMAT_VERSION: u32 = 2;
 const HEADER_BYTES: usize = 24;
 /// Maximum size of an index that is read or written, in bytes: 256 MiB.
 pub const MAX_INDEX_BYTES: usize = 256 * 1024 * 1024;
@@ -39,6 +44,7 @@ impl SearchIndex {
             }
             write_counts(&mut body, self.terms_of(number));
         }
+        write_latent_space(&mut body, self.latent.as_ref());
         let mut bytes = Vec::with_capacity(HEADER_BYTES + body.len());
         bytes.extend(MAGIC);
         bytes.extend(FORMAT_VERSION.to_le_bytes());
@@ -110,6 +116,24 @@ fn write_counts(bytes: &mut Vec<u8>, counts: &[TermCount]) {
     }
 }
 
+fn write_latent_space(bytes: &mut Vec<u8>, space: Option<&LatentSpace>) {
+    bytes.push(u8::from(space.is_some()));
+    let Some(space) = space else {
+        return;
+    };
+    write_number(bytes, space.dimensions() as u64);
+    write_number(bytes, space.terms().len() as u64);
+    let mut next = 0;
+    for term in space.terms() {
+        write_number(bytes, u64::from(term - next));
+        next = term + 1;
+    }
+    for rows in [space.term_vectors(), space.documents()] {
+        bytes.extend(rows.values().iter().map(|value| value.cast_unsigned()));
+        bytes.extend(rows.steps().iter().flat_map(|step| step.to_le_bytes()));
+    }
+}
+
 fn write_number(bytes: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         bytes.push(number as u8 | 0x80);
@@ -160,7 +184,9 @@ impl<'a> Reader<'a> {
                 end: u32::try_from(counts.len()).ok()?,
             });
         }
-        let index = SearchIndex::new(vocabulary, documents, counts);
+        let latent = self.latent_space(vocabulary.len(), documents.len())?;
+        let mut index = SearchIndex::new(vocabulary, documents, counts);
+        index.latent = latent;
         self.0.is_empty().then_some(index)
     }
 
@@ -203,6 +229,38 @@ impl<'a> Reader<'a> {
             next = term + 1;
         }
         Some(())
+    }
+
+    /// Returns the latent space of an index with so many terms and documents.
+    fn latent_space(&mut self, terms: usize, documents: usize) -> Option<Option<LatentSpace>> {
+        match self.take(1)? {
+            [0] => return Some(None),
+            [1] => {}
+            _ => return None,
+        }
+        let dimensions = usize::try_from(self.number32()?).ok()?;
+        let terms_count = self.count(1)?;
+        let mut numbers = Vec::with_capacity(terms_count);
+        let mut next = 0_u32;
+        for _ in 0..terms_count {
+            let term = next.checked_add(self.number32()?)?;
+            numbers.push(term);
+            next = term.checked_add(1)?;
+        }
+        let term_vectors = self.rows(numbers.len(), dimensions)?;
+        let documents = self.rows(documents, dimensions)?;
+        LatentSpace::from_parts(numbers, term_vectors, documents, terms).map(Some)
+    }
+
+    fn rows(&mut self, rows: usize, dimensions: usize) -> Option<QuantizedRows> {
+        let values = self.take(rows.checked_mul(dimensions)?)?;
+        let steps = self.take(rows.checked_mul(size_of::<f32>())?)?;
+        let (steps, _) = steps.as_chunks();
+        QuantizedRows::from_parts(
+            dimensions,
+            values.iter().map(|value| value.cast_signed()).collect(),
+            steps.iter().map(|step| f32::from_le_bytes(*step)).collect(),
+        )
     }
 
     /// Returns a number of items of at least `min_bytes` each, which limits what is allocated for

@@ -3,6 +3,7 @@
 use crate::analysis::is_unspaced_script;
 use crate::bm25f::{Parameters, rarity};
 use crate::document::{FIELDS, SourceTag, TextDigest};
+use crate::latent::{LatentRanker, LatentSpace};
 use crate::vocabulary::Vocabulary;
 
 /// An index over documents, for ranking them by a query.
@@ -32,6 +33,7 @@ pub struct SearchIndex {
     /// For each term the end of its postings.
     posting_ends: Vec<u32>,
     postings: Vec<Posting>,
+    pub(crate) latent: Option<LatentSpace>,
 }
 
 /// A document without its text.
@@ -115,6 +117,7 @@ impl SearchIndex {
             counts,
             posting_ends: next,
             postings,
+            latent: None,
         }
     }
 
@@ -138,6 +141,16 @@ impl SearchIndex {
     /// Returns the tag of each document, in their order; `None` for those without one.
     pub fn tags(&self) -> impl ExactSizeIterator<Item = Option<&SourceTag>> {
         self.documents.iter().map(|document| document.tag.as_ref())
+    }
+
+    /// Returns a ranker by latent semantics, which finds documents without a word of a query; `None`
+    /// unless the index was built
+    /// [with a latent space](crate::IndexBuilder::with_latent_space). [`fuse`](crate::fuse) combines
+    /// it with the ranking by words.
+    #[must_use]
+    pub fn latent_ranker(&self) -> Option<LatentRanker<'_>> {
+        let space = self.latent.as_ref()?;
+        Some(LatentRanker::new(self, space))
     }
 
     /// Returns the share of documents with a description in a script without spaces, such as

@@ -138,14 +138,7 @@ impl Query {
         limit: usize,
         accepts: impl Fn(usize) -> bool,
     ) -> Vec<Ranked> {
-        let mut ranked = self.score(index, accepts);
-        // Sorting all of a large catalog would take most of the time of a search.
-        if ranked.len() > limit {
-            ranked.select_nth_unstable_by(limit, best_first);
-            ranked.truncate(limit);
-        }
-        ranked.sort_unstable_by(best_first);
-        ranked
+        first_of(self.score(index, accepts), limit)
     }
 
     /// Returns the documents that contain a term of the query, in their order.
@@ -163,6 +156,17 @@ impl Query {
             .map(|(document, score)| Ranked { document, score })
             .collect()
     }
+}
+
+/// Returns the best `limit` documents, best first.
+pub(crate) fn first_of(mut ranked: Vec<Ranked>, limit: usize) -> Vec<Ranked> {
+    // Sorting all of a large catalog would take most of the time of a search.
+    if ranked.len() > limit {
+        ranked.select_nth_unstable_by(limit, best_first);
+        ranked.truncate(limit);
+    }
+    ranked.sort_unstable_by(best_first);
+    ranked
 }
 
 /// Orders by score, and documents of equal scores by their order.

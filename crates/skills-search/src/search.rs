@@ -3,6 +3,7 @@
 use crate::evidence::{Confidence, confidence};
 use crate::index::SearchIndex;
 use crate::query::{Query, Ranked, best_first};
+use crate::ranker::{KEPT_PLACES, Ranker, fuse};
 
 /// Maximum number of documents that a search returns.
 pub const MAX_HITS: usize = 50;
@@ -17,7 +18,8 @@ pub(crate) const MIN_SHARE_OF_BEST: f32 = 0.25;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct SearchResult {
-    /// The documents that fit, best first; none if nothing fits.
+    /// The documents that fit, best first; none if nothing fits. Scores are those of the words, 0
+    /// for a document that was found by latent semantics alone.
     pub hits: Vec<Ranked>,
     /// How sure it is that one of them fits.
     pub confidence: Confidence,
@@ -26,6 +28,9 @@ pub struct SearchResult {
 impl SearchIndex {
     /// Returns the documents that fit a query, best first: at most [`MAX_HITS`], at most three if
     /// the evidence is weak, and none if nothing fits, which is the answer to small talk.
+    ///
+    /// With a [latent space](crate::IndexBuilder::with_latent_space) the places behind the fifth are
+    /// those of both rankings, as by [`fuse`]. How many documents fit depends on their words only.
     ///
     /// [`rank`](crate::Ranker::rank) orders all documents instead, to fill a budget.
     #[must_use]
@@ -52,17 +57,29 @@ impl SearchIndex {
         accepts: impl Fn(usize) -> bool,
         prior: impl Fn(usize) -> f32,
     ) -> SearchResult {
-        let query = Query::parse(self, query);
-        let mut hits = query.rank_first(self, MAX_HITS, accepts);
-        let confidence = confidence(self, &query, &hits);
-        hits.truncate(match confidence {
+        let parsed = Query::parse(self, query);
+        let mut ranked = parsed.rank_first(self, MAX_HITS, &accepts);
+        let confidence = confidence(self, &parsed, &ranked);
+        let limit = match confidence {
             Confidence::None => 0,
             Confidence::Low => MAX_UNSURE_HITS,
             Confidence::High => MAX_HITS,
-        });
-        let best = hits.first().map_or(0.0, |hit| hit.score);
-        hits.retain(|hit| hit.score >= best * MIN_SHARE_OF_BEST);
-        apply_prior(&mut hits, prior);
+        };
+        let best = ranked.first().map_or(0.0, |hit| hit.score);
+        let fitting = ranked.iter().take(limit);
+        let count = fitting
+            .take_while(|hit| hit.score >= best * MIN_SHARE_OF_BEST)
+            .count();
+        apply_prior(&mut ranked[..count], prior);
+        let mut hits = match self.latent_ranker().filter(|_| count > KEPT_PLACES) {
+            Some(latent) => {
+                let mut similar = latent.rank(query);
+                similar.retain(|hit| accepts(hit.document));
+                fuse_with_scores(ranked, &similar)
+            }
+            None => ranked,
+        };
+        hits.truncate(count);
         SearchResult { hits, confidence }
     }
 }
@@ -81,4 +98,15 @@ fn limited(prior: f32) -> f32 {
         return 1.0;
     }
     prior.clamp(1.0, MAX_PRIOR)
+}
+
+/// Fuses two rankings, and gives each document its score in the first one.
+fn fuse_with_scores(mut first: Vec<Ranked>, second: &[Ranked]) -> Vec<Ranked> {
+    let mut fused = fuse(&first, &[second]);
+    first.sort_unstable_by_key(|ranked| ranked.document);
+    for ranked in &mut fused {
+        let known = first.binary_search_by_key(&ranked.document, |known| known.document);
+        ranked.score = known.map_or(0.0, |known| first[known].score);
+    }
+    fused
 }

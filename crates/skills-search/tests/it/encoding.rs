@@ -1,12 +1,15 @@
 //! An index on disk.
 
 use proptest::prelude::*;
-use skills_search::{Ranker, SearchIndex};
+use skills_search::{IndexBuilder, Ranker, SearchIndex};
 
-use super::index;
+use super::{SKILLS, add_all, index};
 
+/// An index with a latent space, so that all parts of the format are read.
 fn bytes() -> Vec<u8> {
-    index().to_bytes().unwrap_or_default()
+    let mut builder = IndexBuilder::new().with_latent_space();
+    add_all(&mut builder, &SKILLS);
+    builder.build().to_bytes().unwrap_or_default()
 }
 
 #[test]
@@ -66,6 +69,13 @@ fn checksum(bytes: &[u8]) -> u64 {
     hash
 }
 
+fn search_all(index: &SearchIndex, query: &str) {
+    let _ = index.search(query);
+    if let Some(latent) = index.latent_ranker() {
+        let _ = latent.rank(query);
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
@@ -74,7 +84,7 @@ proptest! {
     #[test]
     fn forged_files_are_harmless(body in prop::collection::vec(any::<u8>(), 0..200)) {
         if let Ok(index) = SearchIndex::from_bytes(&with_header(&body)) {
-            let _ = index.search("merge pdf");
+            search_all(&index, "merge pdf");
         }
     }
 
@@ -84,7 +94,7 @@ proptest! {
         let position = position.index(body.len());
         body[position] = value;
         if let Ok(index) = SearchIndex::from_bytes(&with_header(&body)) {
-            let _ = index.search("merge pdf 天气");
+            search_all(&index, "merge pdf 天气");
         }
     }
 }

@@ -162,7 +162,7 @@ fn a_fused_ranking_keeps_the_first_five_of_the_first() {
         };
         documents.iter().map(ranked).collect()
     };
-    let fused = fuse(&ranking(&[0, 1, 2, 3, 4, 5, 6, 7]), &ranking(&[7, 8, 0]));
+    let fused = fuse(&ranking(&[0, 1, 2, 3, 4, 5, 6, 7]), &[&ranking(&[7, 8, 0])]);
     let documents: Vec<usize> = fused.iter().map(|ranked| ranked.document).collect();
     assert_eq!(documents, [0, 1, 2, 3, 4, 7, 8, 5, 6]);
 }
