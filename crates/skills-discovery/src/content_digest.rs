@@ -12,6 +12,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::error::{DiscoveryError, Repr};
 use crate::file_stamp::ScanStart;
+use crate::generated_files::{is_generated, is_in_generated_directory};
 use crate::open::open_regular;
 #[cfg(unix)]
 use crate::open::open_root;
@@ -31,6 +32,10 @@ const MAX_DEPTH: usize = 32;
 ///
 /// Hidden files count, and so do symlinks, by the text of their target. Two skills with the same
 /// digest have the same files and symlinks; location, owner, permissions and times do not matter.
+/// On Unix generated files do not count: directories `__pycache__` and `node_modules/.cache`, and
+/// files `.DS_Store`. A [copy](SkillFiles::copy_to) does not contain them; what executes the skill
+/// directory itself must hide them, see [`DigestedContent`].
+///
 /// Approvals hold for exactly one digest. The format is stable: other versions of this crate
 /// compute the same digest for the same files.
 ///
@@ -50,6 +55,21 @@ impl fmt::Display for ContentDigest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "sha256:{}", hex::encode(self.0))
     }
+}
+
+/// The digest of a skill, and what it does not cover.
+///
+/// Some programs execute files of generated directories: Python loads byte code from `__pycache__` in
+/// place of the source. So an application that executes content because of its digest must execute a
+/// [copy](SkillFiles::copy_to), and hide these directories if the program can reach the original.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DigestedContent {
+    /// The digest.
+    pub digest: ContentDigest,
+    /// The generated directories that exist, relative to the skill directory, ordered by path. Empty
+    /// on systems where the digest covers them.
+    pub generated_directories: Vec<PathBuf>,
 }
 
 /// A cache of the digests of single files, by their stamps, so that unchanged files are not read
@@ -148,6 +168,18 @@ impl SkillFiles {
     /// Fails if a file cannot be read, if the skill has more than 10,000 files and directories, 256
     /// MiB or 32 directory levels, or if an entry is not a regular file, a directory or a symlink.
     pub fn digest(&self, cache: &mut DigestCache) -> Result<ContentDigest, DiscoveryError> {
+        Ok(self.digested_content(cache)?.digest)
+    }
+
+    /// Computes the content digest like [`digest`](Self::digest), and returns the generated
+    /// directories that it does not cover, from the same walk.
+    ///
+    /// # Errors
+    /// As [`digest`](Self::digest).
+    pub fn digested_content(
+        &self,
+        cache: &mut DigestCache,
+    ) -> Result<DigestedContent, DiscoveryError> {
         self.digest_at(cache, ScanStart::now())
     }
 
@@ -155,11 +187,15 @@ impl SkillFiles {
         &self,
         cache: &mut DigestCache,
         scan_start: ScanStart,
-    ) -> Result<ContentDigest, DiscoveryError> {
+    ) -> Result<DigestedContent, DiscoveryError> {
         let tree = SkillTree::scan(self.directory())?;
         let mut budget = ByteBudget::default();
-        self.combine_digests(&tree, |path| {
+        let digest = self.combine_digests(&tree, |path| {
             cache.digest_file(self.directory(), path, scan_start, &mut budget)
+        })?;
+        Ok(DigestedContent {
+            digest,
+            generated_directories: tree.generated_directories,
         })
     }
 
@@ -189,7 +225,7 @@ impl SkillFiles {
     /// exactly the bytes that were copied. Returns the digest and the total size of the files.
     ///
     /// The owner can read the copies, and execute those that were executable, but not write them.
-    /// Modification times are kept. Symlinks are copied as they are.
+    /// Modification times are kept. Symlinks are copied as they are, generated files not at all.
     ///
     /// # Errors
     /// As [`digest`](Self::digest), and if the copy cannot be written or an entry of it exists. A
@@ -261,12 +297,22 @@ impl SkillFiles {
                 hasher.update(digest_file(path)?);
             }
         }
-        // A linked skill file is outside of the tree, but it is what a model reads.
-        if self.is_skill_file_linked() {
+        // A linked skill file may be outside of the tree, but it is what a model reads.
+        if self.is_skill_file_linked() || self.is_skill_file_generated(tree) {
             hasher.update([2]);
             hasher.update(Sha256::digest(self.read_skill_file()?));
         }
         Ok(ContentDigest(hasher.finalize().into()))
+    }
+
+    /// Returns true if the skill file is a symlink into a generated directory, which the tree does
+    /// not contain.
+    fn is_skill_file_generated(&self, tree: &SkillTree) -> bool {
+        !tree.generated_directories.is_empty()
+            && self
+                .directory()
+                .canonicalize(self.file_name())
+                .is_ok_and(|path| is_in_generated_directory(&path))
     }
 }
 
@@ -301,6 +347,8 @@ struct SkillTree {
     /// The files and symlinks by path, symlinks with their target. A target is read only once, so
     /// that the hash and the copy cannot differ.
     entries: Vec<(PathBuf, Option<PathBuf>)>,
+    /// The generated directories, which are not searched.
+    generated_directories: Vec<PathBuf>,
     /// The number of directory entries so far.
     entry_count: usize,
 }
@@ -311,6 +359,7 @@ impl SkillTree {
         tree.collect(handle, Path::new(""), 0)?;
         // The order of the file system must not change the digest.
         tree.entries.sort();
+        tree.generated_directories.sort();
         Ok(tree)
     }
 
@@ -335,15 +384,22 @@ impl SkillTree {
                 .into());
             }
             let entry = entry?;
-            let path = below.join(entry.file_name());
+            let name = entry.file_name();
+            let path = below.join(&name);
             let file_type = entry.file_type()?;
+            // Elsewhere runs have no copy, so what they could execute must be part of the digest.
+            if cfg!(unix) && is_generated(below, &name, file_type) {
+                self.generated_directories
+                    .extend(file_type.is_dir().then_some(path));
+                continue;
+            }
             // A skill with a device, FIFO or socket has no digest: their content is not repeatable,
             // and to ignore them would leave them out of the approval.
             if file_type.is_dir() {
                 self.directories.push(path.clone());
                 self.collect(&entry.open_dir()?, &path, depth + 1)?;
             } else if file_type.is_symlink() {
-                let link = handle.read_link_contents(entry.file_name())?;
+                let link = handle.read_link_contents(&name)?;
                 self.entries.push((path, Some(link)));
             } else if file_type.is_file() {
                 self.entries.push((path, None));

@@ -14,6 +14,7 @@ use skills_manifest::{
 use crate::SKILL_FILE;
 use crate::error::{DiscoveryError, DiscoveryErrorKind, Repr};
 use crate::file_stamp::ScanStart;
+use crate::generated_files::{is_generated, is_in_generated_directory};
 use crate::open::{fill_buffer, open_canonical, open_regular, open_root};
 use crate::openai_file::OpenAiFile;
 use crate::{FileStamp, StampedFile, StampedListing};
@@ -64,7 +65,8 @@ pub struct SkillFiles {
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct ResourceListing {
     /// The regular files, ordered by path. Hidden files, symlinks, names that are not UTF-8 or
-    /// contain invisible characters, and the skill file itself are omitted.
+    /// contain invisible characters, generated files (`__pycache__`), and the skill file itself are
+    /// omitted.
     pub resources: Vec<Resource>,
     /// Whether files are missing: because of a limit (1,000 files, 8 directory levels, 20,000
     /// directory entries), or because a directory cannot be read.
@@ -260,10 +262,12 @@ impl SkillFiles {
         &self.directory
     }
 
-    /// Returns true if `path` is a readable regular file inside the skill.
+    /// Returns true if `path` is a readable regular file inside the skill. A file in a generated
+    /// directory does not belong to the skill.
     #[must_use]
     pub fn contains(&self, path: &str) -> bool {
-        open_regular(&self.directory, Path::new(path), u64::MAX).is_ok()
+        let path = Path::new(path);
+        !is_in_generated_directory(path) && open_regular(&self.directory, path, u64::MAX).is_ok()
     }
 
     /// Lists the files below `directory` (`""` for the whole skill), ordered by path. The result is
@@ -351,6 +355,9 @@ impl SkillFiles {
         state: &mut ListState,
     ) -> Result<Vec<PathBuf>, DiscoveryError> {
         let is_top = path.as_os_str().is_empty();
+        if is_in_generated_directory(path) {
+            return Ok(Vec::new());
+        }
         let Some(entries) = self.entries_of(path)? else {
             return Ok(Vec::new());
         };
@@ -376,6 +383,9 @@ impl SkillFiles {
             let Ok(file_type) = entry.file_type() else {
                 continue;
             };
+            if is_generated(path, name.as_ref(), file_type) {
+                continue;
+            }
             let path = path.join(&name);
             if file_type.is_dir() {
                 subdirectories.push(path);

@@ -203,6 +203,11 @@ impl Grants {
         &self.hidden
     }
 
+    /// Hides an absolute path from the run, which only narrows the grants.
+    pub fn hide(&mut self, path: impl Into<PathBuf>) {
+        self.hidden.insert(path.into());
+    }
+
     /// Returns the innermost writable grant at or above `path`. A read-only grant inside it takes
     /// nothing away: grants are additive.
     #[must_use]

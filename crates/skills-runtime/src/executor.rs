@@ -35,7 +35,7 @@ use std::time::Duration;
 
 use skills_audit::{ContentHash, Disposition};
 use skills_policy::{Authorization, Grants, PermissionManager};
-use skills_sandbox::{EnforcementReport, Preparation, RunOutput, Sandbox, SandboxError};
+use skills_sandbox::{EnforcementReport, Job, Preparation, RunOutput, Sandbox, SandboxError};
 use tokio::sync::Semaphore;
 
 use crate::error::{Repr, RuntimeError};
@@ -503,8 +503,10 @@ impl Executor {
         self.check_outside_scratch(grants)?;
         // The backend takes the grants; the original explains what the program could not do.
         let job = build_job(plan, content.as_deref(), grants.clone())?;
-        self.check_content_unchanged(&plan.subject, content.as_deref())
+        let uncovered = self
+            .check_content_unchanged(&plan.subject, content.as_deref())
             .await?;
+        let job = uncovered.into_iter().fold(job, Job::hide);
         // As late as possible: what others changed during the wait is not output of this program.
         if let Some(workspace) = workspace {
             workspace.snapshot();

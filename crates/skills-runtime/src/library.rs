@@ -13,7 +13,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use skills_discovery::{
-    Catalog, ContentDigest, DigestCache, Discovery, DiscoveryError, Entry, Generations, SkillFiles,
+    Catalog, ContentDigest, DigestCache, DigestedContent, Discovery, DiscoveryError, Entry,
+    Generations, SkillFiles,
 };
 #[cfg(feature = "watch")]
 use skills_discovery::{CatalogChange, RootWatcher, WatchOptions};
@@ -64,6 +65,13 @@ pub(crate) struct ContentDigests(Mutex<DigestCache>);
 impl ContentDigests {
     pub(crate) fn digest(&self, files: &SkillFiles) -> Result<ContentDigest, DiscoveryError> {
         files.digest(&mut self.lock())
+    }
+
+    pub(crate) fn digested_content(
+        &self,
+        files: &SkillFiles,
+    ) -> Result<DigestedContent, DiscoveryError> {
+        files.digested_content(&mut self.lock())
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, DigestCache> {

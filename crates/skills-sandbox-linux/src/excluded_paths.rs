@@ -1,5 +1,7 @@
 //! Rejects grants with paths inside that the isolation level cannot exclude.
 
+use std::borrow::Cow;
+
 use skills_policy::{Access, Grants};
 use skills_sandbox::SandboxError;
 
@@ -11,6 +13,12 @@ pub(crate) fn check_hidden_paths(
     grants: &Grants,
     isolation: IsolationLevel,
 ) -> Result<(), SandboxError> {
+    // Without mounts a program gets files at their real paths: only those of a copy, unless another
+    // grant leads to the original.
+    let grants = match isolation {
+        IsolationLevel::Namespaces => Cow::Borrowed(grants),
+        IsolationLevel::Landlock | IsolationLevel::None => Cow::Owned(grants.with_real_paths()),
+    };
     for hidden in grants.hidden() {
         let Some(granted) = grants
             .innermost_writable(hidden)

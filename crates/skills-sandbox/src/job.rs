@@ -256,6 +256,13 @@ impl Job {
         self
     }
 
+    /// Hides an absolute path and everything below it, also inside a granted directory. A backend that
+    /// cannot hide a path which the grants reach rejects the job.
+    pub fn hide(mut self, path: impl Into<PathBuf>) -> Self {
+        self.grants.hide(path);
+        self
+    }
+
     /// Bounds what a directory that the grants make writable may hold. A native program that
     /// exceeds it is killed and ends with [`DiskLimit`](crate::Termination::DiskLimit); a
     /// WebAssembly program gets the error "no space left" instead.

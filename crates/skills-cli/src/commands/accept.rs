@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use clap::Args;
 use serde_json::json;
-use skills_runtime::discovery::{DigestCache, Discovery, SkillFiles};
+use skills_runtime::discovery::{DigestCache, DigestedContent, Discovery, SkillFiles};
 use skills_runtime::{Scope, SkillRuntime};
 
 use self::staging::{StagedDraft, lock_drafts, restore_staged};
@@ -68,8 +68,8 @@ impl Accept {
         let destination = self.free_destination(&runtime, &draft.directory)?;
         // Tools of a model write below the drafts, and must not change one while a user reads it.
         let staged = StagedDraft::stage(&drafts, &draft.directory)?;
-        let digest = content_digest(&staged.path)?;
-        print_draft(&staged.path, name, &runtime, output)?;
+        let shown_content = digested_content(&staged.path)?;
+        print_draft(&staged.path, name, &shown_content, &runtime, output)?;
         let (path, shown) = (staged.path.display(), destination.display());
         output.status(&format!(
             "review it in {path}; accepting moves it to {shown}"
@@ -79,10 +79,13 @@ impl Accept {
             return Ok(Exit::Denied);
         }
         // A program that had a file of the draft open can still write to it after it was staged.
-        if content_digest(&staged.path)? != digest {
+        let content = digested_content(&staged.path)?;
+        if content.digest != shown_content.digest {
             anyhow::bail!("the draft changed during the review; review it again");
         }
+        remove_generated(&staged.path, &content)?;
         staged.move_to(&destination)?;
+        let digest = content.digest.to_string();
         if output.is_json() {
             let moved = json!({"skill": name, "directory": destination, "digest": digest});
             return output.json(&moved);
@@ -168,15 +171,29 @@ fn list_drafts(all: &[Draft], output: Output) -> anyhow::Result<Exit> {
     Ok(Exit::Success)
 }
 
-fn content_digest(directory: &Path) -> anyhow::Result<String> {
+fn digested_content(directory: &Path) -> anyhow::Result<DigestedContent> {
     let files = SkillFiles::open_directory(directory)?;
-    Ok(files.digest(&mut DigestCache::default())?.to_string())
+    Ok(files.digested_content(&mut DigestCache::default())?)
+}
+
+/// Removes the directories that the digest does not cover: their files could be executed, and the
+/// user has accepted only what the digest covers.
+fn remove_generated(directory: &Path, content: &DigestedContent) -> anyhow::Result<()> {
+    let files = SkillFiles::open_directory(directory)?;
+    for generated in &content.generated_directories {
+        files
+            .directory()
+            .remove_dir_all(generated)
+            .with_context(|| format!("cannot remove `{}`", generated.display()))?;
+    }
+    Ok(())
 }
 
 /// Shows what would be accepted: every file of the content digest, and the requested tools.
 fn print_draft(
     directory: &Path,
     name: &str,
+    content: &DigestedContent,
     runtime: &SkillRuntime,
     output: Output,
 ) -> anyhow::Result<()> {
@@ -186,7 +203,7 @@ fn print_draft(
     output.status(&format!("{name}: {description}"));
     let mut paths = Vec::new();
     // Not the resources that discovery lists: those omit hidden files, which the digest covers.
-    collect_files(directory, directory, &mut paths)?;
+    collect_files(directory, directory, content, &mut paths)?;
     paths.sort();
     for (path, what) in paths.iter().take(MAX_FILES) {
         output.status(&format!("  {} ({what})", line(path)));
@@ -221,19 +238,20 @@ fn print_draft(
 fn collect_files(
     top: &Path,
     directory: &Path,
+    content: &DigestedContent,
     paths: &mut Vec<(String, String)>,
 ) -> anyhow::Result<()> {
     for entry in std::fs::read_dir(directory)? {
         let path = entry?.path();
         // Symlinks are shown and not followed: the target can be any file of the user.
         let metadata = path.symlink_metadata()?;
-        let shown = path
-            .strip_prefix(top)
-            .unwrap_or(&path)
-            .display()
-            .to_string();
-        if metadata.is_dir() {
-            collect_files(top, &path, paths)?;
+        let below = path.strip_prefix(top).unwrap_or(&path);
+        let shown = below.display().to_string();
+        let is_generated = |directory: &PathBuf| directory.as_path() == below;
+        if content.generated_directories.iter().any(is_generated) {
+            paths.push((shown, "generated, will be removed".to_owned()));
+        } else if metadata.is_dir() {
+            collect_files(top, &path, content, paths)?;
         } else if metadata.is_symlink() {
             let target = std::fs::read_link(&path)?;
             paths.push((

@@ -281,6 +281,10 @@ fn a_drafted_skill_is_used_after_a_user_accepts_it() {
     );
     let shown = r#"{"path": "/skills/hello/.hidden/run.sh", "content": "echo hidden"}"#;
     assert_eq!(run(&["call", "skills_write", shown]).code, 0);
+    // Not covered by the digest.
+    let generated = path("drafts/hello/scripts/__pycache__");
+    fs::create_dir(&generated).unwrap();
+    fs::write(format!("{generated}/hi.cpython-312.pyc"), "x").unwrap();
     assert_snapshot!(run(&["accept", "nothing"]).page(), @r#"
     exit 1
     -- stderr
@@ -293,12 +297,15 @@ fn a_drafted_skill_is_used_after_a_user_accepts_it() {
     hello: Says hello: to all.
       .hidden/run.sh (11 bytes)
       SKILL.md (64 bytes)
+      scripts/__pycache__ (generated, will be removed)
       scripts/hi.py (11 bytes)
     review it in HERE/drafts/.adopting/hello; accepting moves it to HERE/skills/hello
     error: cannot ask for confirmation: standard input is not a terminal
     help: pass `--yes`
     ");
+    assert!(fs::exists(&generated).unwrap(), "nothing was accepted");
     let accepted = run(&["accept", "hello", "--yes"]);
+    assert!(!fs::exists(path("skills/hello/scripts/__pycache__")).unwrap());
     let page: String = accepted
         .page()
         .lines()
@@ -310,6 +317,7 @@ fn a_drafted_skill_is_used_after_a_user_accepts_it() {
     hello: Says hello: to all.
       .hidden/run.sh (11 bytes)
       SKILL.md (64 bytes)
+      scripts/__pycache__ (generated, will be removed)
       scripts/hi.py (11 bytes)
     review it in HERE/drafts/.adopting/hello; accepting moves it to HERE/skills/hello
     accepted `hello`: moved to HERE/skills/hello, content digest sha256:7144816ea71be6db0c4047e0fb5301243aaad2b596822412112f81c8414fe5c9

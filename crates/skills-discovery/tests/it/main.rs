@@ -10,6 +10,7 @@ mod codex;
 mod digest;
 mod explain;
 mod files;
+mod generated_files;
 mod lookup;
 mod profile_reading;
 mod profiles;

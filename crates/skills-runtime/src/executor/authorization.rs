@@ -1,7 +1,9 @@
 //! Authorization of a run: the private copy of its content, then rules, approvals and the approver.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
+use skills_discovery::DigestedContent;
 use skills_manifest::MAX_FILE_BYTES;
 use skills_policy::{Authorization, Evaluation, Request};
 use tokio::time::timeout;
@@ -10,7 +12,7 @@ use super::cancellation::unless_cancelled;
 use super::grant_checks::is_privileged;
 use super::run_plan::RunPlan;
 use super::run_record::RunRecord;
-use super::run_subject::RunSubject;
+use super::run_subject::{RunSubject, SkillSubject};
 use super::skill_copies::SkillCopy;
 use super::{CallContext, Executor};
 use crate::error::{Repr, RuntimeError};
@@ -134,18 +136,28 @@ impl Executor {
 
     /// Rejects a skill that changed since it was authorized. The authorized copy would run in any
     /// case; an error is better than to run an outdated version silently.
+    ///
+    /// Returns the directories that the authorization does not cover, which the run must not see. The
+    /// copy does not contain them, but another grant, such as that of a project around the skill, can
+    /// lead to the skill directory itself.
     pub(super) async fn check_content_unchanged(
         &self,
         subject: &RunSubject,
         content: Option<&SkillCopy>,
-    ) -> Result<(), RuntimeError> {
-        let Some(content) = content else {
-            return Ok(());
+    ) -> Result<Vec<PathBuf>, RuntimeError> {
+        // The digest of a command covers no files.
+        let (Some(content), Some(skill)) = (content, subject.skill()) else {
+            return Ok(Vec::new());
         };
-        if self.content_digest(subject).await.as_ref() == Some(&content.digest) {
-            return Ok(());
+        match self.digested_content(skill).await {
+            Some(current) if current.digest.to_string() == content.digest => {
+                let directories = current.generated_directories.iter();
+                Ok(directories
+                    .map(|directory| skill.entry.directory().join(directory))
+                    .collect())
+            }
+            _ => Err(self.content_changed(subject)),
         }
-        Err(self.content_changed(subject))
     }
 
     /// Clears the cached digests and returns the error for changed content.
@@ -184,9 +196,13 @@ impl Executor {
         let Some(skill) = subject.skill() else {
             return subject.digest(self.library().digests());
         };
+        Some(self.digested_content(skill).await?.digest.to_string())
+    }
+
+    async fn digested_content(&self, skill: &SkillSubject) -> Option<DigestedContent> {
         let digests = Arc::clone(self.library().digests());
         let files = Arc::clone(&skill.files);
-        let digest = tokio::task::spawn_blocking(move || digests.digest(&files)).await;
-        Some(digest.ok()?.ok()?.to_string())
+        let content = tokio::task::spawn_blocking(move || digests.digested_content(&files)).await;
+        content.ok()?.ok()
     }
 }

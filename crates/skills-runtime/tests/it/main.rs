@@ -15,6 +15,8 @@ mod examples;
 mod execute;
 mod find;
 mod fixture;
+#[cfg(all(target_os = "linux", feature = "native"))]
+mod generated_files;
 mod hooks;
 #[cfg(target_os = "linux")]
 mod interpreters;

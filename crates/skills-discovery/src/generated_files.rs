@@ -1,0 +1,86 @@
+//! Generated files: what programs create in the directory of a skill without being part of it.
+//!
+//! Running a script, opening the directory or building a package creates them, so they would change
+//! a digest or a list although nobody changed the skill. They count in neither, and a
+//! [copy](crate::SkillFiles::copy_to) does not contain them: a run of approved content cannot use
+//! what the approval does not cover.
+
+use std::ffi::OsStr;
+use std::path::{Component, Path};
+
+use cap_std::fs::FileType;
+
+/// Directories with byte code, which Python loads in place of the source next to them.
+const PYTHON_CACHE: &str = "__pycache__";
+/// The directory in which tools of JavaScript keep compiled code and downloads, below
+/// [`PACKAGES`].
+const PACKAGE_CACHE: &str = ".cache";
+const PACKAGES: &str = "node_modules";
+/// Positions of icons, which the file manager of macOS writes.
+const FOLDER_SETTINGS: &str = ".DS_Store";
+
+/// Returns true if the entry `name` of `directory`, a path relative to the skill directory, is
+/// generated.
+///
+/// Only the type that programs create is generated: a symlink or a file `__pycache__` belongs to the
+/// skill. So do files `*.pyc` elsewhere, which Python executes without a source.
+pub(crate) fn is_generated(directory: &Path, name: &OsStr, file_type: FileType) -> bool {
+    if file_type.is_dir() {
+        is_generated_directory(directory, name)
+    } else {
+        file_type.is_file() && name == FOLDER_SETTINGS
+    }
+}
+
+/// Returns true if a path relative to the skill directory leads into a generated directory, or to
+/// one. Symlinks are not resolved.
+pub(crate) fn is_in_generated_directory(path: &Path) -> bool {
+    path.ancestors().any(|ancestor| {
+        matches!(
+            (ancestor.parent(), ancestor.components().next_back()),
+            (Some(parent), Some(Component::Normal(name))) if is_generated_directory(parent, name)
+        )
+    })
+}
+
+fn is_generated_directory(parent: &Path, name: &OsStr) -> bool {
+    // In exactly this case: elsewhere a file system that ignores case could show two directories
+    // with different content as one.
+    name == PYTHON_CACHE
+        || name == PACKAGE_CACHE
+            && parent
+                .file_name()
+                .is_some_and(|directory| directory == PACKAGES)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_in_generated_directories_are_recognized_by_their_names() {
+        for path in [
+            "__pycache__",
+            "scripts/__pycache__",
+            "scripts/__pycache__/a.cpython-312.pyc",
+            "__pycache__/deep/er/a.py",
+            "node_modules/.cache/x/y.js",
+            "web/node_modules/.cache",
+        ] {
+            assert!(is_in_generated_directory(Path::new(path)), "{path}");
+        }
+        for path in [
+            "",
+            "SKILL.md",
+            "scripts/a.pyc",
+            "scripts/__PYCACHE__/a.pyc",
+            "scripts/__pycache__.py",
+            ".cache/x",
+            "node_modules/x/.cache/y",
+            "node_modules/.bin/x",
+            ".DS_Store",
+        ] {
+            assert!(!is_in_generated_directory(Path::new(path)), "{path}");
+        }
+    }
+}
