@@ -85,11 +85,11 @@ impl<'a> LatentRanker<'a> {
 impl Ranker for LatentRanker<'_> {
     fn rank(&self, query: &str) -> Vec<Ranked> {
         let direction = self.direction(&Query::parse(self.index, query));
-        let cosines = self.space.documents().cosines(&direction).into_iter();
+        let cosines = self.space.documents().cosines(&direction);
         let similar = cosines
             .enumerate()
             .filter(|(_, cosine)| *cosine > MIN_COSINE)
             .map(|(document, score)| Ranked { document, score });
-        first_of(similar.collect(), MAX_RANKED)
+        first_of(similar, MAX_RANKED)
     }
 }

@@ -126,7 +126,7 @@ impl Query {
     /// Returns the documents that contain a term of the query, best first. Documents with equal
     /// scores keep their order.
     pub(crate) fn rank(&self, index: &SearchIndex) -> Vec<Ranked> {
-        let mut ranked = self.score(index, |_| true);
+        let mut ranked: Vec<Ranked> = self.score(index, |_| true).collect();
         ranked.sort_unstable_by(best_first);
         ranked
     }
@@ -142,7 +142,11 @@ impl Query {
     }
 
     /// Returns the documents that contain a term of the query, in their order.
-    fn score(&self, index: &SearchIndex, accepts: impl Fn(usize) -> bool) -> Vec<Ranked> {
+    fn score(
+        &self,
+        index: &SearchIndex,
+        accepts: impl Fn(usize) -> bool,
+    ) -> impl Iterator<Item = Ranked> {
         let mut scores = vec![0.0_f32; index.len()];
         for term in &self.terms {
             let weight = term.weight();
@@ -152,25 +156,58 @@ impl Query {
         }
         let scored = scores.into_iter().enumerate();
         scored
-            .filter(|(document, score)| *score > 0.0 && accepts(*document))
+            .filter(move |(document, score)| *score > 0.0 && accepts(*document))
             .map(|(document, score)| Ranked { document, score })
-            .collect()
     }
 }
 
 /// Returns the best `limit` documents, best first.
-pub(crate) fn first_of(mut ranked: Vec<Ranked>, limit: usize) -> Vec<Ranked> {
-    // Sorting all of a large catalog would take most of the time of a search.
-    if ranked.len() > limit {
-        ranked.select_nth_unstable_by(limit, best_first);
-        ranked.truncate(limit);
+pub(crate) fn first_of(ranked: impl Iterator<Item = Ranked>, limit: usize) -> Vec<Ranked> {
+    // Sorting or even storing all of a large catalog would take most of the time of a search.
+    let capacity = limit.saturating_mul(2);
+    let mut best: Vec<Ranked> = Vec::new();
+    // The worst of the best so far, if there are as many as are returned.
+    let mut worst: Option<Ranked> = None;
+    for candidate in ranked {
+        if worst.is_some_and(|worst| best_first(&worst, &candidate).is_lt()) {
+            continue;
+        }
+        if best.len() == capacity && limit > 0 {
+            best.select_nth_unstable_by(limit - 1, best_first);
+            best.truncate(limit);
+            worst = best.last().copied();
+        }
+        best.push(candidate);
     }
-    ranked.sort_unstable_by(best_first);
-    ranked
+    best.sort_unstable_by(best_first);
+    best.truncate(limit);
+    best
 }
 
 /// Orders by score, and documents of equal scores by their order.
 pub(crate) fn best_first(a: &Ranked, b: &Ranked) -> std::cmp::Ordering {
     let by_score = b.score.total_cmp(&a.score);
     by_score.then(a.document.cmp(&b.document))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_of_a_ranking_are_those_of_the_sorted_one() {
+        // Scores that repeat, in an order without pattern.
+        let all: Vec<Ranked> = (0..500)
+            .map(|document| Ranked {
+                document,
+                score: (document * 7_919 % 83) as f32,
+            })
+            .collect();
+        let mut sorted = all.clone();
+        sorted.sort_by(best_first);
+        for limit in [0, 1, 2, 7, 50, 499, 500, 501] {
+            let first = first_of(all.iter().copied(), limit);
+            assert_eq!(first, sorted[..limit.min(500)], "{limit}");
+        }
+    }
 }

@@ -29,7 +29,7 @@ impl TermTable {
 
     /// Returns the number of a term of a vocabulary.
     pub(crate) fn term(&mut self, text: &str) -> u32 {
-        match text.split_once(' ') {
+        match text.split_once(PAIR_SEPARATOR) {
             Some((first, second)) => {
                 let words = (self.word(first), self.word(second));
                 self.pair(words.0, words.1)
@@ -45,26 +45,40 @@ impl TermTable {
     /// Returns the sorted terms, and the place of each number among them.
     pub(crate) fn into_vocabulary(self) -> (Vocabulary, Vec<u32>) {
         let count = self.words.len() + self.pairs.len();
-        let mut texts: Vec<Box<str>> = vec![Box::default(); count];
-        for (word, number) in self.words {
-            texts[number as usize] = word;
+        let mut words: Vec<(Box<str>, u32)> = self.words.into_iter().collect();
+        words.sort_unstable();
+        let mut ranks = vec![0; count];
+        for (rank, (_, number)) in words.iter().enumerate() {
+            ranks[*number as usize] = rank as u32;
         }
-        for ((first, second), number) in self.pairs {
-            let pair = pair_text(&texts[first as usize], &texts[second as usize]);
-            texts[number as usize] = pair.into();
-        }
-        let mut order: Vec<u32> = (0..count as u32).collect();
-        order.sort_unstable_by_key(|number| &*texts[*number as usize]);
+        // A space sorts before all characters of words, so a pair follows its first word and all
+        // pairs of it, and comparing the ranks of words is comparing the texts of terms.
+        let single = words.iter().enumerate();
+        let single = single.map(|(rank, (_, number))| (rank as u32, None, *number));
+        let pairs = self.pairs.into_iter().map(|((first, second), number)| {
+            let ranks = (ranks[first as usize], ranks[second as usize]);
+            (ranks.0, Some(ranks.1), number)
+        });
+        let mut order: Vec<(u32, Option<u32>, u32)> = single.chain(pairs).collect();
+        order.sort_unstable();
         let mut places = vec![0; count];
-        for (place, number) in order.iter().enumerate() {
-            places[*number as usize] = place as u32;
+        let mut vocabulary = Vocabulary::default();
+        let word = |rank: u32| &*words[rank as usize].0;
+        for (place, (first, second, number)) in order.into_iter().enumerate() {
+            places[number as usize] = place as u32;
+            match second {
+                Some(second) => vocabulary.push([word(first), PAIR_SEPARATOR, word(second)]),
+                None => vocabulary.push([word(first)]),
+            }
         }
-        let sorted = order.iter().map(|number| &*texts[*number as usize]);
-        (Vocabulary::from_sorted(sorted), places)
+        (vocabulary, places)
     }
 }
 
+/// What is between the words of a pair.
+const PAIR_SEPARATOR: &str = " ";
+
 /// Returns the term of two adjacent words.
 pub(crate) fn pair_text(first: &str, second: &str) -> String {
-    format!("{first} {second}")
+    [first, PAIR_SEPARATOR, second].concat()
 }

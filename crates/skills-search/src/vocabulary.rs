@@ -9,15 +9,11 @@ pub(crate) struct Vocabulary {
 }
 
 impl Vocabulary {
-    /// Creates a vocabulary from terms in ascending order. Terms beyond 4 GiB of text are dropped.
-    pub(crate) fn from_sorted<'a>(terms: impl IntoIterator<Item = &'a str>) -> Self {
-        let mut vocabulary = Self::default();
-        for term in terms {
-            vocabulary.text.push_str(term);
-            let end = u32::try_from(vocabulary.text.len()).unwrap_or(u32::MAX);
-            vocabulary.ends.push(end);
-        }
-        vocabulary
+    /// Adds a term, in parts, that is after all others. Terms beyond 4 GiB of text are dropped.
+    pub(crate) fn push<const N: usize>(&mut self, parts: [&str; N]) {
+        parts.iter().for_each(|part| self.text.push_str(part));
+        let end = u32::try_from(self.text.len()).unwrap_or(u32::MAX);
+        self.ends.push(end);
     }
 
     /// Creates a vocabulary from its text and the ends of its terms; `None` unless the ends are

@@ -96,24 +96,33 @@ impl QuantizedRows {
 
     /// Returns the cosine of a vector and each row, which must be of length 1; 0 for a row or a
     /// vector of zeros.
-    pub(crate) fn cosines(&self, vector: &[f32]) -> Vec<f32> {
+    pub(crate) fn cosines(&self, vector: &[f32]) -> impl Iterator<Item = f32> {
         let mut unit = Self::new(self.dimensions);
         unit.push_unit(vector);
-        let (vector, step) = (unit.row(0), unit.steps[0]);
+        let step = unit.steps[0];
+        let vector: Vec<i16> = unit.values.iter().map(|value| i16::from(*value)).collect();
         let rows = self.values.chunks_exact(self.dimensions);
         rows.zip(&self.steps)
-            .map(|(row, row_step)| dot(row, vector) as f32 * row_step * step)
-            .collect()
+            .map(move |(row, row_step)| dot(row, &vector) as f32 * row_step * step)
     }
 }
 
 fn norm(row: &[i8]) -> f32 {
-    (dot(row, row) as f32).sqrt()
+    let squares = row.iter().map(|value| i32::from(*value).pow(2));
+    (squares.sum::<i32>() as f32).sqrt()
 }
 
-fn dot(a: &[i8], b: &[i8]) -> i32 {
-    let products = a.iter().zip(b).map(|(a, b)| i32::from(*a) * i32::from(*b));
-    products.sum()
+fn dot(row: &[i8], vector: &[i16]) -> i32 {
+    // In parts of 16, which compilers turn into instructions for 8 products of 16 bits.
+    let ((parts, rest), (vector_parts, vector_rest)) = (row.as_chunks(), vector.as_chunks());
+    let part = |(row, vector): (&[i8; 16], &[i16; 16])| -> i32 { products(row, vector).sum() };
+    let total: i32 = parts.iter().zip(vector_parts).map(part).sum();
+    total + products(rest, vector_rest).sum::<i32>()
+}
+
+fn products(row: &[i8], vector: &[i16]) -> impl Iterator<Item = i32> {
+    let pairs = row.iter().zip(vector);
+    pairs.map(|(a, b)| i32::from(*a) * i32::from(*b))
 }
 
 #[cfg(test)]
@@ -126,11 +135,11 @@ mod tests {
         units.push_unit(&[3.0, 4.0, 0.0]);
         units.push_unit(&[0.0, 0.0, 0.0]);
         units.push_unit(&[-30.0, -40.0, 0.0]);
-        let cosines = units.cosines(&[1.0, 0.0, 0.0]);
+        let cosines: Vec<f32> = units.cosines(&[1.0, 0.0, 0.0]).collect();
         for (cosine, expected) in cosines.iter().zip([0.6, 0.0, -0.6]) {
             assert!((cosine - expected).abs() < 0.01, "{cosines:?}");
         }
-        assert_eq!(units.cosines(&[0.0; 3]), [0.0; 3]);
+        assert!(units.cosines(&[0.0; 3]).all(|cosine| cosine == 0.0));
         let mut rows = QuantizedRows::new(3);
         rows.push(&[3.0, 4.0]);
         let mut sum = vec![0.0; 3];
