@@ -14,3 +14,4 @@ mod fixture;
 mod http;
 mod lifecycles;
 mod skills;
+mod usage;
