@@ -60,6 +60,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
             "skills-prompt",
             "skills-search",
             "skills-audit",
+            "skills-ledger",
             "skills-policy",
             "skills-process",
             "skills-sandbox",

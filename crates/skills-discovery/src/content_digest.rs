@@ -180,16 +180,31 @@ impl SkillFiles {
         &self,
         cache: &mut DigestCache,
     ) -> Result<DigestedContent, DiscoveryError> {
-        self.digest_at(cache, ScanStart::now())
+        self.digest_at(cache, ScanStart::now(), MAX_BYTES)
+    }
+
+    /// Computes the content digest as [`digest`](Self::digest) does, of a skill with at most
+    /// `max_bytes` bytes: for callers to whom the digest is not worth the time of reading more.
+    ///
+    /// # Errors
+    /// As [`digest`](Self::digest), and if the skill is larger.
+    pub fn digest_up_to(
+        &self,
+        max_bytes: u64,
+        cache: &mut DigestCache,
+    ) -> Result<ContentDigest, DiscoveryError> {
+        let content = self.digest_at(cache, ScanStart::now(), max_bytes.min(MAX_BYTES))?;
+        Ok(content.digest)
     }
 
     fn digest_at(
         &self,
         cache: &mut DigestCache,
         scan_start: ScanStart,
+        max_bytes: u64,
     ) -> Result<DigestedContent, DiscoveryError> {
         let tree = SkillTree::scan(self.directory())?;
-        let mut budget = ByteBudget::default();
+        let mut budget = ByteBudget(max_bytes);
         let digest = self.combine_digests(&tree, |path| {
             cache.digest_file(self.directory(), path, scan_start, &mut budget)
         })?;

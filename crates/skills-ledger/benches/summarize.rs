@@ -57,8 +57,7 @@ fn ledger(directory: &tempfile::TempDir) -> Ledger {
         max_age: Duration::from_secs(u64::MAX / 4_000),
         ..Rotation::default()
     };
-    let ledger = Ledger::open(directory.path().join("ledger"));
-    let ledger = ledger.unwrap().rotation(unlimited);
+    let ledger = Ledger::new(directory.path().join("ledger")).rotation(unlimited);
     let events: Vec<_> = events().collect();
     for batch in events.chunks(10_000) {
         ledger.append(batch).unwrap();

@@ -14,7 +14,7 @@ pub enum Activity {
     /// A user named it.
     Mentioned,
     /// Its instructions were put into a conversation.
-    Activated(Activation),
+    Activated(ActivatedBy),
     /// A file that it refers to was read.
     ReferenceRead,
     /// One of its programs ran, or was about to.
@@ -26,7 +26,7 @@ pub enum Activity {
 /// Who put the instructions of a skill into a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
-pub enum Activation {
+pub enum ActivatedBy {
     /// The user, or the host application for its user.
     User,
     /// The model, with a tool.
@@ -87,12 +87,16 @@ const WORDS: [(&str, &str, Activity); 19] = [
     ("offered", "", Activity::Offered),
     ("searched", "", Activity::Searched),
     ("mentioned", "", Activity::Mentioned),
-    ("activated", "user", Activity::Activated(Activation::User)),
-    ("activated", "model", Activity::Activated(Activation::Model)),
+    ("activated", "user", Activity::Activated(ActivatedBy::User)),
+    (
+        "activated",
+        "model",
+        Activity::Activated(ActivatedBy::Model),
+    ),
     (
         "activated",
         "implicit",
-        Activity::Activated(Activation::Implicit),
+        Activity::Activated(ActivatedBy::Implicit),
     ),
     ("reference_read", "", Activity::ReferenceRead),
     (

@@ -279,11 +279,15 @@ impl fmt::Display for Reason {
             ),
             Self::NearDuplicate(duplicate) => {
                 let share = duplicate.similarity * 100.0;
-                write!(
-                    f,
-                    "{share:.0} % of its text is that of `{}`",
-                    duplicate.skill
-                )
+                let other = &duplicate.skill;
+                if duplicate.has_same_description {
+                    write!(
+                        f,
+                        "has the description of `{other}`, and {share:.0} % of its text"
+                    )
+                } else {
+                    write!(f, "{share:.0} % of its text is that of `{other}`")
+                }
             }
         }
     }

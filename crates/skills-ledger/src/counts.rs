@@ -1,6 +1,6 @@
 //! How often something was done with a skill.
 
-use crate::{Activation, Activity, RunOutcome, TurnOutcome};
+use crate::{ActivatedBy, Activity, RunOutcome, TurnOutcome};
 
 /// Numbers of events, one for each kind and outcome.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -12,11 +12,11 @@ pub struct Counts {
     pub searched: u64,
     /// [`Activity::Mentioned`].
     pub mentioned: u64,
-    /// [`Activation::User`].
+    /// [`ActivatedBy::User`].
     pub activated_by_user: u64,
-    /// [`Activation::Model`].
+    /// [`ActivatedBy::Model`].
     pub activated_by_model: u64,
-    /// [`Activation::Implicit`].
+    /// [`ActivatedBy::Implicit`].
     pub activated_implicitly: u64,
     /// [`Activity::ReferenceRead`].
     pub references_read: u64,
@@ -126,9 +126,9 @@ impl Counts {
             Activity::Offered => &mut self.offered,
             Activity::Searched => &mut self.searched,
             Activity::Mentioned => &mut self.mentioned,
-            Activity::Activated(Activation::User) => &mut self.activated_by_user,
-            Activity::Activated(Activation::Model) => &mut self.activated_by_model,
-            Activity::Activated(Activation::Implicit) => &mut self.activated_implicitly,
+            Activity::Activated(ActivatedBy::User) => &mut self.activated_by_user,
+            Activity::Activated(ActivatedBy::Model) => &mut self.activated_by_model,
+            Activity::Activated(ActivatedBy::Implicit) => &mut self.activated_implicitly,
             Activity::ReferenceRead => &mut self.references_read,
             Activity::ScriptRun(RunOutcome::Succeeded) => &mut self.runs_succeeded,
             Activity::ScriptRun(RunOutcome::Failed) => &mut self.runs_failed,

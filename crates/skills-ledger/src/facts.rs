@@ -71,6 +71,8 @@ pub struct Duplicate {
     pub skill: String,
     /// The share of the text that both have, from 0 to 1.
     pub similarity: f64,
+    /// Whether both have the same description, with which a model cannot tell them apart.
+    pub has_same_description: bool,
 }
 
 impl SkillFacts {

@@ -25,7 +25,7 @@ use crate::{Event, Summary, Timestamp};
 /// use skills_ledger::{Activity, Event, Ledger, RunOutcome, Timestamp};
 ///
 /// # let directory = tempfile::tempdir()?;
-/// let ledger = Ledger::open(directory.path().join("ledger"))?;
+/// let ledger = Ledger::new(directory.path().join("ledger"));
 /// let now = Timestamp::from_millis(1_764_000_000_000);
 /// ledger.append(&[
 ///     Event::new("pdf", "user", Activity::Offered, now),
@@ -88,24 +88,10 @@ impl Stream {
 }
 
 impl Ledger {
-    /// Opens a ledger, and creates its directory if it is missing. On Unix a new directory and new
-    /// files are accessible to their owner only. The parent directory must exist.
-    ///
-    /// # Errors
-    /// Fails if the directory cannot be created.
-    pub fn open(directory: impl Into<PathBuf>) -> Result<Self, LedgerError> {
-        let ledger = Self::reader(directory);
-        match private_directory().create(&ledger.directory) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                Err(LedgerError::io(&ledger.directory, error))
-            }
-            _ => Ok(ledger),
-        }
-    }
-
-    /// Opens a ledger for reading only. It does not access the directory, which need not exist.
+    /// Refers to a ledger without accessing it. The first event creates the directory, with its
+    /// parents. On Unix new directories and files are accessible to their owner only.
     #[must_use]
-    pub fn reader(directory: impl Into<PathBuf>) -> Self {
+    pub fn new(directory: impl Into<PathBuf>) -> Self {
         Self {
             directory: directory.into(),
             rotation: Rotation::default(),
@@ -209,10 +195,6 @@ impl Ledger {
         }
     }
 
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "the ledger is the host's own file, not a skill's"
-    )]
     fn append_lines(
         &self,
         stream: Stream,
@@ -221,11 +203,13 @@ impl Ledger {
     ) -> Result<(), LedgerError> {
         let path = self.path(stream, 0);
         let failed = |error| LedgerError::io(&path, error);
-        let mut options = OpenOptions::new();
-        // Append mode: the position is set by the kernel with each write.
-        options.create(true).append(true).read(true);
-        owner_only(&mut options);
-        let mut file = options.open(&path).map_err(failed)?;
+        let mut file = match open_for_append(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => private_directory()
+                .create(&self.directory)
+                .and_then(|()| open_for_append(&path)),
+            opened => opened,
+        }
+        .map_err(failed)?;
         if has_partial_line(&file).map_err(failed)? {
             file.write_all(&[b"\n", lines].concat()).map_err(failed)?;
         } else {
@@ -309,6 +293,18 @@ impl Ledger {
     }
 }
 
+/// Opens or creates a file. In append mode the kernel sets the position with each write.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the ledger is the host's own file, not a skill's"
+)]
+fn open_for_append(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.create(true).append(true).read(true);
+    owner_only(&mut options);
+    options.open(path)
+}
+
 /// Opens a file for reading; `None` if it does not exist.
 #[expect(
     clippy::disallowed_methods,
@@ -359,17 +355,13 @@ fn file_identity(_file: &File) -> Option<(u64, u64)> {
     None
 }
 
-#[cfg(unix)]
+/// Returns a builder of directories with their parents.
 fn private_directory() -> DirBuilder {
-    use std::os::unix::fs::DirBuilderExt;
     let mut builder = DirBuilder::new();
-    builder.mode(0o700);
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder
-}
-
-#[cfg(not(unix))]
-fn private_directory() -> DirBuilder {
-    DirBuilder::new()
 }
 
 #[cfg(unix)]

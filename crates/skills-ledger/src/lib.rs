@@ -22,7 +22,7 @@
 //! };
 //!
 //! # let directory = tempfile::tempdir()?;
-//! let ledger = Ledger::open(directory.path().join("ledger"))?;
+//! let ledger = Ledger::new(directory.path().join("ledger"));
 //! let now = Timestamp::from_millis(1_764_000_000_000);
 //! let content = Digest::from_content_digest(&[7; 32]);
 //! for hour in 0..8 {
@@ -55,7 +55,7 @@ mod summary;
 mod time;
 mod use_days;
 
-pub use activity::{Activation, Activity, RunOutcome, TurnOutcome};
+pub use activity::{ActivatedBy, Activity, RunOutcome, TurnOutcome};
 pub use assessment::{Assessment, Reason, Verdict};
 pub use counts::Counts;
 pub use error::{LedgerError, LedgerErrorKind};

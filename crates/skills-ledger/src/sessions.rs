@@ -133,9 +133,9 @@ impl Session {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Activation, RunOutcome};
+    use crate::{ActivatedBy, RunOutcome};
 
-    const READ: Activity = Activity::Activated(Activation::Model);
+    const READ: Activity = Activity::Activated(ActivatedBy::Model);
 
     fn judged(events: &[(u32, Activity, u64)]) -> Vec<(u32, bool)> {
         let mut tracker = SessionTracker::default();

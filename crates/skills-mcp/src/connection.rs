@@ -221,10 +221,11 @@ impl ServerHandler for Connection {
     async fn list_skills(
         &self,
         request: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListSkillsResult, ErrorData> {
         self.mark_listed(ListKind::Resources, request.as_ref());
-        skills_extension::list(&self.server, request).await
+        let session = self.caller(&context).session;
+        skills_extension::list(&self.server, session, request).await
     }
 
     async fn get_skill(

@@ -6,6 +6,7 @@ use rmcp::model::{
     PromptMessage, Role,
 };
 use serde_json::Value;
+use skills_tools::runtime::ledger::{ActivatedBy, Activity};
 
 use crate::Server;
 use crate::caller::Lifecycle;
@@ -88,9 +89,12 @@ pub(crate) async fn get(
     }
     let rendered = server
         .run_blocking(move |server| {
-            let rendered = server.inner.tools.prompt(&name, &words)?;
+            let tools = &server.inner.tools;
+            let rendered = tools.prompt(&name, &words)?;
+            let activated = Activity::Activated(ActivatedBy::User);
+            tools.record_use([name.as_str()], activated, session.as_deref());
             if let Some(session) = session {
-                server.inner.tools.activate(&session, &name);
+                tools.activate(&session, &name);
             }
             Ok::<_, skills_tools::ToolError>(rendered)
         })

@@ -10,7 +10,8 @@ use rmcp::model::{
     Resource, ResourceContents, ResourceTemplate,
 };
 use serde_json::json;
-use skills_tools::{CallContext, PublishedSkill, ToolErrorCode, ToolOutput};
+use skills_tools::runtime::ledger::{ActivatedBy, Activity};
+use skills_tools::{CallContext, PublicationError, PublishedSkill, ToolErrorCode, ToolOutput};
 
 use crate::caller::{Caller, Lifecycle};
 use crate::pagination::Page;
@@ -74,7 +75,7 @@ pub(crate) async fn read(
     let skill_file = uri::parse_skill_uri(uri).filter(|(_, path)| !path.is_empty());
     let contents = match (skill_file, uri::parse_file_uri(uri)) {
         _ if uri == skill_index::INDEX_URI => skill_index::read(server).await?,
-        (Some((skill, path)), _) => read_skill_file(server, uri, skill, path).await?,
+        (Some((skill, path)), _) => read_skill_file(server, caller, uri, skill, path).await?,
         (None, Some(path)) => read_tool_file(server, caller, uri, path).await?,
         (None, None) => return Err(resource_not_found(uri)),
     };
@@ -85,12 +86,25 @@ pub(crate) async fn read(
 
 async fn read_skill_file(
     server: &Server,
+    caller: &Caller,
     uri: &str,
     skill: String,
     path: String,
 ) -> Result<ResourceContents, ErrorData> {
+    let session = caller.session.clone();
     let read = server
-        .run_blocking(move |server| server.inner.tools.published_file(&skill, &path))
+        .run_blocking(move |server| {
+            let tools = &server.inner.tools;
+            let file = tools.published_file(&skill, &path)?;
+            // To read its `SKILL.md` is to activate a skill.
+            let activity = if path == SKILL_FILE {
+                Activity::Activated(ActivatedBy::Implicit)
+            } else {
+                Activity::ReferenceRead
+            };
+            tools.record_use([skill.as_str()], activity, session.as_deref());
+            Ok::<_, PublicationError>(file)
+        })
         .await?;
     // One error for all causes: why a skill is not published is for the operator only.
     let file = read.map_err(|error| {

@@ -10,6 +10,7 @@ use rmcp::model::{
     SkillFrontmatter, SkillResource, SkillResources,
 };
 use skills_tools::PublishedSkill;
+use skills_tools::runtime::ledger::Activity;
 
 use crate::caller::CACHE_TTL_MS;
 use crate::list_changes::ListKind;
@@ -22,11 +23,15 @@ pub(crate) const SKILL_FILE: &str = "SKILL.md";
 /// Lists the skills with the digests of all their files.
 pub(crate) async fn list(
     server: &Server,
+    session: Option<String>,
     request: Option<PaginatedRequestParams>,
 ) -> Result<ListSkillsResult, ErrorData> {
     let skills = server.run_blocking(list_and_track).await?;
     let cursor = request.and_then(|request| request.cursor);
     let page = Page::after_cursor(skills, |skill| skill.name.as_str(), cursor)?;
+    let names = page.items.iter().map(|skill| skill.name.as_str());
+    let tools = &server.inner.tools;
+    tools.record_use(names, Activity::Offered, session.as_deref());
     let skills = page.items.iter().map(|skill| skill_entry(skill)).collect();
     let mut result = ListSkillsResult::with_all_items(skills)
         .with_ttl_ms(CACHE_TTL_MS)

@@ -6,20 +6,21 @@ use std::time::{Duration, SystemTime};
 
 use skills_audit::AuditSink;
 use skills_discovery::{Discovery, Root};
+use skills_ledger::Ledger;
 use skills_policy::{ApprovalStore, Approver, PermissionManager, Policy};
 use skills_prompt::ListingModes;
 use skills_sandbox::Sandbox;
 
 use crate::executor::{Backends, Config, Recorder, WasmConfig, spawn_precompile};
-use crate::library::OnNewCatalog;
+use crate::library::{LibraryConfig, OnNewCatalog};
 use crate::program_search::Finders;
 use crate::{Executor, Library, OnMissing, Precompile, Secrets, SkillRuntime};
 
 /// Configures and creates a [`SkillRuntime`].
 ///
 /// Defaults: no roots, the scan limits of Codex, a policy that allows only reading, no approver and
-/// no approval store, an approval timeout of five minutes, no secrets, no audit log, WebAssembly
-/// compiled on the first run without a code cache, programs and interpreters in `/usr/bin`, `/bin`
+/// no approval store, an approval timeout of five minutes, no secrets, no audit log, no usage
+/// ledger, WebAssembly compiled on the first run without a code cache, programs and interpreters in `/usr/bin`, `/bin`
 /// and `/usr/local/bin`, at most 16 concurrent runs, scratch directories in `/tmp`, and the
 /// backends of this build and system.
 ///
@@ -42,6 +43,7 @@ pub struct Builder {
     approval_timeout: Duration,
     secrets: Secrets,
     recorder: Recorder,
+    ledger: Option<Ledger>,
     on_missing_requirements: OnMissing,
     max_concurrent_runs: usize,
     hidden_directories: Vec<PathBuf>,
@@ -67,6 +69,7 @@ impl Default for Builder {
             approval_timeout: Duration::from_secs(300),
             secrets: Secrets::default(),
             recorder: Recorder::default(),
+            ledger: None,
             on_missing_requirements: OnMissing::default(),
             max_concurrent_runs: 16,
             hidden_directories: Vec::new(),
@@ -128,7 +131,15 @@ impl Builder {
         self
     }
 
-    /// Sets the clock for audit records.
+    /// Sets the ledger in which the [use of skills](crate::Library::usage) is recorded, and whose
+    /// prior ranks skills. Default: none; nothing is recorded. An error of the ledger never fails
+    /// what it records.
+    pub fn usage_ledger(mut self, ledger: impl Into<Option<Ledger>>) -> Self {
+        self.ledger = ledger.into();
+        self
+    }
+
+    /// Sets the clock for audit records and for the usage ledger.
     pub fn clock(mut self, clock: fn() -> SystemTime) -> Self {
         self.recorder.clock = clock;
         self
@@ -264,11 +275,15 @@ impl Builder {
             .fold(permissions, PermissionManager::store);
         let library = Library::new(
             self.discovery.with_roots(roots),
-            self.modes,
-            self.secrets,
-            finders,
-            self.search_cache,
-            precompile_at_discovery(self.precompile, &backends),
+            LibraryConfig {
+                modes: self.modes,
+                secrets: self.secrets,
+                finders,
+                search_cache: self.search_cache,
+                ledger: self.ledger,
+                clock: self.recorder.clock,
+                on_new_catalog: precompile_at_discovery(self.precompile, &backends),
+            },
         );
         let config = Config {
             permissions,

@@ -25,6 +25,7 @@ mod run_notes;
 mod run_plan;
 mod run_record;
 mod run_subject;
+mod run_use;
 mod session_directory;
 mod skill_copies;
 mod workspace;
@@ -50,6 +51,7 @@ use run_notes::{notes_before_run, report_unwritten_files, unused_rules};
 use run_plan::RunPlan;
 use run_record::RunRecord;
 use run_subject::HOST_COMMAND_NAME;
+use run_use::RunUse;
 use skill_copies::{SkillCopy, SkillCopyCache};
 use workspace::ActiveWorkspace;
 
@@ -335,11 +337,21 @@ impl Executor {
         // After the paths are resolved, since policy and sandbox compare canonical paths.
         let workspace = ActiveWorkspace::new(&options.workspace, self.scratch_directory())?;
         let mut plan = self.plan(name, options, workspace.as_ref())?;
-        if let Some(hook) = hook {
-            plan.request = plan.request.hook(hook);
+        match hook {
+            Some(hook) => plan.request = plan.request.hook(hook),
+            // The exit code of a hook is an answer.
+            None => record.run_use = self.begin_use(&plan),
         }
         record.set_program(hook.unwrap_or_else(|| plan.mode.program()));
         self.execute_plan(record, plan, workspace).await
+    }
+
+    /// Starts the record of a run in the usage ledger.
+    fn begin_use(&self, plan: &RunPlan) -> RunUse {
+        let usage = self.library().usage();
+        plan.subject.skill().map_or_else(RunUse::default, |skill| {
+            RunUse::new(usage, &skill.entry, &plan.mode, &plan.options.context)
+        })
     }
 
     /// Authorizes and runs a plan, and collects its results.

@@ -44,6 +44,7 @@ mod runtime;
 mod sanitize;
 mod secrets;
 mod session;
+mod usage;
 
 pub use approval_prompt::{
     PromptTooLong, format_approval_request, format_approval_request_in_full, shell_quote,
@@ -73,11 +74,15 @@ pub use session::{
     SessionEvent, SessionSummary, SkillSession, ToolAccess,
 };
 
+pub use usage::UsageRecorder;
+
 /// The audit log.
 pub use skills_audit as audit;
 /// Discovery of skills.
 pub use skills_discovery as discovery;
 pub use skills_discovery::{Catalog, Entry, Root, Scope};
+/// The ledger of how skills are used.
+pub use skills_ledger as ledger;
 /// Parsing of `SKILL.md`.
 pub use skills_manifest as manifest;
 pub use skills_manifest::{Manifest, is_invisible};

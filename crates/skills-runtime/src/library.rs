@@ -11,6 +11,7 @@ mod skill_index;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::SystemTime;
 
 use skills_discovery::{
     Catalog, ContentDigest, DigestCache, DigestedContent, Discovery, DiscoveryError, Entry,
@@ -18,11 +19,12 @@ use skills_discovery::{
 };
 #[cfg(feature = "watch")]
 use skills_discovery::{CatalogChange, RootWatcher, WatchOptions};
+use skills_ledger::Ledger;
 use skills_manifest::Requirements;
 use skills_prompt::{ListingMode, ListingModes, MissingRequirements};
 
 use crate::program_search::{Finders, ProgramSearch};
-use crate::{RuntimeError, Secrets};
+use crate::{RuntimeError, Secrets, UsageRecorder};
 
 use catalog_cache::{CatalogCache, CatalogSnapshot, ScanResult};
 pub(crate) use opened_skill::{OpenedSkill, find_entry, open_files, read_error};
@@ -48,11 +50,23 @@ struct Shared {
     modes: ListingModes,
     secrets: Secrets,
     digests: Arc<ContentDigests>,
+    usage: UsageRecorder,
     /// Find the programs that skills require.
     finders: Finders,
     #[cfg(feature = "search")]
     indexes: skill_index::IndexCache,
     on_new_catalog: Option<OnNewCatalog>,
+}
+
+/// What the builder configures.
+pub(crate) struct LibraryConfig {
+    pub(crate) modes: ListingModes,
+    pub(crate) secrets: Secrets,
+    pub(crate) finders: Finders,
+    pub(crate) search_cache: Option<PathBuf>,
+    pub(crate) ledger: Option<Ledger>,
+    pub(crate) clock: fn() -> SystemTime,
+    pub(crate) on_new_catalog: Option<OnNewCatalog>,
 }
 
 /// Called after each scan that found another catalog than the one before.
@@ -80,18 +94,21 @@ impl ContentDigests {
 }
 
 impl Library {
-    pub(crate) fn new(
-        discovery: Discovery,
-        modes: ListingModes,
-        secrets: Secrets,
-        finders: Finders,
-        search_cache: Option<PathBuf>,
-        on_new_catalog: Option<OnNewCatalog>,
-    ) -> Self {
+    pub(crate) fn new(discovery: Discovery, config: LibraryConfig) -> Self {
+        let LibraryConfig {
+            modes,
+            secrets,
+            finders,
+            search_cache,
+            ledger,
+            clock,
+            on_new_catalog,
+        } = config;
         #[cfg(feature = "search")]
         let indexes = skill_index::IndexCache::new(search_cache, discovery.roots());
         #[cfg(not(feature = "search"))]
         let _ = search_cache;
+        let digests = Arc::default();
         Self(Arc::new(Shared {
             cache: CatalogCache::new(discovery),
             modes,
@@ -99,7 +116,8 @@ impl Library {
             finders,
             #[cfg(feature = "search")]
             indexes,
-            digests: Arc::default(),
+            usage: UsageRecorder::new(ledger, clock, &digests),
+            digests,
             on_new_catalog,
         }))
     }
@@ -207,8 +225,19 @@ impl Library {
     pub fn search_index(&self) -> Arc<SkillIndex> {
         self.current_catalog();
         let snapshot = self.snapshot();
-        let build = || self.0.indexes.index(&snapshot.catalog);
+        let build = || {
+            let prior = self.usage().prior();
+            self.0.indexes.index(&snapshot.catalog, prior.as_ref())
+        };
         Arc::clone(snapshot.search.get_or_init(build))
+    }
+
+    /// Returns the active skills with almost the same text as another one, as pairs of places in the
+    /// current catalog. Reads all skills.
+    #[cfg(feature = "search")]
+    #[must_use]
+    pub fn near_duplicates(&self) -> Vec<skills_search::NearDuplicate> {
+        skill_index::near_duplicates(&self.catalog())
     }
 
     /// Searches the sections of the text files in `references/`, and of the instructions, of one
@@ -282,6 +311,12 @@ impl Library {
             finder: self.finder(skill),
         };
         missing.add(skill, declared, &host);
+    }
+
+    /// Returns the recorder of how skills are used.
+    #[must_use]
+    pub fn usage(&self) -> &UsageRecorder {
+        &self.0.usage
     }
 
     /// Returns the finder for the programs of a skill.

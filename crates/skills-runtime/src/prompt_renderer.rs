@@ -1,10 +1,12 @@
 //! Skills section, injections, mentions and implicit invocation.
 
 mod fork;
+mod offers;
 
 use std::sync::Arc;
 
-use skills_discovery::{Entry, SkillFiles};
+use skills_discovery::{Catalog, Entry, SkillFiles};
+use skills_ledger::{ActivatedBy, Activity};
 use skills_prompt::{
     Activation, ActiveSkills, Budget, DEFAULT_MAX_INJECTION_BYTES, EntryReport, ImplicitIndex,
     Injection, InjectionBuilder, MentionIndex, Nonce, SkillList, SkillListRenderer, SkillScripts,
@@ -28,6 +30,8 @@ pub use fork::ForkPrompt;
 #[derive(Clone)]
 pub struct PromptRenderer {
     library: Library,
+    /// The session that recorded uses belong to.
+    session: Option<Arc<str>>,
 }
 
 /// Format of a skill's text in the context of a model.
@@ -107,7 +111,20 @@ pub struct ListRequest<'a> {
 
 impl PromptRenderer {
     pub(crate) fn new(library: Library) -> Self {
-        Self { library }
+        Self {
+            library,
+            session: None,
+        }
+    }
+
+    /// Returns a renderer whose lists and activations are [recorded](crate::Library::usage) as those
+    /// of a session. Without it they belong to none.
+    #[must_use]
+    pub fn in_session(&self, session: &str) -> Self {
+        Self {
+            library: self.library.clone(),
+            session: Some(session.into()),
+        }
     }
 
     /// Renders the skills section in the format of Codex, for the system prompt of a model. It
@@ -133,13 +150,16 @@ impl PromptRenderer {
     /// Renders the skills section. Aliases refer to the roots of the catalog.
     #[must_use]
     pub fn render_section(&self, renderer: &SkillListRenderer<'_>) -> SkillList {
-        self.with_items(renderer, |renderer, items| renderer.render(items))
+        self.with_items(renderer, |catalog, renderer, items| {
+            self.record_offers(catalog, renderer, items);
+            renderer.render(items)
+        })
     }
 
     /// Explains how each skill is listed in the skills section.
     #[must_use]
     pub fn explain_section(&self, renderer: &SkillListRenderer<'_>) -> Vec<EntryReport> {
-        self.with_items(renderer, |renderer, items| renderer.explain(items))
+        self.with_items(renderer, |_, renderer, items| renderer.explain(items))
     }
 
     /// Renders the skills section for a request: first the skills that it names, then pinned ones,
@@ -155,7 +175,10 @@ impl PromptRenderer {
         renderer: &SkillListRenderer<'_>,
         request: &ListRequest<'_>,
     ) -> SkillList {
-        self.with_items_for(renderer, request, |renderer, items| renderer.render(items))
+        self.with_items_for(renderer, request, |catalog, renderer, items| {
+            self.record_offers(catalog, renderer, items);
+            renderer.render(items)
+        })
     }
 
     /// Explains how each skill is listed for a request.
@@ -166,7 +189,9 @@ impl PromptRenderer {
         renderer: &SkillListRenderer<'_>,
         request: &ListRequest<'_>,
     ) -> Vec<EntryReport> {
-        self.with_items_for(renderer, request, |renderer, items| renderer.explain(items))
+        self.with_items_for(renderer, request, |_, renderer, items| {
+            renderer.explain(items)
+        })
     }
 
     #[cfg(feature = "search")]
@@ -174,7 +199,7 @@ impl PromptRenderer {
         &self,
         renderer: &SkillListRenderer<'_>,
         request: &ListRequest<'_>,
-        render: impl FnOnce(&SkillListRenderer<'_>, &[SkillSummary<'_>]) -> R,
+        render: impl FnOnce(&Catalog, &SkillListRenderer<'_>, &[SkillSummary<'_>]) -> R,
     ) -> R {
         let index = self.library.search_index();
         let catalog = Arc::clone(index.catalog());
@@ -200,7 +225,7 @@ impl PromptRenderer {
             .clone()
             .roots(roots.iter().map(String::as_str))
             .allocation(Allocation::Ranked);
-        render(&renderer, &items)
+        render(&catalog, &renderer, &items)
     }
 
     /// Returns the sort key of a skill: those that the request names, then pinned ones, then those
@@ -234,12 +259,13 @@ impl PromptRenderer {
     fn with_items<R>(
         &self,
         renderer: &SkillListRenderer<'_>,
-        render: impl FnOnce(&SkillListRenderer<'_>, &[SkillSummary<'_>]) -> R,
+        render: impl FnOnce(&Catalog, &SkillListRenderer<'_>, &[SkillSummary<'_>]) -> R,
     ) -> R {
         let catalog = self.library.catalog();
         let roots = root_paths(&catalog);
         let renderer = renderer.clone().roots(roots.iter().map(String::as_str));
         render(
+            &catalog,
             &renderer,
             &model_invocable_skills(&catalog, self.library.modes()),
         )
@@ -270,7 +296,8 @@ impl PromptRenderer {
         )
     }
 
-    /// Reads a skill and returns its injection. A text longer than `max_bytes` (default:
+    /// Reads a skill and returns its injection. That is not recorded as a use, since the text can
+    /// serve another purpose. A text longer than `max_bytes` (default:
     /// [`DEFAULT_MAX_INJECTION_BYTES`](skills_prompt::DEFAULT_MAX_INJECTION_BYTES)) is truncated,
     /// with a notice of the omitted lines.
     ///
@@ -317,12 +344,14 @@ impl PromptRenderer {
         let mut injections = Injections::default();
         for entry in selected {
             let name = entry.name();
+            self.record(entry, Activity::Mentioned);
             match self.activate_entry(entry, format, max_bytes, active) {
                 Ok(ActivationResult {
                     activation: Activation::AlreadyActive,
                     ..
                 }) => injections.already_active.push(name.to_string()),
                 Ok(ActivationResult { injected, .. }) => {
+                    self.record(entry, Activity::Activated(ActivatedBy::User));
                     if injected.omitted.is_some() {
                         injections.warnings.push(format!("Skill `{name}` exceeded the main prompt context limit and was truncated."));
                     }
@@ -377,7 +406,16 @@ impl PromptRenderer {
             }
             .into());
         }
-        self.activate_entry(entry, InjectionFormat::Fenced, max_bytes, active)
+        let activated = self.activate_entry(entry, InjectionFormat::Fenced, max_bytes, active)?;
+        if activated.activation != Activation::AlreadyActive {
+            self.record(entry, Activity::Activated(ActivatedBy::Model));
+        }
+        Ok(activated)
+    }
+
+    fn record(&self, entry: &Entry, activity: Activity) {
+        let session = self.session.as_deref();
+        self.library.usage().record([entry], activity, session);
     }
 
     fn activate_entry(

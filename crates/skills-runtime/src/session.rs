@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use serde_json::Value;
+use skills_ledger::{ActivatedBy, Activity};
 use skills_manifest::{ContextMode, ToolPattern};
 use skills_policy::Approver;
 
@@ -154,6 +155,8 @@ impl SkillSession {
         let catalog = executor.library().catalog();
         let skill = OpenedSkill::find_runnable(&catalog, name)?;
         let (entry, manifest) = (skill.entry, skill.manifest());
+        let activated = Activity::Activated(ActivatedBy::Model);
+        executor.library().usage().record([entry], activated, None);
         let extensions = manifest.extensions();
         Ok(Self {
             executor: executor.clone(),

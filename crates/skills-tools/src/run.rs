@@ -3,6 +3,7 @@
 mod command_line;
 mod dependencies;
 mod hooks;
+mod implicit_uses;
 mod key_arguments;
 pub(crate) mod output;
 mod program_options;

@@ -418,22 +418,24 @@ impl Inner {
     ) -> Result<ToolOutput, ToolError> {
         let (files, catalog_tools) = (&self.files, &self.catalog_tools);
         match kind {
-            BuiltinKind::Ls => files.ls(&parse_arguments(arguments)?),
-            BuiltinKind::Read => files.read(&parse_arguments(arguments)?),
+            BuiltinKind::Ls => files.ls(&parse_arguments(arguments)?, session),
+            BuiltinKind::Read => files.read(&parse_arguments(arguments)?, session),
             BuiltinKind::Write => files.write(&parse_arguments(arguments)?),
             BuiltinKind::Create => files.create(&parse_arguments(arguments)?),
-            BuiltinKind::SearchSkills => catalog_tools.search(&parse_arguments(arguments)?),
+            BuiltinKind::SearchSkills => {
+                catalog_tools.search(&parse_arguments(arguments)?, session)
+            }
             BuiltinKind::LoadSkill => {
                 let arguments: LoadArguments = parse_arguments(arguments)?;
-                let loaded = catalog_tools.load(&arguments)?;
+                let loaded = catalog_tools.load(&arguments, session)?;
                 self.activate(session, &arguments.name);
                 Ok(loaded)
             }
             BuiltinKind::SearchReferences => {
-                catalog_tools.search_references(&parse_arguments(arguments)?)
+                catalog_tools.search_references(&parse_arguments(arguments)?, session)
             }
             BuiltinKind::ReadSkillResource => {
-                files.read_skill_resource(&parse_arguments(arguments)?)
+                files.read_skill_resource(&parse_arguments(arguments)?, session)
             }
             BuiltinKind::Run | BuiltinKind::Bash | BuiltinKind::RunSkillScript => {
                 Err(ToolErrorCode::Internal.error("the tool runs a program"))

@@ -161,6 +161,7 @@ mod tests {
         let load = || {
             catalog_tools.load(
                 &serde_json::from_value::<LoadArguments>(serde_json::json!({"name": "a"})).unwrap(),
+                None,
             )
         };
         assert!(render_prompt(&catalog_tools, &catalog, "a", "").is_ok() && load().is_ok());

@@ -43,16 +43,25 @@ fn a_file_that_was_written_before_the_last_tick_is_cached() {
     let files = skill.files();
     let scan_start = skill.scan_start(LONG_AGO);
     let mut cache = DigestCache::default();
-    let first = files.digest_at(&mut cache, scan_start).unwrap().digest;
+    let first = files
+        .digest_at(&mut cache, scan_start, MAX_BYTES)
+        .unwrap()
+        .digest;
     assert_eq!(cache.hits(), 0);
     assert_eq!(
-        files.digest_at(&mut cache, scan_start).unwrap().digest,
+        files
+            .digest_at(&mut cache, scan_start, MAX_BYTES)
+            .unwrap()
+            .digest,
         first
     );
     assert_eq!(cache.hits(), 3);
     fs::write(skill.path("scripts/a.py"), "print(12)\n").unwrap();
     assert_ne!(
-        files.digest_at(&mut cache, scan_start).unwrap().digest,
+        files
+            .digest_at(&mut cache, scan_start, MAX_BYTES)
+            .unwrap()
+            .digest,
         first
     );
     assert_eq!(cache.hits(), 5, "the other two files are unchanged");
@@ -65,16 +74,25 @@ fn a_file_that_was_written_in_this_tick_is_not_cached() {
     let files = skill.files();
     let scan_start = skill.scan_start(Duration::ZERO);
     let mut cache = DigestCache::default();
-    let first = files.digest_at(&mut cache, scan_start).unwrap().digest;
+    let first = files
+        .digest_at(&mut cache, scan_start, MAX_BYTES)
+        .unwrap()
+        .digest;
     assert_eq!(files.cached_digest(&mut cache).unwrap(), None);
     assert_eq!(
-        files.digest_at(&mut cache, scan_start).unwrap().digest,
+        files
+            .digest_at(&mut cache, scan_start, MAX_BYTES)
+            .unwrap()
+            .digest,
         first
     );
     let copy = tempfile::tempdir().unwrap();
     files.copy_at(copy.path(), &mut cache, scan_start).unwrap();
     assert_eq!(
-        files.digest_at(&mut cache, scan_start).unwrap().digest,
+        files
+            .digest_at(&mut cache, scan_start, MAX_BYTES)
+            .unwrap()
+            .digest,
         first
     );
     assert_eq!(cache.hits(), 0);
@@ -100,10 +118,13 @@ fn a_cached_digest_needs_every_file_in_the_cache() {
     let scan_start = skill.scan_start(LONG_AGO);
     let mut cache = DigestCache::default();
     assert_eq!(files.cached_digest(&mut cache).unwrap(), None);
-    let digest = files.digest_at(&mut cache, scan_start).unwrap().digest;
+    let digest = files
+        .digest_at(&mut cache, scan_start, MAX_BYTES)
+        .unwrap()
+        .digest;
     assert_eq!(files.cached_digest(&mut cache).unwrap(), Some(digest));
     for path in ["SKILL.md", "scripts/a.py", "scripts/b.py"] {
-        files.digest_at(&mut cache, scan_start).unwrap();
+        files.digest_at(&mut cache, scan_start, MAX_BYTES).unwrap();
         fs::write(skill.path(path), "another text").unwrap();
         assert_eq!(files.cached_digest(&mut cache).unwrap(), None, "{path}");
     }
@@ -115,7 +136,10 @@ fn a_cleared_cache_is_empty() {
     let files = skill.files();
     let scan_start = skill.scan_start(LONG_AGO);
     let mut cache = DigestCache::default();
-    files.digest_at(&mut cache, scan_start).unwrap().digest;
+    files
+        .digest_at(&mut cache, scan_start, MAX_BYTES)
+        .unwrap()
+        .digest;
     // As if the generation were full, the digests of the skill become the previous ones.
     cache.previous = std::mem::take(&mut cache.files);
     let stamp = FileStamp::from_path(&skill.path("scripts/a.py")).unwrap();
@@ -160,4 +184,19 @@ fn the_cache_is_bounded_and_keeps_what_is_used() {
     }
     assert!(cache.files.len() + cache.previous.len() <= 2 * MAX_CACHED);
     assert_eq!(cache.get(stamp(1)), None);
+}
+
+#[test]
+fn a_skill_that_is_larger_than_the_limit_has_no_digest() {
+    let skill = Skill::new();
+    let files = skill.files();
+    let bytes: u64 = ["SKILL.md", "scripts/a.py", "scripts/b.py"]
+        .iter()
+        .map(|path| fs::metadata(skill.path(path)).unwrap().len())
+        .sum();
+    let mut cache = DigestCache::default();
+    let whole = files.digest(&mut cache).unwrap();
+    assert_eq!(files.digest_up_to(bytes, &mut cache).unwrap(), whole);
+    assert!(files.digest_up_to(bytes - 1, &mut cache).is_err());
+    assert_eq!(files.digest_up_to(u64::MAX, &mut cache).unwrap(), whole);
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use skills_ledger::{
-    Activation, Activity, Event, Ledger, LedgerErrorKind, Rotation, RunOutcome, SessionHash,
+    ActivatedBy, Activity, Event, Ledger, LedgerErrorKind, Rotation, RunOutcome, SessionHash,
 };
 
 use super::{DAY, days_ago, digest, event, now};
@@ -13,7 +13,7 @@ const RUN: Activity = Activity::ScriptRun(RunOutcome::Succeeded);
 
 fn ledger() -> (tempfile::TempDir, Ledger) {
     let directory = tempfile::tempdir().unwrap();
-    let ledger = Ledger::open(directory.path().join("ledger")).unwrap();
+    let ledger = Ledger::new(directory.path().join("ledger"));
     (directory, ledger)
 }
 
@@ -36,7 +36,12 @@ fn a_line_names_the_skill_and_no_text() {
     )
     .digest(digest(0xab))
     .session(SessionHash::new("session"));
-    let read = Event::new("pdf", "repo", Activity::Activated(Activation::Model), now());
+    let read = Event::new(
+        "pdf",
+        "repo",
+        Activity::Activated(ActivatedBy::Model),
+        now(),
+    );
     ledger
         .append(&[run, read, event("pdf", Activity::Offered, 0.0)])
         .unwrap();
@@ -65,15 +70,17 @@ fn only_the_owner_can_read_a_ledger() {
 #[test]
 fn a_ledger_without_files_has_no_events() {
     let directory = tempfile::tempdir().unwrap();
-    let ledger = Ledger::reader(directory.path().join("missing"));
+    let ledger = Ledger::new(directory.path().join("missing"));
     let summary = ledger.summarize(now()).unwrap();
     assert_eq!((summary.events, summary.since), (0, None));
     assert_eq!(ledger.prior(now()).unwrap().factor("pdf", "user"), 1.0);
-    assert!(!ledger.directory().exists());
+    assert!(!ledger.directory().exists(), "reading creates nothing");
+    fs::write(directory.path().join("file"), "").unwrap();
+    let blocked = Ledger::new(directory.path().join("file/ledger"));
+    let error = blocked.append(&[event("pdf", RUN, 0.0)]).unwrap_err();
+    assert_eq!(error.kind(), LedgerErrorKind::Io);
     assert_eq!(
-        Ledger::open(directory.path().join("a/b"))
-            .unwrap_err()
-            .kind(),
+        blocked.summarize(now()).unwrap_err().kind(),
         LedgerErrorKind::Io
     );
 }
@@ -81,8 +88,8 @@ fn a_ledger_without_files_has_no_events() {
 #[test]
 fn torn_lines_and_lines_of_later_versions_are_counted_and_skipped() {
     let (_directory, ledger) = ledger();
-    let path = ledger.directory().join("uses.jsonl");
     ledger.append(&[event("pdf", RUN, 0.0)]).unwrap();
+    let path = ledger.directory().join("uses.jsonl");
     let mut file = fs::OpenOptions::new().append(true).open(&path).unwrap();
     writeln!(
         file,
@@ -100,6 +107,7 @@ fn torn_lines_and_lines_of_later_versions_are_counted_and_skipped() {
 #[test]
 fn a_file_of_any_bytes_is_read_to_its_end() {
     let (_directory, ledger) = ledger();
+    fs::create_dir(ledger.directory()).unwrap();
     let line = r#"{"t":1764000000000,"skill":"pdf","scope":"user","event":"mentioned"}"#;
     for separator in [
         "\n",

@@ -1,14 +1,14 @@
 use std::fs;
 
-use skills_ledger::{Activation, Activity, Ledger, Summarizer, UsagePrior};
+use skills_ledger::{ActivatedBy, Activity, Ledger, Summarizer, UsagePrior};
 
 use super::{DAY, event, now};
 
-const READ: Activity = Activity::Activated(Activation::User);
+const READ: Activity = Activity::Activated(ActivatedBy::User);
 
 fn ledger() -> (tempfile::TempDir, Ledger) {
     let directory = tempfile::tempdir().unwrap();
-    let ledger = Ledger::open(directory.path().join("ledger")).unwrap();
+    let ledger = Ledger::new(directory.path().join("ledger"));
     (directory, ledger)
 }
 

@@ -1,7 +1,7 @@
 //! Ledgers with a planted truth, and the verdict that must find it.
 
 use skills_ledger::{
-    Activation, Activity, Assessment, Duplicate, Event, Problem, ProblemKind, RunOutcome,
+    ActivatedBy, Activity, Assessment, Duplicate, Event, Problem, ProblemKind, RunOutcome,
     SessionHash, SkillFacts, Summarizer, Summary, Timestamp, TurnOutcome, Verdict,
 };
 
@@ -9,7 +9,7 @@ use super::{days_ago, digest, event, now};
 
 const RUN: Activity = Activity::ScriptRun(RunOutcome::Succeeded);
 const FAILED: Activity = Activity::ScriptRun(RunOutcome::Failed);
-const READ: Activity = Activity::Activated(Activation::Model);
+const READ: Activity = Activity::Activated(ActivatedBy::Model);
 
 fn summarize(events: &[Event<'_>]) -> Summary {
     let mut summarizer = Summarizer::new(now());
@@ -225,6 +225,7 @@ fn what_does_not_work_any_more_is_reported() {
     rotten.duplicates = vec![Duplicate {
         skill: "twin".to_owned(),
         similarity: 0.912,
+        has_same_description: false,
     }];
     let used = repeat(RUN, 9, 9.0, 0.0);
     insta::assert_snapshot!(judge(&rotten, &used), @"review; dead-link: links to `references/a.md`, which the skill does not have; missing-variable: variable `API_KEY` is not set; near-duplicate: 91 % of its text is that of `twin`");

@@ -16,3 +16,4 @@ mod fixture_server;
 mod http;
 mod lifecycles;
 mod skills;
+mod usage;

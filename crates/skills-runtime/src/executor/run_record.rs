@@ -13,6 +13,7 @@ use skills_sandbox::{
     CapturedOutput, EnforcementStatus, Evidence, Refusal, Restriction, RunOutput,
 };
 
+use super::run_use::RunUse;
 use crate::error::{Repr, RuntimeError};
 use crate::secrets::Redactor;
 use crate::{CallContext, ExecutionArtifacts, ExecutionStatus, OutputFiles};
@@ -39,6 +40,8 @@ pub(crate) struct RunRecord {
     event: Option<Event>,
     started: Instant,
     pub(crate) redactor: Redactor,
+    /// The record in the usage ledger.
+    pub(crate) run_use: RunUse,
 }
 
 impl Recorder {
@@ -72,6 +75,7 @@ impl Recorder {
             event,
             started: Instant::now(),
             redactor: Redactor::default(),
+            run_use: RunUse::default(),
         })
     }
 }
@@ -94,6 +98,9 @@ impl RunRecord {
         digest: Option<String>,
         manifest: Option<&Manifest>,
     ) {
+        if let Some(digest) = &digest {
+            self.run_use.set_digest(digest);
+        }
         self.update(|event| {
             event.skill = truncate_text(name);
             event.digest = digest;
@@ -188,6 +195,7 @@ impl RunRecord {
         mut self,
         result: Result<ExecutionArtifacts, RuntimeError>,
     ) -> Result<ExecutionArtifacts, RuntimeError> {
+        self.run_use.close(&result);
         let termination = match &result {
             Ok(artifacts) => {
                 self.record_artifacts(artifacts);

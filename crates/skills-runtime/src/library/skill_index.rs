@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use skills_discovery::{Catalog, Entry, Root};
+use skills_ledger::UsagePrior;
 use skills_manifest::FrontmatterScan;
 use skills_search::{
-    Confidence, Document, Explanation, IndexBuilder, MAX_INDEX_BYTES, Ranker, ReferenceIndex,
-    ReferenceIndexBuilder, SearchIndex, SourceTag, Span,
+    Confidence, Document, Explanation, IndexBuilder, MAX_INDEX_BYTES, NearDuplicate,
+    NearDuplicates, ReferenceIndex, ReferenceIndexBuilder, SearchIndex, SourceTag, Span,
 };
 
 use super::catalog_cache::CatalogSnapshot;
@@ -27,6 +28,10 @@ const MAX_FILES: usize = 200;
 /// [`Library::search_index`](crate::Library::search_index) returns it. It ranks by name, description
 /// and instructions, and finds nothing for small talk. A ranking is never a reason to inject a skill.
 ///
+/// With a [usage ledger](crate::Builder::usage_ledger) the score of a skill that is used counts up to
+/// a tenth more. A skill that was never used is never ranked below one with a score that is more than
+/// a tenth smaller.
+///
 /// ```
 /// use skills_runtime::{Root, Scope, SkillRuntime};
 ///
@@ -45,6 +50,8 @@ pub struct SkillIndex {
     catalog: Arc<Catalog>,
     /// Its documents are the entries of the catalog, in their order.
     index: SearchIndex,
+    /// The prior of each document; empty without a usage ledger.
+    priors: Vec<f32>,
 }
 
 /// The skills that fit a query.
@@ -81,9 +88,11 @@ impl SkillIndex {
     #[must_use]
     pub fn search(&self, query: &str, accepts: impl Fn(&Entry) -> bool) -> SkillSearch<'_> {
         let entries = self.catalog.entries();
-        let result = self
-            .index
-            .search_among(query, |document| accepts(&entries[document]));
+        let result = self.index.search_with_prior(
+            query,
+            |document| accepts(&entries[document]),
+            |document| self.prior(document),
+        );
         let hits = result.hits.iter();
         SkillSearch {
             skills: hits.clone().map(|hit| &entries[hit.document]).collect(),
@@ -98,7 +107,10 @@ impl SkillIndex {
     pub fn rank(&self, query: &str) -> Vec<usize> {
         let mut is_ranked = vec![false; self.index.len()];
         let mut order = Vec::with_capacity(self.index.len());
-        for ranked in self.index.rank(query) {
+        for ranked in self
+            .index
+            .rank_with_prior(query, |document| self.prior(document))
+        {
             is_ranked[ranked.document] = true;
             order.push(ranked.document);
         }
@@ -106,12 +118,18 @@ impl SkillIndex {
         order
     }
 
-    /// Explains why a skill of the catalog has its score.
+    /// Explains why a skill of the catalog has its score: the parts, and the prior of its use.
     #[must_use]
     pub fn explain(&self, query: &str, entry: &Entry) -> Option<Explanation> {
         let mut entries = self.catalog.entries().iter();
         let document = entries.position(|known| known.directory() == entry.directory())?;
-        Some(self.index.explain(query, document))
+        let mut explanation = self.index.explain(query, document);
+        explanation.prior = self.prior(document);
+        Some(explanation)
+    }
+
+    fn prior(&self, document: usize) -> f32 {
+        self.priors.get(document).copied().unwrap_or(1.0)
     }
 
     /// Returns how to ask better if nothing fits, as one sentence.
@@ -155,15 +173,25 @@ impl IndexCache {
     }
 
     /// Returns the index of a catalog. Skills that the last index has, unchanged, are not read.
-    pub(super) fn index(&self, catalog: &Arc<Catalog>) -> Arc<SkillIndex> {
+    pub(super) fn index(
+        &self,
+        catalog: &Arc<Catalog>,
+        prior: Option<&UsagePrior>,
+    ) -> Arc<SkillIndex> {
         let tags: Vec<Option<SourceTag>> = catalog.entries().iter().map(source_tag).collect();
         let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
         let index = match &*latest {
             Some(known) => build(catalog, &tags, &known.index),
             None => self.load_or_build(catalog, &tags),
         };
-        let catalog = Arc::clone(catalog);
-        let index = Arc::new(SkillIndex { catalog, index });
+        let priors = prior
+            .map(|prior| priors(prior, catalog))
+            .unwrap_or_default();
+        let index = Arc::new(SkillIndex {
+            catalog: Arc::clone(catalog),
+            index,
+            priors,
+        });
         *latest = Some(Arc::clone(&index));
         index
     }
@@ -195,6 +223,13 @@ impl IndexCache {
             let _ = file.replace_bytes(&bytes);
         }
     }
+}
+
+/// Returns the prior of each entry.
+fn priors(prior: &UsagePrior, catalog: &Catalog) -> Vec<f32> {
+    let entries = catalog.entries().iter();
+    let factor = |entry: &Entry| prior.factor(entry.name().as_str(), entry.scope().as_str()) as f32;
+    entries.map(factor).collect()
 }
 
 /// Returns the name of the file for catalogs of these roots.
@@ -243,6 +278,17 @@ fn read_body(entry: &Entry) -> Option<(String, usize)> {
     let body = bytes.get(frontmatter.body_offset()..)?;
     let text = String::from_utf8_lossy(body).into_owned();
     Some((text, frontmatter.body_line()))
+}
+
+/// Finds the skills of a catalog with almost the same text.
+pub(super) fn near_duplicates(catalog: &Catalog) -> Vec<NearDuplicate> {
+    let mut documents = NearDuplicates::default();
+    for entry in catalog.entries() {
+        let (body, _) = read_body(entry).unwrap_or_default();
+        let description = entry.manifest().description();
+        documents.add(&Document::new(entry.name().as_str(), description, &body));
+    }
+    documents.find()
 }
 
 /// Searches the references of one skill or of all.

@@ -27,6 +27,7 @@ mod precompile;
 mod search;
 mod secrets;
 mod session;
+mod usage;
 mod vulnerabilities;
 #[cfg(feature = "watch")]
 mod watch;

@@ -3,7 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use proptest::prelude::*;
 use skills_runtime::discovery::Selector;
+use skills_runtime::ledger::{Activity, Event, Ledger, Timestamp};
 use skills_runtime::prompt::{Budget, ListingMode, ListingModes, SkillListRenderer};
 use skills_runtime::search::SearchIndex;
 use skills_runtime::{Builder, ListRequest, ReferenceSearch, Root, Scope, SkillRuntime};
@@ -219,4 +221,54 @@ fn sections_are_found_by_their_headings_and_text() {
         limit: 5,
     });
     assert_eq!(all.len(), 2);
+}
+
+/// The time of ledgers in these tests.
+fn clock() -> std::time::SystemTime {
+    std::time::UNIX_EPOCH + std::time::Duration::from_secs(2_000 * 24 * 60 * 60)
+}
+
+const TABLES: [(&str, &str, &str); 4] = [
+    ("tables", "Edits tables of numbers.", "Edits tables, too."),
+    ("sheets", "Edits tables of numbers.", ""),
+    ("reports", "Writes reports.", "A report can have tables."),
+    ("numbers", "Explains numbers.", ""),
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    /// Whatever a ledger contains, use decides between almost equal skills only.
+    #[test]
+    fn use_never_moves_a_skill_over_one_that_fits_much_better(
+        events in proptest::collection::vec((0..TABLES.len(), 0_u64..1_999, 0_usize..19), 0..60),
+    ) {
+        let host = Host::new(&TABLES);
+        let ledger = Ledger::new(host.directory.path().join("ledger"));
+        let activities: Vec<Activity> = Activity::all().collect();
+        let event = |(skill, days, activity): &(usize, u64, usize)| {
+            let time = clock() - std::time::Duration::from_secs(days * 24 * 60 * 60);
+            let time = Timestamp::from(time);
+            Event::new(TABLES[*skill].0, "custom", activities[*activity], time)
+        };
+        let events: Vec<Event<'_>> = events.iter().map(event).collect();
+        ledger.append(&events).unwrap();
+        let query = "edit tables of numbers";
+        let plain = host.builder().build();
+        let plain = plain.library().search_index();
+        let plain = plain.search(query, |_| true);
+        let used = host.builder().usage_ledger(ledger).clock(clock).build();
+        let used = used.library().search_index();
+        let ranked: Vec<&str> = used.search(query, |_| true).skills.iter().map(|entry| entry.name().as_str()).collect();
+        let place = |name: &str| ranked.iter().position(|known| *known == name).unwrap();
+        prop_assert_eq!(ranked.len(), plain.skills.len());
+        let scored: Vec<(&str, f32)> = plain.skills.iter().map(|entry| entry.name().as_str()).zip(plain.scores).collect();
+        for (position, (better, score)) in scored.iter().enumerate() {
+            for (worse, other) in &scored[position + 1..] {
+                if *score > other * 1.101 {
+                    prop_assert!(place(better) < place(worse), "{:?}", ranked);
+                }
+            }
+        }
+    }
 }

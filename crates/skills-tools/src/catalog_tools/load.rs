@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 use serde_json::json;
+use skills_runtime::ledger::{ActivatedBy, Activity};
 use skills_runtime::manifest::{ContextMode, Extensions, ToolPattern, escape_invisible};
 use skills_runtime::{Entry, InjectionFormat, Manifest, SkillPrograms, TextPart};
 
@@ -88,7 +89,11 @@ pub(crate) fn definition() -> ToolDefinition {
 }
 
 impl CatalogTools {
-    pub(crate) fn load(&self, arguments: &LoadArguments) -> Result<ToolOutput, ToolError> {
+    pub(crate) fn load(
+        &self,
+        arguments: &LoadArguments,
+        session: Option<&str>,
+    ) -> Result<ToolOutput, ToolError> {
         let name = arguments.name.as_str();
         let unavailable = || {
             ToolErrorCode::PermissionDenied
@@ -111,6 +116,11 @@ impl CatalogTools {
         // Checked again: the file may have changed since the catalog was scanned.
         if !manifest.model_invocable() {
             return Err(unavailable().with_hint("ask the user to invoke it by name"));
+        }
+        if arguments.offset == 0 {
+            let activated = Activity::Activated(ActivatedBy::Model);
+            let usage = self.runtime.library().usage();
+            usage.record([&entry], activated, session);
         }
         let missing = self
             .runtime

@@ -1,9 +1,12 @@
 //! `search_references`: finds sections of the files of skills.
 
+use std::collections::BTreeSet;
+
 use serde::Deserialize;
 use serde_json::{Value, json};
 use skills_runtime::ReferenceSearch;
 use skills_runtime::is_invisible;
+use skills_runtime::ledger::Activity;
 use skills_runtime::manifest::escape_characters;
 
 use super::{CatalogTools, any_skill_name_schema};
@@ -63,6 +66,7 @@ impl CatalogTools {
     pub(crate) fn search_references(
         &self,
         arguments: &ReferenceArguments,
+        session: Option<&str>,
     ) -> Result<ToolOutput, ToolError> {
         let library = self.runtime.library();
         let entry = match &arguments.name {
@@ -81,6 +85,7 @@ impl CatalogTools {
             skill: entry.as_ref(),
             limit: arguments.limit.unwrap_or(DEFAULT_LIMIT),
         });
+        self.record_reads(found.iter().map(|(skill, _)| skill.as_str()), session);
         let mut texts = Vec::new();
         let mut sections = Vec::new();
         for (skill, span) in found {
@@ -109,6 +114,22 @@ impl CatalogTools {
             text,
             json!({"sections": Value::Array(sections)}),
         ))
+    }
+}
+
+impl CatalogTools {
+    /// Records each of these skills once as one of which a file was read.
+    fn record_reads<'n>(&self, skills: impl Iterator<Item = &'n str>, session: Option<&str>) {
+        let usage = self.runtime.library().usage();
+        if !usage.is_enabled() {
+            return;
+        }
+        let skills: BTreeSet<&str> = skills.collect();
+        for name in skills {
+            if let Ok((entry, false)) = self.files.find_cached_skill(name) {
+                usage.record([&entry], Activity::ReferenceRead, session);
+            }
+        }
     }
 }
 

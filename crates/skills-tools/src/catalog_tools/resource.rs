@@ -55,6 +55,7 @@ impl FileTools {
     pub(crate) fn read_skill_resource(
         &self,
         arguments: &ResourceArguments,
+        session: Option<&str>,
     ) -> Result<ToolOutput, ToolError> {
         let ResourceArguments {
             name,
@@ -87,8 +88,8 @@ impl FileTools {
         }
         let invalid =
             |error: serde_json::Error| ToolErrorCode::InvalidArguments.error(error.to_string());
-        let output =
-            self.read(&serde_json::from_value::<ReadArguments>(document).map_err(invalid)?);
+        let document: ReadArguments = serde_json::from_value(document).map_err(invalid)?;
+        let output = self.read(&document, session);
         // The model passed a path relative to the skill, so the error shows it in the same form.
         output.map_err(|error| ToolError {
             message: error.message.replace(

@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 use skills_runtime::Entry;
+use skills_runtime::ledger::Activity;
 
 use super::CatalogTools;
 use crate::sanitize::short_description;
@@ -14,6 +15,8 @@ const DEFAULT_LIMIT: usize = 10;
 const MAX_LIMIT: usize = 100;
 /// Maximum length of a query, in characters.
 const MAX_QUERY_CHARS: usize = 500;
+/// Number of results that are recorded as found: a model rarely looks further.
+const MAX_RECORDED: usize = 5;
 
 /// Arguments of `search_skills`.
 #[derive(Debug, Deserialize)]
@@ -24,6 +27,12 @@ pub(crate) struct SearchArguments {
     limit: Option<usize>,
     #[serde(default)]
     offset: usize,
+}
+
+impl SearchArguments {
+    fn limit(&self) -> usize {
+        self.limit.unwrap_or(DEFAULT_LIMIT)
+    }
 }
 
 pub(crate) fn definition() -> ToolDefinition {
@@ -56,7 +65,11 @@ pub(crate) fn definition() -> ToolDefinition {
 }
 
 impl CatalogTools {
-    pub(crate) fn search(&self, arguments: &SearchArguments) -> Result<ToolOutput, ToolError> {
+    pub(crate) fn search(
+        &self,
+        arguments: &SearchArguments,
+        session: Option<&str>,
+    ) -> Result<ToolOutput, ToolError> {
         let library = self.runtime.library();
         let catalog = library.current_catalog();
         // What a model may search for in vain: it can tell its user.
@@ -66,10 +79,23 @@ impl CatalogTools {
             let all: Vec<&Entry> = entries
                 .filter(|entry| library.is_model_invocable(entry))
                 .collect();
+            let shown = all.iter().skip(arguments.offset).take(arguments.limit());
+            library
+                .usage()
+                .record(shown.copied(), Activity::Offered, session);
             return Ok(page(&all, arguments, "No skills found", omitted));
         }
         let index = library.search_index();
         let found = index.search(&arguments.query, |entry| library.is_model_invocable(entry));
+        if arguments.offset == 0 {
+            let first = found
+                .skills
+                .iter()
+                .take(arguments.limit().min(MAX_RECORDED));
+            library
+                .usage()
+                .record(first.copied(), Activity::Searched, session);
+        }
         let nothing = format!(
             "No skill fits this query. {} An empty query lists all.",
             index.advice()
@@ -85,11 +111,10 @@ fn page(
     nothing: &str,
     omitted: Option<String>,
 ) -> ToolOutput {
-    let limit = arguments.limit.unwrap_or(DEFAULT_LIMIT);
     let page: Vec<(&str, String)> = found
         .iter()
         .skip(arguments.offset)
-        .take(limit)
+        .take(arguments.limit())
         .map(|entry| {
             let description = short_description(entry.manifest().description());
             (entry.name().as_str(), description)

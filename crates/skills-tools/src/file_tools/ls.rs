@@ -73,7 +73,11 @@ pub(crate) fn definition() -> ToolDefinition {
 
 impl FileTools {
     /// Lists a directory, or the skills.
-    pub(crate) fn ls(&self, arguments: &LsArguments) -> Result<ToolOutput, ToolError> {
+    pub(crate) fn ls(
+        &self,
+        arguments: &LsArguments,
+        session: Option<&str>,
+    ) -> Result<ToolOutput, ToolError> {
         let limit = arguments.limit.unwrap_or(DEFAULT_LIMIT);
         let depth = arguments.depth.unwrap_or(MAX_DEPTH);
         // The schema has the same limits, but calls from Rust need not have been validated.
@@ -82,7 +86,7 @@ impl FileTools {
                 .error("invalid `limit` or `depth`: expected 1 to 1000 and 1 to 8"));
         }
         match self.locate(&VirtualPath::parse(&arguments.path)?)? {
-            PathTarget::SkillList => self.list_skills(arguments.cursor.as_deref(), limit),
+            PathTarget::SkillList => self.list_skills(arguments.cursor.as_deref(), limit, session),
             PathTarget::Path(resolved) => self.list(&resolved, arguments, depth, limit),
         }
     }

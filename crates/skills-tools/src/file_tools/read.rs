@@ -4,6 +4,8 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 use serde_json::json;
+use skills_runtime::Entry;
+use skills_runtime::ledger::{ActivatedBy, Activity};
 
 use super::{FileTools, ResolvedPath};
 use crate::files::io_error;
@@ -103,7 +105,11 @@ pub(crate) fn definition() -> ToolDefinition {
 
 impl FileTools {
     /// Reads a file or a part of it.
-    pub(crate) fn read(&self, arguments: &ReadArguments) -> Result<ToolOutput, ToolError> {
+    pub(crate) fn read(
+        &self,
+        arguments: &ReadArguments,
+        session: Option<&str>,
+    ) -> Result<ToolOutput, ToolError> {
         let limit = effective_limit(arguments)?;
         let mut resolved = self.resolve(&VirtualPath::parse(&arguments.path)?)?;
         // `skills/NAME` means its `SKILL.md`, under the name that the directory has for it.
@@ -126,6 +132,9 @@ impl FileTools {
             (_, Unit::Lines) => read_lines(&mut source, arguments.offset, limit, &resolved)?
                 .ok_or_else(|| binary_file_error(&resolved, &source))?,
         };
+        if arguments.offset == 0 {
+            self.record_read(&resolved, session);
+        }
         let data = json!({
             "path": resolved.display,
             "content": part.content,
@@ -146,6 +155,29 @@ impl FileTools {
             None => part.content,
         };
         Ok(ToolOutput::new(text, data))
+    }
+
+    /// Records that a file of a skill was read. To read its `SKILL.md` is to activate it.
+    fn record_read(&self, resolved: &ResolvedPath, session: Option<&str>) {
+        let Some(skill) = &resolved.skill else {
+            return;
+        };
+        let library = self.runtime.library();
+        if !library.usage().is_enabled() {
+            return;
+        }
+        let catalog = library.catalog();
+        let is_same = |entry: &Entry| entry.directory() == skill.entry.directory();
+        // Drafts are not used as skills.
+        if !catalog.entries().iter().any(is_same) {
+            return;
+        }
+        let activity = if resolved.parts == [skill.file_name.as_str()] {
+            Activity::Activated(ActivatedBy::Implicit)
+        } else {
+            Activity::ReferenceRead
+        };
+        library.usage().record([&skill.entry], activity, session);
     }
 
     fn open_source(&self, resolved: &ResolvedPath) -> Result<FileSource, ToolError> {

@@ -73,11 +73,17 @@ impl Fixture {
     }
 
     fn ls(&self, arguments: Value) -> Result<ToolOutput, ToolError> {
-        self.checked(self.tools.ls(&serde_json::from_value(arguments).unwrap()))
+        self.checked(
+            self.tools
+                .ls(&serde_json::from_value(arguments).unwrap(), None),
+        )
     }
 
     fn read(&self, arguments: Value) -> Result<ToolOutput, ToolError> {
-        self.checked(self.tools.read(&serde_json::from_value(arguments).unwrap()))
+        self.checked(
+            self.tools
+                .read(&serde_json::from_value(arguments).unwrap(), None),
+        )
     }
 
     fn write(&self, arguments: Value) -> Result<ToolOutput, ToolError> {
@@ -212,7 +218,10 @@ fn a_mount_with_host_path_is_accessible_by_that_path() {
         .join("data/facts.txt");
     let error = fixture
         .tools
-        .read(&serde_json::from_value(json!({"path": data})).unwrap())
+        .read(
+            &serde_json::from_value(json!({"path": data})).unwrap(),
+            None,
+        )
         .unwrap_err();
     assert_eq!(error.code, ToolErrorCode::PathOutsideMounts);
 }

@@ -78,6 +78,8 @@ impl ProgramTools {
             output_dir = "/workspace";
         }
         let (command, args) = host_command(command_line)?;
+        let start = options.current_dir.as_deref().unwrap_or(&base);
+        let uses = self.implicit_uses(&command, &args, start, &visible_dirs);
         options.args = args;
         options.may_read_keys = self.may_read_keys(&command, &options.args);
         let path_map = visible_dirs.path_map();
@@ -92,6 +94,7 @@ impl ProgramTools {
                     .await?
             }
         };
+        self.record_implicit_uses(&uses, context);
         let output = completed.output.with_file_prefix(output_dir);
         Ok(output.into_tool_output(&completed.timeout_seconds, label_stderr))
     }

@@ -10,6 +10,7 @@ use skills_runtime::{
 };
 
 use super::command_line::CommandLine;
+use super::implicit_uses::ImplicitUses;
 use super::{
     Deadline, ProgramTools, RunnableSkill, WorkingDirectory, command_properties, parse_hosts,
     result_schema,
@@ -73,9 +74,14 @@ impl ProgramTools {
         self.apply_declared_env(&skill, &arguments.env, &mut options)?;
         let (target, args) = parse_run_command(command_line, &skill)?;
         self.check_enabled(&skill, &target)?;
-        if let RunTarget::Command(command) = &target {
-            options.may_read_keys = self.may_read_keys(command, &args);
-        }
+        let uses = match &target {
+            RunTarget::Command(command) => {
+                options.may_read_keys = self.may_read_keys(command, &args);
+                let start = skill.entry.directory();
+                self.implicit_uses(command, &args, start, &visible_dirs)
+            }
+            _ => ImplicitUses::default(),
+        };
         (options.target, options.args) = (target, args);
         if let Some(workspace) = self.files.workspace() {
             options.workspace = Workspace::Directory(workspace.path.clone());
@@ -85,6 +91,7 @@ impl ProgramTools {
         let completed = self
             .execute_skill(&skill, options, &deadline, &path_map)
             .await?;
+        self.record_implicit_uses(&uses, context);
         let output = completed.output.with_file_prefix("/workspace");
         Ok(output.into_tool_output(&completed.timeout_seconds, join_streams))
     }

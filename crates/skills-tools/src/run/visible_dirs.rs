@@ -69,6 +69,13 @@ impl VisibleDirs {
         })
     }
 
+    /// Returns the mapping of virtual paths to host paths.
+    pub(super) fn host_path_map(&self) -> PathMap {
+        self.dirs.iter().fold(PathMap::default(), |map, dir| {
+            map.add(Path::new(&dir.alias), dir.host_path.to_string_lossy())
+        })
+    }
+
     /// Returns the virtual path of a directory.
     pub(super) fn display_name(&self, host: &Path) -> Option<&str> {
         self.dirs

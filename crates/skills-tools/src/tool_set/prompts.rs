@@ -1,5 +1,8 @@
 //! Text for a model outside of tool calls: skills that a user invokes, and the guide to the tools.
 
+use skills_runtime::Entry;
+use skills_runtime::ledger::Activity;
+
 use super::ToolSet;
 use crate::builtin::BuiltinTool;
 use crate::guide::{EnabledTools, ScriptTools};
@@ -21,6 +24,27 @@ impl ToolSet {
     /// `skill_not_found` if a user cannot invoke the skill, or its text cannot be read.
     pub fn prompt(&self, name: &str, arguments: &str) -> Result<RenderedPrompt, ToolError> {
         user_prompt::render_prompt(&self.inner.catalog_tools, &self.catalog(), name, arguments)
+    }
+
+    /// Records uses of skills that only a transport knows of: lists and files that clients fetch
+    /// without a tool. Unknown names have no effect, and neither has a runtime without a
+    /// [ledger](skills_runtime::Builder::usage_ledger).
+    pub fn record_use<'n>(
+        &self,
+        names: impl IntoIterator<Item = &'n str>,
+        activity: Activity,
+        session: Option<&str>,
+    ) {
+        let library = self.inner.runtime.library();
+        if library.usage().is_enabled() {
+            let find = |name: &str| self.inner.files.find_cached_skill(name).ok();
+            let entries: Vec<Entry> = names
+                .into_iter()
+                .filter_map(find)
+                .filter_map(|(entry, is_draft)| (!is_draft).then_some(entry))
+                .collect();
+            library.usage().record(&entries, activity, session);
+        }
     }
 
     /// Records that a session uses a skill because its user invoked it, so that its

@@ -21,5 +21,6 @@ mod publication;
 mod reference;
 mod run;
 mod scripts;
+mod usage;
 #[cfg(feature = "watch")]
 mod watch;

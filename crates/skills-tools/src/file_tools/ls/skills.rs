@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use skills_runtime::discovery::InactiveEntry;
+use skills_runtime::ledger::Activity;
 use skills_runtime::{Entry, is_invisible};
 
 use super::invalid_cursor;
@@ -16,12 +17,16 @@ impl FileTools {
         &self,
         cursor: Option<&str>,
         limit: usize,
+        session: Option<&str>,
     ) -> Result<ToolOutput, ToolError> {
-        let catalog = self.runtime.library().current_catalog();
+        let library = self.runtime.library();
+        let catalog = library.current_catalog();
         let total = catalog.entries().len() + catalog.inactive().len();
         let start = cursor.map_or(Ok(0), |cursor| {
             cursor.parse::<usize>().map_err(|_| invalid_cursor())
         })?;
+        let offered = catalog.entries().iter().skip(start).take(limit);
+        library.usage().record(offered, Activity::Offered, session);
         let active_rows = catalog.entries().iter().skip(start).map(active_row);
         let inactive_rows = catalog
             .inactive()

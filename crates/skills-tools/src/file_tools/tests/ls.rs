@@ -46,13 +46,16 @@ fn without_a_workspace_the_skills_are_the_root() {
     let tools = FileTools::new(runtime, MountTable::default());
     assert_eq!(
         tools
-            .ls(&serde_json::from_value(json!({})).unwrap())
+            .ls(&serde_json::from_value(json!({})).unwrap(), None)
             .unwrap()
             .text,
         "No skills found"
     );
     assert_eq!(
-        code(tools.ls(&serde_json::from_value(json!({"path": "src"})).unwrap())),
+        code(tools.ls(
+            &serde_json::from_value(json!({"path": "src"})).unwrap(),
+            None
+        )),
         ToolErrorCode::PathOutsideMounts
     );
 }

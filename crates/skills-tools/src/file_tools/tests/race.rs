@@ -83,15 +83,15 @@ fn reading_never_follows_what_became_a_link() {
     fixture.top.create_dir("work/d").unwrap();
     fixture.top.write("work/d/canary", "inside").unwrap();
     while_swapping(&fixture, "work/d", "../outside", || {
-        if let Ok(outcome) = fixture
-            .tools
-            .read(&serde_json::from_value(json!({"path": "d/canary"})).unwrap())
-        {
+        if let Ok(outcome) = fixture.tools.read(
+            &serde_json::from_value(json!({"path": "d/canary"})).unwrap(),
+            None,
+        ) {
             assert_eq!(outcome.text, "inside");
         }
         if let Ok(outcome) = fixture
             .tools
-            .ls(&serde_json::from_value(json!({"path": "d"})).unwrap())
+            .ls(&serde_json::from_value(json!({"path": "d"})).unwrap(), None)
         {
             assert!(outcome.text.contains("(6 bytes)"), "{}", outcome.text);
         }

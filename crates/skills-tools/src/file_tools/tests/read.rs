@@ -288,7 +288,12 @@ fn only_a_linked_manifest_may_be_outside_of_a_skill() {
         SkillRuntime::builder().root(root).build(),
         MountTable::default(),
     );
-    let read = |path: &str| tools.read(&serde_json::from_value(json!({"path": path})).unwrap());
+    let read = |path: &str| {
+        tools.read(
+            &serde_json::from_value(json!({"path": path})).unwrap(),
+            None,
+        )
+    };
     assert_eq!(read("skills/linked").unwrap().text, text);
     assert_eq!(
         code(read("skills/linked/other.md")),

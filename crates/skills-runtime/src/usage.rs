@@ -1,0 +1,193 @@
+//! Records how skills are used.
+
+mod recent_offers;
+mod worker;
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
+
+use skills_discovery::Entry;
+#[cfg(feature = "search")]
+use skills_ledger::UsagePrior;
+use skills_ledger::{ActivatedBy, Activity, Digest, Ledger, RunOutcome, SessionHash, Timestamp};
+use skills_prompt::UseKind;
+
+use crate::library::ContentDigests;
+use recent_offers::RecentOffers;
+use worker::{Batch, Worker};
+
+/// Records how skills are used in a [usage ledger](crate::ledger).
+///
+/// [`Library::usage`](crate::Library::usage) returns it. Without a
+/// [ledger](crate::Builder::usage_ledger) nothing is recorded. The parts of a runtime record what
+/// they do: lists, activations and runs. A host application records what only it knows, such as the
+/// outcome of a turn.
+///
+/// Recording is never worth a delay or a failure: events are written by a background thread, which
+/// computes the digest of a skill if nothing else has. Events beyond a queue of 1,024 are dropped,
+/// and errors of the ledger are ignored. Dropping the last clone of the library waits until all
+/// events are written.
+///
+/// ```
+/// use skills_runtime::ledger::{Activity, Ledger, TurnOutcome};
+/// use skills_runtime::{Root, Scope, SkillRuntime};
+///
+/// # let directory = tempfile::tempdir()?;
+/// # std::fs::create_dir_all(directory.path().join("skills/greet"))?;
+/// # std::fs::write(directory.path().join("skills/greet/SKILL.md"), "---\nname: greet\ndescription: Says hello.\n---\nHi\n")?;
+/// let ledger = Ledger::new(directory.path().join("ledger"));
+/// let runtime = SkillRuntime::builder()
+///     .root(Root::new(directory.path().join("skills"), Scope::User))
+///     .usage_ledger(ledger.clone())
+///     .build();
+/// let library = runtime.library();
+/// let accepted = Activity::TurnEnded(TurnOutcome::Accepted);
+/// library.usage().record(library.catalog().entries(), accepted, Some("session"));
+/// library.usage().flush();
+/// let summary = ledger.summarize(std::time::SystemTime::now().into())?;
+/// assert_eq!(summary.skill("greet", "user").unwrap().counts.turns_accepted, 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Default)]
+pub struct UsageRecorder(Option<Arc<Shared>>);
+
+struct Shared {
+    ledger: Ledger,
+    clock: fn() -> SystemTime,
+    digests: Arc<ContentDigests>,
+    recent_offers: Mutex<RecentOffers>,
+    /// Started with the first event.
+    worker: Mutex<Option<Worker>>,
+}
+
+impl UsageRecorder {
+    pub(crate) fn new(
+        ledger: Option<Ledger>,
+        clock: fn() -> SystemTime,
+        digests: &Arc<ContentDigests>,
+    ) -> Self {
+        Self(ledger.map(|ledger| {
+            Arc::new(Shared {
+                ledger,
+                clock,
+                digests: Arc::clone(digests),
+                recent_offers: Mutex::default(),
+                worker: Mutex::default(),
+            })
+        }))
+    }
+
+    /// Returns true if there is a ledger.
+    #[must_use]
+    pub fn is_enabled(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Returns the ledger.
+    #[must_use]
+    pub fn ledger(&self) -> Option<&Ledger> {
+        self.0.as_ref().map(|shared| &shared.ledger)
+    }
+
+    /// Returns how much the use of each skill counts in a ranking; `None` without a ledger, or if it
+    /// cannot be read.
+    #[cfg(feature = "search")]
+    pub(crate) fn prior(&self) -> Option<UsagePrior> {
+        let shared = self.0.as_ref()?;
+        let now = Timestamp::from((shared.clock)());
+        shared.ledger.prior(now).ok()
+    }
+
+    /// Records that skills were used now. Only a part of the digest of the session id is recorded.
+    ///
+    /// A skill that is offered to a session again within half an hour is recorded once, since
+    /// clients fetch lists repeatedly. Does not block.
+    pub fn record<'e>(
+        &self,
+        entries: impl IntoIterator<Item = &'e Entry>,
+        activity: Activity,
+        session: Option<&str>,
+    ) {
+        if self.is_enabled() {
+            let skills = entries.into_iter().map(|entry| (entry.clone(), None));
+            self.send(skills.collect(), activity, session.map(SessionHash::new));
+        }
+    }
+
+    /// Records a use of a skill that [`ImplicitIndex`](crate::prompt::ImplicitIndex) has found in a
+    /// command: reading a `SKILL.md` is an activation, and a script has run. Does not block.
+    pub fn record_implicit(&self, entry: &Entry, kind: UseKind, session: Option<&str>) {
+        let activity = match kind {
+            UseKind::ReadDocument => Activity::Activated(ActivatedBy::Implicit),
+            UseKind::RunScript => Activity::ScriptRun(RunOutcome::NotObserved),
+            _ => return,
+        };
+        self.record([entry], activity, session);
+    }
+
+    /// Records the run of a program, with the digest of the content that ran if it is known.
+    pub(crate) fn record_run(
+        &self,
+        entry: Entry,
+        digest: Option<Digest>,
+        outcome: RunOutcome,
+        session: Option<SessionHash>,
+    ) {
+        self.send(vec![(entry, digest)], Activity::ScriptRun(outcome), session);
+    }
+
+    /// Waits until everything that was recorded is written.
+    pub fn flush(&self) {
+        let Some(shared) = &self.0 else {
+            return;
+        };
+        let worker = shared.worker.lock().unwrap_or_else(PoisonError::into_inner);
+        let written = worker.as_ref().and_then(Worker::request_flush);
+        // The wait must not block those who record.
+        drop(worker);
+        if let Some(written) = written {
+            // Fails if the thread has panicked.
+            let _ = written.recv();
+        }
+    }
+
+    fn send(
+        &self,
+        mut skills: Vec<(Entry, Option<Digest>)>,
+        activity: Activity,
+        session: Option<SessionHash>,
+    ) {
+        let Some(shared) = &self.0 else {
+            return;
+        };
+        let time = Timestamp::from((shared.clock)());
+        if activity == Activity::Offered {
+            let recent = &shared.recent_offers;
+            let mut recent = recent.lock().unwrap_or_else(PoisonError::into_inner);
+            skills.retain(|(entry, _)| recent.is_new(session, entry.directory(), time));
+        }
+        if skills.is_empty() {
+            return;
+        }
+        let batch = Batch {
+            skills,
+            activity,
+            session,
+            time,
+        };
+        let mut worker = shared.worker.lock().unwrap_or_else(PoisonError::into_inner);
+        worker
+            .get_or_insert_with(|| Worker::spawn(&shared.ledger, &shared.digests))
+            .send(batch);
+    }
+}
+
+impl fmt::Debug for UsageRecorder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut debug = f.debug_struct("UsageRecorder");
+        debug
+            .field("ledger", &self.ledger())
+            .finish_non_exhaustive()
+    }
+}
