@@ -168,6 +168,11 @@ fn slash_path(path: &Path) -> String {
     }
 }
 
+/// Returns true if the address of a repository is a path.
+pub(crate) fn is_local_git(address: &str) -> bool {
+    parse::is_path(address)
+}
+
 /// Resolves `.` and `..` by name, without the disk.
 fn normalize(path: &Path) -> PathBuf {
     use std::path::Component;

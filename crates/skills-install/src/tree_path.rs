@@ -163,6 +163,12 @@ impl TreePath {
             Self::new(&format!("{}/{below}", self.0))
         }
     }
+
+    /// Returns the path in the form in which file systems that ignore case and Unicode composition
+    /// compare it.
+    pub(crate) fn folded(&self) -> String {
+        fold(&self.0)
+    }
 }
 
 /// Removes the differences that some file systems ignore: case, and the composition of Unicode.
