@@ -16,6 +16,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("skills-ref-compat", &["skills-manifest"]),
     ("skills-script", &["skills-manifest"]),
     ("skills-discovery", &["skills-manifest"]),
+    ("skills-install", &["skills-manifest", "skills-discovery"]),
     ("skills-prompt", &["skills-manifest", "skills-discovery"]),
     ("skills-search", &["skills-manifest"]),
     ("skills-audit", &[]),

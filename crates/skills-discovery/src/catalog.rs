@@ -1,11 +1,15 @@
 //! The catalog: the result of a scan.
 
+mod locked;
 mod resolve;
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
+use self::locked::SharedDigests;
+use self::resolve::LockCheck;
+use crate::file_stamp::ScanStart;
 use crate::openai_file::OPENAI_FILE;
 use crate::stamp_set::is_stamp_current;
 use crate::unread_skills::UnreadSkills;
@@ -51,6 +55,8 @@ pub struct Catalog {
     roots: Vec<(PathBuf, PathBuf)>,
     /// The skill files that the scan did not read, found on the first access.
     unread: OnceLock<UnreadSkills>,
+    /// The digests of the files of locked skills, for the next scan.
+    digests: SharedDigests,
     /// The configuration of the scan; `None` for an empty catalog that no scan made.
     settings: Option<Arc<Discovery>>,
 }
@@ -83,14 +89,27 @@ pub(crate) struct WalkOutput {
 }
 
 impl Catalog {
-    pub(crate) fn new(output: WalkOutput, discovery: &Discovery) -> Self {
+    pub(crate) fn new(
+        output: WalkOutput,
+        discovery: &Discovery,
+        digests: SharedDigests,
+        scan_start: ScanStart,
+    ) -> Self {
         let WalkOutput {
             entries,
             mut skipped,
-            stamps,
+            mut stamps,
             symlinks,
         } = output;
-        let (mut entries, mut inactive) = resolve::resolve_active(entries, discovery);
+        let (mut entries, mut inactive) = resolve::resolve_active(
+            entries,
+            discovery,
+            &LockCheck {
+                digests: &digests,
+                scan_start,
+            },
+            &mut stamps,
+        );
         // Sorted only after precedence, which needs the order of the roots.
         entries.sort_by(compare_entries);
         inactive.sort_by(|a, b| compare_entries(&a.entry, &b.entry));
@@ -119,6 +138,7 @@ impl Catalog {
             symlinks,
             roots,
             unread: OnceLock::new(),
+            digests,
             settings: Some(Arc::new(discovery.clone())),
         }
     }
@@ -152,6 +172,11 @@ impl Catalog {
     #[must_use]
     pub fn unread_skills(&self) -> &[Skipped] {
         &self.unread.get_or_init(|| UnreadSkills::find(self)).found
+    }
+
+    /// Returns the digests of the files of locked skills.
+    pub(crate) fn shared_digests(&self) -> SharedDigests {
+        Arc::clone(&self.digests)
     }
 
     /// Returns the configuration of the scan; `None` for an empty catalog that no scan made.

@@ -6,6 +6,7 @@ use std::fmt;
 use std::io::Write;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use cap_std::fs::{Dir, File};
 use sha2::{Digest as _, Sha256};
@@ -50,6 +51,26 @@ impl ContentDigest {
         &self.0
     }
 }
+
+impl FromStr for ContentDigest {
+    type Err = InvalidDigest;
+
+    /// Parses `sha256:` and 64 hexadecimal digits in lowercase.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let digits = text.strip_prefix("sha256:").ok_or(InvalidDigest)?;
+        if digits.bytes().any(|b| b.is_ascii_uppercase()) {
+            return Err(InvalidDigest);
+        }
+        let mut bytes = [0; 32];
+        hex::decode_to_slice(digits, &mut bytes).map_err(|_| InvalidDigest)?;
+        Ok(Self(bytes))
+    }
+}
+
+/// The text is not a content digest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not `sha256:` with 64 hexadecimal digits")]
+pub struct InvalidDigest;
 
 impl fmt::Display for ContentDigest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -130,6 +151,13 @@ impl DigestCache {
     fn insert_unless_racy(&mut self, stamp: FileStamp, digest: [u8; 32]) {
         // Elsewhere a stamp has no change time, and programs can set the time of modification back.
         if cfg!(unix) && stamp.is_settled() {
+            self.insert(stamp, digest);
+        }
+    }
+
+    /// Adds the digests of another cache.
+    pub(crate) fn absorb(&mut self, other: Self) {
+        for (stamp, digest) in other.files.into_iter().chain(other.previous) {
             self.insert(stamp, digest);
         }
     }

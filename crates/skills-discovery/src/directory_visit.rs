@@ -348,6 +348,7 @@ impl Visitor<'_> {
             scan_warnings: warnings,
             warnings: OnceLock::new(),
             stamp,
+            locked: None,
         }))
     }
 }

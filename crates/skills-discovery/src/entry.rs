@@ -7,7 +7,7 @@ use skills_manifest::{Manifest, OpenAiMetadata, OpenAiWarning, ReadingRules, Ski
 
 use crate::lazy_metadata::LazyMetadata;
 use crate::openai_file::OpenAiFile;
-use crate::{DiscoveryError, FileStamp, SKILL_FILE, Scope, SkillFiles};
+use crate::{ContentDigest, DiscoveryError, FileStamp, SKILL_FILE, Scope, SkillFiles};
 
 /// One skill of a [`Catalog`](crate::Catalog): its metadata and location.
 ///
@@ -32,6 +32,8 @@ pub struct Entry {
     /// All warnings, collected on the first access.
     pub(crate) warnings: OnceLock<Vec<EntryWarning>>,
     pub(crate) stamp: FileStamp,
+    /// The content digest of the lock file beside the skill.
+    pub(crate) locked: Option<ContentDigest>,
 }
 
 impl Entry {
@@ -109,6 +111,14 @@ impl Entry {
     #[must_use]
     pub fn stamp(&self) -> FileStamp {
         self.stamp
+    }
+
+    /// Returns the content digest that the lock file beside the skill requires, which the content
+    /// had at the time of the scan; `None` if the skill is not locked. Nothing of a locked skill may
+    /// run with another content.
+    #[must_use]
+    pub fn locked_digest(&self) -> Option<ContentDigest> {
+        self.locked
     }
 
     /// Returns true if a skill file that a scan has found is the one that this entry was read from,

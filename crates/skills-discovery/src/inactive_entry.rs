@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::{ConfigRule, Entry};
+use crate::{ConfigRule, ContentDigest, Entry, LockError};
 
 /// A skill that was found but is not in use, with the reason.
 ///
@@ -17,7 +17,8 @@ pub struct InactiveEntry {
 
 /// The reason why a skill is inactive.
 ///
-/// If several apply, one is reported: trust is checked first, then the product, then the rules, and
+/// If several apply, one is reported: trust is checked first, then the lock file, then
+/// the product, then the rules, and
 /// precedence last, among the skills that are left.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -25,6 +26,26 @@ pub enum InactiveReason {
     /// Its root is not trusted.
     #[error("its root is not trusted")]
     Untrusted,
+    /// Its content is not the one that the lock file beside it requires.
+    #[error(
+        "changed: its content is not that of the lock file ({}, locked {locked})",
+        actual.map_or("unreadable".to_owned(), |actual| actual.to_string())
+    )]
+    Changed {
+        /// The digest in the lock file.
+        locked: ContentDigest,
+        /// The digest of the files; `None` if they have none, for example because one cannot be
+        /// read.
+        actual: Option<ContentDigest>,
+    },
+    /// The lock file beside it cannot be read, so its content cannot be checked.
+    #[error("cannot check its content: {}: {error}", path.display())]
+    LockUnreadable {
+        /// The path of the lock file.
+        path: PathBuf,
+        /// What is wrong with it.
+        error: LockError,
+    },
     /// A rule of the configuration disables it.
     #[error("disabled by rule `{rule}`")]
     Disabled {
@@ -65,6 +86,8 @@ impl InactiveReason {
     pub fn code(&self) -> &'static str {
         match self {
             Self::Untrusted => "untrusted",
+            Self::Changed { .. } => "changed",
+            Self::LockUnreadable { .. } => "lock-unreadable",
             Self::Disabled { .. } => "disabled",
             Self::OtherProduct { .. } => "other-product",
             Self::Shadowed { .. } => "shadowed",

@@ -34,6 +34,7 @@ mod catalog;
 mod client_profile;
 mod config_rule;
 mod content_digest;
+mod content_lock;
 mod directory_visit;
 mod discovery;
 mod entry;
@@ -66,7 +67,8 @@ mod watch;
 pub use catalog::{Catalog, Lookup, name_similarity};
 pub use client_profile::{ClientProfile, ProfileContext, project_directories};
 pub use config_rule::{ConfigRule, Selector, canonical_skill_path};
-pub use content_digest::{ContentDigest, DigestCache, DigestedContent};
+pub use content_digest::{ContentDigest, DigestCache, DigestedContent, InvalidDigest};
+pub use content_lock::{ContentLock, LOCK_FILE, LOCK_VERSION, LockError};
 pub use discovery::{Discovery, Precedence};
 pub use entry::{Entry, EntryWarning};
 pub use error::{DiscoveryError, DiscoveryErrorKind};
@@ -88,6 +90,10 @@ pub use stamped_listing::{StampedFile, StampedListing};
 pub use summary::CatalogSummary;
 #[cfg(feature = "watch")]
 pub use watch::{CatalogChange, RootWatcher, WatchOptions};
+
+/// The name of the directory, beside installed skills, in which skills are staged. No scan searches
+/// it.
+pub const INSTALL_DIRECTORY: &str = ".skills-install";
 
 /// The name of the file that makes a directory a skill.
 pub const SKILL_FILE: &str = "SKILL.md";

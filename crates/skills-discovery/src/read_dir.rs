@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 
 use cap_std::fs::Dir;
 
+use crate::INSTALL_DIRECTORY;
 use crate::error::DiscoveryError;
 
 /// An entry of a directory: its name and type. The order is that of the names.
@@ -92,7 +93,8 @@ pub(crate) fn for_each_entry(
     Ok(())
 }
 
-/// Returns true if a hidden directory is part of version control or of a virtual environment.
+/// Returns true if a hidden directory is part of version control or of a virtual environment, or
+/// holds skills that are being installed.
 pub(crate) fn is_never_searched(name: &str) -> bool {
-    matches!(name, ".git" | ".hg" | ".svn" | ".jj" | ".venv" | ".tox")
+    matches!(name, ".git" | ".hg" | ".svn" | ".jj" | ".venv" | ".tox") || name == INSTALL_DIRECTORY
 }

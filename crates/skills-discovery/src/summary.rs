@@ -137,6 +137,8 @@ fn is_refused(reason: &SkipReason) -> bool {
 fn inactive_label(reason: &InactiveReason) -> &'static str {
     match reason {
         InactiveReason::Untrusted => "in untrusted roots",
+        InactiveReason::Changed { .. } => "changed since they were installed",
+        InactiveReason::LockUnreadable { .. } => "beside an unreadable lock file",
         InactiveReason::Disabled { .. } => "disabled by a rule",
         InactiveReason::OtherProduct { .. } => "for other products",
         InactiveReason::Shadowed { .. } => "hidden by a skill of the same name",

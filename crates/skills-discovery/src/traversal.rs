@@ -49,7 +49,8 @@ pub(crate) fn walk(
     for root in trusted.into_iter().chain(untrusted) {
         walk.walk_root(root);
     }
-    Catalog::new(walk.output, discovery)
+    let digests = previous.map(Catalog::shared_digests).unwrap_or_default();
+    Catalog::new(walk.output, discovery, digests, scan_start)
 }
 
 /// The state of a walk.

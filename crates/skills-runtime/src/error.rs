@@ -39,7 +39,7 @@ impl RuntimeError {
             Repr::FileAccess { .. } => ErrorKind::FileAccess,
             Repr::InvalidRestriction { .. } => ErrorKind::InvalidRestriction,
             Repr::MissingRequirements { .. } => ErrorKind::MissingRequirements,
-            Repr::ContentChanged { .. } => ErrorKind::ContentChanged,
+            Repr::ContentChanged { .. } | Repr::LockedContent { .. } => ErrorKind::ContentChanged,
             Repr::Symlink { .. } => ErrorKind::Symlink,
             Repr::OptionalPath { .. } | Repr::ContainsScratch { .. } => ErrorKind::FileAccess,
             Repr::Audit(_) | Repr::AuditAfterRun { .. } => ErrorKind::Audit,
@@ -239,6 +239,12 @@ pub(crate) enum Repr {
     },
     #[error("skill `{skill}` ({}) changed after it was authorized; nothing ran", path.display())]
     ContentChanged { skill: String, path: PathBuf },
+    #[error("skill `{skill}` ({}) changed: its content is not that of the lock file ({locked}); nothing ran", path.display())]
+    LockedContent {
+        skill: String,
+        path: PathBuf,
+        locked: String,
+    },
     #[error("cannot use `{}` as a granted path", path.display())]
     OptionalPath {
         path: PathBuf,

@@ -6,8 +6,11 @@ use std::sync::Arc;
 
 use unicode_normalization::UnicodeNormalization;
 
+use super::locked::{Locks, SharedDigests};
+use crate::file_stamp::ScanStart;
 use crate::{
     ConfigRule, Discovery, Entry, EntryWarning, InactiveEntry, InactiveReason, Precedence, Root,
+    StampSet,
 };
 
 /// Splits skills into active and inactive ones. `entries` are grouped by root, in the order in
@@ -15,12 +18,28 @@ use crate::{
 pub(super) fn resolve_active(
     entries: Vec<Entry>,
     discovery: &Discovery,
+    lock_check: &LockCheck<'_>,
+    stamps: &mut StampSet,
 ) -> (Vec<Entry>, Vec<InactiveEntry>) {
     let mut inactive = Vec::new();
     let activation = Activation::new(discovery);
     let mut candidates = Vec::with_capacity(entries.len());
     for entry in entries {
-        match activation.inactive_reason(&entry) {
+        match activation.untrusted_reason(&entry) {
+            Some(reason) => inactive.push(InactiveEntry { entry, reason }),
+            None => candidates.push(entry),
+        }
+    }
+    // Before anything that the files of a skill say can be a reason.
+    let locks = Locks::read(&candidates, stamps, lock_check.scan_start);
+    let changed = locks.check(
+        &mut candidates,
+        lock_check.digests,
+        discovery.thread_count(),
+    );
+    let checked = std::mem::take(&mut candidates).into_iter().zip(changed);
+    for (entry, changed) in checked {
+        match changed.or_else(|| activation.inactive_reason(&entry)) {
             Some(reason) => inactive.push(InactiveEntry { entry, reason }),
             None => candidates.push(entry),
         }
@@ -28,6 +47,12 @@ pub(super) fn resolve_active(
     // Precedence comes last, so that a skill that is untrusted or disabled hides no other.
     let active = apply_precedence(candidates, discovery.precedence, &mut inactive);
     (active, inactive)
+}
+
+/// What the check of lock files needs.
+pub(super) struct LockCheck<'a> {
+    pub(super) digests: &'a SharedDigests,
+    pub(super) scan_start: ScanStart,
 }
 
 /// What decides, for each skill on its own, whether it is active.
@@ -57,11 +82,13 @@ impl<'a> Activation<'a> {
         }
     }
 
+    /// Trust goes first: nothing that an untrusted skill says is reported as the reason.
+    fn untrusted_reason(&self, entry: &Entry) -> Option<InactiveReason> {
+        let is_untrusted = self.untrusted_roots.contains(&entry.root());
+        is_untrusted.then_some(InactiveReason::Untrusted)
+    }
+
     fn inactive_reason(&self, entry: &Entry) -> Option<InactiveReason> {
-        // Trust goes first: nothing that an untrusted skill says is reported as the reason.
-        if self.untrusted_roots.contains(&entry.root()) {
-            return Some(InactiveReason::Untrusted);
-        }
         if let Some(product) = self.product
             && let Some(policy) = entry.openai_metadata().map(|metadata| &metadata.policy)
             && !policy.allows_product(product)

@@ -7,6 +7,7 @@
 )]
 
 mod codex;
+mod content_lock;
 mod digest;
 mod explain;
 mod files;

@@ -51,6 +51,7 @@ impl Executor {
             return Ok((decision, None));
         }
         let content = self.copy_content(&plan.subject).await?;
+        check_locked_content(&plan.subject, content.as_deref())?;
         // Before the approver is asked, who must see a request that belongs to this content.
         self.check_manifest_unchanged(plan, content.as_deref())?;
         let digest = content.as_ref().map(|content| content.digest.clone());
@@ -70,7 +71,8 @@ impl Executor {
     /// Returns the decision by rules alone on an unprivileged request, which spares the copy unless
     /// an audit log needs the digest.
     fn decide_without_content(&self, plan: &RunPlan) -> Option<Authorization> {
-        if self.config().recorder.is_enabled() {
+        let is_locked = plan.subject.locked_digest().is_some();
+        if self.config().recorder.is_enabled() || is_locked {
             return None;
         }
         match self.config().permissions.evaluate(&plan.request) {
@@ -205,4 +207,24 @@ impl Executor {
         let content = tokio::task::spawn_blocking(move || digests.digested_content(&files)).await;
         content.ok()?.ok()
     }
+}
+
+/// Rejects a locked skill with other content than its lock file requires. It can have changed since
+/// the scan, which compares the same digests.
+fn check_locked_content(
+    subject: &RunSubject,
+    content: Option<&SkillCopy>,
+) -> Result<(), RuntimeError> {
+    let Some(locked) = subject.locked_digest() else {
+        return Ok(());
+    };
+    if content.is_some_and(|content| content.digest == locked.to_string()) {
+        return Ok(());
+    }
+    Err(Repr::LockedContent {
+        skill: subject.name().to_owned(),
+        path: subject.location(),
+        locked: locked.to_string(),
+    }
+    .into())
 }

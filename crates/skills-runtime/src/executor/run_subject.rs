@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use skills_audit::ContentHash;
-use skills_discovery::{Entry, SkillFiles};
+use skills_discovery::{ContentDigest, Entry, SkillFiles};
 use skills_manifest::{Manifest, Requirements};
 
 use crate::library::ContentDigests;
@@ -58,6 +58,11 @@ impl RunSubject {
             Self::Skill(skill) => Some(skill),
             Self::Host(_) => None,
         }
+    }
+
+    /// Returns the content digest that the lock file beside the skill requires, if it is locked.
+    pub(crate) fn locked_digest(&self) -> Option<ContentDigest> {
+        self.skill()?.entry.locked_digest()
     }
 
     /// Returns the current content digest.

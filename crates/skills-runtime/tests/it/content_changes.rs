@@ -189,3 +189,28 @@ async fn content_changed_through_a_mapping_does_not_run_without_approval() {
     assert_eq!(fs::read_to_string(&path).unwrap(), "echo evil");
     assert_eq!(approver.0.load(Ordering::SeqCst), 1);
 }
+
+/// A skill without requests and without an audit log, which would run without a copy otherwise.
+#[tokio::test]
+async fn a_locked_skill_that_changed_since_the_scan_does_not_run() {
+    let fixture = Fixture::new();
+    fixture
+        .skill("greet", "")
+        .file("greet/scripts/run.sh", "echo good");
+    let files = skills_discovery::SkillFiles::open_directory(&fixture.path("greet")).unwrap();
+    let digest = files.digest(&mut Default::default()).unwrap();
+    fixture.file(
+        "skills.lock",
+        format!("version = 1\n[[skill]]\nname = \"greet\"\ncontent = \"{digest}\"\n"),
+    );
+    let runtime = fixture.recording().build();
+    let run = || runtime.execute_skill("greet", ExecutionOptions::default());
+    assert!(run().await.unwrap().exit_status.is_success());
+    assert_eq!(fixture.sandbox.jobs().len(), 1);
+
+    fixture.file("greet/scripts/run.sh", "echo evil");
+    let error = run().await.unwrap_err();
+    assert_eq!(error.kind().code(), "changed", "{error}");
+    assert!(error.to_string().ends_with("nothing ran"), "{error}");
+    assert_eq!(fixture.sandbox.jobs().len(), 1);
+}

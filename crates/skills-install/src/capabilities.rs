@@ -1,0 +1,266 @@
+//! What a skill asks for, and what an update changes about it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use similar::{ChangeTag, TextDiff};
+use skills_discovery::{DiscoveryError, SkillFiles};
+use skills_manifest::{Document, HookAction, Requirements};
+
+use crate::skill_tree::{self, FileFacts, is_code};
+
+/// The longest text of a skill in one line of a difference, in characters.
+const MAX_CHARACTERS: usize = 200;
+/// The largest file whose lines are compared, in bytes.
+const MAX_COMPARED_BYTES: u64 = 1 << 20;
+
+/// Returns the words of a policy for an entry of `allowed-tools`, such as `spawn:git` for `Bash` and
+/// `git:*`; `None` for tools that programs get nothing by.
+pub type ToolWords<'a> = &'a dyn Fn(&str, Option<&str>) -> Option<String>;
+
+/// What a skill asks for, and the parts of it that a person reviews.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Capabilities {
+    asks: BTreeSet<String>,
+    description: String,
+    license: Option<String>,
+    body: String,
+    files: BTreeMap<String, FileFacts>,
+}
+
+impl Capabilities {
+    /// Reads the skill.
+    ///
+    /// # Errors
+    /// Fails if a directory cannot be listed or the `SKILL.md` is not valid.
+    pub fn read(skill: &SkillFiles, words: ToolWords<'_>) -> Result<Self, DiscoveryError> {
+        let document = skill.document()?;
+        let (openai, _) = skill.openai_metadata();
+        let requirements = Requirements::new(document.manifest(), Some(&openai));
+        Ok(Self {
+            asks: asks(&document, &requirements, words),
+            description: document.manifest().description().to_owned(),
+            license: document.manifest().license().map(str::to_owned),
+            body: document.body().to_owned(),
+            files: skill_tree::files(skill)?,
+        })
+    }
+
+    /// Returns what the skill asks for, sorted: words of policies (`spawn:git`, `network:HOST`),
+    /// `env:NAME`, `hook:EVENT COMMAND`, `package:KIND:NAME`, `server:LOCATION` and `tool:NAME`.
+    pub fn asks(&self) -> impl Iterator<Item = &str> {
+        self.asks.iter().map(String::as_str)
+    }
+
+    /// Returns the license as the skill writes it.
+    #[must_use]
+    pub fn license(&self) -> Option<&str> {
+        self.license.as_deref()
+    }
+
+    /// Returns the number of files and their size in bytes.
+    #[must_use]
+    pub fn size(&self) -> (u64, u64) {
+        let bytes = self.files.values().map(|facts| facts.bytes).sum();
+        (self.files.len() as u64, bytes)
+    }
+
+    pub(crate) fn executables(&self) -> Vec<String> {
+        let files = self.files.iter().filter(|(_, facts)| facts.is_executable);
+        files.map(|(path, _)| path.clone()).collect()
+    }
+
+    fn code(&self) -> BTreeSet<&str> {
+        let files = self.files.iter();
+        let code = files.filter(|(path, facts)| is_code(path, **facts));
+        code.map(|(path, _)| path.as_str()).collect()
+    }
+}
+
+fn asks(
+    document: &Document,
+    requirements: &Requirements,
+    words: ToolWords<'_>,
+) -> BTreeSet<String> {
+    let manifest = document.manifest();
+    let mut asks = BTreeSet::new();
+    for tool in manifest.allowed_tools() {
+        let known = words(tool.tool(), tool.pattern());
+        asks.insert(known.unwrap_or_else(|| format!("tool:{tool}")));
+    }
+    for program in &requirements.programs {
+        asks.insert(format!("spawn:{}", program.any_of.join("|")));
+        for install in &program.installs {
+            let target = install.target.as_deref().unwrap_or("?");
+            asks.insert(format!("package:{}:{target}", install.kind));
+        }
+    }
+    for variable in &requirements.variables {
+        asks.insert(format!("env:{}", variable.name));
+    }
+    for server in &requirements.servers {
+        asks.insert(format!("server:{}", server.locator));
+    }
+    for hook in &manifest.extensions().hooks {
+        let action = match &hook.action {
+            HookAction::Command { command, .. } => command.clone(),
+            HookAction::Other(kind) => format!("({kind})"),
+            other => format!("{other:?}"),
+        };
+        let matcher = hook.matcher.as_ref().map(|matcher| format!("({matcher})"));
+        let event = hook.event.as_str();
+        asks.insert(format!(
+            "hook:{event}{} {action}",
+            matcher.unwrap_or_default()
+        ));
+    }
+    asks.iter().map(|ask| one_line(ask)).collect()
+}
+
+/// Returns text of a skill on one line of limited length.
+fn one_line(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(MAX_CHARACTERS) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}
+
+/// What changes between two versions of a skill, or that all of it is new.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Difference {
+    /// What the new version asks for in addition.
+    pub added: Vec<String>,
+    /// What the new version no longer asks for.
+    pub removed: Vec<String>,
+    /// Files that may be executed and are new.
+    pub added_code: Vec<String>,
+    /// Files of other kinds that are new.
+    pub added_files: Vec<String>,
+    /// Files with other content.
+    pub changed_files: Vec<String>,
+    /// Files that are gone.
+    pub removed_files: Vec<String>,
+    /// Whether the description is another one.
+    pub is_description_changed: bool,
+    /// The number of lines of the body that were added and removed.
+    pub body_lines: (usize, usize),
+}
+
+impl Difference {
+    /// Compares a new version with the installed one; all of it is new if there is none.
+    #[must_use]
+    pub fn new(
+        old: Option<(&Capabilities, &SkillFiles)>,
+        new: &Capabilities,
+        new_files: &SkillFiles,
+    ) -> Self {
+        let nothing = BTreeSet::new();
+        let old_asks = old.map_or(&nothing, |(old, _)| &old.asks);
+        let old_code = old.map(|(old, _)| old.code()).unwrap_or_default();
+        let code = new.code();
+        let is_old = |path: &str| old.is_some_and(|(old, _)| old.files.contains_key(path));
+        let mut difference = Self {
+            added: new.asks.difference(old_asks).cloned().collect(),
+            removed: old_asks.difference(&new.asks).cloned().collect(),
+            // A file that becomes executable is new code.
+            added_code: code
+                .difference(&old_code)
+                .map(|path| (*path).to_owned())
+                .collect(),
+            added_files: new
+                .files
+                .keys()
+                .filter(|path| !is_old(path) && !code.contains(path.as_str()))
+                .cloned()
+                .collect(),
+            ..Self::default()
+        };
+        let Some((old, old_files)) = old else {
+            difference.body_lines = (new.body.lines().count(), 0);
+            return difference;
+        };
+        let gone = old
+            .files
+            .keys()
+            .filter(|path| !new.files.contains_key(*path));
+        difference.removed_files = gone.cloned().collect();
+        difference.is_description_changed = old.description != new.description;
+        difference.body_lines = count_lines(&old.body, &new.body);
+        difference.changed_files = new
+            .files
+            .iter()
+            .filter(|(path, facts)| {
+                old.files
+                    .get(*path)
+                    .is_some_and(|known| has_changed(path, *known, **facts, old_files, new_files))
+            })
+            .map(|(path, _)| path.clone())
+            .collect();
+        difference
+    }
+
+    /// Returns true if the new version may do more: it asks for more, or has more code.
+    #[must_use]
+    pub fn grows(&self) -> bool {
+        !self.added.is_empty() || !self.added_code.is_empty()
+    }
+
+    /// Returns true if nothing changes.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+fn has_changed(
+    path: &str,
+    old: FileFacts,
+    new: FileFacts,
+    old_files: &SkillFiles,
+    new_files: &SkillFiles,
+) -> bool {
+    if old != new {
+        return true;
+    }
+    let read = |files: &SkillFiles| files.read(path, old.bytes).ok();
+    old.bytes > MAX_COMPARED_BYTES || read(old_files) != read(new_files)
+}
+
+fn count_lines(old: &str, new: &str) -> (usize, usize) {
+    let diff = TextDiff::from_lines(old, new);
+    let count = |tag| {
+        diff.iter_all_changes()
+            .filter(|change| change.tag() == tag)
+            .count()
+    };
+    (count(ChangeTag::Insert), count(ChangeTag::Delete))
+}
+
+/// One line for each change, such as `+ spawn:git` or `body +12 -3`. It contains text of the skill,
+/// so escape it for display.
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (sign, texts) in [
+            ("+", &self.added),
+            ("-", &self.removed),
+            ("+", &self.added_code),
+            ("+", &self.added_files),
+            ("~", &self.changed_files),
+            ("-", &self.removed_files),
+        ] {
+            for text in texts {
+                writeln!(f, "{sign} {}", one_line(text))?;
+            }
+        }
+        if self.is_description_changed {
+            writeln!(f, "~ description")?;
+        }
+        let (added, removed) = self.body_lines;
+        if added + removed > 0 {
+            writeln!(f, "~ body +{added} -{removed}")?;
+        }
+        Ok(())
+    }
+}

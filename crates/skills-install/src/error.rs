@@ -1,0 +1,241 @@
+//! The error type of this crate.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use skills_discovery::{DiscoveryError, LockError};
+
+use crate::{PathProblem, SourceError};
+
+/// A skill cannot be fetched, checked, installed or verified.
+///
+/// The message says what failed and why; [`help`](Self::help) says what to do, if that is known.
+/// Branch on [`kind`](Self::kind). Texts of a source are part of messages, so escape them for
+/// display.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub struct InstallError(Box<Repr>);
+
+/// The class of an [`InstallError`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum InstallErrorKind {
+    /// The text of a source cannot be parsed.
+    Source,
+    /// The source cannot be reached, or has no such version.
+    Fetch,
+    /// The source contains what is never installed: a path out of the skill, a device, a clash.
+    Unsafe,
+    /// A limit of size, number or time was reached.
+    Limit,
+    /// The source has no such skill, or several of one name, or one that is not valid.
+    Skill,
+    /// The lock file cannot be read.
+    Lock,
+    /// Installed files differ from the lock file, or something else is at their place.
+    Conflict,
+    /// Another process installs skills in the same directory.
+    Busy,
+    /// Any other error of the operating system.
+    Io,
+}
+
+impl InstallErrorKind {
+    /// Returns the stable code of the class, as in JSON output.
+    #[must_use]
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::Source => "source",
+            Self::Fetch => "fetch",
+            Self::Unsafe => "unsafe-content",
+            Self::Limit => "limit",
+            Self::Skill => "skill",
+            Self::Lock => "lock-unreadable",
+            Self::Conflict => "conflict",
+            Self::Busy => "busy",
+            Self::Io => "io",
+        }
+    }
+}
+
+/// Why an entry of a source is never installed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Refusal {
+    #[error(transparent)]
+    Path(#[from] PathProblem),
+    #[error("it is a device, FIFO or socket")]
+    Special,
+    #[error("it is a hard link")]
+    HardLink,
+    #[error("it is a symlink out of the skill, to `{0}`")]
+    LinkOut(String),
+    #[error("it is a symlink, which this system does not support")]
+    #[cfg_attr(unix, expect(dead_code, reason = "other systems"))]
+    LinkUnsupported,
+    #[error("it is below a symlink")]
+    BelowLink,
+    #[error("it is there twice")]
+    Twice,
+    #[error("some file systems confuse it with `{0}`")]
+    Clash(String),
+    #[error("it is a file and a directory")]
+    FileAndDirectory,
+    #[error("it is a submodule")]
+    Submodule,
+    #[error("it is a pointer to a file in Git LFS, without its content")]
+    LfsPointer,
+    #[error("it is encrypted")]
+    Encrypted,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Repr {
+    #[error(transparent)]
+    Source(#[from] SourceError),
+    #[error("cannot use `{path}` of the source: {refusal}")]
+    Unsafe { path: String, refusal: Refusal },
+    #[error("the source has more than {limit} {what}")]
+    Limit { what: &'static str, limit: u64 },
+    #[error("cannot fetch `{from}`: {cause}")]
+    Fetch {
+        from: String,
+        cause: String,
+        help: Option<&'static str>,
+    },
+    #[error("cannot read the archive: {0}")]
+    Archive(io::Error),
+    #[error("the archive has the digest {actual}, not {expected}")]
+    ArchiveDigest { expected: String, actual: String },
+    #[error("no skill found in `{from}`{}", name.as_ref().map_or_else(String::new, |name| format!(" with the name `{name}`")))]
+    NoSkill {
+        from: String,
+        name: Option<String>,
+        available: Vec<String>,
+    },
+    #[error("several skills have the name `{name}`: {}", paths.join(", "))]
+    SameName { name: String, paths: Vec<String> },
+    #[error("the skill in `{path}` is not valid: {source}")]
+    Invalid {
+        path: String,
+        source: DiscoveryError,
+    },
+    #[error("`{name}` cannot be the name of a skill directory")]
+    Name { name: String },
+    #[error("{}: {source}", path.display())]
+    Lock { path: PathBuf, source: LockError },
+    #[error("{}: {problem}", path.display())]
+    LockField { path: PathBuf, problem: String },
+    #[error("cannot install `{name}`: {problem}")]
+    Conflict {
+        name: String,
+        problem: String,
+        help: &'static str,
+    },
+    #[error("skill `{0}` is not in the lock file")]
+    NotLocked(String),
+    #[error("another process installs skills in {}", .0.display())]
+    Busy(PathBuf),
+    #[error("cannot {action} `{}`", path.display())]
+    Io {
+        action: &'static str,
+        path: PathBuf,
+        source: io::Error,
+    },
+}
+
+impl InstallError {
+    pub(crate) fn io(action: &'static str, path: &Path, source: io::Error) -> Self {
+        Repr::Io {
+            action,
+            path: path.to_owned(),
+            source,
+        }
+        .into()
+    }
+
+    pub(crate) fn refused(path: impl Into<String>, refusal: impl Into<Refusal>) -> Self {
+        Repr::Unsafe {
+            path: path.into(),
+            refusal: refusal.into(),
+        }
+        .into()
+    }
+
+    pub(crate) fn fetch(from: &str, cause: impl Into<String>) -> Self {
+        Repr::Fetch {
+            from: from.to_owned(),
+            cause: cause.into(),
+            help: None,
+        }
+        .into()
+    }
+
+    /// Returns the class of the error.
+    #[must_use]
+    pub fn kind(&self) -> InstallErrorKind {
+        match *self.0 {
+            Repr::Source(_) => InstallErrorKind::Source,
+            Repr::Unsafe { .. } => InstallErrorKind::Unsafe,
+            Repr::Limit { .. } => InstallErrorKind::Limit,
+            Repr::Fetch { .. } | Repr::Archive(_) | Repr::ArchiveDigest { .. } => {
+                InstallErrorKind::Fetch
+            }
+            Repr::NoSkill { .. }
+            | Repr::SameName { .. }
+            | Repr::Invalid { .. }
+            | Repr::Name { .. } => InstallErrorKind::Skill,
+            Repr::Lock { .. } | Repr::LockField { .. } => InstallErrorKind::Lock,
+            Repr::Conflict { .. } | Repr::NotLocked(_) => InstallErrorKind::Conflict,
+            Repr::Busy(_) => InstallErrorKind::Busy,
+            Repr::Io { .. } => InstallErrorKind::Io,
+        }
+    }
+
+    /// Returns what to do about the error, if that is known.
+    #[must_use]
+    pub fn help(&self) -> Option<String> {
+        Some(match &*self.0 {
+            Repr::Source(error) => error.help(),
+            Repr::Fetch { help, .. } => (*help)?.to_owned(),
+            Repr::ArchiveDigest { .. } => {
+                "compare the digest with that of the publisher, and change the part after `#`"
+                    .to_owned()
+            }
+            Repr::NoSkill { available, .. } if !available.is_empty() => {
+                format!("available: {}", available.join(", "))
+            }
+            Repr::NoSkill { .. } => {
+                "a skill is a directory with a `SKILL.md`; write its directory after `//`"
+                    .to_owned()
+            }
+            Repr::SameName { .. } => "write the directory of one of them after `//`".to_owned(),
+            Repr::Lock { source, .. } if source.is_newer() => {
+                "update this program; the file was not changed".to_owned()
+            }
+            Repr::Lock { .. } | Repr::LockField { .. } => {
+                "restore the file from version control, or remove it and add the skills again"
+                    .to_owned()
+            }
+            Repr::Conflict { help, .. } => (*help).to_owned(),
+            Repr::NotLocked(_) => "list the locked skills with `skills verify`".to_owned(),
+            Repr::Busy(_) => "wait until it has finished".to_owned(),
+            Repr::Unsafe {
+                refusal: Refusal::LfsPointer,
+                ..
+            } => "ask the author to store the file in the repository itself".to_owned(),
+            _ => return None,
+        })
+    }
+}
+
+impl From<Repr> for InstallError {
+    fn from(repr: Repr) -> Self {
+        Self(Box::new(repr))
+    }
+}
+
+impl From<SourceError> for InstallError {
+    fn from(error: SourceError) -> Self {
+        Repr::Source(error).into()
+    }
+}

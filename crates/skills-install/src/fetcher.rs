@@ -1,0 +1,279 @@
+//! Fetches a source, finds its skills and stages those that are wanted.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use skills_discovery::{ContentDigest, DigestCache, SkillFiles};
+use skills_manifest::SkillName;
+
+use crate::capabilities::{Capabilities, ToolWords};
+use crate::error::{InstallError, Repr};
+use crate::origin::{Archive, Directory, Origin, Repository};
+use crate::staged_tree::StagedTree;
+use crate::{FetchLimits, GitOptions, Source, SourceSpec, TreePath};
+
+/// How sources are fetched.
+#[derive(Debug, Clone)]
+pub struct Fetcher {
+    git: GitOptions,
+    limits: FetchLimits,
+}
+
+/// A skill in a staging directory, completely checked.
+#[derive(Debug)]
+pub(crate) struct StagedSkill {
+    pub(crate) name: String,
+    pub(crate) directory: PathBuf,
+    pub(crate) source: SourceSpec,
+    pub(crate) revision: Option<String>,
+    pub(crate) committed: Option<i64>,
+    pub(crate) content: ContentDigest,
+    pub(crate) capabilities: Capabilities,
+}
+
+impl Fetcher {
+    /// Creates a fetcher with the default limits.
+    #[must_use]
+    pub fn new(git: GitOptions) -> Self {
+        Self {
+            git,
+            limits: FetchLimits::default(),
+        }
+    }
+
+    /// Replaces the limits.
+    #[must_use]
+    pub fn limits(mut self, limits: FetchLimits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Fetches a source and stages its skills in `scratch`, an empty directory: those with the
+    /// given names, or all if there are none.
+    pub(crate) fn fetch(
+        &self,
+        spec: &SourceSpec,
+        names: &[String],
+        words: ToolWords<'_>,
+        scratch: &Path,
+    ) -> Result<Vec<StagedSkill>, InstallError> {
+        let mut origin = self.open(spec, scratch)?;
+        let found = find_skills(&origin.skill_files(), spec, names)?;
+        let directory = scratch.join("tree");
+        std::fs::create_dir(&directory)
+            .map_err(|error| InstallError::io("create", &directory, error))?;
+        let mut tree = StagedTree::new(&directory, &self.limits)?;
+        let directories: Vec<TreePath> = found.values().cloned().collect();
+        origin.stage(&directories, &mut tree)?;
+        tree.link_all(&directories)?;
+        let staged = found.into_iter().map(|(name, path)| {
+            let directory = if path.is_root() {
+                tree.path().to_owned()
+            } else {
+                tree.path().join(path.as_str())
+            };
+            check_skill(name, &path, directory, spec, origin.as_ref(), words)
+        });
+        let staged: Vec<StagedSkill> = staged.collect::<Result<_, _>>()?;
+        check_names(&staged)?;
+        Ok(staged)
+    }
+
+    fn open(&self, spec: &SourceSpec, scratch: &Path) -> Result<Box<dyn Origin>, InstallError> {
+        Ok(match spec.source() {
+            Source::Directory(path) | Source::Packages(path) => {
+                Box::new(Directory::open(path, &self.limits)?)
+            }
+            Source::ArchiveFile(path) => {
+                let archive = Archive::open(open_file(path)?, &self.limits)?;
+                Box::new(check_digest(archive, spec)?)
+            }
+            Source::Git(url) => {
+                let directory = scratch.join("git");
+                std::fs::create_dir(&directory)
+                    .map_err(|error| InstallError::io("create", &directory, error))?;
+                let reference = spec.reference();
+                Box::new(Repository::fetch(
+                    &self.git,
+                    url,
+                    reference,
+                    &directory,
+                    &self.limits,
+                )?)
+            }
+            Source::ArchiveUrl(url) | Source::Site(url) => {
+                return Err(Repr::Fetch {
+                    from: url.clone(),
+                    cause: "this program fetches from repositories, directories and archives on disk only".to_owned(),
+                    help: Some("download the archive and add it by its path"),
+                }
+                .into());
+            }
+        })
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "an archive that the user named is not a file of a skill"
+)]
+fn open_file(path: &Path) -> Result<std::fs::File, InstallError> {
+    std::fs::File::open(path).map_err(|error| InstallError::io("open", path, error))
+}
+
+fn check_digest(archive: Archive, spec: &SourceSpec) -> Result<Archive, InstallError> {
+    match spec.reference() {
+        Some(expected) if expected != archive.digest() => Err(Repr::ArchiveDigest {
+            expected: expected.to_owned(),
+            actual: archive.digest().to_owned(),
+        }
+        .into()),
+        _ => Ok(archive),
+    }
+}
+
+/// Returns the directories of the wanted skills by name, where the name is that of the directory;
+/// empty for a skill that is the root of its source.
+fn find_skills(
+    files: &[TreePath],
+    spec: &SourceSpec,
+    names: &[String],
+) -> Result<BTreeMap<String, TreePath>, InstallError> {
+    let directories: Vec<TreePath> = files.iter().filter_map(TreePath::parent).collect();
+    let start = start_directory(&directories, spec.path());
+    let below: Vec<&TreePath> = directories
+        .iter()
+        .filter(|directory| directory.strip_prefix(&start).is_some())
+        .collect();
+    // A `SKILL.md` below a skill is mostly an example.
+    let tops = below.iter().filter(|directory| {
+        !below
+            .iter()
+            .any(|other| other != *directory && directory.strip_prefix(other).is_some())
+    });
+    let is_hidden = |directory: &TreePath| directory.names().any(|name| name.starts_with('.'));
+    let (hidden, visible): (Vec<&TreePath>, Vec<&TreePath>) =
+        tops.copied().partition(|directory| {
+            directory
+                .strip_prefix(&start)
+                .is_some_and(|below| is_hidden(&below))
+        });
+    // Copies for clients are in hidden directories.
+    let tops = if visible.is_empty() { hidden } else { visible };
+    let mut found: BTreeMap<String, Vec<TreePath>> = BTreeMap::new();
+    for directory in tops {
+        let name = directory.file_name().unwrap_or_default().to_owned();
+        found.entry(name).or_default().push(directory.clone());
+    }
+    let is_wanted = |name: &str| {
+        names.is_empty() || name.is_empty() || names.iter().any(|wanted| wanted == name)
+    };
+    for name in names {
+        if !found.contains_key(name) && !found.contains_key("") {
+            return Err(no_skill(spec, Some(name), found.into_keys()));
+        }
+    }
+    let mut wanted = BTreeMap::new();
+    for (name, mut paths) in found {
+        if !is_wanted(&name) {
+            continue;
+        }
+        match (paths.pop(), paths.is_empty()) {
+            (Some(path), true) => wanted.insert(name, path),
+            (path, _) => {
+                paths.extend(path);
+                let paths = paths.iter().map(ToString::to_string).collect();
+                return Err(Repr::SameName { name, paths }.into());
+            }
+        };
+    }
+    if wanted.is_empty() {
+        return Err(no_skill(spec, None, std::iter::empty()));
+    }
+    Ok(wanted)
+}
+
+/// Returns the directory to search. Archives of repositories have one directory above all others,
+/// which nobody writes.
+fn start_directory(directories: &[TreePath], path: &TreePath) -> TreePath {
+    let has_skills = |path: &TreePath| {
+        directories
+            .iter()
+            .any(|directory| directory.strip_prefix(path).is_some())
+    };
+    if has_skills(path) {
+        return path.clone();
+    }
+    let first = directories
+        .first()
+        .and_then(|directory| directory.names().next());
+    let below = first.and_then(|first| TreePath::new(first).ok()?.join(path.as_str()).ok());
+    below
+        .filter(|below| has_skills(below))
+        .unwrap_or_else(|| path.clone())
+}
+
+fn no_skill(
+    spec: &SourceSpec,
+    name: Option<&String>,
+    available: impl Iterator<Item = String>,
+) -> InstallError {
+    const MAX_SHOWN: usize = 20;
+    Repr::NoSkill {
+        from: spec.to_string(),
+        name: name.cloned(),
+        available: available.take(MAX_SHOWN).collect(),
+    }
+    .into()
+}
+
+/// Checks a staged skill: it must parse, have a usable name, and a content digest.
+fn check_skill(
+    directory_name: String,
+    path: &TreePath,
+    directory: PathBuf,
+    spec: &SourceSpec,
+    origin: &dyn Origin,
+    words: ToolWords<'_>,
+) -> Result<StagedSkill, InstallError> {
+    let invalid = |source| Repr::Invalid {
+        path: path.to_string(),
+        source,
+    };
+    let files = SkillFiles::open_directory(&directory).map_err(invalid)?;
+    let document = files.document().map_err(invalid)?;
+    let name = document.manifest().name().map(SkillName::as_str);
+    let name = name.unwrap_or(&directory_name).to_owned();
+    // It becomes the name of a directory.
+    match TreePath::new(&name) {
+        Ok(valid) if valid.names().count() == 1 && !name.starts_with('.') => {}
+        _ => return Err(Repr::Name { name }.into()),
+    }
+    let content = files.digest(&mut DigestCache::default()).map_err(invalid)?;
+    let capabilities = Capabilities::read(&files, words).map_err(invalid)?;
+    Ok(StagedSkill {
+        name,
+        directory,
+        source: spec.clone().with_path(path.clone()),
+        revision: origin.revision(),
+        committed: origin.committed(),
+        content,
+        capabilities,
+    })
+}
+
+/// Rejects skills whose names would be those of one directory.
+fn check_names(staged: &[StagedSkill]) -> Result<(), InstallError> {
+    let mut paths: BTreeMap<String, &StagedSkill> = BTreeMap::new();
+    for skill in staged {
+        if let Some(other) = paths.insert(crate::tree_path::fold(&skill.name), skill) {
+            let paths = [other, skill].map(|skill| skill.source.path().to_string());
+            return Err(Repr::SameName {
+                name: skill.name.clone(),
+                paths: paths.into(),
+            }
+            .into());
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,213 @@
+//! The lock file, `skills.lock`: where each installed skill came from, and its content.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use skills_discovery::{ContentDigest, ContentLock, LOCK_FILE, LOCK_VERSION};
+
+use crate::SourceSpec;
+use crate::error::{InstallError, Repr};
+
+/// What the file says first, for people.
+const HEADER: &str =
+    "# Written by `skills`: do not edit. Skills whose content differs are not used.\n";
+
+/// The installed skills of one directory, by the name of the directory of each.
+///
+/// The text is TOML and sorted by name, so that a change of one skill changes only its lines. A
+/// file of a newer version is an error and never replaced.
+///
+/// ```
+/// use skills_install::LockFile;
+///
+/// let text = "version = 1\n\n[[skill]]\nname = 'pdf'\nsource = 'acme/skills'\ncontent = 'sha256:";
+/// let text = format!("{text}{}'\nfiles = 1\nbytes = 20\nsigner = 'unsigned'\n", "0".repeat(64));
+/// let lock = LockFile::parse(&text, "skills.lock".as_ref())?;
+/// assert_eq!(lock.skills()["pdf"].source().identity(), "git:github.com/acme/skills");
+/// assert_eq!(LockFile::parse(&lock.render()?, "skills.lock".as_ref())?, lock);
+/// # Ok::<(), skills_install::InstallError>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct LockFile {
+    skills: BTreeMap<String, LockedSkill>,
+}
+
+/// One skill of a [`LockFile`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct LockedSkill {
+    pub(crate) name: String,
+    #[serde(with = "text")]
+    pub(crate) source: SourceSpec,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) revision: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) committed: Option<i64>,
+    #[serde(with = "text")]
+    pub(crate) content: ContentDigest,
+    pub(crate) files: u64,
+    pub(crate) bytes: u64,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) executable: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) license: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) asks: Vec<String>,
+    pub(crate) signer: String,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawLock {
+    version: i64,
+    #[serde(default)]
+    skill: Vec<LockedSkill>,
+}
+
+impl LockFile {
+    /// Parses the text of a lock file. `path` is for errors only.
+    ///
+    /// # Errors
+    /// Fails if the text is not valid, or of another version.
+    pub fn parse(text: &str, path: &Path) -> Result<Self, InstallError> {
+        // Version, names and digests have one reader, which scans use, too.
+        ContentLock::parse(text).map_err(|source| Repr::Lock {
+            path: path.to_owned(),
+            source,
+        })?;
+        let raw: RawLock = toml::from_str(text).map_err(|error| Repr::LockField {
+            path: path.to_owned(),
+            problem: describe(text, &error),
+        })?;
+        let skills = raw
+            .skill
+            .into_iter()
+            .map(|skill| (skill.name.clone(), skill));
+        Ok(Self {
+            skills: skills.collect(),
+        })
+    }
+
+    /// Returns the text of the file.
+    ///
+    /// # Errors
+    /// Fails if a value cannot be written as TOML.
+    pub fn render(&self) -> Result<String, InstallError> {
+        let raw = RawLock {
+            version: LOCK_VERSION,
+            skill: self.skills.values().cloned().collect(),
+        };
+        let text = toml::to_string_pretty(&raw).map_err(|error| Repr::LockField {
+            path: LOCK_FILE.into(),
+            problem: error.to_string(),
+        })?;
+        Ok(format!("{HEADER}{text}"))
+    }
+
+    /// Returns the skills by the name of their directory.
+    #[must_use]
+    pub fn skills(&self) -> &BTreeMap<String, LockedSkill> {
+        &self.skills
+    }
+
+    pub(crate) fn insert(&mut self, skill: LockedSkill) {
+        self.skills.insert(skill.name.clone(), skill);
+    }
+
+    pub(crate) fn remove(&mut self, name: &str) {
+        self.skills.remove(name);
+    }
+}
+
+impl LockedSkill {
+    /// Returns the name of the skill and of its directory.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns the source, with the version that the user asked for and the directory of the skill.
+    #[must_use]
+    pub fn source(&self) -> &SourceSpec {
+        &self.source
+    }
+
+    /// Returns what identifies the installed version: `git:` and a commit, `sha256:` and the digest
+    /// of an archive; `None` for a directory.
+    #[must_use]
+    pub fn revision(&self) -> Option<&str> {
+        self.revision.as_deref()
+    }
+
+    /// Returns the content digest that the skill must have.
+    #[must_use]
+    pub fn content(&self) -> ContentDigest {
+        self.content
+    }
+
+    /// Returns the number of files, symlinks included.
+    #[must_use]
+    pub fn files(&self) -> u64 {
+        self.files
+    }
+
+    /// Returns the size of all files in bytes.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Returns what the skill asks for, in the words of policies, sorted.
+    #[must_use]
+    pub fn asks(&self) -> &[String] {
+        &self.asks
+    }
+
+    /// Returns the license as the skill writes it.
+    #[must_use]
+    pub fn license(&self) -> Option<&str> {
+        self.license.as_deref()
+    }
+
+    /// Returns the signer, or `unsigned`.
+    #[must_use]
+    pub fn signer(&self) -> &str {
+        &self.signer
+    }
+}
+
+fn describe(text: &str, error: &toml::de::Error) -> String {
+    let line = error.span().map(|span| {
+        let before = text.as_bytes().get(..span.start).unwrap_or_default();
+        before.iter().filter(|b| **b == b'\n').count() + 1
+    });
+    match line {
+        Some(line) => format!("line {line}: {}", error.message()),
+        None => error.message().to_owned(),
+    }
+}
+
+/// Writes values as their text.
+mod text {
+    use std::fmt::Display;
+    use std::str::FromStr;
+
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(
+        value: &impl Display,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(value)
+    }
+
+    pub(super) fn deserialize<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+    where
+        D: Deserializer<'de>,
+        T: FromStr<Err: Display>,
+    {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}

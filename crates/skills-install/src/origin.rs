@@ -1,0 +1,44 @@
+//! Trees of files that skills are taken from: directories, archives, repositories.
+
+mod archive;
+mod directory;
+mod git;
+mod git_command;
+
+use crate::TreePath;
+use crate::error::InstallError;
+use crate::staged_tree::StagedTree;
+
+pub(crate) use archive::Archive;
+pub(crate) use directory::Directory;
+pub(crate) use git::Repository;
+pub use git_command::GitOptions;
+
+/// A tree of files that is listed first, and read only as far as it is wanted.
+pub(crate) trait Origin {
+    /// Returns the paths of the files named `SKILL.md`, sorted.
+    fn skill_files(&self) -> Vec<TreePath>;
+
+    /// Writes the files below the given directories to the tree. Directories do not overlap.
+    fn stage(
+        &mut self,
+        directories: &[TreePath],
+        tree: &mut StagedTree,
+    ) -> Result<(), InstallError>;
+
+    /// Returns what identifies this version of the source: `git:` and a commit, `sha256:` and the
+    /// digest of an archive; `None` for a directory.
+    fn revision(&self) -> Option<String>;
+
+    /// Returns the time of the version in seconds since 1970, if the source has one.
+    fn committed(&self) -> Option<i64> {
+        None
+    }
+}
+
+/// Returns true if a path is below one of the directories, or is one of them.
+fn is_wanted(path: &TreePath, directories: &[TreePath]) -> bool {
+    directories
+        .iter()
+        .any(|directory| path.strip_prefix(directory).is_some())
+}

@@ -1,0 +1,235 @@
+//! Archives: tar, tar with gzip, and zip.
+
+mod tar_reader;
+mod zip_reader;
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+
+use sha2::{Digest, Sha256};
+
+use super::{Origin, is_wanted};
+use crate::error::{InstallError, Refusal, Repr};
+use crate::staged_tree::{EntryKind, StagedTree, TreeNames, check_entries};
+use crate::{FetchLimits, TreePath};
+
+/// The size up to which any ratio of compression is accepted: small texts compress well.
+const SMALL_BYTES: u64 = 1 << 20;
+/// The longest target of a symlink, in bytes.
+const MAX_LINK_BYTES: u64 = 4_096;
+
+/// An archive that was read once, with every name and size checked.
+pub(crate) struct Archive {
+    file: File,
+    format: Format,
+    names: TreeNames,
+    digest: String,
+    limits: FetchLimits,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Format {
+    Tar,
+    TarGzip,
+    Zip,
+}
+
+/// An entry while an archive is read.
+struct ArchiveEntry<'a> {
+    path: TreePath,
+    content: Content<'a>,
+}
+
+enum Content<'a> {
+    Directory,
+    File {
+        is_executable: bool,
+        reader: &'a mut dyn Read,
+    },
+    Link(String),
+}
+
+impl Archive {
+    /// Opens an archive and reads all of it, without writing anything.
+    ///
+    /// # Errors
+    /// Fails if it is none, exceeds a limit, or has an entry that is never installed, wherever that
+    /// is: an archive with one was not made by an honest tool.
+    pub(crate) fn open(mut file: File, limits: &FetchLimits) -> Result<Self, InstallError> {
+        let digest = digest(&mut file, limits)?;
+        let mut archive = Self {
+            format: detect(&mut file).map_err(Repr::Archive)?,
+            file,
+            names: TreeNames::default(),
+            digest,
+            limits: limits.clone(),
+        };
+        let mut names = TreeNames::default();
+        archive.read(&mut |entry| {
+            let kind = match entry.content {
+                Content::Directory => EntryKind::Directory,
+                Content::Link(_) => EntryKind::Link,
+                Content::File {
+                    is_executable,
+                    reader,
+                } => {
+                    io::copy(reader, &mut io::sink()).map_err(archive_error)?;
+                    EntryKind::File { is_executable }
+                }
+            };
+            names.add(&entry.path, kind)?;
+            check_entries(names.len(), limits)
+        })?;
+        archive.names = names;
+        Ok(archive)
+    }
+
+    /// Returns the digest of the file: `sha256:` and 64 hexadecimal digits.
+    pub(crate) fn digest(&self) -> &str {
+        &self.digest
+    }
+
+    /// Calls `visit` for each entry, in the order of the archive. Sizes are limited.
+    fn read(
+        &mut self,
+        visit: &mut dyn FnMut(ArchiveEntry<'_>) -> Result<(), InstallError>,
+    ) -> Result<(), InstallError> {
+        self.file.rewind().map_err(Repr::Archive)?;
+        let packed = self.file.metadata().map_err(Repr::Archive)?.len();
+        let by_ratio = packed
+            .saturating_mul(self.limits.max_ratio)
+            .max(SMALL_BYTES);
+        // A tar has a header of 512 bytes for each file.
+        let overhead = self.limits.max_entries.saturating_mul(2_048);
+        let budget = by_ratio.min(self.limits.max_bytes.saturating_add(overhead));
+        match self.format {
+            Format::Tar => tar_reader::read(&self.file, budget, visit),
+            Format::TarGzip => {
+                let reader = flate2::read::MultiGzDecoder::new(io::BufReader::new(&self.file));
+                tar_reader::read(reader, budget, visit)
+            }
+            Format::Zip => zip_reader::read(&self.file, budget, visit),
+        }
+    }
+}
+
+impl Origin for Archive {
+    fn skill_files(&self) -> Vec<TreePath> {
+        let files = self.names.iter();
+        let files = files.filter(|(path, kind)| {
+            path.file_name() == Some(skills_discovery::SKILL_FILE)
+                && matches!(kind, EntryKind::File { .. })
+        });
+        files.map(|(path, _)| path.clone()).collect()
+    }
+
+    fn stage(
+        &mut self,
+        directories: &[TreePath],
+        tree: &mut StagedTree,
+    ) -> Result<(), InstallError> {
+        self.read(&mut |entry| {
+            if !is_wanted(&entry.path, directories) {
+                return Ok(());
+            }
+            match entry.content {
+                // Content digests have no empty directories.
+                Content::Directory => Ok(()),
+                Content::Link(target) => tree.add_link(&entry.path, &target),
+                Content::File {
+                    is_executable,
+                    reader,
+                } => tree.add_file(&entry.path, is_executable, reader),
+            }
+        })
+    }
+
+    fn revision(&self) -> Option<String> {
+        Some(self.digest.clone())
+    }
+}
+
+/// A reader with an error that is recognized when the budget is used up.
+struct Budget<R> {
+    inner: R,
+    left: u64,
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("the archive unpacks to far more bytes than it has")]
+struct BudgetExceeded;
+
+impl<R: Read> Read for Budget<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(buffer)?;
+        match self.left.checked_sub(read as u64) {
+            Some(left) => self.left = left,
+            None => return Err(io::Error::other(BudgetExceeded)),
+        }
+        Ok(read)
+    }
+}
+
+/// Converts an error of a reader, which may be a limit.
+fn archive_error(error: io::Error) -> InstallError {
+    Repr::Archive(error).into()
+}
+
+/// Converts the name of an entry.
+fn entry_path(name: &[u8]) -> Result<Option<TreePath>, InstallError> {
+    // The directory itself, as tools write it.
+    if matches!(name, b"." | b"./") {
+        return Ok(None);
+    }
+    match TreePath::from_bytes(name) {
+        Ok(path) => Ok(Some(path)),
+        Err(problem) => Err(InstallError::refused(
+            String::from_utf8_lossy(name),
+            Refusal::Path(problem),
+        )),
+    }
+}
+
+/// Reads the target of a symlink.
+fn link_target(path: &TreePath, reader: &mut dyn Read) -> Result<String, InstallError> {
+    let mut target = Vec::new();
+    reader
+        .take(MAX_LINK_BYTES)
+        .read_to_end(&mut target)
+        .map_err(archive_error)?;
+    String::from_utf8(target).map_err(|error| {
+        let shown = String::from_utf8_lossy(error.as_bytes()).into_owned();
+        InstallError::refused(path.as_str(), Refusal::LinkOut(shown))
+    })
+}
+
+fn digest(file: &mut File, limits: &FetchLimits) -> Result<String, InstallError> {
+    let limit = limits.max_archive_bytes;
+    file.rewind().map_err(Repr::Archive)?;
+    let mut hasher = Sha256::new();
+    let read =
+        io::copy(&mut Read::by_ref(file).take(limit + 1), &mut hasher).map_err(Repr::Archive)?;
+    if read > limit {
+        let what = "bytes in its archive";
+        return Err(Repr::Limit { what, limit }.into());
+    }
+    Ok(format!("sha256:{}", hex::encode(hasher.finalize())))
+}
+
+/// Detects the format by the first bytes: names of files on servers say little.
+fn detect(file: &mut File) -> io::Result<Format> {
+    file.seek(SeekFrom::Start(0))?;
+    let mut head = Vec::new();
+    Read::by_ref(file).take(262).read_to_end(&mut head)?;
+    if head.starts_with(b"PK\x03\x04") || head.starts_with(b"PK\x05\x06") {
+        Ok(Format::Zip)
+    } else if head.starts_with(&[0x1f, 0x8b]) {
+        Ok(Format::TarGzip)
+    } else if head.get(257..262) == Some(b"ustar") {
+        Ok(Format::Tar)
+    } else {
+        Err(io::Error::other(
+            "it is neither a tar (plain or gzip) nor a zip",
+        ))
+    }
+}

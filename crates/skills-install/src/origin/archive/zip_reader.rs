@@ -1,0 +1,57 @@
+//! Reads a zip.
+
+use std::fs::File;
+use std::io::{self, BufReader};
+
+use zip::ZipArchive;
+
+use super::{ArchiveEntry, Budget, Content, archive_error, entry_path, link_target};
+use crate::error::{InstallError, Refusal};
+
+/// The bits of a mode that tell the type of a file, and the types.
+const TYPE_MASK: u32 = 0o170_000;
+const TYPE_FILE: u32 = 0o100_000;
+const TYPE_DIRECTORY: u32 = 0o040_000;
+const TYPE_LINK: u32 = 0o120_000;
+
+pub(super) fn read(
+    file: &File,
+    budget: u64,
+    visit: &mut dyn FnMut(ArchiveEntry<'_>) -> Result<(), InstallError>,
+) -> Result<(), InstallError> {
+    let mut archive =
+        ZipArchive::new(BufReader::new(file)).map_err(|error| archive_error(error.into()))?;
+    let mut left = budget;
+    for index in 0..archive.len() {
+        let entry = archive
+            .by_index_raw(index)
+            .map_err(|error| archive_error(error.into()))?;
+        let Some(path) = entry_path(entry.name_raw())? else {
+            continue;
+        };
+        if entry.encrypted() {
+            return Err(InstallError::refused(path.as_str(), Refusal::Encrypted));
+        }
+        let (mode, is_directory) = (entry.unix_mode().unwrap_or_default(), entry.is_dir());
+        drop(entry);
+        let entry = archive
+            .by_index(index)
+            .map_err(|error| archive_error(error.into()))?;
+        // The sizes of the directory may lie, so what is read counts.
+        let mut reader = Budget { inner: entry, left };
+        let content = match mode & TYPE_MASK {
+            TYPE_LINK => Content::Link(link_target(&path, &mut reader)?),
+            TYPE_DIRECTORY => Content::Directory,
+            0 if is_directory => Content::Directory,
+            0 | TYPE_FILE if !is_directory => Content::File {
+                is_executable: mode & 0o111 != 0,
+                reader: &mut reader,
+            },
+            _ => return Err(InstallError::refused(path.as_str(), Refusal::Special)),
+        };
+        visit(ArchiveEntry { path, content })?;
+        io::copy(&mut reader, &mut io::sink()).map_err(archive_error)?;
+        left = reader.left;
+    }
+    Ok(())
+}

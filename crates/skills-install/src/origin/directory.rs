@@ -1,0 +1,176 @@
+//! A directory on disk.
+
+use std::io;
+use std::path::Path;
+
+use cap_std::ambient_authority;
+use cap_std::fs::{Dir, OpenOptions};
+use skills_discovery::{INSTALL_DIRECTORY, SKILL_FILE};
+
+use super::{Origin, is_wanted};
+use crate::error::{InstallError, Refusal};
+use crate::staged_tree::{EntryKind, StagedTree, check_entries};
+use crate::{FetchLimits, PathProblem, TreePath};
+
+/// Directories that are no part of any skill.
+const SKIPPED: [&str; 6] = [
+    ".git",
+    ".hg",
+    ".svn",
+    ".jj",
+    "node_modules",
+    INSTALL_DIRECTORY,
+];
+
+/// A directory whose names were listed. No symlink is followed.
+pub(crate) struct Directory {
+    handle: Dir,
+    entries: Vec<(TreePath, EntryKind)>,
+    /// What cannot be installed, below its directory.
+    refused: Vec<(TreePath, String, Refusal)>,
+}
+
+impl Directory {
+    pub(crate) fn open(path: &Path, limits: &FetchLimits) -> Result<Self, InstallError> {
+        let handle = Dir::open_ambient_dir(path, ambient_authority())
+            .map_err(|error| InstallError::io("open", path, error))?;
+        let mut directory = Self {
+            handle: handle
+                .try_clone()
+                .map_err(|error| InstallError::io("open", path, error))?,
+            entries: Vec::new(),
+            refused: Vec::new(),
+        };
+        directory.list(&handle, &TreePath::root(), limits, path)?;
+        directory.entries.sort_by(|a, b| a.0.cmp(&b.0));
+        Ok(directory)
+    }
+
+    fn list(
+        &mut self,
+        handle: &Dir,
+        below: &TreePath,
+        limits: &FetchLimits,
+        shown: &Path,
+    ) -> Result<(), InstallError> {
+        let failed = |error: io::Error| InstallError::io("read", shown, error);
+        for entry in handle.entries().map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            if SKIPPED.contains(&&*name) {
+                continue;
+            }
+            let listed = (self.entries.len() + self.refused.len()) as u64;
+            check_entries(listed, limits)?;
+            let path = match below.join(&name) {
+                Ok(path) if !name.contains('\u{FFFD}') => path,
+                Ok(_) => {
+                    self.refuse(below, &name, Refusal::Path(PathProblem::Encoding));
+                    continue;
+                }
+                Err(problem) => {
+                    self.refuse(below, &name, Refusal::Path(problem));
+                    continue;
+                }
+            };
+            let metadata = entry.metadata().map_err(failed)?;
+            if metadata.is_dir() {
+                let handle = entry.open_dir().map_err(failed)?;
+                self.list(&handle, &path, limits, shown)?;
+            } else if metadata.is_symlink() {
+                self.entries.push((path, EntryKind::Link));
+            } else if metadata.is_file() {
+                let is_executable = is_executable(&metadata);
+                self.entries.push((path, EntryKind::File { is_executable }));
+            } else {
+                self.refuse(below, &name, Refusal::Special);
+            }
+        }
+        Ok(())
+    }
+
+    fn refuse(&mut self, below: &TreePath, name: &str, refusal: Refusal) {
+        self.refused.push((below.clone(), name.to_owned(), refusal));
+    }
+
+    /// Opens a file without following a symlink that has replaced it.
+    fn open_file(&self, path: &TreePath) -> io::Result<cap_std::fs::File> {
+        let mut options = OpenOptions::new();
+        options.read(true);
+        #[cfg(unix)]
+        cap_std::fs::OpenOptionsExt::custom_flags(
+            &mut options,
+            (rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK)
+                .bits()
+                .cast_signed(),
+        );
+        let file = self.handle.open_with(path.as_str(), &options)?;
+        if file.metadata()?.is_file() {
+            Ok(file)
+        } else {
+            Err(io::Error::other("not a regular file"))
+        }
+    }
+}
+
+impl Origin for Directory {
+    fn skill_files(&self) -> Vec<TreePath> {
+        let files = self.entries.iter();
+        let files = files.filter(|(path, kind)| {
+            path.file_name() == Some(SKILL_FILE) && matches!(kind, EntryKind::File { .. })
+        });
+        files.map(|(path, _)| path.clone()).collect()
+    }
+
+    fn stage(
+        &mut self,
+        directories: &[TreePath],
+        tree: &mut StagedTree,
+    ) -> Result<(), InstallError> {
+        let refused = self
+            .refused
+            .iter()
+            .find(|(below, ..)| is_wanted(below, directories));
+        if let Some((below, name, refusal)) = refused {
+            let shown = format!("{below}/{name}");
+            return Err(InstallError::refused(shown, refusal.clone()));
+        }
+        for (path, kind) in &self.entries {
+            if !is_wanted(path, directories) {
+                continue;
+            }
+            let failed = |error| InstallError::io("read", Path::new(path.as_str()), error);
+            match kind {
+                EntryKind::File { is_executable } => {
+                    let mut file = self.open_file(path).map_err(failed)?;
+                    tree.add_file(path, *is_executable, &mut file)?;
+                }
+                EntryKind::Link => {
+                    let target = self
+                        .handle
+                        .read_link_contents(path.as_str())
+                        .map_err(failed)?;
+                    tree.add_link(path, &target.to_string_lossy())?;
+                }
+                EntryKind::Directory => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn revision(&self) -> Option<String> {
+        None
+    }
+}
+
+#[cfg(unix)]
+fn is_executable(metadata: &cap_std::fs::Metadata) -> bool {
+    use cap_std::fs::PermissionsExt;
+    metadata.permissions().mode() & 0o111 != 0
+}
+
+#[cfg(not(unix))]
+fn is_executable(_metadata: &cap_std::fs::Metadata) -> bool {
+    false
+}

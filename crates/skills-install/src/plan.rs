@@ -1,0 +1,397 @@
+//! What a command would change, before anything is written.
+
+use std::path::PathBuf;
+
+use skills_discovery::{DigestCache, SkillFiles};
+
+use crate::capabilities::{Capabilities, Difference, ToolWords};
+use crate::error::{InstallError, Repr};
+use crate::fetcher::StagedSkill;
+use crate::{Fetcher, LockFile, LockedSkill, SourceSpec, Store};
+
+/// Which version wins if an installed skill was edited.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LocalEdits {
+    /// Neither: the command fails.
+    #[default]
+    Refuse,
+    /// That of the source: the edits are lost.
+    Theirs,
+    /// The edited one: the skill is not changed.
+    Ours,
+}
+
+/// Why a person must agree, whatever the skill asks for.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TrustChange {
+    /// The skill comes from another source than before.
+    #[error("source changed from `{from}` to `{to}`")]
+    Source {
+        /// The identity of the source in the lock file.
+        from: String,
+        /// The identity of the new source.
+        to: String,
+    },
+    /// The skill has another signer than before, or none.
+    #[error("signer changed from `{from}` to `{to}`")]
+    Signer {
+        /// The signer in the lock file.
+        from: String,
+        /// The new signer.
+        to: String,
+    },
+    /// The new version was made before the installed one.
+    #[error("the new version is older than the installed one")]
+    Downgrade,
+    /// The same tag or archive has other content than before.
+    #[error("`{0}` has other content than before")]
+    Replaced(String),
+}
+
+/// What happens to one skill.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Action {
+    /// It is installed for the first time.
+    Add,
+    /// It is replaced.
+    Update,
+    /// Its content is the same; at most its entry in the lock file changes.
+    Keep,
+    /// It was edited and stays as it is.
+    KeepEdited,
+}
+
+/// A planned change of one skill.
+#[derive(Debug)]
+pub struct SkillChange {
+    name: String,
+    action: Action,
+    difference: Difference,
+    trust_changes: Vec<TrustChange>,
+    locked: LockedSkill,
+    staged: PathBuf,
+}
+
+/// The changes of one command. Nothing of it is in use until [`Store::apply`].
+#[derive(Debug, Default)]
+#[must_use = "a plan changes nothing"]
+pub struct Plan {
+    changes: Vec<SkillChange>,
+}
+
+impl SkillChange {
+    /// Returns the name of the skill and of its directory.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns what happens to it.
+    #[must_use]
+    pub fn action(&self) -> Action {
+        self.action
+    }
+
+    /// Returns what the new version changes.
+    #[must_use]
+    pub fn difference(&self) -> &Difference {
+        &self.difference
+    }
+
+    /// Returns why a person must agree, other than what the skill asks for.
+    #[must_use]
+    pub fn trust_changes(&self) -> &[TrustChange] {
+        &self.trust_changes
+    }
+
+    /// Returns the new entry of the lock file.
+    #[must_use]
+    pub fn locked(&self) -> &LockedSkill {
+        &self.locked
+    }
+
+    /// Returns the directory with the new files, which exists until the plan is applied or the
+    /// store is closed.
+    #[must_use]
+    pub fn staged_directory(&self) -> &std::path::Path {
+        &self.staged
+    }
+
+    /// Returns true if a person must agree: the skill may do more than before, or what it is trusted
+    /// by changed.
+    #[must_use]
+    pub fn needs_person(&self) -> bool {
+        match self.action {
+            Action::Update => self.difference.grows() || !self.trust_changes.is_empty(),
+            Action::Add | Action::Keep | Action::KeepEdited => !self.trust_changes.is_empty(),
+        }
+    }
+}
+
+impl Plan {
+    /// Returns the changes, sorted by name.
+    #[must_use]
+    pub fn changes(&self) -> &[SkillChange] {
+        &self.changes
+    }
+
+    /// Returns true if no skill is added or replaced.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        let is_kept = |action| matches!(action, Action::Keep | Action::KeepEdited);
+        self.changes.iter().all(|change| is_kept(change.action))
+    }
+}
+
+impl Store {
+    /// Fetches a source and plans to install its skills: those with the given names, or all if there
+    /// are none. `words` translates entries of `allowed-tools` to words of policies.
+    ///
+    /// # Errors
+    /// Fails if the source cannot be fetched, a skill is not valid or unsafe, or something else is at
+    /// its place.
+    pub fn plan_add(
+        &mut self,
+        fetcher: &Fetcher,
+        spec: &SourceSpec,
+        names: &[String],
+        edits: LocalEdits,
+        words: ToolWords<'_>,
+    ) -> Result<Plan, InstallError> {
+        let scratch = self.scratch()?;
+        let staged = fetcher.fetch(spec, names, words, &scratch)?;
+        let changes = staged
+            .into_iter()
+            .map(|skill| self.plan_skill(skill, edits, words));
+        let mut changes: Vec<SkillChange> = changes.collect::<Result<_, _>>()?;
+        changes.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(Plan { changes })
+    }
+
+    /// Fetches the source of a locked skill again and plans to replace it.
+    ///
+    /// # Errors
+    /// As [`plan_add`](Self::plan_add), and if the skill is not locked.
+    pub fn plan_update(
+        &mut self,
+        fetcher: &Fetcher,
+        name: &str,
+        edits: LocalEdits,
+        words: ToolWords<'_>,
+    ) -> Result<Plan, InstallError> {
+        let locked = self.locked(name)?;
+        let spec = locked.source.clone().resolved_at(self.root());
+        self.plan_add(fetcher, &spec, &[], edits, words)
+    }
+
+    /// Performs a plan: all of it or nothing.
+    ///
+    /// # Errors
+    /// Fails if files cannot be written, or an installed skill changed since the plan was made.
+    pub fn apply(&mut self, plan: Plan) -> Result<(), InstallError> {
+        let mut lock_file = self.lock_file().clone();
+        let mut install = Vec::new();
+        for change in plan.changes {
+            match change.action {
+                Action::Add if self.exists(&change.name) => {
+                    return Err(occupied(&change.name));
+                }
+                Action::Add | Action::Update => {
+                    // What was shown is what is installed.
+                    let files = SkillFiles::open_directory(&change.staged);
+                    let digest = files.and_then(|files| files.digest(&mut DigestCache::default()));
+                    if digest.ok() != Some(change.locked.content) {
+                        return Err(conflict(
+                            &change.name,
+                            "its files changed after they were checked",
+                            "run the command again",
+                        ));
+                    }
+                    install.push((change.name.clone(), change.staged));
+                }
+                Action::Keep => {}
+                Action::KeepEdited => continue,
+            }
+            lock_file.insert(change.locked);
+        }
+        if install.is_empty() && lock_file == *self.lock_file() {
+            return Ok(());
+        }
+        self.change(lock_file, &install, &[])
+    }
+
+    /// Removes a locked skill and its entry.
+    ///
+    /// # Errors
+    /// Fails if it is not locked, or was edited and `edits` is not [`LocalEdits::Theirs`].
+    pub fn remove(&mut self, name: &str, edits: LocalEdits) -> Result<(), InstallError> {
+        let locked = self.locked(name)?.clone();
+        if self.exists(name) && self.is_edited(name, &locked) && edits != LocalEdits::Theirs {
+            return Err(conflict(
+                name,
+                "it was edited since it was installed",
+                "pass `--theirs` to lose the edits",
+            ));
+        }
+        let mut lock_file: LockFile = self.lock_file().clone();
+        lock_file.remove(name);
+        self.change(lock_file, &[], &[name.to_owned()])
+    }
+
+    fn locked(&self, name: &str) -> Result<&LockedSkill, InstallError> {
+        let locked = self.lock_file().skills().get(name);
+        locked.ok_or_else(|| Repr::NotLocked(name.to_owned()).into())
+    }
+
+    fn is_edited(&self, name: &str, locked: &LockedSkill) -> bool {
+        let files = SkillFiles::open_directory(&self.root().join(name));
+        let digest = files.and_then(|files| files.digest(&mut DigestCache::default()));
+        digest.ok() != Some(locked.content)
+    }
+
+    fn plan_skill(
+        &self,
+        skill: StagedSkill,
+        edits: LocalEdits,
+        words: ToolWords<'_>,
+    ) -> Result<SkillChange, InstallError> {
+        let name = skill.name.clone();
+        let (files, bytes) = skill.capabilities.size();
+        let locked = LockedSkill {
+            name: name.clone(),
+            source: skill.source,
+            revision: skill.revision,
+            committed: skill.committed,
+            content: skill.content,
+            files,
+            bytes,
+            executable: skill.capabilities.executables(),
+            license: skill.capabilities.license().map(str::to_owned),
+            asks: skill.capabilities.asks().map(str::to_owned).collect(),
+            signer: UNSIGNED.to_owned(),
+        };
+        if let Some(other) = self.confusable(&name) {
+            let problem = format!("some file systems confuse it with `{other}`");
+            return Err(conflict(&name, &problem, "rename or remove the other one"));
+        }
+        let old = self.lock_file().skills().get(&name);
+        let action = self.action(&name, old, &locked, edits)?;
+        let invalid = |source| Repr::Invalid {
+            path: name.clone(),
+            source,
+        };
+        let new_files = SkillFiles::open_directory(&skill.directory).map_err(invalid)?;
+        // An edited or broken installation is compared as far as it can be read.
+        let installed = SkillFiles::open_directory(&self.root().join(&name)).ok();
+        let installed = installed
+            .filter(|_| old.is_some())
+            .and_then(|files| Some((Capabilities::read(&files, words).ok()?, files)));
+        let installed = installed
+            .as_ref()
+            .map(|(capabilities, files)| (capabilities, files));
+        Ok(SkillChange {
+            difference: Difference::new(installed, &skill.capabilities, &new_files),
+            trust_changes: old
+                .map(|old| trust_changes(old, &locked))
+                .unwrap_or_default(),
+            name,
+            action,
+            locked,
+            staged: skill.directory,
+        })
+    }
+
+    fn action(
+        &self,
+        name: &str,
+        old: Option<&LockedSkill>,
+        new: &LockedSkill,
+        edits: LocalEdits,
+    ) -> Result<Action, InstallError> {
+        let Some(old) = old else {
+            return if self.exists(name) {
+                Err(occupied(name))
+            } else {
+                Ok(Action::Add)
+            };
+        };
+        if !self.exists(name) {
+            return Ok(Action::Update);
+        }
+        if !self.is_edited(name, new) {
+            return Ok(Action::Keep);
+        }
+        match edits {
+            _ if !self.is_edited(name, old) => Ok(Action::Update),
+            LocalEdits::Theirs => Ok(Action::Update),
+            LocalEdits::Ours => Ok(Action::KeepEdited),
+            LocalEdits::Refuse => Err(conflict(
+                name,
+                "it was edited since it was installed",
+                "pass `--theirs` to lose the edits, or `--ours` to keep them",
+            )),
+        }
+    }
+}
+
+/// The signer of a skill without a signature.
+const UNSIGNED: &str = "unsigned";
+
+fn trust_changes(old: &LockedSkill, new: &LockedSkill) -> Vec<TrustChange> {
+    let mut changes = Vec::new();
+    let (from, to) = (old.source.identity(), new.source.identity());
+    let is_same_source = from == to;
+    if !is_same_source {
+        changes.push(TrustChange::Source { from, to });
+    }
+    if old.signer != new.signer {
+        changes.push(TrustChange::Signer {
+            from: old.signer.clone(),
+            to: new.signer.clone(),
+        });
+    }
+    if is_same_source {
+        if let (Some(before), Some(now)) = (old.committed, new.committed)
+            && now < before
+        {
+            changes.push(TrustChange::Downgrade);
+        }
+        // A tag and an archive name one version; only a branch moves.
+        let is_same_version = old.source.reference() == new.source.reference();
+        if is_same_version
+            && old.revision != new.revision
+            && let Some(version) = fixed_version(&new.source)
+        {
+            changes.push(TrustChange::Replaced(version));
+        }
+    }
+    changes
+}
+
+/// Returns the version of a source that is meant to have one content for ever: something that looks
+/// like the number of a version.
+fn fixed_version(source: &SourceSpec) -> Option<String> {
+    let reference = source.reference()?;
+    let number = reference.rsplit('/').next()?.trim_start_matches('v');
+    let is_number = number.starts_with(|c: char| c.is_ascii_digit()) && number.contains('.');
+    is_number.then(|| reference.to_owned())
+}
+
+fn occupied(name: &str) -> InstallError {
+    conflict(
+        name,
+        "something that is not in the lock file has this name",
+        "move or remove it",
+    )
+}
+
+fn conflict(name: &str, problem: &str, help: &'static str) -> InstallError {
+    Repr::Conflict {
+        name: name.to_owned(),
+        problem: problem.to_owned(),
+        help,
+    }
+    .into()
+}

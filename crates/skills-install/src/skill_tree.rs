@@ -1,0 +1,69 @@
+//! The files of one skill directory, as far as a lock file and a difference need them.
+
+use std::collections::BTreeMap;
+
+use cap_std::fs::Dir;
+use skills_discovery::{DiscoveryError, SkillFiles};
+
+/// Extensions of files that a run executes or loads as code.
+const CODE: [&str; 22] = [
+    "bash", "bat", "cjs", "cmd", "exe", "fish", "go", "js", "lua", "mjs", "php", "pl", "ps1", "py",
+    "rb", "rs", "sh", "so", "ts", "wasm", "whl", "zsh",
+];
+
+/// One file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct FileFacts {
+    pub(crate) bytes: u64,
+    pub(crate) is_executable: bool,
+}
+
+/// Returns all files and symlinks by path, hidden ones included, with `/` as separator.
+pub(crate) fn files(skill: &SkillFiles) -> Result<BTreeMap<String, FileFacts>, DiscoveryError> {
+    let mut files = BTreeMap::new();
+    collect(skill.directory(), "", &mut files)?;
+    Ok(files)
+}
+
+fn collect(
+    directory: &Dir,
+    below: &str,
+    files: &mut BTreeMap<String, FileFacts>,
+) -> Result<(), DiscoveryError> {
+    for entry in directory.entries()? {
+        let entry = entry?;
+        let path = format!("{below}{}", entry.file_name().to_string_lossy());
+        let metadata = entry.metadata()?;
+        if metadata.is_dir() {
+            collect(&entry.open_dir()?, &format!("{path}/"), files)?;
+        } else {
+            let facts = FileFacts {
+                bytes: metadata.len(),
+                is_executable: metadata.is_file() && is_executable(&metadata),
+            };
+            files.insert(path, facts);
+        }
+    }
+    Ok(())
+}
+
+/// Returns true if a file may be executed: by its mode, its directory or its extension.
+pub(crate) fn is_code(path: &str, facts: FileFacts) -> bool {
+    let extension = path.rsplit_once('.').map(|(_, extension)| extension);
+    facts.is_executable
+        || path.starts_with("scripts/")
+        || path.starts_with("wasm/")
+        || extension
+            .is_some_and(|extension| CODE.contains(&extension.to_ascii_lowercase().as_str()))
+}
+
+#[cfg(unix)]
+fn is_executable(metadata: &cap_std::fs::Metadata) -> bool {
+    use cap_std::fs::PermissionsExt;
+    metadata.permissions().mode() & 0o111 != 0
+}
+
+#[cfg(not(unix))]
+fn is_executable(_metadata: &cap_std::fs::Metadata) -> bool {
+    false
+}

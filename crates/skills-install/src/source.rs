@@ -1,0 +1,190 @@
+//! Where skills come from: the grammar `SRC[#ref][//path]`.
+
+mod identity;
+mod parse;
+mod reference;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+pub use identity::SourceRule;
+pub use parse::SourceError;
+
+use crate::TreePath;
+
+/// A source of skills: where they are, which version, and optionally which directory of it.
+///
+/// The text is `SRC[#ref][//path]`. `SRC` is a directory or archive (with a path that starts with
+/// `.`, `/`, a drive or `file:`), `owner/repo` of GitHub, the URL of a git repository, archive or
+/// web site, or `npm:DIR` for packages that carry skills. `#ref` is a branch, tag or full commit of
+/// a repository, or `sha256:HEX` of an archive. [`Display`](fmt::Display) writes text that parses
+/// as the same value.
+///
+/// Parsing reads neither disk nor network, so a bare word is never a directory: `./pdf` is.
+///
+/// ```
+/// use skills_install::{Source, SourceSpec};
+///
+/// let spec: SourceSpec = "acme/skills#v1.2//skills/pdf".parse()?;
+/// assert_eq!(spec.to_string(), "https://github.com/acme/skills.git#v1.2//skills/pdf");
+/// assert!(matches!(spec.source(), Source::Git(_)));
+/// assert_eq!(spec.reference(), Some("v1.2"));
+///
+/// let error = "pdf".parse::<SourceSpec>().unwrap_err();
+/// assert_eq!(error.help(), "write `./pdf` for a directory, or `OWNER/REPO` for a repository");
+/// # Ok::<(), skills_install::SourceError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourceSpec {
+    source: Source,
+    reference: Option<String>,
+    path: TreePath,
+}
+
+/// The kind and location of a source.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Source {
+    /// A directory that is a skill or contains skills.
+    Directory(PathBuf),
+    /// A package of npm, or a directory of packages such as `node_modules`.
+    Packages(PathBuf),
+    /// An archive on disk: `.tar.gz`, `.tgz`, `.tar`, `.zip` or `.skill`.
+    ArchiveFile(PathBuf),
+    /// An archive on a server, by its URL.
+    ArchiveUrl(String),
+    /// A git repository, by the URL that is passed to `git`.
+    Git(String),
+    /// A web site with an index of skills, by the URL of the site or of the index.
+    Site(String),
+}
+
+impl SourceSpec {
+    pub(crate) fn new(source: Source, reference: Option<String>, path: TreePath) -> Self {
+        Self {
+            source,
+            reference,
+            path,
+        }
+    }
+
+    /// Returns the kind and location.
+    #[must_use]
+    pub fn source(&self) -> &Source {
+        &self.source
+    }
+
+    /// Returns the branch, tag, commit or digest after `#`; `None` for the default branch.
+    #[must_use]
+    pub fn reference(&self) -> Option<&str> {
+        self.reference.as_deref()
+    }
+
+    /// Returns the directory of the source after `//`; the root if there is none.
+    #[must_use]
+    pub fn path(&self) -> &TreePath {
+        &self.path
+    }
+
+    /// Replaces the directory of the source.
+    #[must_use]
+    pub fn with_path(mut self, path: TreePath) -> Self {
+        self.path = path;
+        self
+    }
+
+    /// Resolves a relative path of a directory or archive against `base`.
+    #[must_use]
+    pub fn resolved_at(mut self, base: &Path) -> Self {
+        if let Source::Directory(path) | Source::Packages(path) | Source::ArchiveFile(path) =
+            &mut self.source
+        {
+            *path = normalize(&base.join(&*path));
+        }
+        if let Source::Git(address) = &mut self.source
+            && parse::is_path(address)
+        {
+            *address = slash_path(&normalize(&base.join(&*address)));
+        }
+        self
+    }
+}
+
+impl Source {
+    /// Returns the text without version and directory.
+    fn text(&self) -> String {
+        match self {
+            Self::Directory(path) | Self::ArchiveFile(path) => explicit_path(path),
+            Self::Packages(path) => format!("npm:{}", slash_path(path)),
+            Self::Git(url) if parse::is_git_by_itself(url) => url.clone(),
+            Self::Git(url) => format!("git+{url}"),
+            Self::ArchiveUrl(url) if parse::is_archive_by_itself(url) => url.clone(),
+            Self::ArchiveUrl(url) => format!("archive+{url}"),
+            Self::Site(url) if parse::is_site_by_itself(url) => url.clone(),
+            Self::Site(url) => format!("site+{url}"),
+        }
+    }
+}
+
+impl FromStr for SourceSpec {
+    type Err = SourceError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        parse::parse(text)
+    }
+}
+
+impl fmt::Display for SourceSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.source.text())?;
+        if let Some(reference) = &self.reference {
+            write!(f, "#{reference}")?;
+        }
+        if !self.path.is_root() {
+            write!(f, "//{}", self.path)?;
+        }
+        Ok(())
+    }
+}
+
+/// Returns a path as text that parses as a path.
+fn explicit_path(path: &Path) -> String {
+    let text = slash_path(path);
+    if path.is_absolute() || text.starts_with('.') || parse::is_path(&text) {
+        text
+    } else {
+        format!("./{text}")
+    }
+}
+
+/// Returns a path with `/` as separator.
+fn slash_path(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    if cfg!(windows) {
+        text.replace('\\', "/")
+    } else {
+        text.into_owned()
+    }
+}
+
+/// Returns true if the address of a repository is a path.
+pub(crate) fn is_local_git(address: &str) -> bool {
+    parse::is_path(address)
+}
+
+/// Resolves `.` and `..` by name, without the disk.
+fn normalize(path: &Path) -> PathBuf {
+    use std::path::Component;
+    let mut normal = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir if normal.file_name().is_some() => {
+                normal.pop();
+            }
+            part => normal.push(part),
+        }
+    }
+    normal
+}

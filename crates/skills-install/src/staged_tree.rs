@@ -1,0 +1,311 @@
+//! Files of a source in a staging directory, on the way to becoming skills.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use cap_std::ambient_authority;
+use cap_std::fs::{Dir, OpenOptions};
+
+use crate::error::{InstallError, Refusal, Repr};
+use crate::{FetchLimits, TreePath};
+
+/// How pointers to files in Git LFS start.
+const LFS_POINTER: &[u8] = b"version https://git-lfs.github.com/spec/v1";
+
+/// The kind of a listed entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum EntryKind {
+    File { is_executable: bool },
+    Directory,
+    Link,
+}
+
+/// The names of a tree, without any two that a file system confuses.
+#[derive(Debug, Default)]
+pub(crate) struct TreeNames {
+    kinds: BTreeMap<TreePath, EntryKind>,
+    folded: HashMap<String, TreePath>,
+}
+
+impl TreeNames {
+    /// Adds an entry and the directories above it.
+    ///
+    /// # Errors
+    /// Fails if it is there already, if a file or link is above it, or if some file systems cannot
+    /// tell it from another entry.
+    pub(crate) fn add(&mut self, path: &TreePath, kind: EntryKind) -> Result<(), InstallError> {
+        let mut parent = path.parent();
+        let mut parents = Vec::new();
+        while let Some(directory) = parent.filter(|directory| !directory.is_root()) {
+            parent = directory.parent();
+            parents.push(directory);
+        }
+        for directory in parents.into_iter().rev() {
+            match self.kinds.get(&directory) {
+                Some(EntryKind::Directory) => {}
+                Some(EntryKind::Link) => {
+                    return Err(InstallError::refused(path.as_str(), Refusal::BelowLink));
+                }
+                Some(EntryKind::File { .. }) => {
+                    let refusal = Refusal::FileAndDirectory;
+                    return Err(InstallError::refused(directory.as_str(), refusal));
+                }
+                None => self.insert(&directory, EntryKind::Directory)?,
+            }
+        }
+        match self.kinds.get(path) {
+            // Archives list a directory before and after its files.
+            Some(EntryKind::Directory) if kind == EntryKind::Directory => Ok(()),
+            Some(EntryKind::Directory) => {
+                let refusal = Refusal::FileAndDirectory;
+                Err(InstallError::refused(path.as_str(), refusal))
+            }
+            Some(_) => Err(InstallError::refused(path.as_str(), Refusal::Twice)),
+            None => self.insert(path, kind),
+        }
+    }
+
+    fn insert(&mut self, path: &TreePath, kind: EntryKind) -> Result<(), InstallError> {
+        if let Some(other) = self.folded.insert(path.folded(), path.clone()) {
+            let refusal = Refusal::Clash(other.to_string());
+            return Err(InstallError::refused(path.as_str(), refusal));
+        }
+        self.kinds.insert(path.clone(), kind);
+        Ok(())
+    }
+
+    /// Returns all entries, sorted by path.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&TreePath, EntryKind)> {
+        self.kinds.iter().map(|(path, kind)| (path, *kind))
+    }
+
+    pub(crate) fn len(&self) -> u64 {
+        self.kinds.len() as u64
+    }
+}
+
+/// A staging directory that files of a source are written to.
+///
+/// Everything is written through the handle of the directory, to new files only. Symlinks are kept
+/// in memory until [`link_all`](Self::link_all), so nothing is ever written through one.
+#[derive(Debug)]
+pub(crate) struct StagedTree {
+    path: PathBuf,
+    handle: Dir,
+    names: TreeNames,
+    directories: HashSet<TreePath>,
+    links: Vec<(TreePath, String)>,
+    bytes: u64,
+    limits: FetchLimits,
+}
+
+impl StagedTree {
+    /// Uses an empty directory.
+    pub(crate) fn new(path: &Path, limits: &FetchLimits) -> Result<Self, InstallError> {
+        let handle = Dir::open_ambient_dir(path, ambient_authority())
+            .map_err(|error| InstallError::io("open", path, error))?;
+        Ok(Self {
+            path: path.to_owned(),
+            handle,
+            names: TreeNames::default(),
+            directories: HashSet::new(),
+            links: Vec::new(),
+            bytes: 0,
+            limits: limits.clone(),
+        })
+    }
+
+    /// Writes a file from a reader, up to the limits.
+    pub(crate) fn add_file(
+        &mut self,
+        path: &TreePath,
+        is_executable: bool,
+        content: &mut dyn Read,
+    ) -> Result<(), InstallError> {
+        self.add_name(path, EntryKind::File { is_executable })?;
+        self.create_parents(path)?;
+        let shown = self.path.join(path.as_str());
+        let failed = |error| InstallError::io("write", &shown, error);
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        set_mode(&mut options, is_executable);
+        let mut file = self
+            .handle
+            .open_with(path.as_str(), &options)
+            .map_err(failed)?;
+        let mut head = Vec::new();
+        (&mut *content)
+            .take(LFS_POINTER.len() as u64)
+            .read_to_end(&mut head)
+            .map_err(Repr::Archive)?;
+        if head == LFS_POINTER {
+            return Err(InstallError::refused(path.as_str(), Refusal::LfsPointer));
+        }
+        let left = self.limits.max_bytes - self.bytes;
+        // One more byte than allowed tells a file at the limit from a larger one.
+        let mut content = head.as_slice().chain(content).take(left + 1);
+        let written = copy(&mut content, &mut file).map_err(|error| match error {
+            CopyError::Read(error) => Repr::Archive(error).into(),
+            CopyError::Write(error) => failed(error),
+        })?;
+        if written > left {
+            return Err(Repr::Limit {
+                what: "bytes",
+                limit: self.limits.max_bytes,
+            }
+            .into());
+        }
+        self.bytes += written;
+        Ok(())
+    }
+
+    /// Records a symlink, which may lead anywhere for now.
+    pub(crate) fn add_link(&mut self, path: &TreePath, target: &str) -> Result<(), InstallError> {
+        self.add_name(path, EntryKind::Link)?;
+        self.links.push((path.clone(), target.to_owned()));
+        Ok(())
+    }
+
+    /// Creates the symlinks. Each must stay in the directory of its skill.
+    ///
+    /// A target may go up only at its start. So the directory that it starts from is a real one,
+    /// and what follows passes only symlinks for which the same is true: no chain leads out.
+    pub(crate) fn link_all(&mut self, skills: &[TreePath]) -> Result<(), InstallError> {
+        let links = std::mem::take(&mut self.links);
+        for (path, target) in links {
+            let below = skills.iter().find_map(|skill| path.strip_prefix(skill));
+            if !below.is_some_and(|below| stays_inside(&below, &target)) {
+                let refusal = Refusal::LinkOut(target);
+                return Err(InstallError::refused(path.as_str(), refusal));
+            }
+            self.create_parents(&path)?;
+            self.create_link(&path, &target)?;
+        }
+        Ok(())
+    }
+
+    #[cfg(unix)]
+    fn create_link(&self, path: &TreePath, target: &str) -> Result<(), InstallError> {
+        self.handle
+            .symlink_contents(target, path.as_str())
+            .map_err(|error| InstallError::io("create", &self.path.join(path.as_str()), error))
+    }
+
+    #[cfg(not(unix))]
+    fn create_link(&self, path: &TreePath, _target: &str) -> Result<(), InstallError> {
+        Err(InstallError::refused(
+            path.as_str(),
+            Refusal::LinkUnsupported,
+        ))
+    }
+
+    /// Returns the directory.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn add_name(&mut self, path: &TreePath, kind: EntryKind) -> Result<(), InstallError> {
+        self.names.add(path, kind)?;
+        check_entries(self.names.len(), &self.limits)
+    }
+
+    fn create_parents(&mut self, path: &TreePath) -> Result<(), InstallError> {
+        let Some(parent) = path.parent().filter(|parent| !parent.is_root()) else {
+            return Ok(());
+        };
+        if self.directories.contains(&parent) {
+            return Ok(());
+        }
+        self.handle
+            .create_dir_all(parent.as_str())
+            .map_err(|error| InstallError::io("create", &self.path.join(parent.as_str()), error))?;
+        self.directories.insert(parent);
+        Ok(())
+    }
+}
+
+/// Checks the number of entries of a source.
+pub(crate) fn check_entries(entries: u64, limits: &FetchLimits) -> Result<(), InstallError> {
+    if entries <= limits.max_entries {
+        return Ok(());
+    }
+    Err(Repr::Limit {
+        what: "files and directories",
+        limit: limits.max_entries,
+    }
+    .into())
+}
+
+/// Returns true if a symlink at `path`, below the skill directory, leads to a path in it.
+fn stays_inside(path: &TreePath, target: &str) -> bool {
+    if target.is_empty() || target.starts_with('/') || target.contains(['\\', ':', '\0']) {
+        return false;
+    }
+    let parents = path.names().count().saturating_sub(1);
+    let up = target.split('/').take_while(|name| *name == "..").count();
+    let rest: Vec<&str> = target.split('/').skip(up).collect();
+    up <= parents
+        && !rest.iter().any(|name| matches!(*name, ".."))
+        // The skill directory itself: a tool that follows links would never end.
+        && !(up == parents && rest.iter().all(|name| matches!(*name, "" | ".")))
+}
+
+enum CopyError {
+    Read(io::Error),
+    Write(io::Error),
+}
+
+/// Copies, and tells errors of the source from those of the disk.
+fn copy(from: &mut impl Read, to: &mut impl Write) -> Result<u64, CopyError> {
+    let mut buffer = vec![0; 64 * 1024];
+    let mut total = 0;
+    loop {
+        let read = match from.read(&mut buffer) {
+            Ok(0) => return Ok(total),
+            Ok(read) => read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(CopyError::Read(error)),
+        };
+        to.write_all(&buffer[..read]).map_err(CopyError::Write)?;
+        total += read as u64;
+    }
+}
+
+#[cfg(unix)]
+fn set_mode(options: &mut OpenOptions, is_executable: bool) {
+    use cap_std::fs::OpenOptionsExt;
+    // The umask restricts it, as for any file that the user creates.
+    options.mode(if is_executable { 0o777 } else { 0o666 });
+}
+
+#[cfg(not(unix))]
+fn set_mode(_options: &mut OpenOptions, _is_executable: bool) {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_symlink_stays_inside_by_its_text_alone() {
+        let inside = |path: &str, target: &str| stays_inside(&TreePath::new(path).unwrap(), target);
+        assert!(inside("a/link", "../b"));
+        assert!(inside("link", "b/c"));
+        assert!(inside("a/b/link", "../../c"));
+        for (path, target) in [
+            ("link", "../b"),
+            ("link", "/etc/passwd"),
+            ("link", ""),
+            ("link", "."),
+            ("a/link", ".."),
+            ("a/link", "../../b"),
+            // Safe by its text, but not if `b` is a symlink to a directory that is less deep.
+            ("link", "a/b/../.."),
+            ("link", "a/.."),
+            ("link", "..\\x"),
+            ("link", "C:/x"),
+        ] {
+            assert!(!inside(path, target), "{path} -> {target}");
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! A directory with installed skills, its lock file, and changes of both that are all or nothing.
+
+mod journal;
+
+use std::fs::{File, TryLockError};
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use cap_std::ambient_authority;
+use cap_std::fs::{Dir, OpenOptions};
+use skills_discovery::{INSTALL_DIRECTORY, LOCK_FILE};
+
+use self::journal::Journal;
+use crate::LockFile;
+use crate::error::{InstallError, Repr};
+
+/// The directory of a change, in the install directory: new skills in `new`, replaced ones in
+/// `old`, and the new lock file.
+const CHANGE: &str = ".skills-install/change";
+/// Directory of fetched files.
+const SCRATCH: &str = ".skills-install/scratch";
+/// The file that processes lock.
+const PROCESS_LOCK: &str = ".skills-install/lock";
+
+/// How long to wait for another process.
+const MAX_LOCK_WAIT: Duration = Duration::from_secs(1);
+/// Delay between two attempts to lock.
+const LOCK_RETRY_INTERVAL: Duration = Duration::from_millis(5);
+
+/// A directory with skills that this process alone changes.
+///
+/// A change is prepared beside the skills, written down, and then performed by renames. A process
+/// that is killed at any time leaves the old state, or a written-down change that the next
+/// [`open`](Self::open) completes.
+///
+/// ```
+/// use skills_install::Store;
+///
+/// # let directory = tempfile::tempdir()?;
+/// let store = Store::open(&directory.path().join("skills"))?;
+/// assert!(store.lock_file().skills().is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Store {
+    root: PathBuf,
+    handle: Dir,
+    lock_file: LockFile,
+    steps: StepObserver,
+    /// Released when the store is dropped, or by the kernel when the process ends.
+    _process_lock: File,
+}
+
+/// Called before each step of a change, for tests that end the process there.
+#[derive(Default)]
+struct StepObserver(Option<Box<dyn FnMut()>>);
+
+impl StepObserver {
+    fn step(&mut self) {
+        if let Some(observer) = &mut self.0 {
+            observer();
+        }
+    }
+}
+
+impl Store {
+    /// Opens a directory, which is created if it does not exist, and completes a change that a
+    /// killed process left.
+    ///
+    /// # Errors
+    /// Fails if another process has it open, if its lock file cannot be read, or if files cannot be
+    /// written.
+    pub fn open(root: &Path) -> Result<Self, InstallError> {
+        Self::open_observed(root, StepObserver::default())
+    }
+
+    /// Opens a directory like [`open`](Self::open), and calls `observer` before each step of a
+    /// change. For tests.
+    #[doc(hidden)]
+    pub fn open_with_observer(
+        root: &Path,
+        observer: Box<dyn FnMut()>,
+    ) -> Result<Self, InstallError> {
+        Self::open_observed(root, StepObserver(Some(observer)))
+    }
+
+    fn open_observed(root: &Path, mut steps: StepObserver) -> Result<Self, InstallError> {
+        std::fs::create_dir_all(root).map_err(|error| InstallError::io("create", root, error))?;
+        let handle = Dir::open_ambient_dir(root, ambient_authority())
+            .map_err(|error| InstallError::io("open", root, error))?;
+        let failed = |error| InstallError::io("open", &root.join(INSTALL_DIRECTORY), error);
+        handle.create_dir_all(INSTALL_DIRECTORY).map_err(failed)?;
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(false);
+        let process_lock = handle.open_with(PROCESS_LOCK, &options).map_err(failed)?;
+        let process_lock = process_lock.into_std();
+        acquire(&process_lock, root)?;
+        recover(&handle, root, &mut steps)?;
+        let lock_file = read_lock_file(&handle, root)?;
+        Ok(Self {
+            root: root.to_owned(),
+            handle,
+            lock_file,
+            steps,
+            _process_lock: process_lock,
+        })
+    }
+
+    /// Returns the directory.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Returns the lock file.
+    #[must_use]
+    pub fn lock_file(&self) -> &LockFile {
+        &self.lock_file
+    }
+
+    /// Returns an empty directory for fetched files, on the file system of the skills.
+    pub(crate) fn scratch(&mut self) -> Result<PathBuf, InstallError> {
+        let path = self.root.join(SCRATCH);
+        remove_tree(&self.handle, SCRATCH)
+            .and_then(|()| self.handle.create_dir_all(SCRATCH))
+            .map_err(|error| InstallError::io("create", &path, error))?;
+        Ok(path)
+    }
+
+    /// Returns true if something has the name of a skill directory.
+    pub(crate) fn exists(&self, name: &str) -> bool {
+        self.handle.symlink_metadata(name).is_ok()
+    }
+
+    /// Returns the entry whose name some file systems confuse with `name`, other than itself.
+    pub(crate) fn confusable(&self, name: &str) -> Option<String> {
+        let folded = crate::tree_path::fold(name);
+        let entries = self.handle.entries().ok()?;
+        let mut names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+        names.find(|other| other != name && crate::tree_path::fold(other) == folded)
+    }
+
+    /// Replaces the lock file and the given skills at once. `install` are the names and staged
+    /// directories of new and changed skills, `remove` the names of skills that go.
+    pub(crate) fn change(
+        &mut self,
+        lock_file: LockFile,
+        install: &[(String, PathBuf)],
+        remove: &[String],
+    ) -> Result<(), InstallError> {
+        let failed = |error| InstallError::io("prepare a change of", &self.root, error);
+        let text = lock_file.render()?;
+        for directory in ["new", "old"] {
+            self.steps.step();
+            self.handle
+                .create_dir_all(format!("{CHANGE}/{directory}"))
+                .map_err(failed)?;
+        }
+        for (name, staged) in install {
+            self.steps.step();
+            let below = staged
+                .strip_prefix(&self.root)
+                .map_err(|_| failed(io::Error::other("staged elsewhere")))?;
+            self.handle
+                .rename(below, &self.handle, format!("{CHANGE}/new/{name}"))
+                .map_err(failed)?;
+        }
+        self.steps.step();
+        let file = write_file(&self.handle, &format!("{CHANGE}/{LOCK_FILE}"), &text);
+        // What the journal says is on disk before the journal is.
+        file.and_then(|file| sync_all(&file)).map_err(failed)?;
+        let journal = Journal {
+            install: install.iter().map(|(name, _)| name.clone()).collect(),
+            remove: remove.to_vec(),
+        };
+        self.steps.step();
+        journal.write(&self.handle, CHANGE).map_err(failed)?;
+        // From here on the change is completed, by this process or by the next.
+        recover(&self.handle, &self.root, &mut self.steps)?;
+        self.lock_file = lock_file;
+        Ok(())
+    }
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        // The next process removes what stays.
+        let _ = remove_tree(&self.handle, SCRATCH);
+    }
+}
+
+/// Locks a directory for this process. Waits a little for one that is about to end, and for programs
+/// that this process starts: until they run, they hold its files.
+fn acquire(file: &File, root: &Path) -> Result<(), InstallError> {
+    let deadline = Instant::now() + MAX_LOCK_WAIT;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(()),
+            Err(TryLockError::WouldBlock) if Instant::now() < deadline => {
+                std::thread::sleep(LOCK_RETRY_INTERVAL);
+            }
+            Err(TryLockError::WouldBlock) => return Err(Repr::Busy(root.to_owned()).into()),
+            Err(TryLockError::Error(error)) => {
+                return Err(InstallError::io("lock", &root.join(PROCESS_LOCK), error));
+            }
+        }
+    }
+}
+
+/// Completes a written-down change, and removes what is left of one that was not.
+fn recover(handle: &Dir, root: &Path, steps: &mut StepObserver) -> Result<(), InstallError> {
+    let failed = |error| InstallError::io("complete a change of", root, error);
+    if let Some(journal) = Journal::read(handle, CHANGE).map_err(failed)? {
+        journal
+            .perform(handle, CHANGE, &mut || steps.step())
+            .map_err(failed)?;
+    }
+    steps.step();
+    remove_tree(handle, CHANGE).map_err(failed)
+}
+
+fn read_lock_file(handle: &Dir, root: &Path) -> Result<LockFile, InstallError> {
+    let path = root.join(LOCK_FILE);
+    match handle.read_to_string(LOCK_FILE) {
+        Ok(text) => LockFile::parse(&text, &path),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(LockFile::default()),
+        Err(error) => Err(InstallError::io("read", &path, error)),
+    }
+}
+
+/// Removes a directory with everything in it, if it exists.
+fn remove_tree(handle: &Dir, path: &str) -> io::Result<()> {
+    match handle.remove_dir_all(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        result => result,
+    }
+}
+
+/// Writes a new file and makes sure that it is on disk.
+fn write_file(handle: &Dir, path: &str, text: &str) -> io::Result<cap_std::fs::File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    let mut file = handle.open_with(path, &options)?;
+    io::Write::write_all(&mut file, text.as_bytes())?;
+    file.sync_all()?;
+    Ok(file)
+}
+
+/// Writes everything of the file system of a file to disk: one call for all files of a change.
+#[cfg(target_os = "linux")]
+fn sync_all(file: &cap_std::fs::File) -> io::Result<()> {
+    rustix::fs::syncfs(file).map_err(io::Error::from)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn sync_all(_file: &cap_std::fs::File) -> io::Result<()> {
+    Ok(())
+}

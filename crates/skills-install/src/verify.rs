@@ -1,0 +1,162 @@
+//! Compares installed skills with the lock file.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use cap_std::ambient_authority;
+use cap_std::fs::Dir;
+use skills_discovery::{ContentDigest, DigestCache, LOCK_FILE, SKILL_FILE, SkillFiles};
+
+use crate::error::InstallError;
+use crate::{LockFile, LockedSkill, skill_tree};
+
+/// Maximum number of threads: more do not make a disk faster.
+const MAX_THREADS: usize = 8;
+
+/// The state of the skills of one directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verification {
+    skills: BTreeMap<String, SkillState>,
+}
+
+/// How a skill compares with its entry in the lock file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SkillState {
+    /// Its files are those that were installed.
+    Unchanged,
+    /// Its directory is missing.
+    Missing,
+    /// It has other content, or none that can be read.
+    Changed {
+        /// The content digest; `None` if it has none.
+        actual: Option<ContentDigest>,
+    },
+    /// Its content is the same, but other files are executable.
+    ModesChanged {
+        /// The files whose mode changed, sorted.
+        files: Vec<String>,
+    },
+    /// It is a skill that the lock file does not name.
+    Unlocked,
+}
+
+impl SkillState {
+    /// Returns the stable code of the state, as in JSON output.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Unchanged => "unchanged",
+            Self::Missing => "missing",
+            Self::Changed { .. } => "changed",
+            Self::ModesChanged { .. } => "modes-changed",
+            Self::Unlocked => "unlocked",
+        }
+    }
+}
+
+impl Verification {
+    /// Compares all skills of a directory with its lock file, on several threads. Nothing is
+    /// written.
+    ///
+    /// # Errors
+    /// Fails if the directory or its lock file cannot be read.
+    pub fn new(root: &Path) -> Result<Self, InstallError> {
+        let handle = Dir::open_ambient_dir(root, ambient_authority())
+            .map_err(|error| InstallError::io("open", root, error))?;
+        let path = root.join(LOCK_FILE);
+        let lock_file = match handle.read_to_string(LOCK_FILE) {
+            Ok(text) => LockFile::parse(&text, &path)?,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => LockFile::default(),
+            Err(error) => return Err(InstallError::io("read", &path, error)),
+        };
+        let mut skills = check_locked(root, &lock_file);
+        let entries = handle
+            .entries()
+            .map_err(|error| InstallError::io("read", root, error))?;
+        for entry in entries {
+            let entry = entry.map_err(|error| InstallError::io("read", root, error))?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let is_skill = || handle.metadata(format!("{name}/{SKILL_FILE}")).is_ok();
+            if !skills.contains_key(&name) && is_skill() {
+                skills.insert(name, SkillState::Unlocked);
+            }
+        }
+        Ok(Self { skills })
+    }
+
+    /// Returns the state of each skill by its name.
+    #[must_use]
+    pub fn skills(&self) -> &BTreeMap<String, SkillState> {
+        &self.skills
+    }
+
+    /// Returns true if every locked skill is unchanged.
+    #[must_use]
+    pub fn is_unchanged(&self) -> bool {
+        self.skills
+            .values()
+            .all(|state| matches!(state, SkillState::Unchanged | SkillState::Unlocked))
+    }
+}
+
+fn check_locked(root: &Path, lock_file: &LockFile) -> BTreeMap<String, SkillState> {
+    let skills: Vec<(&String, &LockedSkill)> = lock_file.skills().iter().collect();
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    let threads = threads.min(MAX_THREADS).min(skills.len().max(1));
+    let next = AtomicUsize::new(0);
+    let check = || {
+        let mut states = Vec::new();
+        while let Some((name, locked)) = skills.get(next.fetch_add(1, Ordering::Relaxed)) {
+            states.push(((*name).clone(), check_skill(&root.join(name), locked)));
+        }
+        states
+    };
+    thread::scope(|scope| {
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(check)).collect();
+        let mut states: BTreeMap<String, SkillState> = check().into_iter().collect();
+        for other in others {
+            match other.join() {
+                Ok(more) => states.extend(more),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        states
+    })
+}
+
+fn check_skill(directory: &Path, locked: &LockedSkill) -> SkillState {
+    match directory.symlink_metadata() {
+        Ok(metadata) if metadata.is_dir() => {}
+        // A symlink to a directory with the same files is not what was installed.
+        Ok(_) => return SkillState::Changed { actual: None },
+        Err(_) => return SkillState::Missing,
+    }
+    let Ok(files) = SkillFiles::open_directory(directory) else {
+        return SkillState::Changed { actual: None };
+    };
+    let actual = files.digest(&mut DigestCache::default()).ok();
+    if actual != Some(locked.content()) {
+        return SkillState::Changed { actual };
+    }
+    match changed_modes(&files, locked) {
+        Some(files) if files.is_empty() => SkillState::Unchanged,
+        Some(files) => SkillState::ModesChanged { files },
+        None => SkillState::Changed { actual: None },
+    }
+}
+
+/// Returns the files whose mode is another one; `None` if they cannot be listed.
+fn changed_modes(files: &SkillFiles, locked: &LockedSkill) -> Option<Vec<String>> {
+    // Other systems have no such mode.
+    if !cfg!(unix) {
+        return Some(Vec::new());
+    }
+    let files = skill_tree::files(files).ok()?;
+    let changed = files.into_iter().filter(|(path, facts)| {
+        facts.is_executable != locked.executable.binary_search(path).is_ok()
+    });
+    Some(changed.map(|(path, _)| path).collect())
+}

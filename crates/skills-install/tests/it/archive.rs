@@ -1,0 +1,214 @@
+//! Archives: what is installed and what is refused.
+
+use std::io::Write;
+
+use skills_install::{FetchLimits, GitOptions, InstallErrorKind, LocalEdits};
+use tar::EntryType;
+use zip::write::SimpleFileOptions;
+
+use crate::fixture::{Fixture, TarEntry, skill_text, words};
+
+fn skill_entry(text: &str) -> TarEntry<'_> {
+    TarEntry::file("repo-1.0/pdf/SKILL.md", text)
+}
+
+/// Returns the error for an archive with a valid skill and one more entry.
+fn refusal(entry: TarEntry<'_>) -> String {
+    let fixture = Fixture::new();
+    let text = skill_text("pdf", "");
+    fixture.tar_gz("a.tar.gz", &[skill_entry(&text), entry]);
+    let error = fixture.add("./a.tar.gz").unwrap_err();
+    assert_eq!(error.kind(), InstallErrorKind::Unsafe, "{error}");
+    assert!(!fixture.path("skills/pdf").exists());
+    error.to_string()
+}
+
+#[test]
+fn a_skill_of_an_archive_is_installed_with_its_modes_and_inner_links() {
+    let fixture = Fixture::new();
+    let text = skill_text("pdf", "license: MIT\n");
+    let run = TarEntry {
+        mode: 0o755,
+        ..TarEntry::file("repo-1.0/pdf/scripts/run.sh", "echo 1\n")
+    };
+    let link = TarEntry::of_kind(
+        "repo-1.0/pdf/scripts/again.sh",
+        EntryType::Symlink,
+        "run.sh",
+    );
+    let other = TarEntry::file("repo-1.0/README.md", "");
+    let directory = TarEntry::of_kind("repo-1.0/pdf/", EntryType::Directory, "");
+    fixture.tar_gz("a.tgz", &[directory, link, skill_entry(&text), run, other]);
+    fixture.add("./a.tgz//pdf").unwrap();
+    assert_eq!(fixture.states(), ["pdf unchanged"]);
+    assert_eq!(fixture.read("skills/pdf/scripts/again.sh"), "echo 1\n");
+    let lock = fixture.store();
+    let locked = &lock.lock_file().skills()["pdf"];
+    assert_eq!((locked.files(), locked.license()), (3, Some("MIT")));
+    assert!(locked.revision().unwrap().starts_with("sha256:"));
+    assert_eq!(locked.source().path().as_str(), "repo-1.0/pdf");
+    assert!(
+        fixture
+            .read("skills/skills.lock")
+            .contains("executable = [\"scripts/run.sh\"]")
+    );
+}
+
+#[test]
+fn entries_that_lead_out_or_are_no_files_are_refused() {
+    for (path, kind, link) in [
+        ("../evil", EntryType::Regular, ""),
+        ("/etc/evil", EntryType::Regular, ""),
+        ("repo-1.0/pdf/../../evil", EntryType::Regular, ""),
+        ("C:\\evil", EntryType::Regular, ""),
+        ("repo-1.0/pdf/a\\..\\evil", EntryType::Regular, ""),
+        ("repo-1.0/pdf/.git/config", EntryType::Regular, ""),
+        ("repo-1.0/pdf/NUL", EntryType::Regular, ""),
+        ("repo-1.0/pdf/x.", EntryType::Regular, ""),
+        ("repo-1.0/pdf/x", EntryType::Symlink, "/etc/passwd"),
+        ("repo-1.0/pdf/x", EntryType::Symlink, "../other"),
+        ("repo-1.0/pdf/x", EntryType::Symlink, "a/../.."),
+        ("repo-1.0/pdf/x", EntryType::Symlink, ""),
+        ("repo-1.0/pdf/x", EntryType::Link, "repo-1.0/pdf/SKILL.md"),
+        ("repo-1.0/pdf/x", EntryType::Char, ""),
+        ("repo-1.0/pdf/x", EntryType::Block, ""),
+        ("repo-1.0/pdf/x", EntryType::Fifo, ""),
+        ("repo-1.0/pdf/skill.md", EntryType::Regular, ""),
+        ("repo-1.0/PDF/x", EntryType::Regular, ""),
+        ("repo-1.0/pdf/SKILL.md", EntryType::Regular, ""),
+        ("repo-1.0/pdf/SKILL.md/x", EntryType::Regular, ""),
+        ("repo-1.0/pdf", EntryType::Regular, ""),
+    ] {
+        refusal(TarEntry::of_kind(path, kind, link));
+    }
+    let not_utf8 = TarEntry {
+        path: b"repo-1.0/pdf/\xff",
+        ..TarEntry::file("", "")
+    };
+    assert!(refusal(not_utf8).contains("not UTF-8"));
+    let pointer = TarEntry::file(
+        "repo-1.0/pdf/big.bin",
+        "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n",
+    );
+    assert!(refusal(pointer).contains("Git LFS"));
+}
+
+#[test]
+fn a_file_below_a_symlink_is_refused() {
+    let fixture = Fixture::new();
+    let text = skill_text("pdf", "");
+    let link = TarEntry::of_kind("repo-1.0/pdf/a", EntryType::Symlink, "b");
+    let below = TarEntry::file("repo-1.0/pdf/a/x", "");
+    fixture.tar_gz("a.tar.gz", &[skill_entry(&text), link, below]);
+    let error = fixture.add("./a.tar.gz").unwrap_err();
+    assert!(error.to_string().contains("below a symlink"), "{error}");
+}
+
+#[test]
+fn archives_that_unpack_to_too_much_are_refused() {
+    let fixture = Fixture::new();
+    let text = skill_text("pdf", "");
+    let zeros = "\0".repeat(8 << 20);
+    let bomb = TarEntry::file("repo-1.0/pdf/zeros", &zeros);
+    fixture.tar_gz("ratio.tar.gz", &[skill_entry(&text), bomb]);
+    let error = fixture.add("./ratio.tar.gz").unwrap_err();
+    assert!(format!("{error:?}").contains("BudgetExceeded"), "{error:?}");
+
+    let many: Vec<String> = (0..20).map(|n| format!("repo-1.0/pdf/{n}")).collect();
+    let mut entries = vec![skill_entry(&text)];
+    entries.extend(many.iter().map(|path| TarEntry::file(path, "0123456789")));
+    fixture.tar_gz("many.tar.gz", &entries);
+    for change in [
+        (|limits| limits.max_entries = 10) as fn(&mut FetchLimits),
+        |limits| limits.max_bytes = 100,
+        |limits| limits.max_archive_bytes = 100,
+    ] {
+        let mut limits = FetchLimits::default();
+        change(&mut limits);
+        let fetcher = skills_install::Fetcher::new(GitOptions::new("git")).limits(limits);
+        let spec = fixture.spec("./many.tar.gz");
+        let mut store = fixture.store();
+        let error = store
+            .plan_add(&fetcher, &spec, &[], LocalEdits::Refuse, &words)
+            .unwrap_err();
+        assert_eq!(error.kind(), InstallErrorKind::Limit, "{error}");
+    }
+}
+
+#[test]
+fn an_archive_with_another_digest_than_the_given_one_is_refused() {
+    let fixture = Fixture::new();
+    let text = skill_text("pdf", "");
+    fixture.tar_gz("a.tar.gz", &[skill_entry(&text)]);
+    let wrong = format!("./a.tar.gz#sha256:{}", "0".repeat(64));
+    let error = fixture.add(&wrong).unwrap_err();
+    assert_eq!(error.kind(), InstallErrorKind::Fetch);
+    fixture.add("./a.tar.gz").unwrap();
+    let digest = fixture.store().lock_file().skills()["pdf"]
+        .revision()
+        .unwrap()
+        .to_owned();
+    fixture.add(&format!("./a.tar.gz#{digest}")).unwrap();
+}
+
+#[test]
+fn a_damaged_archive_installs_nothing() {
+    let fixture = Fixture::new();
+    let text = skill_text("pdf", "");
+    fixture.tar_gz("a.tar.gz", &[skill_entry(&text)]);
+    let bytes = std::fs::read(fixture.path("a.tar.gz")).unwrap();
+    for end in [0, 1, 20, bytes.len() / 2, bytes.len() - 1] {
+        fixture.file("cut.tar.gz", &bytes[..end]);
+        let error = fixture.add("./cut.tar.gz").unwrap_err();
+        assert_eq!(error.kind(), InstallErrorKind::Fetch, "{end}: {error}");
+    }
+    assert!(fixture.states().is_empty());
+}
+
+/// Writes a zip with a skill and one more entry.
+fn zip(fixture: &Fixture, name: &str, mode: u32, content: &[u8]) {
+    let file = std::fs::File::create(fixture.path("a.zip")).unwrap();
+    let mut zip = zip::ZipWriter::new(file);
+    let options = SimpleFileOptions::default();
+    zip.start_file("pdf/SKILL.md", options).unwrap();
+    zip.write_all(skill_text("pdf", "").as_bytes()).unwrap();
+    if mode & 0o170_000 == 0o120_000 {
+        let target = String::from_utf8(content.to_vec()).unwrap();
+        zip.add_symlink(name, target, options).unwrap();
+    } else {
+        zip.start_file(name, options.unix_permissions(mode))
+            .unwrap();
+        zip.write_all(content).unwrap();
+    }
+    zip.finish().unwrap();
+}
+
+#[test]
+fn a_zip_follows_the_same_rules() {
+    let fixture = Fixture::new();
+    zip(&fixture, "pdf/scripts/run.sh", 0o755, b"echo 1");
+    fixture.add("./a.zip").unwrap();
+    assert_eq!(fixture.states(), ["pdf unchanged"]);
+    assert!(
+        fixture
+            .read("skills/skills.lock")
+            .contains("scripts/run.sh")
+    );
+    for (name, mode, content) in [
+        ("../evil", 0o644, ""),
+        ("/etc/evil", 0o644, ""),
+        ("pdf/a\\b", 0o644, ""),
+        ("pdf/x", 0o120_777, "/etc/passwd"),
+        ("pdf/x", 0o120_777, "../../x"),
+        ("pdf/skill.MD", 0o644, ""),
+    ] {
+        let fixture = Fixture::new();
+        zip(&fixture, name, mode, content.as_bytes());
+        let error = fixture.add("./a.zip").unwrap_err();
+        assert_eq!(error.kind(), InstallErrorKind::Unsafe, "{name}: {error}");
+    }
+    let fixture = Fixture::new();
+    zip(&fixture, "pdf/zeros", 0o644, &vec![0; 8 << 20]);
+    let error = fixture.add("./a.zip").unwrap_err();
+    assert!(format!("{error:?}").contains("BudgetExceeded"), "{error:?}");
+}

@@ -1,0 +1,102 @@
+//! A process that is killed at any step of a change leaves the old or the new state.
+
+use std::process::Command;
+
+use skills_install::{LocalEdits, Store};
+
+use crate::fixture::{Fixture, fetcher, words};
+
+/// The variable with the step before which the child ends, and the directory it works in.
+const STEP: &str = "SKILLS_INSTALL_TEST_STEP";
+const DIRECTORY: &str = "SKILLS_INSTALL_TEST_DIRECTORY";
+/// Skills of the old and of the new state.
+const SKILLS: usize = 8;
+
+/// Runs in a child process: replaces all skills, and kills itself before a step.
+#[test]
+fn child_of_the_test_below() {
+    let (Ok(step), Ok(directory)) = (std::env::var(STEP), std::env::var(DIRECTORY)) else {
+        return;
+    };
+    let directory = std::path::Path::new(&directory);
+    let mut left: usize = step.parse().unwrap();
+    let observer = move || {
+        if left == 0 {
+            let own = rustix::process::getpid();
+            rustix::process::kill_process(own, rustix::process::Signal::KILL).unwrap();
+        }
+        left -= 1;
+    };
+    let mut store =
+        Store::open_with_observer(&directory.join("skills"), Box::new(observer)).unwrap();
+    let spec: skills_install::SourceSpec = "./new".parse().unwrap();
+    let spec = spec.resolved_at(directory);
+    let plan = store
+        .plan_add(&fetcher(), &spec, &[], LocalEdits::Refuse, &words)
+        .unwrap();
+    store.apply(plan).unwrap();
+}
+
+/// Returns the content of each installed skill, after the next command has started.
+fn state(fixture: &Fixture) -> Vec<String> {
+    drop(fixture.store());
+    let mut state = fixture.states();
+    for index in 0..=SKILLS {
+        let path = fixture.path(&format!("skills/s{index}/notes.md"));
+        state.push(std::fs::read_to_string(path).unwrap_or_default());
+    }
+    state
+}
+
+#[test]
+fn a_process_killed_at_any_step_leaves_the_old_or_the_new_state() {
+    let mut killed = 0;
+    let mut seen_old = 0;
+    let mut seen_new = 0;
+    loop {
+        let fixture = Fixture::new();
+        for index in 0..SKILLS {
+            fixture.skill(&format!("old/s{index}"), "");
+            fixture.file(&format!("old/s{index}/notes.md"), "old");
+        }
+        for index in 1..=SKILLS {
+            fixture.skill(&format!("new/s{index}"), "");
+            fixture.file(&format!("new/s{index}/notes.md"), "new");
+        }
+        fixture.add("./old").unwrap();
+        let old = state(&fixture);
+        let status = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "crash::child_of_the_test_below", "--quiet"])
+            .env(STEP, killed.to_string())
+            .env(DIRECTORY, fixture.path(""))
+            .stdout(std::process::Stdio::null())
+            .status()
+            .unwrap();
+        let after = state(&fixture);
+        if status.success() {
+            assert!(after.iter().any(|text| text == "new"));
+            break;
+        }
+        use std::os::unix::process::ExitStatusExt;
+        assert_eq!(status.signal(), Some(9), "step {killed}");
+        let is_new = after.contains(&"new".to_owned());
+        if is_new {
+            let expected: Vec<String> = (0..=SKILLS)
+                .map(|index| if index == 0 { "old" } else { "new" }.to_owned())
+                .collect();
+            assert_eq!(after[after.len() - SKILLS - 1..], expected, "step {killed}");
+            assert!(
+                after[..SKILLS + 1]
+                    .iter()
+                    .all(|state| state.ends_with(" unchanged"))
+            );
+            seen_new += 1;
+        } else {
+            assert_eq!(after, old, "step {killed}");
+            seen_old += 1;
+        }
+        assert!(!fixture.path("skills/.skills-install/change").exists());
+        killed += 1;
+    }
+    assert!(seen_old >= 10 && seen_new >= 15, "{seen_old} {seen_new}");
+}

@@ -1,0 +1,306 @@
+//! Repositories, served by git itself on loopback.
+
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use skills_install::{
+    Action, Fetcher, GitOptions, InstallErrorKind, LocalEdits, SourceSpec, TrustChange,
+};
+
+use crate::fixture::{Fixture, git_program, words};
+
+/// Runs git in a directory, without configuration of the user.
+fn git(directory: &Path, arguments: &[&str]) -> String {
+    let output = Command::new(git_program().unwrap())
+        .current_dir(directory)
+        .args(["-c", "user.name=t", "-c", "user.email=t@example.com"])
+        .args(arguments)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .output()
+        .unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "git {arguments:?}: {stderr}");
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
+}
+
+/// Makes a repository of the files in `repository`, and returns its commit.
+fn commit_at(fixture: &Fixture, seconds: &str) -> String {
+    let directory = fixture.path("repository");
+    if !directory.join(".git").exists() {
+        git(&directory, &["init", "--quiet", "-b", "main"]);
+        git(&directory, &["config", "uploadpack.allowFilter", "true"]);
+        git(
+            &directory,
+            &["config", "uploadpack.allowAnySHA1InWant", "true"],
+        );
+    }
+    git(&directory, &["add", "-A"]);
+    let date = format!("@{seconds} +0000");
+    let output = Command::new(git_program().unwrap())
+        .current_dir(&directory)
+        .args(["-c", "user.name=t", "-c", "user.email=t@example.com"])
+        .args(["commit", "--quiet", "--allow-empty", "-m", "change"])
+        .env("GIT_COMMITTER_DATE", &date)
+        .env("GIT_AUTHOR_DATE", &date)
+        .output()
+        .unwrap();
+    assert!(output.status.success());
+    git(&directory, &["rev-parse", "HEAD"])
+}
+
+/// `git daemon` on a free port, ended on drop.
+struct Daemon {
+    child: Child,
+    port: u16,
+}
+
+impl Daemon {
+    fn start(fixture: &Fixture) -> Self {
+        let port = TcpListener::bind("127.0.0.1:0")
+            .unwrap()
+            .local_addr()
+            .unwrap()
+            .port();
+        let child = Command::new(git_program().unwrap())
+            .args([
+                "daemon",
+                "--listen=127.0.0.1",
+                "--export-all",
+                "--reuseaddr",
+            ])
+            .arg(format!("--port={port}"))
+            .arg(format!("--base-path={}", fixture.path("").display()))
+            .env("GIT_CONFIG_COUNT", "1")
+            .env("GIT_CONFIG_KEY_0", "safe.directory")
+            .env("GIT_CONFIG_VALUE_0", "*")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut daemon = Self { child, port };
+        while TcpStream::connect(("127.0.0.1", port)).is_err() {
+            assert!(
+                daemon.child.try_wait().unwrap().is_none(),
+                "git daemon has ended"
+            );
+            std::thread::yield_now();
+        }
+        daemon
+    }
+
+    fn spec(&self, rest: &str) -> SourceSpec {
+        let text = format!("git://127.0.0.1:{}/repository/.git{rest}", self.port);
+        text.parse().unwrap()
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        // Its connections are served by children, which end with their clients.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn insecure_fetcher() -> Fetcher {
+    Fetcher::new(GitOptions::new(git_program().unwrap()).allow_insecure())
+}
+
+fn has_git() -> bool {
+    match git_program() {
+        Ok(_) => true,
+        Err(reason) => {
+            skills_test_support::skip(reason);
+            false
+        }
+    }
+}
+
+#[test]
+fn skills_of_a_served_repository_are_installed_at_one_commit() {
+    if !has_git() {
+        return;
+    }
+    let fixture = Fixture::new();
+    fixture
+        .skill("repository/skills/a", "")
+        .executable("repository/skills/a/scripts/run.sh", "echo 1")
+        .skill("repository/skills/b", "")
+        .file("repository/big.bin", vec![7; 100_000]);
+    fixture.symlink("scripts/run.sh", "repository/skills/a/run");
+    // Filters and attributes of a repository apply to a checkout only.
+    fixture.file(
+        "repository/.gitattributes",
+        "* filter=evil ident text eol=crlf\n",
+    );
+    let commit = commit_at(&fixture, "1000");
+    let daemon = Daemon::start(&fixture);
+    let mut store = fixture.store();
+    let plan = store
+        .plan_add(
+            &insecure_fetcher(),
+            &daemon.spec("//skills"),
+            &[],
+            LocalEdits::Refuse,
+            &words,
+        )
+        .unwrap();
+    store.apply(plan).unwrap();
+    let locked = &store.lock_file().skills()["a"];
+    assert_eq!(locked.revision(), Some(format!("git:{commit}").as_str()));
+    assert_eq!(locked.source().path().as_str(), "skills/a");
+    assert_eq!(fixture.states(), ["a unchanged", "b unchanged"]);
+    assert_eq!(fixture.read("skills/a/run"), "echo 1");
+    assert_eq!(
+        fixture.read("skills/a/SKILL.md"),
+        fixture.read("repository/skills/a/SKILL.md")
+    );
+}
+
+#[test]
+fn branches_tags_and_commits_select_a_version() {
+    if !has_git() {
+        return;
+    }
+    let fixture = Fixture::new();
+    fixture.skill("repository/a", "");
+    let first = commit_at(&fixture, "1000");
+    git(&fixture.path("repository"), &["tag", "v1.0"]);
+    fixture.skill("repository/a", "license: MIT\n");
+    commit_at(&fixture, "2000");
+    let source = |rest: &str| format!("git+{}/.git{rest}", fixture.path("repository").display());
+    for (rest, license) in [
+        ("", Some("MIT")),
+        ("#main", Some("MIT")),
+        ("#v1.0", None),
+        (&format!("#{first}"), None),
+    ] {
+        let (_, plan) = fixture.plan(&source(rest)).unwrap();
+        assert_eq!(plan.changes()[0].locked().license(), license, "{rest}");
+    }
+    let error = fixture.add(&source("#v2.0")).unwrap_err();
+    assert_eq!(
+        error.help().as_deref(),
+        Some("check the branch or tag after `#`")
+    );
+}
+
+#[test]
+fn an_older_commit_and_a_moved_tag_need_a_person() {
+    if !has_git() {
+        return;
+    }
+    let fixture = Fixture::new();
+    fixture.skill("repository/a", "");
+    commit_at(&fixture, "2000");
+    let repository = fixture.path("repository");
+    git(&repository, &["tag", "v1.0"]);
+    let source = |rest: &str| format!("git+{}/.git{rest}", repository.display());
+    fixture.add(&source("#v1.0")).unwrap();
+
+    fixture.skill("repository/a", "license: MIT\n");
+    commit_at(&fixture, "3000");
+    git(&repository, &["tag", "-f", "v1.0"]);
+    let (_, plan) = fixture.plan(&source("#v1.0")).unwrap();
+    let change = &plan.changes()[0];
+    assert_eq!(change.action(), Action::Update);
+    assert_eq!(
+        change.trust_changes(),
+        [TrustChange::Replaced("v1.0".to_owned())]
+    );
+
+    git(&repository, &["checkout", "--quiet", "--orphan", "other"]);
+    commit_at(&fixture, "1000");
+    let (_, plan) = fixture.plan(&source("#other")).unwrap();
+    let change = &plan.changes()[0];
+    assert_eq!(change.trust_changes(), [TrustChange::Downgrade]);
+    assert!(change.needs_person());
+}
+
+#[test]
+fn what_a_repository_can_contain_but_a_skill_cannot_is_refused() {
+    if !has_git() {
+        return;
+    }
+    let fixture = Fixture::new();
+    fixture.skill("repository/a", "").skill("repository/b", "");
+    fixture.symlink("/etc/passwd", "repository/a/passwd");
+    commit_at(&fixture, "1000");
+    let repository = fixture.path("repository");
+    let source = |rest: &str| format!("git+{}/.git{rest}", repository.display());
+    let error = fixture.add(&source("//a")).unwrap_err();
+    assert_eq!(error.kind(), InstallErrorKind::Unsafe, "{error}");
+    // The rest of the repository does not matter.
+    fixture.add(&source("//b")).unwrap();
+
+    let commit = git(&repository, &["rev-parse", "HEAD"]);
+    let submodule = format!("160000,{commit},b/module");
+    git(
+        &repository,
+        &["update-index", "--add", "--cacheinfo", &submodule],
+    );
+    git(&repository, &["commit", "--quiet", "-m", "submodule"]);
+    let error = fixture.add(&source("//b")).unwrap_err();
+    assert!(error.to_string().contains("submodule"), "{error}");
+}
+
+#[test]
+fn hooks_and_other_protocols_never_run_a_program() {
+    if !has_git() {
+        return;
+    }
+    let fixture = Fixture::new();
+    fixture.skill("repository/a", "");
+    commit_at(&fixture, "1000");
+    let daemon = Daemon::start(&fixture);
+    // Plain `git:` authenticates no server.
+    let mut store = fixture.store();
+    let safe = Fetcher::new(GitOptions::new(git_program().unwrap()));
+    let error = store
+        .plan_add(&safe, &daemon.spec(""), &[], LocalEdits::Refuse, &words)
+        .unwrap_err();
+    assert_eq!(error.kind(), InstallErrorKind::Fetch, "{error}");
+    assert!(
+        error.help().unwrap().contains("authenticate no server"),
+        "{error}"
+    );
+    drop(store);
+    // A hook of the user's template would run in the new repository.
+    let ran = fixture.path("ran");
+    let hook = format!("#!/bin/sh\ntouch {}\n", ran.display());
+    for name in ["post-checkout", "reference-transaction", "post-merge"] {
+        fixture.executable(&format!("repository/.git/hooks/{name}"), &hook);
+    }
+    fixture
+        .add(&format!(
+            "git+{}/.git",
+            fixture.path("repository").display()
+        ))
+        .unwrap();
+    assert!(!ran.exists());
+}
+
+#[test]
+fn a_repository_larger_than_the_limit_is_not_fetched() {
+    if !has_git() {
+        return;
+    }
+    let fixture = Fixture::new();
+    fixture.skill("repository/a", "").skill("repository/b", "");
+    commit_at(&fixture, "1000");
+    let mut limits = skills_install::FetchLimits::default();
+    limits.max_entries = 1;
+    let fetcher = insecure_fetcher().limits(limits);
+    let spec = fixture.spec(&format!(
+        "git+{}/.git",
+        fixture.path("repository").display()
+    ));
+    let mut store = fixture.store();
+    let error = store
+        .plan_add(&fetcher, &spec, &[], LocalEdits::Refuse, &words)
+        .unwrap_err();
+    assert_eq!(error.kind(), InstallErrorKind::Limit, "{error}");
+}

@@ -1,0 +1,262 @@
+//! Adding, updating and removing skills of a directory.
+
+use insta::assert_snapshot;
+use skills_install::{Action, InstallErrorKind, LocalEdits, Store};
+
+use crate::fixture::{Fixture, fetcher, words};
+
+#[test]
+fn all_skills_of_a_directory_are_added_or_those_that_are_named() {
+    let fixture = Fixture::new();
+    fixture
+        .skill("source/a", "")
+        .skill("source/deep/b", "")
+        .skill("source/a/examples/nested", "")
+        .skill("source/.claude/skills/a", "")
+        .skill("source/node_modules/c", "");
+    let added = fixture.add("./source").unwrap();
+    assert_eq!(
+        added,
+        [("a".to_owned(), Action::Add), ("b".to_owned(), Action::Add)]
+    );
+    assert_eq!(fixture.states(), ["a unchanged", "b unchanged"]);
+    assert!(fixture.path("skills/a/examples/nested/SKILL.md").exists());
+
+    let (_, plan) = fixture
+        .plan_with("./source", &["b"], LocalEdits::Refuse)
+        .unwrap();
+    assert_eq!(plan.changes()[0].action(), Action::Keep);
+    assert!(plan.is_empty());
+    let error = fixture
+        .plan_with("./source", &["x"], LocalEdits::Refuse)
+        .err()
+        .unwrap();
+    assert_eq!(error.help().unwrap(), "available: a, b");
+}
+
+#[test]
+fn skills_of_hidden_directories_are_added_if_there_are_no_others() {
+    let fixture = Fixture::new();
+    fixture.skill("source/.claude/skills/a", "");
+    fixture.add("./source").unwrap();
+    assert_eq!(fixture.states(), ["a unchanged"]);
+}
+
+#[test]
+fn two_skills_of_one_name_are_an_error() {
+    let fixture = Fixture::new();
+    fixture.skill("source/x/a", "").skill("source/y/a", "");
+    let error = fixture.add("./source").unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "several skills have the name `a`: x/a, y/a"
+    );
+    fixture.add("./source//x").unwrap();
+    let fixture = Fixture::new();
+    fixture.skill("source/a", "");
+    fixture.file("source/b/SKILL.md", "---\nname: A\ndescription: d\n---\n");
+    let error = fixture.add("./source").unwrap_err();
+    assert_eq!(error.kind(), InstallErrorKind::Skill, "{error}");
+}
+
+#[test]
+fn a_skill_that_is_not_valid_is_not_added() {
+    for text in [
+        "no frontmatter",
+        "---\nname: a\n---\n",
+        "---\nname: .hidden\ndescription: d\n---\n",
+    ] {
+        let fixture = Fixture::new();
+        fixture.file("source/a/SKILL.md", text);
+        let error = fixture.add("./source").unwrap_err();
+        assert_eq!(error.kind(), InstallErrorKind::Skill, "{error}");
+        assert!(fixture.states().is_empty());
+    }
+}
+
+#[test]
+fn a_symlink_out_of_its_skill_is_refused() {
+    let fixture = Fixture::new();
+    fixture.skill("source/a", "").file("source/shared.md", "");
+    fixture.symlink("../shared.md", "source/a/shared.md");
+    let error = fixture.add("./source").unwrap_err();
+    assert_eq!(error.kind(), InstallErrorKind::Unsafe, "{error}");
+    let fixture = Fixture::new();
+    fixture.skill("source/a", "").file("source/a/b.md", "");
+    fixture.symlink("b.md", "source/a/c.md");
+    fixture.add("./source").unwrap();
+    assert_eq!(fixture.states(), ["a unchanged"]);
+}
+
+#[test]
+fn a_directory_that_is_not_locked_is_not_replaced() {
+    let fixture = Fixture::new();
+    fixture.skill("source/a", "").file("skills/a/mine.txt", "");
+    let error = fixture.add("./source").unwrap_err();
+    assert_eq!(error.kind(), InstallErrorKind::Conflict, "{error}");
+    let fixture = Fixture::new();
+    fixture.skill("source/a", "").file("skills/A/mine.txt", "");
+    let error = fixture.add("./source").unwrap_err();
+    assert!(error.to_string().contains("confuse it with `A`"), "{error}");
+}
+
+#[test]
+fn the_difference_of_an_update_is_in_the_words_of_policies() {
+    let fixture = Fixture::new();
+    fixture
+        .skill("source/a", "allowed-tools: Bash(git:*) mcp__x__y\n")
+        .file("source/a/notes.md", "one")
+        .file("source/a/gone.md", "");
+    let (_, plan) = fixture.plan("./source").unwrap();
+    assert_snapshot!(plan.changes()[0].difference().to_string(), @r"
+    + spawn:git
+    + tool:mcp__x__y
+    + SKILL.md
+    + gone.md
+    + notes.md
+    ~ body +3 -0
+    ");
+    fixture.add("./source").unwrap();
+
+    let hooks = "hooks:\n  PreToolUse:\n    - matcher: Bash\n      hooks:\n        - type: command\n          command: scripts/check.sh\n";
+    let tools = "allowed-tools: WebFetch(domain:api.example.com)\nrequires:\n  bins: [jq]\n  env: [TOKEN]\n";
+    fixture
+        .file(
+            "source/a/SKILL.md",
+            format!("---\nname: a\ndescription: Other.\n{tools}{hooks}---\n# a\n\nNew body.\n"),
+        )
+        .file("source/a/notes.md", "two")
+        .executable("source/a/scripts/check.sh", "");
+    std::fs::remove_file(fixture.path("source/a/gone.md")).unwrap();
+    let (_, plan) = fixture.plan("./source").unwrap();
+    let change = &plan.changes()[0];
+    assert!(change.needs_person() && change.difference().grows());
+    assert_snapshot!(change.difference().to_string(), @r"
+    + env:TOKEN
+    + hook:PreToolUse(Bash) scripts/check.sh
+    + network:api.example.com
+    + spawn:jq
+    - spawn:git
+    - tool:mcp__x__y
+    + scripts/check.sh
+    ~ SKILL.md
+    ~ notes.md
+    - gone.md
+    ~ description
+    ~ body +1 -1
+    ");
+}
+
+#[test]
+fn an_update_that_asks_for_no_more_needs_no_person() {
+    let fixture = Fixture::new();
+    fixture
+        .skill("source/a", "allowed-tools: Bash\n")
+        .file("source/a/run.py", "1");
+    fixture.add("./source").unwrap();
+    fixture.skill("source/a", "").file("source/a/run.py", "2");
+    let (mut store, plan) = fixture.plan("./source").unwrap();
+    let change = &plan.changes()[0];
+    assert_eq!(change.action(), Action::Update);
+    assert!(!change.needs_person());
+    store.apply(plan).unwrap();
+    assert_eq!(fixture.read("skills/a/run.py"), "2");
+    assert_eq!(fixture.states(), ["a unchanged"]);
+}
+
+#[test]
+fn local_edits_are_lost_or_kept_only_on_request() {
+    let fixture = Fixture::new();
+    fixture.skill("source/a", "").file("source/a/notes.md", "1");
+    fixture.add("./source").unwrap();
+    fixture
+        .file("skills/a/notes.md", "mine")
+        .file("source/a/notes.md", "2");
+    let error = fixture.add("./source").unwrap_err();
+    assert_eq!(error.kind(), InstallErrorKind::Conflict);
+    assert_eq!(fixture.read("skills/a/notes.md"), "mine");
+
+    let (mut store, plan) = fixture
+        .plan_with("./source", &[], LocalEdits::Ours)
+        .unwrap();
+    assert_eq!(plan.changes()[0].action(), Action::KeepEdited);
+    store.apply(plan).unwrap();
+    assert_eq!(store.lock_file().skills().len(), 1);
+    drop(store);
+    assert_eq!(fixture.read("skills/a/notes.md"), "mine");
+    assert_eq!(fixture.states(), ["a changed"]);
+
+    let (mut store, plan) = fixture
+        .plan_with("./source", &[], LocalEdits::Theirs)
+        .unwrap();
+    store.apply(plan).unwrap();
+    drop(store);
+    assert_eq!(fixture.read("skills/a/notes.md"), "2");
+    assert_eq!(fixture.states(), ["a unchanged"]);
+}
+
+#[test]
+fn another_source_for_an_installed_skill_needs_a_person() {
+    let fixture = Fixture::new();
+    fixture
+        .skill("source/a", "")
+        .skill("other/a", "license: MIT\n");
+    fixture.add("./source").unwrap();
+    let (_, plan) = fixture.plan("./other").unwrap();
+    let change = &plan.changes()[0];
+    assert!(change.needs_person() && !change.difference().grows());
+    let changes = change.trust_changes();
+    assert!(
+        changes[0]
+            .to_string()
+            .starts_with("source changed from `dir:"),
+        "{changes:?}"
+    );
+}
+
+#[test]
+fn a_plan_whose_files_change_is_not_applied() {
+    let fixture = Fixture::new();
+    fixture.skill("source/a", "");
+    let (mut store, plan) = fixture.plan("./source").unwrap();
+    std::fs::write(plan.changes()[0].staged_directory().join("evil.sh"), "").unwrap();
+    let error = store.apply(plan).unwrap_err();
+    assert_eq!(error.kind(), InstallErrorKind::Conflict);
+    assert!(!fixture.path("skills/a").exists());
+}
+
+#[test]
+fn a_locked_skill_is_updated_from_its_source_and_removed() {
+    let fixture = Fixture::new();
+    fixture.skill("source/a", "").skill("source/b", "");
+    fixture.add("./source").unwrap();
+    fixture
+        .skill("source/a", "license: MIT\n")
+        .skill("source/b", "license: MIT\n");
+    let mut store = fixture.store();
+    let plan = store
+        .plan_update(&fetcher(), "a", LocalEdits::Refuse, &words)
+        .unwrap();
+    assert_eq!(plan.changes().len(), 1);
+    store.apply(plan).unwrap();
+    assert_eq!(store.lock_file().skills()["a"].license(), Some("MIT"));
+    assert_eq!(store.lock_file().skills()["b"].license(), None);
+
+    std::fs::write(fixture.path("skills/b/mine.txt"), "").unwrap();
+    let error = store.remove("b", LocalEdits::Refuse).unwrap_err();
+    assert_eq!(error.kind(), InstallErrorKind::Conflict);
+    store.remove("b", LocalEdits::Theirs).unwrap();
+    store.remove("a", LocalEdits::Refuse).unwrap();
+    assert!(store.remove("a", LocalEdits::Refuse).is_err());
+    drop(store);
+    assert!(fixture.states().is_empty());
+    assert!(!fixture.path("skills/.skills-install/scratch").exists());
+}
+
+#[test]
+fn one_process_at_a_time_changes_a_directory() {
+    let fixture = Fixture::new();
+    let _first = fixture.store();
+    let error = Store::open(&fixture.path("skills")).err().unwrap();
+    assert_eq!(error.kind(), InstallErrorKind::Busy);
+}

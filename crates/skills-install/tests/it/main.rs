@@ -1,0 +1,21 @@
+//! Tests of the public interface.
+#![expect(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "tests create their own files and fail by panicking"
+)]
+
+#[cfg(unix)]
+mod archive;
+#[cfg(unix)]
+mod crash;
+#[cfg(unix)]
+mod fixture;
+#[cfg(unix)]
+mod git;
+#[cfg(unix)]
+mod install;
+mod lock_file;
+mod source;
+#[cfg(unix)]
+mod tamper;

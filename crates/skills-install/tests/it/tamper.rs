@@ -1,0 +1,266 @@
+//! Changes of installed files and of the lock file: each is reported.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use skills_discovery::{Discovery, Root, Scope};
+use skills_install::{LockFile, Verification};
+
+use crate::fixture::Fixture;
+
+fn installed() -> Fixture {
+    let fixture = Fixture::new();
+    fixture
+        .skill("source/a", "allowed-tools: Bash\n")
+        .executable("source/a/scripts/run.sh", "echo 1\n")
+        .file("source/a/references/guide.md", "Guide.\n")
+        .file("source/a/.hidden", "x")
+        .skill("source/b", "");
+    fixture.symlink("references/guide.md", "source/a/guide.md");
+    fixture.add("./source").unwrap();
+    fixture
+}
+
+/// A change of an installed directory.
+type Tamper = fn(&Fixture);
+
+fn remove(fixture: &Fixture, path: &str) {
+    fs::remove_file(fixture.path(path)).unwrap();
+}
+
+fn rename(fixture: &Fixture, from: &str, to: &str) {
+    fs::rename(fixture.path(from), fixture.path(to)).unwrap();
+}
+
+fn edit_lock(fixture: &Fixture, from: &str, to: &str) {
+    let text = fixture.read("skills/skills.lock");
+    assert!(text.contains(from), "{text}");
+    fixture.file("skills/skills.lock", text.replacen(from, to, 1));
+}
+
+fn chmod(fixture: &Fixture, path: &str, mode: u32) {
+    fs::set_permissions(fixture.path(path), fs::Permissions::from_mode(mode)).unwrap();
+}
+
+/// Changes of files that change the content.
+const CONTENT: &[(&str, Tamper)] = &[
+    ("one byte", |f| {
+        f.file("skills/a/scripts/run.sh", "echo 2\n");
+    }),
+    ("one more byte", |f| {
+        f.file("skills/a/scripts/run.sh", "echo 1\n\n");
+    }),
+    ("empty file", |f| {
+        f.file("skills/a/scripts/run.sh", "");
+    }),
+    ("hidden file", |f| {
+        f.file("skills/a/.hidden", "y");
+    }),
+    ("frontmatter", |f| {
+        f.skill("skills/a", "allowed-tools: Bash WebFetch\n");
+    }),
+    ("new file", |f| {
+        f.file("skills/a/scripts/new.sh", "");
+    }),
+    ("new hidden file", |f| {
+        f.file("skills/a/.env", "");
+    }),
+    ("new deep file", |f| {
+        f.file("skills/a/x/y/z", "");
+    }),
+    ("removed file", |f| {
+        remove(f, "skills/a/references/guide.md")
+    }),
+    ("removed hidden file", |f| remove(f, "skills/a/.hidden")),
+    ("removed link", |f| remove(f, "skills/a/guide.md")),
+    ("renamed file", |f| {
+        rename(f, "skills/a/scripts/run.sh", "skills/a/scripts/go.sh")
+    }),
+    ("moved file", |f| {
+        rename(f, "skills/a/scripts/run.sh", "skills/a/run.sh")
+    }),
+    ("renamed directory", |f| {
+        rename(f, "skills/a/scripts", "skills/a/bin")
+    }),
+    ("other case", |f| {
+        rename(f, "skills/a/scripts/run.sh", "skills/a/scripts/Run.sh")
+    }),
+    ("other case of the skill file", |f| {
+        rename(f, "skills/a/SKILL.md", "skills/a/skill.md")
+    }),
+    ("swapped files", |f| {
+        rename(f, "skills/a/.hidden", "skills/a/x");
+        rename(f, "skills/a/references/guide.md", "skills/a/.hidden");
+        rename(f, "skills/a/x", "skills/a/references/guide.md");
+    }),
+    ("joined files", |f| {
+        remove(f, "skills/a/references/guide.md");
+        f.file("skills/a/.hidden", "xGuide.\n");
+    }),
+    ("link to another file", |f| {
+        remove(f, "skills/a/guide.md");
+        f.symlink("scripts/run.sh", "skills/a/guide.md");
+    }),
+    ("link out of the skill", |f| {
+        remove(f, "skills/a/guide.md");
+        f.symlink("/etc/passwd", "skills/a/guide.md");
+    }),
+    ("link in place of a file", |f| {
+        rename(f, "skills/a/scripts/run.sh", "run.sh");
+        f.symlink(f.path("run.sh"), "skills/a/scripts/run.sh");
+    }),
+    ("file in place of a link", |f| {
+        remove(f, "skills/a/guide.md");
+        f.file("skills/a/guide.md", "Guide.\n");
+    }),
+    ("link in place of a directory", |f| {
+        rename(f, "skills/a/scripts", "scripts");
+        f.symlink(f.path("scripts"), "skills/a/scripts");
+    }),
+    ("directory in place of a file", |f| {
+        remove(f, "skills/a/.hidden");
+        f.file("skills/a/.hidden/x", "x");
+    }),
+    ("link in place of the skill file", |f| {
+        rename(f, "skills/a/SKILL.md", "skills/a/real.md");
+        f.symlink("real.md", "skills/a/SKILL.md");
+    }),
+    ("pipe", |f| {
+        let path = f.path("skills/a/pipe");
+        rustix::fs::mkfifoat(rustix::fs::CWD, &path, rustix::fs::Mode::RWXU).unwrap();
+    }),
+    ("content of another skill", |f| {
+        fs::copy(f.path("skills/b/SKILL.md"), f.path("skills/a/SKILL.md")).unwrap();
+    }),
+    ("two skills swapped", |f| {
+        rename(f, "skills/a", "x");
+        rename(f, "skills/b", "skills/a");
+        rename(f, "x", "skills/b");
+    }),
+    ("digest of another skill", |f| {
+        let lock = LockFile::parse(&f.read("skills/skills.lock"), "".as_ref()).unwrap();
+        let (a, b) = (&lock.skills()["a"], &lock.skills()["b"]);
+        edit_lock(f, &a.content().to_string(), &b.content().to_string());
+    }),
+    ("one digit of the digest", |f| {
+        let text = f.read("skills/skills.lock");
+        let at = text.find("sha256:").unwrap() + 7;
+        let digit = if text.as_bytes()[at] == b'0' {
+            "1"
+        } else {
+            "0"
+        };
+        let edited = format!("{}{digit}{}", &text[..at], &text[at + 1..]);
+        f.file("skills/skills.lock", edited);
+    }),
+];
+
+/// Changes that a content digest does not see.
+const OTHER: &[(&str, Tamper)] = &[
+    ("executable file", |f| {
+        chmod(f, "skills/a/references/guide.md", 0o755)
+    }),
+    ("file not executable", |f| {
+        chmod(f, "skills/a/scripts/run.sh", 0o644)
+    }),
+    ("mode in the lock file", |f| {
+        edit_lock(f, "scripts/run.sh", "scripts/go.sh")
+    }),
+    ("missing skill", |f| {
+        fs::remove_dir_all(f.path("skills/a")).unwrap()
+    }),
+    ("renamed skill", |f| rename(f, "skills/a", "skills/c")),
+    ("moved skill", |f| {
+        f.file("skills/x/y", "");
+        rename(f, "skills/a", "skills/x/a");
+    }),
+    ("link in place of the skill", |f| {
+        rename(f, "skills/a", "elsewhere");
+        f.symlink(f.path("elsewhere"), "skills/a");
+    }),
+];
+
+/// Changes after which the lock file is refused.
+const LOCK: &[(&str, Tamper)] = &[
+    ("newer version", |f| {
+        edit_lock(f, "version = 1", "version = 2")
+    }),
+    ("no version", |f| edit_lock(f, "version = 1", "")),
+    ("older version", |f| {
+        edit_lock(f, "version = 1", "version = 0")
+    }),
+    ("cut", |f| {
+        edit_lock(f, "content = \"sha256:", "content = \"")
+    }),
+    ("entry twice", |f| {
+        edit_lock(f, "name = \"b\"", "name = \"a\"")
+    }),
+    ("unknown field", |f| {
+        edit_lock(f, "signer =", "skip = true\nsigner =")
+    }),
+    ("source that runs a program", |f| {
+        edit_lock(f, "source = \"/", "source = \"ext::/")
+    }),
+    ("not TOML", |f| {
+        f.file("skills/skills.lock", "{}");
+    }),
+];
+
+/// Returns the names of active skills.
+fn active(fixture: &Fixture) -> Vec<String> {
+    let root = Root::new(fixture.path("skills"), Scope::User);
+    let catalog = Discovery::new([root]).scan();
+    let entries = catalog.entries().iter();
+    entries.map(|entry| entry.name().to_string()).collect()
+}
+
+#[test]
+fn files_that_were_not_changed_are_verified_and_active() {
+    let fixture = installed();
+    assert_eq!(fixture.states(), ["a unchanged", "b unchanged"]);
+    assert_eq!(active(&fixture), ["a", "b"]);
+}
+
+#[test]
+fn changed_content_is_refused_by_verification_and_by_the_next_scan() {
+    for (name, tamper) in CONTENT {
+        let fixture = installed();
+        tamper(&fixture);
+        let states = fixture.states();
+        assert!(
+            states.contains(&"a changed".to_owned()),
+            "{name}: {states:?}"
+        );
+        let active = active(&fixture);
+        assert!(!active.contains(&"a".to_owned()), "{name}: {active:?}");
+    }
+}
+
+#[test]
+fn changed_modes_and_directories_are_refused_by_verification() {
+    for (name, tamper) in OTHER {
+        let fixture = installed();
+        tamper(&fixture);
+        let verification = Verification::new(&fixture.path("skills")).unwrap();
+        assert!(!verification.is_unchanged(), "{name}: {verification:?}");
+    }
+}
+
+#[test]
+fn a_changed_lock_file_is_refused_and_never_replaced() {
+    for (name, tamper) in LOCK {
+        let fixture = installed();
+        tamper(&fixture);
+        let text = fixture.read("skills/skills.lock");
+        assert!(
+            Verification::new(&fixture.path("skills")).is_err(),
+            "{name}"
+        );
+        assert!(
+            skills_install::Store::open(&fixture.path("skills")).is_err(),
+            "{name}"
+        );
+        assert_eq!(fixture.read("skills/skills.lock"), text, "{name}");
+    }
+    assert!(CONTENT.len() + OTHER.len() + LOCK.len() >= 40);
+}
