@@ -22,8 +22,8 @@ const FOLDER_SETTINGS: &str = ".DS_Store";
 /// Returns true if the entry `name` of `directory`, a path relative to the skill directory, is
 /// generated.
 ///
-/// Only the type that programs create is generated: a symlink or a file `__pycache__` belongs to the
-/// skill. So do files `*.pyc` elsewhere, which Python executes without a source.
+/// Only the type that programs create is generated: a symlink or a file `__pycache__` belongs to
+/// the skill. So do files `*.pyc` elsewhere, which Python executes without a source.
 pub(crate) fn is_generated(directory: &Path, name: &OsStr, file_type: FileType) -> bool {
     if file_type.is_dir() {
         is_generated_directory(directory, name)

@@ -1,4 +1,5 @@
-//! `skill://index.json`: the published skills in the form of earlier drafts of the Skills extension.
+//! `skill://index.json`: the published skills, in the form of earlier drafts of the Skills
+//! extension.
 //!
 //! Clients that were written for these drafts read this one resource and call neither `skills/list`
 //! nor `resources/list`. The form is that of the Agent Skills discovery index, version 0.2.0.

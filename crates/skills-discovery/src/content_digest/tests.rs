@@ -136,10 +136,7 @@ fn a_cleared_cache_is_empty() {
     let files = skill.files();
     let scan_start = skill.scan_start(LONG_AGO);
     let mut cache = DigestCache::default();
-    files
-        .digest_at(&mut cache, scan_start, MAX_BYTES)
-        .unwrap()
-        .digest;
+    files.digest_at(&mut cache, scan_start, MAX_BYTES).unwrap();
     // As if the generation were full, the digests of the skill become the previous ones.
     cache.previous = std::mem::take(&mut cache.files);
     let stamp = FileStamp::from_path(&skill.path("scripts/a.py")).unwrap();
