@@ -271,7 +271,6 @@ impl Builder {
             precompile_at_discovery(self.precompile, &backends),
         );
         let config = Config {
-            permissions,
             backends,
             recorder: self.recorder,
             scratch: self.scratch,
@@ -280,7 +279,7 @@ impl Builder {
             hidden_directories: self.hidden_directories,
             max_concurrent_runs: self.max_concurrent_runs,
         };
-        SkillRuntime::from_parts(library.clone(), Executor::new(library, config))
+        SkillRuntime::from_parts(library.clone(), Executor::new(library, permissions, config))
     }
 }
 
