@@ -23,3 +23,4 @@ mod run;
 mod scripts;
 #[cfg(feature = "watch")]
 mod watch;
+mod workspaces;
