@@ -29,6 +29,8 @@ pub(crate) struct Client {
     pub(crate) requests: Vec<Value>,
     /// The ids that were answered.
     pub(crate) answered: Vec<u64>,
+    /// The result of `initialize` in the legacy lifecycle.
+    pub(crate) initialized: Value,
 }
 
 impl Client {
@@ -75,7 +77,7 @@ impl Client {
     async fn initialize_as(&mut self, name: &str, version: &str) {
         let capabilities = self.capabilities.clone();
         let greeting = json!({"protocolVersion": version, "capabilities": capabilities, "clientInfo": {"name": name, "version": "1"}});
-        self.ok("initialize", greeting).await;
+        self.initialized = self.ok("initialize", greeting).await;
         self.notify("notifications/initialized", json!({})).await;
     }
 
@@ -102,6 +104,7 @@ impl Client {
             answer: json!(null),
             requests,
             answered,
+            initialized: json!(null),
         }
     }
 

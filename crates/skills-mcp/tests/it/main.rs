@@ -9,6 +9,7 @@
 mod approval;
 mod batches;
 mod calls;
+mod capabilities;
 mod client;
 mod fixture;
 mod fixture_server;
