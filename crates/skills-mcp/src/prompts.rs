@@ -39,8 +39,7 @@ pub(crate) fn list_and_track(server: &Server) -> Vec<Prompt> {
         Prompt::new(skill.name, Some(skill.description), Some(vec![argument]))
     };
     let skills = server
-        .inner
-        .tools
+        .tools()
         .prompts()
         .into_iter()
         // A skill must not replace the guide of the server.
@@ -82,15 +81,15 @@ pub(crate) async fn get(
         }
     };
     if name == GUIDE_PROMPT {
-        let guide = server.run_blocking(|server| server.inner.tools.guide());
+        let guide = server.run_blocking(|server| server.tools().guide());
         let guide = PromptMessage::new_text(Role::User, guide.await?);
         return Ok(GetPromptResult::new(vec![guide]));
     }
     let rendered = server
         .run_blocking(move |server| {
-            let rendered = server.inner.tools.prompt(&name, &words)?;
+            let rendered = server.tools().prompt(&name, &words)?;
             if let Some(session) = session {
-                server.inner.tools.activate(&session, &name);
+                server.tools().activate(&session, &name);
             }
             Ok::<_, skills_tools::ToolError>(rendered)
         })

@@ -84,7 +84,7 @@ async fn read_skill_file(
     path: String,
 ) -> Result<ResourceContents, ErrorData> {
     let read = server
-        .run_blocking(move |server| server.inner.tools.published_file(&skill, &path))
+        .run_blocking(move |server| server.tools().published_file(&skill, &path))
         .await?;
     // One error for all causes: why a skill is not published is for the operator only.
     let file = read.map_err(|error| {
@@ -107,9 +107,10 @@ async fn read_tool_file(
 ) -> Result<ResourceContents, ErrorData> {
     let context = CallContext::default();
     let context = caller.session.iter().fold(context, CallContext::session);
+    let tools = server.tools();
     let read = async |encoding: &str| {
         let arguments = json!({"path": path, "encoding": encoding, "limit": MAX_BYTES});
-        let output = server.inner.tools.call("skills_read", arguments, &context);
+        let output = tools.call("skills_read", arguments, &context);
         output.await.map_err(|_| resource_not_found(uri))
     };
     // Text if possible, which clients can show without decoding.

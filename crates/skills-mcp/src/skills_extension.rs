@@ -42,7 +42,7 @@ pub(crate) async fn get(server: &Server, uri: String) -> Result<GetSkillResult, 
         .filter(|(_, path)| path == SKILL_FILE)
         .ok_or_else(not_found)?;
     let skill = server
-        .run_blocking(move |server| server.inner.tools.published_skill(&name))
+        .run_blocking(move |server| server.tools().published_skill(&name))
         .await?
         .ok_or_else(not_found)?;
     let entry = skill_entry(&skill);
@@ -59,7 +59,7 @@ pub(crate) async fn list_directory(
     let not_found = || resource_not_found("directory not found", &request.uri);
     let (name, path) = parse_canonical_uri(&request.uri).ok_or_else(not_found)?;
     let skill = server
-        .run_blocking(move |server| server.inner.tools.published_skill(&name))
+        .run_blocking(move |server| server.tools().published_skill(&name))
         .await?
         .ok_or_else(not_found)?;
     let children = list_children(&skill, &path);
@@ -78,7 +78,7 @@ pub(crate) async fn list_directory(
 /// Returns the published skills, ordered by name, and records them as served. The reasons why
 /// others are not published are logged once. Performs blocking I/O.
 pub(crate) fn list_and_track(server: &Server) -> Vec<Arc<PublishedSkill>> {
-    let publications = server.inner.tools.published_skills();
+    let publications = server.tools().published_skills();
     publications
         .warnings
         .iter()

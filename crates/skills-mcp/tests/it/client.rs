@@ -70,6 +70,18 @@ impl Client {
         client
     }
 
+    /// Connects a legacy client that answers each request of the server in the same way.
+    pub(crate) async fn connect_answering(
+        server: &Server,
+        capabilities: Value,
+        answer: Value,
+    ) -> Self {
+        let mut client = Self::open(server, Lifecycle::Legacy, capabilities);
+        client.answer = answer;
+        client.initialize("2025-11-25").await;
+        client
+    }
+
     async fn initialize(&mut self, version: &str) {
         self.initialize_as("test", version).await;
     }

@@ -16,4 +16,5 @@ mod fixture_server;
 #[cfg(feature = "http")]
 mod http;
 mod lifecycles;
+mod roots;
 mod skills;
