@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
-use skills_runtime::policy::{Effect, Rule, RuleSource, Target};
+use skills_runtime::policy::{Effect, Policy, Rule, RuleSource, Target};
 use skills_runtime::{Builder, ExecutionOptions, OnMissing, ResourceLimits, Secrets, Workspace};
 use skills_tools::{HookMode, ProgramOptions};
 
@@ -94,14 +94,9 @@ pub(crate) struct ProgramArgs {
 }
 
 impl ProgramArgs {
-    /// Configures a runtime with the policy of all sources, secrets, approval store and audit log.
-    /// Writing to the `writable` paths counts as approved, as for `--write`.
-    pub(crate) fn configure(
-        &self,
-        builder: Builder,
-        writable: &[PathBuf],
-        context: &Context,
-    ) -> anyhow::Result<Builder> {
+    /// Returns the policy of all sources. Writing to the `writable` paths counts as approved, as for
+    /// `--write`.
+    pub(crate) fn policy(&self, writable: &[PathBuf], context: &Context) -> anyhow::Result<Policy> {
         let paths = PolicyPaths::new(&context.environment);
         let LoadedPolicy { mut rules, .. } = policy_files::load(&paths, context.project_trust())?;
         for rule in &self.allow {
@@ -110,10 +105,7 @@ impl ProgramArgs {
         // A path given with `--write` counts as approved.
         for path in self.write.iter().chain(writable) {
             // Rules about paths are compared with resolved paths.
-            let target = Target::write(resolve_writable(path)?)
-                .map_err(|error| CommandError::input(format!("--write: {error}")))?;
-            let rule = Rule::new(Effect::Allow, RuleSource::Invocation, target);
-            rules = rules.rule(rule.origin("--write"));
+            rules = rules.rule(write_rule(&resolve_writable(path)?, "--write")?);
         }
         // Write access to these files is equivalent to unrestricted access. Both spellings: a state
         // directory behind a symlink can be reached by either path.
@@ -127,8 +119,18 @@ impl ProgramArgs {
                 rules = rules.rule(rule.origin("policy, approvals and audit log of this command"));
             }
         }
+        Ok(rules)
+    }
+
+    /// Configures a runtime with the [policy](Self::policy), secrets, approval store and audit log.
+    pub(crate) fn configure(
+        &self,
+        builder: Builder,
+        writable: &[PathBuf],
+        context: &Context,
+    ) -> anyhow::Result<Builder> {
         let builder = builder
-            .policy(rules)
+            .policy(self.policy(writable, context)?)
             // A grant for the home directory would otherwise include the token of the server and
             // the approvals.
             .hide(state::hidden_dirs(&context.environment))
@@ -244,6 +246,13 @@ impl ProgramArgs {
         let variables = env_files::pairs(settings).chain(env_files::pairs(&given));
         Ok(variables.collect())
     }
+}
+
+/// Returns the rule that allows writing to a resolved path.
+pub(crate) fn write_rule(path: &Path, origin: &str) -> anyhow::Result<Rule> {
+    let target =
+        Target::write(path).map_err(|error| CommandError::input(format!("{origin}: {error}")))?;
+    Ok(Rule::new(Effect::Allow, RuleSource::Invocation, target).origin(origin))
 }
 
 fn canonicalize_all(paths: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {

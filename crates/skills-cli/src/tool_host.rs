@@ -98,6 +98,11 @@ pub(crate) fn drafts_dir(
     })
 }
 
+/// Returns the mount of a workspace.
+pub(crate) fn workspace_mount(directory: PathBuf) -> Mount {
+    Mount::writable("workspace", directory).with_host_path()
+}
+
 /// Returns the root of the drafts. It is untrusted, so drafts are listed, but do not run.
 pub(crate) fn draft_root(drafts: &Path) -> Root {
     Root::new(drafts, Scope::User)
@@ -119,11 +124,11 @@ impl HostArgs {
         // The user named these directories to be written, so they count as approved like those of
         // `--write`.
         let workspace = self.programs.workspace_dir(context)?;
-        let writable = self.mount.iter().filter(|mount| mount.is_writable);
-        let writable = writable.map(|mount| mount.directory.clone());
-        let writable: Vec<PathBuf> = workspace.iter().cloned().chain(writable).collect();
+        let writable = workspace.iter().cloned().chain(self.writable_mounts());
+        let writable: Vec<PathBuf> = writable.collect();
         let builder = self.programs.configure(builder, &writable, context)?;
-        let remedies = RemedyDescriptions::new(command, workspace.as_deref(), context);
+        let environment = &context.environment;
+        let remedies = RemedyDescriptions::new(command, workspace.as_deref(), environment);
         let (tools, executor) = self.builder(builder, context)?;
         let tools = tools
             .tool_groups(groups)
@@ -133,6 +138,12 @@ impl HostArgs {
             .build()
             .map_err(|error| CommandError::input(error.to_string()))?;
         Ok(CallableTools { tools, executor })
+    }
+
+    /// Returns the directories of the mounts that tools and programs can write.
+    pub(crate) fn writable_mounts(&self) -> impl Iterator<Item = PathBuf> {
+        let writable = self.mount.iter().filter(|mount| mount.is_writable);
+        writable.map(|mount| mount.directory.clone())
     }
 
     /// Builds the tool set with a runtime. Without a policy nothing can run.
@@ -160,7 +171,7 @@ impl HostArgs {
         let executor = runtime.executor().clone();
         let mut tools = ToolSet::builder(runtime);
         if let Some(directory) = self.programs.workspace_dir(context)? {
-            tools = tools.workspace(Mount::writable("workspace", directory).with_host_path());
+            tools = tools.workspace(workspace_mount(directory));
         }
         for mount in &self.mount {
             tools = tools.mount(mount.to_mount());

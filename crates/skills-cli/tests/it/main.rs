@@ -20,6 +20,8 @@ mod interpreters;
 mod lookup;
 mod mcp;
 mod mcp_install;
+#[cfg(unix)]
+mod mcp_roots;
 #[cfg(feature = "mcp-http")]
 mod mcp_token;
 mod model;
