@@ -35,6 +35,7 @@ use std::time::Duration;
 
 use skills_audit::{ContentHash, Disposition};
 use skills_policy::{Authorization, Grants, PermissionManager, Policy};
+use skills_process::ScratchDir;
 use skills_sandbox::{EnforcementReport, Preparation, RunOutput, Sandbox, SandboxError};
 use tokio::sync::Semaphore;
 
@@ -283,6 +284,17 @@ impl Executor {
     #[must_use]
     pub fn scratch_directory(&self) -> &Path {
         &self.config().scratch
+    }
+
+    /// Removes the directories that killed processes of this user left in the [scratch
+    /// directory](Self::scratch_directory), on a background thread: private copies of skills,
+    /// private workspaces, and directories of sessions and runs. A directory of a process that is
+    /// alive is locked, and stays.
+    ///
+    /// The first run of a process does the same. A server calls it when it starts, since its first
+    /// run may be far away.
+    pub fn sweep_scratch_directory(&self) {
+        ScratchDir::sweep(self.scratch_directory());
     }
 
     /// Returns the directories that are hidden from programs

@@ -195,6 +195,8 @@ impl Serve {
         let builder = context.builder(&interpreters)?;
         let groups = self.groups.groups();
         let host = host.callable_tools(builder, groups, RemedyStyle::Server, context)?;
+        // A server can run for days before its first program.
+        host.executor.sweep_scratch_directory();
         Ok(host.tools)
     }
 
