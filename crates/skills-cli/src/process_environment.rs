@@ -17,6 +17,7 @@ use skills_runtime::discovery::project_directories;
 const PROJECT_MARKERS: [&str; 1] = [".git"];
 
 /// A snapshot of the environment of the process.
+#[derive(Clone)]
 pub(crate) struct Environment {
     variables: Vec<(OsString, OsString)>,
     home: Option<PathBuf>,

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
-use skills_runtime::policy::{Effect, Rule, RuleSource, Target};
+use skills_runtime::policy::{Effect, Policy, Rule, RuleSource, Target};
 use skills_runtime::{Builder, ExecutionOptions, OnMissing, ResourceLimits, Secrets, Workspace};
 use skills_tools::{HookMode, ProgramOptions};
 
@@ -98,14 +98,12 @@ pub(crate) struct ProgramArgs {
 }
 
 impl ProgramArgs {
-    /// Configures a runtime with the policy of all sources and `more_rules`, secrets, approval store
-    /// and audit log.
-    pub(crate) fn configure(
+    /// Returns the policy of all sources, with `more_rules`.
+    pub(crate) fn policy(
         &self,
-        builder: Builder,
         more_rules: Vec<Rule>,
         context: &Context,
-    ) -> anyhow::Result<Builder> {
+    ) -> anyhow::Result<Policy> {
         let paths = PolicyPaths::new(&context.environment);
         let LoadedPolicy { mut rules, .. } = policy_files::load(&paths, context.project_trust())?;
         for rule in &self.allow {
@@ -127,8 +125,18 @@ impl ProgramArgs {
                 rules = rules.rule(rule.origin("policy, approvals and audit log of this command"));
             }
         }
+        Ok(rules)
+    }
+
+    /// Configures a runtime with the [policy](Self::policy), secrets, approval store and audit log.
+    pub(crate) fn configure(
+        &self,
+        builder: Builder,
+        more_rules: Vec<Rule>,
+        context: &Context,
+    ) -> anyhow::Result<Builder> {
         let builder = builder
-            .policy(rules)
+            .policy(self.policy(more_rules, context)?)
             // A grant for the home directory would otherwise include the token of the server and
             // the approvals.
             .hide(state::hidden_dirs(&context.environment))

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use skills_runtime::{ResourceLimits, ScriptType};
 use skills_tools::Remedy;
 
-use crate::context::Context;
+use crate::process_environment::Environment;
 use crate::settings::MAX_MIB;
 use crate::shell::shell_word;
 use crate::virtual_env;
@@ -34,8 +34,12 @@ pub(crate) struct RemedyDescriptions {
 }
 
 impl RemedyDescriptions {
-    pub(crate) fn new(style: RemedyStyle, workspace: Option<&Path>, context: &Context) -> Self {
-        let environments = virtual_env::find_all(&context.environment, workspace);
+    pub(crate) fn new(
+        style: RemedyStyle,
+        workspace: Option<&Path>,
+        environment: &Environment,
+    ) -> Self {
+        let environments = virtual_env::find_all(environment, workspace);
         Self {
             style,
             workspace: workspace.map(Path::to_owned),

@@ -99,6 +99,11 @@ pub(crate) fn drafts_dir(
     })
 }
 
+/// Returns the mount of a workspace.
+pub(crate) fn workspace_mount(directory: PathBuf) -> Mount {
+    Mount::writable("workspace", directory).with_host_path()
+}
+
 /// Returns the root of the drafts. It is untrusted, so drafts are listed, but do not run.
 pub(crate) fn draft_root(drafts: &Path) -> Root {
     Root::new(drafts, Scope::User)
@@ -117,15 +122,12 @@ impl HostArgs {
         command: RemedyStyle,
         context: &Context,
     ) -> anyhow::Result<CallableTools> {
-        // Writable directories that the user named count as approved, like those of `--write`.
-        let writable = self.mount.iter().filter(|mount| mount.is_writable);
-        let rules = writable
-            .map(|mount| allow_writing(&mount.directory, RuleSource::Invocation, "--mount"))
-            .chain(self.programs.workspace_rule(context).transpose())
-            .collect::<anyhow::Result<Vec<Rule>>>()?;
+        let mut rules = self.mount_rules()?;
+        rules.extend(self.programs.workspace_rule(context)?);
         let builder = self.programs.configure(builder, rules, context)?;
         let workspace = self.programs.workspace_dir(context)?;
-        let remedies = RemedyDescriptions::new(command, workspace.as_deref(), context);
+        let environment = &context.environment;
+        let remedies = RemedyDescriptions::new(command, workspace.as_deref(), environment);
         let (tools, executor) = self.builder(builder, context)?;
         let tools = tools
             .tool_groups(groups)
@@ -135,6 +137,15 @@ impl HostArgs {
             .build()
             .map_err(|error| CommandError::input(error.to_string()))?;
         Ok(CallableTools { tools, executor })
+    }
+
+    /// Returns the rules for writable mounts. The user named them, so they count as approved, like the
+    /// paths of `--write`.
+    pub(crate) fn mount_rules(&self) -> anyhow::Result<Vec<Rule>> {
+        let writable = self.mount.iter().filter(|mount| mount.is_writable);
+        writable
+            .map(|mount| allow_writing(&mount.directory, RuleSource::Invocation, "--mount"))
+            .collect()
     }
 
     /// Builds the tool set with a runtime. Without a policy nothing can run.
@@ -162,7 +173,7 @@ impl HostArgs {
         let executor = runtime.executor().clone();
         let mut tools = ToolSet::builder(runtime);
         if let Some(directory) = self.programs.workspace_dir(context)? {
-            tools = tools.workspace(Mount::writable("workspace", directory).with_host_path());
+            tools = tools.workspace(workspace_mount(directory));
         }
         for mount in &self.mount {
             tools = tools.mount(mount.to_mount());

@@ -29,8 +29,8 @@ pub(crate) async fn complete(
         .context
         .and_then(|context| context.get_argument("name").cloned());
     let found = server.run_blocking(move |server| match (argument.name.as_str(), skill) {
-        ("name", _) => server.inner.tools.complete_skill(&argument.value),
-        ("path", Some(skill)) => server.inner.tools.complete_path(&skill, &argument.value),
+        ("name", _) => server.tools().complete_skill(&argument.value),
+        ("path", Some(skill)) => server.tools().complete_path(&skill, &argument.value),
         _ => Completion::default(),
     });
     let found = found.await?;

@@ -6,10 +6,10 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest,
     CustomResult, GetPromptRequestParams, GetPromptResponse, GetSkillRequestParams, GetSkillResult,
-    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListSkillsResult,
-    ListToolsResult, PaginatedRequestParams, ReadResourceDirectoryRequestParams,
-    ReadResourceDirectoryResult, ReadResourceRequestParams, ReadResourceResponse, ServerConfig,
-    SubscriptionFilter,
+    InitializeRequestParams, InitializeResult, ListPromptsResult, ListResourceTemplatesResult,
+    ListResourcesResult, ListSkillsResult, ListToolsResult, PaginatedRequestParams,
+    ReadResourceDirectoryRequestParams, ReadResourceDirectoryResult, ReadResourceRequestParams,
+    ReadResourceResponse, ServerConfig, SubscriptionFilter,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -18,6 +18,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use crate::caller::{Caller, Lifecycle};
 use crate::list_changes::ListKind;
 use crate::list_watcher::start_watching;
+use crate::roots::ClientRoots;
 use crate::tool_list::SessionTools;
 use crate::{
     Server, completion, prompts, resources, server_info, skills_extension, subscriptions,
@@ -38,6 +39,8 @@ pub struct Connection {
     is_initialized: AtomicBool,
     /// The tools that this client has listed; see [`SessionTools`].
     session_tools: SessionTools,
+    /// The roots of the client; `None` if it is not asked for them.
+    roots: Option<ClientRoots>,
     disconnected: CancellationToken,
     /// Cancels the token when the connection is dropped, however it ends.
     _disconnect_guard: DropGuard,
@@ -45,9 +48,21 @@ pub struct Connection {
 
 impl Connection {
     pub(crate) fn new(server: &Server) -> Self {
+        Self::with_roots(server.clone(), None)
+    }
+
+    /// Creates the connection of a client on a stream, which can have its own workspace.
+    pub(crate) fn for_stream(server: &Server) -> Self {
+        let may_have_roots = server.inner.select_workspace.is_some();
+        let roots = may_have_roots.then(ClientRoots::default);
+        Self::with_roots(server.for_client(), roots)
+    }
+
+    fn with_roots(server: Server, roots: Option<ClientRoots>) -> Self {
         let disconnected = CancellationToken::new();
         Self {
-            server: server.clone(),
+            server,
+            roots,
             session: OnceLock::new(),
             seen_versions: Mutex::default(),
             is_initialized: AtomicBool::new(false),
@@ -85,6 +100,13 @@ impl Connection {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Waits until the workspace of the client is known.
+    async fn settle_roots(&self) {
+        if let Some(roots) = &self.roots {
+            roots.settle().await;
+        }
+    }
+
     fn caller(&self, context: &RequestContext<RoleServer>) -> Caller {
         Caller::from_context(context, || self.session().to_owned())
     }
@@ -117,7 +139,7 @@ impl Drop for Connection {
         let Some(session) = self.session.take() else {
             return;
         };
-        let tools = self.server.inner.tools.clone();
+        let tools = self.server.tools();
         // Removing the directory of a session may take long if it has many files.
         match tokio::runtime::Handle::try_current() {
             Ok(executor) => drop(executor.spawn_blocking(move || tools.end_session(&session))),
@@ -128,8 +150,26 @@ impl Drop for Connection {
 
 impl ServerHandler for Connection {
     fn get_info(&self) -> ServerConfig {
-        let inner = &self.server.inner;
-        server_info::server_config(&inner.version, &inner.tools)
+        let instructions = self.server.tools().instructions();
+        server_info::server_config(&self.server.inner.version, &instructions)
+    }
+
+    async fn initialize(
+        &self,
+        request: InitializeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<InitializeResult, ErrorData> {
+        let mut result = self.negotiate_initialize(&request)?;
+        if let Some(roots) = &self.roots
+            && request.capabilities.roots.is_some()
+        {
+            roots.declare();
+            // The roots are known later, and instructions are sent only once.
+            let instructions = self.server.tools().instructions_for_later_workspace();
+            result.instructions = Some(server_info::complete_instructions(&instructions));
+        }
+        context.peer.set_peer_info(request);
+        Ok(result)
     }
 
     async fn list_tools(
@@ -154,6 +194,7 @@ impl ServerHandler for Connection {
     ) -> Result<CallToolResponse, ErrorData> {
         // Tool calls scan for skills, too, until a watcher is active.
         start_watching(&self.server);
+        self.settle_roots().await;
         let (caller, may_load) = (self.caller(&context), request.name == "load_skill");
         let response = tool_call::call(&self.server, &caller, request, &context).await;
         if may_load {
@@ -213,6 +254,7 @@ impl ServerHandler for Connection {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
+        self.settle_roots().await;
         resources::read(&self.server, &self.caller(&context), &request.uri)
             .await
             .map(Into::into)
@@ -283,10 +325,19 @@ impl ServerHandler for Connection {
             let changes = self.session_tools.subscribe();
             subscriptions::notify_legacy(
                 &self.server,
-                context.peer,
+                context.peer.clone(),
                 changes,
                 self.disconnected.clone(),
             );
+            if let Some(roots) = &self.roots {
+                roots.follow(&self.server, context.peer, self.disconnected.clone());
+            }
+        }
+    }
+
+    async fn on_roots_list_changed(&self, _: NotificationContext<RoleServer>) {
+        if let Some(roots) = &self.roots {
+            roots.record_change();
         }
     }
 }

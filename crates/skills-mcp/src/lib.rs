@@ -48,6 +48,7 @@ mod prompts;
 mod replay_cache;
 mod request_state;
 mod resources;
+mod roots;
 mod serve;
 mod server;
 mod server_info;

@@ -19,10 +19,10 @@ pub(crate) fn start_watching(server: &Server) {
         let weak = Arc::downgrade(&server.inner);
         let changed = move || {
             if let Some(shared) = weak.upgrade() {
-                refresh_served(&Server { inner: shared });
+                refresh_served(&Server::from_inner(shared));
             }
         };
-        let handle = server.inner.tools.watch(changed);
+        let handle = server.inner.shared_tools.watch(changed);
         // Set only once, since watching starts only once.
         let _ = server.inner.list_watcher.handle.set(handle);
     });

@@ -40,8 +40,7 @@ pub(crate) fn list_and_track(server: &Server) -> Vec<Prompt> {
         Prompt::new(skill.name, Some(skill.description), Some(vec![argument]))
     };
     let skills = server
-        .inner
-        .tools
+        .tools()
         .prompts()
         .into_iter()
         // A skill must not replace the guide of the server.
@@ -83,13 +82,13 @@ pub(crate) async fn get(
         }
     };
     if name == GUIDE_PROMPT {
-        let guide = server.run_blocking(|server| server.inner.tools.guide());
+        let guide = server.run_blocking(|server| server.tools().guide());
         let guide = PromptMessage::new_text(Role::User, guide.await?);
         return Ok(GetPromptResult::new(vec![guide]));
     }
     let rendered = server
         .run_blocking(move |server| {
-            let tools = &server.inner.tools;
+            let tools = server.tools();
             let rendered = tools.prompt(&name, &words)?;
             let activated = Activity::Activated(ActivatedBy::User);
             tools.record_use([name.as_str()], activated, session.as_deref());

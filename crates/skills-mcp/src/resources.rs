@@ -94,7 +94,7 @@ async fn read_skill_file(
     let session = caller.session.clone();
     let read = server
         .run_blocking(move |server| {
-            let tools = &server.inner.tools;
+            let tools = server.tools();
             let file = tools.published_file(&skill, &path)?;
             // To read its `SKILL.md` is to activate a skill.
             let activity = if path == SKILL_FILE {
@@ -127,9 +127,10 @@ async fn read_tool_file(
 ) -> Result<ResourceContents, ErrorData> {
     let context = CallContext::default();
     let context = caller.session.iter().fold(context, CallContext::session);
+    let tools = server.tools();
     let read = async |encoding: &str| {
         let arguments = json!({"path": path, "encoding": encoding, "limit": MAX_BYTES});
-        let output = server.inner.tools.call("skills_read", arguments, &context);
+        let output = tools.call("skills_read", arguments, &context);
         output.await.map_err(|_| resource_not_found(uri))
     };
     // Text if possible, which clients can show without decoding.

@@ -42,7 +42,7 @@ impl Server {
     {
         let token = self.inner.stop.child_token();
         let _guard = token.clone().drop_guard();
-        let connection = Connection::new(self);
+        let connection = Connection::for_stream(self);
         let disconnected = connection.disconnected();
         let (stream, service, mut writer_task) = LineTransport::start(
             connection,

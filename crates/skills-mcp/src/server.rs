@@ -2,7 +2,7 @@
 
 mod builder;
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use rmcp::ErrorData;
 use skills_tools::ToolSet;
@@ -14,6 +14,7 @@ use crate::call_limiter::CallLimiter;
 use crate::list_changes::ListWatcher;
 use crate::list_changes::{ListTracker, LogOnce};
 use crate::request_state::RequestStateSigner;
+use crate::roots::SelectWorkspace;
 
 /// Serves skills and their tools to MCP clients.
 ///
@@ -57,10 +58,14 @@ use crate::request_state::RequestStateSigner;
 #[derive(Clone)]
 pub struct Server {
     pub(crate) inner: Arc<Inner>,
+    /// The tools of one client, if it can change its workspace.
+    own_tools: Option<Arc<RwLock<ToolSet>>>,
 }
 
 pub(crate) struct Inner {
-    pub(crate) tools: ToolSet,
+    /// The tools of all clients that have none of their own; see [`Server::tools`].
+    pub(crate) shared_tools: ToolSet,
+    pub(crate) select_workspace: Option<Box<SelectWorkspace>>,
     pub(crate) state_signer: RequestStateSigner,
     pub(crate) call_limiter: CallLimiter,
     pub(crate) list_tracker: ListTracker,
@@ -87,6 +92,41 @@ impl Server {
     /// Returns a builder for a server with these tools, with the defaults of [`ServerBuilder`].
     pub fn builder(tools: ToolSet) -> ServerBuilder {
         ServerBuilder::new(tools)
+    }
+
+    pub(crate) fn from_inner(inner: Arc<Inner>) -> Self {
+        Self {
+            inner,
+            own_tools: None,
+        }
+    }
+
+    /// Returns the server for one client, whose tools can be [changed](Self::set_tools).
+    pub(crate) fn for_client(&self) -> Self {
+        Self {
+            inner: Arc::clone(&self.inner),
+            own_tools: Some(Arc::new(RwLock::new(self.inner.shared_tools.clone()))),
+        }
+    }
+
+    /// Returns the tools of the client.
+    pub(crate) fn tools(&self) -> ToolSet {
+        let own = self.own_tools.as_ref();
+        own.map_or_else(
+            || self.inner.shared_tools.clone(),
+            |own| own.read().unwrap_or_else(PoisonError::into_inner).clone(),
+        )
+    }
+
+    /// Sets the tools of the client, unless they have the same workspace as the current ones. Calls
+    /// that are running keep theirs.
+    pub(crate) fn set_tools(&self, tools: ToolSet) {
+        if let Some(own) = &self.own_tools {
+            let mut current = own.write().unwrap_or_else(PoisonError::into_inner);
+            if current.workspace_directory() != tools.workspace_directory() {
+                *current = tools;
+            }
+        }
     }
 
     /// Runs blocking I/O on the blocking pool.

@@ -2,14 +2,17 @@
 
 use rmcp::ErrorData;
 use rmcp::model::{ErrorCode, Implementation, ServerCapabilities, ServerConfig};
-use skills_tools::ToolSet;
 
 /// What the instructions say to clients with the Skills extension.
 const EXTENSION_NOTE: &str =
     "Clients with the Skills extension use skills/list and skills/get instead of the first steps.";
 
-pub(crate) fn server_config(version: &str, tools: &ToolSet) -> ServerConfig {
-    let instructions = format!("{}{EXTENSION_NOTE}", tools.instructions());
+/// Returns the instructions of the tools with those for clients.
+pub(crate) fn complete_instructions(instructions: &str) -> String {
+    format!("{instructions}{EXTENSION_NOTE}")
+}
+
+pub(crate) fn server_config(version: &str, instructions: &str) -> ServerConfig {
     let capabilities = ServerCapabilities::builder()
         .enable_tools()
         .enable_tool_list_changed()
@@ -25,7 +28,7 @@ pub(crate) fn server_config(version: &str, tools: &ToolSet) -> ServerConfig {
         .with_description("Finds, reads and safely runs agent skills");
     ServerConfig::new(capabilities)
         .with_server_info(implementation)
-        .with_instructions(instructions)
+        .with_instructions(complete_instructions(instructions))
 }
 
 /// The methods with parameters.

@@ -30,7 +30,7 @@ pub(crate) async fn list(
     let cursor = request.and_then(|request| request.cursor);
     let page = Page::after_cursor(skills, |skill| skill.name.as_str(), cursor)?;
     let names = page.items.iter().map(|skill| skill.name.as_str());
-    let tools = &server.inner.tools;
+    let tools = server.tools();
     tools.record_use(names, Activity::Offered, session.as_deref());
     let skills = page.items.iter().map(|skill| skill_entry(skill)).collect();
     let mut result = ListSkillsResult::with_all_items(skills)
@@ -47,7 +47,7 @@ pub(crate) async fn get(server: &Server, uri: String) -> Result<GetSkillResult, 
         .filter(|(_, path)| path == SKILL_FILE)
         .ok_or_else(not_found)?;
     let skill = server
-        .run_blocking(move |server| server.inner.tools.published_skill(&name))
+        .run_blocking(move |server| server.tools().published_skill(&name))
         .await?
         .ok_or_else(not_found)?;
     let entry = skill_entry(&skill);
@@ -64,7 +64,7 @@ pub(crate) async fn list_directory(
     let not_found = || resource_not_found("directory not found", &request.uri);
     let (name, path) = parse_canonical_uri(&request.uri).ok_or_else(not_found)?;
     let skill = server
-        .run_blocking(move |server| server.inner.tools.published_skill(&name))
+        .run_blocking(move |server| server.tools().published_skill(&name))
         .await?
         .ok_or_else(not_found)?;
     let children = list_children(&skill, &path);
@@ -83,7 +83,7 @@ pub(crate) async fn list_directory(
 /// Returns the published skills, ordered by name, and records them as served. The reasons why
 /// others are not published are logged once. Performs blocking I/O.
 pub(crate) fn list_and_track(server: &Server) -> Vec<Arc<PublishedSkill>> {
-    let publications = server.inner.tools.published_skills();
+    let publications = server.tools().published_skills();
     publications
         .warnings
         .iter()

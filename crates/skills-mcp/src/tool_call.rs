@@ -60,9 +60,8 @@ pub(crate) async fn call(
     let call_context = caller_context(caller, context)
         .approver(Arc::clone(&approver) as _)
         .cancellation(cancellation.clone());
-    let call = inner
-        .tools
-        .call(&request.name, Value::Object(arguments), &call_context);
+    let tools = server.tools();
+    let call = tools.call(&request.name, Value::Object(arguments), &call_context);
     let output = with_progress(call, &approver, &cancellation, &inner.cancel_calls, context).await;
     let mut output =
         output.map_err(|unknown| ErrorData::invalid_params(unknown.to_string(), None))?;

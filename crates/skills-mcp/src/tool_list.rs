@@ -43,7 +43,7 @@ impl SessionTools {
         if self.listed().is_none() {
             return;
         }
-        let list = move |server: &Server| server.inner.tools.session_definitions(&session);
+        let list = move |server: &Server| server.tools().session_definitions(&session);
         // An error is reported by the next list.
         let Ok(Ok(definitions)) = server.run_blocking(list).await else {
             return;
@@ -77,7 +77,7 @@ pub(crate) async fn list(
     let session = caller.session.clone();
     let list = move |server: &Server| {
         let shared = list_and_track(server)?;
-        let tools = &server.inner.tools;
+        let tools = server.tools();
         let own = session.map_or(Ok(Vec::new()), |session| {
             tools.session_definitions(&session)
         })?;
@@ -103,7 +103,7 @@ pub(crate) async fn list(
 
 /// Lists the current tools and records them as served. Performs blocking I/O.
 pub(crate) fn list_and_track(server: &Server) -> Result<Vec<ToolDefinition>, OverrideError> {
-    let definitions = server.inner.tools.definitions()?;
+    let definitions = server.tools().definitions()?;
     server
         .inner
         .list_tracker

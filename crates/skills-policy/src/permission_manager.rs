@@ -58,7 +58,7 @@ pub struct PermissionManager {
     policy: Policy,
     approver: Option<Arc<dyn Approver>>,
     store: Arc<dyn ApprovalStore>,
-    session_approvals: SessionApprovals,
+    session_approvals: Arc<SessionApprovals>,
 }
 
 /// The result of evaluating rules and stored approvals, before any approver is asked.
@@ -110,7 +110,7 @@ impl PermissionManager {
             policy,
             approver: None,
             store: Arc::new(NullApprovalStore),
-            session_approvals: SessionApprovals::default(),
+            session_approvals: Arc::default(),
         }
     }
 
@@ -125,6 +125,17 @@ impl PermissionManager {
     pub fn store(mut self, store: Arc<dyn ApprovalStore>) -> Self {
         self.store = store;
         self
+    }
+
+    /// Returns a manager with another policy that shares the approver, the store and the approvals
+    /// of sessions, for a caller whose paths differ.
+    pub fn with_policy(&self, policy: Policy) -> Self {
+        Self {
+            policy,
+            approver: self.approver.clone(),
+            store: Arc::clone(&self.store),
+            session_approvals: Arc::clone(&self.session_approvals),
+        }
     }
 
     /// Returns the policy.

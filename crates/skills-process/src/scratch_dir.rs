@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 /// A private temporary directory of one run, removed with all of its content on drop.
 ///
 /// Its name is random and only its owner may enter it (mode 0700). On Unix it is locked while in
-/// use. The kernel releases the lock when the process dies for any reason, and the first directory
-/// that a later process creates below the same parent removes the unlocked ones.
+/// use. The kernel releases the lock when the process dies for any reason, and a later process
+/// [removes](Self::sweep) the unlocked ones.
 ///
 /// ```
 /// use skills_process::ScratchDir;
@@ -56,7 +56,7 @@ impl ScratchDir {
             let path = create_directory(parent)?;
             // The cleanup of another process may remove the directory before it is locked.
             if let Some(owner) = directory_lock::DirectoryLock::acquire(&path)? {
-                owner.sweep_once(parent);
+                Self::sweep(parent);
                 return Ok(Self {
                     path,
                     is_removed: false,
@@ -77,6 +77,23 @@ impl ScratchDir {
             is_removed: false,
         })
     }
+
+    /// Removes the directories below `parent` that processes of this user left when they were
+    /// killed, on a background thread.
+    ///
+    /// A directory is removed if no process holds its lock; symlinks are not followed. Only the
+    /// first call for a parent in a process does anything, so that runs do not list a large
+    /// directory: call it at the start of a long-lived process, and otherwise the first
+    /// [`new`](Self::new) does it. At most 100,000 entries are listed and 1,000 directories removed.
+    /// Failures are ignored, since a later process tries again.
+    #[cfg(unix)]
+    pub fn sweep(parent: &Path) {
+        directory_lock::sweep_once(parent);
+    }
+
+    /// Does nothing: without locks it is not known which directories are in use.
+    #[cfg(not(unix))]
+    pub fn sweep(_parent: &Path) {}
 
     /// Returns its path.
     #[must_use]

@@ -286,7 +286,6 @@ impl Builder {
             },
         );
         let config = Config {
-            permissions,
             backends,
             recorder: self.recorder,
             scratch: self.scratch,
@@ -295,7 +294,7 @@ impl Builder {
             hidden_directories: self.hidden_directories,
             max_concurrent_runs: self.max_concurrent_runs,
         };
-        SkillRuntime::from_parts(library.clone(), Executor::new(library, config))
+        SkillRuntime::from_parts(library.clone(), Executor::new(library, permissions, config))
     }
 }
 

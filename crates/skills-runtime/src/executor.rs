@@ -35,7 +35,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use skills_audit::{ContentHash, Disposition};
-use skills_policy::{Authorization, Grants, PermissionManager};
+use skills_policy::{Authorization, Grants, PermissionManager, Policy};
+use skills_process::ScratchDir;
 use skills_sandbox::{EnforcementReport, Job, Preparation, RunOutput, Sandbox, SandboxError};
 use tokio::sync::Semaphore;
 
@@ -77,7 +78,10 @@ pub use session_directory::SessionDirectory;
 /// the current files, authorized by policy, run by the backend for its type, and recorded. Cheap to
 /// clone; clones share the backends, permits and approvals of sessions.
 #[derive(Clone)]
-pub struct Executor(Arc<Shared>);
+pub struct Executor {
+    shared: Arc<Shared>,
+    permissions: Arc<PermissionManager>,
+}
 
 struct Shared {
     library: Library,
@@ -100,7 +104,6 @@ struct GrantedRun {
 
 /// What the builder configures.
 pub(crate) struct Config {
-    pub(crate) permissions: PermissionManager,
     pub(crate) backends: Arc<Backends>,
     pub(crate) recorder: Recorder,
     pub(crate) scratch: PathBuf,
@@ -112,17 +115,29 @@ pub(crate) struct Config {
 }
 
 impl Executor {
-    pub(crate) fn new(library: Library, config: Config) -> Self {
+    pub(crate) fn new(library: Library, permissions: PermissionManager, config: Config) -> Self {
         let copies = SkillCopyCache::new(Arc::clone(library.digests()));
         // `Semaphore::new` panics above this number.
         let permits = config.max_concurrent_runs.min(Semaphore::MAX_PERMITS);
-        Self(Arc::new(Shared {
+        let shared = Shared {
             library,
             config,
             run_permits: Semaphore::new(permits),
             approval_queue: ApprovalQueue::default(),
             copies,
-        }))
+        };
+        Self {
+            shared: Arc::new(shared),
+            permissions: Arc::new(permissions),
+        }
+    }
+
+    /// Returns an executor with another policy that shares everything else.
+    pub(crate) fn with_policy(&self, policy: Policy) -> Self {
+        Self {
+            shared: Arc::clone(&self.shared),
+            permissions: Arc::new(self.permissions.with_policy(policy)),
+        }
     }
 
     /// Runs a skill's program; see
@@ -273,6 +288,17 @@ impl Executor {
         &self.config().scratch
     }
 
+    /// Removes the directories that killed processes of this user left in the [scratch
+    /// directory](Self::scratch_directory), on a background thread: private copies of skills,
+    /// private workspaces, and directories of sessions and runs. A directory of a process that is
+    /// alive is locked, and stays.
+    ///
+    /// The first run of a process does the same. A server calls it when it starts, since its first
+    /// run may be far away.
+    pub fn sweep_scratch_directory(&self) {
+        ScratchDir::sweep(self.scratch_directory());
+    }
+
     /// Returns the directories that are hidden from programs
     /// ([`Builder::hide`](crate::Builder::hide)), as configured.
     #[must_use]
@@ -280,18 +306,22 @@ impl Executor {
         &self.config().hidden_directories
     }
 
+    pub(crate) fn policy(&self) -> &Policy {
+        self.permissions.policy()
+    }
+
     /// Removes the approvals of a [session](CallContext::session). Call it when the client
     /// disconnects; approvals of other sessions and permanent approvals stay valid.
     pub fn clear_session_approvals(&self, session: &str) {
-        self.config().permissions.clear_session(session);
+        self.permissions.clear_session(session);
     }
 
     pub(crate) fn library(&self) -> &Library {
-        &self.0.library
+        &self.shared.library
     }
 
     fn config(&self) -> &Config {
-        &self.0.config
+        &self.shared.config
     }
 
     /// Runs a program, optionally as a hook.
@@ -397,7 +427,7 @@ impl Executor {
         record: &RunRecord,
         missing: &[String],
     ) -> Vec<String> {
-        let policy = self.config().permissions.policy();
+        let policy = self.permissions.policy();
         let mut notes = notes_before_run(&run.plan, &run.grants, &record.redactor, missing);
         notes.extend(unused_rules(policy, run.grants.decisions()));
         notes
@@ -505,7 +535,7 @@ impl Executor {
         let cancellation = plan.options.context.cancellation.clone();
         let cancellation = cancellation.as_ref();
         // Before the job starts, so that the wait does not count as time of the run.
-        let _permit = unless_cancelled(cancellation, self.0.run_permits.acquire())
+        let _permit = unless_cancelled(cancellation, self.shared.run_permits.acquire())
             .await?
             .map_err(|_| Repr::Closed)?;
         // Paths are checked after the wait for a permit, which can take minutes in which another

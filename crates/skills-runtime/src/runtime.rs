@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use skills_discovery::{Root, Scope};
-use skills_policy::Approver;
+use skills_policy::{Approver, Policy};
 
 use crate::session::run_hooks;
 use crate::{
@@ -86,6 +86,22 @@ impl SkillRuntime {
             prompt: PromptRenderer::new(library),
             executor,
         }
+    }
+
+    /// Returns a runtime with another policy that shares everything else: skills, backends, permits
+    /// and the approvals of sessions. For callers whose directories differ, such as the clients of a
+    /// server.
+    #[must_use]
+    pub fn with_policy(&self, policy: Policy) -> Self {
+        Self {
+            prompt: self.prompt.clone(),
+            executor: self.executor.with_policy(policy),
+        }
+    }
+
+    /// Returns the policy.
+    pub fn policy(&self) -> &Policy {
+        self.executor.policy()
     }
 
     /// Returns the skills: catalog, generations, requirements.

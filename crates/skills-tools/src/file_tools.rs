@@ -16,7 +16,7 @@ use skills_runtime::SkillRuntime;
 use crate::files::list::ListLimits;
 use crate::folded_paths::FoldedPaths;
 use crate::mount::{DEFAULT_QUOTA_BYTES, MountTable, OpenMount, WriteQuota};
-use crate::{ToolError, ToolErrorCode};
+use crate::{Mount, MountError, ToolError, ToolErrorCode};
 
 pub(crate) use resolve::{PathTarget, ResolvedPath};
 
@@ -50,7 +50,7 @@ pub(crate) struct FileTools {
     /// Write quota of all skills together.
     skill_quota: Arc<WriteQuota>,
     /// Serializes writes, so that the file that was compared is the file that is replaced.
-    write_lock: Mutex<()>,
+    write_lock: Arc<Mutex<()>>,
 }
 
 impl FileTools {
@@ -64,8 +64,31 @@ impl FileTools {
             skill_writes: SkillWrites::default(),
             list_limits: ListLimits::DEFAULT,
             skill_quota: Arc::new(WriteQuota::new(DEFAULT_QUOTA_BYTES)),
-            write_lock: Mutex::new(()),
+            write_lock: Arc::default(),
         }
+    }
+
+    /// Returns the tools with another workspace and a runtime for the same skills. They share the
+    /// write quotas of everything else.
+    pub(crate) fn with_workspace(
+        &self,
+        workspace: Mount,
+        runtime: SkillRuntime,
+    ) -> Result<Self, MountError> {
+        Ok(Self {
+            runtime,
+            mounts: self.mounts.with_workspace(workspace)?,
+            drafts_dir: self.drafts_dir.clone(),
+            protected_paths: self.protected_paths.clone(),
+            skill_writes: self.skill_writes,
+            list_limits: self.list_limits,
+            skill_quota: Arc::clone(&self.skill_quota),
+            write_lock: Arc::clone(&self.write_lock),
+        })
+    }
+
+    pub(crate) fn mount_table(&self) -> &MountTable {
+        &self.mounts
     }
 
     /// Rejects hidden and protected paths. Skill and draft rules are checked elsewhere: drafts may

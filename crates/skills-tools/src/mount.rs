@@ -197,22 +197,35 @@ impl MountTable {
             if table.find_by_name(&mount.name).is_some() {
                 return Err(Repr::DuplicateName { name: mount.name }.into());
             }
-            let mount = OpenMount::open(mount)?;
-            // With two names for one file, the stricter permissions could be bypassed through the
-            // other name.
-            let overlaps = |known: &&OpenMount| {
-                known.path.starts_with(&mount.path) || mount.path.starts_with(&known.path)
-            };
-            if let Some(other) = table.all_mounts().find(overlaps) {
-                return Err(Repr::Nested {
-                    name: mount.name,
-                    other: other.name.clone(),
-                }
-                .into());
-            }
-            table.mounts.push(mount);
+            table.add(OpenMount::open(mount)?)?;
         }
         Ok(table)
+    }
+
+    /// Returns the table with another workspace. The other mounts stay open and keep their quotas.
+    pub(crate) fn with_workspace(&self, workspace: Mount) -> Result<Self, MountError> {
+        let mut table = Self::new(Some(workspace), Vec::new())?;
+        self.mounts
+            .iter()
+            .try_for_each(|mount| table.add(mount.clone()))?;
+        Ok(table)
+    }
+
+    fn add(&mut self, mount: OpenMount) -> Result<(), MountError> {
+        // With two names for one file, the stricter permissions could be bypassed through the other
+        // name.
+        let overlaps = |known: &&OpenMount| {
+            known.path.starts_with(&mount.path) || mount.path.starts_with(&known.path)
+        };
+        if let Some(other) = self.all_mounts().find(overlaps) {
+            return Err(Repr::Nested {
+                name: mount.name,
+                other: other.name.clone(),
+            }
+            .into());
+        }
+        self.mounts.push(mount);
+        Ok(())
     }
 
     pub(crate) fn workspace(&self) -> Option<&OpenMount> {

@@ -58,7 +58,7 @@ pub(crate) struct ProgramTools {
     pub(crate) files: Arc<FileTools>,
     pub(crate) overrides: Arc<OverrideStore>,
     pub(crate) default_script_state: DefaultScriptState,
-    pub(crate) sessions: SessionDirectories,
+    pub(crate) sessions: Arc<SessionDirectories>,
     pub(crate) options: ProgramOptions,
     pub(crate) remedies: Remedies,
 }

@@ -5,6 +5,7 @@ mod hooks;
 mod prompts;
 mod published_skills;
 mod script_tools;
+mod workspace;
 
 use std::sync::Arc;
 
@@ -82,7 +83,7 @@ pub(crate) struct Inner {
     default_script_state: DefaultScriptState,
     groups: Vec<ToolGroup>,
     hooks: HookMode,
-    active_skills: ActiveSkills,
+    active_skills: Arc<ActiveSkills>,
 }
 
 impl ToolSet {

@@ -8,6 +8,7 @@ mod serve;
 mod stdio;
 #[cfg(feature = "mcp-http")]
 mod token;
+mod workspace;
 
 use clap::{Args, Subcommand};
 

@@ -245,7 +245,7 @@ impl Run {
         Ok(RemedyDescriptions::new(
             style,
             workspace.as_deref(),
-            context,
+            &context.environment,
         ))
     }
 

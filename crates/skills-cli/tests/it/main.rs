@@ -20,6 +20,10 @@ mod interpreters;
 mod lookup;
 mod mcp;
 mod mcp_install;
+#[cfg(target_os = "linux")]
+mod mcp_killed;
+#[cfg(unix)]
+mod mcp_roots;
 #[cfg(feature = "mcp-http")]
 mod mcp_token;
 mod model;

@@ -15,7 +15,11 @@ pub(crate) struct Server {
     child: Child,
     input: ChildStdin,
     output: BufReader<ChildStdout>,
-    _directories: [tempfile::TempDir; 2],
+    /// What the client answers to `roots/list`.
+    roots: Value,
+    /// The methods of the requests of the server.
+    requests: Vec<String>,
+    _directories: Vec<tempfile::TempDir>,
 }
 
 impl Server {
@@ -23,13 +27,24 @@ impl Server {
         let directories = [(); 2].map(|()| tempfile::tempdir().unwrap());
         let arguments = [&["mcp"], &EXAMPLES[..], arguments].concat();
         let command = command_with_state(&arguments, directories[0].path(), directories[1].path());
-        Self::connect(command, directories)
+        Self::connect(command, directories.into())
     }
 
     /// Starts a server by this command. The directories exist until its end.
-    pub(crate) fn connect(
-        mut command: std::process::Command,
-        directories: [tempfile::TempDir; 2],
+    pub(crate) fn connect(command: Command, directories: Vec<tempfile::TempDir>) -> Self {
+        Self::connect_as(command, directories, json!({}), Value::Null)
+    }
+
+    /// Starts a server by this command, for a client with roots.
+    pub(crate) fn connect_with_roots(command: Command, roots: Value) -> Self {
+        Self::connect_as(command, Vec::new(), json!({"roots": {}}), roots)
+    }
+
+    fn connect_as(
+        mut command: Command,
+        directories: Vec<tempfile::TempDir>,
+        capabilities: Value,
+        roots: Value,
     ) -> Self {
         let mut child = command
             .stdin(Stdio::piped())
@@ -44,12 +59,14 @@ impl Server {
             child,
             input,
             output,
+            roots,
+            requests: Vec::new(),
             _directories: directories,
         };
         let client = json!({"name": "test", "version": "1"});
         server.request(
             "initialize",
-            &json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client}),
+            &json!({"protocolVersion": "2025-11-25", "capabilities": capabilities, "clientInfo": client}),
         );
         server.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
         server
@@ -71,7 +88,14 @@ impl Server {
             );
             let message: Value =
                 serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line:?}"));
-            if message["id"] == method {
+            if let Some(asked) = message["method"]
+                .as_str()
+                .filter(|_| message["id"] != Value::Null)
+            {
+                self.requests.push(asked.to_owned());
+                let result = json!({"roots": self.roots});
+                self.send(&json!({"jsonrpc": "2.0", "id": message["id"], "result": result}));
+            } else if message["id"] == method {
                 assert!(message.get("error").is_none(), "{message}");
                 return message["result"].clone();
             }
@@ -80,6 +104,17 @@ impl Server {
 
     pub(crate) fn call(&mut self, tool: &str, arguments: &Value) -> Value {
         self.request("tools/call", &json!({"name": tool, "arguments": arguments}))
+    }
+
+    /// Returns the methods of the requests that the server has sent.
+    pub(crate) fn requests(&self) -> &[String] {
+        &self.requests
+    }
+
+    /// Kills the server, so that it cleans nothing up.
+    pub(crate) fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
     }
 
     /// Closes the input, waits for the server and returns its exit code.
@@ -110,7 +145,7 @@ fn the_working_directory_is_the_workspace_except_at_home() {
         command
             .env("HOME", state.join(home))
             .current_dir(state.join(working_directory));
-        let mut server = Server::connect(command, directories);
+        let mut server = Server::connect(command, directories.into());
         let call = json!({"name": "skills_ls", "arguments": {}});
         let listed = server.request("tools/call", &call);
         listed["content"][0]["text"]

@@ -1,5 +1,7 @@
 //! Builder for servers.
 
+use std::error::Error;
+use std::path::Path;
 use std::sync::Arc;
 
 use skills_tools::ToolSet;
@@ -10,6 +12,7 @@ use crate::call_limiter::CallLimiter;
 use crate::list_changes::ListWatcher;
 use crate::list_changes::{ListTracker, LogOnce};
 use crate::request_state::{RequestStateSigner, STATE_TTL};
+use crate::roots::SelectWorkspace;
 use crate::{MemoryReplayCache, ReplayCache, ResultData, ServerBuildError};
 
 /// Configures and builds a [`Server`].
@@ -20,6 +23,7 @@ use crate::{MemoryReplayCache, ReplayCache, ResultData, ServerBuildError};
 #[must_use]
 pub struct ServerBuilder {
     tools: ToolSet,
+    select_workspace: Option<Box<SelectWorkspace>>,
     request_state_key: Option<Vec<u8>>,
     replay_cache: Box<dyn ReplayCache>,
     tenancy: Tenancy,
@@ -32,6 +36,7 @@ impl ServerBuilder {
     pub(super) fn new(tools: ToolSet) -> Self {
         Self {
             tools,
+            select_workspace: None,
             request_state_key: None,
             replay_cache: Box::<MemoryReplayCache>::default(),
             tenancy: Tenancy::SingleUser,
@@ -66,6 +71,43 @@ impl ServerBuilder {
     /// Sets where the structured data of results goes. Default: [`ResultData::Meta`].
     pub fn result_data(mut self, data: ResultData) -> Self {
         self.result_data = data;
+        self
+    }
+
+    /// Makes a root of each client its workspace, if it is connected by a stream, uses the legacy
+    /// lifecycle and declares the `roots` capability. By default, no client is asked for its roots.
+    ///
+    /// `select` gets the tools of the server and the directory of a root, which may not exist, and
+    /// returns the tools of the client, usually by [`ToolSet::with_workspace`]. It is called on a
+    /// blocking thread, for one root after the other, until it succeeds; if it never does, the
+    /// client has the tools of the server. A client is asked when it is initialized and when it
+    /// reports a change. Calls wait up to five seconds for the first answer.
+    ///
+    /// Only for servers whose clients run on the same machine, since the paths are theirs. Clients
+    /// over HTTP are never asked: those of a loopback address can be forwarded from another machine.
+    ///
+    /// ```
+    /// use skills_mcp::Server;
+    /// use skills_tools::runtime::{Policy, SkillRuntime};
+    /// use skills_tools::{Mount, ToolSet};
+    ///
+    /// let tools = ToolSet::builder(SkillRuntime::builder().build()).build()?;
+    /// let server = Server::builder(tools)
+    ///     .client_workspaces(|tools, directory| {
+    ///         let workspace = Mount::read_only("workspace", directory);
+    ///         Ok(tools.with_workspace(workspace, Policy::default(), |_| None)?)
+    ///     })
+    ///     .build()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn client_workspaces(
+        mut self,
+        select: impl Fn(&ToolSet, &Path) -> Result<ToolSet, Box<dyn Error + Send + Sync>>
+        + Send
+        + Sync
+        + 'static,
+    ) -> Self {
+        self.select_workspace = Some(Box::new(select));
         self
     }
 
@@ -105,12 +147,12 @@ impl ServerBuilder {
             list_watcher: ListWatcher::default(),
             tenancy: self.tenancy,
             result_data: self.result_data,
-            tools: self.tools,
+            shared_tools: self.tools,
+            select_workspace: self.select_workspace,
             version: self.version,
             stop: CancellationToken::new(),
             cancel_calls: CancellationToken::new(),
         };
-        let inner = Arc::new(inner);
-        Ok(Server { inner })
+        Ok(Server::from_inner(Arc::new(inner)))
     }
 }

@@ -29,6 +29,8 @@ pub(crate) struct Client {
     pub(crate) requests: Vec<Value>,
     /// The ids that were answered.
     pub(crate) answered: Vec<u64>,
+    /// The result of `initialize` in the legacy lifecycle.
+    pub(crate) initialized: Value,
 }
 
 impl Client {
@@ -68,6 +70,18 @@ impl Client {
         client
     }
 
+    /// Connects a legacy client that answers each request of the server in the same way.
+    pub(crate) async fn connect_answering(
+        server: &Server,
+        capabilities: Value,
+        answer: Value,
+    ) -> Self {
+        let mut client = Self::open(server, Lifecycle::Legacy, capabilities);
+        client.answer = answer;
+        client.initialize("2025-11-25").await;
+        client
+    }
+
     async fn initialize(&mut self, version: &str) {
         self.initialize_as("test", version).await;
     }
@@ -75,7 +89,7 @@ impl Client {
     async fn initialize_as(&mut self, name: &str, version: &str) {
         let capabilities = self.capabilities.clone();
         let greeting = json!({"protocolVersion": version, "capabilities": capabilities, "clientInfo": {"name": name, "version": "1"}});
-        self.ok("initialize", greeting).await;
+        self.initialized = self.ok("initialize", greeting).await;
         self.notify("notifications/initialized", json!({})).await;
     }
 
@@ -102,6 +116,7 @@ impl Client {
             answer: json!(null),
             requests,
             answered,
+            initialized: json!(null),
         }
     }
 

@@ -16,6 +16,7 @@ mod client;
 mod handshake;
 mod limits;
 mod probe;
+mod roots;
 mod sessions;
 mod setup;
 mod stopping;

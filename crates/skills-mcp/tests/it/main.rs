@@ -9,11 +9,13 @@
 mod approval;
 mod batches;
 mod calls;
+mod capabilities;
 mod client;
 mod fixture;
 mod fixture_server;
 #[cfg(feature = "http")]
 mod http;
 mod lifecycles;
+mod roots;
 mod skills;
 mod usage;

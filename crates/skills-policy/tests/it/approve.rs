@@ -302,6 +302,25 @@ fn a_session_approval_applies_to_one_session() {
 }
 
 #[test]
+fn managers_with_different_policies_share_the_approvals_of_sessions() {
+    let host = Host::new(ApprovalResponse::AllowSession);
+    let first = PermissionManager::default().approver(host.clone());
+    let allowed = Policy::default().allow(RuleSource::Invocation, Capability::Write);
+    let second = first.with_policy(allowed.clone());
+    assert_eq!(second.policy(), &allowed);
+    assert_ne!(first.policy(), &allowed);
+    let request = deploy("1").session(Some("one".to_owned()));
+    for (manager, asked) in [(&first, 1), (&second, 1)] {
+        let authorization = block_on(manager.authorize(&request, None));
+        assert!(matches!(authorization, Authorization::Granted(_)));
+        assert_eq!(host.asked(), asked);
+    }
+    second.clear_session("one");
+    let _ = block_on(first.authorize(&request, None));
+    assert_eq!(host.asked(), 2);
+}
+
+#[test]
 fn content_approved_in_one_session_is_new_in_another() {
     let host = Host::new(ApprovalResponse::AllowSession);
     let rules = Policy::default().allow(RuleSource::User, Capability::Spawn);

@@ -26,10 +26,15 @@ pub(super) const DIRECTORY_MODE: u32 = 0o700;
 const WRITABLE_BY_OTHERS: u32 = 0o022;
 const STICKY_BIT: u32 = 0o1000;
 
+/// Maximum number of entries of a parent directory that a sweep lists. Others may fill it.
+const MAX_LISTED: usize = 100_000;
+/// Maximum number of scratch directories that a sweep locks, and removes if they are abandoned.
+const MAX_CANDIDATES: usize = 1_000;
+
 /// The lock on a directory, released on drop.
 #[derive(Debug)]
 pub(super) struct DirectoryLock {
-    directory: File,
+    _directory: File,
 }
 
 impl DirectoryLock {
@@ -48,22 +53,23 @@ impl DirectoryLock {
             // A file system without locks: no other process gets one either.
             Err(TryLockError::Error(_)) => true,
         };
-        Ok(is_mine.then_some(Self { directory }))
+        Ok(is_mine.then_some(Self {
+            _directory: directory,
+        }))
     }
+}
 
-    /// Removes abandoned directories of the same user below `parent`, on a background thread, once
-    /// per parent.
-    pub(super) fn sweep_once(&self, parent: &Path) {
-        let own = self.directory.metadata().ok();
-        let Some(own) = own.filter(|_| is_first_sweep(parent)) else {
-            return;
-        };
-        let (parent, user) = (parent.to_owned(), own.uid());
-        // Without a thread, or if something cannot be removed, a later process removes it.
-        let _ = thread::Builder::new()
-            .name("skills-sweep".into())
-            .spawn(move || sweep(&parent, user));
+/// Removes abandoned directories of this user below `parent`, on a background thread, once per
+/// parent.
+pub(super) fn sweep_once(parent: &Path) {
+    if !is_first_sweep(parent) {
+        return;
     }
+    let (parent, user) = (parent.to_owned(), rustix::process::geteuid().as_raw());
+    // Without a thread, or if something cannot be removed, a later process removes it.
+    let _ = thread::Builder::new()
+        .name("skills-sweep".into())
+        .spawn(move || sweep(&parent, user));
 }
 
 /// Returns true once for each parent, since listing a large temporary directory for each run would
@@ -81,12 +87,12 @@ fn sweep(parent: &Path, user: u32) -> io::Result<()> {
     if may_be_changed_by_others(&top.dir_metadata()?, user) {
         return Ok(());
     }
-    for entry in top.entries()?.flatten() {
-        let name = entry.file_name();
-        if name.to_str().is_some_and(is_scratch_name) {
-            // A directory that cannot be removed does not prevent the removal of others.
-            let _ = remove_abandoned(&top, parent, Path::new(&name), user);
-        }
+    let names = top.entries()?.take(MAX_LISTED).flatten();
+    let names = names.map(|entry| entry.file_name());
+    let candidates = names.filter(|name| name.to_str().is_some_and(is_scratch_name));
+    for name in candidates.take(MAX_CANDIDATES) {
+        // A directory that cannot be removed does not prevent the removal of others.
+        let _ = remove_abandoned(&top, parent, Path::new(&name), user);
     }
     Ok(())
 }

@@ -100,6 +100,20 @@ fn only_directories_of_dead_processes_are_removed() {
     drop(own);
 }
 
+#[test]
+fn a_sweep_needs_no_directory_of_its_own() {
+    let parent = tempfile::tempdir().unwrap();
+    let (mut killed, left) = start(parent.path());
+    let (mut alive, used) = start(parent.path());
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    ScratchDir::sweep(parent.path());
+    assert!(is_gone_soon(&left));
+    assert!(used.join("deep/er/file").exists());
+    alive.kill().unwrap();
+    alive.wait().unwrap();
+}
+
 /// Processes that start at the same time clean up the same directory and create their own in it.
 #[test]
 fn many_processes_clean_up_at_once() {

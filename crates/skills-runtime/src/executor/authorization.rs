@@ -58,7 +58,7 @@ impl Executor {
         let manifest = plan.subject.skill().map(|skill| &skill.manifest);
         record.set_skill(plan.subject.name(), digest, manifest);
         let request = plan.request_for_content(content.as_deref());
-        let decision = match self.config().permissions.evaluate(&request) {
+        let decision = match self.permissions.evaluate(&request) {
             Evaluation::Decided(decision) => *decision,
             Evaluation::NeedsApproval(_) => {
                 self.request_approval(&request, &plan.options.context)
@@ -75,7 +75,7 @@ impl Executor {
         if self.config().recorder.is_enabled() || is_locked {
             return None;
         }
-        match self.config().permissions.evaluate(&plan.request) {
+        match self.permissions.evaluate(&plan.request) {
             Evaluation::Decided(decision) => match *decision {
                 Authorization::Granted(grants) if is_privileged(&grants) => None,
                 decision => Some(decision),
@@ -90,11 +90,11 @@ impl Executor {
         request: &Request,
         context: &CallContext,
     ) -> Result<Authorization, RuntimeError> {
-        let permissions = &self.config().permissions;
+        let permissions = &self.permissions;
         // Requests to one approver are serialized. The second evaluation uses the response to an
         // earlier request, so that the approver is not asked twice for the same.
         let cancellation = context.cancellation.as_ref();
-        let lock = self.0.approval_queue.lock_for(context);
+        let lock = self.shared.approval_queue.lock_for(context);
         let _guard = unless_cancelled(cancellation, lock.lock()).await?;
         let pending = match permissions.evaluate(request) {
             Evaluation::Decided(decision) => return Ok(*decision),
@@ -187,7 +187,7 @@ impl Executor {
         // Copying and hashing read up to 256 MiB.
         tokio::task::spawn_blocking(move || {
             let scratch = executor.scratch_directory();
-            executor.0.copies.get_or_create(&files, scratch)
+            executor.shared.copies.get_or_create(&files, scratch)
         })
         .await
         .unwrap_or(Ok(None))

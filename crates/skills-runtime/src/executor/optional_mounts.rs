@@ -46,7 +46,7 @@ impl Executor {
         requested: &Permission,
     ) -> bool {
         // `preview` asks no approver: an optional directory is not worth a prompt.
-        let authorization = self.config().permissions.preview(extended);
+        let authorization = self.permissions.preview(extended);
         // A protected path has a different permission, so the path is compared too.
         let is_requested = |permission: &Permission| {
             (permission.capability(), permission.path())
@@ -58,7 +58,7 @@ impl Executor {
         // A request that needs approval anyway may be extended; a granted one must stay granted.
         let stays_granted = matches!(authorization, Authorization::Granted(_))
             || !matches!(
-                self.config().permissions.preview(original),
+                self.permissions.preview(original),
                 Authorization::Granted(_)
             );
         is_granted && stays_granted

@@ -98,11 +98,11 @@ impl Executor {
     ) -> Result<Preview, RuntimeError> {
         let (plan, digest) = self.plan_preview(name, options, hook)?;
         let request = plan.request_for_digest(digest.as_deref());
-        let approval_request = match self.config().permissions.evaluate(&request) {
+        let approval_request = match self.permissions.evaluate(&request) {
             Evaluation::NeedsApproval(pending) => Some(pending.approval_request().clone()),
             Evaluation::Decided(_) => None,
         };
-        let authorization = self.config().permissions.preview(&request);
+        let authorization = self.permissions.preview(&request);
         let backend = self
             .config()
             .backends
@@ -153,7 +153,7 @@ impl Executor {
     ) -> Result<Authorization, RuntimeError> {
         let (plan, digest) = self.plan_preview(name, options, hook)?;
         let request = plan.request_for_digest(digest.as_deref());
-        let permissions = &self.config().permissions;
+        let permissions = &self.permissions;
         match permissions.evaluate(&request) {
             Evaluation::Decided(authorization) => Ok(*authorization),
             // An answer allows only what the request showed, so the request must not have changed

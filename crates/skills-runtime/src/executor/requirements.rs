@@ -55,7 +55,7 @@ impl Executor {
     }
 
     fn refuses_missing_requirements(&self) -> bool {
-        let permissions = &self.config().permissions;
+        let permissions = &self.permissions;
         permissions.policy().refuses_missing_requirements()
     }
 
@@ -74,7 +74,7 @@ impl Executor {
         let without = plan.request.clone();
         if !self.request_programs(&mut plan).is_empty() {
             let request = plan.request_for_digest(digest);
-            if let Evaluation::Decided(decision) = self.config().permissions.evaluate(&request)
+            if let Evaluation::Decided(decision) = self.permissions.evaluate(&request)
                 && matches!(*decision, Authorization::Denied(_))
             {
                 plan.request = without;

@@ -79,7 +79,7 @@ pub struct ToolSetBuilder {
 pub struct ToolSetBuildError(#[from] Repr);
 
 #[derive(Debug, thiserror::Error)]
-enum Repr {
+pub(super) enum Repr {
     #[error(transparent)]
     Mount(#[from] MountError),
     #[error("invalid drafts directory {}: expected an untrusted root of the runtime, so that drafts do not run", path.display())]
@@ -209,7 +209,12 @@ impl ToolSetBuilder {
     pub fn build(mut self) -> Result<ToolSet, ToolSetBuildError> {
         let table = MountTable::new(self.workspace.take(), std::mem::take(&mut self.mounts))
             .map_err(Repr::from)?;
-        self.check_directories(&table)?;
+        check_directories(
+            &self.runtime,
+            self.drafts_dir.as_deref(),
+            self.skill_writes,
+            &table,
+        )?;
         let mut files = FileTools::new(self.runtime.clone(), table);
         files.drafts_dir = self.drafts_dir;
         files.protected_paths = self.protected_paths;
@@ -221,7 +226,7 @@ impl ToolSetBuilder {
             files: Arc::clone(&files),
             overrides: Arc::clone(&overrides),
             default_script_state: self.default_script_state,
-            sessions: SessionDirectories::default(),
+            sessions: Arc::<SessionDirectories>::default(),
             options: self.program_options,
             remedies: self.remedies,
         });
@@ -244,28 +249,31 @@ impl ToolSetBuilder {
                 default_script_state: self.default_script_state,
                 groups: self.groups,
                 hooks: self.hooks,
-                active_skills: ActiveSkills::default(),
+                active_skills: Arc::<ActiveSkills>::default(),
             }),
         })
     }
+}
 
-    /// Rejects a configuration with which writes would bypass a restriction.
-    fn check_directories(&self, table: &MountTable) -> Result<(), Repr> {
-        let trusted = canonical_roots(&self.runtime, Root::is_trusted);
-        // Checked once here, since the configuration cannot change later.
-        if let Some(drafts) = self.drafts_dir.as_deref().map(canonicalize_existing) {
-            let untrusted = canonical_roots(&self.runtime, |root| !root.is_trusted());
-            check_drafts_not_mounted(&drafts, table)?;
-            check_drafts_root(&drafts, &trusted, &untrusted)?;
-        }
-        if self.skill_writes != SkillWrites::All {
-            check_trusted_roots_not_writable(&trusted, table)?;
-        }
-        check_scratch_not_mounted(
-            &canonicalize_existing(self.runtime.executor().scratch_directory()),
-            table,
-        )
+/// Rejects a configuration with which writes would bypass a restriction.
+pub(super) fn check_directories(
+    runtime: &SkillRuntime,
+    drafts_dir: Option<&Path>,
+    skill_writes: SkillWrites,
+    table: &MountTable,
+) -> Result<(), ToolSetBuildError> {
+    let trusted = canonical_roots(runtime, Root::is_trusted);
+    // Checked once here, since the configuration of a tool set cannot change later.
+    if let Some(drafts) = drafts_dir.map(canonicalize_existing) {
+        let untrusted = canonical_roots(runtime, |root| !root.is_trusted());
+        check_drafts_not_mounted(&drafts, table)?;
+        check_drafts_root(&drafts, &trusted, &untrusted)?;
     }
+    if skill_writes != SkillWrites::All {
+        check_trusted_roots_not_writable(&trusted, table)?;
+    }
+    let scratch = canonicalize_existing(runtime.executor().scratch_directory());
+    Ok(check_scratch_not_mounted(&scratch, table)?)
 }
 
 /// Rejects mounts in the drafts directory: writing drafts as plain files would bypass the validation

@@ -69,6 +69,17 @@ impl ToolSet {
         self.with_enabled_tools(|tools| guide::write_instructions(tools, &mounts))
     }
 
+    /// Returns the [instructions](Self::instructions) for a client that may name a
+    /// [workspace](Self::with_workspace) later: they explain its paths although there is none yet.
+    #[must_use]
+    pub fn instructions_for_later_workspace(&self) -> String {
+        let mut mounts = self.inner.files.mount_names();
+        if self.workspace_directory().is_none() {
+            mounts.push("workspace");
+        }
+        self.with_enabled_tools(|tools| guide::write_instructions(tools, &mounts))
+    }
+
     fn with_enabled_tools(&self, write: impl FnOnce(&EnabledTools<'_>) -> String) -> String {
         let definitions: Vec<_> = self
             .builtin_tools()

@@ -24,3 +24,4 @@ mod scripts;
 mod usage;
 #[cfg(feature = "watch")]
 mod watch;
+mod workspaces;

@@ -15,6 +15,7 @@ use tracing_subscriber::filter::LevelFilter;
 
 use super::log::{self, LogFormat};
 use super::stdio;
+use super::workspace::{self, ClientWorkspaces};
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::exit::Exit;
@@ -36,9 +37,9 @@ pub(crate) struct Serve {
 
     /// Serve without a workspace
     ///
-    /// Otherwise the working directory is the workspace, unless `--workspace` or the settings name
-    /// another one: clients start the server in the project. The root directory and a home directory
-    /// are not, and over HTTP there is no default.
+    /// Otherwise the workspace is the directory that the client names (the first of its roots), else
+    /// the working directory, unless `--workspace` or the settings name one. The root directory and a
+    /// home directory are not, and over HTTP there is no default.
     #[arg(long, conflicts_with = "workspace")]
     no_workspace: bool,
 
@@ -161,14 +162,17 @@ impl Serve {
     pub(super) fn server(&self, context: &Context) -> anyhow::Result<ServerBuilder> {
         let tools = self.tools(context)?;
         log_omitted_skills(tools.clone());
+        let mut server = Server::builder(tools);
+        if self.has_default_workspace(context)? {
+            let workspaces = ClientWorkspaces::new(&self.host, context)?;
+            server = server.client_workspaces(move |tools, root| workspaces.select(tools, root));
+        }
         let data = if self.structured_results {
             ResultData::Structured
         } else {
             ResultData::Meta
         };
-        Ok(Server::builder(tools)
-            .result_data(data)
-            .max_concurrent_calls(self.calls))
+        Ok(server.result_data(data).max_concurrent_calls(self.calls))
     }
 
     fn tools(&self, context: &Context) -> anyhow::Result<ToolSet> {
@@ -192,28 +196,27 @@ impl Serve {
         let builder = context.builder(&interpreters)?;
         let groups = self.groups.groups();
         let host = host.callable_tools(builder, groups, RemedyStyle::Server, context)?;
+        // A server can run for days before its first program.
+        host.executor.sweep_scratch_directory();
         Ok(host.tools)
+    }
+
+    /// Returns whether the workspace is the default one, or that of the client: no option names one,
+    /// and the client runs on this machine.
+    fn has_default_workspace(&self, context: &Context) -> anyhow::Result<bool> {
+        let is_named = self.host.programs.workspace_dir(context)?.is_some();
+        Ok(!self.no_workspace && !is_named && self.http.is_none())
     }
 
     /// Returns the working directory if it is the workspace. Clients start a server for a project in
     /// its directory, and a server for no project in the root directory or at home.
     fn default_workspace(&self, context: &Context) -> anyhow::Result<Option<PathBuf>> {
-        let is_named = self.host.programs.workspace_dir(context)?.is_some();
-        if self.no_workspace || is_named || self.http.is_some() {
+        if !self.has_default_workspace(context)? {
             return Ok(None);
         }
         let directory = context.environment.current_dir()?;
-        // The working directory is resolved, and a home can be reached through a symlink.
-        let home = context.environment.home();
-        let is_home_or_above = home.is_none_or(|home| {
-            let resolved = home.canonicalize();
-            [Ok(home.to_owned()), resolved]
-                .iter()
-                .flatten()
-                .any(|home| home.starts_with(directory))
-        });
-        let is_root = directory.parent().is_none();
-        Ok((!is_home_or_above && !is_root).then(|| directory.to_owned()))
+        let is_refused = workspace::refusal(directory, context.environment.home()).is_some();
+        Ok((!is_refused).then(|| directory.to_owned()))
     }
 }
 
