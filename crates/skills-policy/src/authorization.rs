@@ -10,10 +10,6 @@ use crate::{Decision, Grants, PermissionDecision};
 /// it did until then is harder to explain than a denial.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "one is made for each run, and a box would be in every match"
-)]
 pub enum Authorization {
     /// Every requested permission is allowed.
     Granted(Grants),
