@@ -10,6 +10,10 @@ use crate::{Decision, Grants, PermissionDecision};
 /// it did until then is harder to explain than a denial.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one is made for each run, and a box would be in every match"
+)]
 pub enum Authorization {
     /// Every requested permission is allowed.
     Granted(Grants),
@@ -39,7 +43,7 @@ pub struct Denial {
     pub(crate) decisions: Vec<PermissionDecision>,
     /// Why the content itself may not run.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) content_reason: Option<String>,
+    pub(crate) content_reason: Option<Box<str>>,
     /// Additional notes, such as failures of the approval store.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) notes: Vec<String>,

@@ -464,7 +464,7 @@ impl PermissionManager {
         if decision == Decision::Deny && approval_request.requires_content_approval {
             return Authorization::Denied(Denial {
                 decisions: evaluation.decisions,
-                content_reason: Some(reason.to_string()),
+                content_reason: Some(reason.to_string().into()),
                 notes: store_warnings,
                 was_asked: reason.is_of_approver(),
             });

@@ -15,7 +15,14 @@ use crate::ExecutionArtifacts;
 /// failed is not an error, but a result with a status in [`ExecutionArtifacts`].
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
-pub struct RuntimeError(#[from] Repr);
+pub struct RuntimeError(Box<Repr>);
+
+impl From<Repr> for RuntimeError {
+    fn from(repr: Repr) -> Self {
+        // In a box, since results are moved often and errors are rare.
+        Self(Box::new(repr))
+    }
+}
 
 impl RuntimeError {
     /// Returns the message, followed by those of all sources.
@@ -28,7 +35,7 @@ impl RuntimeError {
     /// Returns the class of the error.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
-        match &self.0 {
+        match &*self.0 {
             Repr::UnknownSkill { .. } => ErrorKind::UnknownSkill,
             Repr::AmbiguousSkill { .. } => ErrorKind::AmbiguousSkill,
             Repr::InactiveSkill { .. } => ErrorKind::InactiveSkill,
@@ -55,7 +62,7 @@ impl RuntimeError {
     /// ambiguous one; all scripts for an unknown or ambiguous script; the missing requirements.
     #[must_use]
     pub fn suggestions(&self) -> &[String] {
-        match &self.0 {
+        match &*self.0 {
             Repr::UnknownSkill { nearest, .. } => nearest,
             Repr::AmbiguousSkill { directories, .. } => directories,
             Repr::MissingRequirements { missing, .. } => missing,
@@ -69,7 +76,7 @@ impl RuntimeError {
     /// Returns what to do about the error, if known.
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
-        match &self.0 {
+        match &*self.0 {
             Repr::Sandbox(error) => error.hint(),
             Repr::AmbiguousScript { .. } => {
                 Some("select one by name, or with `action` in the input")
@@ -86,7 +93,7 @@ impl RuntimeError {
     #[must_use]
     pub fn is_refused_by_policy(&self) -> bool {
         matches!(
-            self.0,
+            *self.0,
             Repr::MissingRequirements {
                 by_policy: true,
                 ..
@@ -97,7 +104,7 @@ impl RuntimeError {
     /// Returns the artifacts of a run whose audit record could not be written.
     #[must_use]
     pub fn artifacts(&self) -> Option<&ExecutionArtifacts> {
-        match &self.0 {
+        match &*self.0 {
             Repr::AuditAfterRun { artifacts, .. } => Some(artifacts),
             _ => None,
         }
@@ -106,7 +113,7 @@ impl RuntimeError {
     /// Returns the error of the sandbox backend, if that is the cause.
     #[must_use]
     pub fn sandbox(&self) -> Option<&SandboxError> {
-        match &self.0 {
+        match &*self.0 {
             Repr::Sandbox(error) => Some(error),
             _ => None,
         }

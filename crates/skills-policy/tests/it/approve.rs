@@ -477,6 +477,7 @@ fn approved_content_is_no_longer_new() {
     assert_eq!(manager.policy().new_content(), NewContentPolicy::Ask);
 }
 
+/// Trusted mode is older than the content, as a standing rule is.
 #[test]
 fn new_content_needs_approval_if_trusted_mode_grants_it_a_privilege() {
     let host = Host::new(ApprovalResponse::AllowSession);

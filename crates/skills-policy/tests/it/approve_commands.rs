@@ -133,8 +133,6 @@ fn an_approval_of_a_command_is_never_stored() {
     }
 }
 
-/// Trusted mode is older than the content, as a standing rule is.
-
 fn host_command(text: &str, programs: &[&str]) -> Request {
     let request = Request::for_host_command("/w")
         .content_digest(text)
