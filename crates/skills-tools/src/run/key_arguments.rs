@@ -89,11 +89,11 @@ mod tests {
             assert!(check(command), "{command}");
         }
         std::fs::create_dir_all(directory.path().join("a/.git")).unwrap();
-        std::fs::write(directory.path().join("a/.git/config"), "").unwrap();
+        open().write("a/.git/config", "").unwrap();
         for command in searches {
             assert!(!check(command), "{command}");
         }
-        std::fs::write(directory.path().join("a/.env"), "").unwrap();
+        open().write("a/.env", "").unwrap();
         for command in searches {
             assert!(check(command), "{command}");
         }
