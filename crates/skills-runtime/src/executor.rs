@@ -306,10 +306,6 @@ impl Executor {
         &self.config().hidden_directories
     }
 
-    pub(crate) fn policy(&self) -> &Policy {
-        self.permissions.policy()
-    }
-
     /// Removes the approvals of a [session](CallContext::session). Call it when the client
     /// disconnects; approvals of other sessions and permanent approvals stay valid.
     pub fn clear_session_approvals(&self, session: &str) {

@@ -99,11 +99,6 @@ impl SkillRuntime {
         }
     }
 
-    /// Returns the policy.
-    pub fn policy(&self) -> &Policy {
-        self.executor.policy()
-    }
-
     /// Returns the skills: catalog, generations, requirements.
     #[must_use]
     pub fn library(&self) -> &Library {

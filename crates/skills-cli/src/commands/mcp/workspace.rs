@@ -1,4 +1,4 @@
-//! The workspace of a server that none was named for: its working directory, or what a client names.
+//! The workspace if no option names one: the working directory, or what a client names.
 
 use std::error::Error;
 use std::path::Path;
