@@ -36,3 +36,4 @@ mod settings;
 mod signals;
 mod skills;
 mod tools;
+mod usage;
