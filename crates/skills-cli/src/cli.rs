@@ -6,7 +6,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use crate::commands::deprecated_aliases::FormerCommand;
 use crate::commands::{
     accept, audit, build, call, compat, completions, config, doctor, list, mcp, new, policy,
-    prompt, run, search, show, tools, trust, validate, wasm,
+    prompt, quality, run, search, show, tools, trust, usage, validate, wasm,
 };
 use crate::context::Context;
 use crate::deferred::Deferred;
@@ -53,6 +53,8 @@ pub(crate) enum Command {
     Config(Deferred<config::Config>),
     Policy(Deferred<policy::Policy>),
     Audit(Deferred<audit::Audit>),
+    Usage(Deferred<usage::Usage>),
+    Quality(Deferred<quality::Quality>),
     Compat(Deferred<compat::Compat>),
     Completions(Deferred<completions::Completions>),
     #[command(flatten)]
@@ -69,7 +71,7 @@ const SECTIONS: [(&str, &str); 4] = [
     ("Integrate with agents", "mcp prompt tools compat"),
     (
         "Inspect and set up",
-        "doctor config policy audit completions help",
+        "doctor quality usage config policy audit completions help",
     ),
 ];
 
@@ -142,6 +144,8 @@ impl Command {
             Self::Config(config) => config.run(context),
             Self::Policy(policy) => policy.run(context),
             Self::Audit(audit) => audit.run(context),
+            Self::Usage(usage) => usage.run(context),
+            Self::Quality(quality) => quality.run(context),
             Self::Compat(compat) => compat.run(context),
             Self::Completions(completions) => completions.run(context),
             Self::Former(former) => former.run(context),

@@ -9,11 +9,13 @@ use skills_runtime::discovery::{
     ClientProfile, ConfigRule, Discovery, HiddenDirectories, InactiveReason, NestedSkills,
     ProfileContext, ScanLimits, SearchDepth, SkillFileSymlinks, Trust,
 };
+use skills_runtime::ledger::Ledger;
 use skills_runtime::prompt::{ListingMode, ListingModes};
 use skills_runtime::{Builder, Catalog, Root, Scope, Secrets, SkillRuntime};
 
 use crate::env_files;
 use crate::error::CommandError;
+use crate::file_mode::is_world_writable;
 use crate::global_options::GlobalOptions;
 use crate::input;
 use crate::interpreters::{self, InterpreterArg};
@@ -21,7 +23,10 @@ use crate::output::Output;
 use crate::process_environment::Environment;
 use crate::selector::parse_selector;
 use crate::settings::Settings;
+use crate::state;
 
+/// The variable that switches the usage ledger off.
+const LEDGER_VARIABLE: &str = "SKILLS_LEDGER";
 /// How many problems of settings are shown: the file of a project that is not trusted must not hide
 /// other messages.
 const MAX_SHOWN_PROBLEMS: usize = 10;
@@ -101,6 +106,34 @@ impl Context {
         Ok(self.read_only_builder()?.build())
     }
 
+    /// Configures a runtime whose lists are shown to no model, so that they are not recorded.
+    pub(crate) fn unrecorded_builder(&self) -> anyhow::Result<Builder> {
+        Ok(self.read_only_builder()?.usage_ledger(None))
+    }
+
+    /// Returns the ledger in which the use of skills is recorded; `None` if that is switched off by
+    /// `SKILLS_LEDGER` or by a setting, or if other users could write the state directory.
+    ///
+    /// # Errors
+    /// Fails if the settings cannot be read.
+    pub(crate) fn usage_ledger(&self) -> anyhow::Result<Option<Ledger>> {
+        let is_on = match self.environment.variable(LEDGER_VARIABLE) {
+            None => self.settings()?.usage_ledger.unwrap_or(true),
+            Some(value) if value == "on" => true,
+            Some(value) => {
+                if value != "off" {
+                    self.output.status(&format!(
+                        "warning: invalid `{LEDGER_VARIABLE}`: expected `on` or `off`; no use is recorded"
+                    ));
+                }
+                false
+            }
+        };
+        let is_private = |directory: PathBuf| !is_world_writable(&directory);
+        let is_private = self.environment.state_dir().is_some_and(is_private);
+        Ok(state::usage_ledger(&self.environment).filter(|_| is_on && is_private))
+    }
+
     /// Configures a runtime in which nothing can run. It reports the same missing requirements as
     /// a run.
     pub(crate) fn read_only_builder(&self) -> anyhow::Result<Builder> {
@@ -132,7 +165,8 @@ impl Context {
         let builder = self
             .host_builder(interpreters)?
             .discovery(self.discovery()?)
-            .modes(self.listing_modes()?);
+            .modes(self.listing_modes()?)
+            .usage_ledger(self.usage_ledger()?);
         // The scan for this warning is skipped without `--disable`: it would cost a second scan for
         // every command.
         if !self.options.disable.is_empty() {
@@ -172,7 +206,7 @@ impl Context {
         let builder = crate::wasm_compiler::configure(builder, &self.environment);
         let cache = self.environment.cache_dir().into_iter();
         Ok(cache.fold(builder, |builder, cache| {
-            builder.search_cache(cache.join(crate::state::SEARCH_CACHE_DIR))
+            builder.search_cache(cache.join(state::SEARCH_CACHE_DIR))
         }))
     }
 

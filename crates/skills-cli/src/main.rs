@@ -45,6 +45,7 @@ mod signals;
 mod skill_path;
 mod state;
 mod tool_host;
+mod usage_report;
 mod virtual_env;
 #[cfg(feature = "wasm")]
 mod wasm_compiler;

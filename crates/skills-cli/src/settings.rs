@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! ~/.config/skills/config.toml   user: every key applies
-//! PROJECT/.skills/config.toml    project: lowers limits and disables skills; the other keys need
+//! PROJECT/.skills/config.toml    project: lowers limits, disables skills and records; the other keys need
 //!                                `--trust-project`, since a project could name its own programs
 //! ```
 
@@ -34,6 +34,8 @@ pub(crate) struct Settings {
     pub(crate) memory_mib: Option<u64>,
     /// Whether hooks of skills run.
     pub(crate) hooks: bool,
+    /// Whether the use of skills is recorded; by default it is.
+    pub(crate) usage_ledger: Option<bool>,
     pub(crate) env_files: Vec<PathBuf>,
     /// Roots in addition to those of the client profile.
     pub(crate) roots: Vec<PathBuf>,
@@ -102,9 +104,10 @@ impl Settings {
                 (SettingKey::Memory, keys::SettingValue::Number(mib)) => {
                     *mib <= self.memory_mib.unwrap_or(defaults.memory_bytes >> 20)
                 }
-                (SettingKey::SkillEnabled(_), keys::SettingValue::Switch(is_enabled)) => {
-                    !is_enabled
-                }
+                (
+                    SettingKey::SkillEnabled(_) | SettingKey::UsageLedger,
+                    keys::SettingValue::Switch(is_enabled),
+                ) => !is_enabled,
                 _ => false,
             };
             if narrows {
@@ -127,6 +130,7 @@ impl Settings {
             (SettingKey::Timeout, Number(seconds)) => self.timeout_ms = Some(seconds * 1_000),
             (SettingKey::Memory, Number(mib)) => self.memory_mib = Some(mib),
             (SettingKey::Hooks, Switch(is_enabled)) => self.hooks = is_enabled,
+            (SettingKey::UsageLedger, Switch(is_on)) => self.usage_ledger = Some(is_on),
             (SettingKey::EnvFiles, Paths(files)) => self.env_files.extend(files),
             (SettingKey::Roots, Paths(roots)) => self.roots.extend(roots),
             (SettingKey::Interpreter(kind), One(path)) => self.interpreters.push(InterpreterArg {
@@ -328,7 +332,7 @@ mod tests {
         /user:2: invalid `memory-mib`: expected 1 to 2048 MiB
         /user:4: unknown key `pyhton`; did you mean `python`?
         /user:6: unknown key `enable`; did you mean `enabled`?
-        /user:8: unknown key `colour`: expected one of workspace, timeout-seconds, memory-mib, hooks, env-files, roots, interpreters, skills
+        /user:8: unknown key `colour`: expected one of workspace, timeout-seconds, memory-mib, hooks, env-files, roots, usage-ledger, interpreters, skills
         ");
     }
 }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use skills_runtime::audit::AuditLog;
+use skills_runtime::ledger::Ledger;
 use skills_runtime::{Builder, FileApprovalStore};
 
 use crate::file_mode::{create_private_dir, is_world_writable};
@@ -82,6 +83,11 @@ pub(crate) fn settings_lock_path(environment: &Environment) -> Option<PathBuf> {
 /// Returns the path of the audit log.
 pub(crate) fn audit_log_path(environment: &Environment) -> Option<PathBuf> {
     Some(environment.state_dir()?.join("audit.jsonl"))
+}
+
+/// Returns the ledger of how skills are used.
+pub(crate) fn usage_ledger(environment: &Environment) -> Option<Ledger> {
+    Some(Ledger::new(environment.state_dir()?.join("ledger")))
 }
 
 /// Returns the approval store of the user.

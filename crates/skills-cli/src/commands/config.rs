@@ -38,8 +38,8 @@ enum ConfigCommand {
 
 /// Change a setting of the user
 ///
-/// Keys: workspace, timeout-seconds, memory-mib, hooks, env-files, roots, interpreters.KIND,
-/// skills.NAME.enabled, skills.NAME.pin, skills.NAME.interpreters.KIND.
+/// Keys: workspace, timeout-seconds, memory-mib, hooks, env-files, roots, usage-ledger,
+/// interpreters.KIND, skills.NAME.enabled, skills.NAME.pin, skills.NAME.interpreters.KIND.
 #[derive(Debug, Args)]
 struct Set {
     /// Name of the setting
@@ -156,7 +156,10 @@ impl Set {
                     |_| CommandError::input(format!("invalid `{key}`: expected a number"));
                 Value::from(number.map_err(expected)?)
             }
-            SettingKey::Hooks | SettingKey::SkillEnabled(_) | SettingKey::SkillPinned(_) => {
+            SettingKey::Hooks
+            | SettingKey::UsageLedger
+            | SettingKey::SkillEnabled(_)
+            | SettingKey::SkillPinned(_) => {
                 let is_enabled: Result<bool, _> = one()?.parse();
                 let expected =
                     |_| CommandError::input(format!("invalid `{key}`: expected true or false"));

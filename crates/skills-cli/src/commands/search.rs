@@ -4,7 +4,8 @@ use std::fmt::Write;
 
 use clap::Args;
 use serde_json::{Value, json};
-use skills_runtime::search::{Confidence, Span, TermExplanation};
+use skills_runtime::ledger::Activity;
+use skills_runtime::search::{Confidence, Explanation, Span, TermExplanation};
 use skills_runtime::{Entry, ReferenceSearch, SkillIndex, SkillRuntime};
 
 use super::list::first_sentence;
@@ -14,6 +15,8 @@ use crate::input;
 use crate::lookup;
 use crate::output::line;
 
+/// Number of results that are recorded as found: few look further.
+const MAX_RECORDED: usize = 5;
 /// Number of results without `--limit`.
 const DEFAULT_LIMIT: usize = 10;
 
@@ -35,7 +38,7 @@ pub(crate) struct Search {
     #[arg(long = "in", value_name = "NAME|PATH")]
     skill: Option<String>,
 
-    /// Show what each word adds to the score
+    /// Show what each word, and recent use, adds to the score
     #[arg(long, conflicts_with = "skill")]
     explain: bool,
 }
@@ -64,9 +67,12 @@ impl Search {
             .map(|(entry, score)| SkillResult {
                 entry,
                 score,
-                terms: self.terms(&index, query, entry),
+                explanation: self.explanation(&index, query, entry),
             })
             .collect();
+        let first = results.iter().take(MAX_RECORDED).map(|result| result.entry);
+        let usage = runtime.library().usage();
+        usage.record(first, Activity::Searched, None);
         if output.is_json() {
             let skills: Vec<Value> = results.iter().map(SkillResult::to_json).collect();
             let advice = skills.is_empty().then(|| index.advice());
@@ -83,16 +89,11 @@ impl Search {
     }
 
     /// Returns what each word adds to the score, if that is asked for.
-    fn terms(
-        &self,
-        index: &SkillIndex,
-        query: &str,
-        entry: &Entry,
-    ) -> Option<Vec<TermExplanation>> {
+    fn explanation(&self, index: &SkillIndex, query: &str, entry: &Entry) -> Option<Explanation> {
         if !self.explain {
             return None;
         }
-        Some(index.explain(query, entry)?.terms)
+        index.explain(query, entry)
     }
 
     fn search_references(
@@ -129,8 +130,8 @@ impl Search {
 struct SkillResult<'a> {
     entry: &'a Entry,
     score: f32,
-    /// What each word adds to the score, if that is shown.
-    terms: Option<Vec<TermExplanation>>,
+    /// What each word adds to the score, and the factor for use, if that is shown.
+    explanation: Option<Explanation>,
 }
 
 impl SkillResult<'_> {
@@ -139,14 +140,25 @@ impl SkillResult<'_> {
     }
 
     fn write(&self, width: usize, text: &mut String) {
-        if self.terms.is_some() {
+        if self.explanation.is_some() {
             let _ = write!(text, "{:>6.2}  ", self.score);
         }
         let name = line(self.entry.name().as_str());
         let description = first_sentence(self.entry.manifest().description());
         let _ = writeln!(text, "{name:width$}  {}", line(&description));
-        for term in self.terms.iter().flatten() {
+        let Some(explanation) = &self.explanation else {
+            return;
+        };
+        for term in &explanation.terms {
             write_term(term, text);
+        }
+        if explanation.prior > 1.0 {
+            let prior = explanation.prior;
+            let _ = writeln!(
+                text,
+                "{:>6}    used recently: the sum counts {prior:.3} times",
+                ""
+            );
         }
     }
 
@@ -157,8 +169,9 @@ impl SkillResult<'_> {
             "path": self.entry.location().to_string_lossy(),
             "score": self.score,
         });
-        if let Some(terms) = &self.terms {
-            value["terms"] = terms.iter().map(term_to_json).collect();
+        if let Some(explanation) = &self.explanation {
+            value["terms"] = explanation.terms.iter().map(term_to_json).collect();
+            value["usage_factor"] = json!(explanation.prior);
         }
         value
     }

@@ -13,13 +13,14 @@ pub(crate) const MAX_MIB: u64 = 2048;
 /// Start of a path in the home directory.
 pub(crate) const HOME_PREFIX: &str = "~/";
 /// The keys with what they mean, as `skills config` lists them.
-pub(crate) const KEYS: [(&str, &str); 10] = [
+pub(crate) const KEYS: [(&str, &str); 11] = [
     ("workspace", "directory that programs work on"),
     ("timeout-seconds", "deadline of a run, at most 600"),
     ("memory-mib", "memory of a run, at most 2048"),
     ("hooks", "true to run the approved hooks of skills"),
     ("env-files", "list of .env files"),
     ("roots", "list of directories to search in addition"),
+    ("usage-ledger", "false to record no use of skills"),
     (
         "interpreters.KIND",
         "interpreter for python, shell, node, deno, ruby or perl",
@@ -32,13 +33,14 @@ pub(crate) const KEYS: [(&str, &str); 10] = [
     ),
 ];
 /// The keys at the top of a file.
-const TOP: [&str; 8] = [
+const TOP: [&str; 9] = [
     "workspace",
     "timeout-seconds",
     "memory-mib",
     "hooks",
     "env-files",
     "roots",
+    "usage-ledger",
     "interpreters",
     "skills",
 ];
@@ -54,6 +56,7 @@ pub(crate) enum SettingKey {
     Hooks,
     EnvFiles,
     Roots,
+    UsageLedger,
     Interpreter(ScriptType),
     SkillEnabled(String),
     SkillPinned(String),
@@ -67,7 +70,7 @@ pub(crate) enum SettingValue {
     Paths(Vec<PathBuf>),
     /// Seconds of a timeout, MiB of memory.
     Number(u64),
-    /// Whether hooks run, or a skill is enabled or pinned.
+    /// Whether hooks run, use is recorded, or a skill is enabled or pinned.
     Switch(bool),
 }
 
@@ -121,6 +124,7 @@ impl SettingKey {
             ["hooks"] => Self::Hooks,
             ["env-files"] => Self::EnvFiles,
             ["roots"] => Self::Roots,
+            ["usage-ledger"] => Self::UsageLedger,
             ["interpreters", kind] => Self::Interpreter(parse_kind(kind)?),
             ["skills", name, "enabled"] => Self::SkillEnabled((*name).to_owned()),
             ["skills", name, "pin"] => Self::SkillPinned((*name).to_owned()),
@@ -160,6 +164,7 @@ impl SettingKey {
             Self::Hooks => &["hooks"],
             Self::EnvFiles => &["env-files"],
             Self::Roots => &["roots"],
+            Self::UsageLedger => &["usage-ledger"],
             Self::Interpreter(kind) => &["interpreters", kind.as_str()],
             Self::SkillEnabled(name) => &["skills", name, "enabled"],
             Self::SkillPinned(name) => &["skills", name, "pin"],
@@ -201,7 +206,7 @@ impl SettingKey {
                 let mib = mib.filter(|mib| (1..=MAX_MIB).contains(mib));
                 Ok(SettingValue::Number(mib.ok_or(EXPECTED)?))
             }
-            Self::Hooks | Self::SkillEnabled(_) | Self::SkillPinned(_) => {
+            Self::Hooks | Self::UsageLedger | Self::SkillEnabled(_) | Self::SkillPinned(_) => {
                 let is_enabled = item.as_bool().ok_or("expected true or false")?;
                 Ok(SettingValue::Switch(is_enabled))
             }

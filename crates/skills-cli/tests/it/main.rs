@@ -40,3 +40,4 @@ mod settings;
 mod signals;
 mod skills;
 mod tools;
+mod usage;

@@ -37,6 +37,10 @@ impl Detect {
         };
         let index = runtime.prompt().implicit_index();
         let uses = index.detect(command, &directory);
+        for found in &uses {
+            let usage = runtime.library().usage();
+            usage.record_implicit(found.entry, found.kind, None);
+        }
         if output.is_json() {
             let uses: Vec<Value> = uses.iter().map(to_json).collect();
             return output.json(&json!({"uses": uses}));

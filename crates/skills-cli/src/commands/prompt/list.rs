@@ -95,7 +95,13 @@ impl SkillsSection {
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Exit> {
         let output = context.output;
         let modes = self.modes(context.listing_modes()?);
-        let builder = context.read_only_builder()?.modes(modes);
+        // An explanation is shown to no model.
+        let builder = if self.explain {
+            context.unrecorded_builder()?
+        } else {
+            context.read_only_builder()?
+        };
+        let builder = builder.modes(modes);
         let runtime = builder.build();
         self.warn_unused_modes(&runtime, output);
         let renderer = self.renderer();

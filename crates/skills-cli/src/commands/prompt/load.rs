@@ -3,6 +3,8 @@
 use clap::Args;
 use serde_json::json;
 use skills_runtime::InjectionFormat;
+use skills_runtime::discovery::Lookup;
+use skills_runtime::ledger::{ActivatedBy, Activity};
 use skills_runtime::prompt::Injection;
 
 use crate::context::Context;
@@ -41,6 +43,10 @@ impl Load {
             .prompt()
             .inject(&name, format, self.max_bytes)
             .map_err(|error| lookup::explain_error(&runtime, &name, error))?;
+        if let Lookup::Found(entry) = runtime.library().catalog().find(&name) {
+            let activated = Activity::Activated(ActivatedBy::User);
+            runtime.library().usage().record([entry], activated, None);
+        }
         let Injection {
             text,
             role,

@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use clap::Args;
 use serde_json::{Value, json};
 use skills_runtime::Entry;
+use skills_runtime::ledger::Activity;
 use skills_runtime::prompt::{
     Confidence, Mention, MentionIndex, MentionKind, MentionOptions, Resolution, UserInput,
 };
@@ -49,6 +50,9 @@ impl Mentions {
         inputs.push(UserInput::Text(&text));
         let index = runtime.prompt().mention_index();
         let found = index.find(&inputs, &self.options(context)?);
+        let selected = found.selected.iter().copied();
+        let usage = runtime.library().usage();
+        usage.record(selected, Activity::Mentioned, None);
         let nearest = nearest_names(&found.all, &index);
         let shown = found.all.iter();
         let shown = shown.filter_map(|mention| MentionRow::from_mention(mention, &nearest));
