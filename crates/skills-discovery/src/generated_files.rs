@@ -1,7 +1,7 @@
 //! Generated files: what programs create in the directory of a skill without being part of it.
 //!
 //! Running a script, opening the directory or building a package creates them, so they would change
-//! a digest or a list although nobody changed the skill. They count in neither, and a
+//! a digest or a list although the skill was not edited. They count in neither, and a
 //! [copy](crate::SkillFiles::copy_to) does not contain them: a run of approved content cannot use
 //! what the approval does not cover.
 

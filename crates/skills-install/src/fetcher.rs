@@ -194,7 +194,7 @@ fn find_skills(
 }
 
 /// Returns the directory to search. Archives of repositories have one directory above all others,
-/// which nobody writes.
+/// which other programs do not write.
 fn start_directory(directories: &[TreePath], path: &TreePath) -> TreePath {
     let has_skills = |path: &TreePath| {
         directories

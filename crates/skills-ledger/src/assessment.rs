@@ -91,7 +91,7 @@ pub enum Reason {
     },
     /// Something that it needs does not exist.
     Problem(Problem),
-    /// It is stale, or dormant, which is no reason against it.
+    /// It is stale, or dormant, which does not count against it.
     Staleness(Staleness),
     /// It is often activated in vain.
     Abandoned {

@@ -176,7 +176,7 @@ impl Ledger {
                     missing = 0;
                 }
                 // A writer that was killed during a rotation leaves a gap of one number, and right
-                // after a rotation there is no current file.
+                // a rotation leaves no current file.
                 None => missing += 1,
             }
             if missing > 1 {

@@ -1,4 +1,4 @@
-//! Generated files are no content: no list, digest or copy has them.
+//! Generated files are not content: they are in no list, digest or copy.
 
 use std::fs;
 

@@ -12,7 +12,7 @@ use crate::error::{InstallError, Refusal};
 use crate::staged_tree::{EntryKind, StagedTree, check_entries};
 use crate::{FetchLimits, PathProblem, TreePath};
 
-/// Directories that are no part of any skill.
+/// Directories that do not belong to a skill.
 const SKIPPED: [&str; 6] = [
     ".git",
     ".hg",

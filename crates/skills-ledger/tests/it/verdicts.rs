@@ -102,7 +102,7 @@ fn a_bad_update_is_found() {
     let updated = [repeat(FAILED, 4, 9.0, 0.0), repeat(RUN, 6, 9.0, 0.0)].concat();
     events.extend(updated.into_iter().map(|event| event.digest(digest(2))));
     insta::assert_snapshot!(judge(&facts(), &events), @"failing; regression: fails more often since an update: 4 of 10 times, before 2 of 32 (99.3 % sure)");
-    // The present content decides: after a return to the old one there is no problem.
+    // The present content decides: returning to the old one ends the problem.
     let mut returned = facts();
     returned.digest = Some(digest(1));
     assert_eq!(judge(&returned, &events), "healthy");
@@ -188,7 +188,7 @@ fn a_pinned_skill_is_not_stale() {
     );
 }
 
-/// Many activations are no proof of use.
+/// Many activations do not prove use.
 #[test]
 fn a_popular_skill_that_helps_nobody_is_found() {
     let mut events = Vec::new();

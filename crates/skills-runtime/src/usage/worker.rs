@@ -75,7 +75,7 @@ impl Drop for Worker {
     fn drop(&mut self) {
         self.sender = None;
         if let Some(thread) = self.thread.take() {
-            // A panic of the thread has lost events, and there is nobody to report it to.
+            // A panic of the thread has lost events; a failed ledger is never reported to the run.
             let _ = thread.join();
         }
     }

@@ -249,7 +249,7 @@ fn offers_of_large_skills_have_no_digest() {
     assert_eq!(has_digest("uses.jsonl"), [true]);
 }
 
-/// A ledger that cannot be written is no error of what it records.
+/// A ledger that cannot be written fails nothing that it records.
 #[tokio::test]
 async fn a_broken_ledger_fails_nothing() {
     let fixture = fixture();

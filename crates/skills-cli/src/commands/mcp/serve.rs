@@ -39,7 +39,7 @@ pub(crate) struct Serve {
     ///
     /// Otherwise the workspace is the directory that the client names (the first of its roots), else
     /// the working directory, unless `--workspace` or the settings name one. The root directory and a
-    /// home directory are not, and over HTTP there is no default.
+    /// home directory are not, and a server over HTTP has no default.
     #[arg(long, conflicts_with = "workspace")]
     no_workspace: bool,
 

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::client::Call;
 use super::probe::Server;
 
-/// An `initialize` request with these parameters besides the required ones.
+/// An `initialize` request with these parameters in addition to the required ones.
 fn initialize(version: &str, extra: &Value) -> Call {
     let mut params = json!({
         "protocolVersion": version,
