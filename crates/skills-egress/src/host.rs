@@ -36,7 +36,8 @@ impl Host {
         }
         // The definition of a name by `HostFilter`, so that the compared text is the resolved one.
         let name = text.parse::<HostPattern>().ok()?.to_string();
-        if name.starts_with('*') {
+        // Neither a wildcard nor a name with a port is a host.
+        if name.contains(['*', ':']) {
             return None;
         }
         // Resolvers treat a name with a numeric last label as an IPv4 address in many notations,
@@ -213,6 +214,9 @@ mod tests {
             ("[::FFFF:127.0.0.1]", "[::ffff:127.0.0.1]"),
         ] {
             assert_eq!(text(written).as_deref(), Some(read), "{written}");
+        }
+        for pattern in ["*", "*.a.example", "a.example:80", "a:1", "127.0.0.1:80", "[::1]:80"] {
+            assert_eq!(text(pattern), None, "{pattern}");
         }
     }
 
