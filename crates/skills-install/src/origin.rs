@@ -5,6 +5,8 @@ mod directory;
 mod git;
 mod git_command;
 
+use skills_discovery::SKILL_FILE;
+
 use crate::TreePath;
 use crate::error::InstallError;
 use crate::staged_tree::StagedTree;
@@ -34,6 +36,14 @@ pub(crate) trait Origin {
     fn committed(&self) -> Option<i64> {
         None
     }
+}
+
+/// Returns the paths of the regular files named `SKILL.md`, in the given order.
+fn skill_files<'a>(files: impl Iterator<Item = &'a TreePath>) -> Vec<TreePath> {
+    files
+        .filter(|path| path.file_name() == Some(SKILL_FILE))
+        .cloned()
+        .collect()
 }
 
 /// Returns true if a path is below one of the directories, or is one of them.

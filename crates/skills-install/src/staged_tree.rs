@@ -75,9 +75,11 @@ impl TreeNames {
         Ok(())
     }
 
-    /// Returns all entries, sorted by path.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&TreePath, EntryKind)> {
-        self.kinds.iter().map(|(path, kind)| (path, *kind))
+    /// Returns the paths of the regular files, sorted.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &TreePath> {
+        let files = self.kinds.iter();
+        let files = files.filter(|(_, kind)| matches!(kind, EntryKind::File { .. }));
+        files.map(|(path, _)| path)
     }
 
     pub(crate) fn len(&self) -> u64 {

@@ -8,7 +8,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 
 use sha2::{Digest, Sha256};
 
-use super::{Origin, is_wanted};
+use super::{Origin, is_wanted, skill_files};
 use crate::error::{InstallError, Refusal, Repr};
 use crate::staged_tree::{EntryKind, StagedTree, TreeNames, check_entries};
 use crate::{FetchLimits, TreePath};
@@ -115,12 +115,7 @@ impl Archive {
 
 impl Origin for Archive {
     fn skill_files(&self) -> Vec<TreePath> {
-        let files = self.names.iter();
-        let files = files.filter(|(path, kind)| {
-            path.file_name() == Some(skills_discovery::SKILL_FILE)
-                && matches!(kind, EntryKind::File { .. })
-        });
-        files.map(|(path, _)| path.clone()).collect()
+        skill_files(self.names.files())
     }
 
     fn stage(

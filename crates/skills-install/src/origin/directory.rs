@@ -5,9 +5,9 @@ use std::path::Path;
 
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions};
-use skills_discovery::{INSTALL_DIRECTORY, SKILL_FILE};
+use skills_discovery::INSTALL_DIRECTORY;
 
-use super::{Origin, is_wanted};
+use super::{Origin, is_wanted, skill_files};
 use crate::error::{InstallError, Refusal};
 use crate::staged_tree::{EntryKind, StagedTree, check_entries};
 use crate::{FetchLimits, PathProblem, TreePath};
@@ -117,10 +117,8 @@ impl Directory {
 impl Origin for Directory {
     fn skill_files(&self) -> Vec<TreePath> {
         let files = self.entries.iter();
-        let files = files.filter(|(path, kind)| {
-            path.file_name() == Some(SKILL_FILE) && matches!(kind, EntryKind::File { .. })
-        });
-        files.map(|(path, _)| path.clone()).collect()
+        let files = files.filter(|(_, kind)| matches!(kind, EntryKind::File { .. }));
+        skill_files(files.map(|(path, _)| path))
     }
 
     fn stage(

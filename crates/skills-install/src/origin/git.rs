@@ -8,10 +8,8 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::thread;
 
-use skills_discovery::SKILL_FILE;
-
 use super::git_command::{GitOptions, GitRepository};
-use super::{Origin, is_wanted};
+use super::{Origin, is_wanted, skill_files};
 use crate::error::{InstallError, Refusal};
 use crate::staged_tree::{StagedTree, check_entries};
 use crate::{FetchLimits, TreePath};
@@ -169,10 +167,8 @@ impl Repository {
 impl Origin for Repository {
     fn skill_files(&self) -> Vec<TreePath> {
         let files = self.entries.iter();
-        let files = files.filter(|(path, entry)| {
-            path.file_name() == Some(SKILL_FILE) && matches!(entry.kind, TreeEntryKind::File { .. })
-        });
-        files.map(|(path, _)| path.clone()).collect()
+        let files = files.filter(|(_, entry)| matches!(entry.kind, TreeEntryKind::File { .. }));
+        skill_files(files.map(|(path, _)| path))
     }
 
     fn stage(
