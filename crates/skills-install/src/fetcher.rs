@@ -31,6 +31,24 @@ pub(crate) struct StagedSkill {
     pub(crate) capabilities: Capabilities,
 }
 
+/// The wanted skills of a source.
+#[derive(Debug)]
+pub(crate) struct Fetched {
+    pub(crate) skills: Vec<StagedSkill>,
+    /// Directories without a usable skill, if directories were wanted: one of them does not stop
+    /// the others.
+    pub(crate) rejected: Vec<(TreePath, InstallError)>,
+}
+
+/// Which skills of a source are wanted.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Wanted<'a> {
+    /// Those with these names, below the directory of the source; all if there are none.
+    Names(&'a [String]),
+    /// Those at these directories of the source.
+    Directories(&'a [TreePath]),
+}
+
 impl Fetcher {
     /// Creates a fetcher with the default limits.
     #[must_use]
@@ -48,17 +66,17 @@ impl Fetcher {
         self
     }
 
-    /// Fetches a source and stages its skills in `scratch`, an empty directory: those with the
-    /// given names, or all if there are none.
+    /// Fetches a source and stages the wanted skills in `scratch`, an empty directory.
     pub(crate) fn fetch(
         &self,
         spec: &SourceSpec,
-        names: &[String],
+        wanted: Wanted<'_>,
         words: ToolWords<'_>,
         scratch: &Path,
-    ) -> Result<Vec<StagedSkill>, InstallError> {
+    ) -> Result<Fetched, InstallError> {
         let mut origin = self.open(spec, scratch)?;
-        let found = find_skills(&origin.skill_files(), spec, names)?;
+        let mut rejected = Vec::new();
+        let found = find_wanted(&origin.skill_files(), spec, wanted, &mut rejected)?;
         let directory = scratch.join("tree");
         std::fs::create_dir(&directory)
             .map_err(|error| InstallError::io("create", &directory, error))?;
@@ -66,17 +84,24 @@ impl Fetcher {
         let directories: Vec<TreePath> = found.values().cloned().collect();
         origin.stage(&directories, &mut tree)?;
         tree.link_all(&directories)?;
-        let staged = found.into_iter().map(|(name, path)| {
+        let mut skills = Vec::new();
+        for (name, path) in found {
             let directory = if path.is_root() {
                 tree.path().to_owned()
             } else {
                 tree.path().join(path.as_str())
             };
-            check_skill(name, &path, directory, spec, origin.as_ref(), words)
-        });
-        let staged: Vec<StagedSkill> = staged.collect::<Result<_, _>>()?;
-        check_names(&staged)?;
-        Ok(staged)
+            match (
+                check_skill(name, &path, directory, spec, origin.as_ref(), words),
+                wanted,
+            ) {
+                (Ok(skill), _) => skills.push(skill),
+                (Err(error), Wanted::Names(_)) => return Err(error),
+                (Err(error), Wanted::Directories(_)) => rejected.push((path, error)),
+            }
+        }
+        check_names(&skills)?;
+        Ok(Fetched { skills, rejected })
     }
 
     fn open(&self, spec: &SourceSpec, scratch: &Path) -> Result<Box<dyn Origin>, InstallError> {
@@ -130,6 +155,38 @@ fn check_digest(archive: Archive, spec: &SourceSpec) -> Result<Archive, InstallE
         .into()),
         _ => Ok(archive),
     }
+}
+
+/// Returns the directories of the wanted skills by name.
+fn find_wanted(
+    files: &[TreePath],
+    spec: &SourceSpec,
+    wanted: Wanted<'_>,
+    rejected: &mut Vec<(TreePath, InstallError)>,
+) -> Result<BTreeMap<String, TreePath>, InstallError> {
+    let directories = match wanted {
+        Wanted::Names(names) => return find_skills(files, spec, names),
+        Wanted::Directories(directories) => directories,
+    };
+    let mut found: BTreeMap<String, TreePath> = BTreeMap::new();
+    for directory in directories {
+        let skills = match find_skills(files, &spec.clone().with_path(directory.clone()), &[]) {
+            Ok(skills) => skills,
+            Err(error) => {
+                rejected.push((directory.clone(), error));
+                continue;
+            }
+        };
+        for (name, path) in skills {
+            if let Some(other) = found.insert(name.clone(), path.clone())
+                && other != path
+            {
+                let paths = vec![other.to_string(), path.to_string()];
+                return Err(Repr::SameName { name, paths }.into());
+            }
+        }
+    }
+    Ok(found)
 }
 
 /// Returns the directories of the wanted skills by name, where the name is that of the directory;

@@ -42,6 +42,7 @@ mod source;
 mod staged_tree;
 mod store;
 mod tree_path;
+mod update;
 mod verify;
 
 pub use capabilities::{Capabilities, Difference, ToolWords};
@@ -50,7 +51,7 @@ pub use fetcher::Fetcher;
 pub use limits::FetchLimits;
 pub use lock_file::{LockFile, LockedSkill};
 pub use origin::GitOptions;
-pub use plan::{Action, LocalEdits, Plan, SkillChange, TrustChange};
+pub use plan::{Action, LocalEdits, Plan, SkillChange, TrustChange, UpdateFailure};
 pub use source::{Source, SourceError, SourceRule, SourceSpec};
 pub use store::Store;
 pub use tree_path::{PathProblem, TreePath};

@@ -6,7 +6,7 @@ use skills_discovery::{DigestCache, SkillFiles};
 
 use crate::capabilities::{Capabilities, Difference, ToolWords};
 use crate::error::{InstallError, Repr};
-use crate::fetcher::StagedSkill;
+use crate::fetcher::{StagedSkill, Wanted};
 use crate::{Fetcher, LockFile, LockedSkill, SourceSpec, Store};
 
 /// Which version wins if an installed skill was edited.
@@ -78,7 +78,29 @@ pub struct SkillChange {
 #[derive(Debug, Default)]
 #[must_use = "a plan changes nothing"]
 pub struct Plan {
-    changes: Vec<SkillChange>,
+    pub(crate) changes: Vec<SkillChange>,
+    pub(crate) failures: Vec<UpdateFailure>,
+}
+
+/// Skills of a plan that are not changed, because their source could not be used.
+#[derive(Debug)]
+pub struct UpdateFailure {
+    pub(crate) names: Vec<String>,
+    pub(crate) error: InstallError,
+}
+
+impl UpdateFailure {
+    /// Returns the names of the skills, sorted.
+    #[must_use]
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// Returns the cause.
+    #[must_use]
+    pub fn error(&self) -> &InstallError {
+        &self.error
+    }
 }
 
 impl SkillChange {
@@ -137,6 +159,13 @@ impl Plan {
         &self.changes
     }
 
+    /// Returns the skills that [`Store::plan_update_all`] could not check. Other plans have none:
+    /// their first error is returned instead.
+    #[must_use]
+    pub fn failures(&self) -> &[UpdateFailure] {
+        &self.failures
+    }
+
     /// Returns true if no skill is added or replaced.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -161,13 +190,17 @@ impl Store {
         words: ToolWords<'_>,
     ) -> Result<Plan, InstallError> {
         let scratch = self.scratch()?;
-        let staged = fetcher.fetch(spec, names, words, &scratch)?;
-        let changes = staged
+        let fetched = fetcher.fetch(spec, Wanted::Names(names), words, &scratch)?;
+        let changes = fetched
+            .skills
             .into_iter()
             .map(|skill| self.plan_skill(skill, edits, words));
         let mut changes: Vec<SkillChange> = changes.collect::<Result<_, _>>()?;
         changes.sort_by(|a, b| a.name.cmp(&b.name));
-        Ok(Plan { changes })
+        Ok(Plan {
+            changes,
+            failures: Vec::new(),
+        })
     }
 
     /// Fetches the source of a locked skill again and plans to replace it.
@@ -240,7 +273,7 @@ impl Store {
         self.change(lock_file, &[], &[name.to_owned()])
     }
 
-    fn locked(&self, name: &str) -> Result<&LockedSkill, InstallError> {
+    pub(crate) fn locked(&self, name: &str) -> Result<&LockedSkill, InstallError> {
         let locked = self.lock_file().skills().get(name);
         locked.ok_or_else(|| Repr::NotLocked(name.to_owned()).into())
     }
@@ -251,7 +284,7 @@ impl Store {
         digest.ok() != Some(locked.content)
     }
 
-    fn plan_skill(
+    pub(crate) fn plan_skill(
         &self,
         skill: StagedSkill,
         edits: LocalEdits,

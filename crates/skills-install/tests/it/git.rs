@@ -26,7 +26,7 @@ fn git(directory: &Path, arguments: &[&str]) -> String {
 }
 
 /// Makes a repository of the files in `repository`, and returns its commit.
-fn commit_at(fixture: &Fixture, seconds: &str) -> String {
+pub(crate) fn commit_at(fixture: &Fixture, seconds: &str) -> String {
     let directory = fixture.path("repository");
     if !directory.join(".git").exists() {
         git(&directory, &["init", "--quiet", "-b", "main"]);

@@ -19,3 +19,5 @@ mod lock_file;
 mod source;
 #[cfg(unix)]
 mod tamper;
+#[cfg(unix)]
+mod update;
