@@ -5,17 +5,20 @@ use std::path::{Path, PathBuf};
 
 use skills_discovery::{ContentDigest, DigestCache, SkillFiles};
 use skills_manifest::SkillName;
+use url::Url;
 
 use crate::capabilities::{Capabilities, ToolWords};
 use crate::error::{InstallError, Repr};
 use crate::origin::{Archive, Directory, Origin, Repository};
 use crate::staged_tree::StagedTree;
-use crate::{FetchLimits, GitOptions, Source, SourceSpec, TreePath};
+use crate::web::Client;
+use crate::{FetchLimits, GitOptions, Source, SourceSpec, TreePath, WebOptions};
 
 /// How sources are fetched.
 #[derive(Debug, Clone)]
 pub struct Fetcher {
     git: GitOptions,
+    web: WebOptions,
     limits: FetchLimits,
 }
 
@@ -55,8 +58,16 @@ impl Fetcher {
     pub fn new(git: GitOptions) -> Self {
         Self {
             git,
+            web: WebOptions::default(),
             limits: FetchLimits::default(),
         }
+    }
+
+    /// Replaces how web servers are reached.
+    #[must_use]
+    pub fn web(mut self, web: WebOptions) -> Self {
+        self.web = web;
+        self
     }
 
     /// Replaces the limits.
@@ -126,7 +137,13 @@ impl Fetcher {
                     &self.limits,
                 )?)
             }
-            Source::ArchiveUrl(url) | Source::Site(url) => {
+            Source::ArchiveUrl(url) => {
+                let (client, url) = self.client(url)?;
+                let file = client.download(&url, &[], scratch)?;
+                let archive = Archive::open(file, &self.limits)?;
+                Box::new(check_digest(archive, spec)?)
+            }
+            Source::Site(url) => {
                 return Err(Repr::Fetch {
                     from: url.clone(),
                     cause: "this program fetches from repositories, directories and archives on disk only".to_owned(),
@@ -135,6 +152,13 @@ impl Fetcher {
                 .into());
             }
         })
+    }
+
+    /// Returns a client for a source, and its parsed URL.
+    fn client(&self, url: &str) -> Result<(Client, Url), InstallError> {
+        let parsed =
+            Url::parse(url).map_err(|error| InstallError::fetch(url, error.to_string()))?;
+        Ok((Client::new(&self.web, &self.limits, &parsed)?, parsed))
     }
 }
 

@@ -44,6 +44,7 @@ mod store;
 mod tree_path;
 mod update;
 mod verify;
+mod web;
 
 pub use capabilities::{Capabilities, Difference, ToolWords};
 pub use error::{InstallError, InstallErrorKind};
@@ -56,3 +57,4 @@ pub use source::{Source, SourceError, SourceRule, SourceSpec};
 pub use store::Store;
 pub use tree_path::{PathProblem, TreePath};
 pub use verify::{SkillState, Verification};
+pub use web::{Lookup, WebOptions};

@@ -211,10 +211,7 @@ fn split_tree_url(text: &str) -> Option<(String, String, String)> {
 }
 
 fn parse_source(text: &str) -> Result<Source, Problem> {
-    // `ext::sh -c …` and the like start a helper of git.
-    if let Some((helper, _)) = text.split_once("::") {
-        return Err(Problem::Helper(helper.to_owned()));
-    }
+    check_helper(text)?;
     if let Some(path) = text.strip_prefix("npm:") {
         return match path {
             "" => Err(Problem::Empty),
@@ -239,6 +236,14 @@ fn parse_source(text: &str) -> Result<Source, Problem> {
         Some((scheme, _)) => Err(Problem::Scheme(scheme.to_owned())),
         None if is_scp_address(text) => parse_git(text),
         None => parse_short(text),
+    }
+}
+
+/// Rejects `ext::sh -c …` and the like, which start a helper of git. The colons of `[::1]` do not.
+fn check_helper(text: &str) -> Result<(), Problem> {
+    match text.split_once("::") {
+        Some((helper, _)) if !helper.ends_with('[') => Err(Problem::Helper(helper.to_owned())),
+        _ => Ok(()),
     }
 }
 
@@ -311,9 +316,7 @@ fn check_traversal(path: &str) -> Result<(), Problem> {
 
 /// Parses the address of a repository, without what git could read as an option or a helper.
 fn parse_git(text: &str) -> Result<Source, Problem> {
-    if let Some((helper, _)) = text.split_once("::") {
-        return Err(Problem::Helper(helper.to_owned()));
-    }
+    check_helper(text)?;
     if !text.contains("://") {
         if is_path(text) {
             return Ok(Source::Git(text.to_owned()));

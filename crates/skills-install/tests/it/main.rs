@@ -21,3 +21,7 @@ mod source;
 mod tamper;
 #[cfg(unix)]
 mod update;
+#[cfg(unix)]
+mod web;
+#[cfg(unix)]
+mod web_server;
