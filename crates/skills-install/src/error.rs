@@ -106,6 +106,12 @@ pub(crate) enum Repr {
     Archive(io::Error),
     #[error("the archive has the digest {actual}, not {expected}")]
     ArchiveDigest { expected: String, actual: String },
+    #[error("`{name}` has the digest {actual}, not {expected}")]
+    Digest {
+        name: String,
+        expected: String,
+        actual: String,
+    },
     #[error("no skill found in `{from}`{}", name.as_ref().map_or_else(String::new, |name| format!(" with the name `{name}`")))]
     NoSkill {
         from: String,
@@ -119,6 +125,8 @@ pub(crate) enum Repr {
         path: String,
         source: DiscoveryError,
     },
+    #[error("the source lists the skill `{listed}`, whose `SKILL.md` has the name `{name}`")]
+    OtherName { listed: String, name: String },
     #[error("`{name}` cannot be the name of a skill directory")]
     Name { name: String },
     #[error("{}: {source}", path.display())]
@@ -170,6 +178,19 @@ impl InstallError {
         .into()
     }
 
+    pub(crate) fn fetch_with_help(
+        from: &str,
+        cause: impl Into<String>,
+        help: &'static str,
+    ) -> Self {
+        Repr::Fetch {
+            from: from.to_owned(),
+            cause: cause.into(),
+            help: Some(help),
+        }
+        .into()
+    }
+
     /// Returns the class of the error.
     #[must_use]
     pub fn kind(&self) -> InstallErrorKind {
@@ -177,12 +198,14 @@ impl InstallError {
             Repr::Source(_) => InstallErrorKind::Source,
             Repr::Unsafe { .. } => InstallErrorKind::Unsafe,
             Repr::Limit { .. } => InstallErrorKind::Limit,
-            Repr::Fetch { .. } | Repr::Archive(_) | Repr::ArchiveDigest { .. } => {
-                InstallErrorKind::Fetch
-            }
+            Repr::Fetch { .. }
+            | Repr::Archive(_)
+            | Repr::ArchiveDigest { .. }
+            | Repr::Digest { .. } => InstallErrorKind::Fetch,
             Repr::NoSkill { .. }
             | Repr::SameName { .. }
             | Repr::Invalid { .. }
+            | Repr::OtherName { .. }
             | Repr::Name { .. } => InstallErrorKind::Skill,
             Repr::Lock { .. } | Repr::LockField { .. } => InstallErrorKind::Lock,
             Repr::Conflict { .. } | Repr::NotLocked(_) => InstallErrorKind::Conflict,
@@ -199,6 +222,10 @@ impl InstallError {
             Repr::Fetch { help, .. } => (*help)?.to_owned(),
             Repr::ArchiveDigest { .. } => {
                 "compare the digest with that of the publisher, and change the part after `#`"
+                    .to_owned()
+            }
+            Repr::Digest { .. } => {
+                "the source publishes other content than it announces; report it to its owner"
                     .to_owned()
             }
             Repr::NoSkill { available, .. } if !available.is_empty() => {

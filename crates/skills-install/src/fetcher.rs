@@ -9,7 +9,7 @@ use url::Url;
 
 use crate::capabilities::{Capabilities, ToolWords};
 use crate::error::{InstallError, Repr};
-use crate::origin::{Archive, Directory, Origin, Repository};
+use crate::origin::{Archive, Directory, Origin, Repository, Site};
 use crate::staged_tree::StagedTree;
 use crate::web::Client;
 use crate::{FetchLimits, GitOptions, Source, SourceSpec, TreePath, WebOptions};
@@ -144,12 +144,8 @@ impl Fetcher {
                 Box::new(check_digest(archive, spec)?)
             }
             Source::Site(url) => {
-                return Err(Repr::Fetch {
-                    from: url.clone(),
-                    cause: "this program fetches from repositories, directories and archives on disk only".to_owned(),
-                    help: Some("download the archive and add it by its path"),
-                }
-                .into());
+                let (client, url) = self.client(url)?;
+                Box::new(Site::open(client, &url, scratch, &self.limits)?)
             }
         })
     }
@@ -325,6 +321,10 @@ fn check_skill(
     let document = files.document().map_err(invalid)?;
     let name = document.manifest().name().map(SkillName::as_str);
     let name = name.unwrap_or(&directory_name).to_owned();
+    if origin.fixes_names() && name != directory_name {
+        let listed = directory_name;
+        return Err(Repr::OtherName { listed, name }.into());
+    }
     // It becomes the name of a directory.
     match TreePath::new(&name) {
         Ok(valid) if valid.names().count() == 1 && !name.starts_with('.') => {}
@@ -336,7 +336,7 @@ fn check_skill(
         name,
         directory,
         source: spec.clone().with_path(path.clone()),
-        revision: origin.revision(),
+        revision: origin.revision(path),
         committed: origin.committed(),
         content,
         capabilities,

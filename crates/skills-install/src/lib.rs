@@ -33,6 +33,7 @@
 mod capabilities;
 mod error;
 mod fetcher;
+mod file_digest;
 mod limits;
 mod lock_file;
 mod origin;

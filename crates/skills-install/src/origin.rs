@@ -4,6 +4,7 @@ mod archive;
 mod directory;
 mod git;
 mod git_command;
+mod site;
 
 use skills_discovery::SKILL_FILE;
 
@@ -15,6 +16,7 @@ pub(crate) use archive::Archive;
 pub(crate) use directory::Directory;
 pub(crate) use git::Repository;
 pub use git_command::GitOptions;
+pub(crate) use site::Site;
 
 /// A tree of files that is listed first, and read only as far as it is wanted.
 pub(crate) trait Origin {
@@ -28,9 +30,15 @@ pub(crate) trait Origin {
         tree: &mut StagedTree,
     ) -> Result<(), InstallError>;
 
-    /// Returns what identifies this version of the source: `git:` and a commit, `sha256:` and the
-    /// digest of an archive; `None` for a directory.
-    fn revision(&self) -> Option<String>;
+    /// Returns what identifies this version of the skill in a directory: `git:` and a commit,
+    /// `sha256:` and the digest of an archive or file; `None` if there is nothing.
+    fn revision(&self, directory: &TreePath) -> Option<String>;
+
+    /// Returns true if the source lists skills by name, so that each must have the name of its
+    /// directory.
+    fn fixes_names(&self) -> bool {
+        false
+    }
 
     /// Returns the time of the version in seconds since 1970, if the source has one.
     fn committed(&self) -> Option<i64> {

@@ -8,7 +8,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-pub(crate) use client::{Client, Response, check_status, failed};
+pub(crate) use client::{Client, check_status, failed};
 
 /// Returns the addresses of a host name and port.
 pub type Lookup = Arc<dyn Fn(&str, u16) -> io::Result<Vec<SocketAddr>> + Send + Sync>;

@@ -89,6 +89,37 @@ impl Archive {
         &self.digest
     }
 
+    /// Returns the directory of the only skill: the root, or the directory `name` above all files.
+    pub(crate) fn skill_root(&self, name: &str) -> Option<TreePath> {
+        let skills = self.skill_files();
+        let candidates = [TreePath::root(), TreePath::new(name).ok()?];
+        candidates.into_iter().find(|directory| {
+            let is_here = |file: &TreePath| file.parent().as_ref() == Some(directory);
+            skills.iter().any(is_here)
+        })
+    }
+
+    /// Writes the files below `from` to the tree, below `to`.
+    pub(crate) fn stage_at(
+        &mut self,
+        from: &TreePath,
+        to: &TreePath,
+        tree: &mut StagedTree,
+    ) -> Result<(), InstallError> {
+        self.read(&mut |entry| {
+            let Some(below) = entry.path.strip_prefix(from) else {
+                return Ok(());
+            };
+            if below.is_root() {
+                return Ok(());
+            }
+            let path = to
+                .join(below.as_str())
+                .map_err(|problem| InstallError::refused(entry.path.as_str(), problem))?;
+            stage_entry(&path, entry.content, tree)
+        })
+    }
+
     /// Calls `visit` for each entry, in the order of the archive. Sizes are limited.
     fn read(
         &mut self,
@@ -127,20 +158,28 @@ impl Origin for Archive {
             if !is_wanted(&entry.path, directories) {
                 return Ok(());
             }
-            match entry.content {
-                // Content digests have no empty directories.
-                Content::Directory => Ok(()),
-                Content::Link(target) => tree.add_link(&entry.path, &target),
-                Content::File {
-                    is_executable,
-                    reader,
-                } => tree.add_file(&entry.path, is_executable, reader),
-            }
+            stage_entry(&entry.path, entry.content, tree)
         })
     }
 
-    fn revision(&self) -> Option<String> {
+    fn revision(&self, _directory: &TreePath) -> Option<String> {
         Some(self.digest.clone())
+    }
+}
+
+fn stage_entry(
+    path: &TreePath,
+    content: Content<'_>,
+    tree: &mut StagedTree,
+) -> Result<(), InstallError> {
+    match content {
+        // Content digests have no empty directories.
+        Content::Directory => Ok(()),
+        Content::Link(target) => tree.add_link(path, &target),
+        Content::File {
+            is_executable,
+            reader,
+        } => tree.add_file(path, is_executable, reader),
     }
 }
 

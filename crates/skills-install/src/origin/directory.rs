@@ -157,7 +157,7 @@ impl Origin for Directory {
         Ok(())
     }
 
-    fn revision(&self) -> Option<String> {
+    fn revision(&self, _directory: &TreePath) -> Option<String> {
         None
     }
 }

@@ -220,7 +220,7 @@ impl Origin for Repository {
         Ok(())
     }
 
-    fn revision(&self) -> Option<String> {
+    fn revision(&self, _directory: &TreePath) -> Option<String> {
         Some(format!("git:{}", self.commit))
     }
 

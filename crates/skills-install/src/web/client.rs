@@ -18,6 +18,7 @@ use super::WebOptions;
 use super::resolver::{CheckedResolver, NotPublic};
 use crate::FetchLimits;
 use crate::error::{InstallError, Repr};
+use crate::file_digest::FileDigest;
 
 /// Maximum number of redirects of one request.
 const MAX_REDIRECTS: usize = 5;
@@ -152,17 +153,6 @@ impl Client {
         }
     }
 
-    /// Requests a small file, and returns it if the status is 200.
-    pub(crate) fn get_bytes(
-        &self,
-        url: &Url,
-        headers: &[(&str, &str)],
-        max_bytes: u64,
-    ) -> Result<Vec<u8>, InstallError> {
-        let response = check_status(self.get(url, headers)?)?;
-        self.read(response, max_bytes)
-    }
-
     /// Downloads a file to a temporary file of a directory, if the status is 200.
     pub(crate) fn download(
         &self,
@@ -178,6 +168,21 @@ impl Client {
             file.write_all(bytes).map_err(write)
         })?;
         file.rewind().map_err(write)?;
+        Ok(file)
+    }
+
+    /// Downloads a file like [`download`](Self::download), and checks its digest.
+    pub(crate) fn download_checked(
+        &self,
+        url: &Url,
+        headers: &[(&str, &str)],
+        directory: &Path,
+        expected: FileDigest,
+    ) -> Result<File, InstallError> {
+        let mut file = self.download(url, headers, directory)?;
+        let digest = FileDigest::of_file(&mut file)
+            .map_err(|error| InstallError::io("read", directory, error))?;
+        digest.check(expected, url.as_str())?;
         Ok(file)
     }
 

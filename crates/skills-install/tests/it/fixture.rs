@@ -119,6 +119,7 @@ impl Fixture {
 }
 
 /// An entry of a tar, written without the checks of the library.
+#[derive(Clone, Copy)]
 pub(crate) struct TarEntry<'a> {
     pub(crate) path: &'a [u8],
     pub(crate) kind: tar::EntryType,

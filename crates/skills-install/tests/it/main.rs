@@ -16,6 +16,8 @@ mod git;
 #[cfg(unix)]
 mod install;
 mod lock_file;
+#[cfg(unix)]
+mod site;
 mod source;
 #[cfg(unix)]
 mod tamper;
