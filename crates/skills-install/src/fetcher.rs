@@ -9,7 +9,7 @@ use url::Url;
 
 use crate::capabilities::{Capabilities, ToolWords};
 use crate::error::{InstallError, Repr};
-use crate::origin::{Archive, Directory, Origin, Repository, Site};
+use crate::origin::{Archive, Directory, Origin, Packages, Repository, Site};
 use crate::staged_tree::StagedTree;
 use crate::web::Client;
 use crate::{FetchLimits, GitOptions, Source, SourceSpec, TreePath, WebOptions};
@@ -117,9 +117,8 @@ impl Fetcher {
 
     fn open(&self, spec: &SourceSpec, scratch: &Path) -> Result<Box<dyn Origin>, InstallError> {
         Ok(match spec.source() {
-            Source::Directory(path) | Source::Packages(path) => {
-                Box::new(Directory::open(path, &self.limits)?)
-            }
+            Source::Directory(path) => Box::new(Directory::open(path, &self.limits)?),
+            Source::Packages(path) => Box::new(Packages::open(path, &self.limits)?),
             Source::ArchiveFile(path) => {
                 let archive = Archive::open(open_file(path)?, &self.limits)?;
                 Box::new(check_digest(archive, spec)?)

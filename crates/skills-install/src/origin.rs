@@ -4,6 +4,7 @@ mod archive;
 mod directory;
 mod git;
 mod git_command;
+mod packages;
 mod site;
 
 use skills_discovery::SKILL_FILE;
@@ -16,6 +17,7 @@ pub(crate) use archive::Archive;
 pub(crate) use directory::Directory;
 pub(crate) use git::Repository;
 pub use git_command::GitOptions;
+pub(crate) use packages::Packages;
 pub(crate) use site::Site;
 
 /// A tree of files that is listed first, and read only as far as it is wanted.

@@ -34,19 +34,30 @@ impl Directory {
     pub(crate) fn open(path: &Path, limits: &FetchLimits) -> Result<Self, InstallError> {
         let handle = Dir::open_ambient_dir(path, ambient_authority())
             .map_err(|error| InstallError::io("open", path, error))?;
-        let mut directory = Self {
-            handle: handle
-                .try_clone()
-                .map_err(|error| InstallError::io("open", path, error))?,
-            entries: Vec::new(),
-            refused: Vec::new(),
-        };
+        let copy = handle.try_clone();
+        let mut directory =
+            Self::empty(copy.map_err(|error| InstallError::io("open", path, error))?);
         directory.list(&handle, &TreePath::root(), limits, path)?;
-        directory.entries.sort_by(|a, b| a.0.cmp(&b.0));
+        directory.sort();
         Ok(directory)
     }
 
-    fn list(
+    /// Uses a directory without any entries yet.
+    pub(super) fn empty(handle: Dir) -> Self {
+        Self {
+            handle,
+            entries: Vec::new(),
+            refused: Vec::new(),
+        }
+    }
+
+    /// Sorts the entries, after all were added.
+    pub(super) fn sort(&mut self) {
+        self.entries.sort_by(|a, b| a.0.cmp(&b.0));
+    }
+
+    /// Adds the entries of a directory at `below`, with those of its directories.
+    pub(super) fn list(
         &mut self,
         handle: &Dir,
         below: &TreePath,
