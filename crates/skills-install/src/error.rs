@@ -80,6 +80,8 @@ pub(crate) enum Refusal {
     Clash(String),
     #[error("it is a file and a directory")]
     FileAndDirectory,
+    #[error("it deletes a file of another layer")]
+    Whiteout,
     #[error("it is a submodule")]
     Submodule,
     #[error("it is a pointer to a file in Git LFS, without its content")]

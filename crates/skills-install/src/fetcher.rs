@@ -9,7 +9,7 @@ use url::Url;
 
 use crate::capabilities::{Capabilities, ToolWords};
 use crate::error::{InstallError, Repr};
-use crate::origin::{Archive, Directory, Origin, Packages, Repository, Site};
+use crate::origin::{Archive, Directory, OciArtifact, Origin, Packages, Repository, Site};
 use crate::staged_tree::StagedTree;
 use crate::web::Client;
 use crate::{FetchLimits, GitOptions, Source, SourceSpec, TreePath, WebOptions};
@@ -117,6 +117,15 @@ impl Fetcher {
 
     fn open(&self, spec: &SourceSpec, scratch: &Path) -> Result<Box<dyn Origin>, InstallError> {
         Ok(match spec.source() {
+            Source::Directory(path) if path.join("oci-layout").is_file() => Box::new(
+                OciArtifact::open_layout(path, spec.reference(), &self.limits)?,
+            ),
+            Source::OciLayout(path) => Box::new(OciArtifact::open_layout(
+                path,
+                spec.reference(),
+                &self.limits,
+            )?),
+            Source::OciRegistry(repository) => self.open_registry(repository, spec, scratch)?,
             Source::Directory(path) => Box::new(Directory::open(path, &self.limits)?),
             Source::Packages(path) => Box::new(Packages::open(path, &self.limits)?),
             Source::ArchiveFile(path) => {
@@ -147,6 +156,27 @@ impl Fetcher {
                 Box::new(Site::open(client, &url, scratch, &self.limits)?)
             }
         })
+    }
+
+    fn open_registry(
+        &self,
+        repository: &str,
+        spec: &SourceSpec,
+        scratch: &Path,
+    ) -> Result<Box<dyn Origin>, InstallError> {
+        let (host, name) = repository.split_once('/').unwrap_or((repository, ""));
+        // The registry of Docker has another address than name.
+        let host = if host == "docker.io" {
+            "registry-1.docker.io"
+        } else {
+            host
+        };
+        let scheme = self.web.scheme_for(host);
+        let (client, url) = self.client(&format!("{scheme}://{host}/"))?;
+        let reference = spec.reference();
+        let artifact =
+            OciArtifact::open_registry(client, &url, name, reference, scratch, &self.limits)?;
+        Ok(Box::new(artifact))
     }
 
     /// Returns a client for a source, and its parsed URL.

@@ -4,6 +4,7 @@ mod archive;
 mod directory;
 mod git;
 mod git_command;
+mod oci;
 mod packages;
 mod site;
 
@@ -17,6 +18,7 @@ pub(crate) use archive::Archive;
 pub(crate) use directory::Directory;
 pub(crate) use git::Repository;
 pub use git_command::GitOptions;
+pub(crate) use oci::OciArtifact;
 pub(crate) use packages::Packages;
 pub(crate) use site::Site;
 

@@ -75,6 +75,11 @@ impl TreeNames {
         Ok(())
     }
 
+    /// Returns the paths of all entries, sorted.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = &TreePath> {
+        self.kinds.keys()
+    }
+
     /// Returns the paths of the regular files, sorted.
     pub(crate) fn files(&self) -> impl Iterator<Item = &TreePath> {
         let files = self.kinds.iter();

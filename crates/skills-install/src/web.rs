@@ -8,7 +8,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-pub(crate) use client::{Client, check_status, failed};
+pub(crate) use client::{Client, Response, check_status, failed, is_loopback};
 
 /// Returns the addresses of a host name and port.
 pub type Lookup = Arc<dyn Fn(&str, u16) -> io::Result<Vec<SocketAddr>> + Send + Sync>;
@@ -61,6 +61,17 @@ impl WebOptions {
     pub fn allow_loopback(mut self) -> Self {
         self.loopback = true;
         self
+    }
+
+    /// Returns the scheme for an address without one: `http` for a server of this machine, if those
+    /// are allowed.
+    pub(crate) fn scheme_for(&self, host: &str) -> &'static str {
+        let url = url::Url::parse(&format!("http://{host}/"));
+        if self.loopback && url.is_ok_and(|url| is_loopback(&url)) {
+            "http"
+        } else {
+            "https"
+        }
     }
 
     /// Uses a proxy (`http:` or `https:`, with a user name and password if it needs them), by

@@ -89,6 +89,11 @@ impl Archive {
         &self.digest
     }
 
+    /// Returns the paths of all entries, sorted.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = &TreePath> {
+        self.names.paths()
+    }
+
     /// Returns the directory of the only skill: the root, or the directory `name` above all files.
     pub(crate) fn skill_root(&self, name: &str) -> Option<TreePath> {
         let skills = self.skill_files();

@@ -6,7 +6,7 @@ use skills_manifest::is_invisible;
 use url::Url;
 
 use super::reference::{check_archive_digest, check_git_reference};
-use super::{Source, SourceSpec};
+use super::{Source, SourceSpec, oci};
 use crate::{PathProblem, TreePath};
 
 /// Maximum length of the text, in bytes.
@@ -62,6 +62,10 @@ pub(super) enum Problem {
     ShortCommit(String),
     #[error("`{0}` is not the digest of an archive")]
     ArchiveDigest(String),
+    #[error("`{0}` is not `HOST/NAME:TAG` or `HOST/NAME@sha256:DIGEST`")]
+    OciReference(String),
+    #[error("`{0}` is not a tag")]
+    Tag(String),
     #[error("a {0} has no versions")]
     NoVersions(&'static str),
 }
@@ -77,7 +81,7 @@ impl SourceError {
                 format!("write `./{text}` for a directory, or `OWNER/REPO` for a repository")
             }
             Problem::Scheme(_) | Problem::Helper(_) => {
-                "use `https:`, `ssh:`, `file:`, `npm:DIR`, or one of `git+`, `archive+` and `site+` in front of a URL"
+                "use `https:`, `ssh:`, `file:`, `npm:DIR`, `oci:`, or one of `git+`, `archive+` and `site+` in front of a URL"
                     .to_owned()
             }
             Problem::Password => {
@@ -89,6 +93,12 @@ impl SourceError {
             }
             Problem::ArchiveDigest(_) => {
                 "write `#sha256:` with 64 hexadecimal digits, or nothing".to_owned()
+            }
+            Problem::OciReference(_) => {
+                "write it like `oci://ghcr.io/acme/skills:1.0`, in lowercase".to_owned()
+            }
+            Problem::Tag(_) => {
+                "write a tag (letters, digits, `.`, `_` and `-`) or a `sha256:` digest".to_owned()
             }
             Problem::NoVersions(_) => "remove the part after `#`".to_owned(),
             Problem::Path { .. } => {
@@ -145,6 +155,9 @@ fn parse_parts(text: &str) -> Result<SourceSpec, Problem> {
         Some((text, reference)) => (text, Some(reference)),
         None => (text, None),
     };
+    if let Some(repository) = text.strip_prefix("oci://") {
+        return parse_registry(repository, reference, path);
+    }
     let (source, tree) = match split_tree_url(text) {
         Some((repository, tree_reference, tree_path)) => {
             let tree_path = TreePath::new(&tree_path).unwrap_or_default();
@@ -163,6 +176,20 @@ fn parse_parts(text: &str) -> Result<SourceSpec, Problem> {
     } else {
         path
     };
+    Ok(SourceSpec::new(source, reference, path))
+}
+
+fn parse_registry(
+    text: &str,
+    reference: Option<&str>,
+    path: TreePath,
+) -> Result<SourceSpec, Problem> {
+    let (repository, written) = oci::split(text)?;
+    let reference = written.or_else(|| reference.map(str::to_owned));
+    if let Some(reference) = &reference {
+        oci::check_reference(reference)?;
+    }
+    let source = Source::OciRegistry(repository);
     Ok(SourceSpec::new(source, reference, path))
 }
 
@@ -218,6 +245,12 @@ fn parse_source(text: &str) -> Result<Source, Problem> {
             path => Ok(Source::Packages(PathBuf::from(path))),
         };
     }
+    if let Some(path) = text.strip_prefix("oci:") {
+        return match path {
+            "" => Err(Problem::Empty),
+            path => Ok(Source::OciLayout(Path::new(path).components().collect())),
+        };
+    }
     if is_path(text) {
         return Ok(path_source(text));
     }
@@ -242,7 +275,7 @@ fn parse_source(text: &str) -> Result<Source, Problem> {
 /// Rejects `ext::sh -c …` and the like, which start a helper of git. The colons of `[::1]` do not.
 fn check_helper(text: &str) -> Result<(), Problem> {
     match text.split_once("::") {
-        Some((helper, _)) if !helper.ends_with('[') => Err(Problem::Helper(helper.to_owned())),
+        Some((helper, _)) if !helper.contains("://[") => Err(Problem::Helper(helper.to_owned())),
         _ => Ok(()),
     }
 }
@@ -426,6 +459,7 @@ fn check_reference(source: &Source, reference: &str) -> Result<(), Problem> {
     match source {
         Source::Git(_) => check_git_reference(reference),
         Source::ArchiveFile(_) | Source::ArchiveUrl(_) => check_archive_digest(reference),
+        Source::OciLayout(_) | Source::OciRegistry(_) => oci::check_reference(reference),
         Source::Directory(_) => Err(Problem::NoVersions("directory")),
         Source::Packages(_) => Err(Problem::NoVersions("directory of packages")),
         Source::Site(_) => Err(Problem::NoVersions("web site")),

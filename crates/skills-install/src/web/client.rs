@@ -161,6 +161,11 @@ impl Client {
         directory: &Path,
     ) -> Result<File, InstallError> {
         let response = check_status(self.get(url, headers)?)?;
+        self.save(response, directory)
+    }
+
+    /// Writes the body of a response to a temporary file of a directory.
+    pub(crate) fn save(&self, response: Response, directory: &Path) -> Result<File, InstallError> {
         let write = |error| InstallError::io("write", directory, error);
         let mut file = tempfile::tempfile_in(directory).map_err(write)?;
         let limit = self.limits.max_archive_bytes;
@@ -365,7 +370,7 @@ fn redirect(response: &Response) -> Result<Option<Url>, InstallError> {
 }
 
 /// Returns true if a URL names this machine.
-fn is_loopback(url: &Url) -> bool {
+pub(crate) fn is_loopback(url: &Url) -> bool {
     match url.host() {
         Some(Host::Ipv4(address)) => address.is_loopback(),
         Some(Host::Ipv6(address)) => address.is_loopback(),
