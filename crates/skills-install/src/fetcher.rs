@@ -9,7 +9,9 @@ use url::Url;
 
 use crate::capabilities::{Capabilities, ToolWords};
 use crate::error::{InstallError, Repr};
-use crate::origin::{Archive, Directory, OciArtifact, Origin, Packages, Repository, Site};
+use crate::origin::{
+    Archive, Directory, McpServer, OciArtifact, Origin, Packages, Repository, Site,
+};
 use crate::staged_tree::StagedTree;
 use crate::web::Client;
 use crate::{FetchLimits, GitOptions, Source, SourceSpec, TreePath, WebOptions};
@@ -120,6 +122,10 @@ impl Fetcher {
             Source::Directory(path) if path.join("oci-layout").is_file() => Box::new(
                 OciArtifact::open_layout(path, spec.reference(), &self.limits)?,
             ),
+            Source::McpServer(url) => {
+                let (client, url) = self.client(url)?;
+                Box::new(McpServer::open(client, &url, &self.limits)?)
+            }
             Source::OciLayout(path) => Box::new(OciArtifact::open_layout(
                 path,
                 spec.reference(),

@@ -18,8 +18,8 @@ use crate::TreePath;
 ///
 /// The text is `SRC[#ref][//path]`. `SRC` is a directory or archive (with a path that starts with
 /// `.`, `/`, a drive or `file:`), `owner/repo` of GitHub, the URL of a git repository, archive or
-/// web site, `npm:DIR` for packages that carry skills, `oci:DIR` for an image layout, or
-/// `oci://HOST/NAME:TAG` for a registry. `#ref` is a branch, tag or full commit of a repository, a
+/// web site, `mcp+URL` for an MCP server, `npm:DIR` for packages that carry skills, `oci:DIR` for an
+/// image layout, or `oci://HOST/NAME:TAG` for a registry. `#ref` is a branch, tag or full commit of a repository, a
 /// tag or digest of an image layout, or `sha256:HEX` of an archive. [`Display`](fmt::Display) writes text that parses
 /// as the same value.
 ///
@@ -60,6 +60,8 @@ pub enum Source {
     Git(String),
     /// A web site with an index of skills, by the URL of the site or of the index.
     Site(String),
+    /// An MCP server with the Skills extension, by the URL of its endpoint.
+    McpServer(String),
     /// An image layout of OCI on disk.
     OciLayout(PathBuf),
     /// A repository of an OCI registry, as `HOST/NAME`. The reference is the tag or digest.
@@ -131,6 +133,7 @@ impl Source {
             Self::ArchiveUrl(url) => format!("archive+{url}"),
             Self::Site(url) if parse::is_site_by_itself(url) => url.clone(),
             Self::Site(url) => format!("site+{url}"),
+            Self::McpServer(url) => format!("mcp+{url}"),
             Self::OciLayout(path) => format!("oci:{}", slash_path(path)),
             Self::OciRegistry(repository) => format!("oci://{repository}"),
         }

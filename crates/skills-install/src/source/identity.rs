@@ -9,7 +9,7 @@ use super::{Source, SourceSpec, slash_path};
 
 impl SourceSpec {
     /// Returns the identity of the source, without version and directory: `git:HOST/PATH`,
-    /// `https:HOST/PATH` for archives and web sites, `oci:HOST/NAME` for registries, and with a path
+    /// `https:HOST/PATH` for archives and web sites, `mcp:HOST/PATH`, `oci:HOST/NAME` for registries, and with a path
     /// `dir:`, `file:`, `npm:` or `oci:`.
     ///
     /// The addresses of one repository over HTTPS and SSH have the same identity. A server over
@@ -30,6 +30,7 @@ impl SourceSpec {
             Source::Directory(path) => format!("dir:{}", slash_path(path)),
             Source::ArchiveFile(path) => format!("file:{}", slash_path(path)),
             Source::Packages(path) => format!("npm:{}", slash_path(path)),
+            Source::McpServer(url) => url_identity(url, "mcp"),
             Source::OciLayout(path) => format!("oci:{}", slash_path(path)),
             Source::OciRegistry(repository) => format!("oci:{repository}"),
             Source::Git(address) => git_identity(address),

@@ -81,7 +81,7 @@ impl SourceError {
                 format!("write `./{text}` for a directory, or `OWNER/REPO` for a repository")
             }
             Problem::Scheme(_) | Problem::Helper(_) => {
-                "use `https:`, `ssh:`, `file:`, `npm:DIR`, `oci:`, or one of `git+`, `archive+` and `site+` in front of a URL"
+                "use `https:`, `ssh:`, `file:`, `npm:DIR`, `oci:`, or one of `git+`, `archive+`, `site+` and `mcp+` in front of a URL"
                     .to_owned()
             }
             Problem::Password => {
@@ -262,6 +262,9 @@ fn parse_source(text: &str) -> Result<Source, Problem> {
     }
     if let Some(url) = text.strip_prefix("site+") {
         return Ok(Source::Site(parse_web_url(url)?));
+    }
+    if let Some(url) = text.strip_prefix("mcp+") {
+        return Ok(Source::McpServer(parse_web_url(url)?));
     }
     match text.split_once("://") {
         Some(("https" | "http", _)) => parse_web(text),
@@ -463,5 +466,6 @@ fn check_reference(source: &Source, reference: &str) -> Result<(), Problem> {
         Source::Directory(_) => Err(Problem::NoVersions("directory")),
         Source::Packages(_) => Err(Problem::NoVersions("directory of packages")),
         Source::Site(_) => Err(Problem::NoVersions("web site")),
+        Source::McpServer(_) => Err(Problem::NoVersions("server")),
     }
 }

@@ -201,11 +201,32 @@ impl Client {
         Ok(bytes)
     }
 
+    /// Reads the body of a response in parts, until `goes_on` returns false.
+    pub(crate) fn read_while(
+        &self,
+        response: Response,
+        max_bytes: u64,
+        goes_on: &mut dyn FnMut(&[u8]) -> bool,
+    ) -> Result<(), InstallError> {
+        self.copy_while(response, max_bytes, &mut |part| Ok(goes_on(part)))
+    }
+
     fn copy(
         &self,
         response: Response,
         max_bytes: u64,
         write: &mut dyn FnMut(&[u8]) -> Result<(), InstallError>,
+    ) -> Result<(), InstallError> {
+        self.copy_while(response, max_bytes, &mut |bytes| {
+            write(bytes).map(|()| true)
+        })
+    }
+
+    fn copy_while(
+        &self,
+        response: Response,
+        max_bytes: u64,
+        write: &mut dyn FnMut(&[u8]) -> Result<bool, InstallError>,
     ) -> Result<(), InstallError> {
         let url = response.url;
         let too_large = |limit| Repr::Limit {
@@ -238,7 +259,9 @@ impl Client {
             if self.received.get() > self.limits.max_archive_bytes {
                 return Err(too_large(self.limits.max_archive_bytes).into());
             }
-            write(&buffer[..read])?;
+            if !write(&buffer[..read])? {
+                return Ok(());
+            }
         }
     }
 

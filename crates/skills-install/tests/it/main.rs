@@ -17,6 +17,8 @@ mod git;
 mod install;
 mod lock_file;
 #[cfg(unix)]
+mod mcp;
+#[cfg(unix)]
 mod oci;
 #[cfg(unix)]
 mod packages;
