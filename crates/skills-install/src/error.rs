@@ -32,6 +32,10 @@ pub enum InstallErrorKind {
     Skill,
     /// The lock file cannot be read.
     Lock,
+    /// The source is not among those that are allowed.
+    NotAllowed,
+    /// A signature is missing or not valid, or a key cannot be parsed.
+    Signature,
     /// Installed files differ from the lock file, or something else is at their place.
     Conflict,
     /// Another process installs skills in the same directory.
@@ -51,6 +55,8 @@ impl InstallErrorKind {
             Self::Limit => "limit",
             Self::Skill => "skill",
             Self::Lock => "lock-unreadable",
+            Self::NotAllowed => "not-allowed",
+            Self::Signature => "signature",
             Self::Conflict => "conflict",
             Self::Busy => "busy",
             Self::Io => "io",
@@ -129,6 +135,16 @@ pub(crate) enum Repr {
     },
     #[error("the source lists the skill `{listed}`, whose `SKILL.md` has the name `{name}`")]
     OtherName { listed: String, name: String },
+    #[error("the source `{0}` is not allowed")]
+    NotAllowed(String),
+    #[error("skill `{name}` has no signature of a trusted key")]
+    Unsigned { name: String },
+    #[cfg(feature = "signatures")]
+    #[error("cannot verify the signature of `{name}`: {problem}")]
+    Signature { name: String, problem: String },
+    #[cfg(feature = "signatures")]
+    #[error("`{0}` is not a public key of minisign")]
+    Key(String),
     #[error("`{name}` cannot be the name of a skill directory")]
     Name { name: String },
     #[error("{}: {source}", path.display())]
@@ -209,6 +225,10 @@ impl InstallError {
             | Repr::Invalid { .. }
             | Repr::OtherName { .. }
             | Repr::Name { .. } => InstallErrorKind::Skill,
+            Repr::NotAllowed(_) => InstallErrorKind::NotAllowed,
+            Repr::Unsigned { .. } => InstallErrorKind::Signature,
+            #[cfg(feature = "signatures")]
+            Repr::Signature { .. } | Repr::Key(_) => InstallErrorKind::Signature,
             Repr::Lock { .. } | Repr::LockField { .. } => InstallErrorKind::Lock,
             Repr::Conflict { .. } | Repr::NotLocked(_) => InstallErrorKind::Conflict,
             Repr::Busy(_) => InstallErrorKind::Busy,
@@ -236,6 +256,16 @@ impl InstallError {
             Repr::NoSkill { .. } => {
                 "a skill is a directory with a `SKILL.md`; write its directory after `//`"
                     .to_owned()
+            }
+            Repr::NotAllowed(_) => {
+                "the administrator allows other sources only; ask for this one".to_owned()
+            }
+            Repr::Unsigned { .. } => {
+                "ask the publisher for a signature, and trust the publisher's key".to_owned()
+            }
+            #[cfg(feature = "signatures")]
+            Repr::Signature { .. } => {
+                "the content is not what was signed; report it to the publisher".to_owned()
             }
             Repr::SameName { .. } => "write the directory of one of them after `//`".to_owned(),
             Repr::Lock { source, .. } if source.is_newer() => {

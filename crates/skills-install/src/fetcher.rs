@@ -1,20 +1,24 @@
 //! Fetches a source, finds its skills and stages those that are wanted.
 
 use std::collections::BTreeMap;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use skills_discovery::{ContentDigest, DigestCache, SkillFiles};
 use skills_manifest::SkillName;
 use url::Url;
 
+#[cfg(feature = "signatures")]
+use crate::MinisignKey;
 use crate::capabilities::{Capabilities, ToolWords};
 use crate::error::{InstallError, Repr};
 use crate::origin::{
     Archive, Directory, McpServer, OciArtifact, Origin, Packages, Repository, Site,
 };
+use crate::signature::{self, SignatureRules, Signed, UNSIGNED};
 use crate::staged_tree::StagedTree;
 use crate::web::Client;
-use crate::{FetchLimits, GitOptions, Source, SourceSpec, TreePath, WebOptions};
+use crate::{FetchLimits, GitOptions, Source, SourceRule, SourceSpec, TreePath, WebOptions};
 
 /// How sources are fetched.
 #[derive(Debug, Clone)]
@@ -22,6 +26,9 @@ pub struct Fetcher {
     git: GitOptions,
     web: WebOptions,
     limits: FetchLimits,
+    signatures: SignatureRules,
+    /// `None` allows every source.
+    sources: Option<Vec<SourceRule>>,
 }
 
 /// A skill in a staging directory, completely checked.
@@ -34,6 +41,7 @@ pub(crate) struct StagedSkill {
     pub(crate) committed: Option<i64>,
     pub(crate) content: ContentDigest,
     pub(crate) capabilities: Capabilities,
+    pub(crate) signer: String,
 }
 
 /// The wanted skills of a source.
@@ -62,6 +70,8 @@ impl Fetcher {
             git,
             web: WebOptions::default(),
             limits: FetchLimits::default(),
+            signatures: SignatureRules::default(),
+            sources: None,
         }
     }
 
@@ -79,6 +89,30 @@ impl Fetcher {
         self
     }
 
+    /// Allows only sources that one of the rules allows; without any rule, none. By default every
+    /// source is allowed.
+    #[must_use]
+    pub fn allowed_sources(mut self, rules: impl IntoIterator<Item = SourceRule>) -> Self {
+        self.sources = Some(rules.into_iter().collect());
+        self
+    }
+
+    /// Refuses skills without a signature of a trusted key. Without the feature `signatures` no key
+    /// can be trusted, so every skill is refused.
+    #[must_use]
+    pub fn require_signature(mut self) -> Self {
+        self.signatures.is_required = true;
+        self
+    }
+
+    /// Also trusts a key. Only signatures of trusted keys count.
+    #[cfg(feature = "signatures")]
+    #[must_use]
+    pub fn trust_key(mut self, key: MinisignKey) -> Self {
+        self.signatures.keys.push(key);
+        self
+    }
+
     /// Fetches a source and stages the wanted skills in `scratch`, an empty directory.
     pub(crate) fn fetch(
         &self,
@@ -87,6 +121,7 @@ impl Fetcher {
         words: ToolWords<'_>,
         scratch: &Path,
     ) -> Result<Fetched, InstallError> {
+        self.check_source(spec)?;
         let mut origin = self.open(spec, scratch)?;
         let mut rejected = Vec::new();
         let found = find_wanted(&origin.skill_files(), spec, wanted, &mut rejected)?;
@@ -95,7 +130,10 @@ impl Fetcher {
             .map_err(|error| InstallError::io("create", &directory, error))?;
         let mut tree = StagedTree::new(&directory, &self.limits)?;
         let directories: Vec<TreePath> = found.values().cloned().collect();
-        origin.stage(&directories, &mut tree)?;
+        let signatures = self.signature_files(&directories, origin.as_ref());
+        let mut staged = directories.clone();
+        staged.extend(signatures.values().cloned());
+        origin.stage(&staged, &mut tree)?;
         tree.link_all(&directories)?;
         let mut skills = Vec::new();
         for (name, path) in found {
@@ -104,10 +142,13 @@ impl Fetcher {
             } else {
                 tree.path().join(path.as_str())
             };
-            match (
-                check_skill(name, &path, directory, spec, origin.as_ref(), words),
-                wanted,
-            ) {
+            let checked = check_skill(name, &path, directory, spec, origin.as_ref(), words)
+                .and_then(|mut skill| {
+                    let beside = signatures.get(&path);
+                    skill.signer = self.signer(&skill, &path, beside, origin.as_mut(), &tree)?;
+                    Ok(skill)
+                });
+            match (checked, wanted) {
                 (Ok(skill), _) => skills.push(skill),
                 (Err(error), Wanted::Names(_)) => return Err(error),
                 (Err(error), Wanted::Directories(_)) => rejected.push((path, error)),
@@ -115,6 +156,58 @@ impl Fetcher {
         }
         check_names(&skills)?;
         Ok(Fetched { skills, rejected })
+    }
+
+    fn check_source(&self, spec: &SourceSpec) -> Result<(), InstallError> {
+        match &self.sources {
+            Some(rules) if !rules.iter().any(|rule| rule.allows(spec)) => {
+                Err(Repr::NotAllowed(spec.identity()).into())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns the signatures beside skill directories, by the directory of each.
+    fn signature_files(
+        &self,
+        directories: &[TreePath],
+        origin: &dyn Origin,
+    ) -> BTreeMap<TreePath, TreePath> {
+        if !self.signatures.is_active() {
+            return BTreeMap::new();
+        }
+        // A skill that is its whole source has nothing beside it.
+        let named = directories.iter().filter(|directory| !directory.is_root());
+        let found = named.filter_map(|directory| {
+            let path = TreePath::new(&format!("{directory}{}", signature::EXTENSION)).ok()?;
+            origin.has_file(&path).then(|| (directory.clone(), path))
+        });
+        found.collect()
+    }
+
+    fn signer(
+        &self,
+        skill: &StagedSkill,
+        path: &TreePath,
+        beside: Option<&TreePath>,
+        origin: &mut dyn Origin,
+        tree: &StagedTree,
+    ) -> Result<String, InstallError> {
+        let executables = skill.capabilities.executables();
+        let statement = signature::render_statement(&skill.name, skill.content, &executables);
+        let text = beside.map(|path| tree.read_text(path, signature::MAX_SIGNATURE_BYTES));
+        let text = text.transpose()?;
+        let mut signatures = Vec::new();
+        if let Some((signature, file)) = origin.artifact_signature(path) {
+            signatures.push(Signed::File { signature, file });
+        }
+        if let Some(signature) = &text {
+            signatures.push(Signed::Statement {
+                signature,
+                statement: &statement,
+            });
+        }
+        self.signatures.signer(&skill.name, signatures)
     }
 
     fn open(&self, spec: &SourceSpec, scratch: &Path) -> Result<Box<dyn Origin>, InstallError> {
@@ -136,6 +229,7 @@ impl Fetcher {
             Source::Packages(path) => Box::new(Packages::open(path, &self.limits)?),
             Source::ArchiveFile(path) => {
                 let archive = Archive::open(open_file(path)?, &self.limits)?;
+                let archive = archive.with_signature(self.read_signature(path)?);
                 Box::new(check_digest(archive, spec)?)
             }
             Source::Git(url) => {
@@ -155,13 +249,36 @@ impl Fetcher {
                 let (client, url) = self.client(url)?;
                 let file = client.download(&url, &[], scratch)?;
                 let archive = Archive::open(file, &self.limits)?;
+                let is_active = self.signatures.is_active();
+                let signature = is_active.then(|| client.signature(&url)).transpose()?;
+                let archive = archive.with_signature(signature.flatten());
                 Box::new(check_digest(archive, spec)?)
             }
             Source::Site(url) => {
                 let (client, url) = self.client(url)?;
-                Box::new(Site::open(client, &url, scratch, &self.limits)?)
+                let site = Site::open(client, &url, scratch, &self.limits)?;
+                Box::new(site.with_signatures(self.signatures.is_active()))
             }
         })
+    }
+
+    /// Reads the signature beside an archive on disk, if there is one.
+    fn read_signature(&self, archive: &Path) -> Result<Option<String>, InstallError> {
+        if !self.signatures.is_active() {
+            return Ok(None);
+        }
+        let mut path = archive.as_os_str().to_owned();
+        path.push(signature::EXTENSION);
+        let path = PathBuf::from(path);
+        if !path.exists() {
+            return Ok(None);
+        }
+        let mut bytes = Vec::new();
+        open_file(&path)?
+            .take(signature::MAX_SIGNATURE_BYTES)
+            .read_to_end(&mut bytes)
+            .map_err(|error| InstallError::io("read", &path, error))?;
+        Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
     }
 
     fn open_registry(
@@ -375,6 +492,7 @@ fn check_skill(
         committed: origin.committed(),
         content,
         capabilities,
+        signer: UNSIGNED.to_owned(),
     })
 }
 

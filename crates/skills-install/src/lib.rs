@@ -38,6 +38,7 @@ mod limits;
 mod lock_file;
 mod origin;
 mod plan;
+mod signature;
 mod skill_tree;
 mod source;
 mod staged_tree;
@@ -54,6 +55,9 @@ pub use limits::FetchLimits;
 pub use lock_file::{LockFile, LockedSkill};
 pub use origin::GitOptions;
 pub use plan::{Action, LocalEdits, Plan, SkillChange, TrustChange, UpdateFailure};
+#[cfg(feature = "signatures")]
+pub use signature::MinisignKey;
+pub use signature::statement;
 pub use source::{Source, SourceError, SourceRule, SourceSpec};
 pub use store::Store;
 pub use tree_path::{PathProblem, TreePath};

@@ -9,6 +9,8 @@ mod oci;
 mod packages;
 mod site;
 
+use std::fs::File;
+
 use skills_discovery::SKILL_FILE;
 
 use crate::TreePath;
@@ -39,6 +41,17 @@ pub(crate) trait Origin {
     /// Returns what identifies this version of the skill in a directory: `git:` and a commit,
     /// `sha256:` and the digest of an archive or file; `None` if there is nothing.
     fn revision(&self, directory: &TreePath) -> Option<String>;
+
+    /// Returns true if the source has a regular file at a path beside its skills, which
+    /// [`stage`](Self::stage) writes if the path is among its directories.
+    fn has_file(&self, _path: &TreePath) -> bool {
+        false
+    }
+
+    /// Returns the signature of the archive or file that a skill came from, with its bytes.
+    fn artifact_signature(&mut self, _directory: &TreePath) -> Option<(&str, &mut File)> {
+        None
+    }
 
     /// Returns true if the source lists skills by name, so that each must have the name of its
     /// directory.

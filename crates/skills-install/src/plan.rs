@@ -303,7 +303,7 @@ impl Store {
             executable: skill.capabilities.executables(),
             license: skill.capabilities.license().map(str::to_owned),
             asks: skill.capabilities.asks().map(str::to_owned).collect(),
-            signer: UNSIGNED.to_owned(),
+            signer: skill.signer,
         };
         if let Some(other) = self.confusable(&name) {
             let problem = format!("some file systems confuse it with `{other}`");
@@ -368,9 +368,6 @@ impl Store {
         }
     }
 }
-
-/// The signer of a skill without a signature.
-const UNSIGNED: &str = "unsigned";
 
 fn trust_changes(old: &LockedSkill, new: &LockedSkill) -> Vec<TrustChange> {
     let mut changes = Vec::new();

@@ -75,6 +75,11 @@ impl TreeNames {
         Ok(())
     }
 
+    /// Returns true if a path is that of a regular file.
+    pub(crate) fn has_file(&self, path: &TreePath) -> bool {
+        matches!(self.kinds.get(path), Some(EntryKind::File { .. }))
+    }
+
     /// Returns the paths of all entries, sorted.
     pub(crate) fn paths(&self) -> impl Iterator<Item = &TreePath> {
         self.kinds.keys()
@@ -205,6 +210,22 @@ impl StagedTree {
             path.as_str(),
             Refusal::LinkUnsupported,
         ))
+    }
+
+    /// Reads a small file that was added.
+    pub(crate) fn read_text(
+        &self,
+        path: &TreePath,
+        max_bytes: u64,
+    ) -> Result<String, InstallError> {
+        let failed = |error| InstallError::io("read", &self.path.join(path.as_str()), error);
+        let file = self.handle.open(path.as_str()).map_err(failed)?;
+        let mut bytes = Vec::new();
+        file.take(max_bytes)
+            .read_to_end(&mut bytes)
+            .map_err(failed)?;
+        // What is not text is not a signature either.
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
     /// Returns the directory.

@@ -24,6 +24,7 @@ pub(crate) struct Archive {
     format: Format,
     names: TreeNames,
     digest: String,
+    signature: Option<String>,
     limits: FetchLimits,
 }
 
@@ -62,6 +63,7 @@ impl Archive {
             file,
             names: TreeNames::default(),
             digest,
+            signature: None,
             limits: limits.clone(),
         };
         let mut names = TreeNames::default();
@@ -82,6 +84,17 @@ impl Archive {
         })?;
         archive.names = names;
         Ok(archive)
+    }
+
+    /// Returns the file.
+    pub(crate) fn into_file(self) -> File {
+        self.file
+    }
+
+    /// Adds the signature of the file.
+    pub(crate) fn with_signature(mut self, signature: Option<String>) -> Self {
+        self.signature = signature;
+        self
     }
 
     /// Returns the digest of the file: `sha256:` and 64 hexadecimal digits.
@@ -165,6 +178,14 @@ impl Origin for Archive {
             }
             stage_entry(&entry.path, entry.content, tree)
         })
+    }
+
+    fn has_file(&self, path: &TreePath) -> bool {
+        self.names.has_file(path)
+    }
+
+    fn artifact_signature(&mut self, _directory: &TreePath) -> Option<(&str, &mut File)> {
+        Some((self.signature.as_deref()?, &mut self.file))
     }
 
     fn revision(&self, _directory: &TreePath) -> Option<String> {

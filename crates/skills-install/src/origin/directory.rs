@@ -168,6 +168,11 @@ impl Origin for Directory {
         Ok(())
     }
 
+    fn has_file(&self, path: &TreePath) -> bool {
+        let found = self.entries.binary_search_by(|(other, _)| other.cmp(path));
+        found.is_ok_and(|index| matches!(self.entries[index].1, EntryKind::File { .. }))
+    }
+
     fn revision(&self, _directory: &TreePath) -> Option<String> {
         None
     }

@@ -220,6 +220,11 @@ impl Origin for Repository {
         Ok(())
     }
 
+    fn has_file(&self, path: &TreePath) -> bool {
+        let entry = self.entries.get(path);
+        entry.is_some_and(|entry| matches!(entry.kind, TreeEntryKind::File { .. }))
+    }
+
     fn revision(&self, _directory: &TreePath) -> Option<String> {
         Some(format!("git:{}", self.commit))
     }

@@ -187,6 +187,13 @@ impl Origin for OciArtifact {
         }
     }
 
+    fn has_file(&self, path: &TreePath) -> bool {
+        match &self.content {
+            Content::Archives(archives) => archives.iter().any(|archive| archive.has_file(path)),
+            Content::Files(files) => files.iter().any(|(other, _)| other == path),
+        }
+    }
+
     fn revision(&self, _directory: &TreePath) -> Option<String> {
         Some(format!("oci:{}", self.digest))
     }

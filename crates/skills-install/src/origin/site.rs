@@ -2,6 +2,8 @@
 
 mod index;
 
+use std::collections::HashMap;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use skills_discovery::SKILL_FILE;
@@ -30,6 +32,9 @@ pub(crate) struct Site {
     entries: Vec<IndexEntry>,
     scratch: PathBuf,
     limits: FetchLimits,
+    wants_signatures: bool,
+    /// The signatures and bytes of staged artifacts, by the name of the skill.
+    signed: HashMap<String, (String, File)>,
 }
 
 impl Site {
@@ -48,7 +53,15 @@ impl Site {
             entries,
             scratch: scratch.to_owned(),
             limits: limits.clone(),
+            wants_signatures: false,
+            signed: HashMap::new(),
         })
+    }
+
+    /// Also downloads the signatures of artifacts.
+    pub(crate) fn with_signatures(mut self, wants_signatures: bool) -> Self {
+        self.wants_signatures = wants_signatures;
+        self
     }
 
     fn entry(&self, directory: &TreePath) -> Option<&IndexEntry> {
@@ -56,12 +69,14 @@ impl Site {
         entries.find(|entry| entry.name == directory.as_str())
     }
 
+    /// Writes the files of a skill to the tree. Returns the file that they came from, with its URL,
+    /// if there is one.
     fn stage_entry(
         &self,
         name: &str,
         content: &EntryContent,
         tree: &mut StagedTree,
-    ) -> Result<(), InstallError> {
+    ) -> Result<Option<(Url, File)>, InstallError> {
         let directory = TreePath::new(name).map_err(|problem| failed(&self.index_url, problem))?;
         match content {
             EntryContent::SkillFile { url, digest } => {
@@ -70,7 +85,8 @@ impl Site {
                     .client
                     .download_checked(&url, &[], &self.scratch, *digest)?;
                 let path = self.below(&directory, SKILL_FILE)?;
-                tree.add_file(&path, false, &mut file)
+                tree.add_file(&path, false, &mut file)?;
+                Ok(Some((url, file)))
             }
             EntryContent::Archive { url, digest } => {
                 let url = self.join(url)?;
@@ -84,7 +100,8 @@ impl Site {
                         format!("the archive has no `{SKILL_FILE}` at its root"),
                     )
                 })?;
-                archive.stage_at(&root, &directory, tree)
+                archive.stage_at(&root, &directory, tree)?;
+                Ok(Some((url, archive.into_file())))
             }
             EntryContent::Files(files) => {
                 for (path, digest) in files {
@@ -99,7 +116,7 @@ impl Site {
                     let path = self.below(&directory, path.as_str())?;
                     tree.add_file(&path, false, &mut file)?;
                 }
-                Ok(())
+                Ok(None)
             }
         }
     }
@@ -147,7 +164,15 @@ impl Origin for Site {
                 continue;
             };
             match &entry.content {
-                Ok(content) => self.stage_entry(&entry.name, content, tree)?,
+                Ok(content) => {
+                    let name = entry.name.clone();
+                    let artifact = self.stage_entry(&name, content, tree)?;
+                    if let Some((url, file)) = artifact.filter(|_| self.wants_signatures)
+                        && let Some(signature) = self.client.signature(&url)?
+                    {
+                        self.signed.insert(name, (signature, file));
+                    }
+                }
                 Err(problem) => return Err(self.entry_problem(&entry.name, problem)),
             }
         }
@@ -161,6 +186,11 @@ impl Origin for Site {
             }
             EntryContent::Files(_) => None,
         }
+    }
+
+    fn artifact_signature(&mut self, directory: &TreePath) -> Option<(&str, &mut File)> {
+        let (signature, file) = self.signed.get_mut(directory.as_str())?;
+        Some((signature, file))
     }
 
     fn fixes_names(&self) -> bool {

@@ -16,9 +16,9 @@ use url::{Host, Url};
 
 use super::WebOptions;
 use super::resolver::{CheckedResolver, NotPublic};
-use crate::FetchLimits;
 use crate::error::{InstallError, Repr};
 use crate::file_digest::FileDigest;
+use crate::{FetchLimits, signature};
 
 /// Maximum number of redirects of one request.
 const MAX_REDIRECTS: usize = 5;
@@ -189,6 +189,18 @@ impl Client {
             .map_err(|error| InstallError::io("read", directory, error))?;
         digest.check(expected, url.as_str())?;
         Ok(file)
+    }
+
+    /// Downloads the signature of a file, if there is one beside it.
+    pub(crate) fn signature(&self, url: &Url) -> Result<Option<String>, InstallError> {
+        let mut url = url.clone();
+        url.set_path(&format!("{}{}", url.path(), signature::EXTENSION));
+        let response = self.get(&url, &[])?;
+        if matches!(response.status, 404 | 410) {
+            return Ok(None);
+        }
+        let bytes = self.read(check_status(response)?, signature::MAX_SIGNATURE_BYTES)?;
+        Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
     }
 
     /// Reads the body of a response.

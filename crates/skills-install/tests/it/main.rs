@@ -18,10 +18,14 @@ mod install;
 mod lock_file;
 #[cfg(unix)]
 mod mcp;
+#[cfg(all(unix, feature = "signatures"))]
+mod minisign;
 #[cfg(unix)]
 mod oci;
 #[cfg(unix)]
 mod packages;
+#[cfg(unix)]
+mod signature;
 #[cfg(unix)]
 mod site;
 mod source;
