@@ -34,6 +34,7 @@ mod capabilities;
 mod error;
 mod fetcher;
 mod file_digest;
+mod find_skills;
 mod limits;
 mod lock_file;
 mod origin;

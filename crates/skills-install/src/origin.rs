@@ -26,6 +26,10 @@ pub(crate) use oci::OciArtifact;
 pub(crate) use packages::Packages;
 pub(crate) use site::Site;
 
+/// Returns the signer, from the text of a signature and the bytes of a file.
+pub(crate) type VerifyFile<'a> =
+    &'a dyn Fn(&str, &mut File) -> Result<Option<String>, InstallError>;
+
 /// A tree of files that is listed first, and read only as far as it is wanted.
 pub(crate) trait Origin {
     /// Returns the paths of the files named `SKILL.md`, sorted.
@@ -48,9 +52,14 @@ pub(crate) trait Origin {
         false
     }
 
-    /// Returns the signature of the archive or file that a skill came from, with its bytes.
-    fn artifact_signature(&mut self, _directory: &TreePath) -> Option<(&str, &mut File)> {
-        None
+    /// Returns the signer of the archive or file that a skill came from. `verify` gets the text of
+    /// its signature and its bytes, and is called once for each file.
+    fn artifact_signer(
+        &mut self,
+        _directory: &TreePath,
+        _verify: VerifyFile<'_>,
+    ) -> Result<Option<String>, InstallError> {
+        Ok(None)
     }
 
     /// Returns true if the source lists skills by name, so that each must have the name of its

@@ -6,7 +6,8 @@ use skills_discovery::{DigestCache, SkillFiles};
 
 use crate::capabilities::{Capabilities, Difference, ToolWords};
 use crate::error::{InstallError, Repr};
-use crate::fetcher::{StagedSkill, Wanted};
+use crate::fetcher::StagedSkill;
+use crate::find_skills::Wanted;
 use crate::{Fetcher, LockFile, LockedSkill, SourceSpec, Store};
 
 /// Which version wins if an installed skill was edited.

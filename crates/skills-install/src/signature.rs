@@ -41,6 +41,10 @@ pub(crate) struct SignatureRules {
 }
 
 /// A signature and what it signs.
+#[cfg_attr(
+    not(feature = "signatures"),
+    expect(dead_code, reason = "only the feature reads signatures")
+)]
 pub(crate) enum Signed<'a> {
     /// The bytes of a file: an archive or an artifact of a site.
     File {
@@ -64,46 +68,45 @@ impl SignatureRules {
         self.is_required
     }
 
-    /// Returns the signer of a skill, or `unsigned`.
+    /// Returns the signer for the lock file, or `unsigned`.
     ///
     /// # Errors
-    /// Fails if a signature of a trusted key is not valid, or if none is and one is required.
-    pub(crate) fn signer(
+    /// Fails if there is none and one is required.
+    pub(crate) fn check_signer(
         &self,
         name: &str,
-        signatures: Vec<Signed<'_>>,
+        signer: Option<String>,
     ) -> Result<String, InstallError> {
-        for signed in signatures {
-            if let Some(signer) = self.verify(name, signed)? {
-                return Ok(signer);
+        match signer {
+            Some(signer) => Ok(signer),
+            None if self.is_required => {
+                let name = name.to_owned();
+                Err(Repr::Unsigned { name }.into())
             }
+            None => Ok(UNSIGNED.to_owned()),
         }
-        if self.is_required {
-            let name = name.to_owned();
-            return Err(Repr::Unsigned { name }.into());
-        }
-        Ok(UNSIGNED.to_owned())
     }
 
+    /// Returns the signer, if the signature is by a trusted key.
+    ///
+    /// # Errors
+    /// Fails if a signature of a trusted key is not valid.
     #[cfg(feature = "signatures")]
-    fn verify(&self, name: &str, signed: Signed<'_>) -> Result<Option<String>, InstallError> {
+    pub(crate) fn verify(
+        &self,
+        name: &str,
+        signed: Signed<'_>,
+    ) -> Result<Option<String>, InstallError> {
         minisign::verify(&self.keys, name, signed)
     }
 
-    /// Without the feature no key can be trusted.
+    /// Returns no signer: without the feature no key can be trusted.
     #[cfg(not(feature = "signatures"))]
-    fn verify(&self, _name: &str, signed: Signed<'_>) -> Result<Option<String>, InstallError> {
-        match signed {
-            Signed::File { signature, file } => {
-                let _ = (signature, file);
-            }
-            Signed::Statement {
-                signature,
-                statement,
-            } => {
-                let _ = (signature, statement);
-            }
-        }
+    pub(crate) fn verify(
+        &self,
+        _name: &str,
+        _signed: Signed<'_>,
+    ) -> Result<Option<String>, InstallError> {
         Ok(None)
     }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::capabilities::ToolWords;
 use crate::error::{InstallError, Repr};
-use crate::fetcher::Wanted;
+use crate::find_skills::Wanted;
 use crate::plan::{SkillChange, UpdateFailure};
 use crate::{Fetcher, LocalEdits, Plan, SourceSpec, Store, TreePath};
 

@@ -8,7 +8,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 
 use sha2::{Digest, Sha256};
 
-use super::{Origin, is_wanted, skill_files};
+use super::{Origin, VerifyFile, is_wanted, skill_files};
 use crate::error::{InstallError, Refusal, Repr};
 use crate::staged_tree::{EntryKind, StagedTree, TreeNames, check_entries};
 use crate::{FetchLimits, TreePath};
@@ -24,7 +24,9 @@ pub(crate) struct Archive {
     format: Format,
     names: TreeNames,
     digest: String,
+    /// The text of a signature that was not verified yet.
     signature: Option<String>,
+    signer: Option<String>,
     limits: FetchLimits,
 }
 
@@ -64,6 +66,7 @@ impl Archive {
             names: TreeNames::default(),
             digest,
             signature: None,
+            signer: None,
             limits: limits.clone(),
         };
         let mut names = TreeNames::default();
@@ -184,8 +187,16 @@ impl Origin for Archive {
         self.names.has_file(path)
     }
 
-    fn artifact_signature(&mut self, _directory: &TreePath) -> Option<(&str, &mut File)> {
-        Some((self.signature.as_deref()?, &mut self.file))
+    fn artifact_signer(
+        &mut self,
+        _directory: &TreePath,
+        verify: VerifyFile<'_>,
+    ) -> Result<Option<String>, InstallError> {
+        // It is the same for all of its skills.
+        if let Some(signature) = self.signature.take() {
+            self.signer = verify(&signature, &mut self.file)?;
+        }
+        Ok(self.signer.clone())
     }
 
     fn revision(&self, _directory: &TreePath) -> Option<String> {

@@ -10,7 +10,7 @@ use skills_discovery::SKILL_FILE;
 use url::Url;
 
 use self::index::{EntryContent, IndexEntry, IndexProblem};
-use super::{Archive, Origin};
+use super::{Archive, Origin, VerifyFile};
 use crate::error::InstallError;
 use crate::staged_tree::StagedTree;
 use crate::web::{Client, check_status, failed};
@@ -188,9 +188,15 @@ impl Origin for Site {
         }
     }
 
-    fn artifact_signature(&mut self, directory: &TreePath) -> Option<(&str, &mut File)> {
-        let (signature, file) = self.signed.get_mut(directory.as_str())?;
-        Some((signature, file))
+    fn artifact_signer(
+        &mut self,
+        directory: &TreePath,
+        verify: VerifyFile<'_>,
+    ) -> Result<Option<String>, InstallError> {
+        match self.signed.get_mut(directory.as_str()) {
+            Some((signature, file)) => verify(signature, file),
+            None => Ok(None),
+        }
     }
 
     fn fixes_names(&self) -> bool {

@@ -11,7 +11,7 @@ use skills_install::{
 use crate::fixture::{Fixture, git_program, words};
 
 /// Runs git in a directory, without configuration of the user.
-fn git(directory: &Path, arguments: &[&str]) -> String {
+pub(crate) fn git(directory: &Path, arguments: &[&str]) -> String {
     let output = Command::new(git_program().unwrap())
         .current_dir(directory)
         .args(["-c", "user.name=t", "-c", "user.email=t@example.com"])

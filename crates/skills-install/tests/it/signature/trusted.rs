@@ -7,6 +7,9 @@ use crate::minisign::Signer;
 use crate::web::archive;
 use crate::web_server::{Reply, WebServer};
 
+/// A change of a source.
+type Change = fn(&Fixture);
+
 fn trusting(signers: &[&Signer]) -> Fetcher {
     let fetcher = fetcher().web(WebOptions::new().allow_loopback());
     signers.iter().fold(fetcher, |fetcher, signer| {
@@ -75,7 +78,7 @@ fn a_skill_with_a_signature_beside_it_is_locked_with_its_signer() {
 #[test]
 fn a_skill_that_is_not_what_was_signed_is_refused() {
     let signer = Signer::new(1);
-    let changes: &[(&str, fn(&Fixture))] = &[
+    let changes: &[(&str, Change)] = &[
         ("content", |f| {
             f.file("source/a/scripts/run.sh", "echo 2\n");
         }),
@@ -131,7 +134,7 @@ fn a_skill_that_is_not_what_was_signed_is_refused() {
 fn a_signature_that_does_not_count_is_as_good_as_none() {
     let signer = Signer::new(1);
     let stranger = Signer::new(2);
-    let changes: &[fn(&Fixture)] = &[
+    let changes: &[Change] = &[
         |f| sign(f, &Signer::new(2)),
         |f| std::fs::remove_file(f.path("source/a.minisig")).unwrap(),
         |f| {
