@@ -1,6 +1,6 @@
 //! Finds the wanted skills among the files of a source.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use crate::error::{InstallError, Repr};
 use crate::{SourceSpec, TreePath};
@@ -60,10 +60,10 @@ fn find_skills(
         .filter(|directory| directory.strip_prefix(&start).is_some())
         .collect();
     // A `SKILL.md` below a skill is mostly an example.
+    let all: HashSet<&str> = below.iter().map(|directory| directory.as_str()).collect();
     let tops = below.iter().filter(|directory| {
-        !below
-            .iter()
-            .any(|other| other != *directory && directory.strip_prefix(other).is_some())
+        let mut above = directory.ancestors().skip(1);
+        !above.any(|above| all.contains(above))
     });
     let is_hidden = |directory: &TreePath| directory.names().any(|name| name.starts_with('.'));
     let (hidden, visible): (Vec<&TreePath>, Vec<&TreePath>) =

@@ -9,6 +9,7 @@ mod oci;
 mod packages;
 mod site;
 
+use std::collections::HashSet;
 use std::fs::File;
 
 use skills_discovery::SKILL_FILE;
@@ -82,9 +83,24 @@ fn skill_files<'a>(files: impl Iterator<Item = &'a TreePath>) -> Vec<TreePath> {
         .collect()
 }
 
-/// Returns true if a path is below one of the directories, or is one of them.
-fn is_wanted(path: &TreePath, directories: &[TreePath]) -> bool {
-    directories
-        .iter()
-        .any(|directory| path.strip_prefix(directory).is_some())
+/// Directories whose files are wanted.
+struct WantedPaths<'a>(HashSet<&'a str>);
+
+impl<'a> WantedPaths<'a> {
+    fn new(directories: &'a [TreePath]) -> Self {
+        Self(directories.iter().map(TreePath::as_str).collect())
+    }
+
+    /// Returns true if a path is below one of the directories, or is one of them. The time depends
+    /// on the length of the path only: a hostile source has many of both.
+    fn contains(&self, path: &TreePath) -> bool {
+        path.ancestors().any(|ancestor| self.0.contains(ancestor))
+    }
+
+    /// Returns true if the bytes of a path that is not valid are below one of the directories.
+    fn contains_below(&self, path: &[u8]) -> bool {
+        let ends = path.iter().enumerate().filter(|(_, b)| **b == b'/');
+        let mut above = ends.filter_map(|(end, _)| std::str::from_utf8(&path[..end]).ok());
+        self.0.contains("") || above.any(|directory| self.0.contains(directory))
+    }
 }

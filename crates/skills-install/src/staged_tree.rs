@@ -185,8 +185,11 @@ impl StagedTree {
     /// and what follows passes only symlinks for which the same is true: no chain leads out.
     pub(crate) fn link_all(&mut self, skills: &[TreePath]) -> Result<(), InstallError> {
         let links = std::mem::take(&mut self.links);
+        let skills: HashMap<&str, &TreePath> =
+            skills.iter().map(|skill| (skill.as_str(), skill)).collect();
         for (path, target) in links {
-            let below = skills.iter().find_map(|skill| path.strip_prefix(skill));
+            let skill = path.ancestors().find_map(|above| skills.get(above));
+            let below = skill.and_then(|skill| path.strip_prefix(skill));
             if !below.is_some_and(|below| stays_inside(&below, &target)) {
                 let refusal = Refusal::LinkOut(target);
                 return Err(InstallError::refused(path.as_str(), refusal));

@@ -18,7 +18,9 @@ pub type Lookup = Arc<dyn Fn(&str, u16) -> io::Result<Vec<SocketAddr>> + Send + 
 /// By default only HTTPS is spoken, with the certificate authorities of Mozilla, and only to public
 /// addresses. An address is checked after its name was resolved, and exactly the checked address is
 /// connected, for each redirect anew. At most five redirects are followed, none from HTTPS to plain
-/// HTTP. Requests have no credentials, no cookies, and the user agent `skills/VERSION`.
+/// HTTP. Requests have no credentials, no cookies, and the user agent `skills/VERSION`. A server is
+/// given up if it cannot be connected within 30 seconds or sends nothing for a minute, and in any
+/// case after the time of the [limits](crate::FetchLimits::timeout).
 ///
 /// The environment is not read: a proxy is an argument.
 ///

@@ -8,7 +8,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 
 use sha2::{Digest, Sha256};
 
-use super::{Origin, VerifyFile, is_wanted, skill_files};
+use super::{Origin, VerifyFile, WantedPaths, skill_files};
 use crate::error::{InstallError, Refusal, Repr};
 use crate::staged_tree::{EntryKind, StagedTree, TreeNames, check_entries};
 use crate::{FetchLimits, TreePath};
@@ -175,8 +175,9 @@ impl Origin for Archive {
         directories: &[TreePath],
         tree: &mut StagedTree,
     ) -> Result<(), InstallError> {
+        let wanted = WantedPaths::new(directories);
         self.read(&mut |entry| {
-            if !is_wanted(&entry.path, directories) {
+            if !wanted.contains(&entry.path) {
                 return Ok(());
             }
             stage_entry(&entry.path, entry.content, tree)

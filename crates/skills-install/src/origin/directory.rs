@@ -7,7 +7,7 @@ use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions};
 use skills_discovery::INSTALL_DIRECTORY;
 
-use super::{Origin, is_wanted, skill_files};
+use super::{Origin, WantedPaths, skill_files};
 use crate::error::{InstallError, Refusal};
 use crate::staged_tree::{EntryKind, StagedTree, check_entries};
 use crate::{FetchLimits, PathProblem, TreePath};
@@ -137,16 +137,17 @@ impl Origin for Directory {
         directories: &[TreePath],
         tree: &mut StagedTree,
     ) -> Result<(), InstallError> {
+        let wanted = WantedPaths::new(directories);
         let refused = self
             .refused
             .iter()
-            .find(|(below, ..)| is_wanted(below, directories));
+            .find(|(below, ..)| wanted.contains(below));
         if let Some((below, name, refusal)) = refused {
             let shown = format!("{below}/{name}");
             return Err(InstallError::refused(shown, refusal.clone()));
         }
         for (path, kind) in &self.entries {
-            if !is_wanted(path, directories) {
+            if !wanted.contains(path) {
                 continue;
             }
             let failed = |error| InstallError::io("read", Path::new(path.as_str()), error);

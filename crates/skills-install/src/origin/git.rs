@@ -9,7 +9,7 @@ use std::path::Path;
 use std::thread;
 
 use super::git_command::{GitOptions, GitRepository};
-use super::{Origin, is_wanted, skill_files};
+use super::{Origin, WantedPaths, skill_files};
 use crate::error::{InstallError, Refusal};
 use crate::staged_tree::{StagedTree, check_entries};
 use crate::{FetchLimits, TreePath};
@@ -176,8 +176,9 @@ impl Origin for Repository {
         directories: &[TreePath],
         tree: &mut StagedTree,
     ) -> Result<(), InstallError> {
+        let wanted_paths = WantedPaths::new(directories);
         for (path, refusal) in &self.refused {
-            if is_below(path, directories) {
+            if wanted_paths.contains_below(path) {
                 let shown = String::from_utf8_lossy(path);
                 return Err(InstallError::refused(shown, refusal.clone()));
             }
@@ -185,7 +186,7 @@ impl Origin for Repository {
         let wanted: Vec<(&TreePath, &TreeEntry)> = self
             .entries
             .iter()
-            .filter(|(path, _)| is_wanted(path, directories))
+            .filter(|(path, _)| wanted_paths.contains(path))
             .collect();
         let objects: Vec<String> = wanted
             .iter()
@@ -232,16 +233,6 @@ impl Origin for Repository {
     fn committed(&self) -> Option<i64> {
         self.committed
     }
-}
-
-/// Returns true if the bytes of a path are below one of the directories.
-fn is_below(path: &[u8], directories: &[TreePath]) -> bool {
-    directories.iter().any(|directory| {
-        directory.is_root()
-            || path
-                .strip_prefix(directory.as_str().as_bytes())
-                .is_some_and(|rest| rest.starts_with(b"/"))
-    })
 }
 
 /// Splits `MODE TYPE OBJECT\tPATH`.

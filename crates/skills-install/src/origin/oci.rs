@@ -16,7 +16,7 @@ use url::Url;
 use self::layout::Layout;
 use self::manifest::{Descriptor, Document, Layer, LayerKind};
 use self::registry::Registry;
-use super::{Archive, Origin, is_wanted, skill_files};
+use super::{Archive, Origin, WantedPaths, skill_files};
 use crate::error::{InstallError, Refusal};
 use crate::file_digest::FileDigest;
 use crate::staged_tree::StagedTree;
@@ -176,8 +176,9 @@ impl Origin for OciArtifact {
                 .iter_mut()
                 .try_for_each(|archive| archive.stage(directories, tree)),
             Content::Files(files) => {
+                let wanted = WantedPaths::new(directories);
                 for (path, descriptor) in files {
-                    if is_wanted(path, directories) {
+                    if wanted.contains(path) {
                         let mut file = self.blobs.blob(*descriptor)?;
                         tree.add_file(path, false, &mut file)?;
                     }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use ureq::http::{HeaderMap, Request, header};
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 use ureq::unversioned::transport::DefaultConnector;
-use ureq::{Agent, Body, Error, Proxy, ProxyProtocol};
+use ureq::{Agent, Body, Error, Proxy, ProxyProtocol, Timeout};
 use url::{Host, Url};
 
 use super::WebOptions;
@@ -24,6 +24,10 @@ use crate::{FetchLimits, signature};
 const MAX_REDIRECTS: usize = 5;
 /// Maximum length of a message of a server in an error, in characters.
 const MAX_MESSAGE_CHARS: usize = 200;
+/// How long a name may take to be resolved and a connection to be made.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long a server may send nothing.
+const READ_TIMEOUT: Duration = Duration::from_secs(60);
 const USER_AGENT: &str = concat!("skills/", env!("CARGO_PKG_VERSION"));
 
 /// Reaches the servers of one source, with limits for all requests together.
@@ -91,6 +95,9 @@ impl Client {
             .max_redirects(0)
             .max_redirects_will_error(false)
             .user_agent(USER_AGENT)
+            .timeout_resolve(Some(CONNECT_TIMEOUT))
+            .timeout_connect(Some(CONNECT_TIMEOUT))
+            .timeout_per_read(Some(READ_TIMEOUT))
             .proxy(proxy)
             .tls_config(tls)
             .build();
@@ -350,7 +357,14 @@ impl Client {
 
     fn transport_error(&self, url: &Url, error: Error) -> InstallError {
         match error {
-            Error::Timeout(_) => self.timed_out(),
+            Error::Timeout(Timeout::Global) => self.timed_out(),
+            Error::Timeout(Timeout::PerRead) => {
+                let seconds = READ_TIMEOUT.as_secs();
+                failed(
+                    url,
+                    format!("the server sent nothing for {seconds} seconds"),
+                )
+            }
             Error::Io(error) => match error.get_ref().and_then(|cause| cause.downcast_ref()) {
                 Some(refused) => blocked(url, refused),
                 None => failed(url, error),
