@@ -171,6 +171,9 @@ fn explicit_path(path: &Path) -> String {
     let text = slash_path(path);
     if path.is_absolute() || text.starts_with('.') || parse::is_path(&text) {
         text
+    } else if parse::is_path(&format!("{text}/")) {
+        // The root of a drive.
+        format!("{text}/")
     } else {
         format!("./{text}")
     }

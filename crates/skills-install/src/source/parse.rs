@@ -50,7 +50,7 @@ pub(super) enum Problem {
     Url(url::ParseError),
     #[error("the URL contains a password")]
     Password,
-    #[error("its path contains `..`, `%2e`, `%2f` or `%5c`")]
+    #[error("its path contains `..`, `//`, `%2e`, `%2f` or `%5c`")]
     HiddenTraversal,
     #[error("the host starts with `-`")]
     OptionHost,
@@ -113,7 +113,19 @@ impl SourceError {
 }
 
 pub(super) fn parse(text: &str) -> Result<SourceSpec, SourceError> {
-    parse_parts(text.trim()).map_err(|problem| {
+    let parsed = parse_parts(text.trim()).and_then(|spec| {
+        // It would be lost when the text of the source is read again.
+        match spec
+            .to_string()
+            .chars()
+            .last()
+            .filter(|c| c.is_whitespace())
+        {
+            Some(c) => Err(Problem::Invisible(c)),
+            None => Ok(spec),
+        }
+    });
+    parsed.map_err(|problem| {
         let shown = match (&problem, text.trim().rsplit_once('@')) {
             // Errors are logged; a password is not.
             (Problem::Password, Some((_, host))) => format!("…@{host}"),
@@ -143,12 +155,13 @@ fn parse_parts(text: &str) -> Result<SourceSpec, Problem> {
     let (text, path) = split_path(text)?;
     // `#` is a usual character of a path, and a directory has no versions.
     if is_path(text) && !is_archive_with_digest(text) {
-        // The text of a root ends with `/`, so nothing could follow it.
-        return Ok(if text.trim_end_matches('/').is_empty() {
-            let source = Source::Directory(Path::new("/").join(path.as_str()));
-            SourceSpec::new(source, None, TreePath::root())
-        } else {
-            SourceSpec::new(path_source(text), None, path)
+        return Ok(match path_source(text) {
+            // The text of a root ends with `/`, so nothing could follow it.
+            Source::Directory(root) if root == Path::new("/") => {
+                let source = Source::Directory(root.join(path.as_str()));
+                SourceSpec::new(source, None, TreePath::root())
+            }
+            source => SourceSpec::new(source, None, path),
         });
     }
     let (text, reference) = match text.split_once('#') {
@@ -208,6 +221,9 @@ fn split_path(text: &str) -> Result<(&str, TreePath), Problem> {
     let Some(at) = text[start..].find("//").map(|at| at + start) else {
         return Ok((text, TreePath::root()));
     };
+    // Of more than two, the first ones are the end of the URL.
+    let run = text[at..].len() - text[at..].trim_start_matches('/').len();
+    let at = at + run - 2;
     let path = text[at + 2..].trim_matches('/');
     if path.is_empty() {
         return Ok((&text[..at], TreePath::root()));
@@ -240,16 +256,10 @@ fn split_tree_url(text: &str) -> Option<(String, String, String)> {
 fn parse_source(text: &str) -> Result<Source, Problem> {
     check_helper(text)?;
     if let Some(path) = text.strip_prefix("npm:") {
-        return match path {
-            "" => Err(Problem::Empty),
-            path => Ok(Source::Packages(PathBuf::from(path))),
-        };
+        return local_path(path).map(Source::Packages);
     }
     if let Some(path) = text.strip_prefix("oci:") {
-        return match path {
-            "" => Err(Problem::Empty),
-            path => Ok(Source::OciLayout(Path::new(path).components().collect())),
-        };
+        return local_path(path).map(Source::OciLayout);
     }
     if is_path(text) {
         return Ok(path_source(text));
@@ -273,6 +283,15 @@ fn parse_source(text: &str) -> Result<Source, Problem> {
         None if is_scp_address(text) => parse_git(text),
         None => parse_short(text),
     }
+}
+
+/// Parses the path after `npm:` or `oci:`. The root is none: nothing could follow its text.
+fn local_path(text: &str) -> Result<PathBuf, Problem> {
+    let path: PathBuf = Path::new(text).components().collect();
+    if path.as_os_str().is_empty() || path == Path::new("/") {
+        return Err(Problem::Empty);
+    }
+    Ok(path)
 }
 
 /// Rejects `ext::sh -c …` and the like, which start a helper of git. The colons of `[::1]` do not.
@@ -344,7 +363,9 @@ fn check_traversal(path: &str) -> Result<(), Problem> {
     let has_encoded = ["%2e", "%2f", "%5c"]
         .iter()
         .any(|code| lower.contains(code));
-    if has_encoded || path.split('/').any(|name| name == "..") {
+    // URLs have `/` for `\`, so an empty name can come of one that was not written.
+    let has_empty = path.contains("//");
+    if has_encoded || has_empty || path.split('/').any(|name| name == "..") {
         return Err(Problem::HiddenTraversal);
     }
     Ok(())
