@@ -84,3 +84,9 @@ pub use store::Store;
 pub use tree_path::{PathProblem, TreePath};
 pub use verify::{SkillState, Verification};
 pub use web::{Lookup, WebOptions};
+
+/// Passes bytes to each parser of a document that servers send. For fuzzers.
+#[doc(hidden)]
+pub fn parse_documents(bytes: &[u8]) {
+    origin::parse_documents(bytes);
+}

@@ -75,6 +75,13 @@ pub(crate) trait Origin {
     }
 }
 
+/// Passes bytes to each parser of a document that servers send.
+pub(crate) fn parse_documents(bytes: &[u8]) {
+    site::parse_documents(bytes);
+    oci::parse_documents(bytes);
+    mcp::parse_documents(bytes);
+}
+
 /// Returns the paths of the regular files named `SKILL.md`, in the given order.
 fn skill_files<'a>(files: impl Iterator<Item = &'a TreePath>) -> Vec<TreePath> {
     files

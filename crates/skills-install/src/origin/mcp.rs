@@ -209,3 +209,14 @@ impl Origin for McpServer {
         true
     }
 }
+
+/// Parses bytes as an entry of a listing, and as a stream of events.
+pub(super) fn parse_documents(bytes: &[u8]) {
+    if let Ok(value) = serde_json::from_slice(bytes) {
+        // A listing names its directory if it is valid.
+        if let Ok(entry) = entry::parse(&value) {
+            debug_assert_eq!(entry::directory(&value), Some(entry.directory));
+        }
+    }
+    json_rpc::parse_events(bytes);
+}

@@ -199,3 +199,14 @@ impl Origin for OciArtifact {
         Some(format!("oci:{}", self.digest))
     }
 }
+
+/// Parses bytes as a manifest or an index, and as the challenge of a registry.
+pub(super) fn parse_documents(bytes: &[u8]) {
+    if let Ok(Document::Index(manifests)) = manifest::parse(bytes) {
+        // An index without an artifact has none.
+        let _ = manifest::select(&manifests);
+    }
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        let _ = registry::parameter(text, "realm");
+    }
+}

@@ -163,6 +163,16 @@ impl EventReader {
     }
 }
 
+/// Reads bytes as a stream of events, in two parts.
+pub(super) fn parse_events(bytes: &[u8]) {
+    let mut reader = EventReader::new(1);
+    let (first, second) = bytes.split_at(bytes.len() / 2);
+    reader.read(first);
+    if reader.found.is_none() {
+        reader.read(second);
+    }
+}
+
 fn parse_event(event: &[u8]) -> Option<Answer> {
     let text = std::str::from_utf8(event).ok()?;
     let lines = text.lines().filter_map(|line| line.strip_prefix("data:"));

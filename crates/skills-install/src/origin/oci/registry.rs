@@ -159,7 +159,7 @@ fn join(base: &Url, path: &str) -> Result<Url, InstallError> {
 }
 
 /// Returns a quoted parameter of a `Bearer` challenge.
-fn parameter<'a>(header: &'a str, name: &str) -> Option<&'a str> {
+pub(super) fn parameter<'a>(header: &'a str, name: &str) -> Option<&'a str> {
     let rest = header
         .get(..7)
         .filter(|scheme| scheme.eq_ignore_ascii_case("bearer "))
