@@ -21,7 +21,7 @@
 //!   The list cannot contain IPv6 addresses, so the proxy never connects to one given as a literal.
 //! - Only ports 443 (TLS only) and 80 (HTTP only) are allowed, and other ports (either) of hosts
 //!   that are granted with them, such as `localhost:8080`.
-//! - A name is resolved once. Addresses that are not public ([`is_public`]) are dropped, unless the
+//! - A name is resolved once. Addresses that are not public ([`skills_address::is_public`]) are dropped, unless the
 //!   host was granted with a port: then private networks are allowed, and the loopback device for
 //!   `localhost` and its addresses. The proxy connects to one of the rest, so a DNS answer that
 //!   changes between check and use (DNS rebinding) has no effect.
@@ -93,4 +93,3 @@ pub use host_connector::{Destination, HostConnector, loopback_services};
 pub use limits::EgressLimits;
 pub use proxy::{Proxy, names_loopback, proxy_env};
 pub use proxy_log::{Direction, LimitHit, ProxyLog, ProxySummary, ReachedHost, RejectedRequest};
-pub use skills_address::is_public;

@@ -1,5 +1,4 @@
 //! Which addresses are public.
-#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use std::net::IpAddr;
 
