@@ -21,10 +21,10 @@
 //!   The list cannot contain IPv6 addresses, so the proxy never connects to one given as a literal.
 //! - Only ports 443 (TLS only) and 80 (HTTP only) are allowed, and other ports (either) of hosts
 //!   that are granted with them, such as `localhost:8080`.
-//! - A name is resolved once. Addresses that are not public ([`skills_address::is_public`]) are dropped, unless the
-//!   host was granted with a port: then private networks are allowed, and the loopback device for
-//!   `localhost` and its addresses. The proxy connects to one of the rest, so a DNS answer that
-//!   changes between check and use (DNS rebinding) has no effect.
+//! - A name is resolved once. Addresses that are not public ([`skills_address::is_public`]) are
+//!   dropped, unless the host was granted with a port: then private networks are allowed, and the
+//!   loopback device for `localhost` and its addresses. The proxy connects to one of the rest, so a
+//!   DNS answer that changes between check and use (DNS rebinding) has no effect.
 //! - In a tunnel to port 443 the first bytes must be a TLS `ClientHello` that names the host. The
 //!   proxy has no key and does not read what follows.
 //! - To port 80 each connection carries one request, which is parsed strictly and serialized again;

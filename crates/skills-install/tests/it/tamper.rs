@@ -168,12 +168,6 @@ const OTHER: &[(&str, Tamper)] = &[
     ("mode in the lock file", |f| {
         edit_lock(f, "scripts/run.sh", "scripts/go.sh")
     }),
-    ("number of files in the lock file", |f| {
-        edit_lock(f, "files = 5", "files = 6")
-    }),
-    ("number of bytes in the lock file", |f| {
-        edit_lock(f, "bytes = ", "bytes = 1")
-    }),
     ("name in the lock file", |f| {
         edit_lock(f, "name = \"b\"", "name = \"c\"")
     }),
@@ -358,6 +352,15 @@ fn files_that_were_not_changed_are_verified_and_active() {
     assert_eq!(active(&fixture), ["a", "b"]);
 }
 
+/// A run makes such files; they are no part of the content, and no run gets them.
+#[test]
+fn generated_files_do_not_change_a_skill() {
+    let fixture = installed();
+    fixture.file("skills/a/scripts/__pycache__/run.cpython-313.pyc", "x");
+    assert_eq!(fixture.states(), ["a unchanged", "b unchanged"]);
+    assert_eq!(active(&fixture), ["a", "b"]);
+}
+
 #[test]
 fn changed_content_is_refused_by_verification_and_by_the_next_scan() {
     for (name, tamper) in CONTENT {
@@ -438,5 +441,5 @@ fn a_changed_source_is_refused_or_needs_a_person() {
 #[test]
 fn at_least_forty_ways_to_tamper_are_tried() {
     let cases = CONTENT.len() + OTHER.len() + LOCK.len() + UNLOCKED.len() + UPSTREAM.len();
-    assert_eq!(cases, 64);
+    assert_eq!(cases, 62);
 }

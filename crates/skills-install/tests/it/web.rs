@@ -360,3 +360,18 @@ fn an_archive_is_downloaded_through_a_tunnel_of_a_proxy() {
     assert_eq!(fixture.states(), ["pdf unchanged"]);
     assert_eq!(proxy.targets(), [format!("localhost:{}", server.port())]);
 }
+
+/// Proxies are arguments: a variable of the environment leads nowhere.
+#[test]
+fn the_environment_names_no_proxy() {
+    let child = std::process::Command::new(std::env::current_exe().unwrap())
+        .args([
+            "--exact",
+            "web::a_redirect_is_checked_like_the_first_address",
+        ])
+        .envs(["ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY"].map(|name| (name, "http://127.0.0.1:9")))
+        .output()
+        .unwrap();
+    let output = String::from_utf8_lossy(&child.stdout);
+    assert!(output.contains("1 passed"), "{output}");
+}
