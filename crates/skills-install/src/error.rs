@@ -125,12 +125,16 @@ pub(crate) enum Repr {
     Lock { path: PathBuf, source: LockError },
     #[error("{}: {problem}", path.display())]
     LockField { path: PathBuf, problem: String },
+    #[error("cannot read the lock file `{path}`: {problem}")]
+    ForeignLock { path: String, problem: String },
     #[error("cannot install `{name}`: {problem}")]
     Conflict {
         name: String,
         problem: String,
         help: &'static str,
     },
+    #[error("cannot publish `{name}`: {problem}")]
+    NotPublished { name: String, problem: String },
     #[error("skill `{0}` is not in the lock file")]
     NotLocked(String),
     #[error("another process installs skills in {}", .0.display())]
@@ -183,8 +187,11 @@ impl InstallError {
             Repr::NoSkill { .. }
             | Repr::SameName { .. }
             | Repr::Invalid { .. }
+            | Repr::NotPublished { .. }
             | Repr::Name { .. } => InstallErrorKind::Skill,
-            Repr::Lock { .. } | Repr::LockField { .. } => InstallErrorKind::Lock,
+            Repr::Lock { .. } | Repr::LockField { .. } | Repr::ForeignLock { .. } => {
+                InstallErrorKind::Lock
+            }
             Repr::Conflict { .. } | Repr::NotLocked(_) => InstallErrorKind::Conflict,
             Repr::Busy(_) => InstallErrorKind::Busy,
             Repr::Io { .. } => InstallErrorKind::Io,
@@ -215,6 +222,9 @@ impl InstallError {
             Repr::Lock { .. } | Repr::LockField { .. } => {
                 "restore the file from version control, or remove it and add the skills again"
                     .to_owned()
+            }
+            Repr::ForeignLock { .. } => {
+                "name a `skills-lock.json` or a `.clawhub/lock.json`".to_owned()
             }
             Repr::Conflict { help, .. } => (*help).to_owned(),
             Repr::NotLocked(_) => "list the locked skills with `skills verify`".to_owned(),

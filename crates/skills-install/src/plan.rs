@@ -7,6 +7,7 @@ use skills_discovery::{DigestCache, SkillFiles};
 use crate::capabilities::{Capabilities, Difference, ToolWords};
 use crate::error::{InstallError, Repr};
 use crate::fetcher::StagedSkill;
+use crate::lock_file::UNSIGNED;
 use crate::{Fetcher, LockFile, LockedSkill, SourceSpec, Store};
 
 /// Which version wins if an installed skill was edited.
@@ -222,22 +223,24 @@ impl Store {
         self.change(lock_file, &install, &[])
     }
 
-    /// Removes a locked skill and its entry.
+    /// Removes locked skills and their entries: all of them or none.
     ///
     /// # Errors
-    /// Fails if it is not locked, or was edited and `edits` is not [`LocalEdits::Theirs`].
-    pub fn remove(&mut self, name: &str, edits: LocalEdits) -> Result<(), InstallError> {
-        let locked = self.locked(name)?.clone();
-        if self.exists(name) && self.is_edited(name, &locked) && edits != LocalEdits::Theirs {
-            return Err(conflict(
-                name,
-                "it was edited since it was installed",
-                "pass `--theirs` to lose the edits",
-            ));
-        }
+    /// Fails if one is not locked, or was edited and `edits` is not [`LocalEdits::Theirs`].
+    pub fn remove(&mut self, names: &[String], edits: LocalEdits) -> Result<(), InstallError> {
         let mut lock_file: LockFile = self.lock_file().clone();
-        lock_file.remove(name);
-        self.change(lock_file, &[], &[name.to_owned()])
+        for name in names {
+            let locked = self.locked(name)?;
+            if self.exists(name) && self.is_edited(name, locked) && edits != LocalEdits::Theirs {
+                return Err(conflict(
+                    name,
+                    "it was edited since it was installed",
+                    "pass `--theirs` to lose the edits",
+                ));
+            }
+            lock_file.remove(name);
+        }
+        self.change(lock_file, &[], names)
     }
 
     fn locked(&self, name: &str) -> Result<&LockedSkill, InstallError> {
@@ -311,10 +314,13 @@ impl Store {
         edits: LocalEdits,
     ) -> Result<Action, InstallError> {
         let Some(old) = old else {
-            return if self.exists(name) {
-                Err(occupied(name))
-            } else {
-                Ok(Action::Add)
+            return match edits {
+                _ if !self.exists(name) => Ok(Action::Add),
+                // The files of another installer, or of a repository that has no lock file.
+                _ if !self.is_edited(name, new) => Ok(Action::Keep),
+                LocalEdits::Theirs => Ok(Action::Update),
+                LocalEdits::Ours => Ok(Action::KeepEdited),
+                LocalEdits::Refuse => Err(occupied(name)),
             };
         };
         if !self.exists(name) {
@@ -335,9 +341,6 @@ impl Store {
         }
     }
 }
-
-/// The signer of a skill without a signature.
-const UNSIGNED: &str = "unsigned";
 
 fn trust_changes(old: &LockedSkill, new: &LockedSkill) -> Vec<TrustChange> {
     let mut changes = Vec::new();
@@ -382,8 +385,8 @@ fn fixed_version(source: &SourceSpec) -> Option<String> {
 fn occupied(name: &str) -> InstallError {
     conflict(
         name,
-        "something that is not in the lock file has this name",
-        "move or remove it",
+        "something that is not in the lock file has this name, with other content",
+        "pass `--theirs` to replace it, or `--ours` to keep it",
     )
 }
 
