@@ -42,7 +42,6 @@ struct NpxEntry {
 #[derive(Deserialize)]
 struct ClawHubEntry {
     version: Option<String>,
-    registry: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -109,12 +108,10 @@ fn npx_source(entry: &NpxEntry) -> Result<SourceSpec, SourceError> {
 }
 
 fn clawhub_source(slug: &str, entry: &ClawHubEntry) -> Result<SourceSpec, SourceError> {
-    let registry = entry.registry.as_deref().unwrap_or(CLAWHUB);
     let mut query = url::form_urlencoded::Serializer::new(String::new());
     query.append_pair("slug", slug);
     if let Some(version) = &entry.version {
         query.append_pair("version", version);
     }
-    let registry = registry.trim_end_matches('/');
-    format!("archive+{registry}/api/v1/download?{}", query.finish()).parse()
+    format!("archive+{CLAWHUB}/api/v1/download?{}", query.finish()).parse()
 }

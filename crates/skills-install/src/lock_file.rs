@@ -11,13 +11,11 @@ use skills_discovery::{ContentDigest, ContentLock, LOCK_FILE, LOCK_VERSION};
 
 use crate::SourceSpec;
 use crate::error::{InstallError, Repr};
+use crate::signature::UNSIGNED;
 
 /// What the file says first, for people.
 const HEADER: &str =
     "# Written by `skills`: do not edit. Skills whose content differs are not used.\n";
-
-/// The signer of a skill without a signature.
-pub(crate) const UNSIGNED: &str = "unsigned";
 
 /// The installed skills of one directory, by the name of the directory of each.
 ///

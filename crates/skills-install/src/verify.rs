@@ -88,7 +88,17 @@ impl Verification {
         &self.skills
     }
 
-    /// Returns true if every locked skill is unchanged.
+    /// Returns true if every skill of the directory is locked and unchanged: the strictest check,
+    /// after which nothing is used that the lock file does not name.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.skills
+            .values()
+            .all(|state| matches!(state, SkillState::Unchanged))
+    }
+
+    /// Returns true if every locked skill is unchanged. Skills that the lock file does not name do
+    /// not count.
     #[must_use]
     pub fn is_unchanged(&self) -> bool {
         self.skills
@@ -143,13 +153,18 @@ fn check_skill(directory: &Path, locked: &LockedSkill) -> SkillState {
     }
 }
 
-/// Returns the files whose mode is another one; `None` if they cannot be listed.
+/// Returns the files whose mode is another one; `None` if they cannot be listed, or are not as many
+/// as in the lock file, whose entry was edited then.
 fn changed_modes(files: &SkillFiles, locked: &LockedSkill) -> Option<Vec<String>> {
+    let files = skill_tree::files(files).ok()?;
+    let bytes: u64 = files.values().map(|facts| facts.bytes).sum();
+    if files.len() as u64 != locked.files || bytes != locked.bytes {
+        return None;
+    }
     // Other systems have no such mode.
     if !cfg!(unix) {
         return Some(Vec::new());
     }
-    let files = skill_tree::files(files).ok()?;
     let changed = files.into_iter().filter(|(path, facts)| {
         facts.is_executable != locked.executable.binary_search(path).is_ok()
     });
