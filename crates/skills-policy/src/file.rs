@@ -52,6 +52,7 @@ struct PolicyFields {
     refuse_missing_requirements: bool,
     sources: Option<Vec<String>>,
     require_signature: bool,
+    signature_keys: Vec<String>,
     within: Vec<ScopedFields>,
     limits: LimitFields,
 }
@@ -135,6 +136,11 @@ impl PolicyFile {
             install: InstallPolicy {
                 sources: fields.sources.into_iter().collect(),
                 requires_signature: fields.require_signature,
+                // A repository must not name the keys that its skills are checked by.
+                signature_keys: match source {
+                    RuleSource::Project => Vec::new(),
+                    _ => fields.signature_keys,
+                },
             },
         })
     }
@@ -199,7 +205,7 @@ impl Policy {
             .iter()
             .fold(Self::default(), |mut policy, file| {
                 policy.refuses_missing_requirements |= file.refuse_missing_requirements;
-                policy.install.restrict(&file.install);
+                policy.install.combine(&file.install);
                 policy
                     .with_rules(file.rules.iter().cloned())
                     .lower_ceiling(&file.limits)

@@ -58,15 +58,21 @@ pub struct InstallPolicy {
     /// Lists of patterns, one of each file with the key `sources`. A source must match one pattern
     /// of each list, so that no file can widen the list of another, and an empty list allows none.
     pub sources: Vec<Vec<String>>,
-    /// Whether skills without a valid signature are rejected. `require-signature` in policy files.
+    /// Whether skills without a signature of a trusted key are rejected. `require-signature` in
+    /// policy files.
     pub requires_signature: bool,
+    /// The public keys whose signatures count, as text. `signature-keys` in policy files; those of
+    /// projects are ignored.
+    pub signature_keys: Vec<String>,
 }
 
 impl InstallPolicy {
-    /// Adds the restrictions of another policy.
-    pub fn restrict(&mut self, other: &Self) {
+    /// Adds the restrictions and keys of another policy.
+    pub fn combine(&mut self, other: &Self) {
         self.sources.extend(other.sources.iter().cloned());
         self.requires_signature |= other.requires_signature;
+        self.signature_keys
+            .extend(other.signature_keys.iter().cloned());
     }
 }
 
