@@ -13,7 +13,7 @@ pub(crate) const MAX_MIB: u64 = 2048;
 /// Start of a path in the home directory.
 pub(crate) const HOME_PREFIX: &str = "~/";
 /// The keys with what they mean, as `skills config` lists them.
-pub(crate) const KEYS: [(&str, &str); 11] = [
+pub(crate) const KEYS: [(&str, &str); 12] = [
     ("workspace", "directory that programs work on"),
     ("timeout-seconds", "deadline of a run, at most 600"),
     ("memory-mib", "memory of a run, at most 2048"),
@@ -21,6 +21,10 @@ pub(crate) const KEYS: [(&str, &str); 11] = [
     ("env-files", "list of .env files"),
     ("roots", "list of directories to search in addition"),
     ("usage-ledger", "false to record no use of skills"),
+    (
+        "trusted-projects",
+        "list of projects whose skills, settings and policy are used",
+    ),
     (
         "interpreters.KIND",
         "interpreter for python, shell, node, deno, ruby or perl",
@@ -33,7 +37,7 @@ pub(crate) const KEYS: [(&str, &str); 11] = [
     ),
 ];
 /// The keys at the top of a file.
-const TOP: [&str; 9] = [
+const TOP: [&str; 10] = [
     "workspace",
     "timeout-seconds",
     "memory-mib",
@@ -41,6 +45,7 @@ const TOP: [&str; 9] = [
     "env-files",
     "roots",
     "usage-ledger",
+    "trusted-projects",
     "interpreters",
     "skills",
 ];
@@ -57,6 +62,8 @@ pub(crate) enum SettingKey {
     EnvFiles,
     Roots,
     UsageLedger,
+    /// Of the user only.
+    TrustedProjects,
     Interpreter(ScriptType),
     SkillEnabled(String),
     SkillPinned(String),
@@ -125,6 +132,7 @@ impl SettingKey {
             ["env-files"] => Self::EnvFiles,
             ["roots"] => Self::Roots,
             ["usage-ledger"] => Self::UsageLedger,
+            ["trusted-projects"] => Self::TrustedProjects,
             ["interpreters", kind] => Self::Interpreter(parse_kind(kind)?),
             ["skills", name, "enabled"] => Self::SkillEnabled((*name).to_owned()),
             ["skills", name, "pin"] => Self::SkillPinned((*name).to_owned()),
@@ -165,6 +173,7 @@ impl SettingKey {
             Self::EnvFiles => &["env-files"],
             Self::Roots => &["roots"],
             Self::UsageLedger => &["usage-ledger"],
+            Self::TrustedProjects => &["trusted-projects"],
             Self::Interpreter(kind) => &["interpreters", kind.as_str()],
             Self::SkillEnabled(name) => &["skills", name, "enabled"],
             Self::SkillPinned(name) => &["skills", name, "pin"],
@@ -181,7 +190,7 @@ impl SettingKey {
                 let text = item.as_str().ok_or("expected a path")?;
                 Ok(SettingValue::Path(path(text)?))
             }
-            Self::EnvFiles | Self::Roots => {
+            Self::EnvFiles | Self::Roots | Self::TrustedProjects => {
                 const EXPECTED: &str = "expected a list of paths";
                 let texts = item.as_array().ok_or(EXPECTED)?.iter();
                 let paths: Result<Vec<PathBuf>, _> = texts
