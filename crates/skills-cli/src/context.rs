@@ -170,6 +170,9 @@ impl Context {
         if !self.options.disable.is_empty() {
             self.warn_unused_disable(&builder.clone().build().library().catalog());
         }
+        if self.options.frozen {
+            check_frozen(&builder.clone().build())?;
+        }
         Ok(builder)
     }
 
@@ -314,6 +317,17 @@ impl Context {
             }
         }
     }
+}
+
+#[cfg(feature = "install")]
+fn check_frozen(runtime: &SkillRuntime) -> anyhow::Result<()> {
+    let library = runtime.library();
+    crate::install::check_frozen(&library.catalog(), library.discovery().roots())
+}
+
+#[cfg(not(feature = "install"))]
+fn check_frozen(_runtime: &SkillRuntime) -> anyhow::Result<()> {
+    Err(CommandError::missing_feature("lock files", "install").into())
 }
 
 /// Returns the limits of a root that the user named.

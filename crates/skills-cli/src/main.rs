@@ -27,6 +27,8 @@ mod file_mode;
 mod finish_compilations;
 mod global_options;
 mod input;
+#[cfg(feature = "install")]
+mod install;
 mod interpreters;
 mod lookup;
 mod mount;
