@@ -38,7 +38,7 @@ enum ConfigCommand {
 
 /// Change a setting of the user
 ///
-/// Keys: workspace, timeout-seconds, memory-mib, hooks, env-files, roots, usage-ledger,
+/// Keys: workspace, timeout-seconds, memory-mib, hooks, env-files, roots, usage-ledger, latent-search,
 /// interpreters.KIND, skills.NAME.enabled, skills.NAME.pin, skills.NAME.interpreters.KIND.
 #[derive(Debug, Args)]
 struct Set {
@@ -158,6 +158,7 @@ impl Set {
             }
             SettingKey::Hooks
             | SettingKey::UsageLedger
+            | SettingKey::LatentSearch
             | SettingKey::SkillEnabled(_)
             | SettingKey::SkillPinned(_) => {
                 let is_enabled: Result<bool, _> = one()?.parse();
