@@ -88,6 +88,7 @@ impl SearchIndex {
         let rarities: Vec<f32> = next
             .windows(2)
             .map(|pair| rarity(documents.len(), (pair[1] - pair[0]) as usize))
+            .map(|rarity| rarity.powf(parameters.rarity_power))
             .collect();
         let mean = mean_lengths(&documents);
         let empty = Posting {
