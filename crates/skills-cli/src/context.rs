@@ -11,8 +11,9 @@ use skills_runtime::discovery::{
 };
 use skills_runtime::ledger::Ledger;
 use skills_runtime::prompt::{ListingMode, ListingModes};
-use skills_runtime::{Builder, Catalog, Root, Scope, Secrets, SkillRuntime};
+use skills_runtime::{Builder, Catalog, Root, Scope, SearchMethod, Secrets, SkillRuntime};
 
+use crate::counted::counted;
 use crate::env_files;
 use crate::error::CommandError;
 use crate::file_mode::is_world_writable;
@@ -74,8 +75,9 @@ impl Context {
             self.output.status(&format!("warning: {problem}"));
         }
         if let Some(more @ 1..) = settings.problems.len().checked_sub(MAX_SHOWN_PROBLEMS) {
+            let more = counted(more, "more problem");
             self.output
-                .status(&format!("warning: {more} more problems of the settings"));
+                .status(&format!("warning: {more} of the settings"));
         }
         Ok(self.settings.get_or_init(|| settings))
     }
@@ -205,6 +207,10 @@ impl Context {
         )?;
         #[cfg(feature = "wasm")]
         let builder = crate::wasm_compiler::configure(builder, &self.environment);
+        let builder = match settings.latent_search {
+            Some(false) => builder.search_method(SearchMethod::Words),
+            _ => builder,
+        };
         let cache = self.environment.cache_dir().into_iter();
         Ok(cache.fold(builder, |builder, cache| {
             builder.search_cache(cache.join(state::SEARCH_CACHE_DIR))

@@ -18,6 +18,7 @@ mod approver;
 mod cli;
 mod commands;
 mod context;
+mod counted;
 mod deferred;
 mod env_files;
 mod error;

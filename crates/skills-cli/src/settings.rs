@@ -36,6 +36,8 @@ pub(crate) struct Settings {
     pub(crate) hooks: bool,
     /// Whether the use of skills is recorded; by default it is.
     pub(crate) usage_ledger: Option<bool>,
+    /// Whether skills are ranked by latent semantics, too; by default they are.
+    pub(crate) latent_search: Option<bool>,
     pub(crate) env_files: Vec<PathBuf>,
     /// Whether the skills, settings and policy of the project are used.
     pub(crate) project_trust: Trust,
@@ -168,6 +170,7 @@ impl Settings {
             (SettingKey::Memory, Number(mib)) => self.memory_mib = Some(mib),
             (SettingKey::Hooks, Switch(is_enabled)) => self.hooks = is_enabled,
             (SettingKey::UsageLedger, Switch(is_on)) => self.usage_ledger = Some(is_on),
+            (SettingKey::LatentSearch, Switch(is_on)) => self.latent_search = Some(is_on),
             (SettingKey::EnvFiles, Paths(files)) => self.env_files.extend(files),
             (SettingKey::Roots, Paths(roots)) => self.roots.extend(roots),
             (SettingKey::TrustedProjects, Paths(roots)) => self.trusted_projects.extend(roots),
@@ -370,7 +373,7 @@ mod tests {
         /user:2: invalid `memory-mib`: expected 1 to 2048 MiB
         /user:4: unknown key `pyhton`; did you mean `python`?
         /user:6: unknown key `enable`; did you mean `enabled`?
-        /user:8: unknown key `colour`: expected one of workspace, timeout-seconds, memory-mib, hooks, env-files, roots, usage-ledger, trusted-projects, interpreters, skills
+        /user:8: unknown key `colour`: expected one of workspace, timeout-seconds, memory-mib, hooks, env-files, roots, usage-ledger, trusted-projects, latent-search, interpreters, skills
         ");
     }
 }

@@ -38,8 +38,9 @@ enum ConfigCommand {
 
 /// Change a setting of the user
 ///
-/// Keys: workspace, timeout-seconds, memory-mib, hooks, env-files, roots, usage-ledger,
-/// trusted-projects, interpreters.KIND, skills.NAME.enabled, skills.NAME.pin, skills.NAME.interpreters.KIND.
+/// Keys: workspace, timeout-seconds, memory-mib, hooks, env-files, roots, usage-ledger, latent-search,
+/// trusted-projects, interpreters.KIND, skills.NAME.enabled, skills.NAME.pin,
+/// skills.NAME.interpreters.KIND.
 #[derive(Debug, Args)]
 struct Set {
     /// Name of the setting
@@ -158,6 +159,7 @@ impl Set {
             }
             SettingKey::Hooks
             | SettingKey::UsageLedger
+            | SettingKey::LatentSearch
             | SettingKey::SkillEnabled(_)
             | SettingKey::SkillPinned(_) => {
                 let is_enabled: Result<bool, _> = one()?.parse();

@@ -13,7 +13,7 @@ pub(crate) const MAX_MIB: u64 = 2048;
 /// Start of a path in the home directory.
 pub(crate) const HOME_PREFIX: &str = "~/";
 /// The keys with what they mean, as `skills config` lists them.
-pub(crate) const KEYS: [(&str, &str); 12] = [
+pub(crate) const KEYS: [(&str, &str); 13] = [
     ("workspace", "directory that programs work on"),
     ("timeout-seconds", "deadline of a run, at most 600"),
     ("memory-mib", "memory of a run, at most 2048"),
@@ -21,6 +21,7 @@ pub(crate) const KEYS: [(&str, &str); 12] = [
     ("env-files", "list of .env files"),
     ("roots", "list of directories to search in addition"),
     ("usage-ledger", "false to record no use of skills"),
+    ("latent-search", "false to rank skills by words only"),
     (
         "trusted-projects",
         "list of projects whose skills, settings and policy are used",
@@ -37,7 +38,7 @@ pub(crate) const KEYS: [(&str, &str); 12] = [
     ),
 ];
 /// The keys at the top of a file.
-const TOP: [&str; 10] = [
+const TOP: [&str; 11] = [
     "workspace",
     "timeout-seconds",
     "memory-mib",
@@ -46,6 +47,7 @@ const TOP: [&str; 10] = [
     "roots",
     "usage-ledger",
     "trusted-projects",
+    "latent-search",
     "interpreters",
     "skills",
 ];
@@ -64,6 +66,7 @@ pub(crate) enum SettingKey {
     UsageLedger,
     /// Of the user only.
     TrustedProjects,
+    LatentSearch,
     Interpreter(ScriptType),
     SkillEnabled(String),
     SkillPinned(String),
@@ -77,7 +80,8 @@ pub(crate) enum SettingValue {
     Paths(Vec<PathBuf>),
     /// Seconds of a timeout, MiB of memory.
     Number(u64),
-    /// Whether hooks run, use is recorded, or a skill is enabled or pinned.
+    /// Whether hooks run, use is recorded, skills are ranked by latent semantics, too, or a skill is
+    /// enabled or pinned.
     Switch(bool),
 }
 
@@ -133,6 +137,7 @@ impl SettingKey {
             ["roots"] => Self::Roots,
             ["usage-ledger"] => Self::UsageLedger,
             ["trusted-projects"] => Self::TrustedProjects,
+            ["latent-search"] => Self::LatentSearch,
             ["interpreters", kind] => Self::Interpreter(parse_kind(kind)?),
             ["skills", name, "enabled"] => Self::SkillEnabled((*name).to_owned()),
             ["skills", name, "pin"] => Self::SkillPinned((*name).to_owned()),
@@ -174,6 +179,7 @@ impl SettingKey {
             Self::Roots => &["roots"],
             Self::UsageLedger => &["usage-ledger"],
             Self::TrustedProjects => &["trusted-projects"],
+            Self::LatentSearch => &["latent-search"],
             Self::Interpreter(kind) => &["interpreters", kind.as_str()],
             Self::SkillEnabled(name) => &["skills", name, "enabled"],
             Self::SkillPinned(name) => &["skills", name, "pin"],
@@ -215,7 +221,11 @@ impl SettingKey {
                 let mib = mib.filter(|mib| (1..=MAX_MIB).contains(mib));
                 Ok(SettingValue::Number(mib.ok_or(EXPECTED)?))
             }
-            Self::Hooks | Self::UsageLedger | Self::SkillEnabled(_) | Self::SkillPinned(_) => {
+            Self::Hooks
+            | Self::UsageLedger
+            | Self::LatentSearch
+            | Self::SkillEnabled(_)
+            | Self::SkillPinned(_) => {
                 let is_enabled = item.as_bool().ok_or("expected true or false")?;
                 Ok(SettingValue::Switch(is_enabled))
             }
