@@ -80,13 +80,37 @@ fn put_entry(
         let Some(value) = field.replacement(value.as_ref()) else {
             continue;
         };
-        match old {
-            Some(old) => old.set_value(to_cst(&value)),
-            None => drop(object.append(field.key, to_cst(&value))),
+        match (old, value) {
+            (Some(old), Value::Object(new)) if old.object_value().is_some() => {
+                put_members(&old, &new)?;
+            }
+            (Some(old), value) => old.set_value(to_cst(&value)),
+            (None, value) => drop(object.append(field.key, to_cst(&value))),
         }
         change = EntryChange::Updated;
     }
     Ok(change)
+}
+
+/// Makes the members of an object the new ones. Equal ones are not written again.
+fn put_members(property: &CstObjectProp, new: &Map<String, Value>) -> Result<(), ConfigEditError> {
+    let Some(object) = property.object_value() else {
+        return Ok(());
+    };
+    for old in object.properties() {
+        let name = old.decoded_name();
+        if name.is_none_or(|name| !new.contains_key(&name)) {
+            old.remove();
+        }
+    }
+    for (name, value) in new {
+        match single_property(&object, name)? {
+            Some(old) if property_value(&old) == *value => {}
+            Some(old) => old.set_value(to_cst(value)),
+            None => drop(object.append(name, to_cst(value))),
+        }
+    }
+    Ok(())
 }
 
 fn members(object: &CstObject) -> Map<String, Value> {
