@@ -47,10 +47,34 @@ pub(super) fn edit_json(
             let key = Some(client.section.to_owned());
             let servers = section.object_value();
             let servers = servers.ok_or(ConfigEditError::NotATable { key })?;
-            put_entry(&servers, client, entry)?
+            match nested_servers(&servers, client, entry)? {
+                Some((servers, client)) => put_entry(&servers, client, entry)?,
+                None => put_entry(&servers, client, entry)?,
+            }
         }
     };
     Ok((root.to_string(), change))
+}
+
+/// Returns the table of servers of newer versions of the client, if the file has one and the entry
+/// belongs there: those versions read both tables, and prefer this one for a name in both.
+fn nested_servers(
+    servers: &CstObject,
+    client: &ClientSpec,
+    entry: &ServerEntry,
+) -> Result<Option<(CstObject, &'static ClientSpec)>, ConfigEditError> {
+    let Some(nested) = client.nested else {
+        return Ok(None);
+    };
+    let table = single_property(servers, nested.section)?;
+    let Some(table) = table.and_then(|table| table.object_value()) else {
+        return Ok(None);
+    };
+    // A server of this name, in the older table.
+    let is_server = members(&table).get("type").is_some_and(Value::is_string);
+    let is_in = |table: &CstObject| Ok(single_property(table, &entry.name)?.is_some());
+    let is_older = is_in(servers)? && !is_in(&table)?;
+    Ok((!is_server && !is_older).then_some((table, nested)))
 }
 
 /// Adds or updates an entry in the table of servers.
