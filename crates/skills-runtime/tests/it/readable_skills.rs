@@ -8,7 +8,7 @@ use skills_runtime::discovery::{Root, Scope, SkillFiles, Trust};
 use skills_runtime::policy::{ApprovalRequest, Effect, Rule, RuleSource};
 use skills_runtime::{
     ApprovalResponse, Builder, ErrorKind, ExecutionArtifacts, ExecutionOptions, HostCommand,
-    Policy, RunTarget,
+    Policy, RunTarget, format_approval_request,
 };
 use skills_sandbox::Job;
 
@@ -225,10 +225,10 @@ async fn a_skill_that_changes_before_the_start_stops_the_command() {
 async fn an_approval_of_a_command_covers_one_content_of_the_skills_that_it_reads() {
     let (fixture, builder) = fixture();
     fixture.skill("own", "").file("own/scripts/run.py", "");
-    let asked = Arc::new(Mutex::new(0));
-    let count = Arc::clone(&asked);
-    let approver = move |_: &ApprovalRequest| {
-        *count.lock().unwrap() += 1;
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&asked);
+    let approver = move |request: &ApprovalRequest| {
+        seen.lock().unwrap().push(format_approval_request(request));
         ApprovalResponse::AllowSession
     };
     let runtime = builder
@@ -245,7 +245,7 @@ async fn an_approval_of_a_command_covers_one_content_of_the_skills_that_it_reads
         let executor = runtime.executor();
         let artifacts = executor.execute_command(&work, python(), options(skills));
         assert!(artifacts.await.unwrap().exit_status.is_success());
-        *asked.lock().unwrap()
+        asked.lock().unwrap().len()
     };
     let for_skill = async |skills: &[&str]| {
         let options = ExecutionOptions {
@@ -254,7 +254,7 @@ async fn an_approval_of_a_command_covers_one_content_of_the_skills_that_it_reads
         };
         let artifacts = runtime.execute_skill("own", options);
         assert!(artifacts.await.unwrap().exit_status.is_success());
-        *asked.lock().unwrap()
+        asked.lock().unwrap().len()
     };
     assert_eq!((alone(&["pdf"]).await, alone(&["pdf"]).await), (1, 1));
     assert_eq!(
@@ -264,4 +264,14 @@ async fn an_approval_of_a_command_covers_one_content_of_the_skills_that_it_reads
     fixture.file("pdf/scripts/run.py", "print('other')");
     assert_eq!((alone(&["pdf"]).await, for_skill(&["pdf"]).await), (3, 4));
     assert_eq!((alone(&[]).await, for_skill(&[]).await), (5, 6));
+    let prompts = asked.lock().unwrap();
+    let names = format!("names    {}", fixture.path("pdf").display());
+    assert!(prompts[0].contains(&names), "{}", prompts[0]);
+    assert!(prompts[0].contains(" of the command and of the skills that it names; "));
+    assert!(prompts[1].contains(&names) && !prompts[4].contains(&names));
+    assert!(
+        prompts[4].contains(" of the command only; "),
+        "{}",
+        prompts[4]
+    );
 }

@@ -39,6 +39,22 @@ struct Invisible {
 }
 
 impl ProgramTools {
+    /// Makes the path of the program that a command starts absolute, if it is one such as
+    /// `skills/pdf/scripts/fill.py`, which the file tools accept too, and the workspace has no
+    /// `skills`. Arguments stay as they are: they can be any text.
+    pub(super) fn with_absolute_program(&self, command: CommandLine) -> CommandLine {
+        let CommandLine::Argv(mut words) = command else {
+            return command;
+        };
+        let is_relative =
+            |word: &String| word.starts_with("skills/") && !self.is_in_workspace("skills");
+        let program = program_index(&words).and_then(|index| words.get_mut(index));
+        if let Some(word) = program.filter(|word| is_relative(word)) {
+            word.insert(0, '/');
+        }
+        CommandLine::Argv(words)
+    }
+
     /// Finds the skills that a command names. A skill in the workspace or in a mount is named by
     /// `/skills/NAME` only: its directory is visible anyway, with what it contains.
     pub(super) fn find_named_skills(
@@ -55,11 +71,38 @@ impl ProgramTools {
             self.add_by_virtual_path(text, &mut named);
             self.add_by_host_path(text, &mut named);
         }
+        if let CommandLine::Argv(words) = command {
+            self.add_relative_paths(words, &mut named);
+        }
         if let Some(own) = own {
             let skills = &mut named.skills;
             skills.retain(|skill| skill.entry.directory() != own.directory());
         }
         named
+    }
+
+    /// Adds arguments such as `workspace/in.pdf`, which the file tools accept and programs do not.
+    fn add_relative_paths(&self, words: &[String], named: &mut NamedSkills) {
+        for word in words {
+            let Some((first, _)) = word.split_once('/') else {
+                continue;
+            };
+            let is_virtual =
+                first == "workspace" && self.files.workspace().is_some() || first == "skills";
+            if is_virtual && !self.is_in_workspace(first) {
+                let word = escape_for_display(word);
+                named.reject(Invisible {
+                    reason: format!("use `/{word}`"),
+                    path: word,
+                    matters_on_failure_only: true,
+                });
+            }
+        }
+    }
+
+    fn is_in_workspace(&self, name: &str) -> bool {
+        let workspace = self.files.workspace();
+        workspace.is_some_and(|mount| mount.directory.symlink_metadata(name).is_ok())
     }
 
     fn add_by_virtual_path(&self, text: &str, named: &mut NamedSkills) {
@@ -171,10 +214,8 @@ impl NamedSkills {
             return None;
         };
         // Only the program: its arguments are passed as they are.
-        let has_interpreter = ScriptType::from_program(words.first()?).is_some();
-        let index = usize::from(has_interpreter);
         let mut words = words.clone();
-        let script = words.get_mut(index)?;
+        let script = program_index(&words).and_then(|index| words.get_mut(index))?;
         *script = path_map.replace_in(script);
         let script = script.clone();
         let (first, rest) = words.split_first()?;
@@ -194,6 +235,13 @@ impl NamedSkills {
             .filter(move |invisible| !is_success || !invisible.matters_on_failure_only)
             .map(|invisible| invisible_line(&invisible.path, &invisible.reason))
     }
+}
+
+/// Returns which word of a command is the program that it starts: the first, or the one after an
+/// interpreter.
+fn program_index(words: &[String]) -> Option<usize> {
+    let has_interpreter = ScriptType::from_program(words.first()?).is_some();
+    Some(usize::from(has_interpreter))
 }
 
 /// Returns the line for a path that a command names and does not see.

@@ -64,6 +64,7 @@ impl ProgramTools {
     ) -> Result<ToolOutput, ToolError> {
         let deadline = Deadline::from_secs(arguments.timeout.unwrap_or(DEFAULT_TIMEOUT));
         let command_line = CommandLine::parse(&arguments.command)?;
+        let command_line = self.with_absolute_program(command_line);
         let (start_dir, canonical) = self.open_start_directory(&arguments.cwd)?;
         let base = start_dir.base_path();
         // A working directory inside a skill gives the command the permissions of that skill, so a

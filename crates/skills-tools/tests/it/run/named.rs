@@ -43,6 +43,7 @@ async fn a_command_that_starts_a_script_of_a_skill_runs_it_in_the_workspace() {
         "python /skills/kit/scripts/show.py in.pdf",
         "python3 '/skills/kit/scripts/show.py' in.pdf",
         "/skills/kit/scripts/show.py in.pdf",
+        "python skills/kit/scripts/show.py in.pdf",
         &by_host_path,
     ] {
         let outcome = bash(&tools, command, "").await;
@@ -50,6 +51,13 @@ async fn a_command_that_starts_a_script_of_a_skill_runs_it_in_the_workspace() {
     }
     let outcome = bash(&tools, "python3 /skills/form/scripts/where.py", "sub").await;
     assert_eq!(outcome.text, "/workspace/sub");
+    let words = bash(
+        &tools,
+        "python /skills/kit/scripts/show.py skills/kit workspace/x",
+        "",
+    )
+    .await;
+    assert_eq!(printed(&words), json!(["skills/kit", "workspace/x"]));
     let outcome = bash(&tools, "python3 /skills/form/scripts/none.py", "").await;
     assert_eq!(
         outcome.code(),
@@ -194,6 +202,32 @@ async fn a_skill_that_cannot_run_stays_invisible_and_the_result_says_why() {
         "{text}"
     );
     assert!(!text.contains("canary"), "{text}");
+}
+
+/// The file tools accept relative spellings; an argument of a program can be any text.
+#[tokio::test]
+async fn a_failed_command_is_told_how_to_spell_a_path() {
+    if skip_without_sandbox() {
+        return;
+    }
+    let host = host();
+    let tools = host.tools();
+    for (command, path) in [
+        ("cat workspace/in.pdf", "workspace/in.pdf"),
+        (
+            "cat skills/form/assets/form.txt",
+            "skills/form/assets/form.txt",
+        ),
+    ] {
+        let outcome = bash(&tools, command, "").await;
+        let hint = format!("Hint: the command does not see `{path}`: use `/{path}`");
+        assert!(outcome.text.ends_with(&hint), "{}", outcome.text);
+    }
+    host.file("workspace/skills/x", "");
+    for command in ["echo workspace/in.pdf", "cat skills/none"] {
+        let outcome = bash(&tools, command, "").await;
+        assert!(!outcome.text.contains("Hint"), "{}", outcome.text);
+    }
 }
 
 /// A text that a command only prints needs no explanation.
