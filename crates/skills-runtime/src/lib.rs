@@ -55,7 +55,7 @@ pub use error::{ErrorKind, RuntimeError};
 pub use executor::{
     CallContext, ExecutionArtifacts, ExecutionMode, ExecutionOptions, ExecutionStatus, Executor,
     FailureCause, HostCommand, InputFile, InputProtocol, OutputFile, OutputFiles, Precompile,
-    Preview, RunTarget, SessionDirectory, Workspace, detect_execution_mode,
+    Preview, RunTarget, SessionDirectory, UnreadableSkill, Workspace, detect_execution_mode,
 };
 pub use library::{Library, LoadedSkill, OnMissing, SkillDescriptor, SkillPrograms};
 #[cfg(feature = "search")]
