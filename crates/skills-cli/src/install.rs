@@ -4,6 +4,7 @@ mod consent;
 mod frozen;
 mod perform;
 mod plan_text;
+mod progress;
 mod target;
 
 use std::path::{Path, PathBuf};
@@ -83,7 +84,7 @@ pub(crate) fn fetcher(arguments: &FetchArgs, context: &Context) -> anyhow::Resul
     if policy.requires_signature {
         fetcher = fetcher.require_signature();
     }
-    Ok(fetcher)
+    Ok(progress::show(fetcher))
 }
 
 /// Parses a source of the command line.

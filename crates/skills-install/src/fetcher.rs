@@ -16,6 +16,7 @@ use crate::find_skills::{Wanted, find_wanted};
 use crate::origin::{
     Archive, Directory, McpServer, OciArtifact, Origin, Packages, Repository, Site,
 };
+use crate::progress::{FetchProgress, Progress};
 use crate::signature::{self, SignatureRules, Signed, UNSIGNED};
 use crate::staged_tree::StagedTree;
 use crate::web::Client;
@@ -28,6 +29,7 @@ pub struct Fetcher {
     web: WebOptions,
     limits: FetchLimits,
     signatures: SignatureRules,
+    progress: Progress,
     /// Lists of rules; a source must be allowed by one rule of each.
     sources: Vec<Vec<SourceRule>>,
 }
@@ -63,6 +65,7 @@ impl Fetcher {
             web: WebOptions::default(),
             limits: FetchLimits::default(),
             signatures: SignatureRules::default(),
+            progress: Progress::default(),
             sources: Vec::new(),
         }
     }
@@ -78,6 +81,17 @@ impl Fetcher {
     #[must_use]
     pub fn limits(mut self, limits: FetchLimits) -> Self {
         self.limits = limits;
+        self
+    }
+
+    /// Calls a function several times for each download, and at the end of each fetch. It should
+    /// return at once.
+    #[must_use]
+    pub fn on_progress(
+        mut self,
+        report: impl Fn(FetchProgress<'_>) + Send + Sync + 'static,
+    ) -> Self {
+        self.progress = Progress::new(report);
         self
     }
 
@@ -107,6 +121,18 @@ impl Fetcher {
 
     /// Fetches a source and stages the wanted skills in `scratch`, an empty directory.
     pub(crate) fn fetch(
+        &self,
+        spec: &SourceSpec,
+        wanted: Wanted<'_>,
+        words: ToolWords<'_>,
+        scratch: &Path,
+    ) -> Result<Fetched, InstallError> {
+        let fetched = self.fetch_quietly(spec, wanted, words, scratch);
+        self.progress.ended();
+        fetched
+    }
+
+    fn fetch_quietly(
         &self,
         spec: &SourceSpec,
         wanted: Wanted<'_>,
@@ -231,8 +257,9 @@ impl Fetcher {
                 std::fs::create_dir(&directory)
                     .map_err(|error| InstallError::io("create", &directory, error))?;
                 let reference = spec.reference();
+                let git = self.git.clone().progress(self.progress.clone());
                 Box::new(Repository::fetch(
-                    &self.git,
+                    &git,
                     url,
                     reference,
                     &directory,
@@ -300,7 +327,8 @@ impl Fetcher {
     fn client(&self, url: &str) -> Result<(Client, Url), InstallError> {
         let parsed =
             Url::parse(url).map_err(|error| InstallError::fetch(url, error.to_string()))?;
-        Ok((Client::new(&self.web, &self.limits, &parsed)?, parsed))
+        let web = self.web.clone().progress(self.progress.clone());
+        Ok((Client::new(&web, &self.limits, &parsed)?, parsed))
     }
 }
 

@@ -60,6 +60,7 @@ mod limits;
 mod lock_file;
 mod origin;
 mod plan;
+mod progress;
 mod publish;
 mod signature;
 mod skill_tree;
@@ -79,6 +80,7 @@ pub use limits::FetchLimits;
 pub use lock_file::{LockFile, LockedSkill};
 pub use origin::GitOptions;
 pub use plan::{Action, LocalEdits, Plan, SkillChange, TrustChange, UpdateFailure};
+pub use progress::FetchProgress;
 pub use publish::WellKnownSite;
 #[cfg(feature = "signatures")]
 pub use signature::MinisignKey;
