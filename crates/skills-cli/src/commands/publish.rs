@@ -8,6 +8,7 @@ use skills_install::WellKnownSite;
 use skills_runtime::discovery::SkillFiles;
 
 use crate::context::Context;
+use crate::counted::counted;
 use crate::exit::Exit;
 use crate::install::failed;
 use crate::lookup::get_skill;
@@ -58,7 +59,10 @@ impl Publish {
             output.print_json(&json!({"directory": self.well_known, "skills": names}))?;
         } else {
             let shown = line(&self.well_known.to_string_lossy());
-            output.status(&format!("published {} skills in {shown}", names.len()));
+            output.status(&format!(
+                "published {} in {shown}",
+                counted(names.len(), "skill")
+            ));
         }
         Ok(exit)
     }

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use skills_install::{SkillState, Verification};
 
 use crate::context::Context;
+use crate::counted::counted;
 use crate::exit::Exit;
 use crate::install::{Target, failed, locked_directories, parse_target};
 use crate::output::line;
@@ -59,7 +60,7 @@ impl Verify {
         } else if directories.is_empty() {
             output.status("no directory with a `skills.lock` found");
         } else if exit == Exit::Success {
-            output.status(&format!("verified {verified} skills"));
+            output.status(&format!("verified {}", counted(verified, "skill")));
         } else {
             output.status("help: `skills add` restores missing skills, `skills update --theirs NAME` replaces changed ones");
         }

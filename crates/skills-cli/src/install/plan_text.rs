@@ -1,22 +1,36 @@
 //! Plans as text and as JSON.
 
+use indicatif::HumanBytes;
 use serde_json::{Value, json};
 use skills_install::{Action, LockedSkill, Plan, SkillChange};
 
+use crate::counted::counted;
 use crate::output::line;
 
 /// Maximum number of files that are listed of each kind for a new skill. Changes of an installed
 /// skill are listed in full.
 const MAX_NEW_FILES: usize = 20;
+/// The same if a plan adds many skills.
+const MAX_NEW_FILES_OF_MANY: usize = 3;
+/// The number of changes from which a plan is one of many skills.
+const MANY_SKILLS: usize = 4;
 /// Number of characters of a digest or commit in a text.
 const SHORT_DIGITS: usize = 12;
 
 /// Returns what a plan changes, as lines. Skills that stay as they are have none.
 pub(crate) fn plan_lines(plan: &Plan) -> Vec<String> {
-    plan.changes().iter().flat_map(change_lines).collect()
+    let max_files = if plan.changes().len() < MANY_SKILLS {
+        MAX_NEW_FILES
+    } else {
+        MAX_NEW_FILES_OF_MANY
+    };
+    let changes = plan.changes().iter();
+    changes
+        .flat_map(|change| change_lines(change, max_files))
+        .collect()
 }
 
-fn change_lines(change: &SkillChange) -> Vec<String> {
+fn change_lines(change: &SkillChange, max_files: usize) -> Vec<String> {
     let name = line(change.name());
     let locked = change.locked();
     let mut lines = Vec::new();
@@ -33,7 +47,7 @@ fn change_lines(change: &SkillChange) -> Vec<String> {
         Action::Add => {
             lines.push(format!("add `{name}` from {}", source_of(locked)));
             lines.push(format!("  {}", line(&facts_of(locked))));
-            lines.extend(addition_lines(change));
+            lines.extend(addition_lines(change, max_files));
         }
         _ => {
             lines.push(format!("update `{name}` to {}", source_of(locked)));
@@ -47,7 +61,7 @@ fn change_lines(change: &SkillChange) -> Vec<String> {
 }
 
 /// Returns what a new skill asks for and contains.
-fn addition_lines(change: &SkillChange) -> Vec<String> {
+fn addition_lines(change: &SkillChange, max_files: usize) -> Vec<String> {
     let difference = change.difference();
     let asks = difference
         .added
@@ -58,10 +72,10 @@ fn addition_lines(change: &SkillChange) -> Vec<String> {
         (&difference.added_code, "more files that can be executed"),
         (&difference.added_files, "more files"),
     ] {
-        let shown = files.iter().take(MAX_NEW_FILES);
+        let shown = files.iter().take(max_files);
         lines.extend(shown.map(|path| format!("  + {}", line(path))));
-        if files.len() > MAX_NEW_FILES {
-            lines.push(format!("  + {} {what}", files.len() - MAX_NEW_FILES));
+        if files.len() > max_files {
+            lines.push(format!("  + {} {what}", files.len() - max_files));
         }
     }
     lines
@@ -71,9 +85,9 @@ fn addition_lines(change: &SkillChange) -> Vec<String> {
 fn facts_of(locked: &LockedSkill) -> String {
     let license = locked.license().unwrap_or("none stated");
     format!(
-        "{} files, {} bytes, license: {license}, {}",
-        locked.files(),
-        locked.bytes(),
+        "{}, {}, license: {license}, {}",
+        counted(locked.files(), "file"),
+        HumanBytes(locked.bytes()),
         if locked.is_signed() {
             format!("signed by {}", locked.signer())
         } else {

@@ -50,10 +50,10 @@ fn skills_are_shown_and_installed_with_a_lock_file() {
     let shown = succeed(&fixture, &["add", "../source", "--dry-run"]);
     assert_snapshot!(shown.stdout, @"
     add `notes` from PLACE/source//notes
-      1 files, 51 bytes, license: none stated, unsigned
+      1 file, 51 B, license: none stated, unsigned
       + SKILL.md
     add `pdf` from PLACE/source//pdf
-      2 files, 143 bytes, license: MIT, unsigned
+      2 files, 143 B, license: MIT, unsigned
       + network:a.example
       + read
       + spawn:qpdf

@@ -9,6 +9,7 @@ use toml_edit::{Array, DocumentMut, Item, Value};
 use crate::approver::is_confirmed;
 use crate::commands::config::settings_file::TargetFile;
 use crate::context::Context;
+use crate::counted::counted;
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::output::line;
@@ -19,7 +20,10 @@ pub(super) fn trust(yes: bool, context: &Context) -> anyhow::Result<Exit> {
     let (output, root) = (context.output, project_root(context)?);
     let shown = line(&root.to_string_lossy());
     if !yes {
-        output.status(&format!("{shown}: {} skills", count_skills(context)?));
+        output.status(&format!(
+            "{shown}: {}",
+            counted(count_skills(context)?, "skill")
+        ));
         let declined = format!("{shown} is not trusted");
         let question = "Trust the skills, settings and policy of this project? [y/N]";
         if !is_confirmed(question, &declined, output) {
