@@ -97,6 +97,9 @@ impl Fetcher {
 
     /// Allows only sources that one of the rules allows; without any rule, none. Called several
     /// times, each list must allow the source. By default every source is allowed.
+    ///
+    /// Rules are about the source that the user names, before anything is fetched. The servers of an
+    /// allowed source may redirect or refer to others.
     #[must_use]
     pub fn allowed_sources(mut self, rules: impl IntoIterator<Item = SourceRule>) -> Self {
         self.sources.push(rules.into_iter().collect());

@@ -27,8 +27,8 @@ use crate::{FetchLimits, TreePath};
 
 /// The name of the extension.
 const EXTENSION: &str = "io.modelcontextprotocol/skills";
-/// Maximum size of one page of a listing, in bytes.
-const MAX_PAGE_BYTES: u64 = 32 << 20;
+/// Maximum size of a listing, which is kept in memory, in bytes.
+const MAX_LIST_BYTES: u64 = 32 << 20;
 /// Maximum size of one file, in bytes: twice what the extension allows for a whole skill.
 const MAX_FILE_BYTES: u64 = 32 << 20;
 /// Maximum number of pages of a listing.
@@ -48,7 +48,7 @@ impl McpServer {
         limits: &FetchLimits,
     ) -> Result<Self, InstallError> {
         let server = JsonRpc::new(client, url.clone());
-        let discovered = server.call("server/discover", json!({}), None, MAX_PAGE_BYTES)?;
+        let discovered = server.call("server/discover", json!({}), None, MAX_LIST_BYTES)?;
         let extensions = discovered.pointer("/capabilities/extensions");
         if extensions.and_then(|found| found.get(EXTENSION)).is_none() {
             return Err(failed(url, "the server does not publish skills"));
@@ -112,7 +112,12 @@ fn list(
     let mut entries = BTreeMap::new();
     let mut params = json!({});
     for _ in 0..MAX_PAGES {
-        let page = server.call("skills/list", params, None, MAX_PAGE_BYTES)?;
+        let page = server.call("skills/list", params, None, MAX_LIST_BYTES)?;
+        if server.received() > MAX_LIST_BYTES {
+            let what = "bytes in its listing";
+            let limit = MAX_LIST_BYTES;
+            return Err(Repr::Limit { what, limit }.into());
+        }
         let skills = page.get("skills").and_then(Value::as_array);
         let skills = skills.ok_or_else(|| failed(server.url(), "it lists no skills"))?;
         for skill in skills {

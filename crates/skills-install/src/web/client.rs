@@ -210,6 +210,11 @@ impl Client {
         Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
     }
 
+    /// Returns the size of all bodies that were received, in bytes.
+    pub(crate) fn received(&self) -> u64 {
+        self.received.get()
+    }
+
     /// Reads the body of a response.
     pub(crate) fn read(&self, response: Response, max_bytes: u64) -> Result<Vec<u8>, InstallError> {
         let mut bytes = Vec::new();

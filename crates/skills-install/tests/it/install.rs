@@ -262,3 +262,21 @@ fn one_process_at_a_time_changes_a_directory() {
     let error = Store::open(&fixture.path("skills")).err().unwrap();
     assert_eq!(error.kind(), InstallErrorKind::Busy);
 }
+
+#[test]
+fn what_was_fetched_is_removed_with_the_store() {
+    let fixture = Fixture::new();
+    fixture
+        .skill("source/a", "")
+        .file("source/a/deep/er/x", "")
+        .file("outside/kept", "x");
+    fixture.symlink("deep", "source/a/link");
+    let (store, plan) = fixture.plan("./source").unwrap();
+    let staged = plan.changes()[0].staged_directory().to_owned();
+    assert!(staged.join("link/er/x").exists());
+    // As another process of the user might: it is removed, not followed.
+    std::os::unix::fs::symlink(fixture.path("outside"), staged.join("out")).unwrap();
+    drop((plan, store));
+    assert!(!fixture.path("skills/.skills-install/scratch").exists());
+    assert_eq!(fixture.read("outside/kept"), "x");
+}

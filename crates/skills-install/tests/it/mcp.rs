@@ -267,3 +267,20 @@ fn a_listing_without_an_end_is_stopped() {
         "{error}"
     );
 }
+
+#[test]
+fn a_listing_that_is_too_large_is_stopped() {
+    let server = WebServer::start(|request| match body(request)["method"].as_str() {
+        Some("skills/list") => {
+            let filler = "x".repeat(9 << 20);
+            answer(
+                request,
+                json!({"skills": [], "nextCursor": "again", "filler": filler}),
+            )
+        }
+        _ => respond(request, &[], &[]),
+    });
+    let error = add(&Fixture::new(), &source(&server), &[]).unwrap_err();
+    assert_eq!(error.kind(), InstallErrorKind::Limit, "{error}");
+    assert_eq!(server.paths().len(), 5);
+}

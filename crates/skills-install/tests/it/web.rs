@@ -8,7 +8,7 @@ use std::time::Duration;
 use skills_install::{FetchLimits, Fetcher, InstallError, InstallErrorKind, WebOptions};
 
 use crate::fixture::{Fixture, TarEntry, fetcher, skill_text};
-use crate::web_server::{Pace, Reply, WebServer, authority};
+use crate::web_server::{Pace, Reply, TunnelProxy, WebServer, authority};
 
 /// Returns the bytes of an archive with the skill `pdf`.
 pub(crate) fn archive() -> Vec<u8> {
@@ -339,4 +339,24 @@ fn a_proxy_of_the_caller_is_used_for_hosts_that_are_not_excepted() {
         assert!(!error.to_string().contains("secret"), "{error}");
     }
     assert_eq!(proxy.requests().len(), 1);
+}
+
+#[test]
+fn an_archive_is_downloaded_through_a_tunnel_of_a_proxy() {
+    let server = WebServer::start_tls(|_| Reply::ok(archive()));
+    let proxy = TunnelProxy::start();
+    let options = WebOptions::new()
+        .allow_loopback()
+        .root_certificates(vec![authority()])
+        .proxy(format!("http://{}", proxy.address))
+        .lookup(Arc::new(|name, port| {
+            // The proxy is the only one that is resolved here.
+            assert_eq!(name, "127.0.0.1");
+            Ok(vec![SocketAddr::new(name.parse().unwrap(), port)])
+        }));
+    let fixture = Fixture::new();
+    let url = server.url("/skills.tgz");
+    fixture.add_with(&fetcher().web(options), &url).unwrap();
+    assert_eq!(fixture.states(), ["pdf unchanged"]);
+    assert_eq!(proxy.targets(), [format!("localhost:{}", server.port())]);
 }

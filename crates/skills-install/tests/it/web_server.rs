@@ -288,3 +288,39 @@ fn read_request(reader: &mut impl BufRead) -> std::io::Result<Option<Request>> {
     reader.take(length).read_to_end(&mut request.body)?;
     Ok(Some(request))
 }
+
+/// A proxy that makes tunnels, and records to where.
+pub(crate) struct TunnelProxy {
+    pub(crate) address: SocketAddr,
+    targets: Arc<Mutex<Vec<String>>>,
+}
+
+impl TunnelProxy {
+    /// Starts a proxy for one connection.
+    pub(crate) fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let targets = Arc::new(Mutex::new(Vec::new()));
+        let log = Arc::clone(&targets);
+        thread::spawn(move || {
+            let (client, _) = listener.accept().unwrap();
+            // Without a buffer, which would take what follows the request.
+            let mut reader = BufReader::with_capacity(1, &client);
+            let request = read_request(&mut reader).unwrap().unwrap();
+            assert_eq!(request.method, "CONNECT");
+            log.lock().unwrap().push(request.path.clone());
+            let server = TcpStream::connect(request.path).unwrap();
+            (&client).write_all(b"HTTP/1.1 200 OK\r\n\r\n").unwrap();
+            let (from, to) = (client.try_clone().unwrap(), server.try_clone().unwrap());
+            // Each ends with its side of the connection.
+            thread::spawn(move || std::io::copy(&mut &from, &mut &to));
+            let _ = std::io::copy(&mut &server, &mut &client);
+            let _ = client.shutdown(std::net::Shutdown::Both);
+        });
+        Self { address, targets }
+    }
+
+    pub(crate) fn targets(&self) -> Vec<String> {
+        self.targets.lock().unwrap().clone()
+    }
+}

@@ -47,6 +47,11 @@ impl JsonRpc {
         &self.url
     }
 
+    /// Returns the size of all answers, in bytes.
+    pub(super) fn received(&self) -> u64 {
+        self.client.received()
+    }
+
     /// Calls a method and returns its result. `name` is the value of the header `mcp-name`, which
     /// the protocol requires for some methods.
     pub(super) fn call(

@@ -18,6 +18,9 @@ const REFERENCE_TYPE: &str = "vnd.docker.reference.type";
 /// Maximum number of layers, which may be files: that of content digests.
 const MAX_LAYERS: usize = 10_000;
 
+/// Maximum number of layers that are archives. Each is read to its end.
+const MAX_ARCHIVES: usize = 32;
+
 /// A document that a tag or digest names.
 #[derive(Debug)]
 pub(super) enum Document {
@@ -66,7 +69,7 @@ pub(super) enum ManifestProblem {
     Digest(String),
     #[error("the manifest has neither layers nor manifests")]
     Empty,
-    #[error("the manifest has more than {MAX_LAYERS} layers")]
+    #[error("the manifest has more than {MAX_LAYERS} layers, or more than {MAX_ARCHIVES} archives")]
     TooMany,
     #[error("a layer has the media type `{0}`, which is neither a tar nor a file with a title")]
     MediaType(String),
@@ -144,6 +147,9 @@ fn parse_layers(layers: Vec<RawDescriptor>) -> Result<Vec<Layer>, ManifestProble
         .iter()
         .filter(|layer| layer.kind == LayerKind::Archive)
         .count();
+    if archives > MAX_ARCHIVES {
+        return Err(ManifestProblem::TooMany);
+    }
     if archives > 0 && archives < layers.len() {
         return Err(ManifestProblem::Mixed);
     }
@@ -286,6 +292,24 @@ mod tests {
             let problem = parse(text.as_bytes()).unwrap_err().to_string();
             assert!(problem.contains(expected), "{text}: {problem}");
         }
+    }
+
+    #[test]
+    fn the_number_of_layers_is_limited() {
+        let digest = FileDigest::of(b"");
+        let manifest = |count: usize, fields: &str| {
+            let layer = format!(r#"{{"digest": "{digest}", "size": 0, {fields}}}"#);
+            let layers = vec![layer; count].join(",");
+            parse(format!(r#"{{"layers": [{layers}]}}"#).as_bytes())
+        };
+        let archive = r#""mediaType": "a/tar""#;
+        assert!(manifest(MAX_ARCHIVES, archive).is_ok());
+        let problem = manifest(MAX_ARCHIVES + 1, archive).unwrap_err();
+        assert!(matches!(problem, ManifestProblem::TooMany));
+        let file = format!(r#""annotations": {{"{TITLE}": "x"}}"#);
+        assert!(manifest(MAX_LAYERS, &file).is_ok());
+        let problem = manifest(MAX_LAYERS + 1, &file).unwrap_err();
+        assert!(matches!(problem, ManifestProblem::TooMany));
     }
 
     #[test]
