@@ -16,7 +16,11 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("skills-ref-compat", &["skills-manifest"]),
     ("skills-script", &["skills-manifest"]),
     ("skills-discovery", &["skills-manifest"]),
-    ("skills-install", &["skills-manifest", "skills-discovery"]),
+    ("skills-address", &[]),
+    (
+        "skills-install",
+        &["skills-address", "skills-manifest", "skills-discovery"],
+    ),
     ("skills-prompt", &["skills-manifest", "skills-discovery"]),
     ("skills-search", &["skills-manifest"]),
     ("skills-audit", &[]),
@@ -25,7 +29,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("skills-policy", &[]),
     ("skills-sandbox", &["skills-policy"]),
     ("skills-process", &["skills-policy", "skills-sandbox"]),
-    ("skills-egress", &["skills-policy"]),
+    ("skills-egress", &["skills-address", "skills-policy"]),
     (
         "skills-sandbox-wasm",
         &[
@@ -76,6 +80,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
         "skills-cli",
         &[
             "skills-build",
+            "skills-install",
             "skills-mcp",
             "skills-ref-compat",
             "skills-runtime",

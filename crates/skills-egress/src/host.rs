@@ -215,7 +215,14 @@ mod tests {
         ] {
             assert_eq!(text(written).as_deref(), Some(read), "{written}");
         }
-        for pattern in ["*", "*.a.example", "a.example:80", "a:1", "127.0.0.1:80", "[::1]:80"] {
+        for pattern in [
+            "*",
+            "*.a.example",
+            "a.example:80",
+            "a:1",
+            "127.0.0.1:80",
+            "[::1]:80",
+        ] {
             assert_eq!(text(pattern), None, "{pattern}");
         }
     }

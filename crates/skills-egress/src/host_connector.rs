@@ -8,13 +8,13 @@ use skills_policy::{HostFilter, HostPattern};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use crate::address::{embedded_ipv4, is_private_network};
 use crate::close_reason::{CloseReason, ExceededLimit, RejectReason};
 use crate::connector::Connector;
 use crate::host::{HTTP_PORT, Host, LOCALHOST, TLS_PORT};
 use crate::is_public;
 use crate::limits::EgressLimits;
 use crate::proxy_log::ProxyLog;
+use skills_address::{embedded_ipv4, is_private_network};
 
 /// The addresses of `localhost`.
 const LOOPBACKS: [IpAddr; 2] = [

@@ -69,7 +69,6 @@
 //! # }
 //! ```
 
-mod address;
 mod body_framing;
 mod buffered;
 mod client_hello;
@@ -87,7 +86,6 @@ mod request;
 mod socks;
 mod tunnel;
 
-pub use address::is_public;
 pub use close_reason::{CloseReason, ExceededLimit, RejectReason};
 pub use connector::{Connector, SystemConnector};
 pub use host::{Authority, HTTP_PORT, Host, TLS_PORT};
@@ -95,3 +93,4 @@ pub use host_connector::{Destination, HostConnector, loopback_services};
 pub use limits::EgressLimits;
 pub use proxy::{Proxy, names_loopback, proxy_env};
 pub use proxy_log::{Direction, LimitHit, ProxyLog, ProxySummary, ReachedHost, RejectedRequest};
+pub use skills_address::is_public;

@@ -32,6 +32,10 @@ pub enum InstallErrorKind {
     Skill,
     /// The lock file cannot be read.
     Lock,
+    /// The source is not among those that are allowed.
+    NotAllowed,
+    /// A signature is missing or not valid, or a key cannot be parsed.
+    Signature,
     /// Installed files differ from the lock file, or something else is at their place.
     Conflict,
     /// Another process installs skills in the same directory.
@@ -51,6 +55,8 @@ impl InstallErrorKind {
             Self::Limit => "limit",
             Self::Skill => "skill",
             Self::Lock => "lock-unreadable",
+            Self::NotAllowed => "not-allowed",
+            Self::Signature => "signature",
             Self::Conflict => "conflict",
             Self::Busy => "busy",
             Self::Io => "io",
@@ -80,6 +86,8 @@ pub(crate) enum Refusal {
     Clash(String),
     #[error("it is a file and a directory")]
     FileAndDirectory,
+    #[error("it deletes a file of another layer")]
+    Whiteout,
     #[error("it is a submodule")]
     Submodule,
     #[error("it is a pointer to a file in Git LFS, without its content")]
@@ -106,6 +114,12 @@ pub(crate) enum Repr {
     Archive(io::Error),
     #[error("the archive has the digest {actual}, not {expected}")]
     ArchiveDigest { expected: String, actual: String },
+    #[error("`{name}` has the digest {actual}, not {expected}")]
+    Digest {
+        name: String,
+        expected: String,
+        actual: String,
+    },
     #[error("no skill found in `{from}`{}", name.as_ref().map_or_else(String::new, |name| format!(" with the name `{name}`")))]
     NoSkill {
         from: String,
@@ -119,20 +133,38 @@ pub(crate) enum Repr {
         path: String,
         source: DiscoveryError,
     },
+    #[error("the source lists the skill `{listed}`, whose `SKILL.md` has the name `{name}`")]
+    OtherName { listed: String, name: String },
+    #[error("the source `{0}` is not allowed")]
+    NotAllowed(String),
+    #[error("skill `{name}` has no signature of a trusted key")]
+    Unsigned { name: String },
+    #[cfg(feature = "signatures")]
+    #[error("cannot verify the signature of `{name}`: {problem}")]
+    Signature { name: String, problem: String },
+    #[cfg(feature = "signatures")]
+    #[error("`{0}` is not a public key of minisign")]
+    Key(String),
     #[error("`{name}` cannot be the name of a skill directory")]
     Name { name: String },
     #[error("{}: {source}", path.display())]
     Lock { path: PathBuf, source: LockError },
     #[error("{}: {problem}", path.display())]
     LockField { path: PathBuf, problem: String },
+    #[error("cannot read the lock file `{path}`: {problem}")]
+    ForeignLock { path: String, problem: String },
     #[error("cannot install `{name}`: {problem}")]
     Conflict {
         name: String,
         problem: String,
         help: &'static str,
     },
+    #[error("cannot publish `{name}`: {problem}")]
+    NotPublished { name: String, problem: String },
     #[error("skill `{0}` is not in the lock file")]
     NotLocked(String),
+    #[error("the source of `{0}` no longer has the content of the lock file")]
+    NotLockedContent(String),
     #[error("another process installs skills in {}", .0.display())]
     Busy(PathBuf),
     #[error("cannot {action} `{}`", path.display())]
@@ -170,6 +202,19 @@ impl InstallError {
         .into()
     }
 
+    pub(crate) fn fetch_with_help(
+        from: &str,
+        cause: impl Into<String>,
+        help: &'static str,
+    ) -> Self {
+        Repr::Fetch {
+            from: from.to_owned(),
+            cause: cause.into(),
+            help: Some(help),
+        }
+        .into()
+    }
+
     /// Returns the class of the error.
     #[must_use]
     pub fn kind(&self) -> InstallErrorKind {
@@ -177,15 +222,26 @@ impl InstallError {
             Repr::Source(_) => InstallErrorKind::Source,
             Repr::Unsafe { .. } => InstallErrorKind::Unsafe,
             Repr::Limit { .. } => InstallErrorKind::Limit,
-            Repr::Fetch { .. } | Repr::Archive(_) | Repr::ArchiveDigest { .. } => {
-                InstallErrorKind::Fetch
-            }
+            Repr::Fetch { .. }
+            | Repr::Archive(_)
+            | Repr::ArchiveDigest { .. }
+            | Repr::Digest { .. } => InstallErrorKind::Fetch,
             Repr::NoSkill { .. }
             | Repr::SameName { .. }
             | Repr::Invalid { .. }
+            | Repr::NotPublished { .. }
+            | Repr::OtherName { .. }
             | Repr::Name { .. } => InstallErrorKind::Skill,
-            Repr::Lock { .. } | Repr::LockField { .. } => InstallErrorKind::Lock,
-            Repr::Conflict { .. } | Repr::NotLocked(_) => InstallErrorKind::Conflict,
+            Repr::NotAllowed(_) => InstallErrorKind::NotAllowed,
+            Repr::Unsigned { .. } => InstallErrorKind::Signature,
+            #[cfg(feature = "signatures")]
+            Repr::Signature { .. } | Repr::Key(_) => InstallErrorKind::Signature,
+            Repr::Lock { .. } | Repr::LockField { .. } | Repr::ForeignLock { .. } => {
+                InstallErrorKind::Lock
+            }
+            Repr::Conflict { .. } | Repr::NotLocked(_) | Repr::NotLockedContent(_) => {
+                InstallErrorKind::Conflict
+            }
             Repr::Busy(_) => InstallErrorKind::Busy,
             Repr::Io { .. } => InstallErrorKind::Io,
         }
@@ -201,12 +257,26 @@ impl InstallError {
                 "compare the digest with that of the publisher, and change the part after `#`"
                     .to_owned()
             }
+            Repr::Digest { .. } => {
+                "the source publishes other content than it announces; report it to its owner"
+                    .to_owned()
+            }
             Repr::NoSkill { available, .. } if !available.is_empty() => {
                 format!("available: {}", available.join(", "))
             }
             Repr::NoSkill { .. } => {
                 "a skill is a directory with a `SKILL.md`; write its directory after `//`"
                     .to_owned()
+            }
+            Repr::NotAllowed(_) => {
+                "the administrator allows other sources only; ask for this one".to_owned()
+            }
+            Repr::Unsigned { .. } => {
+                "ask the publisher for a signature, and trust the publisher's key".to_owned()
+            }
+            #[cfg(feature = "signatures")]
+            Repr::Signature { .. } => {
+                "the content is not what was signed; report it to the publisher".to_owned()
             }
             Repr::SameName { .. } => "write the directory of one of them after `//`".to_owned(),
             Repr::Lock { source, .. } if source.is_newer() => {
@@ -216,8 +286,14 @@ impl InstallError {
                 "restore the file from version control, or remove it and add the skills again"
                     .to_owned()
             }
+            Repr::ForeignLock { .. } => {
+                "name a `skills-lock.json` or a `.clawhub/lock.json`".to_owned()
+            }
             Repr::Conflict { help, .. } => (*help).to_owned(),
             Repr::NotLocked(_) => "list the locked skills with `skills verify`".to_owned(),
+            Repr::NotLockedContent(_) => {
+                "review the difference with `skills update --check`".to_owned()
+            }
             Repr::Busy(_) => "wait until it has finished".to_owned(),
             Repr::Unsafe {
                 refusal: Refusal::LfsPointer,

@@ -1,22 +1,35 @@
 //! Fetches a source, finds its skills and stages those that are wanted.
 
 use std::collections::BTreeMap;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use skills_discovery::{ContentDigest, DigestCache, SkillFiles};
 use skills_manifest::SkillName;
+use url::Url;
 
+#[cfg(feature = "signatures")]
+use crate::MinisignKey;
 use crate::capabilities::{Capabilities, ToolWords};
 use crate::error::{InstallError, Repr};
-use crate::origin::{Archive, Directory, Origin, Repository};
+use crate::find_skills::{Wanted, find_wanted};
+use crate::origin::{
+    Archive, Directory, McpServer, OciArtifact, Origin, Packages, Repository, Site,
+};
+use crate::signature::{self, SignatureRules, Signed, UNSIGNED};
 use crate::staged_tree::StagedTree;
-use crate::{FetchLimits, GitOptions, Source, SourceSpec, TreePath};
+use crate::web::Client;
+use crate::{FetchLimits, GitOptions, Source, SourceRule, SourceSpec, TreePath, WebOptions};
 
 /// How sources are fetched.
 #[derive(Debug, Clone)]
 pub struct Fetcher {
     git: GitOptions,
+    web: WebOptions,
     limits: FetchLimits,
+    signatures: SignatureRules,
+    /// Lists of rules; a source must be allowed by one rule of each.
+    sources: Vec<Vec<SourceRule>>,
 }
 
 /// A skill in a staging directory, completely checked.
@@ -29,6 +42,16 @@ pub(crate) struct StagedSkill {
     pub(crate) committed: Option<i64>,
     pub(crate) content: ContentDigest,
     pub(crate) capabilities: Capabilities,
+    pub(crate) signer: String,
+}
+
+/// The wanted skills of a source.
+#[derive(Debug)]
+pub(crate) struct Fetched {
+    pub(crate) skills: Vec<StagedSkill>,
+    /// Directories without a usable skill, if directories were wanted: one of them does not stop
+    /// the others.
+    pub(crate) rejected: Vec<(TreePath, InstallError)>,
 }
 
 impl Fetcher {
@@ -37,8 +60,18 @@ impl Fetcher {
     pub fn new(git: GitOptions) -> Self {
         Self {
             git,
+            web: WebOptions::default(),
             limits: FetchLimits::default(),
+            signatures: SignatureRules::default(),
+            sources: Vec::new(),
         }
+    }
+
+    /// Replaces how web servers are reached.
+    #[must_use]
+    pub fn web(mut self, web: WebOptions) -> Self {
+        self.web = web;
+        self
     }
 
     /// Replaces the limits.
@@ -48,44 +81,149 @@ impl Fetcher {
         self
     }
 
-    /// Fetches a source and stages its skills in `scratch`, an empty directory: those with the
-    /// given names, or all if there are none.
+    /// Allows only sources that one of the rules allows; without any rule, none. Called several
+    /// times, each list must allow the source. By default every source is allowed.
+    #[must_use]
+    pub fn allowed_sources(mut self, rules: impl IntoIterator<Item = SourceRule>) -> Self {
+        self.sources.push(rules.into_iter().collect());
+        self
+    }
+
+    /// Refuses skills without a signature of a trusted key. Without the feature `signatures` no key
+    /// can be trusted, so every skill is refused.
+    #[must_use]
+    pub fn require_signature(mut self) -> Self {
+        self.signatures.is_required = true;
+        self
+    }
+
+    /// Also trusts a key. Only signatures of trusted keys count.
+    #[cfg(feature = "signatures")]
+    #[must_use]
+    pub fn trust_key(mut self, key: MinisignKey) -> Self {
+        self.signatures.keys.push(key);
+        self
+    }
+
+    /// Fetches a source and stages the wanted skills in `scratch`, an empty directory.
     pub(crate) fn fetch(
         &self,
         spec: &SourceSpec,
-        names: &[String],
+        wanted: Wanted<'_>,
         words: ToolWords<'_>,
         scratch: &Path,
-    ) -> Result<Vec<StagedSkill>, InstallError> {
+    ) -> Result<Fetched, InstallError> {
+        self.check_source(spec)?;
         let mut origin = self.open(spec, scratch)?;
-        let found = find_skills(&origin.skill_files(), spec, names)?;
+        let mut rejected = Vec::new();
+        let found = find_wanted(&origin.skill_files(), spec, wanted, &mut rejected)?;
         let directory = scratch.join("tree");
         std::fs::create_dir(&directory)
             .map_err(|error| InstallError::io("create", &directory, error))?;
         let mut tree = StagedTree::new(&directory, &self.limits)?;
         let directories: Vec<TreePath> = found.values().cloned().collect();
-        origin.stage(&directories, &mut tree)?;
+        let signatures = self.signature_files(&directories, origin.as_ref());
+        let mut staged = directories.clone();
+        staged.extend(signatures.values().cloned());
+        origin.stage(&staged, &mut tree)?;
         tree.link_all(&directories)?;
-        let staged = found.into_iter().map(|(name, path)| {
+        let mut skills = Vec::new();
+        for (name, path) in found {
             let directory = if path.is_root() {
                 tree.path().to_owned()
             } else {
                 tree.path().join(path.as_str())
             };
-            check_skill(name, &path, directory, spec, origin.as_ref(), words)
+            let checked = check_skill(name, &path, directory, spec, origin.as_ref(), words)
+                .and_then(|mut skill| {
+                    let beside = signatures.get(&path);
+                    skill.signer = self.signer(&skill, &path, beside, origin.as_mut(), &tree)?;
+                    Ok(skill)
+                });
+            match (checked, wanted) {
+                (Ok(skill), _) => skills.push(skill),
+                (Err(error), Wanted::Names(_)) => return Err(error),
+                (Err(error), Wanted::Directories(_)) => rejected.push((path, error)),
+            }
+        }
+        check_names(&skills)?;
+        Ok(Fetched { skills, rejected })
+    }
+
+    fn check_source(&self, spec: &SourceSpec) -> Result<(), InstallError> {
+        let is_allowed = |rules: &Vec<SourceRule>| rules.iter().any(|rule| rule.allows(spec));
+        if self.sources.iter().all(is_allowed) {
+            Ok(())
+        } else {
+            Err(Repr::NotAllowed(spec.identity()).into())
+        }
+    }
+
+    /// Returns the signatures beside skill directories, by the directory of each.
+    fn signature_files(
+        &self,
+        directories: &[TreePath],
+        origin: &dyn Origin,
+    ) -> BTreeMap<TreePath, TreePath> {
+        if !self.signatures.is_active() {
+            return BTreeMap::new();
+        }
+        // A skill that is its whole source has nothing beside it.
+        let named = directories.iter().filter(|directory| !directory.is_root());
+        let found = named.filter_map(|directory| {
+            let path = TreePath::new(&format!("{directory}{}", signature::EXTENSION)).ok()?;
+            origin.has_file(&path).then(|| (directory.clone(), path))
         });
-        let staged: Vec<StagedSkill> = staged.collect::<Result<_, _>>()?;
-        check_names(&staged)?;
-        Ok(staged)
+        found.collect()
+    }
+
+    fn signer(
+        &self,
+        skill: &StagedSkill,
+        path: &TreePath,
+        beside: Option<&TreePath>,
+        origin: &mut dyn Origin,
+        tree: &StagedTree,
+    ) -> Result<String, InstallError> {
+        let executables = skill.capabilities.executables();
+        let statement = signature::render_statement(&skill.name, skill.content, &executables);
+        let text = beside.map(|path| tree.read_text(path, signature::MAX_SIGNATURE_BYTES));
+        let text = text.transpose()?;
+        let verify_file = |signature: &str, file: &mut std::fs::File| {
+            let signed = Signed::File { signature, file };
+            self.signatures.verify(&skill.name, signed)
+        };
+        let mut signer = origin.artifact_signer(path, &verify_file)?;
+        if let (None, Some(signature)) = (&signer, &text) {
+            let signed = Signed::Statement {
+                signature,
+                statement: &statement,
+            };
+            signer = self.signatures.verify(&skill.name, signed)?;
+        }
+        self.signatures.check_signer(&skill.name, signer)
     }
 
     fn open(&self, spec: &SourceSpec, scratch: &Path) -> Result<Box<dyn Origin>, InstallError> {
         Ok(match spec.source() {
-            Source::Directory(path) | Source::Packages(path) => {
-                Box::new(Directory::open(path, &self.limits)?)
+            Source::Directory(path) if path.join("oci-layout").is_file() => Box::new(
+                OciArtifact::open_layout(path, spec.reference(), &self.limits)?,
+            ),
+            Source::McpServer(url) => {
+                let (client, url) = self.client(url)?;
+                Box::new(McpServer::open(client, &url, &self.limits)?)
             }
+            Source::OciLayout(path) => Box::new(OciArtifact::open_layout(
+                path,
+                spec.reference(),
+                &self.limits,
+            )?),
+            Source::OciRegistry(repository) => self.open_registry(repository, spec, scratch)?,
+            Source::Directory(path) => Box::new(Directory::open(path, &self.limits)?),
+            Source::Packages(path) => Box::new(Packages::open(path, &self.limits)?),
             Source::ArchiveFile(path) => {
                 let archive = Archive::open(open_file(path)?, &self.limits)?;
+                let archive = archive.with_signature(self.read_signature(path)?);
                 Box::new(check_digest(archive, spec)?)
             }
             Source::Git(url) => {
@@ -101,15 +239,68 @@ impl Fetcher {
                     &self.limits,
                 )?)
             }
-            Source::ArchiveUrl(url) | Source::Site(url) => {
-                return Err(Repr::Fetch {
-                    from: url.clone(),
-                    cause: "this program fetches from repositories, directories and archives on disk only".to_owned(),
-                    help: Some("download the archive and add it by its path"),
-                }
-                .into());
+            Source::ArchiveUrl(url) => {
+                let (client, url) = self.client(url)?;
+                let file = client.download(&url, &[], scratch)?;
+                let archive = Archive::open(file, &self.limits)?;
+                let is_active = self.signatures.is_active();
+                let signature = is_active.then(|| client.signature(&url)).transpose()?;
+                let archive = archive.with_signature(signature.flatten());
+                Box::new(check_digest(archive, spec)?)
+            }
+            Source::Site(url) => {
+                let (client, url) = self.client(url)?;
+                let site = Site::open(client, &url, scratch, &self.limits)?;
+                Box::new(site.with_signatures(self.signatures.is_active()))
             }
         })
+    }
+
+    /// Reads the signature beside an archive on disk, if there is one.
+    fn read_signature(&self, archive: &Path) -> Result<Option<String>, InstallError> {
+        if !self.signatures.is_active() {
+            return Ok(None);
+        }
+        let mut path = archive.as_os_str().to_owned();
+        path.push(signature::EXTENSION);
+        let path = PathBuf::from(path);
+        if !path.exists() {
+            return Ok(None);
+        }
+        let mut bytes = Vec::new();
+        open_file(&path)?
+            .take(signature::MAX_SIGNATURE_BYTES)
+            .read_to_end(&mut bytes)
+            .map_err(|error| InstallError::io("read", &path, error))?;
+        Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
+    }
+
+    fn open_registry(
+        &self,
+        repository: &str,
+        spec: &SourceSpec,
+        scratch: &Path,
+    ) -> Result<Box<dyn Origin>, InstallError> {
+        let (host, name) = repository.split_once('/').unwrap_or((repository, ""));
+        // The registry of Docker has another address than name.
+        let host = if host == "docker.io" {
+            "registry-1.docker.io"
+        } else {
+            host
+        };
+        let scheme = self.web.scheme_for(host);
+        let (client, url) = self.client(&format!("{scheme}://{host}/"))?;
+        let reference = spec.reference();
+        let artifact =
+            OciArtifact::open_registry(client, &url, name, reference, scratch, &self.limits)?;
+        Ok(Box::new(artifact))
+    }
+
+    /// Returns a client for a source, and its parsed URL.
+    fn client(&self, url: &str) -> Result<(Client, Url), InstallError> {
+        let parsed =
+            Url::parse(url).map_err(|error| InstallError::fetch(url, error.to_string()))?;
+        Ok((Client::new(&self.web, &self.limits, &parsed)?, parsed))
     }
 }
 
@@ -132,101 +323,6 @@ fn check_digest(archive: Archive, spec: &SourceSpec) -> Result<Archive, InstallE
     }
 }
 
-/// Returns the directories of the wanted skills by name, where the name is that of the directory;
-/// empty for a skill that is the root of its source.
-fn find_skills(
-    files: &[TreePath],
-    spec: &SourceSpec,
-    names: &[String],
-) -> Result<BTreeMap<String, TreePath>, InstallError> {
-    let directories: Vec<TreePath> = files.iter().filter_map(TreePath::parent).collect();
-    let start = start_directory(&directories, spec.path());
-    let below: Vec<&TreePath> = directories
-        .iter()
-        .filter(|directory| directory.strip_prefix(&start).is_some())
-        .collect();
-    // A `SKILL.md` below a skill is mostly an example.
-    let tops = below.iter().filter(|directory| {
-        !below
-            .iter()
-            .any(|other| other != *directory && directory.strip_prefix(other).is_some())
-    });
-    let is_hidden = |directory: &TreePath| directory.names().any(|name| name.starts_with('.'));
-    let (hidden, visible): (Vec<&TreePath>, Vec<&TreePath>) =
-        tops.copied().partition(|directory| {
-            directory
-                .strip_prefix(&start)
-                .is_some_and(|below| is_hidden(&below))
-        });
-    // Copies for clients are in hidden directories.
-    let tops = if visible.is_empty() { hidden } else { visible };
-    let mut found: BTreeMap<String, Vec<TreePath>> = BTreeMap::new();
-    for directory in tops {
-        let name = directory.file_name().unwrap_or_default().to_owned();
-        found.entry(name).or_default().push(directory.clone());
-    }
-    let is_wanted = |name: &str| {
-        names.is_empty() || name.is_empty() || names.iter().any(|wanted| wanted == name)
-    };
-    for name in names {
-        if !found.contains_key(name) && !found.contains_key("") {
-            return Err(no_skill(spec, Some(name), found.into_keys()));
-        }
-    }
-    let mut wanted = BTreeMap::new();
-    for (name, mut paths) in found {
-        if !is_wanted(&name) {
-            continue;
-        }
-        match (paths.pop(), paths.is_empty()) {
-            (Some(path), true) => wanted.insert(name, path),
-            (path, _) => {
-                paths.extend(path);
-                let paths = paths.iter().map(ToString::to_string).collect();
-                return Err(Repr::SameName { name, paths }.into());
-            }
-        };
-    }
-    if wanted.is_empty() {
-        return Err(no_skill(spec, None, std::iter::empty()));
-    }
-    Ok(wanted)
-}
-
-/// Returns the directory to search. Archives of repositories have one directory above all others,
-/// which other programs do not write.
-fn start_directory(directories: &[TreePath], path: &TreePath) -> TreePath {
-    let has_skills = |path: &TreePath| {
-        directories
-            .iter()
-            .any(|directory| directory.strip_prefix(path).is_some())
-    };
-    if has_skills(path) {
-        return path.clone();
-    }
-    let first = directories
-        .first()
-        .and_then(|directory| directory.names().next());
-    let below = first.and_then(|first| TreePath::new(first).ok()?.join(path.as_str()).ok());
-    below
-        .filter(|below| has_skills(below))
-        .unwrap_or_else(|| path.clone())
-}
-
-fn no_skill(
-    spec: &SourceSpec,
-    name: Option<&String>,
-    available: impl Iterator<Item = String>,
-) -> InstallError {
-    const MAX_SHOWN: usize = 20;
-    Repr::NoSkill {
-        from: spec.to_string(),
-        name: name.cloned(),
-        available: available.take(MAX_SHOWN).collect(),
-    }
-    .into()
-}
-
 /// Checks a staged skill: it must parse, have a usable name, and a content digest.
 fn check_skill(
     directory_name: String,
@@ -244,6 +340,10 @@ fn check_skill(
     let document = files.document().map_err(invalid)?;
     let name = document.manifest().name().map(SkillName::as_str);
     let name = name.unwrap_or(&directory_name).to_owned();
+    if origin.fixes_names() && name != directory_name {
+        let listed = directory_name;
+        return Err(Repr::OtherName { listed, name }.into());
+    }
     // It becomes the name of a directory.
     match TreePath::new(&name) {
         Ok(valid) if valid.names().count() == 1 && !name.starts_with('.') => {}
@@ -255,10 +355,11 @@ fn check_skill(
         name,
         directory,
         source: spec.clone().with_path(path.clone()),
-        revision: origin.revision(),
+        revision: origin.revision(path),
         committed: origin.committed(),
         content,
         capabilities,
+        signer: UNSIGNED.to_owned(),
     })
 }
 

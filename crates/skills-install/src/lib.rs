@@ -1,11 +1,31 @@
-//! Fetches skills from other places and keeps them under a lock file.
+//! Fetches skills from directories, archives, repositories, web sites, packages, registries and MCP
+//! servers, and keeps them under a lock file.
 //!
 //! ```text
 //! SourceSpec --fetch--> staged files --checks--> difference --caller agrees--> skills and lock file
 //! ```
 //!
 //! This crate must never know policies, prompts or the environment, and executes nothing of a
-//! skill: directories, credentials of git and allowed addresses are arguments.
+//! skill: directories, proxies, trusted keys and allowed sources are arguments. It starts one
+//! program, the user's git, and talks to no server but those of a source and of its redirects.
+//!
+//! | source | text | version in the lock file |
+//! |---|---|---|
+//! | directory | `./skills` | - |
+//! | archive (tar, gzip, zip) | `./a.tar.gz`, `https://host/a.zip`, `archive+https://…` | `sha256:` of the archive |
+//! | git repository | `owner/repo#v1.2`, `git@host:path`, `git+https://…` | `git:` and the commit |
+//! | web site with an index (0.1.0, 0.2.0) | `https://host`, `site+https://…` | `sha256:` of the artifact |
+//! | npm package, or directory of packages | `npm:./node_modules` | `npm:NAME@VERSION` |
+//! | OCI registry or image layout | `oci://host/name:tag`, `oci:./layout#tag` | `oci:sha256:` of the manifest |
+//! | MCP server with the Skills extension | `mcp+https://host/mcp` | - |
+//!
+//! Of a source only the wanted skills are downloaded, except for archives and layers, which are one
+//! file. All of them pass the same checks of names, links, sizes and content, and the lock file has
+//! the content digest of each skill. An MCP server that is started as a program is not a source.
+//!
+//! Servers are reached as [`WebOptions`] says. Signatures of minisign are verified with the feature
+//! `signatures`, for the keys that the [`Fetcher`] trusts; what is signed is the bytes of an archive
+//! or the [`statement`] of a skill, and the signature is beside either with the extension `.minisig`.
 //!
 //! A [`Fetcher`] reads a source, [`Store::plan_add`] says what would change, [`Store::apply`] changes
 //! it, and [`Verification`] compares installed skills with the lock file. Scans of `skills-discovery`
@@ -33,25 +53,38 @@
 mod capabilities;
 mod error;
 mod fetcher;
+mod file_digest;
+mod find_skills;
+mod foreign_lock;
 mod limits;
 mod lock_file;
 mod origin;
 mod plan;
+mod publish;
+mod signature;
 mod skill_tree;
 mod source;
 mod staged_tree;
 mod store;
 mod tree_path;
+mod update;
 mod verify;
+mod web;
 
 pub use capabilities::{Capabilities, Difference, ToolWords};
 pub use error::{InstallError, InstallErrorKind};
 pub use fetcher::Fetcher;
+pub use foreign_lock::{ForeignSkill, parse_foreign_lock};
 pub use limits::FetchLimits;
 pub use lock_file::{LockFile, LockedSkill};
 pub use origin::GitOptions;
-pub use plan::{Action, LocalEdits, Plan, SkillChange, TrustChange};
+pub use plan::{Action, LocalEdits, Plan, SkillChange, TrustChange, UpdateFailure};
+pub use publish::WellKnownSite;
+#[cfg(feature = "signatures")]
+pub use signature::MinisignKey;
+pub use signature::statement;
 pub use source::{Source, SourceError, SourceRule, SourceSpec};
 pub use store::Store;
 pub use tree_path::{PathProblem, TreePath};
 pub use verify::{SkillState, Verification};
+pub use web::{Lookup, WebOptions};

@@ -13,12 +13,14 @@ pub struct FetchLimits {
     pub max_entries: u64,
     /// Maximum size of all files of a source, unpacked, in bytes. Default 1 GiB.
     pub max_bytes: u64,
-    /// Maximum size of an archive, and of the objects of a repository, in bytes. Default 512 MiB.
+    /// Maximum size of an archive, of the objects of a repository, and of everything that is
+    /// downloaded for one source, in bytes. Default 512 MiB.
     pub max_archive_bytes: u64,
     /// Maximum ratio of the unpacked to the packed size of an archive of more than 1 MiB. Default
     /// 200.
     pub max_ratio: u64,
-    /// Maximum time of one download. Default 10 minutes.
+    /// Maximum time of one command of git, and of all requests to web servers for one source.
+    /// Default 10 minutes.
     pub timeout: Duration,
 }
 

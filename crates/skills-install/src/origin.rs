@@ -4,6 +4,15 @@ mod archive;
 mod directory;
 mod git;
 mod git_command;
+mod mcp;
+mod oci;
+mod packages;
+mod site;
+
+use std::collections::HashSet;
+use std::fs::File;
+
+use skills_discovery::SKILL_FILE;
 
 use crate::TreePath;
 use crate::error::InstallError;
@@ -13,6 +22,14 @@ pub(crate) use archive::Archive;
 pub(crate) use directory::Directory;
 pub(crate) use git::Repository;
 pub use git_command::GitOptions;
+pub(crate) use mcp::McpServer;
+pub(crate) use oci::OciArtifact;
+pub(crate) use packages::Packages;
+pub(crate) use site::Site;
+
+/// Returns the signer, from the text of a signature and the bytes of a file.
+pub(crate) type VerifyFile<'a> =
+    &'a dyn Fn(&str, &mut File) -> Result<Option<String>, InstallError>;
 
 /// A tree of files that is listed first, and read only as far as it is wanted.
 pub(crate) trait Origin {
@@ -26,9 +43,31 @@ pub(crate) trait Origin {
         tree: &mut StagedTree,
     ) -> Result<(), InstallError>;
 
-    /// Returns what identifies this version of the source: `git:` and a commit, `sha256:` and the
-    /// digest of an archive; `None` for a directory.
-    fn revision(&self) -> Option<String>;
+    /// Returns what identifies this version of the skill in a directory: `git:` and a commit,
+    /// `sha256:` and the digest of an archive or file; `None` if there is nothing.
+    fn revision(&self, directory: &TreePath) -> Option<String>;
+
+    /// Returns true if the source has a regular file at a path beside its skills, which
+    /// [`stage`](Self::stage) writes if the path is among its directories.
+    fn has_file(&self, _path: &TreePath) -> bool {
+        false
+    }
+
+    /// Returns the signer of the archive or file that a skill came from. `verify` gets the text of
+    /// its signature and its bytes, and is called once for each file.
+    fn artifact_signer(
+        &mut self,
+        _directory: &TreePath,
+        _verify: VerifyFile<'_>,
+    ) -> Result<Option<String>, InstallError> {
+        Ok(None)
+    }
+
+    /// Returns true if the source lists skills by name, so that each must have the name of its
+    /// directory.
+    fn fixes_names(&self) -> bool {
+        false
+    }
 
     /// Returns the time of the version in seconds since 1970, if the source has one.
     fn committed(&self) -> Option<i64> {
@@ -36,9 +75,32 @@ pub(crate) trait Origin {
     }
 }
 
-/// Returns true if a path is below one of the directories, or is one of them.
-fn is_wanted(path: &TreePath, directories: &[TreePath]) -> bool {
-    directories
-        .iter()
-        .any(|directory| path.strip_prefix(directory).is_some())
+/// Returns the paths of the regular files named `SKILL.md`, in the given order.
+fn skill_files<'a>(files: impl Iterator<Item = &'a TreePath>) -> Vec<TreePath> {
+    files
+        .filter(|path| path.file_name() == Some(SKILL_FILE))
+        .cloned()
+        .collect()
+}
+
+/// Directories whose files are wanted.
+struct WantedPaths<'a>(HashSet<&'a str>);
+
+impl<'a> WantedPaths<'a> {
+    fn new(directories: &'a [TreePath]) -> Self {
+        Self(directories.iter().map(TreePath::as_str).collect())
+    }
+
+    /// Returns true if a path is below one of the directories, or is one of them. The time depends
+    /// on the length of the path only: a hostile source has many of both.
+    fn contains(&self, path: &TreePath) -> bool {
+        path.ancestors().any(|ancestor| self.0.contains(ancestor))
+    }
+
+    /// Returns true if the bytes of a path that is not valid are below one of the directories.
+    fn contains_below(&self, path: &[u8]) -> bool {
+        let ends = path.iter().enumerate().filter(|(_, b)| **b == b'/');
+        let mut above = ends.filter_map(|(end, _)| std::str::from_utf8(&path[..end]).ok());
+        self.0.contains("") || above.any(|directory| self.0.contains(directory))
+    }
 }

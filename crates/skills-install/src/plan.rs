@@ -7,6 +7,7 @@ use skills_discovery::{DigestCache, SkillFiles};
 use crate::capabilities::{Capabilities, Difference, ToolWords};
 use crate::error::{InstallError, Repr};
 use crate::fetcher::StagedSkill;
+use crate::find_skills::Wanted;
 use crate::{Fetcher, LockFile, LockedSkill, SourceSpec, Store};
 
 /// Which version wins if an installed skill was edited.
@@ -57,6 +58,8 @@ pub enum Action {
     Add,
     /// It is replaced.
     Update,
+    /// Its files are those of the lock file again: they were missing or edited.
+    Restore,
     /// Its content is the same; at most its entry in the lock file changes.
     Keep,
     /// It was edited and stays as it is.
@@ -69,8 +72,8 @@ pub struct SkillChange {
     name: String,
     action: Action,
     difference: Difference,
-    trust_changes: Vec<TrustChange>,
-    locked: LockedSkill,
+    pub(crate) trust_changes: Vec<TrustChange>,
+    pub(crate) locked: LockedSkill,
     staged: PathBuf,
 }
 
@@ -78,7 +81,29 @@ pub struct SkillChange {
 #[derive(Debug, Default)]
 #[must_use = "a plan changes nothing"]
 pub struct Plan {
-    changes: Vec<SkillChange>,
+    pub(crate) changes: Vec<SkillChange>,
+    pub(crate) failures: Vec<UpdateFailure>,
+}
+
+/// Skills of a plan that are not changed, because their source could not be used.
+#[derive(Debug)]
+pub struct UpdateFailure {
+    pub(crate) names: Vec<String>,
+    pub(crate) error: InstallError,
+}
+
+impl UpdateFailure {
+    /// Returns the names of the skills, sorted.
+    #[must_use]
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// Returns the cause.
+    #[must_use]
+    pub fn error(&self) -> &InstallError {
+        &self.error
+    }
 }
 
 impl SkillChange {
@@ -125,7 +150,9 @@ impl SkillChange {
     pub fn needs_person(&self) -> bool {
         match self.action {
             Action::Update => self.difference.grows() || !self.trust_changes.is_empty(),
-            Action::Add | Action::Keep | Action::KeepEdited => !self.trust_changes.is_empty(),
+            Action::Add | Action::Restore | Action::Keep | Action::KeepEdited => {
+                !self.trust_changes.is_empty()
+            }
         }
     }
 }
@@ -135,6 +162,13 @@ impl Plan {
     #[must_use]
     pub fn changes(&self) -> &[SkillChange] {
         &self.changes
+    }
+
+    /// Returns the skills that [`Store::plan_update_all`] could not check. Other plans have none:
+    /// their first error is returned instead.
+    #[must_use]
+    pub fn failures(&self) -> &[UpdateFailure] {
+        &self.failures
     }
 
     /// Returns true if no skill is added or replaced.
@@ -161,13 +195,17 @@ impl Store {
         words: ToolWords<'_>,
     ) -> Result<Plan, InstallError> {
         let scratch = self.scratch()?;
-        let staged = fetcher.fetch(spec, names, words, &scratch)?;
-        let changes = staged
+        let fetched = fetcher.fetch(spec, Wanted::Names(names), words, &scratch)?;
+        let changes = fetched
+            .skills
             .into_iter()
             .map(|skill| self.plan_skill(skill, edits, words));
         let mut changes: Vec<SkillChange> = changes.collect::<Result<_, _>>()?;
         changes.sort_by(|a, b| a.name.cmp(&b.name));
-        Ok(Plan { changes })
+        Ok(Plan {
+            changes,
+            failures: Vec::new(),
+        })
     }
 
     /// Fetches the source of a locked skill again and plans to replace it.
@@ -198,7 +236,7 @@ impl Store {
                 Action::Add if self.exists(&change.name) => {
                     return Err(occupied(&change.name));
                 }
-                Action::Add | Action::Update => {
+                Action::Add | Action::Update | Action::Restore => {
                     // What was shown is what is installed.
                     let files = SkillFiles::open_directory(&change.staged);
                     let digest = files.and_then(|files| files.digest(&mut DigestCache::default()));
@@ -222,36 +260,38 @@ impl Store {
         self.change(lock_file, &install, &[])
     }
 
-    /// Removes a locked skill and its entry.
+    /// Removes locked skills and their entries: all of them or none.
     ///
     /// # Errors
-    /// Fails if it is not locked, or was edited and `edits` is not [`LocalEdits::Theirs`].
-    pub fn remove(&mut self, name: &str, edits: LocalEdits) -> Result<(), InstallError> {
-        let locked = self.locked(name)?.clone();
-        if self.exists(name) && self.is_edited(name, &locked) && edits != LocalEdits::Theirs {
-            return Err(conflict(
-                name,
-                "it was edited since it was installed",
-                "pass `--theirs` to lose the edits",
-            ));
-        }
+    /// Fails if one is not locked, or was edited and `edits` is not [`LocalEdits::Theirs`].
+    pub fn remove(&mut self, names: &[String], edits: LocalEdits) -> Result<(), InstallError> {
         let mut lock_file: LockFile = self.lock_file().clone();
-        lock_file.remove(name);
-        self.change(lock_file, &[], &[name.to_owned()])
+        for name in names {
+            let locked = self.locked(name)?;
+            if self.exists(name) && self.is_edited(name, locked) && edits != LocalEdits::Theirs {
+                return Err(conflict(
+                    name,
+                    "it was edited since it was installed",
+                    "pass `--theirs` to lose the edits",
+                ));
+            }
+            lock_file.remove(name);
+        }
+        self.change(lock_file, &[], names)
     }
 
-    fn locked(&self, name: &str) -> Result<&LockedSkill, InstallError> {
+    pub(crate) fn locked(&self, name: &str) -> Result<&LockedSkill, InstallError> {
         let locked = self.lock_file().skills().get(name);
         locked.ok_or_else(|| Repr::NotLocked(name.to_owned()).into())
     }
 
-    fn is_edited(&self, name: &str, locked: &LockedSkill) -> bool {
+    pub(crate) fn is_edited(&self, name: &str, locked: &LockedSkill) -> bool {
         let files = SkillFiles::open_directory(&self.root().join(name));
         let digest = files.and_then(|files| files.digest(&mut DigestCache::default()));
         digest.ok() != Some(locked.content)
     }
 
-    fn plan_skill(
+    pub(crate) fn plan_skill(
         &self,
         skill: StagedSkill,
         edits: LocalEdits,
@@ -270,7 +310,7 @@ impl Store {
             executable: skill.capabilities.executables(),
             license: skill.capabilities.license().map(str::to_owned),
             asks: skill.capabilities.asks().map(str::to_owned).collect(),
-            signer: UNSIGNED.to_owned(),
+            signer: skill.signer,
         };
         if let Some(other) = self.confusable(&name) {
             let problem = format!("some file systems confuse it with `{other}`");
@@ -311,21 +351,29 @@ impl Store {
         edits: LocalEdits,
     ) -> Result<Action, InstallError> {
         let Some(old) = old else {
-            return if self.exists(name) {
-                Err(occupied(name))
-            } else {
-                Ok(Action::Add)
+            return match edits {
+                _ if !self.exists(name) => Ok(Action::Add),
+                // The files of another installer, or of a repository that has no lock file.
+                _ if !self.is_edited(name, new) => Ok(Action::Keep),
+                LocalEdits::Theirs => Ok(Action::Update),
+                LocalEdits::Ours => Ok(Action::KeepEdited),
+                LocalEdits::Refuse => Err(occupied(name)),
             };
         };
+        let replace = if old.content == new.content {
+            Action::Restore
+        } else {
+            Action::Update
+        };
         if !self.exists(name) {
-            return Ok(Action::Update);
+            return Ok(replace);
         }
         if !self.is_edited(name, new) {
             return Ok(Action::Keep);
         }
         match edits {
-            _ if !self.is_edited(name, old) => Ok(Action::Update),
-            LocalEdits::Theirs => Ok(Action::Update),
+            _ if !self.is_edited(name, old) => Ok(replace),
+            LocalEdits::Theirs => Ok(replace),
             LocalEdits::Ours => Ok(Action::KeepEdited),
             LocalEdits::Refuse => Err(conflict(
                 name,
@@ -335,9 +383,6 @@ impl Store {
         }
     }
 }
-
-/// The signer of a skill without a signature.
-const UNSIGNED: &str = "unsigned";
 
 fn trust_changes(old: &LockedSkill, new: &LockedSkill) -> Vec<TrustChange> {
     let mut changes = Vec::new();
@@ -382,8 +427,8 @@ fn fixed_version(source: &SourceSpec) -> Option<String> {
 fn occupied(name: &str) -> InstallError {
     conflict(
         name,
-        "something that is not in the lock file has this name",
-        "move or remove it",
+        "something that is not in the lock file has this name, with other content",
+        "pass `--theirs` to replace it, or `--ours` to keep it",
     )
 }
 

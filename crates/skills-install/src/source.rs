@@ -1,6 +1,7 @@
 //! Where skills come from: the grammar `SRC[#ref][//path]`.
 
 mod identity;
+mod oci;
 mod parse;
 mod reference;
 
@@ -17,8 +18,9 @@ use crate::TreePath;
 ///
 /// The text is `SRC[#ref][//path]`. `SRC` is a directory or archive (with a path that starts with
 /// `.`, `/`, a drive or `file:`), `owner/repo` of GitHub, the URL of a git repository, archive or
-/// web site, or `npm:DIR` for packages that carry skills. `#ref` is a branch, tag or full commit of
-/// a repository, or `sha256:HEX` of an archive. [`Display`](fmt::Display) writes text that parses
+/// web site, `mcp+URL` for an MCP server, `npm:DIR` for packages that carry skills, `oci:DIR` for an
+/// image layout, or `oci://HOST/NAME:TAG` for a registry. `#ref` is a branch, tag or full commit of a repository, a
+/// tag or digest of an image layout, or `sha256:HEX` of an archive. [`Display`](fmt::Display) writes text that parses
 /// as the same value.
 ///
 /// Parsing reads neither disk nor network, so a bare word is never a directory: `./pdf` is.
@@ -58,6 +60,12 @@ pub enum Source {
     Git(String),
     /// A web site with an index of skills, by the URL of the site or of the index.
     Site(String),
+    /// An MCP server with the Skills extension, by the URL of its endpoint.
+    McpServer(String),
+    /// An image layout of OCI on disk.
+    OciLayout(PathBuf),
+    /// A repository of an OCI registry, as `HOST/NAME`. The reference is the tag or digest.
+    OciRegistry(String),
 }
 
 impl SourceSpec {
@@ -94,11 +102,26 @@ impl SourceSpec {
         self
     }
 
+    /// Replaces the version by the one that a lock file records: `git:` and a commit, or `sha256:`
+    /// and the digest of an archive. Other sources have no versions and stay as they are.
+    pub(crate) fn at_revision(mut self, revision: &str) -> Self {
+        match (&self.source, revision.strip_prefix("git:")) {
+            (Source::Git(_), Some(commit)) => self.reference = Some(commit.to_owned()),
+            (Source::ArchiveFile(_) | Source::ArchiveUrl(_), None) => {
+                self.reference = Some(revision.to_owned());
+            }
+            _ => {}
+        }
+        self
+    }
+
     /// Resolves a relative path of a directory or archive against `base`.
     #[must_use]
     pub fn resolved_at(mut self, base: &Path) -> Self {
-        if let Source::Directory(path) | Source::Packages(path) | Source::ArchiveFile(path) =
-            &mut self.source
+        if let Source::Directory(path)
+        | Source::Packages(path)
+        | Source::ArchiveFile(path)
+        | Source::OciLayout(path) = &mut self.source
         {
             *path = normalize(&base.join(&*path));
         }
@@ -123,6 +146,9 @@ impl Source {
             Self::ArchiveUrl(url) => format!("archive+{url}"),
             Self::Site(url) if parse::is_site_by_itself(url) => url.clone(),
             Self::Site(url) => format!("site+{url}"),
+            Self::McpServer(url) => format!("mcp+{url}"),
+            Self::OciLayout(path) => format!("oci:{}", slash_path(path)),
+            Self::OciRegistry(repository) => format!("oci://{repository}"),
         }
     }
 }
@@ -139,7 +165,12 @@ impl fmt::Display for SourceSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.source.text())?;
         if let Some(reference) = &self.reference {
-            write!(f, "#{reference}")?;
+            let separator = match &self.source {
+                Source::OciRegistry(_) if reference.contains(':') => '@',
+                Source::OciRegistry(_) => ':',
+                _ => '#',
+            };
+            write!(f, "{separator}{reference}")?;
         }
         if !self.path.is_root() {
             write!(f, "//{}", self.path)?;

@@ -75,9 +75,21 @@ impl TreeNames {
         Ok(())
     }
 
-    /// Returns all entries, sorted by path.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&TreePath, EntryKind)> {
-        self.kinds.iter().map(|(path, kind)| (path, *kind))
+    /// Returns true if a path is that of a regular file.
+    pub(crate) fn has_file(&self, path: &TreePath) -> bool {
+        matches!(self.kinds.get(path), Some(EntryKind::File { .. }))
+    }
+
+    /// Returns the paths of all entries, sorted.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = &TreePath> {
+        self.kinds.keys()
+    }
+
+    /// Returns the paths of the regular files, sorted.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &TreePath> {
+        let files = self.kinds.iter();
+        let files = files.filter(|(_, kind)| matches!(kind, EntryKind::File { .. }));
+        files.map(|(path, _)| path)
     }
 
     pub(crate) fn len(&self) -> u64 {
@@ -173,8 +185,11 @@ impl StagedTree {
     /// and what follows passes only symlinks for which the same is true: no chain leads out.
     pub(crate) fn link_all(&mut self, skills: &[TreePath]) -> Result<(), InstallError> {
         let links = std::mem::take(&mut self.links);
+        let skills: HashMap<&str, &TreePath> =
+            skills.iter().map(|skill| (skill.as_str(), skill)).collect();
         for (path, target) in links {
-            let below = skills.iter().find_map(|skill| path.strip_prefix(skill));
+            let skill = path.ancestors().find_map(|above| skills.get(above));
+            let below = skill.and_then(|skill| path.strip_prefix(skill));
             if !below.is_some_and(|below| stays_inside(&below, &target)) {
                 let refusal = Refusal::LinkOut(target);
                 return Err(InstallError::refused(path.as_str(), refusal));
@@ -198,6 +213,22 @@ impl StagedTree {
             path.as_str(),
             Refusal::LinkUnsupported,
         ))
+    }
+
+    /// Reads a small file that was added.
+    pub(crate) fn read_text(
+        &self,
+        path: &TreePath,
+        max_bytes: u64,
+    ) -> Result<String, InstallError> {
+        let failed = |error| InstallError::io("read", &self.path.join(path.as_str()), error);
+        let file = self.handle.open(path.as_str()).map_err(failed)?;
+        let mut bytes = Vec::new();
+        file.take(max_bytes)
+            .read_to_end(&mut bytes)
+            .map_err(failed)?;
+        // What is not text is not a signature either.
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
     /// Returns the directory.

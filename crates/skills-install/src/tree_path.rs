@@ -138,6 +138,14 @@ impl TreePath {
         Some(Self(parent.to_owned()))
     }
 
+    /// Returns the path and the paths of all directories above it, from the path to the root.
+    pub(crate) fn ancestors(&self) -> impl Iterator<Item = &str> {
+        let ends = self.0.rmatch_indices('/').map(|(at, _)| at);
+        let above = ends.map(|end| &self.0[..end]);
+        let root = (!self.is_root()).then_some("");
+        std::iter::once(self.as_str()).chain(above).chain(root)
+    }
+
     /// Returns the path below `directory`; `None` if it is not in it.
     #[must_use]
     pub fn strip_prefix(&self, directory: &Self) -> Option<Self> {
@@ -284,6 +292,17 @@ mod tests {
         assert_eq!(below("skills/pdf").as_deref(), Some("SKILL.md"));
         assert_eq!(below("skills/pd"), None);
         assert_eq!(below("skills/pdf/SKILL.md").as_deref(), Some("."));
+    }
+
+    #[test]
+    fn ancestors_end_with_the_root() {
+        let ancestors = |path: &TreePath| path.ancestors().map(str::to_owned).collect::<Vec<_>>();
+        let path = TreePath::new("skills/pdf/SKILL.md").unwrap();
+        assert_eq!(
+            ancestors(&path),
+            ["skills/pdf/SKILL.md", "skills/pdf", "skills", ""]
+        );
+        assert_eq!(ancestors(&TreePath::root()), [""]);
     }
 
     #[test]

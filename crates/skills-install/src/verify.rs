@@ -7,7 +7,7 @@ use std::thread;
 
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
-use skills_discovery::{ContentDigest, DigestCache, LOCK_FILE, SKILL_FILE, SkillFiles};
+use skills_discovery::{ContentDigest, DigestCache, SKILL_FILE, SkillFiles};
 
 use crate::error::InstallError;
 use crate::{LockFile, LockedSkill, skill_tree};
@@ -66,12 +66,7 @@ impl Verification {
     pub fn new(root: &Path) -> Result<Self, InstallError> {
         let handle = Dir::open_ambient_dir(root, ambient_authority())
             .map_err(|error| InstallError::io("open", root, error))?;
-        let path = root.join(LOCK_FILE);
-        let lock_file = match handle.read_to_string(LOCK_FILE) {
-            Ok(text) => LockFile::parse(&text, &path)?,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => LockFile::default(),
-            Err(error) => return Err(InstallError::io("read", &path, error)),
-        };
+        let lock_file = LockFile::read_from(&handle, root)?;
         let mut skills = check_locked(root, &lock_file);
         let entries = handle
             .entries()
@@ -93,7 +88,17 @@ impl Verification {
         &self.skills
     }
 
-    /// Returns true if every locked skill is unchanged.
+    /// Returns true if every skill of the directory is locked and unchanged: the strictest check,
+    /// after which nothing is used that the lock file does not name.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.skills
+            .values()
+            .all(|state| matches!(state, SkillState::Unchanged))
+    }
+
+    /// Returns true if every locked skill is unchanged. Skills that the lock file does not name do
+    /// not count.
     #[must_use]
     pub fn is_unchanged(&self) -> bool {
         self.skills
@@ -148,13 +153,18 @@ fn check_skill(directory: &Path, locked: &LockedSkill) -> SkillState {
     }
 }
 
-/// Returns the files whose mode is another one; `None` if they cannot be listed.
+/// Returns the files whose mode is another one; `None` if they cannot be listed, or are not as many
+/// as in the lock file, whose entry was edited then.
 fn changed_modes(files: &SkillFiles, locked: &LockedSkill) -> Option<Vec<String>> {
+    let files = skill_tree::files(files).ok()?;
+    let bytes: u64 = files.values().map(|facts| facts.bytes).sum();
+    if files.len() as u64 != locked.files || bytes != locked.bytes {
+        return None;
+    }
     // Other systems have no such mode.
     if !cfg!(unix) {
         return Some(Vec::new());
     }
-    let files = skill_tree::files(files).ok()?;
     let changed = files.into_iter().filter(|(path, facts)| {
         facts.is_executable != locked.executable.binary_search(path).is_ok()
     });

@@ -59,7 +59,7 @@ pub use executor::{
 };
 pub use library::{Library, LoadedSkill, OnMissing, SkillDescriptor, SkillPrograms};
 #[cfg(feature = "search")]
-pub use library::{ReferenceSearch, SkillIndex, SkillSearch};
+pub use library::{ReferenceSearch, SearchMethod, SkillIndex, SkillSearch};
 pub use private_file::PrivateFile;
 #[cfg(feature = "search")]
 pub use prompt_renderer::ListRequest;

@@ -8,7 +8,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 
 use sha2::{Digest, Sha256};
 
-use super::{Origin, is_wanted};
+use super::{Origin, VerifyFile, WantedPaths, skill_files};
 use crate::error::{InstallError, Refusal, Repr};
 use crate::staged_tree::{EntryKind, StagedTree, TreeNames, check_entries};
 use crate::{FetchLimits, TreePath};
@@ -24,6 +24,9 @@ pub(crate) struct Archive {
     format: Format,
     names: TreeNames,
     digest: String,
+    /// The text of a signature that was not verified yet.
+    signature: Option<String>,
+    signer: Option<String>,
     limits: FetchLimits,
 }
 
@@ -62,6 +65,8 @@ impl Archive {
             file,
             names: TreeNames::default(),
             digest,
+            signature: None,
+            signer: None,
             limits: limits.clone(),
         };
         let mut names = TreeNames::default();
@@ -84,9 +89,56 @@ impl Archive {
         Ok(archive)
     }
 
+    /// Returns the file.
+    pub(crate) fn into_file(self) -> File {
+        self.file
+    }
+
+    /// Adds the signature of the file.
+    pub(crate) fn with_signature(mut self, signature: Option<String>) -> Self {
+        self.signature = signature;
+        self
+    }
+
     /// Returns the digest of the file: `sha256:` and 64 hexadecimal digits.
     pub(crate) fn digest(&self) -> &str {
         &self.digest
+    }
+
+    /// Returns the paths of all entries, sorted.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = &TreePath> {
+        self.names.paths()
+    }
+
+    /// Returns the directory of the only skill: the root, or the directory `name` above all files.
+    pub(crate) fn skill_root(&self, name: &str) -> Option<TreePath> {
+        let skills = self.skill_files();
+        let candidates = [TreePath::root(), TreePath::new(name).ok()?];
+        candidates.into_iter().find(|directory| {
+            let is_here = |file: &TreePath| file.parent().as_ref() == Some(directory);
+            skills.iter().any(is_here)
+        })
+    }
+
+    /// Writes the files below `from` to the tree, below `to`.
+    pub(crate) fn stage_at(
+        &mut self,
+        from: &TreePath,
+        to: &TreePath,
+        tree: &mut StagedTree,
+    ) -> Result<(), InstallError> {
+        self.read(&mut |entry| {
+            let Some(below) = entry.path.strip_prefix(from) else {
+                return Ok(());
+            };
+            if below.is_root() {
+                return Ok(());
+            }
+            let path = to
+                .join(below.as_str())
+                .map_err(|problem| InstallError::refused(entry.path.as_str(), problem))?;
+            stage_entry(&path, entry.content, tree)
+        })
     }
 
     /// Calls `visit` for each entry, in the order of the archive. Sizes are limited.
@@ -115,12 +167,7 @@ impl Archive {
 
 impl Origin for Archive {
     fn skill_files(&self) -> Vec<TreePath> {
-        let files = self.names.iter();
-        let files = files.filter(|(path, kind)| {
-            path.file_name() == Some(skills_discovery::SKILL_FILE)
-                && matches!(kind, EntryKind::File { .. })
-        });
-        files.map(|(path, _)| path.clone()).collect()
+        skill_files(self.names.files())
     }
 
     fn stage(
@@ -128,24 +175,49 @@ impl Origin for Archive {
         directories: &[TreePath],
         tree: &mut StagedTree,
     ) -> Result<(), InstallError> {
+        let wanted = WantedPaths::new(directories);
         self.read(&mut |entry| {
-            if !is_wanted(&entry.path, directories) {
+            if !wanted.contains(&entry.path) {
                 return Ok(());
             }
-            match entry.content {
-                // Content digests have no empty directories.
-                Content::Directory => Ok(()),
-                Content::Link(target) => tree.add_link(&entry.path, &target),
-                Content::File {
-                    is_executable,
-                    reader,
-                } => tree.add_file(&entry.path, is_executable, reader),
-            }
+            stage_entry(&entry.path, entry.content, tree)
         })
     }
 
-    fn revision(&self) -> Option<String> {
+    fn has_file(&self, path: &TreePath) -> bool {
+        self.names.has_file(path)
+    }
+
+    fn artifact_signer(
+        &mut self,
+        _directory: &TreePath,
+        verify: VerifyFile<'_>,
+    ) -> Result<Option<String>, InstallError> {
+        // It is the same for all of its skills.
+        if let Some(signature) = self.signature.take() {
+            self.signer = verify(&signature, &mut self.file)?;
+        }
+        Ok(self.signer.clone())
+    }
+
+    fn revision(&self, _directory: &TreePath) -> Option<String> {
         Some(self.digest.clone())
+    }
+}
+
+fn stage_entry(
+    path: &TreePath,
+    content: Content<'_>,
+    tree: &mut StagedTree,
+) -> Result<(), InstallError> {
+    match content {
+        // Content digests have no empty directories.
+        Content::Directory => Ok(()),
+        Content::Link(target) => tree.add_link(path, &target),
+        Content::File {
+            is_executable,
+            reader,
+        } => tree.add_file(path, is_executable, reader),
     }
 }
 

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions};
-use skills_discovery::{INSTALL_DIRECTORY, SKILL_FILE};
+use skills_discovery::INSTALL_DIRECTORY;
 
-use super::{Origin, is_wanted};
+use super::{Origin, WantedPaths, skill_files};
 use crate::error::{InstallError, Refusal};
 use crate::staged_tree::{EntryKind, StagedTree, check_entries};
 use crate::{FetchLimits, PathProblem, TreePath};
@@ -34,19 +34,30 @@ impl Directory {
     pub(crate) fn open(path: &Path, limits: &FetchLimits) -> Result<Self, InstallError> {
         let handle = Dir::open_ambient_dir(path, ambient_authority())
             .map_err(|error| InstallError::io("open", path, error))?;
-        let mut directory = Self {
-            handle: handle
-                .try_clone()
-                .map_err(|error| InstallError::io("open", path, error))?,
-            entries: Vec::new(),
-            refused: Vec::new(),
-        };
+        let copy = handle.try_clone();
+        let mut directory =
+            Self::empty(copy.map_err(|error| InstallError::io("open", path, error))?);
         directory.list(&handle, &TreePath::root(), limits, path)?;
-        directory.entries.sort_by(|a, b| a.0.cmp(&b.0));
+        directory.sort();
         Ok(directory)
     }
 
-    fn list(
+    /// Uses a directory without any entries yet.
+    pub(super) fn empty(handle: Dir) -> Self {
+        Self {
+            handle,
+            entries: Vec::new(),
+            refused: Vec::new(),
+        }
+    }
+
+    /// Sorts the entries, after all were added.
+    pub(super) fn sort(&mut self) {
+        self.entries.sort_by(|a, b| a.0.cmp(&b.0));
+    }
+
+    /// Adds the entries of a directory at `below`, with those of its directories.
+    pub(super) fn list(
         &mut self,
         handle: &Dir,
         below: &TreePath,
@@ -117,10 +128,8 @@ impl Directory {
 impl Origin for Directory {
     fn skill_files(&self) -> Vec<TreePath> {
         let files = self.entries.iter();
-        let files = files.filter(|(path, kind)| {
-            path.file_name() == Some(SKILL_FILE) && matches!(kind, EntryKind::File { .. })
-        });
-        files.map(|(path, _)| path.clone()).collect()
+        let files = files.filter(|(_, kind)| matches!(kind, EntryKind::File { .. }));
+        skill_files(files.map(|(path, _)| path))
     }
 
     fn stage(
@@ -128,16 +137,17 @@ impl Origin for Directory {
         directories: &[TreePath],
         tree: &mut StagedTree,
     ) -> Result<(), InstallError> {
+        let wanted = WantedPaths::new(directories);
         let refused = self
             .refused
             .iter()
-            .find(|(below, ..)| is_wanted(below, directories));
+            .find(|(below, ..)| wanted.contains(below));
         if let Some((below, name, refusal)) = refused {
             let shown = format!("{below}/{name}");
             return Err(InstallError::refused(shown, refusal.clone()));
         }
         for (path, kind) in &self.entries {
-            if !is_wanted(path, directories) {
+            if !wanted.contains(path) {
                 continue;
             }
             let failed = |error| InstallError::io("read", Path::new(path.as_str()), error);
@@ -159,7 +169,12 @@ impl Origin for Directory {
         Ok(())
     }
 
-    fn revision(&self) -> Option<String> {
+    fn has_file(&self, path: &TreePath) -> bool {
+        let found = self.entries.binary_search_by(|(other, _)| other.cmp(path));
+        found.is_ok_and(|index| matches!(self.entries[index].1, EntryKind::File { .. }))
+    }
+
+    fn revision(&self, _directory: &TreePath) -> Option<String> {
         None
     }
 }

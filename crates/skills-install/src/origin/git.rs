@@ -8,10 +8,8 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::thread;
 
-use skills_discovery::SKILL_FILE;
-
 use super::git_command::{GitOptions, GitRepository};
-use super::{Origin, is_wanted};
+use super::{Origin, WantedPaths, skill_files};
 use crate::error::{InstallError, Refusal};
 use crate::staged_tree::{StagedTree, check_entries};
 use crate::{FetchLimits, TreePath};
@@ -169,10 +167,8 @@ impl Repository {
 impl Origin for Repository {
     fn skill_files(&self) -> Vec<TreePath> {
         let files = self.entries.iter();
-        let files = files.filter(|(path, entry)| {
-            path.file_name() == Some(SKILL_FILE) && matches!(entry.kind, TreeEntryKind::File { .. })
-        });
-        files.map(|(path, _)| path.clone()).collect()
+        let files = files.filter(|(_, entry)| matches!(entry.kind, TreeEntryKind::File { .. }));
+        skill_files(files.map(|(path, _)| path))
     }
 
     fn stage(
@@ -180,8 +176,9 @@ impl Origin for Repository {
         directories: &[TreePath],
         tree: &mut StagedTree,
     ) -> Result<(), InstallError> {
+        let wanted_paths = WantedPaths::new(directories);
         for (path, refusal) in &self.refused {
-            if is_below(path, directories) {
+            if wanted_paths.contains_below(path) {
                 let shown = String::from_utf8_lossy(path);
                 return Err(InstallError::refused(shown, refusal.clone()));
             }
@@ -189,7 +186,7 @@ impl Origin for Repository {
         let wanted: Vec<(&TreePath, &TreeEntry)> = self
             .entries
             .iter()
-            .filter(|(path, _)| is_wanted(path, directories))
+            .filter(|(path, _)| wanted_paths.contains(path))
             .collect();
         let objects: Vec<String> = wanted
             .iter()
@@ -224,23 +221,18 @@ impl Origin for Repository {
         Ok(())
     }
 
-    fn revision(&self) -> Option<String> {
+    fn has_file(&self, path: &TreePath) -> bool {
+        let entry = self.entries.get(path);
+        entry.is_some_and(|entry| matches!(entry.kind, TreeEntryKind::File { .. }))
+    }
+
+    fn revision(&self, _directory: &TreePath) -> Option<String> {
         Some(format!("git:{}", self.commit))
     }
 
     fn committed(&self) -> Option<i64> {
         self.committed
     }
-}
-
-/// Returns true if the bytes of a path are below one of the directories.
-fn is_below(path: &[u8], directories: &[TreePath]) -> bool {
-    directories.iter().any(|directory| {
-        directory.is_root()
-            || path
-                .strip_prefix(directory.as_str().as_bytes())
-                .is_some_and(|rest| rest.starts_with(b"/"))
-    })
 }
 
 /// Splits `MODE TYPE OBJECT\tPATH`.

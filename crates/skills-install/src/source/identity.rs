@@ -9,7 +9,8 @@ use super::{Source, SourceSpec, slash_path};
 
 impl SourceSpec {
     /// Returns the identity of the source, without version and directory: `git:HOST/PATH`,
-    /// `https:HOST/PATH` for archives and web sites, `dir:PATH`, `file:PATH` or `npm:PATH`.
+    /// `https:HOST/PATH` for archives and web sites, `mcp:HOST/PATH`, `oci:HOST/NAME` for registries, and with a path
+    /// `dir:`, `file:`, `npm:` or `oci:`.
     ///
     /// The addresses of one repository over HTTPS and SSH have the same identity. A server over
     /// plain HTTP or the git protocol, which authenticates nothing, has another scheme:
@@ -29,6 +30,9 @@ impl SourceSpec {
             Source::Directory(path) => format!("dir:{}", slash_path(path)),
             Source::ArchiveFile(path) => format!("file:{}", slash_path(path)),
             Source::Packages(path) => format!("npm:{}", slash_path(path)),
+            Source::McpServer(url) => url_identity(url, "mcp"),
+            Source::OciLayout(path) => format!("oci:{}", slash_path(path)),
+            Source::OciRegistry(repository) => format!("oci:{repository}"),
             Source::Git(address) => git_identity(address),
             Source::ArchiveUrl(url) | Source::Site(url) => url_identity(url, "https"),
         }

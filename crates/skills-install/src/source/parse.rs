@@ -6,7 +6,7 @@ use skills_manifest::is_invisible;
 use url::Url;
 
 use super::reference::{check_archive_digest, check_git_reference};
-use super::{Source, SourceSpec};
+use super::{Source, SourceSpec, oci};
 use crate::{PathProblem, TreePath};
 
 /// Maximum length of the text, in bytes.
@@ -62,6 +62,10 @@ pub(super) enum Problem {
     ShortCommit(String),
     #[error("`{0}` is not the digest of an archive")]
     ArchiveDigest(String),
+    #[error("`{0}` is not `HOST/NAME:TAG` or `HOST/NAME@sha256:DIGEST`")]
+    OciReference(String),
+    #[error("`{0}` is not a tag")]
+    Tag(String),
     #[error("a {0} has no versions")]
     NoVersions(&'static str),
 }
@@ -77,7 +81,7 @@ impl SourceError {
                 format!("write `./{text}` for a directory, or `OWNER/REPO` for a repository")
             }
             Problem::Scheme(_) | Problem::Helper(_) => {
-                "use `https:`, `ssh:`, `file:`, `npm:DIR`, or one of `git+`, `archive+` and `site+` in front of a URL"
+                "use `https:`, `ssh:`, `file:`, `npm:DIR`, `oci:`, or one of `git+`, `archive+`, `site+` and `mcp+` in front of a URL"
                     .to_owned()
             }
             Problem::Password => {
@@ -89,6 +93,12 @@ impl SourceError {
             }
             Problem::ArchiveDigest(_) => {
                 "write `#sha256:` with 64 hexadecimal digits, or nothing".to_owned()
+            }
+            Problem::OciReference(_) => {
+                "write it like `oci://ghcr.io/acme/skills:1.0`, in lowercase".to_owned()
+            }
+            Problem::Tag(_) => {
+                "write a tag (letters, digits, `.`, `_` and `-`) or a `sha256:` digest".to_owned()
             }
             Problem::NoVersions(_) => "remove the part after `#`".to_owned(),
             Problem::Path { .. } => {
@@ -145,6 +155,9 @@ fn parse_parts(text: &str) -> Result<SourceSpec, Problem> {
         Some((text, reference)) => (text, Some(reference)),
         None => (text, None),
     };
+    if let Some(repository) = text.strip_prefix("oci://") {
+        return parse_registry(repository, reference, path);
+    }
     let (source, tree) = match split_tree_url(text) {
         Some((repository, tree_reference, tree_path)) => {
             let tree_path = TreePath::new(&tree_path).unwrap_or_default();
@@ -163,6 +176,20 @@ fn parse_parts(text: &str) -> Result<SourceSpec, Problem> {
     } else {
         path
     };
+    Ok(SourceSpec::new(source, reference, path))
+}
+
+fn parse_registry(
+    text: &str,
+    reference: Option<&str>,
+    path: TreePath,
+) -> Result<SourceSpec, Problem> {
+    let (repository, written) = oci::split(text)?;
+    let reference = written.or_else(|| reference.map(str::to_owned));
+    if let Some(reference) = &reference {
+        oci::check_reference(reference)?;
+    }
+    let source = Source::OciRegistry(repository);
     Ok(SourceSpec::new(source, reference, path))
 }
 
@@ -211,14 +238,17 @@ fn split_tree_url(text: &str) -> Option<(String, String, String)> {
 }
 
 fn parse_source(text: &str) -> Result<Source, Problem> {
-    // `ext::sh -c …` and the like start a helper of git.
-    if let Some((helper, _)) = text.split_once("::") {
-        return Err(Problem::Helper(helper.to_owned()));
-    }
+    check_helper(text)?;
     if let Some(path) = text.strip_prefix("npm:") {
         return match path {
             "" => Err(Problem::Empty),
             path => Ok(Source::Packages(PathBuf::from(path))),
+        };
+    }
+    if let Some(path) = text.strip_prefix("oci:") {
+        return match path {
+            "" => Err(Problem::Empty),
+            path => Ok(Source::OciLayout(Path::new(path).components().collect())),
         };
     }
     if is_path(text) {
@@ -233,12 +263,23 @@ fn parse_source(text: &str) -> Result<Source, Problem> {
     if let Some(url) = text.strip_prefix("site+") {
         return Ok(Source::Site(parse_web_url(url)?));
     }
+    if let Some(url) = text.strip_prefix("mcp+") {
+        return Ok(Source::McpServer(parse_web_url(url)?));
+    }
     match text.split_once("://") {
         Some(("https" | "http", _)) => parse_web(text),
         Some(("ssh" | "git", _)) => parse_git(text),
         Some((scheme, _)) => Err(Problem::Scheme(scheme.to_owned())),
         None if is_scp_address(text) => parse_git(text),
         None => parse_short(text),
+    }
+}
+
+/// Rejects `ext::sh -c …` and the like, which start a helper of git. The colons of `[::1]` do not.
+fn check_helper(text: &str) -> Result<(), Problem> {
+    match text.split_once("::") {
+        Some((helper, _)) if !helper.contains("://[") => Err(Problem::Helper(helper.to_owned())),
+        _ => Ok(()),
     }
 }
 
@@ -311,9 +352,7 @@ fn check_traversal(path: &str) -> Result<(), Problem> {
 
 /// Parses the address of a repository, without what git could read as an option or a helper.
 fn parse_git(text: &str) -> Result<Source, Problem> {
-    if let Some((helper, _)) = text.split_once("::") {
-        return Err(Problem::Helper(helper.to_owned()));
-    }
+    check_helper(text)?;
     if !text.contains("://") {
         if is_path(text) {
             return Ok(Source::Git(text.to_owned()));
@@ -423,8 +462,10 @@ fn check_reference(source: &Source, reference: &str) -> Result<(), Problem> {
     match source {
         Source::Git(_) => check_git_reference(reference),
         Source::ArchiveFile(_) | Source::ArchiveUrl(_) => check_archive_digest(reference),
+        Source::OciLayout(_) | Source::OciRegistry(_) => oci::check_reference(reference),
         Source::Directory(_) => Err(Problem::NoVersions("directory")),
         Source::Packages(_) => Err(Problem::NoVersions("directory of packages")),
         Source::Site(_) => Err(Problem::NoVersions("web site")),
+        Source::McpServer(_) => Err(Problem::NoVersions("server")),
     }
 }

@@ -84,6 +84,14 @@ impl Fixture {
         Ok(actions)
     }
 
+    /// Installs all skills of a source with a fetcher.
+    pub(crate) fn add_with(&self, fetcher: &Fetcher, source: &str) -> Result<(), InstallError> {
+        let mut store = self.store();
+        let spec = self.spec(source);
+        let plan = store.plan_add(fetcher, &spec, &[], LocalEdits::Refuse, &words)?;
+        store.apply(plan)
+    }
+
     /// Returns the name and state of each installed skill.
     pub(crate) fn states(&self) -> Vec<String> {
         let verification = Verification::new(&self.path("skills")).unwrap();
@@ -111,6 +119,7 @@ impl Fixture {
 }
 
 /// An entry of a tar, written without the checks of the library.
+#[derive(Clone, Copy)]
 pub(crate) struct TarEntry<'a> {
     pub(crate) path: &'a [u8],
     pub(crate) kind: tar::EntryType,

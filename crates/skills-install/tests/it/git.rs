@@ -11,7 +11,7 @@ use skills_install::{
 use crate::fixture::{Fixture, git_program, words};
 
 /// Runs git in a directory, without configuration of the user.
-fn git(directory: &Path, arguments: &[&str]) -> String {
+pub(crate) fn git(directory: &Path, arguments: &[&str]) -> String {
     let output = Command::new(git_program().unwrap())
         .current_dir(directory)
         .args(["-c", "user.name=t", "-c", "user.email=t@example.com"])
@@ -26,7 +26,7 @@ fn git(directory: &Path, arguments: &[&str]) -> String {
 }
 
 /// Makes a repository of the files in `repository`, and returns its commit.
-fn commit_at(fixture: &Fixture, seconds: &str) -> String {
+pub(crate) fn commit_at(fixture: &Fixture, seconds: &str) -> String {
     let directory = fixture.path("repository");
     if !directory.join(".git").exists() {
         git(&directory, &["init", "--quiet", "-b", "main"]);

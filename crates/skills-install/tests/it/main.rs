@@ -16,6 +16,24 @@ mod git;
 #[cfg(unix)]
 mod install;
 mod lock_file;
+#[cfg(unix)]
+mod mcp;
+#[cfg(all(unix, feature = "signatures"))]
+mod minisign;
+#[cfg(unix)]
+mod oci;
+#[cfg(unix)]
+mod packages;
+#[cfg(unix)]
+mod signature;
+#[cfg(unix)]
+mod site;
 mod source;
 #[cfg(unix)]
 mod tamper;
+#[cfg(unix)]
+mod update;
+#[cfg(unix)]
+mod web;
+#[cfg(unix)]
+mod web_server;

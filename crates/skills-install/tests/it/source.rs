@@ -67,6 +67,13 @@ fn each_form_of_a_source_is_recognized_by_its_text() {
         "https://skills.acme.example",
         "https://acme.example/.well-known/agent-skills/index.json",
         "npm:./node_modules",
+        "mcp+https://acme.example/mcp//acme/refunds",
+        "oci:./layout#1.0//pdf",
+        "oci://ghcr.io/acme/skills:1.0//pdf",
+        "oci://GHCR.io:443/acme/skills",
+        "oci://ghcr.io/acme/skills:1.0@sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+        "oci://[::1]:5000/skills#1.0",
+        "https://[2606:4700::1111]/skills.zip",
         "git+/srv/repository.git#main",
     ]));
 }
@@ -81,6 +88,8 @@ fn a_text_that_is_not_a_source_has_an_error_that_says_what_to_write() {
         "git+ext::sh -c id",
         "ftp://acme.example/a.zip",
         "mcp:server",
+        "mcp+./server",
+        "mcp+https://acme.example/mcp#1",
         "https://user:secret@acme.example/a.zip",
         "https://token@github.com/acme/skills.git",
         "git@github.com:acme/../evil/skills",
@@ -94,6 +103,13 @@ fn a_text_that_is_not_a_source_has_an_error_that_says_what_to_write() {
         "https://acme.example/a.zip#v1",
         "https://skills.acme.example#v1",
         "npm:.#1",
+        "oci:",
+        "oci://ghcr.io",
+        "oci://ghcr.io/Acme/skills",
+        "oci://ghcr.io/../acme",
+        "oci://user:secret@ghcr.io/acme",
+        "oci://ghcr.io/acme:-x",
+        "oci://ghcr.io/acme@sha512:00",
         "acme/\u{202e}skills",
         "-x/skills",
     ]));
@@ -137,7 +153,7 @@ proptest! {
     /// Text that parses is written as text that parses as the same value.
     #[test]
     fn the_text_of_a_parsed_source_parses_as_the_same_source(
-        text in r"(\./|/|git\+|npm:|https://|git@|file:///)?[a-zA-Z0-9./:@#-]{0,30}(#[a-z0-9.]{1,8})?(//[a-z./]{1,8})?"
+        text in r"(\./|/|git\+|npm:|oci:|oci://|https://|git@|file:///)?[a-zA-Z0-9./:@#-]{0,30}(#[a-z0-9.]{1,8})?(//[a-z./]{1,8})?"
     ) {
         if let Ok(spec) = text.parse::<SourceSpec>() {
             let again = spec.to_string().parse::<SourceSpec>();

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use skills_discovery::{Discovery, Root, Scope};
 use skills_install::{LockFile, Verification};
 
-use crate::fixture::Fixture;
+use crate::fixture::{Fixture, TarEntry, skill_text};
 
 fn installed() -> Fixture {
     let fixture = Fixture::new();
@@ -23,6 +23,8 @@ fn installed() -> Fixture {
 
 /// A change of an installed directory.
 type Tamper = fn(&Fixture);
+/// A change of a source, whose text it returns.
+type Upstream = fn(&Fixture) -> String;
 
 fn remove(fixture: &Fixture, path: &str) {
     fs::remove_file(fixture.path(path)).unwrap();
@@ -166,6 +168,15 @@ const OTHER: &[(&str, Tamper)] = &[
     ("mode in the lock file", |f| {
         edit_lock(f, "scripts/run.sh", "scripts/go.sh")
     }),
+    ("number of files in the lock file", |f| {
+        edit_lock(f, "files = 5", "files = 6")
+    }),
+    ("number of bytes in the lock file", |f| {
+        edit_lock(f, "bytes = ", "bytes = 1")
+    }),
+    ("name in the lock file", |f| {
+        edit_lock(f, "name = \"b\"", "name = \"c\"")
+    }),
     ("missing skill", |f| {
         fs::remove_dir_all(f.path("skills/a")).unwrap()
     }),
@@ -177,6 +188,132 @@ const OTHER: &[(&str, Tamper)] = &[
     ("link in place of the skill", |f| {
         rename(f, "skills/a", "elsewhere");
         f.symlink(f.path("elsewhere"), "skills/a");
+    }),
+];
+
+/// Changes that add a skill which the lock file does not name.
+const UNLOCKED: &[(&str, Tamper)] = &[
+    ("new skill", |f| {
+        f.skill("skills/c", "");
+    }),
+    ("copied skill", |f| {
+        f.file("skills/c/SKILL.md", f.read("skills/b/SKILL.md"));
+    }),
+    ("removed entry", |f| {
+        let lock = f.read("skills/skills.lock");
+        let start = lock.rfind("[[skill]]").unwrap();
+        f.file("skills/skills.lock", &lock[..start]);
+    }),
+    ("removed lock file", |f| remove(f, "skills/skills.lock")),
+];
+
+/// Changes of a source after the skill `a` was installed from it, at `SOURCE`, and the new text of
+/// the source. Each is an error or needs a person.
+const UPSTREAM: &[(&str, Upstream)] = &[
+    ("older commit", |f| {
+        f.skill("repository/a", "");
+        crate::git::commit_at(f, "2000");
+        let add = "git+./repository#main";
+        f.add(add).unwrap();
+        f.file("repository/a/x", "");
+        crate::git::commit_at(f, "1000");
+        add.to_owned()
+    }),
+    ("moved tag", |f| {
+        f.skill("repository/a", "");
+        crate::git::commit_at(f, "1000");
+        crate::git::git(&f.path("repository"), &["tag", "v1.0"]);
+        let add = "git+./repository#v1.0";
+        f.add(add).unwrap();
+        f.file("repository/a/x", "");
+        crate::git::commit_at(f, "2000");
+        crate::git::git(&f.path("repository"), &["tag", "--force", "v1.0"]);
+        add.to_owned()
+    }),
+    ("rewritten commit", |f| {
+        f.skill("repository/a", "");
+        let commit = crate::git::commit_at(f, "1000");
+        let add = format!("git+./repository#{commit}");
+        f.add(&add).unwrap();
+        fs::remove_dir_all(f.path("repository/.git")).unwrap();
+        f.file("repository/a/x", "");
+        crate::git::commit_at(f, "1000");
+        add
+    }),
+    ("archive with a digest", |f| {
+        f.tar_gz(
+            "a.tgz",
+            &[TarEntry::file("a/SKILL.md", &skill_text("a", ""))],
+        );
+        f.add("./a.tgz").unwrap();
+        let store = f.store();
+        let digest = store.lock_file().skills()["a"]
+            .revision()
+            .unwrap()
+            .to_owned();
+        f.tar_gz(
+            "a.tgz",
+            &[TarEntry::file(
+                "a/SKILL.md",
+                &skill_text("a", "license: X\n"),
+            )],
+        );
+        format!("./a.tgz#{digest}")
+    }),
+    ("other source", |f| {
+        f.skill("one/a", "").skill("two/a", "");
+        f.add("./one").unwrap();
+        "./two".to_owned()
+    }),
+    ("directory in place of a repository", |f| {
+        f.skill("repository/a", "");
+        crate::git::commit_at(f, "1000");
+        f.add("git+./repository").unwrap();
+        f.skill("two/a", "");
+        "./two".to_owned()
+    }),
+    ("more permissions", |f| {
+        f.skill("source/a", "");
+        f.add("./source").unwrap();
+        f.skill("source/a", "allowed-tools: Bash(curl:*)\n");
+        "./source".to_owned()
+    }),
+    ("new script", |f| {
+        f.skill("source/a", "");
+        f.add("./source").unwrap();
+        f.file("source/a/scripts/new.py", "");
+        "./source".to_owned()
+    }),
+    ("executable file", |f| {
+        f.skill("source/a", "").file("source/a/notes", "");
+        f.add("./source").unwrap();
+        f.executable("source/a/notes", "x");
+        "./source".to_owned()
+    }),
+    ("link out of the skill", |f| {
+        f.skill("source/a", "");
+        f.add("./source").unwrap();
+        f.symlink("/etc/passwd", "source/a/link");
+        "./source".to_owned()
+    }),
+    ("other case of the skill file", |f| {
+        f.skill("source/a", "");
+        f.add("./source").unwrap();
+        f.file("source/a/skill.md", "");
+        let text = skill_text("a", "");
+        let archive = [
+            TarEntry::file("a/SKILL.md", &text),
+            TarEntry::file("a/skill.md", ""),
+        ];
+        f.tar_gz("b.tgz", &archive);
+        "./b.tgz".to_owned()
+    }),
+    ("name of another installed skill", |f| {
+        f.skill("source/a", "").skill("other/b", "");
+        f.add("./source").unwrap();
+        f.add("./other").unwrap();
+        f.file("other/b/SKILL.md", skill_text("a", ""));
+        "./other".to_owned()
     }),
 ];
 
@@ -262,5 +399,44 @@ fn a_changed_lock_file_is_refused_and_never_replaced() {
         );
         assert_eq!(fixture.read("skills/skills.lock"), text, "{name}");
     }
-    assert!(CONTENT.len() + OTHER.len() + LOCK.len() >= 40);
+}
+
+#[test]
+fn a_skill_that_is_not_locked_is_reported_by_the_strictest_check() {
+    let fixture = installed();
+    assert!(
+        Verification::new(&fixture.path("skills"))
+            .unwrap()
+            .is_complete()
+    );
+    for (name, tamper) in UNLOCKED {
+        let fixture = installed();
+        tamper(&fixture);
+        let verification = Verification::new(&fixture.path("skills")).unwrap();
+        assert!(!verification.is_complete(), "{name}: {verification:?}");
+    }
+}
+
+#[test]
+fn a_changed_source_is_refused_or_needs_a_person() {
+    if let Err(reason) = crate::fixture::git_program() {
+        return skills_test_support::skip(reason);
+    }
+    for (name, tamper) in UPSTREAM {
+        let fixture = Fixture::new();
+        let source = tamper(&fixture);
+        let before = fixture.read("skills/skills.lock");
+        match fixture.plan(&source) {
+            Err(_) => {}
+            Ok((_, plan)) => assert!(plan.changes()[0].needs_person(), "{name}: {plan:?}"),
+        }
+        assert_eq!(fixture.read("skills/skills.lock"), before, "{name}");
+    }
+}
+
+/// The number of cases of this file.
+#[test]
+fn at_least_forty_ways_to_tamper_are_tried() {
+    let cases = CONTENT.len() + OTHER.len() + LOCK.len() + UNLOCKED.len() + UPSTREAM.len();
+    assert_eq!(cases, 64);
 }

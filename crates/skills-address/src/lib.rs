@@ -1,4 +1,19 @@
-//! Which addresses are public.
+//! Classifies IP addresses: which are public, and which belong to a private network.
+//!
+//! Two crates reach hosts that others name: `skills-egress` for programs, `skills-install` for
+//! sources of skills. Neither may depend on the other, and two tables would differ one day.
+//!
+//! The crate knows numbers only: no names, no sockets, no policy.
+//!
+//! ```
+//! use skills_address::is_public;
+//!
+//! assert!(is_public("1.1.1.1".parse()?));
+//! // Metadata services of clouds.
+//! assert!(!is_public("169.254.169.254".parse()?));
+//! assert!(!is_public("::ffff:127.0.0.1".parse()?));
+//! # Ok::<(), std::net::AddrParseError>(())
+//! ```
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -75,7 +90,8 @@ const METADATA_V6: Ipv6Addr = Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254)
 
 /// Returns true for an address of a private network, which is neither this machine nor a metadata
 /// service.
-pub(crate) fn is_private_network(ip: IpAddr) -> bool {
+#[must_use]
+pub fn is_private_network(ip: IpAddr) -> bool {
     match ip {
         IpAddr::V4(ip) => is_in_v4(ip, &PRIVATE_V4),
         IpAddr::V6(ip) => {
@@ -87,7 +103,8 @@ pub(crate) fn is_private_network(ip: IpAddr) -> bool {
 
 /// Returns the IPv4 address embedded in an IPv6 address, by NAT64's well-known prefix or as a
 /// mapped address.
-pub(crate) fn embedded_ipv4(ip: IpAddr) -> Option<Ipv4Addr> {
+#[must_use]
+pub fn embedded_ipv4(ip: IpAddr) -> Option<Ipv4Addr> {
     match ip {
         IpAddr::V4(_) => None,
         IpAddr::V6(ip) => matches!(

@@ -1,0 +1,206 @@
+//! An MCP server with the Skills extension (SEP-2640), over HTTP.
+//!
+//! Servers that are started as programs are no sources: this crate starts nothing that it was not
+//! given. The digests of a listing and the files come from the same server, so they show only that
+//! both belong together.
+
+mod entry;
+mod json_rpc;
+
+use std::collections::BTreeMap;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+use skills_discovery::SKILL_FILE;
+use skills_manifest::FrontmatterScan;
+use url::Url;
+
+use self::entry::{Entry, EntryProblem, Resource};
+use self::json_rpc::JsonRpc;
+use super::Origin;
+use crate::error::{InstallError, Repr};
+use crate::file_digest::FileDigest;
+use crate::staged_tree::{StagedTree, check_entries};
+use crate::web::{Client, failed};
+use crate::{FetchLimits, TreePath};
+
+/// The name of the extension.
+const EXTENSION: &str = "io.modelcontextprotocol/skills";
+/// Maximum size of one page of a listing, in bytes.
+const MAX_PAGE_BYTES: u64 = 32 << 20;
+/// Maximum size of one file, in bytes: twice what the extension allows for a whole skill.
+const MAX_FILE_BYTES: u64 = 32 << 20;
+/// Maximum number of pages of a listing.
+const MAX_PAGES: usize = 1_000;
+
+pub(crate) struct McpServer {
+    server: JsonRpc,
+    /// By the path of the skill at the server.
+    entries: BTreeMap<TreePath, Result<Entry, EntryProblem>>,
+}
+
+impl McpServer {
+    /// Lists the skills of a server.
+    pub(crate) fn open(
+        client: Client,
+        url: &Url,
+        limits: &FetchLimits,
+    ) -> Result<Self, InstallError> {
+        let server = JsonRpc::new(client, url.clone());
+        let discovered = server.call("server/discover", json!({}), None, MAX_PAGE_BYTES)?;
+        let extensions = discovered.pointer("/capabilities/extensions");
+        if extensions.and_then(|found| found.get(EXTENSION)).is_none() {
+            return Err(failed(url, "the server does not publish skills"));
+        }
+        let entries = list(&server, limits)?;
+        Ok(Self { server, entries })
+    }
+
+    fn stage_entry(&self, entry: &Entry, tree: &mut StagedTree) -> Result<(), InstallError> {
+        for (path, resource) in &entry.files {
+            let content = self.read(resource)?;
+            if path.as_str() == SKILL_FILE {
+                check_frontmatter(entry, &content)
+                    .map_err(|problem| failed(self.server.url(), problem))?;
+            }
+            let path = entry
+                .directory
+                .join(path.as_str())
+                .map_err(|problem| InstallError::refused(&resource.uri, problem))?;
+            tree.add_file(&path, false, &mut content.as_slice())?;
+        }
+        Ok(())
+    }
+
+    /// Reads a file and checks its size and digest.
+    fn read(&self, resource: &Resource) -> Result<Vec<u8>, InstallError> {
+        let uri = &resource.uri;
+        if resource.size > MAX_FILE_BYTES {
+            return Err(Repr::Limit {
+                what: "bytes in a file",
+                limit: MAX_FILE_BYTES,
+            }
+            .into());
+        }
+        // JSON writes some characters as six.
+        let max_bytes = resource.size.saturating_mul(6) + (64 << 10);
+        let params = json!({"uri": uri});
+        let result = self
+            .server
+            .call("resources/read", params, Some(uri), max_bytes)?;
+        let content = content(&result, uri).ok_or_else(|| {
+            failed(
+                self.server.url(),
+                format!("it returns no content of `{uri}`"),
+            )
+        })?;
+        if content.len() as u64 != resource.size {
+            let cause = format!("`{uri}` has {} bytes, not {}", content.len(), resource.size);
+            return Err(failed(self.server.url(), cause));
+        }
+        FileDigest::of(&content).check(resource.digest, uri)?;
+        Ok(content)
+    }
+}
+
+/// Reads all pages of `skills/list`.
+fn list(
+    server: &JsonRpc,
+    limits: &FetchLimits,
+) -> Result<BTreeMap<TreePath, Result<Entry, EntryProblem>>, InstallError> {
+    let mut entries = BTreeMap::new();
+    let mut params = json!({});
+    for _ in 0..MAX_PAGES {
+        let page = server.call("skills/list", params, None, MAX_PAGE_BYTES)?;
+        let skills = page.get("skills").and_then(Value::as_array);
+        let skills = skills.ok_or_else(|| failed(server.url(), "it lists no skills"))?;
+        for skill in skills {
+            // What has no directory cannot be wanted either.
+            let Some(directory) = entry::directory(skill) else {
+                continue;
+            };
+            if entries.contains_key(&directory) {
+                let cause = format!("it lists `{directory}` twice");
+                return Err(failed(server.url(), cause));
+            }
+            entries.insert(directory, entry::parse(skill));
+        }
+        check_entries(entries.len() as u64, limits)?;
+        match page.get("nextCursor").and_then(Value::as_str) {
+            Some(cursor) => params = json!({"cursor": cursor}),
+            None => return Ok(entries),
+        }
+    }
+    Err(failed(
+        server.url(),
+        format!("it lists more than {MAX_PAGES} pages"),
+    ))
+}
+
+/// Returns the only content of a result of `resources/read`.
+fn content(result: &Value, uri: &str) -> Option<Vec<u8>> {
+    let [content] = result.get("contents")?.as_array()?.as_slice() else {
+        return None;
+    };
+    if content.get("uri")?.as_str()? != uri {
+        return None;
+    }
+    match (content.get("text"), content.get("blob")) {
+        (Some(text), None) => Some(text.as_str()?.as_bytes().to_vec()),
+        (None, Some(blob)) => STANDARD.decode(blob.as_str()?).ok(),
+        _ => None,
+    }
+}
+
+/// Compares the frontmatter of a `SKILL.md` with that of its entry, which a person may have read.
+fn check_frontmatter(entry: &Entry, content: &[u8]) -> Result<(), String> {
+    let directory = &entry.directory;
+    let fields = FrontmatterScan::parse_file(content)
+        .map_err(|error| error.to_string())
+        .and_then(|scan| scan.portable_fields().map_err(|error| error.to_string()))
+        .map_err(|error| format!("the frontmatter of `{directory}` cannot be compared: {error}"))?;
+    if fields == entry.frontmatter {
+        Ok(())
+    } else {
+        Err(format!(
+            "the frontmatter of `{directory}` is not that of the listing"
+        ))
+    }
+}
+
+impl Origin for McpServer {
+    fn skill_files(&self) -> Vec<TreePath> {
+        let directories = self.entries.keys();
+        directories
+            .filter_map(|directory| directory.join(SKILL_FILE).ok())
+            .collect()
+    }
+
+    fn stage(
+        &mut self,
+        directories: &[TreePath],
+        tree: &mut StagedTree,
+    ) -> Result<(), InstallError> {
+        for directory in directories {
+            match self.entries.get(directory) {
+                Some(Ok(entry)) => self.stage_entry(entry, tree)?,
+                Some(Err(problem)) => {
+                    let cause = format!("`{directory}`: {problem}");
+                    return Err(failed(self.server.url(), cause));
+                }
+                None => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn revision(&self, _directory: &TreePath) -> Option<String> {
+        // Servers have no version of a skill; its content digest is in the lock file.
+        None
+    }
+
+    fn fixes_names(&self) -> bool {
+        true
+    }
+}

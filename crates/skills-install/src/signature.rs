@@ -1,0 +1,166 @@
+//! Signatures of skills: what is signed, where signatures are, and which signers are trusted.
+//!
+//! A signature of minisign is a file with the extension `.minisig`:
+//!
+//! - `ARCHIVE.minisig` beside an archive, on disk or at the same URL, and beside an artifact that the
+//!   index of a web site lists. It signs the bytes of the archive or file.
+//! - `NAME.minisig` beside the skill directory `NAME`, in a repository, directory, archive or
+//!   artifact of OCI. It signs the [statement](crate::statement) of the skill.
+//!
+//! A signature by a key that is not trusted counts as none. One that is not valid for a trusted key
+//! is an error, never a warning.
+
+#[cfg(feature = "signatures")]
+mod minisign;
+
+use std::fs::File;
+use std::path::Path;
+
+use skills_discovery::{ContentDigest, DigestCache, SkillFiles};
+use skills_manifest::SkillName;
+
+#[cfg(feature = "signatures")]
+pub use minisign::MinisignKey;
+
+use crate::error::{InstallError, Repr};
+use crate::{TreePath, skill_tree};
+
+/// The signer of a skill without a signature.
+pub(crate) const UNSIGNED: &str = "unsigned";
+/// The extension of a signature.
+pub(crate) const EXTENSION: &str = ".minisig";
+/// Maximum size of a signature, in bytes.
+pub(crate) const MAX_SIGNATURE_BYTES: u64 = 4_096;
+
+/// Which signatures are required, and whose are trusted.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct SignatureRules {
+    pub(crate) is_required: bool,
+    #[cfg(feature = "signatures")]
+    pub(crate) keys: Vec<MinisignKey>,
+}
+
+/// A signature and what it signs.
+#[cfg_attr(
+    not(feature = "signatures"),
+    expect(dead_code, reason = "only the feature reads signatures")
+)]
+pub(crate) enum Signed<'a> {
+    /// The bytes of a file: an archive or an artifact of a site.
+    File {
+        signature: &'a str,
+        file: &'a mut File,
+    },
+    /// The statement of a skill.
+    Statement {
+        signature: &'a str,
+        statement: &'a str,
+    },
+}
+
+impl SignatureRules {
+    /// Returns true if signatures are looked for.
+    pub(crate) fn is_active(&self) -> bool {
+        #[cfg(feature = "signatures")]
+        if !self.keys.is_empty() {
+            return true;
+        }
+        self.is_required
+    }
+
+    /// Returns the signer for the lock file, or `unsigned`.
+    ///
+    /// # Errors
+    /// Fails if there is none and one is required.
+    pub(crate) fn check_signer(
+        &self,
+        name: &str,
+        signer: Option<String>,
+    ) -> Result<String, InstallError> {
+        match signer {
+            Some(signer) => Ok(signer),
+            None if self.is_required => {
+                let name = name.to_owned();
+                Err(Repr::Unsigned { name }.into())
+            }
+            None => Ok(UNSIGNED.to_owned()),
+        }
+    }
+
+    /// Returns the signer, if the signature is by a trusted key.
+    ///
+    /// # Errors
+    /// Fails if a signature of a trusted key is not valid.
+    #[cfg(feature = "signatures")]
+    pub(crate) fn verify(
+        &self,
+        name: &str,
+        signed: Signed<'_>,
+    ) -> Result<Option<String>, InstallError> {
+        minisign::verify(&self.keys, name, signed)
+    }
+
+    /// Returns no signer: without the feature no key can be trusted.
+    #[cfg(not(feature = "signatures"))]
+    pub(crate) fn verify(
+        &self,
+        _name: &str,
+        _signed: Signed<'_>,
+    ) -> Result<Option<String>, InstallError> {
+        Ok(None)
+    }
+}
+
+/// Returns the text that the publisher of a skill signs, as `NAME.minisig` beside the directory.
+///
+/// It has a line each with the format, the name, the content digest, and the path of each executable
+/// file, sorted. The content digest covers all other files, their paths and kinds.
+///
+/// ```
+/// # let directory = tempfile::tempdir()?;
+/// # let skill = directory.path().join("pdf");
+/// # std::fs::create_dir(&skill)?;
+/// # std::fs::write(skill.join("SKILL.md"), "---\nname: pdf\ndescription: d\n---\n")?;
+/// let text = skills_install::statement(&skill)?;
+/// assert!(text.starts_with("skill 1\nname pdf\ncontent sha256:"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// Fails if the directory is not a valid skill, or has files that are never installed.
+pub fn statement(directory: &Path) -> Result<String, InstallError> {
+    let invalid = |source| Repr::Invalid {
+        path: directory.display().to_string(),
+        source,
+    };
+    let files = SkillFiles::open_directory(directory).map_err(invalid)?;
+    let document = files.document().map_err(invalid)?;
+    let name = document.manifest().name().map(SkillName::as_str);
+    let name = name.or_else(|| directory.file_name()?.to_str());
+    let content = files.digest(&mut DigestCache::default()).map_err(invalid)?;
+    let mut executables = Vec::new();
+    for (path, facts) in skill_tree::files(&files).map_err(invalid)? {
+        // A line end in a path would be another line.
+        TreePath::new(&path).map_err(|problem| InstallError::refused(path.clone(), problem))?;
+        if facts.is_executable {
+            executables.push(path);
+        }
+    }
+    Ok(render_statement(
+        name.unwrap_or_default(),
+        content,
+        &executables,
+    ))
+}
+
+pub(crate) fn render_statement(
+    name: &str,
+    content: ContentDigest,
+    executables: &[String],
+) -> String {
+    let mut text = format!("skill 1\nname {name}\ncontent {content}\n");
+    for path in executables {
+        text += &format!("executable {path}\n");
+    }
+    text
+}

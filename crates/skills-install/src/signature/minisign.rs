@@ -1,0 +1,129 @@
+//! Keys and signatures of minisign.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read, Seek};
+use std::str::FromStr;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use minisign_verify::{PublicKey, Signature};
+
+use super::Signed;
+use crate::error::{InstallError, Repr};
+
+/// A public key of minisign.
+///
+/// It is parsed from the text of a key (`RW…`), or of a `minisign.pub` file. As text it is the key
+/// in its only spelling, and the signer in a lock file is `minisign:` and that text.
+///
+/// ```
+/// use skills_install::MinisignKey;
+///
+/// let text = "RWQf6LRCGA9i53mlYecO4IzT51TGPpvWucNSCh1CBM0QTaLn73Y7GFO3";
+/// let key: MinisignKey = text.parse()?;
+/// assert_eq!(key.to_string(), text);
+/// assert_eq!(format!("untrusted comment: k\n{text}\n").parse::<MinisignKey>()?, key);
+/// assert!("RWQ".parse::<MinisignKey>().is_err());
+/// # Ok::<(), skills_install::InstallError>(())
+/// ```
+#[derive(Clone, PartialEq, Eq)]
+pub struct MinisignKey {
+    key: PublicKey,
+    text: String,
+}
+
+impl FromStr for MinisignKey {
+    type Err = InstallError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let invalid = || Repr::Key(text.chars().take(100).collect());
+        let mut lines = text.lines().map(str::trim).filter(|line| {
+            // The first line of a file.
+            !line.is_empty() && !line.starts_with("untrusted comment:")
+        });
+        let (Some(line), None) = (lines.next(), lines.next()) else {
+            return Err(invalid().into());
+        };
+        let bytes = STANDARD.decode(line).map_err(|_| invalid())?;
+        let text = STANDARD.encode(bytes);
+        let key = PublicKey::from_base64(&text).map_err(|_| invalid())?;
+        Ok(Self { key, text })
+    }
+}
+
+impl fmt::Display for MinisignKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl fmt::Debug for MinisignKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "MinisignKey({})", self.text)
+    }
+}
+
+/// Returns the signer, if the signature is by one of the keys.
+pub(super) fn verify(
+    keys: &[MinisignKey],
+    name: &str,
+    signed: Signed<'_>,
+) -> Result<Option<String>, InstallError> {
+    let invalid = |problem: &str| {
+        InstallError::from(Repr::Signature {
+            name: name.to_owned(),
+            problem: problem.to_owned(),
+        })
+    };
+    let (Signed::File { signature, .. } | Signed::Statement { signature, .. }) = &signed;
+    let signature = Signature::decode(signature).map_err(|error| invalid(&error.to_string()))?;
+    // Signatures name their key by eight bytes, which anybody can choose.
+    let candidates: Vec<&MinisignKey> = keys
+        .iter()
+        .filter(|key| key.key.verify_stream(&signature).is_ok())
+        .collect();
+    if candidates.is_empty() {
+        // Another key, or the old format, which signs a whole file at once.
+        return Ok(None);
+    }
+    let found = match signed {
+        Signed::File { file, .. } => {
+            let found = verify_file(&candidates, &signature, file);
+            found.map_err(|error| invalid(&error.to_string()))?
+        }
+        Signed::Statement { statement, .. } => candidates.into_iter().find(|key| {
+            key.key
+                .verify(statement.as_bytes(), &signature, false)
+                .is_ok()
+        }),
+    };
+    match found {
+        Some(key) => Ok(Some(format!("minisign:{key}"))),
+        None => Err(invalid("it is not valid for this content")),
+    }
+}
+
+fn verify_file<'a>(
+    candidates: &[&'a MinisignKey],
+    signature: &Signature,
+    file: &mut File,
+) -> io::Result<Option<&'a MinisignKey>> {
+    let mut buffer = vec![0; 64 * 1024];
+    for key in candidates {
+        let Ok(mut verifier) = key.key.verify_stream(signature) else {
+            continue;
+        };
+        file.rewind()?;
+        loop {
+            match file.read(&mut buffer)? {
+                0 => break,
+                read => verifier.update(&buffer[..read]),
+            }
+        }
+        if verifier.finalize().is_ok() {
+            return Ok(Some(*key));
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,200 @@
+//! Plans to update many skills, with one fetch for each source.
+
+use std::path::Path;
+
+use crate::capabilities::ToolWords;
+use crate::error::{InstallError, Repr};
+use crate::find_skills::Wanted;
+use crate::plan::{SkillChange, UpdateFailure};
+use crate::{Fetcher, LocalEdits, Plan, SourceSpec, Store, TreePath};
+
+/// Locked skills of one version of one source.
+struct Group {
+    spec: SourceSpec,
+    /// Names, and directories of the source.
+    skills: Vec<(String, TreePath)>,
+}
+
+impl Store {
+    /// Fetches the sources of locked skills again and plans to replace them: those with the given
+    /// names, or all if there are none. Each source is fetched once for all of its skills.
+    ///
+    /// A source that cannot be fetched, and a skill that cannot be replaced, is one of the
+    /// [`failures`](Plan::failures) of the plan; the others are planned nevertheless.
+    ///
+    /// # Errors
+    /// Fails if a skill is not locked, or files cannot be written.
+    pub fn plan_update_all(
+        &mut self,
+        fetcher: &Fetcher,
+        names: &[String],
+        edits: LocalEdits,
+        words: ToolWords<'_>,
+    ) -> Result<Plan, InstallError> {
+        let sources = self.sources(names)?;
+        self.plan_sources(fetcher, sources, edits, words)
+    }
+
+    /// Fetches the locked versions of skills and plans to install them where they are missing, or
+    /// have other content: those with the given names, or all if there are none.
+    ///
+    /// A source that no longer has the locked content is one of the
+    /// [`failures`](Plan::failures). Entries of the lock file stay as they are.
+    ///
+    /// # Errors
+    /// As [`plan_update_all`](Self::plan_update_all).
+    pub fn plan_restore(
+        &mut self,
+        fetcher: &Fetcher,
+        names: &[String],
+        edits: LocalEdits,
+        words: ToolWords<'_>,
+    ) -> Result<Plan, InstallError> {
+        let mut sources = Vec::new();
+        for (name, _) in self.sources(names)? {
+            let locked = self.locked(&name)?;
+            if !self.exists(&name) || self.is_edited(&name, locked) {
+                let source = locked.pinned_source().resolved_at(self.root());
+                sources.push((name, source));
+            }
+        }
+        let mut plan = self.plan_sources(fetcher, sources, edits, words)?;
+        let changes = std::mem::take(&mut plan.changes);
+        for mut change in changes {
+            match self.lock_file().skills().get(change.name()) {
+                Some(locked) if locked.content() == change.locked.content() => {
+                    change.locked = locked.clone();
+                    // The same version from the same source.
+                    change.trust_changes.clear();
+                    plan.changes.push(change);
+                }
+                _ => plan.failures.push(UpdateFailure {
+                    error: Repr::NotLockedContent(change.name().to_owned()).into(),
+                    names: vec![change.name().to_owned()],
+                }),
+            }
+        }
+        Ok(plan)
+    }
+
+    /// Fetches sources and plans to install the skill of each, with one fetch for all skills of one
+    /// version of one source. A path of a source is the directory of its skill.
+    ///
+    /// A source that cannot be fetched, and a skill that cannot be installed, is one of the
+    /// [`failures`](Plan::failures) of the plan; the others are planned nevertheless.
+    ///
+    /// # Errors
+    /// Fails if files cannot be written.
+    pub fn plan_sources(
+        &mut self,
+        fetcher: &Fetcher,
+        sources: Vec<(String, SourceSpec)>,
+        edits: LocalEdits,
+        words: ToolWords<'_>,
+    ) -> Result<Plan, InstallError> {
+        let groups = groups(sources);
+        let scratch = self.scratch()?;
+        let mut plan = Plan::default();
+        for (index, group) in groups.into_iter().enumerate() {
+            let scratch = scratch.join(index.to_string());
+            std::fs::create_dir(&scratch)
+                .map_err(|error| InstallError::io("create", &scratch, error))?;
+            match self.plan_group(fetcher, &group, edits, words, &scratch) {
+                Ok(changes) => changes.into_iter().for_each(|change| plan.insert(change)),
+                Err(error) => plan.failures.push(UpdateFailure {
+                    names: group.skills.into_iter().map(|(name, _)| name).collect(),
+                    error,
+                }),
+            }
+        }
+        plan.changes.sort_by(|a, b| a.name().cmp(b.name()));
+        plan.failures.sort_by(|a, b| a.names.cmp(&b.names));
+        Ok(plan)
+    }
+
+    /// Returns the sources of the named skills, or of all if there are none.
+    fn sources(&self, names: &[String]) -> Result<Vec<(String, SourceSpec)>, InstallError> {
+        let all: Vec<String> = self.lock_file().skills().keys().cloned().collect();
+        let names = if names.is_empty() { &all } else { names };
+        let source = |name: &String| {
+            let source = self.locked(name)?.source().clone();
+            Ok((name.clone(), source.resolved_at(self.root())))
+        };
+        names.iter().map(source).collect()
+    }
+
+    fn plan_group(
+        &self,
+        fetcher: &Fetcher,
+        group: &Group,
+        edits: LocalEdits,
+        words: ToolWords<'_>,
+        scratch: &Path,
+    ) -> Result<Vec<Result<SkillChange, UpdateFailure>>, InstallError> {
+        let directories = group.skills.iter().map(|(_, directory)| directory.clone());
+        let directories: Vec<TreePath> = directories.collect();
+        let fetched = fetcher.fetch(
+            &group.spec,
+            Wanted::Directories(&directories),
+            words,
+            scratch,
+        )?;
+        let rejected = fetched.rejected.into_iter().map(|(directory, error)| {
+            let skills = group.skills.iter();
+            let names = skills.filter(|(_, path)| *path == directory);
+            let names = names.map(|(name, _)| name.clone()).collect();
+            Err(UpdateFailure { names, error })
+        });
+        let changes = fetched.skills.into_iter().map(|skill| {
+            let names = vec![skill.name.clone()];
+            self.plan_skill(skill, edits, words)
+                .map_err(|error| UpdateFailure { names, error })
+        });
+        Ok(changes.chain(rejected).collect())
+    }
+}
+
+/// Groups skills by their source and version.
+fn groups(sources: Vec<(String, SourceSpec)>) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::new();
+    for (name, source) in sources {
+        let skill = (name, source.path().clone());
+        let spec = source.with_path(TreePath::root());
+        match groups.iter_mut().find(|group| group.spec == spec) {
+            Some(group) if group.skills.contains(&skill) => {}
+            Some(group) => group.skills.push(skill),
+            None => groups.push(Group {
+                spec,
+                skills: vec![skill],
+            }),
+        }
+    }
+    groups.iter_mut().for_each(|group| group.skills.sort());
+    groups
+}
+
+impl Plan {
+    /// Adds a change, unless another source has a skill of the same name.
+    fn insert(&mut self, change: Result<SkillChange, UpdateFailure>) {
+        let change = match change {
+            Ok(change) => change,
+            Err(failure) => return self.failures.push(failure),
+        };
+        let name = change.name();
+        let other = self.changes.iter().find(|other| other.name() == name);
+        match other {
+            None => self.changes.push(change),
+            Some(other) => {
+                let paths = [other, &change].map(|change| change.locked().source().to_string());
+                let error = Repr::SameName {
+                    name: name.to_owned(),
+                    paths: paths.into(),
+                };
+                self.failures.push(UpdateFailure {
+                    names: vec![name.to_owned()],
+                    error: error.into(),
+                });
+            }
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! How sources on web servers are reached.
+
+mod client;
+mod resolver;
+
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+pub(crate) use client::{Client, Response, check_status, failed, is_loopback};
+
+/// Returns the addresses of a host name and port.
+pub type Lookup = Arc<dyn Fn(&str, u16) -> io::Result<Vec<SocketAddr>> + Send + Sync>;
+
+/// How archives, web sites, registries and MCP servers are reached.
+///
+/// By default only HTTPS is spoken, with the certificate authorities of Mozilla, and only to public
+/// addresses. An address is checked after its name was resolved, and exactly the checked address is
+/// connected, for each redirect anew. At most five redirects are followed, none from HTTPS to plain
+/// HTTP. Requests have no credentials, no cookies, and the user agent `skills/VERSION`. A server is
+/// given up if it cannot be connected within 30 seconds or sends nothing for a minute, and in any
+/// case after the time of the [limits](crate::FetchLimits::timeout).
+///
+/// The environment is not read: a proxy is an argument.
+///
+/// ```
+/// use skills_install::{Fetcher, GitOptions, WebOptions};
+///
+/// let web = WebOptions::new()
+///     .proxy("http://proxy.acme.example:3128")
+///     .no_proxy([".acme.example"]);
+/// let fetcher = Fetcher::new(GitOptions::new("/usr/bin/git")).web(web);
+/// ```
+#[derive(Clone, Default)]
+pub struct WebOptions {
+    http: bool,
+    loopback: bool,
+    proxy: Option<String>,
+    no_proxy: Vec<String>,
+    lookup: Option<Lookup>,
+    roots: Vec<Vec<u8>>,
+}
+
+impl WebOptions {
+    /// Creates the default options.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Also allows plain HTTP, which authenticates no server, for addresses that the user wrote with
+    /// `http:`.
+    #[must_use]
+    pub fn allow_http(mut self) -> Self {
+        self.http = true;
+        self
+    }
+
+    /// Also allows servers of this machine, by HTTPS and HTTP, if the source itself is on one: a
+    /// server elsewhere can never lead to this machine.
+    #[must_use]
+    pub fn allow_loopback(mut self) -> Self {
+        self.loopback = true;
+        self
+    }
+
+    /// Returns the scheme for an address without one: `http` for a server of this machine, if those
+    /// are allowed.
+    pub(crate) fn scheme_for(&self, host: &str) -> &'static str {
+        let url = url::Url::parse(&format!("http://{host}/"));
+        if self.loopback && url.is_ok_and(|url| is_loopback(&url)) {
+            "http"
+        } else {
+            "https"
+        }
+    }
+
+    /// Uses a proxy (`http:` or `https:`, with a user name and password if it needs them), by
+    /// `CONNECT` for every request. The proxy resolves names, so only the addresses that are written
+    /// as numbers are checked here.
+    #[must_use]
+    pub fn proxy(mut self, url: impl Into<String>) -> Self {
+        self.proxy = Some(url.into());
+        self
+    }
+
+    /// Reaches hosts without the proxy: `acme.example` is one host, `.acme.example` all hosts below
+    /// it, `*` every host.
+    #[must_use]
+    pub fn no_proxy(mut self, hosts: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.no_proxy = hosts.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Trusts these certificate authorities instead of those of Mozilla. Each is the DER encoding of
+    /// a certificate.
+    #[must_use]
+    pub fn root_certificates(mut self, certificates: Vec<Vec<u8>>) -> Self {
+        self.roots = certificates;
+        self
+    }
+
+    /// Resolves names by a function instead of the operating system.
+    #[must_use]
+    pub fn lookup(mut self, lookup: Lookup) -> Self {
+        self.lookup = Some(lookup);
+        self
+    }
+}
+
+impl fmt::Debug for WebOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The proxy may have a password.
+        f.debug_struct("WebOptions")
+            .field("http", &self.http)
+            .field("loopback", &self.loopback)
+            .field("has_proxy", &self.proxy.is_some())
+            .field("no_proxy", &self.no_proxy)
+            .field("roots", &self.roots.len())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,258 @@
+//! Signatures of trusted keys.
+
+use skills_install::{Fetcher, InstallError, InstallErrorKind, LocalEdits, WebOptions, statement};
+
+use crate::fixture::{Fixture, TarEntry, fetcher, skill_text, words};
+use crate::minisign::Signer;
+use crate::web::archive;
+use crate::web_server::{Reply, WebServer};
+
+/// A change of a source.
+type Change = fn(&Fixture);
+
+fn trusting(signers: &[&Signer]) -> Fetcher {
+    let fetcher = fetcher().web(WebOptions::new().allow_loopback());
+    signers.iter().fold(fetcher, |fetcher, signer| {
+        fetcher.trust_key(signer.public_key().parse().unwrap())
+    })
+}
+
+fn signer_of(fixture: &Fixture, name: &str) -> String {
+    let store = fixture.store();
+    store.lock_file().skills()[name].signer().to_owned()
+}
+
+/// Returns a skill with a signature beside it.
+fn signed_skill(signer: &Signer) -> Fixture {
+    let fixture = Fixture::new();
+    fixture
+        .skill("source/a", "")
+        .executable("source/a/scripts/run.sh", "echo 1\n");
+    sign(&fixture, signer);
+    fixture
+}
+
+fn sign(fixture: &Fixture, signer: &Signer) {
+    let text = statement(&fixture.path("source/a")).unwrap();
+    fixture.file("source/a.minisig", signer.sign(text));
+}
+
+fn assert_refused(result: Result<(), InstallError>, fixture: &Fixture) {
+    let error = result.unwrap_err();
+    assert_eq!(error.kind(), InstallErrorKind::Signature, "{error}");
+    assert!(fixture.states().is_empty());
+}
+
+#[test]
+fn a_skill_with_a_signature_beside_it_is_locked_with_its_signer() {
+    let signer = Signer::new(1);
+    let fixture = signed_skill(&signer);
+    let fetcher = trusting(&[&Signer::new(2), &signer]).require_signature();
+    fixture.add_with(&fetcher, "./source").unwrap();
+    assert_eq!(
+        signer_of(&fixture, "a"),
+        format!("minisign:{}", signer.public_key())
+    );
+    assert!(!fixture.path("skills/a.minisig").exists());
+    assert_eq!(fixture.states(), ["a unchanged"]);
+    // The same in an archive.
+    let other = signed_skill(&signer);
+    let text = skill_text("a", "");
+    let run = TarEntry {
+        mode: 0o755,
+        ..TarEntry::file("repo/a/scripts/run.sh", "echo 1\n")
+    };
+    let signature = other.read("source/a.minisig");
+    let beside = TarEntry::file("repo/a.minisig", &signature);
+    other.tar_gz(
+        "a.tgz",
+        &[TarEntry::file("repo/a/SKILL.md", &text), run, beside],
+    );
+    other.add_with(&fetcher, "./a.tgz").unwrap();
+    assert_eq!(
+        signer_of(&other, "a"),
+        format!("minisign:{}", signer.public_key())
+    );
+}
+
+#[test]
+fn a_skill_that_is_not_what_was_signed_is_refused() {
+    let signer = Signer::new(1);
+    let changes: &[(&str, Change)] = &[
+        ("content", |f| {
+            f.file("source/a/scripts/run.sh", "echo 2\n");
+        }),
+        ("new file", |f| {
+            f.file("source/a/new.md", "");
+        }),
+        ("frontmatter", |f| {
+            f.skill("source/a", "allowed-tools: Bash\n");
+        }),
+        ("executable", |f| {
+            f.executable("source/a/notes.md", "");
+        }),
+        ("mode", |f| {
+            let path = f.path("source/a/scripts/run.sh");
+            let mode = std::os::unix::fs::PermissionsExt::from_mode(0o644);
+            std::fs::set_permissions(path, mode).unwrap();
+        }),
+        ("signature", |f| {
+            let text = f.read("source/a.minisig");
+            f.file(
+                "source/a.minisig",
+                text.replace("timestamp:0", "timestamp:1"),
+            );
+        }),
+        ("signature of another skill", |f| {
+            f.file("source/a.minisig", Signer::new(1).sign("skill 1\nname b\n"));
+        }),
+        ("signature of another key with the same id", |f| {
+            sign(f, &Signer::new(2).with_id(1));
+        }),
+        ("cut signature", |f| {
+            let text = f.read("source/a.minisig");
+            f.file("source/a.minisig", &text[..text.len() / 2]);
+        }),
+        ("empty signature", |f| {
+            f.file("source/a.minisig", "");
+        }),
+        ("endless signature", |f| {
+            f.file("source/a.minisig", vec![b'a'; 1 << 20]);
+        }),
+    ];
+    for (name, change) in changes {
+        let fixture = signed_skill(&signer);
+        change(&fixture);
+        // An invalid signature is an error also where none is required.
+        let result = fixture.add_with(&trusting(&[&signer]), "./source");
+        assert!(result.is_err(), "{name}");
+        assert_refused(result, &fixture);
+    }
+}
+
+#[test]
+fn a_signature_that_does_not_count_is_as_good_as_none() {
+    let signer = Signer::new(1);
+    let stranger = Signer::new(2);
+    let changes: &[Change] = &[
+        |f| sign(f, &Signer::new(2)),
+        |f| std::fs::remove_file(f.path("source/a.minisig")).unwrap(),
+        |f| {
+            std::fs::remove_file(f.path("source/a.minisig")).unwrap();
+            f.file(
+                "elsewhere",
+                Signer::new(1).sign(statement(&f.path("source/a")).unwrap()),
+            );
+            f.symlink("../elsewhere", "source/a.minisig");
+        },
+        |f| {
+            // In the skill it would sign itself.
+            let text = f.read("source/a.minisig");
+            std::fs::remove_file(f.path("source/a.minisig")).unwrap();
+            f.file("source/a/a.minisig", text);
+        },
+    ];
+    for change in changes {
+        let fixture = signed_skill(&signer);
+        change(&fixture);
+        let required = trusting(&[&signer]).require_signature();
+        assert_refused(fixture.add_with(&required, "./source"), &fixture);
+        fixture.add_with(&trusting(&[&signer]), "./source").unwrap();
+        assert_eq!(signer_of(&fixture, "a"), "unsigned");
+    }
+    assert_ne!(signer.public_key(), stranger.public_key());
+}
+
+#[test]
+fn an_update_by_another_signer_or_without_one_needs_a_person() {
+    let (first, second) = (Signer::new(1), Signer::new(2));
+    let fixture = signed_skill(&first);
+    let fetcher = trusting(&[&first, &second]);
+    fixture.add_with(&fetcher, "./source").unwrap();
+    let needs_person = || {
+        let mut store = fixture.store();
+        let plan = store
+            .plan_update(&fetcher, "a", LocalEdits::Refuse, &words)
+            .unwrap();
+        plan.changes()[0].needs_person()
+    };
+    fixture.file("source/a/references/new.md", "x");
+    sign(&fixture, &first);
+    assert!(!needs_person());
+    sign(&fixture, &second);
+    assert!(needs_person());
+    std::fs::remove_file(fixture.path("source/a.minisig")).unwrap();
+    assert!(needs_person());
+}
+
+#[test]
+fn an_archive_is_verified_by_the_signature_beside_it() {
+    let signer = Signer::new(1);
+    let required = trusting(&[&signer]).require_signature();
+    let content = archive();
+    let fixture = Fixture::new();
+    fixture
+        .file("a.tgz", &content)
+        .file("a.tgz.minisig", signer.sign(&content));
+    fixture.add_with(&required, "./a.tgz").unwrap();
+    assert_eq!(
+        signer_of(&fixture, "pdf"),
+        format!("minisign:{}", signer.public_key())
+    );
+
+    let signature = signer.sign(&content);
+    let served = content.clone();
+    let server = WebServer::start(move |request| match request.path.as_str() {
+        "/good.tgz?v=1" | "/changed.tgz" | "/unsigned.tgz" | "/broken.tgz" => {
+            Reply::ok(served.clone())
+        }
+        "/good.tgz.minisig?v=1" => Reply::ok(signature.clone()),
+        "/changed.tgz.minisig" => Reply::ok(Signer::new(1).sign("other")),
+        "/broken.tgz.minisig" => Reply::status(500),
+        _ => Reply::status(404),
+    });
+    let fixture = Fixture::new();
+    fixture
+        .add_with(&required, &server.url("/good.tgz?v=1"))
+        .unwrap();
+    for (path, kind) in [
+        ("/changed.tgz", InstallErrorKind::Signature),
+        ("/unsigned.tgz", InstallErrorKind::Signature),
+        ("/broken.tgz", InstallErrorKind::Fetch),
+    ] {
+        let fixture = Fixture::new();
+        let error = fixture.add_with(&required, &server.url(path)).unwrap_err();
+        assert_eq!(error.kind(), kind, "{path}: {error}");
+        assert!(fixture.states().is_empty());
+    }
+    Fixture::new()
+        .add_with(&trusting(&[&signer]), &server.url("/unsigned.tgz"))
+        .unwrap();
+}
+
+#[test]
+fn an_artifact_of_a_site_is_verified_by_the_signature_beside_it() {
+    let signer = Signer::new(1);
+    let text = skill_text("a", "");
+    let digest = hex::encode(<sha2::Sha256 as sha2::Digest>::digest(&text));
+    let index = format!(
+        r#"{{"skills": [{{"name": "a", "type": "skill-md", "url": "/a", "digest": "sha256:{digest}"}}]}}"#
+    );
+    for (signature, is_valid) in [
+        (signer.sign(&text), true),
+        (signer.sign("other"), false),
+        (Signer::new(2).sign(&text), false),
+    ] {
+        let (text, index) = (text.clone(), index.clone());
+        let server = WebServer::start(move |request| match request.path.as_str() {
+            "/.well-known/agent-skills/index.json" => Reply::ok(index.clone()),
+            "/a" => Reply::ok(text.clone()),
+            "/a.minisig" => Reply::ok(signature.clone()),
+            _ => Reply::status(404),
+        });
+        let fixture = Fixture::new();
+        let required = trusting(&[&signer]).require_signature();
+        let result = fixture.add_with(&required, &server.url("/"));
+        assert_eq!(result.is_ok(), is_valid, "{result:?}");
+    }
+}
