@@ -63,11 +63,12 @@ fn reason(fixture: &Fixture, artifacts: &ExecutionArtifacts) -> String {
     assert!(job.path_aliases().is_empty(), "{:?}", job.path_aliases());
     let granted = job.grants().files().iter().map(|file| file.path());
     assert!(granted.into_iter().all(|path| path == fixture.path("work")));
-    let [skill] = artifacts.unreadable_skills.as_slice() else {
-        panic!("{:?}", artifacts.unreadable_skills)
-    };
+    let unreadable = &artifacts.unreadable_skills;
+    assert_eq!(unreadable.len(), 1, "{unreadable:?}");
     let host = fixture.path("");
-    skill.reason.replace(&*host.to_string_lossy(), "/host/")
+    unreadable[0]
+        .reason
+        .replace(&*host.to_string_lossy(), "/host/")
 }
 
 #[tokio::test]

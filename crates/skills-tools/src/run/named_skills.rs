@@ -15,6 +15,8 @@ use crate::{ToolError, ToolErrorCode};
 
 /// Maximum number of skills that a command can read in addition to its own.
 const MAX_NAMED: usize = 16;
+/// Maximum number of paths of which a result says why the command does not see them.
+const MAX_INVISIBLE: usize = 8;
 /// The virtual directory of all skills.
 const SKILLS_DIR: &str = "/skills";
 /// Characters that end the name of a skill in a command.
@@ -53,6 +55,16 @@ impl ProgramTools {
             word.insert(0, '/');
         }
         CommandLine::Argv(words)
+    }
+
+    /// Returns the skill whose program a command starts by its path; `None` if the command is invalid
+    /// or starts no program of a skill.
+    pub(crate) fn skill_of_command(&self, command: &str) -> Option<Entry> {
+        let command = self.with_absolute_program(CommandLine::parse(command).ok()?);
+        let mut named = self.find_named_skills(&command, None);
+        let path_map = self.visible_dirs(None, &named).ok()?.path_map();
+        let (skill, _, _) = named.take_program(&command, &path_map)?;
+        Some(skill.entry)
     }
 
     /// Finds the skills that a command names. A skill in the workspace or in a mount is named by
@@ -141,8 +153,14 @@ impl ProgramTools {
 
     /// Adds a skill, or why the command does not see it.
     fn add(&self, name: &str, named: &mut NamedSkills) {
+        let path = format!("{SKILLS_DIR}/{}", escape_for_display(name));
+        // A command can repeat names, and contain thousands.
+        let is_known = named.entries().any(|entry| entry.name().as_str() == name)
+            || named.invisible.iter().any(|known| known.path == path);
+        if is_known || named.invisible.len() == MAX_INVISIBLE {
+            return;
+        }
         let reason = match self.find_readable(name) {
-            Ok(skill) if named.contains(&skill) => return,
             Ok(skill) if named.skills.len() < MAX_NAMED => return named.skills.push(skill),
             Ok(_) => format!("the command names more than {MAX_NAMED} skills"),
             Err(ToolError {
@@ -154,7 +172,7 @@ impl ProgramTools {
         };
         let catalog = self.runtime.library().catalog();
         named.reject(Invisible {
-            path: format!("{SKILLS_DIR}/{}", escape_for_display(name)),
+            path,
             reason,
             // A text such as `/skills/NAME` can be what the command prints.
             matters_on_failure_only: matches!(catalog.find_by_name(name), Lookup::Unknown(_)),
@@ -178,18 +196,10 @@ impl ProgramTools {
 }
 
 impl NamedSkills {
-    fn contains(&self, skill: &RunnableSkill) -> bool {
-        let directory = skill.entry.directory();
-        let mut known = self.skills.iter();
-        known.any(|known| known.entry.directory() == directory)
-    }
-
     fn reject(&mut self, invisible: Invisible) {
-        if !self
-            .invisible
-            .iter()
-            .any(|known| known.path == invisible.path)
-        {
+        let mut known = self.invisible.iter();
+        let is_known = known.any(|known| known.path == invisible.path);
+        if !is_known && self.invisible.len() < MAX_INVISIBLE {
             self.invisible.push(invisible);
         }
     }

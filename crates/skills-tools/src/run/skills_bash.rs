@@ -36,7 +36,7 @@ pub(crate) struct BashArguments {
 /// What a command line starts.
 enum Started {
     /// A program of a skill, or a command for it.
-    ForSkill(RunnableSkill, RunTarget),
+    ForSkill(Box<RunnableSkill>, RunTarget),
     /// A command without a skill.
     Command(HostCommand),
 }
@@ -93,7 +93,10 @@ impl ProgramTools {
             Some((skill, target, args)) => {
                 self.check_enabled(&skill, &target)?;
                 options.args = args;
-                (Started::ForSkill(skill, target), ImplicitUses::default())
+                (
+                    Started::ForSkill(Box::new(skill), target),
+                    ImplicitUses::default(),
+                )
             }
             None => {
                 let (command, args) = host_command(command_line)?;
@@ -103,7 +106,7 @@ impl ProgramTools {
                 options.may_read_keys = self.may_read_keys(&command, &args, read);
                 options.args = args;
                 let started = match skill {
-                    Some(skill) => Started::ForSkill(skill, RunTarget::Command(command)),
+                    Some(skill) => Started::ForSkill(Box::new(skill), RunTarget::Command(command)),
                     None => Started::Command(command),
                 };
                 (started, uses)

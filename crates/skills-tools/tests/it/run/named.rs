@@ -294,3 +294,34 @@ async fn a_skill_in_the_workspace_is_visible_as_before() {
         assert_eq!(outcome.text, "form canary", "{path}");
     }
 }
+
+#[tokio::test]
+async fn the_number_of_named_skills_is_limited() {
+    if skip_without_sandbox() {
+        return;
+    }
+    let host = Host::new();
+    let skills: Vec<String> = (0..20).map(|number| format!("s{number}")).collect();
+    for skill in &skills {
+        host.skill(skill, "");
+    }
+    let tools = host.tools();
+    let paths = skills
+        .iter()
+        .map(|skill| format!("/skills/{skill}/SKILL.md"));
+    let command = format!("head -qn 2 {}", paths.collect::<Vec<_>>().join(" "));
+    let outcome = bash(&tools, &command, "").await;
+    let text = &outcome.text;
+    assert!(
+        text.contains("name: s15") && !text.contains("name: s16"),
+        "{text}"
+    );
+    let hint =
+        "Hint: the command does not see `/skills/s16`: the command names more than 16 skills";
+    assert!(text.contains(hint), "{text}");
+    let unknown: Vec<String> = (0..2_000)
+        .map(|number| format!("/skills/u{number}"))
+        .collect();
+    let outcome = bash(&tools, &format!("cat {}", unknown.join(" ")), "").await;
+    assert_eq!(outcome.text.matches("Hint: ").count(), 8);
+}
