@@ -1,6 +1,9 @@
 //! Tests of the commands that install skills.
 
 use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
+use std::path::PathBuf;
 use std::process::Command;
 
 use insta::assert_snapshot;
@@ -391,6 +394,55 @@ fn skills_are_published_as_files_of_a_web_site() {
     );
     assert!(!top.join("pdf.tar.gz").exists());
     assert!(top.join("notes/SKILL.md").exists());
+}
+
+/// Serves the files of a directory at an address, which is returned.
+fn serve(directory: PathBuf) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut request = String::new();
+            BufReader::new(&stream).read_line(&mut request).unwrap();
+            let path = request.split(' ').nth(1).unwrap().trim_start_matches('/');
+            let (status, body) = match fs::read(directory.join(path)) {
+                Ok(body) => ("200 OK", body),
+                Err(_) => ("404 Not Found", Vec::new()),
+            };
+            let length = body.len();
+            write!(
+                stream,
+                "HTTP/1.1 {status}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n"
+            )
+            .unwrap();
+            stream.write_all(&body).unwrap();
+        }
+    });
+    address
+}
+
+#[test]
+fn skills_of_a_published_site_are_installed() {
+    let fixture = fixture();
+    let publish = ["--root", "../source", "publish", "--well-known", "../site"];
+    succeed(&fixture, &publish);
+    let site = serve(fixture.path().join("site"));
+    let secure = run(&fixture, &["add", &site, "--yes"]);
+    assert_eq!(secure.code, 1, "{}", secure.stderr);
+    succeed(&fixture, &["add", &site, "--yes", "--insecure"]);
+    succeed(&fixture, &["verify"]);
+    let script = "project/.agents/skills/pdf/scripts/fill.py";
+    let content = fs::read_to_string(fixture.path().join(script)).unwrap();
+    assert_eq!(content, "print('filled')\n");
+    // A file that is not the one of the index is refused.
+    fixture.file(
+        "site/.well-known/agent-skills/notes/SKILL.md",
+        "---\nname: notes\ndescription: Evil.\n---\n",
+    );
+    let changed = run(&fixture, &["update", "--yes", "--insecure"]);
+    assert_eq!(changed.code, 1, "{}", changed.stderr);
+    assert!(changed.stderr.contains("digest"), "{}", changed.stderr);
 }
 
 #[test]
