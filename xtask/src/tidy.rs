@@ -80,6 +80,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
         "skills-cli",
         &[
             "skills-build",
+            "skills-install",
             "skills-mcp",
             "skills-ref-compat",
             "skills-runtime",

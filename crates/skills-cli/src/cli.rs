@@ -8,8 +8,12 @@ use crate::commands::{
     accept, audit, build, call, compat, completions, config, doctor, list, mcp, new, policy,
     prompt, quality, run, search, show, tools, trust, usage, validate, wasm,
 };
+#[cfg(feature = "install")]
+use crate::commands::{add, lock, outdated, publish, remove, update, verify};
 use crate::context::Context;
 use crate::deferred::Deferred;
+#[cfg(not(feature = "install"))]
+use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::global_options::GlobalOptions;
 
@@ -39,6 +43,8 @@ pub(crate) enum Command {
     New(Deferred<new::New>),
     Validate(Deferred<validate::Validate>),
     Build(Deferred<build::Build>),
+    #[command(flatten)]
+    Install(InstallCommand),
     Run(Deferred<run::Run>),
     Trust(Deferred<trust::Trust>),
     #[command(alias = "adopt")]
@@ -61,11 +67,57 @@ pub(crate) enum Command {
     Former(FormerCommand),
 }
 
-/// The sections of the help, with their commands.
-const SECTIONS: [(&str, &str); 4] = [
+/// The commands that install skills.
+#[cfg(feature = "install")]
+#[derive(Debug, Subcommand)]
+pub(crate) enum InstallCommand {
+    Add(Deferred<add::Add>),
+    Outdated(Deferred<outdated::Outdated>),
+    Update(Deferred<update::Update>),
+    Verify(Deferred<verify::Verify>),
+    Remove(Deferred<remove::Remove>),
+    Lock(Deferred<lock::Lock>),
+    Publish(Deferred<publish::Publish>),
+}
+
+/// The commands that install skills, which this program was compiled without.
+#[cfg(not(feature = "install"))]
+#[derive(Debug, Subcommand)]
+#[command(hide = true)]
+pub(crate) enum InstallCommand {
+    Add(AnyArguments),
+    Outdated(AnyArguments),
+    Update(AnyArguments),
+    Verify(AnyArguments),
+    Remove(AnyArguments),
+    Lock(AnyArguments),
+    Publish(AnyArguments),
+}
+
+/// Arguments that are not read.
+#[cfg(not(feature = "install"))]
+#[derive(Debug, clap::Args)]
+pub(crate) struct AnyArguments {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    _arguments: Vec<std::ffi::OsString>,
+}
+
+#[cfg(not(feature = "install"))]
+impl InstallCommand {
+    fn run(&self, _context: &Context) -> anyhow::Result<Exit> {
+        Err(CommandError::missing_feature("the installation of skills", "install").into())
+    }
+}
+
+/// The sections of the help, with their commands. Those of features that are off are left out.
+const SECTIONS: [(&str, &str); 5] = [
     (
         "Manage skills",
         "list search show new validate build accept",
+    ),
+    (
+        "Install skills",
+        "add outdated update verify remove lock publish",
     ),
     ("Run skills", "run call trust wasm"),
     ("Integrate with agents", "mcp prompt tools compat"),
@@ -111,11 +163,18 @@ fn render_sections(command: &clap::Command) -> String {
     let (header, literal) = (styles.get_header(), styles.get_literal());
     let mut text = String::new();
     for (title, names) in SECTIONS {
+        if !names
+            .split(' ')
+            .any(|name| command.find_subcommand(name).is_some())
+        {
+            continue;
+        }
         text.push_str(&format!("{header}{title}:{header:#}\n"));
         for name in names.split(' ') {
-            let known = command.find_subcommand(name);
-            let about = known.and_then(clap::Command::get_about).cloned();
-            let about = about.unwrap_or_default();
+            let Some(known) = command.find_subcommand(name) else {
+                continue;
+            };
+            let about = known.get_about().cloned().unwrap_or_default();
             text.push_str(&format!("  {literal}{name:<11}{literal:#}  {about}\n"));
         }
         text.push('\n');
@@ -132,6 +191,7 @@ impl Command {
             Self::New(new) => new.run(context),
             Self::Validate(validate) => validate.run(context),
             Self::Build(build) => build.run(context),
+            Self::Install(command) => command.run(context),
             Self::Run(run) => run.run(context),
             Self::Trust(trust) => trust.run(context),
             Self::Accept(accept) => accept.run(context),
@@ -149,6 +209,21 @@ impl Command {
             Self::Compat(compat) => compat.run(context),
             Self::Completions(completions) => completions.run(context),
             Self::Former(former) => former.run(context),
+        }
+    }
+}
+
+#[cfg(feature = "install")]
+impl InstallCommand {
+    fn run(&self, context: &Context) -> anyhow::Result<Exit> {
+        match self {
+            Self::Add(add) => add.run(context),
+            Self::Outdated(outdated) => outdated.run(context),
+            Self::Update(update) => update.run(context),
+            Self::Verify(verify) => verify.run(context),
+            Self::Remove(remove) => remove.run(context),
+            Self::Lock(lock) => lock.run(context),
+            Self::Publish(publish) => publish.run(context),
         }
     }
 }

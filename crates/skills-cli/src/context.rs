@@ -11,8 +11,9 @@ use skills_runtime::discovery::{
 };
 use skills_runtime::ledger::Ledger;
 use skills_runtime::prompt::{ListingMode, ListingModes};
-use skills_runtime::{Builder, Catalog, Root, Scope, Secrets, SkillRuntime};
+use skills_runtime::{Builder, Catalog, Root, Scope, SearchMethod, Secrets, SkillRuntime};
 
+use crate::counted::counted;
 use crate::env_files;
 use crate::error::CommandError;
 use crate::file_mode::is_world_writable;
@@ -69,24 +70,24 @@ impl Context {
         if let Some(settings) = self.settings.get() {
             return Ok(settings);
         }
-        let settings = Settings::load(&self.environment, self.project_trust())?;
+        let settings = Settings::load(&self.environment, self.options.trust_project)?;
         for problem in settings.problems.iter().take(MAX_SHOWN_PROBLEMS) {
             self.output.status(&format!("warning: {problem}"));
         }
         if let Some(more @ 1..) = settings.problems.len().checked_sub(MAX_SHOWN_PROBLEMS) {
+            let more = counted(more, "more problem");
             self.output
-                .status(&format!("warning: {more} more problems of the settings"));
+                .status(&format!("warning: {more} of the settings"));
         }
         Ok(self.settings.get_or_init(|| settings))
     }
 
     /// Returns the trust in the skills and the policy of the project.
-    pub(crate) fn project_trust(&self) -> Trust {
-        if self.options.trust_project {
-            Trust::Trusted
-        } else {
-            Trust::Untrusted
-        }
+    ///
+    /// # Errors
+    /// Fails if the settings cannot be read.
+    pub(crate) fn project_trust(&self) -> anyhow::Result<Trust> {
+        Ok(self.settings()?.project_trust)
     }
 
     /// Returns the variables of the `.env` files of the settings, which are read once.
@@ -167,10 +168,12 @@ impl Context {
             .discovery(self.discovery()?)
             .modes(self.listing_modes()?)
             .usage_ledger(self.usage_ledger()?);
-        // The scan for this warning is skipped without `--disable`: it would cost a second scan for
-        // every command.
+        // These checks cost a second scan, so they are skipped without the options.
         if !self.options.disable.is_empty() {
             self.warn_unused_disable(&builder.clone().build().library().catalog());
+        }
+        if self.options.frozen {
+            check_frozen(&builder.clone().build())?;
         }
         Ok(builder)
     }
@@ -204,6 +207,10 @@ impl Context {
         )?;
         #[cfg(feature = "wasm")]
         let builder = crate::wasm_compiler::configure(builder, &self.environment);
+        let builder = match settings.latent_search {
+            Some(false) => builder.search_method(SearchMethod::Words),
+            _ => builder,
+        };
         let cache = self.environment.cache_dir().into_iter();
         Ok(cache.fold(builder, |builder, cache| {
             builder.search_cache(cache.join(state::SEARCH_CACHE_DIR))
@@ -219,7 +226,7 @@ impl Context {
             input::resolve_directory(root)?;
         }
         let profile = find_profile(options.profile.as_deref())?;
-        let discovery = profile.discovery(&self.profile_context());
+        let discovery = profile.discovery(&self.profile_context()?);
         let settings = self.settings()?;
         let mut roots = if options.root.is_empty() {
             discovery.roots().to_vec()
@@ -233,6 +240,11 @@ impl Context {
         let disabled = options.disable.iter().map(|pattern| disable_rule(pattern));
         let rules = settings.skill_rules.iter().cloned().chain(disabled);
         Ok(discovery.with_roots(roots).limits(limits).rules(rules))
+    }
+
+    /// Returns the roots in search order, without a scan.
+    pub(crate) fn roots(&self) -> anyhow::Result<Vec<Root>> {
+        Ok(self.discovery()?.roots().to_vec())
     }
 
     /// Returns the roots that the user named, configured.
@@ -279,7 +291,7 @@ impl Context {
         limits
     }
 
-    fn profile_context(&self) -> ProfileContext {
+    fn profile_context(&self) -> anyhow::Result<ProfileContext> {
         let environment = &self.environment;
         let mut context = ProfileContext::default();
         context.project_directories = environment.project_dirs();
@@ -292,10 +304,10 @@ impl Context {
         let listed = listed.unwrap_or_default().to_string_lossy();
         let listed = listed.split(',').map(|path| PathBuf::from(path.trim()));
         context.copilot_directories = listed.filter(|path| path.is_absolute()).collect();
-        // Without `--trust-project` skills of a project are found but inactive: a cloned repository
-        // must not address a model before the user has agreed.
-        context.project_trust = self.project_trust();
-        context
+        // Skills of a project that is not trusted are found but inactive: a cloned repository must
+        // not address a model before the user has agreed.
+        context.project_trust = self.project_trust()?;
+        Ok(context)
     }
 
     /// Warns about `--disable` patterns that match nothing: a safety switch must not fail silently.
@@ -311,6 +323,17 @@ impl Context {
             }
         }
     }
+}
+
+#[cfg(feature = "install")]
+fn check_frozen(runtime: &SkillRuntime) -> anyhow::Result<()> {
+    let library = runtime.library();
+    crate::install::check_frozen(&library.catalog(), library.discovery().roots())
+}
+
+#[cfg(not(feature = "install"))]
+fn check_frozen(_runtime: &SkillRuntime) -> anyhow::Result<()> {
+    Err(CommandError::missing_feature("lock files", "install").into())
 }
 
 /// Returns the limits of a root that the user named.

@@ -45,7 +45,12 @@ impl CommandError {
     }
 
     /// Creates an error about a part that this program was compiled without.
-    #[cfg(not(all(feature = "build", feature = "mcp-http", feature = "wasm")))]
+    #[cfg(not(all(
+        feature = "build",
+        feature = "install",
+        feature = "mcp-http",
+        feature = "wasm"
+    )))]
     pub(crate) fn missing_feature(part: &str, feature: &str) -> Self {
         let message = format!("this `skills` was compiled without {part}");
         Self::new("missing-feature", Exit::Usage, message)

@@ -4,8 +4,9 @@ use std::process::ExitCode;
 
 use skills_runtime::ExecutionStatus;
 
-/// The exit code of the command.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The exit code of the command. A later variant goes before an earlier one if a command has several
+/// results.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub(crate) enum Exit {
     Success = 0,

@@ -36,6 +36,13 @@ pub(crate) struct GlobalOptions {
     #[arg(long, global = true)]
     pub(crate) trust_project: bool,
 
+    /// Fail if a skill is not that of its skills.lock
+    ///
+    /// A skill with other content is never used. With this option the command fails as well if a
+    /// locked skill is missing or changed, or if a skill beside a lock file is not listed there.
+    #[arg(long, global = true)]
+    pub(crate) frozen: bool,
+
     /// Follow SKILL.md symlinks that leave the skill
     #[arg(long, global = true)]
     pub(crate) follow_skill_links: bool,

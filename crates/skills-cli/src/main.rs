@@ -18,6 +18,7 @@ mod approver;
 mod cli;
 mod commands;
 mod context;
+mod counted;
 mod deferred;
 mod env_files;
 mod error;
@@ -27,6 +28,8 @@ mod file_mode;
 mod finish_compilations;
 mod global_options;
 mod input;
+#[cfg(feature = "install")]
+mod install;
 mod interpreters;
 mod lookup;
 mod mount;

@@ -72,10 +72,17 @@ impl Environment {
         &self.temp_dir
     }
 
-    /// Returns the directories of the project, the innermost first.
+    /// Returns the directories of the project, from its root to the working directory.
     pub(crate) fn project_dirs(&self) -> Vec<PathBuf> {
         let current = self.current_dir.as_deref();
         current.map(project_dirs_of).unwrap_or_default()
+    }
+
+    /// Returns the root of the project; `None` if that is the home directory, whose skills are those
+    /// of the user.
+    pub(crate) fn project_root(&self) -> Option<PathBuf> {
+        let root = self.project_dirs().into_iter().next()?;
+        (self.home() != Some(&root)).then_some(root)
     }
 
     /// Returns `$XDG_CONFIG_HOME/skills`, else `~/.config/skills`. Like the other directories it is
@@ -113,7 +120,7 @@ fn is_same_name(known: &OsStr, name: &str) -> bool {
     known == name || cfg!(windows) && known.eq_ignore_ascii_case(OsStr::new(name))
 }
 
-/// Returns a directory and its parents up to the root of the project, the innermost first.
+/// Returns a directory and its parents up to the root of the project, the root first.
 pub(crate) fn project_dirs_of(directory: &Path) -> Vec<PathBuf> {
     project_directories(directory, &PROJECT_MARKERS)
 }

@@ -105,7 +105,7 @@ impl ProgramArgs {
         context: &Context,
     ) -> anyhow::Result<Policy> {
         let paths = PolicyPaths::new(&context.environment);
-        let LoadedPolicy { mut rules, .. } = policy_files::load(&paths, context.project_trust())?;
+        let LoadedPolicy { mut rules, .. } = policy_files::load(&paths, context.project_trust()?)?;
         for rule in &self.allow {
             rules = rules.with_rules(policy_files::expand_spellings(rule)?);
         }

@@ -36,7 +36,13 @@ pub(crate) struct Settings {
     pub(crate) hooks: bool,
     /// Whether the use of skills is recorded; by default it is.
     pub(crate) usage_ledger: Option<bool>,
+    /// Whether skills are ranked by latent semantics, too; by default they are.
+    pub(crate) latent_search: Option<bool>,
     pub(crate) env_files: Vec<PathBuf>,
+    /// Whether the skills, settings and policy of the project are used.
+    pub(crate) project_trust: Trust,
+    /// Roots of projects that the user trusts.
+    pub(crate) trusted_projects: Vec<PathBuf>,
     /// Roots in addition to those of the client profile.
     pub(crate) roots: Vec<PathBuf>,
     /// Those for one skill and those for all; later ones take precedence.
@@ -54,16 +60,23 @@ pub(crate) struct Settings {
 
 impl Settings {
     /// Reads the files of the user and of the project. Files that do not exist have no settings.
-    pub(crate) fn load(environment: &Environment, project_trust: Trust) -> anyhow::Result<Self> {
+    /// `trust_project` is the option; without it the settings of the user decide.
+    pub(crate) fn load(environment: &Environment, trust_project: bool) -> anyhow::Result<Self> {
         let paths = SettingsPaths::new(environment);
         let mut settings = Self::default();
         if let Some((path, file)) = read(RuleSource::User, paths.user, environment)? {
             settings.apply(&path, file);
         }
+        if trust_project || settings.is_project_trusted(environment) {
+            settings.project_trust = Trust::Trusted;
+        }
         // The innermost directory last, since it takes precedence.
-        for path in paths.project.into_iter().rev() {
-            let file = read(RuleSource::Project, Some(path), environment);
-            match (project_trust, file) {
+        for path in paths.project {
+            let mut file = read(RuleSource::Project, Some(path), environment);
+            if let Ok(Some((path, file))) = &mut file {
+                settings.drop_trust(path, file);
+            }
+            match (settings.project_trust, file) {
                 (_, Ok(None)) => {}
                 (Trust::Trusted, Ok(Some((path, file)))) => settings.apply(&path, file),
                 (_, Ok(Some((path, file)))) => settings.narrow(&path, file),
@@ -74,6 +87,32 @@ impl Settings {
             }
         }
         Ok(settings)
+    }
+
+    /// Returns true if the user trusts the project of the working directory. Both paths are
+    /// resolved, so that neither a symlink nor another spelling makes a difference.
+    fn is_project_trusted(&self, environment: &Environment) -> bool {
+        let root = environment.project_root();
+        let root = root.and_then(|root| root.canonicalize().ok());
+        root.is_some_and(|root| {
+            let trusted = self.trusted_projects.iter();
+            let mut resolved = trusted.filter_map(|path| path.canonicalize().ok());
+            resolved.any(|path| path == root)
+        })
+    }
+
+    /// Removes the trust that a project states: only the user gives it.
+    fn drop_trust(&mut self, path: &Path, file: &mut FileSettings) {
+        let before = file.values.len();
+        file.values
+            .retain(|(key, _)| *key != SettingKey::TrustedProjects);
+        if file.values.len() < before {
+            let key = SettingKey::TrustedProjects;
+            self.problems.push(format!(
+                "{}: `{key}` of a project has no effect",
+                path.display()
+            ));
+        }
     }
 
     /// Applies all settings of a file.
@@ -131,8 +170,10 @@ impl Settings {
             (SettingKey::Memory, Number(mib)) => self.memory_mib = Some(mib),
             (SettingKey::Hooks, Switch(is_enabled)) => self.hooks = is_enabled,
             (SettingKey::UsageLedger, Switch(is_on)) => self.usage_ledger = Some(is_on),
+            (SettingKey::LatentSearch, Switch(is_on)) => self.latent_search = Some(is_on),
             (SettingKey::EnvFiles, Paths(files)) => self.env_files.extend(files),
             (SettingKey::Roots, Paths(roots)) => self.roots.extend(roots),
+            (SettingKey::TrustedProjects, Paths(roots)) => self.trusted_projects.extend(roots),
             (SettingKey::Interpreter(kind), One(path)) => self.interpreters.push(InterpreterArg {
                 skill: None,
                 kind,
@@ -332,7 +373,7 @@ mod tests {
         /user:2: invalid `memory-mib`: expected 1 to 2048 MiB
         /user:4: unknown key `pyhton`; did you mean `python`?
         /user:6: unknown key `enable`; did you mean `enabled`?
-        /user:8: unknown key `colour`: expected one of workspace, timeout-seconds, memory-mib, hooks, env-files, roots, usage-ledger, interpreters, skills
+        /user:8: unknown key `colour`: expected one of workspace, timeout-seconds, memory-mib, hooks, env-files, roots, usage-ledger, trusted-projects, latent-search, interpreters, skills
         ");
     }
 }

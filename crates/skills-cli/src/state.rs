@@ -48,7 +48,7 @@ impl PolicyPaths {
 /// Paths of the settings files, which need not exist.
 pub(crate) struct SettingsPaths {
     pub(crate) user: Option<PathBuf>,
-    /// The innermost directory of the project first.
+    /// From the root of the project to the innermost directory.
     pub(crate) project: Vec<PathBuf>,
 }
 

@@ -15,6 +15,7 @@ use skills_runtime::search::NearDuplicate;
 use skills_runtime::{Catalog, Entry, SkillRuntime};
 
 use crate::context::Context;
+use crate::counted::counted;
 use crate::state;
 
 /// The present time.
@@ -34,10 +35,9 @@ pub(crate) fn read_summary(context: &Context) -> anyhow::Result<Summary> {
     let summary = ledger.summarize(now())?;
     let output = context.output;
     if summary.malformed > 0 {
-        let (lines, directory) = (summary.malformed, ledger.directory().display());
-        output.status(&format!(
-            "warning: {lines} lines in `{directory}` are not events"
-        ));
+        let directory = ledger.directory().display();
+        let lines = counted(summary.malformed, "malformed line");
+        output.status(&format!("warning: {lines} in `{directory}`"));
     }
     if context.usage_ledger()?.is_none() {
         output.status(
@@ -52,8 +52,9 @@ pub(crate) fn describe_coverage(summary: &Summary) -> String {
     if summary.events == 0 {
         return "no use of skills is recorded yet".to_owned();
     }
-    let (events, days) = (summary.events, summary.covered_days().floor());
-    format!("{events} events in {days} days")
+    let events = counted(summary.events, "event");
+    let days = counted(summary.covered_days().floor(), "day");
+    format!("{events} in {days}")
 }
 
 /// Returns what is known about a skill without reading its files: its installation, and whether it

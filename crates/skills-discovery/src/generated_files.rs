@@ -1,9 +1,9 @@
 //! Generated files: what programs create in the directory of a skill without being part of it.
 //!
-//! Running a script, opening the directory or building a package creates them, so they would change
-//! a digest or a list although the skill was not edited. They count in neither, and a
-//! [copy](crate::SkillFiles::copy_to) does not contain them: a run of approved content cannot use
-//! what the approval does not cover.
+//! Running a script, opening the directory, building a package or installing the skill creates them,
+//! so they would change a digest or a list although the skill was not edited. They count in neither,
+//! and a [copy](crate::SkillFiles::copy_to) does not contain them: a run of approved content cannot
+//! use what the approval does not cover.
 
 use std::ffi::OsStr;
 use std::path::{Component, Path};
@@ -16,6 +16,9 @@ const PYTHON_CACHE: &str = "__pycache__";
 /// [`PACKAGES`].
 const PACKAGE_CACHE: &str = ".cache";
 const PACKAGES: &str = "node_modules";
+/// Directories in the directory of a skill in which ClawHub's installer records where the skill came
+/// from and when.
+const INSTALL_RECORDS: [&str; 2] = [".clawhub", ".clawdhub"];
 /// Positions of icons, which the file manager of macOS writes.
 const FOLDER_SETTINGS: &str = ".DS_Store";
 
@@ -51,6 +54,7 @@ fn is_generated_directory(parent: &Path, name: &OsStr) -> bool {
             && parent
                 .file_name()
                 .is_some_and(|directory| directory == PACKAGES)
+        || parent.as_os_str().is_empty() && INSTALL_RECORDS.iter().any(|record| name == *record)
 }
 
 #[cfg(test)]
@@ -66,6 +70,8 @@ mod tests {
             "__pycache__/deep/er/a.py",
             "node_modules/.cache/x/y.js",
             "web/node_modules/.cache",
+            ".clawhub/origin.json",
+            ".clawdhub",
         ] {
             assert!(is_in_generated_directory(Path::new(path)), "{path}");
         }
@@ -79,6 +85,8 @@ mod tests {
             "node_modules/x/.cache/y",
             "node_modules/.bin/x",
             ".DS_Store",
+            "scripts/.clawhub/x",
+            ".ClawHub",
         ] {
             assert!(!is_in_generated_directory(Path::new(path)), "{path}");
         }

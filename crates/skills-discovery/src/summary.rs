@@ -168,8 +168,10 @@ fn label(reason: &SkipReason) -> &'static str {
         "case-clash" => "beside a `SKILL.md`",
         "outside-skill" => "linked out of the skill",
         "unprintable" => "with an unprintable name",
-        "broken-symlink" => "broken symlinks",
-        "symlink-leaves-root" | "symlink-too-broad" | "symlink-ignored" => "symlinks not followed",
+        "broken-symlink" => "behind a broken symlink",
+        "symlink-leaves-root" | "symlink-too-broad" | "symlink-ignored" => {
+            "behind a symlink that is not followed"
+        }
         code => code,
     }
 }

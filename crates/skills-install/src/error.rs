@@ -151,14 +151,20 @@ pub(crate) enum Repr {
     Lock { path: PathBuf, source: LockError },
     #[error("{}: {problem}", path.display())]
     LockField { path: PathBuf, problem: String },
+    #[error("cannot read the lock file `{path}`: {problem}")]
+    ForeignLock { path: String, problem: String },
     #[error("cannot install `{name}`: {problem}")]
     Conflict {
         name: String,
         problem: String,
         help: &'static str,
     },
+    #[error("cannot publish `{name}`: {problem}")]
+    NotPublished { name: String, problem: String },
     #[error("skill `{0}` is not in the lock file")]
     NotLocked(String),
+    #[error("the source of `{0}` no longer has the content of the lock file")]
+    NotLockedContent(String),
     #[error("another process installs skills in {}", .0.display())]
     Busy(PathBuf),
     #[error("cannot {action} `{}`", path.display())]
@@ -223,14 +229,19 @@ impl InstallError {
             Repr::NoSkill { .. }
             | Repr::SameName { .. }
             | Repr::Invalid { .. }
+            | Repr::NotPublished { .. }
             | Repr::OtherName { .. }
             | Repr::Name { .. } => InstallErrorKind::Skill,
             Repr::NotAllowed(_) => InstallErrorKind::NotAllowed,
             Repr::Unsigned { .. } => InstallErrorKind::Signature,
             #[cfg(feature = "signatures")]
             Repr::Signature { .. } | Repr::Key(_) => InstallErrorKind::Signature,
-            Repr::Lock { .. } | Repr::LockField { .. } => InstallErrorKind::Lock,
-            Repr::Conflict { .. } | Repr::NotLocked(_) => InstallErrorKind::Conflict,
+            Repr::Lock { .. } | Repr::LockField { .. } | Repr::ForeignLock { .. } => {
+                InstallErrorKind::Lock
+            }
+            Repr::Conflict { .. } | Repr::NotLocked(_) | Repr::NotLockedContent(_) => {
+                InstallErrorKind::Conflict
+            }
             Repr::Busy(_) => InstallErrorKind::Busy,
             Repr::Io { .. } => InstallErrorKind::Io,
         }
@@ -275,8 +286,14 @@ impl InstallError {
                 "restore the file from version control, or remove it and add the skills again"
                     .to_owned()
             }
+            Repr::ForeignLock { .. } => {
+                "name a `skills-lock.json` or a `.clawhub/lock.json`".to_owned()
+            }
             Repr::Conflict { help, .. } => (*help).to_owned(),
             Repr::NotLocked(_) => "list the locked skills with `skills verify`".to_owned(),
+            Repr::NotLockedContent(_) => {
+                "review the difference with `skills update --check`".to_owned()
+            }
             Repr::Busy(_) => "wait until it has finished".to_owned(),
             Repr::Unsafe {
                 refusal: Refusal::LfsPointer,

@@ -16,6 +16,7 @@ use crate::find_skills::{Wanted, find_wanted};
 use crate::origin::{
     Archive, Directory, McpServer, OciArtifact, Origin, Packages, Repository, Site,
 };
+use crate::progress::{FetchProgress, Progress};
 use crate::signature::{self, SignatureRules, Signed, UNSIGNED};
 use crate::staged_tree::StagedTree;
 use crate::web::Client;
@@ -28,8 +29,9 @@ pub struct Fetcher {
     web: WebOptions,
     limits: FetchLimits,
     signatures: SignatureRules,
-    /// `None` allows every source.
-    sources: Option<Vec<SourceRule>>,
+    progress: Progress,
+    /// Lists of rules; a source must be allowed by one rule of each.
+    sources: Vec<Vec<SourceRule>>,
 }
 
 /// A skill in a staging directory, completely checked.
@@ -63,7 +65,8 @@ impl Fetcher {
             web: WebOptions::default(),
             limits: FetchLimits::default(),
             signatures: SignatureRules::default(),
-            sources: None,
+            progress: Progress::default(),
+            sources: Vec::new(),
         }
     }
 
@@ -81,14 +84,25 @@ impl Fetcher {
         self
     }
 
-    /// Allows only sources that one of the rules allows; without any rule, none. By default every
-    /// source is allowed.
+    /// Calls a function several times for each download, and at the end of each fetch. It should
+    /// return at once.
+    #[must_use]
+    pub fn on_progress(
+        mut self,
+        report: impl Fn(FetchProgress<'_>) + Send + Sync + 'static,
+    ) -> Self {
+        self.progress = Progress::new(report);
+        self
+    }
+
+    /// Allows only sources that one of the rules allows; without any rule, none. Called several
+    /// times, each list must allow the source. By default every source is allowed.
     ///
     /// Rules are about the source that the user names, before anything is fetched. The servers of an
     /// allowed source may redirect or refer to others.
     #[must_use]
     pub fn allowed_sources(mut self, rules: impl IntoIterator<Item = SourceRule>) -> Self {
-        self.sources = Some(rules.into_iter().collect());
+        self.sources.push(rules.into_iter().collect());
         self
     }
 
@@ -110,6 +124,18 @@ impl Fetcher {
 
     /// Fetches a source and stages the wanted skills in `scratch`, an empty directory.
     pub(crate) fn fetch(
+        &self,
+        spec: &SourceSpec,
+        wanted: Wanted<'_>,
+        words: ToolWords<'_>,
+        scratch: &Path,
+    ) -> Result<Fetched, InstallError> {
+        let fetched = self.fetch_quietly(spec, wanted, words, scratch);
+        self.progress.ended();
+        fetched
+    }
+
+    fn fetch_quietly(
         &self,
         spec: &SourceSpec,
         wanted: Wanted<'_>,
@@ -154,11 +180,11 @@ impl Fetcher {
     }
 
     fn check_source(&self, spec: &SourceSpec) -> Result<(), InstallError> {
-        match &self.sources {
-            Some(rules) if !rules.iter().any(|rule| rule.allows(spec)) => {
-                Err(Repr::NotAllowed(spec.identity()).into())
-            }
-            _ => Ok(()),
+        let is_allowed = |rules: &Vec<SourceRule>| rules.iter().any(|rule| rule.allows(spec));
+        if self.sources.iter().all(is_allowed) {
+            Ok(())
+        } else {
+            Err(Repr::NotAllowed(spec.identity()).into())
         }
     }
 
@@ -234,8 +260,9 @@ impl Fetcher {
                 std::fs::create_dir(&directory)
                     .map_err(|error| InstallError::io("create", &directory, error))?;
                 let reference = spec.reference();
+                let git = self.git.clone().progress(self.progress.clone());
                 Box::new(Repository::fetch(
-                    &self.git,
+                    &git,
                     url,
                     reference,
                     &directory,
@@ -303,7 +330,8 @@ impl Fetcher {
     fn client(&self, url: &str) -> Result<(Client, Url), InstallError> {
         let parsed =
             Url::parse(url).map_err(|error| InstallError::fetch(url, error.to_string()))?;
-        Ok((Client::new(&self.web, &self.limits, &parsed)?, parsed))
+        let web = self.web.clone().progress(self.progress.clone());
+        Ok((Client::new(&web, &self.limits, &parsed)?, parsed))
     }
 }
 

@@ -1,13 +1,17 @@
 //! The lock file, `skills.lock`: where each installed skill came from, and its content.
 
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::path::Path;
 
+use cap_std::ambient_authority;
+use cap_std::fs::Dir;
 use serde::{Deserialize, Serialize};
 use skills_discovery::{ContentDigest, ContentLock, LOCK_FILE, LOCK_VERSION};
 
 use crate::SourceSpec;
 use crate::error::{InstallError, Repr};
+use crate::signature::UNSIGNED;
 
 /// What the file says first, for people.
 const HEADER: &str =
@@ -87,6 +91,26 @@ impl LockFile {
         Ok(Self {
             skills: skills.collect(),
         })
+    }
+
+    /// Reads the lock file of a directory of skills, which is empty if there is none.
+    ///
+    /// # Errors
+    /// Fails if the file cannot be read, or is not valid.
+    pub fn read(directory: &Path) -> Result<Self, InstallError> {
+        let handle = Dir::open_ambient_dir(directory, ambient_authority())
+            .map_err(|error| InstallError::io("open", directory, error))?;
+        Self::read_from(&handle, directory)
+    }
+
+    /// Reads the lock file of an open directory.
+    pub(crate) fn read_from(handle: &Dir, directory: &Path) -> Result<Self, InstallError> {
+        let path = directory.join(LOCK_FILE);
+        match handle.read_to_string(LOCK_FILE) {
+            Ok(text) => Self::parse(&text, &path),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Self::default()),
+            Err(error) => Err(InstallError::io("read", &path, error)),
+        }
     }
 
     /// Returns the text of the file.
@@ -174,6 +198,22 @@ impl LockedSkill {
     #[must_use]
     pub fn signer(&self) -> &str {
         &self.signer
+    }
+
+    /// Returns true if the skill had a valid signature when it was installed.
+    #[must_use]
+    pub fn is_signed(&self) -> bool {
+        self.signer != UNSIGNED
+    }
+
+    /// Returns the source at exactly the installed version: the commit of a repository, or the
+    /// digest of an archive. The source itself if it has no versions.
+    #[must_use]
+    pub fn pinned_source(&self) -> SourceSpec {
+        match self.revision.as_deref() {
+            Some(revision) => self.source.clone().at_revision(revision),
+            None => self.source.clone(),
+        }
     }
 }
 

@@ -58,6 +58,8 @@ pub enum Action {
     Add,
     /// It is replaced.
     Update,
+    /// Its files are those of the lock file again: they were missing or edited.
+    Restore,
     /// Its content is the same; at most its entry in the lock file changes.
     Keep,
     /// It was edited and stays as it is.
@@ -70,8 +72,8 @@ pub struct SkillChange {
     name: String,
     action: Action,
     difference: Difference,
-    trust_changes: Vec<TrustChange>,
-    locked: LockedSkill,
+    pub(crate) trust_changes: Vec<TrustChange>,
+    pub(crate) locked: LockedSkill,
     staged: PathBuf,
 }
 
@@ -148,7 +150,9 @@ impl SkillChange {
     pub fn needs_person(&self) -> bool {
         match self.action {
             Action::Update => self.difference.grows() || !self.trust_changes.is_empty(),
-            Action::Add | Action::Keep | Action::KeepEdited => !self.trust_changes.is_empty(),
+            Action::Add | Action::Restore | Action::Keep | Action::KeepEdited => {
+                !self.trust_changes.is_empty()
+            }
         }
     }
 }
@@ -232,7 +236,7 @@ impl Store {
                 Action::Add if self.exists(&change.name) => {
                     return Err(occupied(&change.name));
                 }
-                Action::Add | Action::Update => {
+                Action::Add | Action::Update | Action::Restore => {
                     // What was shown is what is installed.
                     let files = SkillFiles::open_directory(&change.staged);
                     let digest = files.and_then(|files| files.digest(&mut DigestCache::default()));
@@ -256,22 +260,24 @@ impl Store {
         self.change(lock_file, &install, &[])
     }
 
-    /// Removes a locked skill and its entry.
+    /// Removes locked skills and their entries: all of them or none.
     ///
     /// # Errors
-    /// Fails if it is not locked, or was edited and `edits` is not [`LocalEdits::Theirs`].
-    pub fn remove(&mut self, name: &str, edits: LocalEdits) -> Result<(), InstallError> {
-        let locked = self.locked(name)?.clone();
-        if self.exists(name) && self.is_edited(name, &locked) && edits != LocalEdits::Theirs {
-            return Err(conflict(
-                name,
-                "it was edited since it was installed",
-                "pass `--theirs` to lose the edits",
-            ));
-        }
+    /// Fails if one is not locked, or was edited and `edits` is not [`LocalEdits::Theirs`].
+    pub fn remove(&mut self, names: &[String], edits: LocalEdits) -> Result<(), InstallError> {
         let mut lock_file: LockFile = self.lock_file().clone();
-        lock_file.remove(name);
-        self.change(lock_file, &[], &[name.to_owned()])
+        for name in names {
+            let locked = self.locked(name)?;
+            if self.exists(name) && self.is_edited(name, locked) && edits != LocalEdits::Theirs {
+                return Err(conflict(
+                    name,
+                    "it was edited since it was installed",
+                    "pass `--theirs` to lose the edits",
+                ));
+            }
+            lock_file.remove(name);
+        }
+        self.change(lock_file, &[], names)
     }
 
     pub(crate) fn locked(&self, name: &str) -> Result<&LockedSkill, InstallError> {
@@ -279,7 +285,7 @@ impl Store {
         locked.ok_or_else(|| Repr::NotLocked(name.to_owned()).into())
     }
 
-    fn is_edited(&self, name: &str, locked: &LockedSkill) -> bool {
+    pub(crate) fn is_edited(&self, name: &str, locked: &LockedSkill) -> bool {
         let files = SkillFiles::open_directory(&self.root().join(name));
         let digest = files.and_then(|files| files.digest(&mut DigestCache::default()));
         digest.ok() != Some(locked.content)
@@ -345,21 +351,29 @@ impl Store {
         edits: LocalEdits,
     ) -> Result<Action, InstallError> {
         let Some(old) = old else {
-            return if self.exists(name) {
-                Err(occupied(name))
-            } else {
-                Ok(Action::Add)
+            return match edits {
+                _ if !self.exists(name) => Ok(Action::Add),
+                // The files of another installer, or of a repository that has no lock file.
+                _ if !self.is_edited(name, new) => Ok(Action::Keep),
+                LocalEdits::Theirs => Ok(Action::Update),
+                LocalEdits::Ours => Ok(Action::KeepEdited),
+                LocalEdits::Refuse => Err(occupied(name)),
             };
         };
+        let replace = if old.content == new.content {
+            Action::Restore
+        } else {
+            Action::Update
+        };
         if !self.exists(name) {
-            return Ok(Action::Update);
+            return Ok(replace);
         }
         if !self.is_edited(name, new) {
             return Ok(Action::Keep);
         }
         match edits {
-            _ if !self.is_edited(name, old) => Ok(Action::Update),
-            LocalEdits::Theirs => Ok(Action::Update),
+            _ if !self.is_edited(name, old) => Ok(replace),
+            LocalEdits::Theirs => Ok(replace),
             LocalEdits::Ours => Ok(Action::KeepEdited),
             LocalEdits::Refuse => Err(conflict(
                 name,
@@ -413,8 +427,8 @@ fn fixed_version(source: &SourceSpec) -> Option<String> {
 fn occupied(name: &str) -> InstallError {
     conflict(
         name,
-        "something that is not in the lock file has this name",
-        "move or remove it",
+        "something that is not in the lock file has this name, with other content",
+        "pass `--theirs` to replace it, or `--ours` to keep it",
     )
 }
 

@@ -58,12 +58,12 @@ pub(crate) fn is_code(path: &str, facts: FileFacts) -> bool {
 }
 
 #[cfg(unix)]
-fn is_executable(metadata: &cap_std::fs::Metadata) -> bool {
+pub(crate) fn is_executable(metadata: &cap_std::fs::Metadata) -> bool {
     use cap_std::fs::PermissionsExt;
     metadata.permissions().mode() & 0o111 != 0
 }
 
 #[cfg(not(unix))]
-fn is_executable(_metadata: &cap_std::fs::Metadata) -> bool {
+pub(crate) fn is_executable(_metadata: &cap_std::fs::Metadata) -> bool {
     false
 }

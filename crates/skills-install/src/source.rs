@@ -102,6 +102,19 @@ impl SourceSpec {
         self
     }
 
+    /// Replaces the version by the one that a lock file records: `git:` and a commit, or `sha256:`
+    /// and the digest of an archive. Other sources have no versions and stay as they are.
+    pub(crate) fn at_revision(mut self, revision: &str) -> Self {
+        match (&self.source, revision.strip_prefix("git:")) {
+            (Source::Git(_), Some(commit)) => self.reference = Some(commit.to_owned()),
+            (Source::ArchiveFile(_) | Source::ArchiveUrl(_), None) => {
+                self.reference = Some(revision.to_owned());
+            }
+            _ => {}
+        }
+        self
+    }
+
     /// Resolves a relative path of a directory or archive against `base`.
     #[must_use]
     pub fn resolved_at(mut self, base: &Path) -> Self {

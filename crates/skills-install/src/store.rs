@@ -96,7 +96,7 @@ impl Store {
         let process_lock = process_lock.into_std();
         acquire(&process_lock, root)?;
         recover(&handle, root, &mut steps)?;
-        let lock_file = read_lock_file(&handle, root)?;
+        let lock_file = LockFile::read_from(&handle, root)?;
         Ok(Self {
             root: root.to_owned(),
             handle,
@@ -217,15 +217,6 @@ fn recover(handle: &Dir, root: &Path, steps: &mut StepObserver) -> Result<(), In
     }
     steps.step();
     remove_tree(handle, CHANGE).map_err(failed)
-}
-
-fn read_lock_file(handle: &Dir, root: &Path) -> Result<LockFile, InstallError> {
-    let path = root.join(LOCK_FILE);
-    match handle.read_to_string(LOCK_FILE) {
-        Ok(text) => LockFile::parse(&text, &path),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(LockFile::default()),
-        Err(error) => Err(InstallError::io("read", &path, error)),
-    }
 }
 
 /// Removes a directory with everything in it, if it exists.

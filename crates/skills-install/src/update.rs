@@ -31,7 +31,68 @@ impl Store {
         edits: LocalEdits,
         words: ToolWords<'_>,
     ) -> Result<Plan, InstallError> {
-        let groups = self.groups(names)?;
+        let sources = self.sources(names)?;
+        self.plan_sources(fetcher, sources, edits, words)
+    }
+
+    /// Fetches the locked versions of skills and plans to install them where they are missing, or
+    /// have other content: those with the given names, or all if there are none.
+    ///
+    /// A source that no longer has the locked content is one of the
+    /// [`failures`](Plan::failures). Entries of the lock file stay as they are.
+    ///
+    /// # Errors
+    /// As [`plan_update_all`](Self::plan_update_all).
+    pub fn plan_restore(
+        &mut self,
+        fetcher: &Fetcher,
+        names: &[String],
+        edits: LocalEdits,
+        words: ToolWords<'_>,
+    ) -> Result<Plan, InstallError> {
+        let mut sources = Vec::new();
+        for (name, _) in self.sources(names)? {
+            let locked = self.locked(&name)?;
+            if !self.exists(&name) || self.is_edited(&name, locked) {
+                let source = locked.pinned_source().resolved_at(self.root());
+                sources.push((name, source));
+            }
+        }
+        let mut plan = self.plan_sources(fetcher, sources, edits, words)?;
+        let changes = std::mem::take(&mut plan.changes);
+        for mut change in changes {
+            match self.lock_file().skills().get(change.name()) {
+                Some(locked) if locked.content() == change.locked.content() => {
+                    change.locked = locked.clone();
+                    // The same version from the same source.
+                    change.trust_changes.clear();
+                    plan.changes.push(change);
+                }
+                _ => plan.failures.push(UpdateFailure {
+                    error: Repr::NotLockedContent(change.name().to_owned()).into(),
+                    names: vec![change.name().to_owned()],
+                }),
+            }
+        }
+        Ok(plan)
+    }
+
+    /// Fetches sources and plans to install the skill of each, with one fetch for all skills of one
+    /// version of one source. A path of a source is the directory of its skill.
+    ///
+    /// A source that cannot be fetched, and a skill that cannot be installed, is one of the
+    /// [`failures`](Plan::failures) of the plan; the others are planned nevertheless.
+    ///
+    /// # Errors
+    /// Fails if files cannot be written.
+    pub fn plan_sources(
+        &mut self,
+        fetcher: &Fetcher,
+        sources: Vec<(String, SourceSpec)>,
+        edits: LocalEdits,
+        words: ToolWords<'_>,
+    ) -> Result<Plan, InstallError> {
+        let groups = groups(sources);
         let scratch = self.scratch()?;
         let mut plan = Plan::default();
         for (index, group) in groups.into_iter().enumerate() {
@@ -51,26 +112,15 @@ impl Store {
         Ok(plan)
     }
 
-    /// Returns the named skills by their source and version.
-    fn groups(&self, names: &[String]) -> Result<Vec<Group>, InstallError> {
+    /// Returns the sources of the named skills, or of all if there are none.
+    fn sources(&self, names: &[String]) -> Result<Vec<(String, SourceSpec)>, InstallError> {
         let all: Vec<String> = self.lock_file().skills().keys().cloned().collect();
         let names = if names.is_empty() { &all } else { names };
-        let mut groups: Vec<Group> = Vec::new();
-        for name in names {
-            let source = self.locked(name)?.source().clone().resolved_at(self.root());
-            let skill = (name.clone(), source.path().clone());
-            let spec = source.with_path(TreePath::root());
-            match groups.iter_mut().find(|group| group.spec == spec) {
-                Some(group) if group.skills.contains(&skill) => {}
-                Some(group) => group.skills.push(skill),
-                None => groups.push(Group {
-                    spec,
-                    skills: vec![skill],
-                }),
-            }
-        }
-        groups.iter_mut().for_each(|group| group.skills.sort());
-        Ok(groups)
+        let source = |name: &String| {
+            let source = self.locked(name)?.source().clone();
+            Ok((name.clone(), source.resolved_at(self.root())))
+        };
+        names.iter().map(source).collect()
     }
 
     fn plan_group(
@@ -102,6 +152,25 @@ impl Store {
         });
         Ok(changes.chain(rejected).collect())
     }
+}
+
+/// Groups skills by their source and version.
+fn groups(sources: Vec<(String, SourceSpec)>) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::new();
+    for (name, source) in sources {
+        let skill = (name, source.path().clone());
+        let spec = source.with_path(TreePath::root());
+        match groups.iter_mut().find(|group| group.spec == spec) {
+            Some(group) if group.skills.contains(&skill) => {}
+            Some(group) => group.skills.push(skill),
+            None => groups.push(Group {
+                spec,
+                skills: vec![skill],
+            }),
+        }
+    }
+    groups.iter_mut().for_each(|group| group.skills.sort());
+    groups
 }
 
 impl Plan {

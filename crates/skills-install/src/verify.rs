@@ -7,7 +7,7 @@ use std::thread;
 
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
-use skills_discovery::{ContentDigest, DigestCache, LOCK_FILE, SKILL_FILE, SkillFiles};
+use skills_discovery::{ContentDigest, DigestCache, SKILL_FILE, SkillFiles};
 
 use crate::error::InstallError;
 use crate::{LockFile, LockedSkill, skill_tree};
@@ -66,12 +66,7 @@ impl Verification {
     pub fn new(root: &Path) -> Result<Self, InstallError> {
         let handle = Dir::open_ambient_dir(root, ambient_authority())
             .map_err(|error| InstallError::io("open", root, error))?;
-        let path = root.join(LOCK_FILE);
-        let lock_file = match handle.read_to_string(LOCK_FILE) {
-            Ok(text) => LockFile::parse(&text, &path)?,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => LockFile::default(),
-            Err(error) => return Err(InstallError::io("read", &path, error)),
-        };
+        let lock_file = LockFile::read_from(&handle, root)?;
         let mut skills = check_locked(root, &lock_file);
         let entries = handle
             .entries()

@@ -8,6 +8,8 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use crate::progress::Progress;
+
 pub(crate) use client::{Client, Response, check_status, failed, is_loopback};
 
 /// Returns the addresses of a host name and port.
@@ -40,6 +42,7 @@ pub struct WebOptions {
     no_proxy: Vec<String>,
     lookup: Option<Lookup>,
     roots: Vec<Vec<u8>>,
+    progress: Progress,
 }
 
 impl WebOptions {
@@ -98,6 +101,12 @@ impl WebOptions {
     #[must_use]
     pub fn root_certificates(mut self, certificates: Vec<Vec<u8>>) -> Self {
         self.roots = certificates;
+        self
+    }
+
+    /// Replaces where progress is reported.
+    pub(crate) fn progress(mut self, progress: Progress) -> Self {
+        self.progress = progress;
         self
     }
 

@@ -298,19 +298,36 @@ fn write_staleness(staleness: Staleness, f: &mut fmt::Formatter<'_>) -> fmt::Res
         Staleness::InUse => write!(f, "in use"),
         Staleness::TooNew => write!(f, "observed for less than 60 days"),
         Staleness::Unused { offers: 0 } => write!(f, "never used, and never offered"),
-        Staleness::Unused { offers } => write!(f, "never used, although offered {offers} times"),
-        Staleness::Fading { days } => write!(f, "not used for {days} days"),
+        Staleness::Unused { offers } => {
+            write!(f, "never used, although offered {}", times(offers))
+        }
+        Staleness::Fading { days } => write!(f, "not used for {}", counted_days(days)),
         Staleness::Dormant {
             days: Some(days),
             usual_pause: Some(pause),
         } => write!(
             f,
-            "used in bursts: not used for {days} days, usually up to {pause}"
+            "used in bursts: not used for {}, usually up to {pause}",
+            counted_days(days)
         ),
         Staleness::Dormant {
             days: Some(days), ..
-        } => write!(f, "pinned: not used for {days} days"),
+        } => write!(f, "pinned: not used for {}", counted_days(days)),
         Staleness::Dormant { .. } => write!(f, "pinned: never used"),
+    }
+}
+
+fn times(count: u64) -> String {
+    match count {
+        1 => "once".to_owned(),
+        count => format!("{count} times"),
+    }
+}
+
+fn counted_days(days: u64) -> String {
+    match days {
+        1 => "1 day".to_owned(),
+        days => format!("{days} days"),
     }
 }
 

@@ -178,6 +178,39 @@ fn skills_list(bencher: Bencher<'_, '_>) {
     });
 }
 
+/// All skills with their digests, ten pages, by a server that has not read any skill. Each has two
+/// files of 16 KiB.
+#[divan::bench]
+fn skills_list_cold(bencher: Bencher<'_, '_>) {
+    const SKILLS: usize = 1_000;
+    const FILE_BYTES: usize = 16 << 10;
+    let host = Host::of(SKILLS);
+    for number in 0..SKILLS {
+        let directory = host.root.path().join(format!("skills/skill-{number}"));
+        for name in ["one.md", "two.md"] {
+            fs::write(directory.join(name), vec![b'x'; FILE_BYTES]).unwrap();
+        }
+    }
+    bencher
+        .counter(divan::counter::BytesCount::new(2 * SKILLS * FILE_BYTES))
+        .bench_local(|| {
+            let mut stream = Stream::of(&host);
+            let mut params = json!({});
+            let mut pages = 0;
+            loop {
+                let line = request("skills/list", params.clone());
+                let answer = host.executor.block_on(stream.ask(&line));
+                let answer: Value = serde_json::from_str(&answer).unwrap();
+                pages += 1;
+                match &answer["result"]["nextCursor"] {
+                    Value::Null => break,
+                    cursor => params = json!({"cursor": cursor}),
+                }
+            }
+            assert_eq!(pages, SKILLS / 100);
+        });
+}
+
 /// Over HTTP, on one connection.
 #[cfg(feature = "http")]
 #[divan::bench(args = LISTED)]

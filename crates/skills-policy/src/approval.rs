@@ -26,6 +26,10 @@ pub struct ApprovalRequest {
     /// True if the digest covers the command only, because a host command works on the directory
     /// and the files in it are not hashed.
     pub is_ad_hoc_digest: bool,
+    /// Further directories whose content the digest of a command covers, since the command reads
+    /// [copies](crate::Request::copy_of) of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub covered_directories: Vec<PathBuf>,
     /// The program that will run, with its arguments.
     pub command: Vec<String>,
     /// True if the caller wrote the command. Such an approval covers exactly these arguments and

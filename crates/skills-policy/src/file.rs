@@ -8,11 +8,13 @@ use serde::Deserialize;
 use crate::error::Repr;
 use crate::path::is_comparable;
 use crate::{
-    ApprovalMode, Effect, NewContentPolicy, Policy, PolicyError, ResourceLimits, Rule, RuleSource,
+    ApprovalMode, Effect, InstallPolicy, NewContentPolicy, Policy, PolicyError, ResourceLimits,
+    Rule, RuleSource,
 };
 
 /// A parsed policy file in TOML: approval mode, policy for new content and for missing
-/// requirements, rules, rules within directories, and the ceiling of resource limits.
+/// requirements, rules, rules within directories, the ceiling of resource limits, and the sources
+/// of skills that may be installed.
 ///
 /// Every key is optional and unknown keys are errors, so a misspelled `deny` cannot be ignored.
 /// The file does not apply itself: [`Policy::from_files`] combines all files of a host.
@@ -35,6 +37,7 @@ pub struct PolicyFile {
     rules: Vec<Rule>,
     refuse_missing_requirements: bool,
     limits: ResourceLimits,
+    install: InstallPolicy,
 }
 
 /// The keys of a file.
@@ -47,6 +50,9 @@ struct PolicyFields {
     ask: Vec<String>,
     deny: Vec<String>,
     refuse_missing_requirements: bool,
+    sources: Option<Vec<String>>,
+    require_signature: bool,
+    signature_keys: Vec<String>,
     within: Vec<ScopedFields>,
     limits: LimitFields,
 }
@@ -127,6 +133,15 @@ impl PolicyFile {
             rules,
             refuse_missing_requirements: fields.refuse_missing_requirements,
             limits: fields.limits.to_limits(),
+            install: InstallPolicy {
+                sources: fields.sources.into_iter().collect(),
+                requires_signature: fields.require_signature,
+                // A repository must not name the keys that its skills are checked by.
+                signature_keys: match source {
+                    RuleSource::Project => Vec::new(),
+                    _ => fields.signature_keys,
+                },
+            },
         })
     }
 
@@ -190,6 +205,7 @@ impl Policy {
             .iter()
             .fold(Self::default(), |mut policy, file| {
                 policy.refuses_missing_requirements |= file.refuse_missing_requirements;
+                policy.install.combine(&file.install);
                 policy
                     .with_rules(file.rules.iter().cloned())
                     .lower_ceiling(&file.limits)

@@ -1,7 +1,7 @@
 //! The grants of a run.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::evaluation_result::RuleEvaluation;
@@ -75,9 +75,6 @@ impl Grants {
         };
         if request.is_skill_directory {
             grants.add_file(&request.directory, "/skill".into(), Access::ReadOnly);
-            if let (Some(skill), Some(copy)) = (grants.files.first_mut(), &request.copy) {
-                skill.location.clone_from(copy);
-            }
         } else if evaluation.decisions.iter().any(|decision| {
             decision.decision == Decision::Allow
                 && decision.permission.path() == Some(&request.directory)
@@ -101,6 +98,7 @@ impl Grants {
         {
             grants.grant(&decision.permission, request, &evaluation.denied_hosts);
         }
+        grants.use_copies(&request.copies);
         // A skill in its project stays read-only while the project is writable.
         if request.is_skill_directory && grants.innermost_writable(&request.directory).is_some() {
             grants.protected.insert(request.directory.clone());
@@ -152,6 +150,21 @@ impl Grants {
                 guest_path,
                 access,
             }),
+        }
+    }
+
+    /// Sets where the bytes of copied directories are.
+    fn use_copies(&mut self, copies: &BTreeMap<PathBuf, PathBuf>) {
+        for (directory, copy) in copies {
+            // What is written must reach the directory, and a copy is shared by runs.
+            let is_written = self
+                .files
+                .iter()
+                .any(|file| file.access == Access::ReadWrite && file.path.starts_with(directory));
+            let file = self.files.iter_mut().find(|file| file.path == *directory);
+            if let Some(file) = file.filter(|_| !is_written) {
+                file.location.clone_from(copy);
+            }
         }
     }
 

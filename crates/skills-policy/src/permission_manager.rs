@@ -353,11 +353,18 @@ impl PermissionManager {
         let pending = evaluation.with_decision(Decision::Ask);
         let mut notes = approvals.warnings.clone();
         notes.extend(risk_notes(request, &pending));
+        let covered = request.copies.keys();
+        let covered = covered.filter(|directory| **directory != request.directory);
         ApprovalRequest {
             name: request.name.clone(),
             directory: request.directory.clone(),
             digest: request.digest.clone(),
             is_ad_hoc_digest: !request.is_skill_directory,
+            covered_directories: if request.ad_hoc_digest.is_some() {
+                covered.cloned().collect()
+            } else {
+                Vec::new()
+            },
             command: request.command.clone(),
             is_ad_hoc: request.ad_hoc_digest.is_some(),
             pending,

@@ -46,6 +46,34 @@ pub struct Policy {
     pub(crate) is_project_trusted: bool,
     pub(crate) refuses_missing_requirements: bool,
     pub(crate) ceiling: ResourceLimits,
+    pub(crate) install: InstallPolicy,
+}
+
+/// Which skills may be installed. Default: all.
+///
+/// The policy does not know sources; an installer compares its own with the patterns.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct InstallPolicy {
+    /// Lists of patterns, one of each file with the key `sources`. A source must match one pattern
+    /// of each list, so that no file can widen the list of another, and an empty list allows none.
+    pub sources: Vec<Vec<String>>,
+    /// Whether skills without a signature of a trusted key are rejected. `require-signature` in
+    /// policy files.
+    pub requires_signature: bool,
+    /// The public keys whose signatures count, as text. `signature-keys` in policy files; those of
+    /// projects are ignored.
+    pub signature_keys: Vec<String>,
+}
+
+impl InstallPolicy {
+    /// Adds the restrictions and keys of another policy.
+    pub fn combine(&mut self, other: &Self) {
+        self.sources.extend(other.sources.iter().cloned());
+        self.requires_signature |= other.requires_signature;
+        self.signature_keys
+            .extend(other.signature_keys.iter().cloned());
+    }
 }
 
 /// How permissions are decided that no rule decides, and those with an `ask` rule.
@@ -101,6 +129,7 @@ impl Default for Policy {
             is_project_trusted: false,
             refuses_missing_requirements: false,
             ceiling: ResourceLimits::default_ceiling(),
+            install: InstallPolicy::default(),
         }
     }
 }
@@ -196,6 +225,12 @@ impl Policy {
     /// Returns the ceiling of resource limits.
     pub fn ceiling(&self) -> &ResourceLimits {
         &self.ceiling
+    }
+
+    /// Returns which skills may be installed. It has no effect on runs.
+    #[must_use]
+    pub fn install(&self) -> &InstallPolicy {
+        &self.install
     }
 
     /// Authorizes a request by rules alone: everything that needs approval is denied. Stored

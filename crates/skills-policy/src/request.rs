@@ -3,7 +3,7 @@
 mod allowed_tool;
 mod requested_permission;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use self::allowed_tool::AllowedTool;
@@ -38,8 +38,8 @@ pub struct Request {
     pub(crate) directory: PathBuf,
     /// False for host commands, which work on the directory but are not in it.
     pub(crate) is_skill_directory: bool,
-    /// The copy of the directory that runs in its place.
-    pub(crate) copy: Option<PathBuf>,
+    /// Directories with the copies that the run gets in their place.
+    pub(crate) copies: BTreeMap<PathBuf, PathBuf>,
     pub(crate) name: String,
     pub(crate) digest: Option<String>,
     pub(crate) command: Vec<String>,
@@ -96,7 +96,7 @@ impl Request {
         Self {
             directory: directory.into(),
             is_skill_directory: true,
-            copy: None,
+            copies: BTreeMap::new(),
             name: String::new(),
             digest: None,
             command: Vec::new(),
@@ -147,8 +147,16 @@ impl Request {
     /// Sets the path of a private copy of the directory that runs in its place, so that the content
     /// cannot change between the check of its [digest](Self::content_digest) and the run. Backends
     /// show it at the path of the directory where they can. The path is canonical.
-    pub fn copy(mut self, path: impl Into<PathBuf>) -> Self {
-        self.copy = Some(path.into());
+    pub fn copy(self, path: impl Into<PathBuf>) -> Self {
+        let directory = self.directory.clone();
+        self.copy_of(directory, path)
+    }
+
+    /// Sets the path of a private copy that the run gets in the place of another directory, if it may
+    /// read that. A run that may write in the directory gets the directory itself. Both paths are
+    /// canonical.
+    pub fn copy_of(mut self, directory: impl Into<PathBuf>, path: impl Into<PathBuf>) -> Self {
+        self.copies.insert(directory.into(), path.into());
         self
     }
 

@@ -65,7 +65,7 @@ pub enum Allocation {
     #[default]
     Even,
     /// By rank, in the order of the caller, best first: the first skills get complete descriptions.
-    /// If not even all names fit, complete entries get half of the budget and names the rest.
+    /// If not even all names fit, complete entries get a third of the budget and names the rest.
     Ranked,
 }
 

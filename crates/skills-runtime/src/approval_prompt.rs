@@ -94,11 +94,18 @@ fn rows(request: &ApprovalRequest) -> Vec<Row> {
         rows.push(("skill", request.directory.display().to_string()));
     }
     // Without the note, the digest would seem to cover the files that the command names.
-    let scope_note = if request.is_ad_hoc_digest {
-        " of the command only; an approval stays valid if its files change"
-    } else {
-        ""
+    let scope_note = match (
+        request.is_ad_hoc_digest,
+        request.covered_directories.as_slice(),
+    ) {
+        (false, _) => "",
+        (true, []) => " of the command only; an approval stays valid if its files change",
+        (true, _) => {
+            " of the command and of the skills that it names; an approval stays valid if other files change"
+        }
     };
+    let named = request.covered_directories.iter().take(MAX_INFO_ROWS);
+    rows.extend(named.map(|directory| ("names", directory.display().to_string())));
     rows.extend(
         request
             .digest

@@ -19,6 +19,7 @@ mod output_files;
 mod precompile;
 mod preview;
 mod program_detection;
+mod readable_skills;
 mod refusals;
 mod requirements;
 mod run_notes;
@@ -45,7 +46,7 @@ use crate::library::{Library, OnMissing, find_entry};
 use crate::secrets::Redactor;
 use approval_queue::ApprovalQueue;
 use cancellation::unless_cancelled;
-use grant_checks::{check_canonical, is_writable, used_tools};
+use grant_checks::{check_canonical, copies, is_writable, used_tools};
 use job::build_job;
 use missing_paths::CreatedFiles;
 use run_notes::{notes_before_run, report_unwritten_files, unused_rules};
@@ -56,7 +57,7 @@ use run_use::RunUse;
 use skill_copies::{SkillCopy, SkillCopyCache};
 use workspace::ActiveWorkspace;
 
-pub use artifacts::{ExecutionArtifacts, ExecutionStatus};
+pub use artifacts::{ExecutionArtifacts, ExecutionStatus, UnreadableSkill};
 pub(crate) use backends::{Backends, WasmConfig};
 pub use call_context::CallContext;
 pub use execution_mode::ExecutionMode;
@@ -387,7 +388,7 @@ impl Executor {
         plan: RunPlan,
         workspace: Option<ActiveWorkspace>,
     ) -> Result<ExecutionArtifacts, RuntimeError> {
-        let mut plan = self.with_allowed_mounts(plan).await;
+        let mut plan = self.with_optional_files(plan).await;
         let manifest = plan.subject.skill().map(|skill| &skill.manifest);
         record.set_skill(plan.subject.name(), None, manifest);
         let missing = self.missing_for_run(&plan);
@@ -437,7 +438,10 @@ impl Executor {
         notes: Vec<String>,
         redactor: &Redactor,
     ) -> ExecutionArtifacts {
-        let GrantedRun { plan, grants, .. } = run;
+        let GrantedRun {
+            mut plan, grants, ..
+        } = run;
+        let unreadable_skills = std::mem::take(&mut plan.readable_skills.unreadable);
         let output = redactor.redact_streams(output);
         let skill_dir = plan.subject.skill().map(|skill| skill.entry.directory());
         let current_dir = plan.options.current_dir.as_deref().or(skill_dir);
@@ -446,9 +450,12 @@ impl Executor {
         let cause = self.failure_cause(&plan, &output, &grants);
         let skill = plan.subject.name().to_owned();
         let permissions_used = used_tools(&grants, plan.subject.skill());
+        let copies = copies(&grants);
         let mut artifacts = ExecutionArtifacts::new(skill, plan.mode, output, redactor);
         artifacts.refusals = refusals::name_programs(refusals, &plan.dropped_programs);
         artifacts.failure_cause = cause;
+        artifacts.unreadable_skills = unreadable_skills;
+        artifacts.copies = copies;
         artifacts.output_files = run
             .workspace
             .map(|workspace| workspace.collect_output(redactor))
@@ -474,17 +481,6 @@ impl Executor {
             granted.limits().memory_bytes,
             |script_type| self.config().backends.interpreter(skill, script_type),
         )
-    }
-
-    /// Adds the optional mounts that are granted without approval.
-    async fn with_allowed_mounts(&self, plan: RunPlan) -> RunPlan {
-        // Stored approvals are valid for one content, so optional mounts depend on its digest.
-        let digest = if plan.options.optional_mounts.is_empty() {
-            None
-        } else {
-            self.content_digest(&plan.subject).await
-        };
-        self.with_optional_mounts(plan, digest.as_deref())
     }
 
     /// Rejects a granted directory that contains the scratch directory: the program could access
@@ -544,6 +540,7 @@ impl Executor {
         let uncovered = self
             .check_content_unchanged(&plan.subject, content.as_deref())
             .await?;
+        self.check_readable_unchanged(&plan.readable_skills).await?;
         let job = uncovered.into_iter().fold(job, Job::hide);
         // As late as possible: what others changed during the wait is not output of this program.
         if let Some(workspace) = workspace {

@@ -55,11 +55,11 @@ pub use error::{ErrorKind, RuntimeError};
 pub use executor::{
     CallContext, ExecutionArtifacts, ExecutionMode, ExecutionOptions, ExecutionStatus, Executor,
     FailureCause, HostCommand, InputFile, InputProtocol, OutputFile, OutputFiles, Precompile,
-    Preview, RunTarget, SessionDirectory, Workspace, detect_execution_mode,
+    Preview, RunTarget, SessionDirectory, UnreadableSkill, Workspace, detect_execution_mode,
 };
 pub use library::{Library, LoadedSkill, OnMissing, SkillDescriptor, SkillPrograms};
 #[cfg(feature = "search")]
-pub use library::{ReferenceSearch, SkillIndex, SkillSearch};
+pub use library::{ReferenceSearch, SearchMethod, SkillIndex, SkillSearch};
 pub use private_file::PrivateFile;
 #[cfg(feature = "search")]
 pub use prompt_renderer::ListRequest;

@@ -1,7 +1,11 @@
 //! The library part of a runtime: which skills there are, and what they contain and require.
 
 mod catalog_cache;
+#[cfg(feature = "search")]
+mod latent_cache;
 mod opened_skill;
+#[cfg(feature = "search")]
+mod reference_search;
 mod requirements;
 mod scripts;
 mod skill;
@@ -27,14 +31,18 @@ use crate::program_search::{Finders, ProgramSearch};
 use crate::{RuntimeError, Secrets, UsageRecorder};
 
 use catalog_cache::{CatalogCache, CatalogSnapshot, ScanResult};
+#[cfg(feature = "search")]
+pub use latent_cache::SearchMethod;
 pub(crate) use opened_skill::{OpenedSkill, find_entry, open_files, read_error};
+#[cfg(feature = "search")]
+pub use reference_search::ReferenceSearch;
 pub use requirements::OnMissing;
 pub(crate) use requirements::{RunHost, read_requirements};
 pub use scripts::SkillPrograms;
 pub(crate) use scripts::{modules, scripts};
 pub use skill::{LoadedSkill, SkillDescriptor};
 #[cfg(feature = "search")]
-pub use skill_index::{ReferenceSearch, SkillIndex, SkillSearch};
+pub use skill_index::{SkillIndex, SkillSearch};
 
 /// The skills of a runtime: the catalog, the skills in it, and what they require.
 ///
@@ -55,6 +63,8 @@ struct Shared {
     finders: Finders,
     #[cfg(feature = "search")]
     indexes: skill_index::IndexCache,
+    #[cfg(feature = "search")]
+    references: reference_search::ReferenceCache,
     on_new_catalog: Option<OnNewCatalog>,
 }
 
@@ -64,6 +74,8 @@ pub(crate) struct LibraryConfig {
     pub(crate) secrets: Secrets,
     pub(crate) finders: Finders,
     pub(crate) search_cache: Option<PathBuf>,
+    #[cfg(feature = "search")]
+    pub(crate) search_method: SearchMethod,
     pub(crate) ledger: Option<Ledger>,
     pub(crate) clock: fn() -> SystemTime,
     pub(crate) on_new_catalog: Option<OnNewCatalog>,
@@ -100,12 +112,14 @@ impl Library {
             secrets,
             finders,
             search_cache,
+            #[cfg(feature = "search")]
+            search_method,
             ledger,
             clock,
             on_new_catalog,
         } = config;
         #[cfg(feature = "search")]
-        let indexes = skill_index::IndexCache::new(search_cache, discovery.roots());
+        let indexes = skill_index::IndexCache::new(search_cache, discovery.roots(), search_method);
         #[cfg(not(feature = "search"))]
         let _ = search_cache;
         let digests = Arc::default();
@@ -116,6 +130,8 @@ impl Library {
             finders,
             #[cfg(feature = "search")]
             indexes,
+            #[cfg(feature = "search")]
+            references: reference_search::ReferenceCache::default(),
             usage: UsageRecorder::new(ledger, clock, &digests),
             digests,
             on_new_catalog,
@@ -245,16 +261,21 @@ impl Library {
     /// best first.
     ///
     /// The files of one skill are read by each search. The index of all skills is prepared on first
-    /// use, once per catalog; a later change of a reference alone is not noticed.
+    /// use; a search compares the metadata of every file, unless that was done in the current
+    /// [generation](Self::generations), and then analyzes the sections that changed.
     #[cfg(feature = "search")]
     #[must_use]
     pub fn search_references(
         &self,
         search: ReferenceSearch<'_>,
     ) -> Vec<(String, skills_search::Span)> {
-        self.current_catalog();
-        let accepts = |entry: &Entry| search.skill.is_some() || self.is_model_invocable(entry);
-        skill_index::search_references(&self.snapshot(), accepts, search)
+        if let Some(entry) = search.skill {
+            return reference_search::search_skill(entry, search.query, search.limit);
+        }
+        let catalog = self.current_catalog();
+        let accepts = |entry: &Entry| self.is_model_invocable(entry);
+        let references = &self.0.references;
+        references.search(&catalog, self.generations(), accepts, search)
     }
 
     /// Returns true if a non-empty value for a variable is configured. This does not mean that a

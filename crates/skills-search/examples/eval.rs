@@ -18,7 +18,9 @@ use clap::Parser;
 use serde::Deserialize;
 use skills_discovery::{Root, ScanLimits, Scope, discover};
 use skills_prompt::{Allocation, Budget, SkillListRenderer, SkillSummary};
-use skills_search::{Document, IndexBuilder, Ranker, SearchIndex, fuse};
+use skills_search::{
+    Document, IndexBuilder, LatentSpace, Ranked, Ranker, SearchIndex, SearchResult, fuse,
+};
 
 /// Measures how well requests find their skills
 #[derive(Parser)]
@@ -73,11 +75,22 @@ fn main() -> Result<()> {
     if let Some(count) = arguments.skills {
         choose_skills(&mut skills, &requests, count);
     }
-    let indexes = [
-        ("words", build(&skills, IndexBuilder::new())),
+    let index = build(&skills, IndexBuilder::new());
+    let space = LatentSpace::new(&index);
+    let rankings = [
+        (
+            "words",
+            Ranking {
+                index: &index,
+                space: None,
+            },
+        ),
         (
             "fused",
-            build(&skills, IndexBuilder::new().with_latent_space()),
+            Ranking {
+                index: &index,
+                space: Some(&space),
+            },
         ),
     ];
     let mut groups: BTreeMap<(&str, &str), Vec<&Request>> = BTreeMap::new();
@@ -101,18 +114,50 @@ fn main() -> Result<()> {
         "more than"
     );
     for ((split, language), group) in groups {
-        for (ranking, index) in &indexes {
-            let evaluation = Evaluation::new(&skills, index, &group, arguments.failures);
-            println!("{split:<9} {language:<8} {ranking:<8} {evaluation}");
+        for (name, ranking) in rankings {
+            let evaluation = Evaluation::new(&skills, ranking, &group, arguments.failures);
+            println!("{split:<9} {language:<8} {name:<8} {evaluation}");
         }
     }
     let bodies: usize = skills.iter().map(|skill| skill.body.len()).sum();
     println!("\n{} skills, {} KB of bodies", skills.len(), bodies / 1_000);
-    for (ranking, index) in &indexes {
-        println!("\n{ranking}");
-        print_times(&skills, index, &requests)?;
+    for (name, ranking) in rankings {
+        println!("\n{name}");
+        print_query_times(ranking, &requests);
     }
-    Ok(())
+    println!();
+    print_build_times(&skills, &index, &space)
+}
+
+/// A ranking by words, and by latent semantics behind the fifth place if there is a space.
+#[derive(Clone, Copy)]
+struct Ranking<'a> {
+    index: &'a SearchIndex,
+    space: Option<&'a LatentSpace>,
+}
+
+impl Ranking<'_> {
+    fn search(self, query: &str) -> SearchResult {
+        let result = self.index.search(query);
+        match self.space {
+            Some(_) => result.fused_with(|| self.similar(query)),
+            None => result,
+        }
+    }
+
+    /// Returns the order of all skills in the list for a request.
+    fn list_order(self, query: &str) -> Vec<usize> {
+        let ranked = fuse(&self.index.rank(query), &[&self.similar(query)]);
+        let mut order: Vec<usize> = ranked.iter().map(|ranked| ranked.document).collect();
+        let ranked: HashSet<usize> = order.iter().copied().collect();
+        order.extend((0..self.index.len()).filter(|document| !ranked.contains(document)));
+        order
+    }
+
+    fn similar(self, query: &str) -> Vec<Ranked> {
+        let ranker = self.space.and_then(|space| space.ranker(self.index));
+        ranker.map(|ranker| ranker.rank(query)).unwrap_or_default()
+    }
 }
 
 /// The shares of a group of requests.
@@ -131,7 +176,7 @@ struct Evaluation {
 impl Evaluation {
     fn new(
         skills: &[Skill],
-        index: &SearchIndex,
+        ranking: Ranking<'_>,
         requests: &[&Request],
         prints_failures: bool,
     ) -> Self {
@@ -152,10 +197,10 @@ impl Evaluation {
         };
         let share = 1.0 / fit.len().max(1) as f64;
         for request in fit {
-            let hits = index.search(&request.query).hits;
+            let hits = ranking.search(&request.query).hits;
             let is_right = |document: usize| request.skills.contains(&skills[document].name);
             let place = hits.iter().position(|hit| is_right(hit.document));
-            let order = list_order(index, &request.query);
+            let order = ranking.list_order(&request.query);
             let listed_place = order.iter().position(|document| is_right(*document));
             let within = |place: Option<usize>, count: usize| match place {
                 Some(place) if place < count => share,
@@ -178,7 +223,7 @@ impl Evaluation {
             }
         }
         for request in unfit {
-            let hits = index.search(&request.query).hits;
+            let hits = ranking.search(&request.query).hits;
             if hits.len() > TOLERATED_HITS {
                 evaluation.unfit_answered += 1;
                 if prints_failures {
@@ -220,16 +265,6 @@ fn names(skills: &[Skill], documents: impl Iterator<Item = usize>) -> String {
     names.join(", ")
 }
 
-/// Returns the order of all skills in the list for a request.
-fn list_order(index: &SearchIndex, query: &str) -> Vec<usize> {
-    let latent = index.latent_ranker().map(|latent| latent.rank(query));
-    let ranked = fuse(&index.rank(query), &[latent.as_deref().unwrap_or_default()]);
-    let mut order: Vec<usize> = ranked.iter().map(|ranked| ranked.document).collect();
-    let ranked: HashSet<usize> = order.iter().copied().collect();
-    order.extend((0..index.len()).filter(|document| !ranked.contains(document)));
-    order
-}
-
 /// Returns true if the list that a model sees for a request has the right skill.
 fn is_listed(skills: &[Skill], order: &[usize], request: &Request) -> bool {
     let items: Vec<SkillSummary<'_>> = order
@@ -253,7 +288,7 @@ fn is_listed(skills: &[Skill], order: &[usize], request: &Request) -> bool {
         .any(|name| !omitted.contains(name.as_str()))
 }
 
-fn print_times(skills: &[Skill], index: &SearchIndex, requests: &[Request]) -> Result<()> {
+fn print_query_times(ranking: Ranking<'_>, requests: &[Request]) {
     let query_time = |ask: &dyn Fn(&str)| {
         let queries = (0..REPETITIONS).flat_map(|_| requests);
         let mut times: Vec<Duration> = queries
@@ -262,17 +297,16 @@ fn print_times(skills: &[Skill], index: &SearchIndex, requests: &[Request]) -> R
         times.sort();
         milliseconds(median(&times))
     };
-    let search = query_time(&|query| drop(index.search(query)));
-    let list = query_time(&|query| drop(list_order(index, query)));
+    let search = query_time(&|query| drop(ranking.search(query)));
+    let list = query_time(&|query| drop(ranking.list_order(query)));
     println!("search, median {search:>8.3} ms");
     println!("list, median   {list:>8.3} ms");
-    let builder = || match index.latent_ranker() {
-        Some(_) => IndexBuilder::new().with_latent_space(),
-        None => IndexBuilder::new(),
-    };
+}
+
+fn print_build_times(skills: &[Skill], index: &SearchIndex, space: &LatentSpace) -> Result<()> {
     println!(
         "build          {:>8.1} ms",
-        measure(|| build(skills, builder()))
+        measure(|| build(skills, IndexBuilder::new()))
     );
     let again = || build(skills, IndexBuilder::reusing(index));
     println!("build, reusing {:>8.1} ms", measure(again));
@@ -285,9 +319,17 @@ fn print_times(skills: &[Skill], index: &SearchIndex, requests: &[Request]) -> R
         measure(|| SearchIndex::from_bytes(&bytes)),
         bytes.len() / 1_000
     );
-    if let Some(latent) = index.latent_ranker() {
-        println!("vectors        {:>8} KB", latent.bytes() / 1_000);
-    }
+    println!(
+        "latent space   {:>8.1} ms",
+        measure(|| LatentSpace::new(index))
+    );
+    let bytes = space.to_bytes();
+    LatentSpace::from_bytes(&bytes, index).context("cannot read the latent space back")?;
+    println!(
+        "load           {:>8.1} ms, {} KB",
+        measure(|| LatentSpace::from_bytes(&bytes, index)),
+        bytes.len() / 1_000
+    );
     Ok(())
 }
 

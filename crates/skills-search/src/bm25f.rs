@@ -14,6 +14,9 @@ pub(crate) struct Parameters {
     pub(crate) length: [f32; FIELDS],
     /// How fast repeated occurrences stop to matter.
     pub(crate) saturation: f32,
+    /// The power of the rarity of a term in its score. Below 1, a rare word that a request has by
+    /// the way counts less against several common ones.
+    pub(crate) rarity_power: f32,
 }
 
 impl Parameters {
@@ -21,6 +24,7 @@ impl Parameters {
         weights: [2.0, 1.0, 0.25],
         length: [0.3, 0.5, 0.75],
         saturation: 1.2,
+        rarity_power: 0.7,
     };
 
     /// Returns how much `counts` occurrences of a term say for a document, from 0 to 1, before the

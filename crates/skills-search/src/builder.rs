@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use crate::analysis::{Analyzer, Run, for_each_run, unspaced_terms};
 use crate::document::{Document, FIELDS, SourceTag, TextDigest};
 use crate::index::{IndexedDocument, SearchIndex, TermCount};
-use crate::latent::LatentSpace;
 use crate::term_table::TermTable;
 
 /// The number of terms of each field whose pairs with their neighbors are terms, too. The start of a
@@ -27,7 +26,6 @@ pub struct IndexBuilder<'a> {
     /// The counts of the document that is added, by term, and the terms that have some.
     current: Vec<[u32; FIELDS]>,
     touched: Vec<u32>,
-    has_latent_space: bool,
 }
 
 /// The terms of a field that were counted.
@@ -67,7 +65,6 @@ impl<'a> IndexBuilder<'a> {
             counts: Vec::new(),
             current: Vec::new(),
             touched: Vec::new(),
-            has_latent_space: false,
         }
     }
 
@@ -89,17 +86,6 @@ impl<'a> IndexBuilder<'a> {
         Self {
             previous: Some(previous),
             ..Self::new()
-        }
-    }
-
-    /// Also computes what a [ranker by latent semantics](SearchIndex::latent_ranker) needs: a vector
-    /// for each document and for its words, at most 4 MB for 2,000 skills. It is computed again when
-    /// any document changes. Default: none.
-    #[must_use]
-    pub fn with_latent_space(self) -> Self {
-        Self {
-            has_latent_space: true,
-            ..self
         }
     }
 
@@ -225,15 +211,7 @@ impl<'a> IndexBuilder<'a> {
             counts.sort_unstable();
             start = document.end as usize;
         }
-        let mut index = SearchIndex::new(vocabulary, self.documents, self.counts);
-        if self.has_latent_space {
-            let known = self.previous.and_then(|previous| {
-                let space = previous.index.latent.as_ref();
-                space.filter(|_| previous.index.digests().eq(index.digests()))
-            });
-            index.latent = Some(known.cloned().unwrap_or_else(|| LatentSpace::new(&index)));
-        }
-        index
+        SearchIndex::new(vocabulary, self.documents, self.counts)
     }
 }
 

@@ -5,9 +5,15 @@
 //! vocabulary: number of terms, bytes of their text, the length of each, the text
 //! documents:  number, and for each its digest, tag, lengths, number of terms, and
 //!             for each term the distance to the one before and its counts
-//! latent:     whether there is a latent space; its dimensions, the number of terms with a vector,
-//!             the distance of each to the one before, the vectors of terms and of all documents
-//! vectors:    one byte for each dimension of each, then the step of each
+//! ```
+//!
+//! A latent space is a file of its own, since most searches do not need it:
+//!
+//! ```text
+//! magic, version, analysis version, checksum of the rest
+//! digest of the index, dimensions, number of terms with a vector, the distance of each to the one
+//! before, the vectors of terms and of all documents: one byte for each dimension of each, then the
+//! step of each
 //! ```
 //!
 //! All numbers but those of the header, the bytes of vectors and their steps (`f32`) are of variable
@@ -20,9 +26,10 @@ use crate::index::{IndexedDocument, SearchIndex, TermCount};
 use crate::latent::{LatentSpace, QuantizedRows};
 use crate::vocabulary::Vocabulary;
 
-const MAGIC: &[u8; 8] = b"skillidx";
-/// The version of this form.
-const FORMAT_VERSION: u32 = 2;
+const INDEX_MAGIC: &[u8; 8] = b"skillidx";
+const LATENT_MAGIC: &[u8; 8] = b"skilllat";
+/// The version of these forms.
+const FORMAT_VERSION: u32 = 3;
 const HEADER_BYTES: usize = 24;
 /// Maximum size of an index that is read or written, in bytes: 256 MiB.
 pub const MAX_INDEX_BYTES: usize = 256 * 1024 * 1024;
@@ -44,13 +51,7 @@ impl SearchIndex {
             }
             write_counts(&mut body, self.terms_of(number));
         }
-        write_latent_space(&mut body, self.latent.as_ref());
-        let mut bytes = Vec::with_capacity(HEADER_BYTES + body.len());
-        bytes.extend(MAGIC);
-        bytes.extend(FORMAT_VERSION.to_le_bytes());
-        bytes.extend(ANALYSIS_VERSION.to_le_bytes());
-        bytes.extend(checksum(&body).to_le_bytes());
-        bytes.extend(body);
+        let bytes = with_header(INDEX_MAGIC, &body);
         (bytes.len() <= MAX_INDEX_BYTES).then_some(bytes)
     }
 
@@ -60,31 +61,81 @@ impl SearchIndex {
     /// Fails if the bytes are of another version, too long or damaged. The index is then built
     /// again from the skills.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, IndexError> {
-        if bytes.len() > MAX_INDEX_BYTES {
-            return Err(Repr::TooLarge {
-                bytes: bytes.len(),
-                limit: MAX_INDEX_BYTES,
-            }
-            .into());
-        }
-        let header = bytes.split_first_chunk::<HEADER_BYTES>();
-        let (header, body) = header.ok_or(Repr::Damaged)?;
-        let version = u32::from_le_bytes([header[8], header[9], header[10], header[11]]);
-        let analysis = u32::from_le_bytes([header[12], header[13], header[14], header[15]]);
-        if !header.starts_with(MAGIC) {
-            return Err(Repr::Damaged.into());
-        }
-        if (version, analysis) != (FORMAT_VERSION, ANALYSIS_VERSION) {
-            return Err(Repr::OtherVersion.into());
-        }
-        if header[16..] != checksum(body).to_le_bytes() {
-            return Err(Repr::Damaged.into());
-        }
-        let mut reader = Reader(body);
+        let mut reader = Reader(check_header(INDEX_MAGIC, bytes)?);
         // The checksum finds accidents only, so each number is checked as well.
         let index = reader.index().ok_or(Repr::Damaged)?;
         Ok(index)
     }
+}
+
+impl LatentSpace {
+    /// Returns the space in its form on disk. Equal spaces have equal bytes.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut body = Vec::new();
+        body.extend(self.index_digest());
+        write_number(&mut body, self.dimensions() as u64);
+        write_number(&mut body, self.terms().len() as u64);
+        let mut next = 0;
+        for term in self.terms() {
+            write_number(&mut body, u64::from(term - next));
+            next = term + 1;
+        }
+        for rows in [self.term_vectors(), self.documents()] {
+            body.extend(rows.values().iter().map(|value| value.cast_unsigned()));
+            body.extend(rows.steps().iter().flat_map(|step| step.to_le_bytes()));
+        }
+        with_header(LATENT_MAGIC, &body)
+    }
+
+    /// Reads the space of an index from its form on disk.
+    ///
+    /// # Errors
+    /// Fails if the bytes are of another version, too long or damaged, or of another index. The
+    /// space is then computed again.
+    pub fn from_bytes(bytes: &[u8], index: &SearchIndex) -> Result<Self, IndexError> {
+        let mut reader = Reader(check_header(LATENT_MAGIC, bytes)?);
+        if reader.take(32).ok_or(Repr::Damaged)? != index.digest() {
+            return Err(Repr::OtherIndex.into());
+        }
+        let space = reader.latent_space(index).ok_or(Repr::Damaged)?;
+        Ok(space)
+    }
+}
+
+fn with_header(magic: &[u8; 8], body: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(HEADER_BYTES + body.len());
+    bytes.extend(magic);
+    bytes.extend(FORMAT_VERSION.to_le_bytes());
+    bytes.extend(ANALYSIS_VERSION.to_le_bytes());
+    bytes.extend(checksum(body).to_le_bytes());
+    bytes.extend(body);
+    bytes
+}
+
+/// Returns the bytes after the header.
+fn check_header<'a>(magic: &[u8; 8], bytes: &'a [u8]) -> Result<&'a [u8], IndexError> {
+    if bytes.len() > MAX_INDEX_BYTES {
+        return Err(Repr::TooLarge {
+            bytes: bytes.len(),
+            limit: MAX_INDEX_BYTES,
+        }
+        .into());
+    }
+    let header = bytes.split_first_chunk::<HEADER_BYTES>();
+    let (header, body) = header.ok_or(Repr::Damaged)?;
+    let version = u32::from_le_bytes([header[8], header[9], header[10], header[11]]);
+    let analysis = u32::from_le_bytes([header[12], header[13], header[14], header[15]]);
+    if !header.starts_with(magic) {
+        return Err(Repr::Damaged.into());
+    }
+    if (version, analysis) != (FORMAT_VERSION, ANALYSIS_VERSION) {
+        return Err(Repr::OtherVersion.into());
+    }
+    if header[16..] != checksum(body).to_le_bytes() {
+        return Err(Repr::Damaged.into());
+    }
+    Ok(body)
 }
 
 fn write_vocabulary(bytes: &mut Vec<u8>, vocabulary: &Vocabulary) {
@@ -113,24 +164,6 @@ fn write_counts(bytes: &mut Vec<u8>, counts: &[TermCount]) {
             bytes.extend([count.name, count.description]);
         }
         next = count.term + 1;
-    }
-}
-
-fn write_latent_space(bytes: &mut Vec<u8>, space: Option<&LatentSpace>) {
-    bytes.push(u8::from(space.is_some()));
-    let Some(space) = space else {
-        return;
-    };
-    write_number(bytes, space.dimensions() as u64);
-    write_number(bytes, space.terms().len() as u64);
-    let mut next = 0;
-    for term in space.terms() {
-        write_number(bytes, u64::from(term - next));
-        next = term + 1;
-    }
-    for rows in [space.term_vectors(), space.documents()] {
-        bytes.extend(rows.values().iter().map(|value| value.cast_unsigned()));
-        bytes.extend(rows.steps().iter().flat_map(|step| step.to_le_bytes()));
     }
 }
 
@@ -184,10 +217,8 @@ impl<'a> Reader<'a> {
                 end: u32::try_from(counts.len()).ok()?,
             });
         }
-        let latent = self.latent_space(vocabulary.len(), documents.len())?;
-        let mut index = SearchIndex::new(vocabulary, documents, counts);
-        index.latent = latent;
-        self.0.is_empty().then_some(index)
+        let is_at_end = self.0.is_empty();
+        is_at_end.then(|| SearchIndex::new(vocabulary, documents, counts))
     }
 
     fn vocabulary(&mut self) -> Option<Vocabulary> {
@@ -231,25 +262,21 @@ impl<'a> Reader<'a> {
         Some(())
     }
 
-    /// Returns the latent space of an index with so many terms and documents.
-    fn latent_space(&mut self, terms: usize, documents: usize) -> Option<Option<LatentSpace>> {
-        match self.take(1)? {
-            [0] => return Some(None),
-            [1] => {}
-            _ => return None,
-        }
+    fn latent_space(&mut self, index: &SearchIndex) -> Option<LatentSpace> {
         let dimensions = usize::try_from(self.number32()?).ok()?;
         let terms_count = self.count(1)?;
-        let mut numbers = Vec::with_capacity(terms_count);
+        let mut terms = Vec::with_capacity(terms_count);
         let mut next = 0_u32;
         for _ in 0..terms_count {
             let term = next.checked_add(self.number32()?)?;
-            numbers.push(term);
+            terms.push(term);
             next = term.checked_add(1)?;
         }
-        let term_vectors = self.rows(numbers.len(), dimensions)?;
-        let documents = self.rows(documents, dimensions)?;
-        LatentSpace::from_parts(numbers, term_vectors, documents, terms).map(Some)
+        let term_vectors = self.rows(terms.len(), dimensions)?;
+        let documents = self.rows(index.len(), dimensions)?;
+        let is_at_end = self.0.is_empty();
+        let space = LatentSpace::from_parts(terms, term_vectors, documents, index)?;
+        is_at_end.then_some(space)
     }
 
     fn rows(&mut self, rows: usize, dimensions: usize) -> Option<QuantizedRows> {

@@ -63,7 +63,7 @@ impl Evidence {
     fn confidence(&self, query: &Query) -> Confidence {
         let total: f32 = query.terms.iter().map(|term| weight(term.kind)).sum();
         let covers_all = self.title_words >= 0.99 * total && !query.is_conversation;
-        let is_high = self.words >= 3.0 && self.title_words >= 1.0 && self.rarity >= 1.2
+        let is_high = self.words >= 3.0 && self.title_words >= 1.0 && self.rarity >= 1.4
             || self.title_words >= 2.0 && self.title_rarity >= 0.95
             || self.words >= 5.0
             || covers_all && self.title_rarity >= 0.18;

@@ -1,9 +1,10 @@
 //! The index: the terms of all documents, and for each term its documents.
 
+use std::sync::OnceLock;
+
 use crate::analysis::is_unspaced_script;
 use crate::bm25f::{Parameters, rarity};
-use crate::document::{FIELDS, SourceTag, TextDigest};
-use crate::latent::{LatentRanker, LatentSpace};
+use crate::document::{FIELDS, SourceTag, TextDigest, hash};
 use crate::vocabulary::Vocabulary;
 
 /// An index over documents, for ranking them by a query.
@@ -33,7 +34,7 @@ pub struct SearchIndex {
     /// For each term the end of its postings.
     posting_ends: Vec<u32>,
     postings: Vec<Posting>,
-    pub(crate) latent: Option<LatentSpace>,
+    digest: OnceLock<[u8; 32]>,
 }
 
 /// A document without its text.
@@ -87,6 +88,7 @@ impl SearchIndex {
         let rarities: Vec<f32> = next
             .windows(2)
             .map(|pair| rarity(documents.len(), (pair[1] - pair[0]) as usize))
+            .map(|rarity| rarity.powf(parameters.rarity_power))
             .collect();
         let mean = mean_lengths(&documents);
         let empty = Posting {
@@ -117,7 +119,7 @@ impl SearchIndex {
             counts,
             posting_ends: next,
             postings,
-            latent: None,
+            digest: OnceLock::new(),
         }
     }
 
@@ -143,16 +145,6 @@ impl SearchIndex {
         self.documents.iter().map(|document| document.tag.as_ref())
     }
 
-    /// Returns a ranker by latent semantics, which finds documents without a word of a query; `None`
-    /// unless the index was built
-    /// [with a latent space](crate::IndexBuilder::with_latent_space). [`fuse`](crate::fuse) combines
-    /// it with the ranking by words.
-    #[must_use]
-    pub fn latent_ranker(&self) -> Option<LatentRanker<'_>> {
-        let space = self.latent.as_ref()?;
-        Some(LatentRanker::new(self, space))
-    }
-
     /// Returns the share of documents with a description in a script without spaces, such as
     /// Chinese, from 0 to 1. A query finds documents of its own language only.
     #[must_use]
@@ -169,6 +161,13 @@ impl SearchIndex {
             terms.any(is_unspaced)
         });
         documents.count() as f32 / self.len().max(1) as f32
+    }
+
+    /// Returns the digest of the digests of all documents, in their order. Indexes with equal ones
+    /// are equal.
+    pub(crate) fn digest(&self) -> &[u8; 32] {
+        let digests = || self.digests().map(|digest| digest.0.as_slice());
+        self.digest.get_or_init(|| hash(digests()))
     }
 
     pub(crate) fn postings(&self, term: u32) -> &[Posting] {

@@ -18,7 +18,7 @@ use crate::query::{Query, Ranked, first_of};
 use crate::ranker::Ranker;
 
 pub(crate) use quantized_rows::QuantizedRows;
-pub(crate) use space::LatentSpace;
+pub use space::LatentSpace;
 
 /// The number of best documents of a ranking by latent semantics. The place of a later one says
 /// nothing, and sorting all of a large catalog would take most of the time of a query.
@@ -26,26 +26,11 @@ const MAX_RANKED: usize = 500;
 /// A smaller cosine can be the rounding of the vectors.
 const MIN_COSINE: f32 = 0.02;
 
-/// Ranks the documents of an index by latent semantics; see [`SearchIndex::latent_ranker`].
+/// Ranks the documents of an index by latent semantics; see [`LatentSpace`].
 ///
 /// The score of a document is the cosine of its direction and that of the query, at most 1; those
-/// below 0.02 are dropped. A ranking has the best 500 documents; it is empty if the index knows no word of the
-/// query.
-///
-/// ```
-/// use skills_search::{Document, IndexBuilder, Ranker, fuse};
-///
-/// let mut builder = IndexBuilder::new().with_latent_space();
-/// for description in ["invoice customer", "customer payment", "payment bill", "rain wind", "wind"] {
-///     builder.add(&Document::new("", description, ""));
-/// }
-/// let index = builder.build();
-/// let words = index.rank("customer");
-/// assert_eq!(words.len(), 2);
-/// let latent = index.latent_ranker().map(|latent| latent.rank("customer")).unwrap_or_default();
-/// // The third document does not contain the word, but one that occurs with it.
-/// assert_eq!(fuse(&words, &[&latent])[2].document, 2);
-/// ```
+/// below 0.02 are dropped. A ranking has the best 500 documents; it is empty if the index knows no
+/// word of the query.
 #[derive(Debug, Clone, Copy)]
 pub struct LatentRanker<'a> {
     index: &'a SearchIndex,
@@ -55,13 +40,6 @@ pub struct LatentRanker<'a> {
 impl<'a> LatentRanker<'a> {
     pub(crate) fn new(index: &'a SearchIndex, space: &'a LatentSpace) -> Self {
         Self { index, space }
-    }
-
-    /// Returns the size of the vectors of terms and documents, in bytes: at most 3.2 MB for the
-    /// terms, and 132 bytes for each document.
-    #[must_use]
-    pub fn bytes(&self) -> usize {
-        self.space.bytes()
     }
 
     /// Returns the direction of a query: the sum of those of its terms, by their rarity.

@@ -4,6 +4,7 @@
 //! name, description, body --IndexBuilder----------> SearchIndex --search--> documents that fit
 //!                                                        |  \--rank----> order, to fill a budget
 //!                                                        |---to_bytes---> file, for the next process
+//!                                                        \--LatentSpace-> order by the topics of the catalog
 //! files of skills ----------ReferenceIndexBuilder-> ReferenceIndex --search--> spans of lines
 //! ```
 //!
@@ -64,7 +65,7 @@ pub use error::IndexError;
 pub use evidence::Confidence;
 pub use explain::{Explanation, TermExplanation};
 pub use index::SearchIndex;
-pub use latent::LatentRanker;
+pub use latent::{LatentRanker, LatentSpace};
 pub use near_duplicates::{MAX_NEAR_DUPLICATES, NearDuplicate, NearDuplicates};
 pub use query::Ranked;
 pub use ranker::{Ranker, fuse};

@@ -38,7 +38,7 @@ pub struct Ranked {
 }
 
 /// How much a pair of words counts, beside its words.
-const PAIR_WEIGHT: f32 = 0.25;
+const PAIR_WEIGHT: f32 = 0.5;
 /// How much a word counts of which the query has the start only.
 pub(crate) const PREFIX_WEIGHT: f32 = 0.5;
 /// Minimum length of such a start, in characters.

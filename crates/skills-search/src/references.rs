@@ -49,18 +49,28 @@ pub struct Span {
 
 /// Builds a [`ReferenceIndex`].
 #[derive(Default)]
-pub struct ReferenceIndexBuilder {
-    builder: IndexBuilder<'static>,
+pub struct ReferenceIndexBuilder<'a> {
+    builder: IndexBuilder<'a>,
     spans: Vec<Span>,
     bytes: usize,
     is_truncated: bool,
 }
 
-impl ReferenceIndexBuilder {
+impl<'a> ReferenceIndexBuilder<'a> {
     /// Creates a builder without files.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Creates a builder that takes over the terms of sections that `previous` contains, so that
+    /// only new and changed ones are analyzed. The result is the same in both cases.
+    #[must_use]
+    pub fn reusing(previous: &'a ReferenceIndex) -> Self {
+        Self {
+            builder: IndexBuilder::reusing(&previous.index),
+            ..Self::default()
+        }
     }
 
     /// Adds the sections of a file, whose text begins at line `first_line`; Markdown by its

@@ -3,7 +3,7 @@
 use crate::evidence::{Confidence, confidence};
 use crate::index::SearchIndex;
 use crate::query::{Query, Ranked, best_first};
-use crate::ranker::{KEPT_PLACES, Ranker, fuse};
+use crate::ranker::{KEPT_PLACES, fuse};
 
 /// Maximum number of documents that a search returns.
 pub const MAX_HITS: usize = 50;
@@ -19,18 +19,37 @@ pub(crate) const MIN_SHARE_OF_BEST: f32 = 0.25;
 #[non_exhaustive]
 pub struct SearchResult {
     /// The documents that fit, best first; none if nothing fits. Scores are those of the words, 0
-    /// for a document that was found by latent semantics alone.
+    /// for a document that only another ranking has.
     pub hits: Vec<Ranked>,
     /// How sure it is that one of them fits.
     pub confidence: Confidence,
+    /// The best documents that do not fit, best first.
+    rest: Vec<Ranked>,
+}
+
+impl SearchResult {
+    /// Fuses the places behind the fifth with another ranking, such as one by
+    /// [latent semantics](crate::LatentRanker), as [`fuse`] does. How many documents fit depends on
+    /// their words only, so the number of hits does not change.
+    ///
+    /// `other` is called only if there are more than five hits. Its documents must be those that the
+    /// search accepts.
+    #[must_use]
+    pub fn fused_with(self, other: impl FnOnce() -> Vec<Ranked>) -> Self {
+        let count = self.hits.len();
+        if count <= KEPT_PLACES {
+            return self;
+        }
+        let words = [self.hits, self.rest].concat();
+        let mut hits = fuse_with_scores(words, &other());
+        let rest = hits.split_off(count);
+        Self { hits, rest, ..self }
+    }
 }
 
 impl SearchIndex {
     /// Returns the documents that fit a query, best first: at most [`MAX_HITS`], at most three if
     /// the evidence is weak, and none if nothing fits, which is the answer to small talk.
-    ///
-    /// With a [latent space](crate::IndexBuilder::with_latent_space) the places behind the fifth are
-    /// those of both rankings, as by [`fuse`]. How many documents fit depends on their words only.
     ///
     /// [`rank`](crate::Ranker::rank) orders all documents instead, to fill a budget.
     #[must_use]
@@ -71,16 +90,12 @@ impl SearchIndex {
             .take_while(|hit| hit.score >= best * MIN_SHARE_OF_BEST)
             .count();
         apply_prior(&mut ranked[..count], prior);
-        let mut hits = match self.latent_ranker().filter(|_| count > KEPT_PLACES) {
-            Some(latent) => {
-                let mut similar = latent.rank(query);
-                similar.retain(|hit| accepts(hit.document));
-                fuse_with_scores(ranked, &similar)
-            }
-            None => ranked,
-        };
-        hits.truncate(count);
-        SearchResult { hits, confidence }
+        let rest = ranked.split_off(count);
+        SearchResult {
+            hits: ranked,
+            confidence,
+            rest,
+        }
     }
 }
 

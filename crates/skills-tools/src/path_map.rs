@@ -1,4 +1,4 @@
-//! Mapping of host paths to virtual paths in output.
+//! Mapping of host paths to virtual paths.
 
 use std::path::Path;
 
@@ -54,27 +54,36 @@ impl PathMap {
 
 fn replace_path(text: &str, host: &str, virtual_path: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find(host) {
-        let (before, after) = (&rest[..at], &rest[at + host.len()..]);
-        out.push_str(before);
+    let mut copied = 0;
+    // The replacement is not searched again, so that a virtual path cannot be replaced twice.
+    for at in find_path(text, host) {
+        out.push_str(&text[copied..at]);
+        out.push_str(virtual_path);
+        copied = at + host.len();
+    }
+    out.push_str(&text[copied..]);
+    out
+}
+
+/// Returns where a path occurs in a text, as a whole path or as a prefix of a longer one.
+pub(crate) fn find_path(text: &str, path: &str) -> impl Iterator<Item = usize> {
+    let is_whole = move |at: usize| {
+        let (before, after) = (&text[..at], &text[at + path.len()..]);
         // `/x/tmp/work` and `x/tmp/work` are other paths than `/tmp/work`; `-I/tmp/work` and a path
         // after a color sequence are not.
-        let word = out
+        let word = before
             .rsplit(|c: char| !is_name_char(c) && c != '/')
             .next()
             .unwrap_or_default();
-        let begins = !out.ends_with(is_name_char)
+        let begins = !before.ends_with(is_name_char)
             || (word.starts_with('-') && !word.contains('/'))
-            || ends_with_escape_sequence(&out);
+            || ends_with_escape_sequence(before);
         let ends = !after.starts_with(is_name_char)
             || after.starts_with(['.', '-']) && !after[1..].starts_with(is_name_char);
-        out.push_str(if begins && ends { virtual_path } else { host });
-        // The replacement is not searched again, so that a virtual path cannot be replaced twice.
-        rest = after;
-    }
-    out.push_str(rest);
-    out
+        begins && ends
+    };
+    let found = text.match_indices(path).map(|(at, _)| at);
+    found.filter(move |at| is_whole(*at))
 }
 
 /// Returns true if a text ends in a terminal escape sequence, such as a color.

@@ -5,6 +5,7 @@ mod dependencies;
 mod hooks;
 mod implicit_uses;
 mod key_arguments;
+mod named_skills;
 pub(crate) mod output;
 mod program_options;
 mod remedy;
@@ -19,6 +20,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use cap_std::fs::Dir;
 use serde_json::{Value, json};
 use skills_runtime::discovery::SkillFiles;
 use skills_runtime::policy::{HostPattern, PolicyError};
@@ -28,6 +30,7 @@ use skills_runtime::{
 };
 
 use self::dependencies::DeclaredDependencies;
+use self::named_skills::{NamedSkills, invisible_line};
 use self::output::{ProgramOutput, reached_timeout_ms, run_error};
 
 use crate::file_tools::FileTools;
@@ -182,7 +185,15 @@ impl ProgramTools {
         timeout_ms: u64,
         path_map: &PathMap,
     ) -> Result<CompletedRun, ToolError> {
-        let output = ProgramOutput::from_artifacts(&artifacts, path_map, &self.remedies)?;
+        // A program can print the path of a copy that it got in the place of a directory.
+        let path_map = artifacts
+            .copies
+            .iter()
+            .fold(path_map.clone(), |map, (copy, directory)| {
+                let directory = path_map.replace_in(&directory.to_string_lossy());
+                map.add(copy, directory)
+            });
+        let output = ProgramOutput::from_artifacts(&artifacts, &path_map, &self.remedies)?;
         Ok(CompletedRun {
             timeout_seconds: deadline.timeout_seconds(reached_timeout_ms(&artifacts), timeout_ms),
             artifacts,
@@ -206,16 +217,24 @@ impl ProgramTools {
         remedy.into_iter().fold(tool_error, ToolError::with_hint)
     }
 
-    /// Returns the options that all runs have in common.
-    /// Returns true if a command could print keys, which the tools for files do not read.
-    fn may_read_keys(&self, command: &HostCommand, args: &[String]) -> bool {
+    /// Returns true if a command could print keys, which the tools for files do not read, of the
+    /// workspace or the skills that it reads.
+    fn may_read_keys<'a>(
+        &'a self,
+        command: &HostCommand,
+        args: &[String],
+        skills: impl Iterator<Item = &'a Dir>,
+    ) -> bool {
         let workspace = self.files.workspace().map(|mount| &*mount.directory);
         match command {
-            HostCommand::Program(program) => key_arguments::may_read_keys(program, args, workspace),
+            HostCommand::Program(program) => {
+                key_arguments::may_read_keys(program, args, skills.chain(workspace))
+            }
             _ => false,
         }
     }
 
+    /// Returns the options that all runs have in common.
     fn base_options(&self, context: &CallContext) -> ExecutionOptions {
         let mut options = ExecutionOptions {
             // Standard input stays empty unless the caller sets it; scripts get their arguments on
@@ -228,6 +247,20 @@ impl ProgramTools {
         };
         self.options.apply_to(&mut options);
         options
+    }
+}
+
+impl CompletedRun {
+    /// Adds which skills the command names and did not see, and why.
+    fn explain_invisible(&mut self, named: &NamedSkills, path_map: &PathMap) {
+        let unreadable = self.artifacts.unreadable_skills.iter();
+        let refused = unreadable.map(|skill| {
+            let path = skill.directory.to_string_lossy();
+            path_map.replace_in(&invisible_line(&path, &skill.reason))
+        });
+        let is_success = self.output.is_success();
+        let hints: Vec<String> = refused.chain(named.hints(is_success)).collect();
+        self.output.add_hints(hints);
     }
 }
 

@@ -17,7 +17,6 @@ use skills_script::is_command_line;
 
 use crate::builtin::{self, BuiltinKind, BuiltinTool};
 use crate::catalog_tools::CatalogTools;
-use crate::catalog_tools::load::LoadArguments;
 use crate::file_tools::FileTools;
 use crate::nearest_name::nearest_name;
 use crate::overrides::{OverrideError, OverrideStore};
@@ -275,12 +274,19 @@ impl ToolSet {
             ResolvedCall::Builtin(kind, arguments) => {
                 let set = self.clone();
                 let session = context.session_id().map(str::to_owned);
+                let loaded = loaded_skill(kind, &arguments);
                 // The file tools block.
-                return run_blocking(move || {
+                let output = run_blocking(move || {
                     set.inner
                         .call_file_tool(kind, arguments, session.as_deref())
                 })
-                .await;
+                .await?;
+                // Not in the task, which goes on after its call was dropped: it would add to a session
+                // that has ended.
+                if let Some(name) = loaded {
+                    self.inner.activate(context.session_id(), &name);
+                }
+                return Ok(output);
             }
             ResolvedCall::Unknown { .. } => {
                 return Err(ToolErrorCode::Internal.error("the tool does not exist"));
@@ -426,12 +432,7 @@ impl Inner {
             BuiltinKind::SearchSkills => {
                 catalog_tools.search(&parse_arguments(arguments)?, session)
             }
-            BuiltinKind::LoadSkill => {
-                let arguments: LoadArguments = parse_arguments(arguments)?;
-                let loaded = catalog_tools.load(&arguments, session)?;
-                self.activate(session, &arguments.name);
-                Ok(loaded)
-            }
+            BuiltinKind::LoadSkill => catalog_tools.load(&parse_arguments(arguments)?, session),
             BuiltinKind::SearchReferences => {
                 catalog_tools.search_references(&parse_arguments(arguments)?, session)
             }
@@ -450,6 +451,13 @@ enum ResolvedCall {
     Unknown { nearest: Option<String> },
     Builtin(BuiltinKind, Value),
     Script(Box<ScriptToolEntry>, serde_json::Map<String, Value>),
+}
+
+/// Returns the skill that a call of `load_skill` names.
+fn loaded_skill(kind: BuiltinKind, arguments: &Value) -> Option<String> {
+    let name = arguments["name"].as_str();
+    name.filter(|_| kind == BuiltinKind::LoadSkill)
+        .map(str::to_owned)
 }
 
 /// Maximum length of an unknown name in an error, in characters; tool names have at most 64.

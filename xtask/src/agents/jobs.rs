@@ -98,7 +98,10 @@ pub(crate) const TITLES: [(&str, &str); 4] = [
         "taxes",
         "read an order, calculate its taxes, write them to a file",
     ),
-    ("weather", "search, load, read the data, run a program"),
+    (
+        "weather",
+        "search, load, read the data, run programs and commands on the skill",
+    ),
 ];
 
 /// Returns the jobs that this machine can run, and for each other one its name and why it cannot.
@@ -302,6 +305,17 @@ fn weather_job() -> Job {
                         "command": "python scripts/get_forecast.py --city Berlin --days 2",
                     }),
                     "Berlin",
+                ),
+                // Paths of the skill as `load_skill` prints them, in commands of the workspace.
+                Step::new(
+                    "skills_bash",
+                    json!({"command": "python /skills/weather/scripts/list_cities.py"}),
+                    "Berlin",
+                ),
+                Step::new(
+                    "skills_bash",
+                    json!({"command": "grep -c Berlin /skills/weather/assets/weather.json"}),
+                    "1",
                 ),
             ],
         },

@@ -13,6 +13,7 @@ use skills_runtime::{Scope, SkillRuntime};
 use self::staging::{StagedDraft, lock_drafts, restore_staged};
 use crate::approver::is_confirmed;
 use crate::context::Context;
+use crate::counted::counted;
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::output::{Output, line};
@@ -209,7 +210,8 @@ fn print_draft(
         output.status(&format!("  {} ({what})", line(path)));
     }
     if paths.len() > MAX_FILES {
-        output.status(&format!(" and {} more files", paths.len() - MAX_FILES));
+        let more = counted(paths.len() - MAX_FILES, "more file");
+        output.status(&format!(" and {more}"));
     }
     let tools = document.manifest().allowed_tools().iter();
     let tools: Vec<String> = tools.map(ToString::to_string).collect();

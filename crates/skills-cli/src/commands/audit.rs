@@ -10,6 +10,7 @@ use skills_runtime::audit::{
 };
 
 use crate::context::Context;
+use crate::counted::counted;
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::output::{Output, line};
@@ -223,7 +224,8 @@ fn verify_log(files: &[PathBuf], arguments: &Verify, output: Output) -> anyhow::
         } else {
             "broken"
         };
-        let mut text = format!("{} records, the hash chain is {chain}", verified.records);
+        let records = counted(verified.records, "record");
+        let mut text = format!("{records}, the hash chain is {chain}");
         if let Some(first) = verified.first_sequence.filter(|first| *first > 1) {
             text.push_str(&format!(", records before {first} are not in the log"));
         }
@@ -232,7 +234,8 @@ fn verify_log(files: &[PathBuf], arguments: &Verify, output: Output) -> anyhow::
             text.push_str(&format!("  {}\n", line(problem)));
         }
         if let Some(since) = verified.records_since {
-            text.push_str(&format!("{since} records after the given hash\n"));
+            let records = counted(since, "record");
+            text.push_str(&format!("{records} after the given hash\n"));
         }
         if let Some(hash) = &verified.last_hash {
             text.push_str(&format!("last hash {hash}\n"));

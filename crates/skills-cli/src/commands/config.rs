@@ -1,6 +1,6 @@
 //! `skills config`: shows and changes the settings of the user and of the project.
 
-mod settings_file;
+pub(crate) mod settings_file;
 
 use clap::{Args, Subcommand};
 use serde_json::json;
@@ -38,8 +38,9 @@ enum ConfigCommand {
 
 /// Change a setting of the user
 ///
-/// Keys: workspace, timeout-seconds, memory-mib, hooks, env-files, roots, usage-ledger,
-/// interpreters.KIND, skills.NAME.enabled, skills.NAME.pin, skills.NAME.interpreters.KIND.
+/// Keys: workspace, timeout-seconds, memory-mib, hooks, env-files, roots, usage-ledger, latent-search,
+/// trusted-projects, interpreters.KIND, skills.NAME.enabled, skills.NAME.pin,
+/// skills.NAME.interpreters.KIND.
 #[derive(Debug, Args)]
 struct Set {
     /// Name of the setting
@@ -143,7 +144,7 @@ impl Set {
             _ => Err(CommandError::input(format!("`{key}` has one value"))),
         };
         Ok(match key {
-            SettingKey::EnvFiles | SettingKey::Roots => {
+            SettingKey::EnvFiles | SettingKey::Roots | SettingKey::TrustedProjects => {
                 let paths: anyhow::Result<Array> = self.value.iter().map(path).collect();
                 Value::from(paths?)
             }
@@ -158,6 +159,7 @@ impl Set {
             }
             SettingKey::Hooks
             | SettingKey::UsageLedger
+            | SettingKey::LatentSearch
             | SettingKey::SkillEnabled(_)
             | SettingKey::SkillPinned(_) => {
                 let is_enabled: Result<bool, _> = one()?.parse();

@@ -222,7 +222,7 @@ fn to_json(preview: &Preview) -> Value {
 /// Prints the effective rules and limits.
 fn print_rules(context: &Context) -> anyhow::Result<Exit> {
     let paths = PolicyPaths::new(&context.environment);
-    let (trust, output) = (context.project_trust(), context.output);
+    let (trust, output) = (context.project_trust()?, context.output);
     let loaded = policy_files::load(&paths, trust)?;
     let rules = loaded.rules.rules().iter();
     let rules: Vec<String> = rules.map(|rule| describe_rule(rule, trust)).collect();

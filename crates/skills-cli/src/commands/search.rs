@@ -10,6 +10,7 @@ use skills_runtime::{Entry, ReferenceSearch, SkillIndex, SkillRuntime};
 
 use super::list::first_sentence;
 use crate::context::Context;
+use crate::counted::counted;
 use crate::exit::Exit;
 use crate::input;
 use crate::lookup;
@@ -216,10 +217,10 @@ fn write_term(term: &TermExplanation, text: &mut String) {
         .collect();
     let _ = writeln!(
         text,
-        "{:>6.2}    {}: in {} skills; here: {}",
+        "{:>6.2}    {}: in {}; here: {}",
         term.score,
         line(&term.term),
-        term.documents,
+        counted(term.documents, "skill"),
         if fields.is_empty() {
             "no".to_owned()
         } else {

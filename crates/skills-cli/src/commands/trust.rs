@@ -1,4 +1,6 @@
-//! `skills trust`: approves the current content of a skill, lists and revokes approvals.
+//! `skills trust`: approves the current content of a skill or trusts a project, lists and revokes that.
+
+mod project;
 
 use std::path::{Path, PathBuf};
 
@@ -21,17 +23,23 @@ use crate::state;
 
 /// Approve the current content of a skill
 ///
-/// With --hooks, approves the hooks that the skill declares instead of a run.
+/// With --hooks, approves the hooks that the skill declares instead of a run. With --project, trusts
+/// the project: its skills are used, and its settings and policy apply, as with --trust-project.
+/// Programs of its skills still get only what the policy grants.
 #[derive(Debug, Args)]
 pub(crate) struct Trust {
     /// Skill name or directory
-    #[arg(required_unless_present = "list")]
+    #[arg(required_unless_present_any = ["list", "project"])]
     name: Option<String>,
 
     #[command(flatten)]
     what: ExecutionArgs,
 
-    /// List stored approvals
+    /// Trust the project of the working directory from now on, or with --revoke no longer
+    #[arg(long, conflicts_with_all = ["name", "list", "hooks"])]
+    project: bool,
+
+    /// List stored approvals and trusted projects
     #[arg(long, conflicts_with_all = ["name", "revoke"])]
     list: bool,
 
@@ -46,6 +54,13 @@ pub(crate) struct Trust {
 
 impl Trust {
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Exit> {
+        if self.project {
+            return if self.revoke {
+                project::revoke(context)
+            } else {
+                project::trust(self.yes, context)
+            };
+        }
         let builder = context.builder(&self.what.programs.interpreter)?;
         let approvals = state::open_approvals(&context.environment).ok_or_else(|| {
             CommandError::input("cannot open the approval store: no home directory")
@@ -54,7 +69,7 @@ impl Trust {
         // Neither listing nor revoking needs the policy: both must work when a policy file is
         // broken.
         let Some(name) = &self.name else {
-            return list_approvals(&approvals.all().map_err(approval_error)?, context.output);
+            return list_approvals(&approvals.all().map_err(approval_error)?, context);
         };
         let name = input::resolve_skill_name(name);
         if self.revoke {
@@ -228,9 +243,10 @@ fn approval_error(error: BoxError) -> anyhow::Error {
     anyhow::anyhow!("{error}")
 }
 
-fn list_approvals(approvals: &[Approval], output: Output) -> anyhow::Result<Exit> {
+fn list_approvals(approvals: &[Approval], context: &Context) -> anyhow::Result<Exit> {
+    let (output, projects) = (context.output, &context.settings()?.trusted_projects);
     if output.is_json() {
-        return output.json(&json!({"approvals": approvals}));
+        return output.json(&json!({"approvals": approvals, "projects": projects}));
     }
     let mut lines = Vec::new();
     for approval in approvals {
@@ -240,6 +256,8 @@ fn list_approvals(approvals: &[Approval], output: Output) -> anyhow::Result<Exit
         let permissions = approval.permissions.iter();
         lines.extend(permissions.map(|permission| format!("  {}", line(&permission.to_string()))));
     }
+    let projects = projects.iter();
+    lines.extend(projects.map(|path| format!("project  {}", line(&path.to_string_lossy()))));
     output.lines(lines)?;
     if approvals.is_empty() {
         output.status("no approvals");

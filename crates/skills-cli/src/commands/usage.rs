@@ -11,6 +11,7 @@ use skills_runtime::ledger::{
 };
 
 use crate::context::Context;
+use crate::counted::counted;
 use crate::exit::Exit;
 use crate::output::line;
 use crate::usage_report::{
@@ -222,7 +223,8 @@ fn print_unused(
             || "never used".to_owned(),
             |last| format!("last used {}", date(last)),
         );
-        format!("{}  {last}, offered {offers} times", line(row.name))
+        let offers = counted(offers, "time");
+        format!("{}  {last}, offered {offers}", line(row.name))
     }))?;
     for (row, staleness) in &found.dormant {
         let reason = Reason::Staleness(*staleness);
@@ -230,9 +232,10 @@ fn print_unused(
     }
     if found.too_new > 0 {
         let days = time.as_secs() / (24 * 60 * 60);
+        let too_new = counted(found.too_new, "skill");
+        let days = counted(days, "day");
         output.status(&format!(
-            "not listed: {} skills that were observed for less than {days} days",
-            found.too_new
+            "not listed: {too_new} observed for less than {days}"
         ));
     }
     Ok(Exit::Success)

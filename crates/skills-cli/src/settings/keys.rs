@@ -13,7 +13,7 @@ pub(crate) const MAX_MIB: u64 = 2048;
 /// Start of a path in the home directory.
 pub(crate) const HOME_PREFIX: &str = "~/";
 /// The keys with what they mean, as `skills config` lists them.
-pub(crate) const KEYS: [(&str, &str); 11] = [
+pub(crate) const KEYS: [(&str, &str); 13] = [
     ("workspace", "directory that programs work on"),
     ("timeout-seconds", "deadline of a run, at most 600"),
     ("memory-mib", "memory of a run, at most 2048"),
@@ -21,6 +21,11 @@ pub(crate) const KEYS: [(&str, &str); 11] = [
     ("env-files", "list of .env files"),
     ("roots", "list of directories to search in addition"),
     ("usage-ledger", "false to record no use of skills"),
+    ("latent-search", "false to rank skills by words only"),
+    (
+        "trusted-projects",
+        "list of projects whose skills, settings and policy are used",
+    ),
     (
         "interpreters.KIND",
         "interpreter for python, shell, node, deno, ruby or perl",
@@ -33,7 +38,7 @@ pub(crate) const KEYS: [(&str, &str); 11] = [
     ),
 ];
 /// The keys at the top of a file.
-const TOP: [&str; 9] = [
+const TOP: [&str; 11] = [
     "workspace",
     "timeout-seconds",
     "memory-mib",
@@ -41,6 +46,8 @@ const TOP: [&str; 9] = [
     "env-files",
     "roots",
     "usage-ledger",
+    "trusted-projects",
+    "latent-search",
     "interpreters",
     "skills",
 ];
@@ -57,6 +64,9 @@ pub(crate) enum SettingKey {
     EnvFiles,
     Roots,
     UsageLedger,
+    /// Of the user only.
+    TrustedProjects,
+    LatentSearch,
     Interpreter(ScriptType),
     SkillEnabled(String),
     SkillPinned(String),
@@ -70,7 +80,8 @@ pub(crate) enum SettingValue {
     Paths(Vec<PathBuf>),
     /// Seconds of a timeout, MiB of memory.
     Number(u64),
-    /// Whether hooks run, use is recorded, or a skill is enabled or pinned.
+    /// Whether hooks run, use is recorded, skills are ranked by latent semantics, too, or a skill is
+    /// enabled or pinned.
     Switch(bool),
 }
 
@@ -125,6 +136,8 @@ impl SettingKey {
             ["env-files"] => Self::EnvFiles,
             ["roots"] => Self::Roots,
             ["usage-ledger"] => Self::UsageLedger,
+            ["trusted-projects"] => Self::TrustedProjects,
+            ["latent-search"] => Self::LatentSearch,
             ["interpreters", kind] => Self::Interpreter(parse_kind(kind)?),
             ["skills", name, "enabled"] => Self::SkillEnabled((*name).to_owned()),
             ["skills", name, "pin"] => Self::SkillPinned((*name).to_owned()),
@@ -165,6 +178,8 @@ impl SettingKey {
             Self::EnvFiles => &["env-files"],
             Self::Roots => &["roots"],
             Self::UsageLedger => &["usage-ledger"],
+            Self::TrustedProjects => &["trusted-projects"],
+            Self::LatentSearch => &["latent-search"],
             Self::Interpreter(kind) => &["interpreters", kind.as_str()],
             Self::SkillEnabled(name) => &["skills", name, "enabled"],
             Self::SkillPinned(name) => &["skills", name, "pin"],
@@ -181,7 +196,7 @@ impl SettingKey {
                 let text = item.as_str().ok_or("expected a path")?;
                 Ok(SettingValue::Path(path(text)?))
             }
-            Self::EnvFiles | Self::Roots => {
+            Self::EnvFiles | Self::Roots | Self::TrustedProjects => {
                 const EXPECTED: &str = "expected a list of paths";
                 let texts = item.as_array().ok_or(EXPECTED)?.iter();
                 let paths: Result<Vec<PathBuf>, _> = texts
@@ -206,7 +221,11 @@ impl SettingKey {
                 let mib = mib.filter(|mib| (1..=MAX_MIB).contains(mib));
                 Ok(SettingValue::Number(mib.ok_or(EXPECTED)?))
             }
-            Self::Hooks | Self::UsageLedger | Self::SkillEnabled(_) | Self::SkillPinned(_) => {
+            Self::Hooks
+            | Self::UsageLedger
+            | Self::LatentSearch
+            | Self::SkillEnabled(_)
+            | Self::SkillPinned(_) => {
                 let is_enabled = item.as_bool().ok_or("expected true or false")?;
                 Ok(SettingValue::Switch(is_enabled))
             }

@@ -16,6 +16,7 @@ mod fixture;
 mod help;
 mod hooks;
 mod inspect;
+mod install;
 mod interpreters;
 mod lookup;
 mod mcp;

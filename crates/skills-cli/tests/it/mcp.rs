@@ -102,6 +102,18 @@ impl Server {
         }
     }
 
+    /// Waits for a notification.
+    pub(crate) fn notification(&mut self, method: &str) {
+        loop {
+            let mut line = String::new();
+            assert_ne!(self.output.read_line(&mut line).unwrap(), 0, "no {method}");
+            let message: Value = serde_json::from_str(&line).unwrap();
+            if message["method"] == method {
+                return;
+            }
+        }
+    }
+
     pub(crate) fn call(&mut self, tool: &str, arguments: &Value) -> Value {
         self.request("tools/call", &json!({"name": tool, "arguments": arguments}))
     }

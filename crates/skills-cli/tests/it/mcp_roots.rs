@@ -144,3 +144,29 @@ fn programs_write_the_root_and_not_the_working_directory() {
     assert!(user.path("home/two/made.txt").exists(), "{result}");
     assert!(!user.path("home/one/made.txt").exists(), "{result}");
 }
+
+/// As a model writes them, with a path that `load_skill` printed.
+#[test]
+fn commands_in_the_workspace_reach_the_skills_that_they_name() {
+    if skip_without_sandbox() {
+        return;
+    }
+    let user = User::new();
+    let mut server = user.serve("home/one", &[], &[]);
+    let mut text = |command: &str| {
+        let result = server.call("skills_bash", &json!({"command": command}));
+        result["content"][0]["text"].as_str().unwrap().to_owned()
+    };
+    let printed = text("python3 /skills/gcd-calculator/scripts/gcd.py 12 18");
+    assert!(printed.contains('6'), "{printed}");
+    let printed = text("head -n 2 /skills/gcd-calculator/SKILL.md note.txt");
+    assert!(
+        printed.contains("name: gcd-calculator") && printed.contains("first"),
+        "{printed}"
+    );
+    let printed = text("cat /skills/gcd/SKILL.md");
+    assert!(
+        printed.contains("the command does not see `/skills/gcd`: skill `gcd` not found"),
+        "{printed}"
+    );
+}

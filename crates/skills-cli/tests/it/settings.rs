@@ -390,3 +390,66 @@ fn a_broken_file_of_a_project_is_a_warning() {
     fixture.file(user, "interpreters = [\n");
     assert_eq!(fixture.run("project", &["config"]).code, 2);
 }
+
+#[test]
+fn the_innermost_directory_of_a_project_takes_precedence() {
+    let fixture = fixture();
+    fixture
+        .file("project/.skills/config.toml", "memory-mib = 100\n")
+        .file("project/in/.skills/config.toml", "memory-mib = 90\n");
+    let shown = fixture.run("project/in", &["--trust-project", "config", "show"]);
+    let lines: Vec<&str> = shown.stdout.lines().collect();
+    assert!(lines[1].starts_with("memory-mib = 90  "), "{lines:?}");
+    // The settings of a project are at its root.
+    let set = fixture.run(
+        "project/in",
+        &["config", "set", "--project", "hooks", "false"],
+    );
+    assert_eq!(set.stderr, "changed PLACE/project/.skills/config.toml\n");
+}
+
+#[test]
+fn a_project_is_trusted_until_that_is_revoked() {
+    let fixture = fixture();
+    fixture
+        .skill("project/.agents/skills/two", "two")
+        .file("project/in/note.txt", "")
+        .file(
+            "project/.skills/config.toml",
+            "trusted-projects = [\"..\"]\nskills.two.pin = true\n",
+        );
+    let list = || fixture.run("project/in", &["list"]);
+    assert_eq!(list().stdout, "");
+    assert!(
+        list()
+            .stderr
+            .contains("`trusted-projects` of a project has no effect"),
+        "{}",
+        list().stderr
+    );
+    let asked = fixture.run("project/in", &["trust", "--project"]);
+    assert_eq!(asked.code, 3, "{}", asked.page());
+    assert!(
+        asked.stderr.starts_with("warning") && asked.stderr.contains("PLACE/project: 1 skill\n"),
+        "{}",
+        asked.stderr
+    );
+    let trusted = fixture.run("project/in", &["trust", "--project", "--yes"]);
+    assert_eq!(trusted.code, 0, "{}", trusted.page());
+    assert!(list().stdout.contains("two"), "{}", list().page());
+    let approvals = fixture.run("", &["trust", "--list"]);
+    assert!(
+        approvals.stdout.contains("project  PLACE/project\n"),
+        "{}",
+        approvals.page()
+    );
+    // Another project, also one inside of it, is not trusted.
+    fixture.file("project/vendor/.git/HEAD", "");
+    fixture.skill("project/vendor/.agents/skills/three", "three");
+    assert_eq!(fixture.run("project/vendor", &["list"]).stdout, "");
+    fixture.run("project", &["trust", "--project", "--revoke"]);
+    assert_eq!(list().stdout, "");
+    // The skills of the home directory are those of the user.
+    let home = fixture.run("home", &["trust", "--project", "--yes"]);
+    assert_eq!(home.code, 2, "{}", home.page());
+}

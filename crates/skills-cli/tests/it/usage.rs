@@ -257,7 +257,7 @@ fn unused_skills_are_listed_without_seasonal_and_new_ones() {
     -- stderr
     4 events in 480 days
     not listed: tax: used in bursts: not used for 300 days, usually up to 180
-    not listed: 1 skills that were observed for less than 90 days
+    not listed: 1 skill observed for less than 90 days
     ");
     assert_eq!(state.run(&["usage", "--unused", "soon"]).code, 2);
 }

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use crate::FetchLimits;
 use crate::error::{InstallError, Repr};
+use crate::progress::Progress;
 
 /// The time between two checks of a running command.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
@@ -54,6 +55,7 @@ const CONFIG: [&str; 11] = [
 pub struct GitOptions {
     program: PathBuf,
     allowed_protocols: Vec<&'static str>,
+    progress: Progress,
 }
 
 impl GitOptions {
@@ -63,6 +65,7 @@ impl GitOptions {
         Self {
             program: program.into(),
             allowed_protocols: vec!["https", "ssh"],
+            progress: Progress::default(),
         }
     }
 
@@ -70,6 +73,12 @@ impl GitOptions {
     #[must_use]
     pub fn allow_insecure(mut self) -> Self {
         self.allowed_protocols.extend(["http", "git"]);
+        self
+    }
+
+    /// Replaces where progress is reported.
+    pub(crate) fn progress(mut self, progress: Progress) -> Self {
+        self.progress = progress;
         self
     }
 
@@ -155,7 +164,9 @@ impl GitRepository {
                 }
                 .into());
             }
-            if pack_bytes(&self.directory) > limits.max_archive_bytes {
+            let received = pack_bytes(&self.directory);
+            self.options.progress.received(&self.url, received);
+            if received > limits.max_archive_bytes {
                 return Err(Repr::Limit {
                     what: "bytes in its repository",
                     limit: limits.max_archive_bytes,

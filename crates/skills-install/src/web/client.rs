@@ -280,6 +280,9 @@ impl Client {
                 return Err(too_large(max_bytes).into());
             }
             self.received.set(self.received.get() + read as u64);
+            self.options
+                .progress
+                .received(url.as_str(), self.received.get());
             if self.received.get() > self.limits.max_archive_bytes {
                 return Err(too_large(self.limits.max_archive_bytes).into());
             }

@@ -243,11 +243,13 @@ fn a_locked_skill_is_updated_from_its_source_and_removed() {
     assert_eq!(store.lock_file().skills()["b"].license(), None);
 
     std::fs::write(fixture.path("skills/b/mine.txt"), "").unwrap();
-    let error = store.remove("b", LocalEdits::Refuse).unwrap_err();
+    let error = store
+        .remove(&["b".to_owned()], LocalEdits::Refuse)
+        .unwrap_err();
     assert_eq!(error.kind(), InstallErrorKind::Conflict);
-    store.remove("b", LocalEdits::Theirs).unwrap();
-    store.remove("a", LocalEdits::Refuse).unwrap();
-    assert!(store.remove("a", LocalEdits::Refuse).is_err());
+    store.remove(&["b".to_owned()], LocalEdits::Theirs).unwrap();
+    store.remove(&["a".to_owned()], LocalEdits::Refuse).unwrap();
+    assert!(store.remove(&["a".to_owned()], LocalEdits::Refuse).is_err());
     drop(store);
     assert!(fixture.states().is_empty());
     assert!(!fixture.path("skills/.skills-install/scratch").exists());

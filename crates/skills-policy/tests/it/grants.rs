@@ -72,6 +72,34 @@ fn files_of_a_copied_directory_are_located_in_the_copy() {
 }
 
 #[test]
+fn a_copied_directory_is_the_directory_itself_if_the_run_writes_in_it() {
+    let request = |write: &str| {
+        Request::for_host_command("/work")
+            .read("/skills/a")
+            .copy_of("/skills/a", "/copies/a")
+            .copy_of("/skills/b", "/copies/b")
+            .write(write)
+    };
+    let located = |write: &str| {
+        granted(&["write"], &request(write))
+            .locate(Path::new("/skills/a/x"))
+            .into_os_string()
+    };
+    assert_eq!(located("/work/out"), "/copies/a/x");
+    assert_eq!(located("/skills/a2"), "/copies/a/x");
+    assert_eq!(located("/skills"), "/copies/a/x");
+    assert_eq!(located("/skills/a"), "/skills/a/x");
+    assert_eq!(located("/skills/a/out"), "/skills/a/x");
+    let grants = granted(&["write"], &request("/work/out"));
+    let copies = grants.files().iter().map(|file| file.location());
+    assert!(
+        !copies
+            .into_iter()
+            .any(|path| path == Path::new("/copies/b"))
+    );
+}
+
+#[test]
 fn the_innermost_grant_applies_to_a_path() {
     let request = Request::new("/s")
         .read("/w")

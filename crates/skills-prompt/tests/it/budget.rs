@@ -217,7 +217,7 @@ fn ranked_skills_fill_the_budget_in_order() {
     - s1: The second one. (file: /s1/SKILL.md)
     - s0: The (file: /s0/SKILL.md)
     ");
-    // If not even the names fit, complete entries get half of the budget.
+    // If not even the names fit, complete entries get a third of the budget, and the first one half.
     let short = named(&["First.", "Second.", "Third."]);
     let skill_list = SkillListRenderer::new(Budget::Characters(80))
         .allocation(Allocation::Ranked)
@@ -227,6 +227,13 @@ fn ranked_skills_fill_the_budget_in_order() {
     - s1: (file: /s1/SKILL.md)
     ");
     assert_eq!(skill_list.report().omitted, ["s2"]);
+    let many = named(&["A short description."; 20]);
+    let skill_list = SkillListRenderer::new(Budget::Characters(450))
+        .allocation(Allocation::Ranked)
+        .render(&many);
+    let text = list(&skill_list);
+    assert_eq!(text.matches("A short description.").count(), 3, "{text}");
+    assert_eq!(text.lines().count(), 14, "{text}");
 }
 
 #[test]

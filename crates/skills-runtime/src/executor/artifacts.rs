@@ -1,5 +1,6 @@
 //! Results of a run.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -46,11 +47,27 @@ pub struct ExecutionArtifacts {
     /// `SKILL_INPUT`, missing requirements, `--allow` rules without effect, and protected paths
     /// that the run changed.
     pub notes: Vec<String>,
+    /// The [readable skills](crate::ExecutionOptions::readable_skills) that the program could not
+    /// read.
+    pub unreadable_skills: Vec<UnreadableSkill>,
+    /// Directories of which the program got a private copy, each with the copy first. Without a file
+    /// system view of its own, a program knows the path of the copy, and can print it.
+    pub copies: Vec<(PathBuf, PathBuf)>,
     /// Operations that restrictions stopped, each with the rule that would allow it. Names and
     /// paths come from the program.
     pub refusals: Refusals,
     /// Why the program failed, as far as its output shows.
     pub failure_cause: Option<FailureCause>,
+}
+
+/// A skill whose files a program could not read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct UnreadableSkill {
+    /// The directory of the skill, as in the options of the run.
+    pub directory: PathBuf,
+    /// Why not, as a clause.
+    pub reason: String,
 }
 
 /// How a run ended.
@@ -103,6 +120,8 @@ impl ExecutionArtifacts {
             exit_status: ExecutionStatus::PermissionDenied { denial },
             output_files: OutputFiles::default(),
             notes: Vec::new(),
+            unreadable_skills: Vec::new(),
+            copies: Vec::new(),
             refusals: Refusals::default(),
             failure_cause: None,
         }
@@ -157,6 +176,8 @@ impl ExecutionArtifacts {
                 .iter()
                 .map(|note| redactor.redact_text(note))
                 .collect(),
+            unreadable_skills: Vec::new(),
+            copies: Vec::new(),
             refusals: Refusals::default(),
             failure_cause: None,
         }

@@ -53,7 +53,7 @@ impl Executor {
         let content = self.copy_content(&plan.subject).await?;
         check_locked_content(&plan.subject, content.as_deref())?;
         // Before the approver is asked, who must see a request that belongs to this content.
-        self.check_manifest_unchanged(plan, content.as_deref())?;
+        self.check_manifest_unchanged(&plan.subject, content.as_deref())?;
         let digest = content.as_ref().map(|content| content.digest.clone());
         let manifest = plan.subject.skill().map(|skill| &skill.manifest);
         record.set_skill(plan.subject.name(), digest, manifest);
@@ -113,12 +113,12 @@ impl Executor {
     }
 
     /// Rejects content whose `SKILL.md` differs from the one that the request was built from.
-    fn check_manifest_unchanged(
+    pub(super) fn check_manifest_unchanged(
         &self,
-        plan: &RunPlan,
+        subject: &RunSubject,
         content: Option<&SkillCopy>,
     ) -> Result<(), RuntimeError> {
-        let (Some(skill), Some(copy)) = (plan.subject.skill(), content.and_then(SkillCopy::files))
+        let (Some(skill), Some(copy)) = (subject.skill(), content.and_then(SkillCopy::files))
         else {
             return Ok(());
         };
@@ -132,7 +132,7 @@ impl Executor {
             })?;
         match skill.files.parse(&text) {
             Ok(document) if *document.manifest() == skill.manifest => Ok(()),
-            _ => Err(self.content_changed(&plan.subject)),
+            _ => Err(self.content_changed(subject)),
         }
     }
 
@@ -173,7 +173,7 @@ impl Executor {
     }
 
     /// Finds or creates the private copy of a skill on a blocking thread.
-    async fn copy_content(
+    pub(super) async fn copy_content(
         &self,
         subject: &RunSubject,
     ) -> Result<Option<Arc<SkillCopy>>, RuntimeError> {
@@ -211,7 +211,7 @@ impl Executor {
 
 /// Rejects a locked skill with other content than its lock file requires. It can have changed since
 /// the scan, which compares the same digests.
-fn check_locked_content(
+pub(super) fn check_locked_content(
     subject: &RunSubject,
     content: Option<&SkillCopy>,
 ) -> Result<(), RuntimeError> {

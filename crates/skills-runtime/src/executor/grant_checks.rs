@@ -1,5 +1,7 @@
 //! Checks of grants before a run, and the directories that they need.
 
+use std::path::PathBuf;
+
 use skills_policy::{Access, Capability, Grants};
 
 use super::run_subject::SkillSubject;
@@ -39,6 +41,15 @@ pub(super) fn is_writable(workspace: &ActiveWorkspace, grants: &Grants) -> bool 
         .files()
         .iter()
         .any(|file| file.path().starts_with(workspace.path()) && file.access() == Access::ReadWrite)
+}
+
+/// Returns the copied directories, each with its copy first.
+pub(super) fn copies(grants: &Grants) -> Vec<(PathBuf, PathBuf)> {
+    let files = grants.files().iter();
+    files
+        .filter(|file| file.location() != file.path())
+        .map(|file| (file.location().to_owned(), file.path().to_owned()))
+        .collect()
 }
 
 /// Returns the entries of `allowed-tools` whose capabilities were granted. A write permission

@@ -21,15 +21,13 @@ impl Executor {
             } else {
                 &[Access::ReadOnly]
             };
-            let original = with_digest(&plan.request, digest);
             let granted = accesses
                 .iter()
                 .filter(|access| plan.wants_any_directory(**access))
                 .map(|access| with_access(&plan.request, path, *access))
                 .map(|(request, permission)| (self.with_protected_paths(request), permission))
                 .find(|(extended, permission)| {
-                    let extended = with_digest(extended, digest);
-                    self.is_granted_without_approval(&original, &extended, permission)
+                    self.allows_extension(&plan.request, extended, digest, permission)
                 });
             if let Some((extended, _)) = granted {
                 plan.request = extended;
@@ -38,15 +36,18 @@ impl Executor {
         plan
     }
 
-    /// Returns true if a permission is granted without approval and does not make others need one.
-    fn is_granted_without_approval(
+    /// Returns true if a permission that an extended request adds is granted without approval for the
+    /// content with this digest, and does not make others need one.
+    pub(super) fn allows_extension(
         &self,
         original: &Request,
         extended: &Request,
+        digest: Option<&str>,
         requested: &Permission,
     ) -> bool {
+        let (original, extended) = (with_digest(original, digest), with_digest(extended, digest));
         // `preview` asks no approver: an optional directory is not worth a prompt.
-        let authorization = self.permissions.preview(extended);
+        let authorization = self.permissions.preview(&extended);
         // A protected path has a different permission, so the path is compared too.
         let is_requested = |permission: &Permission| {
             (permission.capability(), permission.path())
@@ -58,7 +59,7 @@ impl Executor {
         // A request that needs approval anyway may be extended; a granted one must stay granted.
         let stays_granted = matches!(authorization, Authorization::Granted(_))
             || !matches!(
-                self.permissions.preview(original),
+                self.permissions.preview(&original),
                 Authorization::Granted(_)
             );
         is_granted && stays_granted
@@ -68,7 +69,7 @@ impl Executor {
 impl RunPlan {
     /// Returns true if the skill requests access to any directory: it has no `allowed-tools`, or a
     /// tool without a pattern. A pattern limits access to parts.
-    fn wants_any_directory(&self, access: Access) -> bool {
+    pub(super) fn wants_any_directory(&self, access: Access) -> bool {
         // A host command has no `allowed-tools` that could restrict it.
         let Some(skill) = self.subject.skill() else {
             return true;

@@ -62,6 +62,14 @@ pub struct ExecutionOptions {
     /// directories that these cover. Paths must be canonical; the run fails if one contains a
     /// symlink at that time. Default: none.
     pub optional_mounts: Vec<(PathBuf, Access)>,
+    /// Directories of further skills whose files the program can read, at the paths of these
+    /// directories. What it gets is a private copy of the current content, after the checks of a run
+    /// of that skill: it is active, its restrictions can be parsed, and it has the content of its
+    /// lock file. Like [`optional_mounts`](Self::optional_mounts) they cause no prompt and no
+    /// failure: a skill that fails a check, or that policy does not let the program read, is in
+    /// [`unreadable_skills`](crate::ExecutionArtifacts::unreadable_skills). A preview ignores them.
+    /// Default: none.
+    pub readable_skills: Vec<PathBuf>,
     /// Additional hosts that the program can connect to. A rule or an approval must allow it.
     /// Default: none.
     pub hosts: Vec<HostPattern>,
@@ -201,6 +209,7 @@ impl Default for ExecutionOptions {
             readable_paths: Vec::new(),
             writable_paths: Vec::new(),
             optional_mounts: Vec::new(),
+            readable_skills: Vec::new(),
             hosts: Vec::new(),
             may_read_keys: false,
             current_dir: None,

@@ -11,6 +11,7 @@ use skills_prompt::MissingRequirements;
 use skills_sandbox::ScriptType;
 
 use super::Executor;
+use super::readable_skills::ReadableSkills;
 use super::run_subject::{
     HOST_COMMAND_NAME, HostSubject, RunSubject, SkillSubject, command_digest,
 };
@@ -40,6 +41,10 @@ pub(crate) struct RunPlan {
     pub(crate) variables: Vec<(String, Secret)>,
     /// Path of the workspace, if there is one.
     pub(crate) workspace: Option<PathBuf>,
+    /// The digest of the command of the caller, if it runs one.
+    pub(crate) command_digest: Option<String>,
+    /// Further skills that the program can read; empty before authorization.
+    pub(crate) readable_skills: ReadableSkills,
 }
 
 impl Executor {
@@ -62,7 +67,14 @@ impl Executor {
         let requirements = read_requirements(&manifest, &files);
         let declared = requirements.variable_names();
         let variables = self.variables(&declared, &options);
+        let command = options.target.command();
+        let command_digest =
+            command.map(|command| command_digest(entry.directory(), command, &options));
         let request = build_request(entry, &manifest, &mode, &options);
+        let request = command_digest
+            .clone()
+            .into_iter()
+            .fold(request, Request::ad_hoc);
         // Declared variables and hooks belong to what an approval remembers, so that a prompt after
         // a change can show what was added.
         let request = declared.iter().fold(request, |request, name| {
@@ -88,6 +100,8 @@ impl Executor {
             dropped_programs: Vec::new(),
             variables: without_sources(variables),
             workspace: workspace.map(|workspace| workspace.path().to_owned()),
+            command_digest,
+            readable_skills: ReadableSkills::default(),
         })
     }
 
@@ -117,7 +131,7 @@ impl Executor {
         RunPlan {
             subject: RunSubject::Host(HostSubject {
                 directory: directory.to_owned(),
-                digest,
+                digest: digest.clone(),
             }),
             mode,
             has_protocol_input: has_protocol_input(&options),
@@ -127,6 +141,8 @@ impl Executor {
             dropped_programs: Vec::new(),
             variables: without_sources(variables),
             workspace: Some(directory.to_owned()),
+            command_digest: Some(digest),
+            readable_skills: ReadableSkills::default(),
         }
     }
 
@@ -322,11 +338,7 @@ fn build_request(
             request.allowed_tool(rule.tool(), rule.pattern())
         });
     let request = hook_texts(manifest).fold(with_caller_paths(request, options), Request::declare);
-    let request = with_host_programs(request, options);
-    match options.target.command() {
-        Some(command) => request.ad_hoc(command_digest(entry.directory(), command, options)),
-        None => request,
-    }
+    with_host_programs(request, options)
 }
 
 /// Adds paths and hosts of the options, and removes dropped capabilities.

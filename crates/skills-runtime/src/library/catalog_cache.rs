@@ -40,8 +40,6 @@ pub(crate) struct CatalogSnapshot {
     pub(crate) implicit: OnceLock<Arc<ImplicitIndex>>,
     #[cfg(feature = "search")]
     pub(crate) search: OnceLock<Arc<super::SkillIndex>>,
-    #[cfg(feature = "search")]
-    pub(crate) references: OnceLock<skills_search::ReferenceIndex>,
 }
 
 impl CatalogCache {
@@ -143,8 +141,6 @@ impl CatalogSnapshot {
             implicit: OnceLock::new(),
             #[cfg(feature = "search")]
             search: OnceLock::new(),
-            #[cfg(feature = "search")]
-            references: OnceLock::new(),
         }
     }
 }

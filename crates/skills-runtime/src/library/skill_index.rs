@@ -1,6 +1,6 @@
-//! Search for skills, and for sections of their references.
+//! Search for skills.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use skills_discovery::{Catalog, Entry, Root};
@@ -8,25 +8,21 @@ use skills_ledger::UsagePrior;
 use skills_manifest::FrontmatterScan;
 use skills_search::{
     Confidence, Document, Explanation, IndexBuilder, MAX_INDEX_BYTES, NearDuplicate,
-    NearDuplicates, ReferenceIndex, ReferenceIndexBuilder, SearchIndex, SourceTag, Span,
+    NearDuplicates, SearchIndex, SourceTag, fuse,
 };
 
-use super::catalog_cache::CatalogSnapshot;
+use super::latent_cache::{LatentCache, LazySpace, SearchMethod};
 use crate::PrivateFile;
 
-/// The number of index files in a cache directory. Catalogs of different roots use different ones.
+/// The number of index files in a cache directory, and of files of latent spaces. Catalogs of different roots use different ones.
 const CACHE_FILES: u64 = 8;
-/// The directory of the files that a search for references reads.
-const REFERENCES_DIR: &str = "references";
-/// Maximum size of a reference that is searched, in bytes.
-const MAX_FILE_BYTES: u64 = 512 * 1024;
-/// Maximum number of files of a skill that are searched.
-const MAX_FILES: usize = 200;
-
 /// An index over the skills of a catalog.
 ///
 /// [`Library::search_index`](crate::Library::search_index) returns it. It ranks by name, description
 /// and instructions, and finds nothing for small talk. A ranking is never a reason to inject a skill.
+///
+/// Places behind the fifth are those of two rankings, by words and by latent semantics of the
+/// catalog, unless the [method](crate::Builder::search_method) is another.
 ///
 /// With a [usage ledger](crate::Builder::usage_ledger) the score of a skill that is used counts up to
 /// a tenth more. A skill that was never used is never ranked below one with a score that is more than
@@ -52,6 +48,7 @@ pub struct SkillIndex {
     index: SearchIndex,
     /// The prior of each document; empty without a usage ledger.
     priors: Vec<f32>,
+    latent: LazySpace,
 }
 
 /// The skills that fit a query.
@@ -64,17 +61,6 @@ pub struct SkillSearch<'a> {
     pub scores: Vec<f32>,
     /// How sure it is that one of them fits.
     pub confidence: Confidence,
-}
-
-/// A search for sections of references.
-#[derive(Debug, Clone, Copy)]
-pub struct ReferenceSearch<'a> {
-    /// The request.
-    pub query: &'a str,
-    /// The skill to search; all that a model can activate if `None`.
-    pub skill: Option<&'a Entry>,
-    /// Maximum number of sections.
-    pub limit: usize,
 }
 
 impl SkillIndex {
@@ -93,6 +79,11 @@ impl SkillIndex {
             |document| accepts(&entries[document]),
             |document| self.prior(document),
         );
+        let result = result.fused_with(|| {
+            let mut similar = self.latent.rank(&self.index, query);
+            similar.retain(|similar| accepts(&entries[similar.document]));
+            similar
+        });
         let hits = result.hits.iter();
         SkillSearch {
             skills: hits.clone().map(|hit| &entries[hit.document]).collect(),
@@ -107,10 +98,11 @@ impl SkillIndex {
     pub fn rank(&self, query: &str) -> Vec<usize> {
         let mut is_ranked = vec![false; self.index.len()];
         let mut order = Vec::with_capacity(self.index.len());
-        for ranked in self
+        let words = self
             .index
-            .rank_with_prior(query, |document| self.prior(document))
-        {
+            .rank_with_prior(query, |document| self.prior(document));
+        let similar = self.latent.rank(&self.index, query);
+        for ranked in fuse(&words, &[&similar]) {
             is_ranked[ranked.document] = true;
             order.push(ranked.document);
         }
@@ -160,14 +152,24 @@ fn matches_tags(index: &SearchIndex, tags: &[Option<SourceTag>]) -> bool {
 /// Keeps the last index of a runtime, for the next one, in memory and on disk.
 pub(super) struct IndexCache {
     file: Option<PrivateFile>,
+    /// The file of latent spaces; no method needs them if `None`.
+    latent: Option<LatentCache>,
     latest: Mutex<Option<Arc<SkillIndex>>>,
 }
 
 impl IndexCache {
-    pub(super) fn new(directory: Option<PathBuf>, roots: &[Root]) -> Self {
-        let file = directory.map(|directory| PrivateFile::new(directory.join(file_name(roots))));
+    pub(super) fn new(directory: Option<PathBuf>, roots: &[Root], method: SearchMethod) -> Self {
+        let set = root_set(roots);
+        let file = |kind: &str| {
+            let directory = directory.as_ref()?;
+            Some(PrivateFile::new(directory.join(format!("{kind}-{set}"))))
+        };
+        let latent = (method == SearchMethod::Fused).then(|| LatentCache {
+            file: file("latent"),
+        });
         Self {
-            file,
+            file: file("index"),
+            latent,
             latest: Mutex::default(),
         }
     }
@@ -187,10 +189,13 @@ impl IndexCache {
         let priors = prior
             .map(|prior| priors(prior, catalog))
             .unwrap_or_default();
+        let known = latest.as_deref().map(|known| &known.latent);
+        let latent = LazySpace::new(self.latent.clone(), &index, known);
         let index = Arc::new(SkillIndex {
             catalog: Arc::clone(catalog),
             index,
             priors,
+            latent,
         });
         *latest = Some(Arc::clone(&index));
         index
@@ -213,15 +218,18 @@ impl IndexCache {
         SearchIndex::from_bytes(&bytes).ok()
     }
 
-    /// Writes the index for the next process. It only saves time, so a failure is ignored.
     fn store(&self, index: &SearchIndex) {
-        let Some((file, bytes)) = self.file.as_ref().zip(index.to_bytes()) else {
-            return;
-        };
-        // The lock creates the directory. Another process that holds it writes the same.
-        if let Ok(_lock) = file.lock_with_timeout(std::time::Duration::ZERO) {
-            let _ = file.replace_bytes(&bytes);
+        if let Some((file, bytes)) = self.file.as_ref().zip(index.to_bytes()) {
+            store(file, &bytes);
         }
+    }
+}
+
+/// Writes a file for the next process. It only saves time, so a failure is ignored.
+pub(super) fn store(file: &PrivateFile, bytes: &[u8]) {
+    // The lock creates the directory. Another process that holds it writes the same.
+    if let Ok(_lock) = file.lock_with_timeout(std::time::Duration::ZERO) {
+        let _ = file.replace_bytes(bytes);
     }
 }
 
@@ -232,15 +240,15 @@ fn priors(prior: &UsagePrior, catalog: &Catalog) -> Vec<f32> {
     entries.map(factor).collect()
 }
 
-/// Returns the name of the file for catalogs of these roots.
-fn file_name(roots: &[Root]) -> String {
+/// Returns the number of the files for catalogs of these roots.
+fn root_set(roots: &[Root]) -> u64 {
     use std::hash::{DefaultHasher, Hash, Hasher};
-    // Two sets of roots may share a file; then each replaces it and takes over what fits.
+    // Two sets of roots may share files; then each replaces them and takes over what fits.
     let mut hasher = DefaultHasher::new();
     for root in roots {
         root.path().hash(&mut hasher);
     }
-    format!("index-{}", hasher.finish() % CACHE_FILES)
+    hasher.finish() % CACHE_FILES
 }
 
 /// Returns what identifies the text of an entry without reading it; `None` if its file may have
@@ -272,7 +280,7 @@ fn build(catalog: &Catalog, tags: &[Option<SourceTag>], previous: &SearchIndex) 
 }
 
 /// Returns the body of a skill and its first line.
-fn read_body(entry: &Entry) -> Option<(String, usize)> {
+pub(super) fn read_body(entry: &Entry) -> Option<(String, usize)> {
     let bytes = entry.open().ok()?.read_skill_file().ok()?;
     let frontmatter = FrontmatterScan::parse_file(&bytes).ok()?;
     let body = bytes.get(frontmatter.body_offset()..)?;
@@ -289,62 +297,4 @@ pub(super) fn near_duplicates(catalog: &Catalog) -> Vec<NearDuplicate> {
         documents.add(&Document::new(entry.name().as_str(), description, &body));
     }
     documents.find()
-}
-
-/// Searches the references of one skill or of all.
-pub(super) fn search_references(
-    snapshot: &CatalogSnapshot,
-    accepts: impl Fn(&Entry) -> bool,
-    search: ReferenceSearch<'_>,
-) -> Vec<(String, Span)> {
-    let entries = snapshot.catalog.entries();
-    let one;
-    let (index, entries): (&ReferenceIndex, Vec<&Entry>) = match search.skill {
-        Some(entry) => {
-            one = reference_index([entry]);
-            (&one, vec![entry])
-        }
-        None => {
-            let build = || reference_index(entries);
-            (
-                snapshot.references.get_or_init(build),
-                entries.iter().collect(),
-            )
-        }
-    };
-    index
-        .search_among(search.query, search.limit, |skill| accepts(entries[skill]))
-        .into_iter()
-        .map(|span| (entries[span.skill].name().to_string(), span.clone()))
-        .collect()
-}
-
-fn reference_index<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> ReferenceIndex {
-    let mut builder = ReferenceIndexBuilder::new();
-    for (number, entry) in entries.into_iter().enumerate() {
-        if let Some((body, first_line)) = read_body(entry) {
-            let location = entry.location();
-            let file_name = location.file_name().map(Path::new).unwrap_or(&location);
-            builder.add_file(number, &file_name.to_string_lossy(), &body, first_line);
-        }
-        for (path, text) in read_references(entry) {
-            builder.add_file(number, &path, &text, 1);
-        }
-    }
-    builder.build()
-}
-
-/// Returns the text files below `references/`, in the order of their paths.
-fn read_references(entry: &Entry) -> Vec<(String, String)> {
-    let Ok(files) = entry.open() else {
-        return Vec::new();
-    };
-    let listing = files.list(REFERENCES_DIR).unwrap_or_default();
-    let paths = listing.resources.into_iter().map(|resource| resource.path);
-    let texts = paths.take(MAX_FILES).filter_map(|path| {
-        let bytes = files.read(&path, MAX_FILE_BYTES).ok()?;
-        // Images and archives are not text.
-        Some((path, String::from_utf8(bytes).ok()?))
-    });
-    texts.collect()
 }

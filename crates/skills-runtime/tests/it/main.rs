@@ -23,6 +23,7 @@ mod interpreters;
 mod mentions;
 mod mode;
 mod precompile;
+mod readable_skills;
 #[cfg(feature = "search")]
 mod search;
 mod secrets;

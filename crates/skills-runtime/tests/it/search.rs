@@ -8,7 +8,9 @@ use skills_runtime::discovery::Selector;
 use skills_runtime::ledger::{Activity, Event, Ledger, Timestamp};
 use skills_runtime::prompt::{Budget, ListingMode, ListingModes, SkillListRenderer};
 use skills_runtime::search::SearchIndex;
-use skills_runtime::{Builder, ListRequest, ReferenceSearch, Root, Scope, SkillRuntime};
+use skills_runtime::{
+    Builder, ListRequest, ReferenceSearch, Root, Scope, SearchMethod, SkillRuntime,
+};
 
 /// Skills below a temporary directory, with a directory for indexes beside them.
 struct Host {
@@ -70,11 +72,20 @@ fn find(runtime: &SkillRuntime, query: &str) -> String {
 
 /// Returns the only index file.
 fn index_file(cache: &Path) -> PathBuf {
-    let files = fs::read_dir(cache).unwrap();
-    let mut files: Vec<PathBuf> = files.map(|file| file.unwrap().path()).collect();
-    files.retain(|path| path.extension().is_none());
+    let mut files = cache_files(cache, "index-");
     assert_eq!(files.len(), 1);
     files.remove(0)
+}
+
+/// Returns the files of one kind.
+fn cache_files(cache: &Path, kind: &str) -> Vec<PathBuf> {
+    let files = fs::read_dir(cache).unwrap();
+    let mut files: Vec<PathBuf> = files.map(|file| file.unwrap().path()).collect();
+    files.retain(|path| {
+        let name = path.file_name().unwrap().to_string_lossy();
+        path.extension().is_none() && name.starts_with(kind)
+    });
+    files
 }
 
 #[test]
@@ -124,13 +135,72 @@ fn an_index_on_disk_is_reused_and_never_trusted() {
     assert_eq!(find(&host.builder().build(), "rotate a page"), "");
 }
 
+/// Skills about two topics, of which two have a word of the query.
+fn topics() -> Host {
+    Host::new(&[
+        ("a", "Rain and wind.", ""),
+        ("b", "Wind.", ""),
+        ("c", "Payment of a bill.", ""),
+        ("d", "Invoice of a customer.", ""),
+        ("e", "Customer, payment.", ""),
+    ])
+}
+
+/// Returns the names of all skills, the best for a query first.
+fn ranked(runtime: &SkillRuntime, query: &str) -> String {
+    let index = runtime.library().search_index();
+    let entries = index.catalog().entries();
+    let names = index.rank(query).into_iter();
+    let names: Vec<&str> = names.map(|place| entries[place].name().as_str()).collect();
+    names.join(" ")
+}
+
+#[test]
+fn skills_without_a_word_of_a_request_are_ordered_by_topic() {
+    let host = topics();
+    let fused = host.builder().build();
+    // `c` has no word of the query, but one that occurs with it.
+    assert_eq!(ranked(&fused, "customer"), "d e c a b");
+    let words = host.builder().search_method(SearchMethod::Words).build();
+    assert_eq!(ranked(&words, "customer"), "d e a b c");
+}
+
+#[test]
+fn latent_semantics_are_computed_on_demand_and_never_trusted() {
+    let host = topics();
+    let files = || cache_files(&host.cache(), "latent-");
+    // No place behind the fifth, so they are not needed.
+    assert_eq!(find(&host.builder().build(), "customer"), "d e");
+    assert_eq!(files().len(), 0);
+    let words = host.builder().search_method(SearchMethod::Words).build();
+    ranked(&words, "customer");
+    assert_eq!(files().len(), 0);
+    assert_eq!(ranked(&host.builder().build(), "customer"), "d e c a b");
+    let [file] = files().try_into().unwrap();
+    let bytes = fs::read(&file).unwrap();
+    for damaged in [&b""[..], b"garbage", &bytes[..bytes.len() / 2]] {
+        fs::write(&file, damaged).unwrap();
+        assert_eq!(ranked(&host.builder().build(), "customer"), "d e c a b");
+        assert_eq!(fs::read(&file).unwrap(), bytes);
+    }
+    // Another catalog has other semantics, in the same process and in the next one.
+    let runtime = host.builder().build();
+    assert_eq!(ranked(&runtime, "customer"), "d e c a b");
+    host.skill("c", "Wind.", "");
+    host.skill("b", "Payment of a bill.", "");
+    assert_eq!(ranked(&runtime, "customer"), "d e b a c");
+    assert_eq!(ranked(&host.builder().build(), "customer"), "d e b a c");
+    assert_ne!(fs::read(&file).unwrap(), bytes);
+}
+
 #[cfg(unix)]
 #[test]
 fn an_index_on_disk_is_private() {
     use std::os::unix::fs::PermissionsExt;
     let host = pdf_and_others();
-    find(&host.builder().build(), "rotate a page");
-    for path in [host.cache(), index_file(&host.cache())] {
+    ranked(&host.builder().build(), "rotate a page");
+    let latent = cache_files(&host.cache(), "latent-").remove(0);
+    for path in [host.cache(), index_file(&host.cache()), latent] {
         let mode = fs::metadata(path).unwrap().permissions().mode();
         assert_eq!(mode & 0o077, 0);
     }
@@ -221,6 +291,41 @@ fn sections_are_found_by_their_headings_and_text() {
         limit: 5,
     });
     assert_eq!(all.len(), 2);
+}
+
+#[test]
+fn changes_of_references_are_noticed() {
+    let host = pdf_and_others();
+    host.file("skills/pdf/references/deep/a.md", "# A\nTick a box.\n");
+    let runtime = host.builder().build();
+    let found = |query: &str| -> Vec<String> {
+        let found = runtime.library().search_references(ReferenceSearch {
+            query,
+            skill: None,
+            limit: 5,
+        });
+        let path = |(skill, span): (String, _)| {
+            let span: skills_runtime::search::Span = span;
+            format!("{skill}/{}", span.path)
+        };
+        found.into_iter().map(path).collect()
+    };
+    assert_eq!(found("tick a box"), ["pdf/references/deep/a.md"]);
+    // Another length: within one tick of the clock, the time of the file need not change.
+    host.file("skills/pdf/references/deep/a.md", "# A\nPress a button.\n");
+    assert!(found("tick a box").is_empty());
+    assert_eq!(found("press the button"), ["pdf/references/deep/a.md"]);
+    host.file("skills/pdf/references/deep/b.md", "# B\nTick a box.\n");
+    host.file("skills/weather/references/c.md", "# C\nTick a box.\n");
+    assert_eq!(found("tick a box").len(), 2);
+    fs::remove_file(
+        host.directory
+            .path()
+            .join("skills/pdf/references/deep/b.md"),
+    )
+    .unwrap();
+    assert_eq!(found("tick a box"), ["weather/references/c.md"]);
+    assert_eq!(found("press the button"), ["pdf/references/deep/a.md"]);
 }
 
 /// The time of ledgers in these tests.

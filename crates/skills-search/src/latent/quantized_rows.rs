@@ -25,12 +25,12 @@ impl QuantizedRows {
         }
     }
 
-    /// Creates rows from their bytes; `None` if the lengths do not match, or if a step is not a
-    /// number or negative.
+    /// Creates rows from their bytes; `None` if the lengths do not match, or if a step is not from 0
+    /// to 1: rows have a length of at most 1, and a larger step could make a cosine infinite.
     pub(crate) fn from_parts(dimensions: usize, values: Vec<i8>, steps: Vec<f32>) -> Option<Self> {
         let is_valid = dimensions > 0
             && values.len() == steps.len().checked_mul(dimensions)?
-            && steps.iter().all(|step| step.is_finite() && *step >= 0.0);
+            && steps.iter().all(|step| (0.0..=1.0).contains(step));
         is_valid.then_some(Self {
             dimensions,
             values,
@@ -151,7 +151,9 @@ mod tests {
     fn rows_of_other_lengths_are_rejected() {
         assert!(QuantizedRows::from_parts(2, vec![1, 2, 3, 4], vec![1.0, 0.5]).is_some());
         assert!(QuantizedRows::from_parts(2, vec![1, 2, 3], vec![1.0, 0.5]).is_none());
-        assert!(QuantizedRows::from_parts(2, vec![1, 2], vec![f32::NAN]).is_none());
+        for step in [f32::NAN, f32::INFINITY, -0.5, 1.5] {
+            assert!(QuantizedRows::from_parts(2, vec![1, 2], vec![step]).is_none());
+        }
         assert!(QuantizedRows::from_parts(0, Vec::new(), Vec::new()).is_none());
     }
 }

@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 
+use super::LatentRanker;
 use super::matrix::Matrix;
 use super::quantized_rows::QuantizedRows;
 use super::sparse_matrix::SparseMatrix;
@@ -16,9 +17,30 @@ const MAX_TERMS: usize = 24 * 1024;
 /// catalog get a vector, too.
 const MAX_FITTED: usize = 8 * 1024;
 
-/// A vector for each document of an index, and for the words that at least two documents contain.
+/// A vector for each document of an index, and for the words that at least two documents contain:
+/// what a [ranker by latent semantics](LatentRanker) needs.
+///
+/// It belongs to one index. Computing it takes as long as building that index, so compute it when it
+/// is needed, and keep it: [`to_bytes`](Self::to_bytes) and [`from_bytes`](Self::from_bytes).
+///
+/// ```
+/// use skills_search::{Document, IndexBuilder, LatentSpace, Ranker, fuse};
+///
+/// let mut builder = IndexBuilder::new();
+/// for description in ["invoice customer", "customer payment", "payment bill", "rain wind", "wind"] {
+///     builder.add(&Document::new("", description, ""));
+/// }
+/// let index = builder.build();
+/// let space = LatentSpace::new(&index);
+/// let words = index.rank("customer");
+/// assert_eq!(words.len(), 2);
+/// let similar = space.ranker(&index).map(|ranker| ranker.rank("customer")).unwrap_or_default();
+/// // The third document does not contain the word, but one that occurs with it.
+/// assert_eq!(fuse(&words, &[&similar])[2].document, 2);
+/// ```
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct LatentSpace {
+pub struct LatentSpace {
+    index_digest: [u8; 32],
     /// The numbers of the terms with a vector, ascending.
     terms: Vec<u32>,
     term_vectors: QuantizedRows,
@@ -27,7 +49,8 @@ pub(crate) struct LatentSpace {
 
 impl LatentSpace {
     /// Computes the space of an index. The same index gives the same space.
-    pub(crate) fn new(index: &SearchIndex) -> Self {
+    #[must_use]
+    pub fn new(index: &SearchIndex) -> Self {
         let terms = choose_terms(index, MAX_TERMS);
         let fitted = score_matrix(index, &terms, index.len().min(MAX_FITTED));
         // As many dimensions as documents would tell all words apart, and find nothing new.
@@ -44,32 +67,56 @@ impl LatentSpace {
         let mut term_vectors = QuantizedRows::new(directions.columns());
         directions.rows().for_each(|row| term_vectors.push(row));
         Self {
+            index_digest: *index.digest(),
             terms,
             term_vectors,
             documents,
         }
     }
 
-    /// Creates a space from its parts; `None` if they do not match, or do not match an index with
-    /// so many terms.
+    /// Returns true if this is the space of an index: of the same documents in the same order.
+    #[must_use]
+    pub fn is_of(&self, index: &SearchIndex) -> bool {
+        self.index_digest == *index.digest()
+    }
+
+    /// Returns a ranker for the documents of an index; `None` if this is the space of another one.
+    #[must_use]
+    pub fn ranker<'a>(&'a self, index: &'a SearchIndex) -> Option<LatentRanker<'a>> {
+        self.is_of(index).then(|| LatentRanker::new(index, self))
+    }
+
+    /// Returns the size of the vectors of terms and documents, in bytes: at most 3.2 MB for the
+    /// terms, and 132 bytes for each document.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.terms.len() * size_of::<u32>() + self.term_vectors.bytes() + self.documents.bytes()
+    }
+
+    /// Creates a space from its parts; `None` if they do not match, or do not match an index.
     pub(crate) fn from_parts(
         terms: Vec<u32>,
         term_vectors: QuantizedRows,
         documents: QuantizedRows,
-        known_terms: usize,
+        index: &SearchIndex,
     ) -> Option<Self> {
         let is_valid = terms.len() == term_vectors.len()
             && terms.is_sorted_by(|a, b| a < b)
             && terms
                 .last()
-                .is_none_or(|last| (*last as usize) < known_terms)
+                .is_none_or(|last| (*last as usize) < index.vocabulary.len())
             && term_vectors.dimensions() == documents.dimensions()
             && documents.dimensions() <= DIMENSIONS;
-        is_valid.then_some(Self {
+        is_valid.then(|| Self {
+            index_digest: *index.digest(),
             terms,
             term_vectors,
             documents,
         })
+    }
+
+    pub(crate) fn index_digest(&self) -> &[u8; 32] {
+        &self.index_digest
     }
 
     pub(crate) fn terms(&self) -> &[u32] {
@@ -86,11 +133,6 @@ impl LatentSpace {
 
     pub(crate) fn dimensions(&self) -> usize {
         self.documents.dimensions()
-    }
-
-    /// Returns the size in bytes.
-    pub(crate) fn bytes(&self) -> usize {
-        self.terms.len() * size_of::<u32>() + self.term_vectors.bytes() + self.documents.bytes()
     }
 
     /// Adds a multiple of the vector of a term, if it has one, to a direction.

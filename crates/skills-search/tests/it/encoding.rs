@@ -1,15 +1,12 @@
 //! An index on disk.
 
 use proptest::prelude::*;
-use skills_search::{IndexBuilder, Ranker, SearchIndex};
+use skills_search::{LatentSpace, Ranker, SearchIndex};
 
-use super::{SKILLS, add_all, index};
+use super::{SKILLS, build, index};
 
-/// An index with a latent space, so that all parts of the format are read.
 fn bytes() -> Vec<u8> {
-    let mut builder = IndexBuilder::new().with_latent_space();
-    add_all(&mut builder, &SKILLS);
-    builder.build().to_bytes().unwrap_or_default()
+    index().to_bytes().unwrap_or_default()
 }
 
 #[test]
@@ -46,10 +43,35 @@ fn other_versions_and_damage_are_errors() {
     check(&|bytes| bytes.clear(), "the index is damaged");
 }
 
-/// Returns bytes with a valid header, so that the rest is read.
-fn with_header(body: &[u8]) -> Vec<u8> {
-    let mut bytes = SearchIndex::default().to_bytes().unwrap_or_default();
-    bytes.truncate(16);
+#[test]
+fn a_latent_space_that_was_read_back_is_the_same() {
+    let index = index();
+    let space = LatentSpace::new(&index);
+    let bytes = space.to_bytes();
+    assert_eq!(LatentSpace::from_bytes(&bytes, &index), Ok(space));
+    let check = |bytes: &[u8], index: &SearchIndex, expected: &str| {
+        let error = LatentSpace::from_bytes(bytes, index).unwrap_err();
+        assert_eq!(error.to_string(), expected);
+    };
+    let other = build(&SKILLS[1..]);
+    check(&bytes, &other, "the latent space is of another index");
+    let mut reordered = SKILLS;
+    reordered.swap(0, 1);
+    check(
+        &bytes,
+        &build(&reordered),
+        "the latent space is of another index",
+    );
+    check(&bytes[..40], &index, "the index is damaged");
+    check(&index.to_bytes().unwrap(), &index, "the index is damaged");
+    let mut other_version = bytes.clone();
+    other_version[8] += 1;
+    check(&other_version, &index, "the index is of another version");
+}
+
+/// Returns bytes with the header of a form, so that the rest is read.
+fn with_header(form: &[u8], body: &[u8]) -> Vec<u8> {
+    let mut bytes = form[..16].to_vec();
     bytes.extend(checksum(body).to_le_bytes());
     bytes.extend(body);
     bytes
@@ -71,9 +93,7 @@ fn checksum(bytes: &[u8]) -> u64 {
 
 fn search_all(index: &SearchIndex, query: &str) {
     let _ = index.search(query);
-    if let Some(latent) = index.latent_ranker() {
-        let _ = latent.rank(query);
-    }
+    let _ = index.rank(query);
 }
 
 proptest! {
@@ -83,7 +103,7 @@ proptest! {
     /// justifies, and what was read can be searched.
     #[test]
     fn forged_files_are_harmless(body in prop::collection::vec(any::<u8>(), 0..200)) {
-        if let Ok(index) = SearchIndex::from_bytes(&with_header(&body)) {
+        if let Ok(index) = SearchIndex::from_bytes(&with_header(&bytes(), &body)) {
             search_all(&index, "merge pdf");
         }
     }
@@ -93,8 +113,25 @@ proptest! {
         let mut body = bytes().split_off(24);
         let position = position.index(body.len());
         body[position] = value;
-        if let Ok(index) = SearchIndex::from_bytes(&with_header(&body)) {
+        if let Ok(index) = SearchIndex::from_bytes(&with_header(&bytes(), &body)) {
             search_all(&index, "merge pdf 天气");
+        }
+    }
+
+    #[test]
+    fn changed_latent_spaces_are_harmless(
+        position in any::<prop::sample::Index>(),
+        value in any::<u8>(),
+    ) {
+        let index = index();
+        let form = LatentSpace::new(&index).to_bytes();
+        let mut body = form[24..].to_vec();
+        // Behind the digest of the index.
+        let position = 32 + position.index(body.len() - 32);
+        body[position] = value;
+        if let Ok(space) = LatentSpace::from_bytes(&with_header(&form, &body), &index) {
+            let ranked = space.ranker(&index).unwrap().rank("merge pdf 天气");
+            prop_assert!(ranked.len() <= index.len());
         }
     }
 }

@@ -1,9 +1,9 @@
 //! Ranking by latent semantics.
 
 use proptest::prelude::*;
-use skills_search::{Document, IndexBuilder, Ranked, Ranker, SearchIndex, fuse};
+use skills_search::{Document, IndexBuilder, LatentSpace, Ranked, Ranker, SearchIndex, fuse};
 
-use super::{SKILLS, add_all};
+use super::SKILLS;
 
 /// Skills about two topics: each has the name of its topic and three of six words of the topic.
 fn topics() -> Vec<[String; 3]> {
@@ -22,25 +22,24 @@ fn topics() -> Vec<[String; 3]> {
     skills
 }
 
-fn build(skills: &[[&str; 3]]) -> SearchIndex {
-    let mut builder = IndexBuilder::new().with_latent_space();
-    add_all(&mut builder, skills);
-    builder.build()
+/// Ranks by the latent semantics of an index.
+fn similar(index: &SearchIndex, query: &str) -> Vec<Ranked> {
+    let space = LatentSpace::new(index);
+    space.ranker(index).unwrap().rank(query)
 }
 
 #[test]
 fn documents_are_found_by_words_that_occur_with_those_of_the_query() {
     let topics = topics();
-    let mut builder = IndexBuilder::new().with_latent_space();
+    let mut builder = IndexBuilder::new();
     for [name, description, _] in &topics {
         builder.add(&Document::new(name, description, ""));
     }
     let index = builder.build();
-    let latent = index.latent_ranker().unwrap();
     for (query, topic) in [("a reminder", "finance"), ("storm", "weather")] {
         let words = index.rank(query);
         assert_eq!(words.len(), 3, "the skills with the word");
-        let found = latent.rank(query);
+        let found = similar(&index, query);
         assert!(found.len() > words.len(), "{found:?}");
         for pair in found.windows(2) {
             assert!(pair[0].score >= pair[1].score && pair[1].score > 0.0);
@@ -50,8 +49,8 @@ fn documents_are_found_by_words_that_occur_with_those_of_the_query() {
             assert_eq!(topics[ranked.document][2], topic);
         }
     }
-    assert!(latent.rank("mongolia").is_empty());
-    assert!(latent.rank("thanks!").is_empty());
+    assert!(similar(&index, "mongolia").is_empty());
+    assert!(similar(&index, "thanks!").is_empty());
 }
 
 #[test]
@@ -71,59 +70,35 @@ fn a_search_fuses_the_places_behind_the_fifth_and_finds_as_many() {
     let topics = topics();
     let others = topics.iter().map(|[_, description, _]| description.clone());
     let descriptions: Vec<String> = rotating.chain(others).collect();
-    let build = |mut builder: IndexBuilder<'static>| {
-        for description in &descriptions {
-            builder.add(&Document::new("", description, ""));
-        }
-        builder.build()
-    };
+    let mut builder = IndexBuilder::new();
+    for description in &descriptions {
+        builder.add(&Document::new("", description, ""));
+    }
+    let index = builder.build();
     let documents =
         |ranked: &[Ranked]| -> Vec<usize> { ranked.iter().map(|ranked| ranked.document).collect() };
-    let by_words = build(IndexBuilder::new()).search("rotate");
+    let by_words = index.search("rotate");
     assert_eq!(documents(&by_words.hits), [0, 1, 2, 3, 4, 5, 6, 7]);
-    let index = build(IndexBuilder::new().with_latent_space());
-    let fused = index.search("rotate");
+    let fuse =
+        |result: skills_search::SearchResult| result.fused_with(|| similar(&index, "rotate"));
+    let fused = fuse(by_words.clone());
     assert_eq!(documents(&fused.hits), [0, 1, 2, 3, 4, 6, 5, 7]);
     assert_eq!(fused.confidence, by_words.confidence);
     // Scores are those of the words.
     assert_eq!(fused.hits[5].score, by_words.hits[6].score);
-    let among = index.search_among("rotate", |document| document != 6);
-    assert_eq!(documents(&among.hits), [0, 1, 2, 3, 4, 5, 7]);
+    let few = index.search_among("rotate", |document| document < 5);
+    let unchanged = few.clone().fused_with(|| panic!("there is no sixth place"));
+    assert_eq!(unchanged, few);
 }
 
 #[test]
-fn an_index_without_a_latent_space_has_no_ranker() {
-    assert!(super::index().latent_ranker().is_none());
-    let empty = IndexBuilder::new().with_latent_space().build();
-    assert!(empty.latent_ranker().unwrap().rank("merge pdf").is_empty());
-}
-
-#[test]
-fn a_latent_space_is_kept_on_disk_and_taken_over_if_nothing_changed() {
-    let index = build(&SKILLS);
-    let bytes = index.to_bytes().unwrap();
-    let read = SearchIndex::from_bytes(&bytes).unwrap();
-    let query = "merge pdf files";
-    assert_eq!(
-        read.latent_ranker().unwrap().rank(query),
-        index.latent_ranker().unwrap().rank(query)
-    );
-    assert_eq!(read.to_bytes().unwrap(), bytes);
-    let rebuild = |builder: IndexBuilder<'_>, skills| {
-        let mut builder = builder;
-        add_all(&mut builder, skills);
-        builder.build().to_bytes().unwrap()
-    };
-    let reusing = || IndexBuilder::reusing(&read);
-    assert_eq!(rebuild(reusing().with_latent_space(), &SKILLS), bytes);
-    assert_eq!(
-        rebuild(reusing().with_latent_space(), &SKILLS[1..]),
-        build(&SKILLS[1..]).to_bytes().unwrap()
-    );
-    assert_eq!(
-        rebuild(reusing(), &SKILLS),
-        super::index().to_bytes().unwrap()
-    );
+fn a_latent_space_belongs_to_one_index() {
+    let index = super::index();
+    let space = LatentSpace::new(&index);
+    assert!(space.ranker(&super::build(&SKILLS[1..])).is_none());
+    assert!(space.is_of(&super::index()), "the same documents");
+    let empty = IndexBuilder::new().build();
+    assert!(similar(&empty, "merge pdf").is_empty());
 }
 
 proptest! {
@@ -133,9 +108,9 @@ proptest! {
     /// other rankings.
     #[test]
     fn fusion_keeps_the_first_five(query in "(merge|pdf|tables|city|files| ){1,12}") {
-        let index = build(&SKILLS);
+        let index = super::index();
         let words = index.rank(&query);
-        let latent = index.latent_ranker().unwrap().rank(&query);
+        let latent = similar(&index, &query);
         let fused = fuse(&words, &[&latent]);
         let documents = |ranked: &[Ranked]| -> Vec<usize> {
             ranked.iter().map(|ranked| ranked.document).collect()

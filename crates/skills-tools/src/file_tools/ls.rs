@@ -21,6 +21,9 @@ const DEFAULT_LIMIT: usize = 200;
 const MAX_LIMIT: usize = 1000;
 const MAX_DEPTH: usize = 8;
 
+/// Maximum length of a task, in characters.
+const MAX_TASK_CHARS: usize = 500;
+
 /// Arguments of `skills_ls`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -31,6 +34,8 @@ pub(crate) struct LsArguments {
     cursor: Option<String>,
     limit: Option<usize>,
     show_hidden: bool,
+    /// Orders the skills by how well they fit it.
+    task: Option<String>,
 }
 
 pub(crate) fn definition() -> ToolDefinition {
@@ -47,6 +52,7 @@ pub(crate) fn definition() -> ToolDefinition {
                 "cursor": {"type": "string", "maxLength": 8192, "description": "From the end of the previous page."},
                 "limit": {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT, "description": "Entries per page."},
                 "show_hidden": {"type": "boolean", "description": "Include names that begin with a dot."},
+                "task": {"type": "string", "maxLength": MAX_TASK_CHARS, "description": "With `/skills`: list the skills that fit this task first."},
             }),
             &[],
         ),
@@ -86,7 +92,9 @@ impl FileTools {
                 .error("invalid `limit` or `depth`: expected 1 to 1000 and 1 to 8"));
         }
         match self.locate(&VirtualPath::parse(&arguments.path)?)? {
-            PathTarget::SkillList => self.list_skills(arguments.cursor.as_deref(), limit, session),
+            PathTarget::SkillList => self.list_skills(arguments, limit, session),
+            PathTarget::Path(_) if arguments.task.is_some() => Err(ToolErrorCode::InvalidArguments
+                .error("`task` orders skills: expected path `/skills`")),
             PathTarget::Path(resolved) => self.list(&resolved, arguments, depth, limit),
         }
     }

@@ -6,6 +6,7 @@ use skills_runtime::{
     AgentEvent, Entry, ErrorKind, ExecutionStatus, HookDecision, HookOptions, HookRun, Workspace,
 };
 
+use super::named_skills::NamedSkills;
 use super::output::mark_program_text;
 use super::{ProgramTools, Remedy};
 use crate::path_map::PathMap;
@@ -138,7 +139,7 @@ impl ProgramTools {
         event: &AgentEvent,
         context: &CallContext,
     ) -> Result<skills_runtime::HookReport, ToolError> {
-        let visible_dirs = self.visible_dirs(Some(skill))?;
+        let visible_dirs = self.visible_dirs(Some(skill), &NamedSkills::default())?;
         let mut options = HookOptions {
             tool_aliases: call.aliases.clone(),
             // Never asked: a call that asks its user must not have run anything, and a question for
@@ -174,7 +175,9 @@ impl ProgramTools {
 
     /// Returns text of a hook without terminal sequences and host paths, truncated to the limit.
     fn reason_text(&self, skill: &Entry, text: &str) -> Result<String, ToolError> {
-        let path_map: PathMap = self.visible_dirs(Some(skill))?.path_map();
+        let path_map: PathMap = self
+            .visible_dirs(Some(skill), &NamedSkills::default())?
+            .path_map();
         let text = path_map.replace_in(&mark_program_text(&strip_terminal_escapes(text)));
         Ok(match text.char_indices().nth(MAX_REASON_CHARS) {
             None => text,

@@ -10,13 +10,17 @@ const MAX_VISITED: usize = 20_000;
 /// Programs that print the content of the files of a directory if they are told to.
 const SEARCH_PROGRAMS: [&str; 2] = ["diff", "grep"];
 
-/// Returns true if a command names a file that may contain keys, or searches directories while the
-/// workspace contains such a file. A workspace with more than 20,000 entries counts as one that
-/// does. `.git` is not searched.
-pub(super) fn may_read_keys(program: &str, args: &[String], workspace: Option<&Dir>) -> bool {
+/// Returns true if a command names a file that may contain keys, or searches directories while one of
+/// those that it sees contains such a file. Directories with more than 20,000 entries count as if
+/// they did. `.git` is not searched.
+pub(super) fn may_read_keys<'a>(
+    program: &str,
+    args: &[String],
+    mut directories: impl Iterator<Item = &'a Dir>,
+) -> bool {
     let searches = SEARCH_PROGRAMS.contains(&program) && args.iter().any(|arg| is_recursive(arg));
     args.iter().any(|arg| names_key_file(arg))
-        || searches && workspace.is_some_and(|directory| has_key_file(directory, &mut 0))
+        || searches && directories.any(|directory| has_key_file(directory, &mut 0))
 }
 
 /// Returns true if a path or the value of an option (`--file=.env`, `-f.env`) names a file that may
@@ -75,7 +79,7 @@ mod tests {
         let check = |command: &str| {
             let mut words = command.split(' ').map(str::to_owned);
             let program = words.next().unwrap();
-            may_read_keys(&program, &words.collect::<Vec<_>>(), Some(&open()))
+            may_read_keys(&program, &words.collect::<Vec<_>>(), [&open()].into_iter())
         };
         let searches = ["grep -rn KEY .", "grep -d recurse KEY", "diff -r a b"];
         for command in [

@@ -7,6 +7,7 @@ use skills_runtime::{
 };
 use skills_script::file_stem;
 
+use super::named_skills::NamedSkills;
 use super::script_tool::script_error;
 use super::skills_run::find_in_skill;
 use super::{
@@ -103,7 +104,7 @@ impl ProgramTools {
         let skill = self.find_runnable(&arguments.skill_name)?;
         let target = skill.find_program(&arguments.script_name)?;
         self.check_enabled(&skill, &target)?;
-        let visible_dirs = self.visible_dirs(Some(&skill.entry))?;
+        let visible_dirs = self.visible_dirs(Some(&skill.entry), &NamedSkills::default())?;
         let mut options = self.base_options(context);
         options.stdin = arguments.stdin.map(String::into_bytes);
         set_program(&mut options, target, arguments.args)?;

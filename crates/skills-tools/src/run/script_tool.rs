@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use serde_json::{Map, Value};
 use skills_runtime::{ExecutionOptions, RunTarget, Workspace};
 
+use super::named_skills::NamedSkills;
 use super::output::{
     ExitKind, ProgramOutput, mark_program_text, quota_exceeded_error, reached_timeout_ms,
 };
@@ -51,7 +52,7 @@ impl ProgramTools {
         options.target = RunTarget::Script(format!("scripts/{}", tool.file));
         options.args = script_argv.args;
         options.stdin = script_argv.stdin.map(String::into_bytes);
-        let visible_dirs = self.visible_dirs(Some(&skill.entry))?;
+        let visible_dirs = self.visible_dirs(Some(&skill.entry), &NamedSkills::default())?;
         if self.options.working_directory != WorkingDirectory::Session {
             visible_dirs.add_to(&mut options);
         }

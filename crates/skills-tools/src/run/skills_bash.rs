@@ -8,7 +8,10 @@ use serde_json::json;
 use skills_runtime::{HostCommand, RunTarget, Workspace};
 
 use super::command_line::CommandLine;
-use super::{Deadline, ProgramTools, command_properties, parse_hosts, result_schema};
+use super::implicit_uses::ImplicitUses;
+use super::{
+    Deadline, ProgramTools, RunnableSkill, command_properties, parse_hosts, result_schema,
+};
 use crate::file_tools::{PathTarget, ResolvedPath};
 use crate::schema;
 use crate::tool_definition::{Annotations, ToolDefinition};
@@ -28,6 +31,14 @@ pub(crate) struct BashArguments {
     stdin: Option<String>,
     #[serde(default)]
     network: Vec<String>,
+}
+
+/// What a command line starts.
+enum Started {
+    /// A program of a skill, or a command for it.
+    ForSkill(Box<RunnableSkill>, RunTarget),
+    /// A command without a skill.
+    Command(HostCommand),
 }
 
 pub(crate) fn definition() -> ToolDefinition {
@@ -53,6 +64,7 @@ impl ProgramTools {
     ) -> Result<ToolOutput, ToolError> {
         let deadline = Deadline::from_secs(arguments.timeout.unwrap_or(DEFAULT_TIMEOUT));
         let command_line = CommandLine::parse(&arguments.command)?;
+        let command_line = self.with_absolute_program(command_line);
         let (start_dir, canonical) = self.open_start_directory(&arguments.cwd)?;
         let base = start_dir.base_path();
         // A working directory inside a skill gives the command the permissions of that skill, so a
@@ -61,40 +73,67 @@ impl ProgramTools {
             .skill
             .map(|skill| self.find_runnable(skill.entry.name().as_str()))
             .transpose()?;
-        let visible_dirs = self.visible_dirs(skill.as_ref().map(|skill| &skill.entry))?;
+        let own = skill.as_ref().map(|skill| &skill.entry);
+        let mut named = self.find_named_skills(&command_line, own);
+        let visible_dirs = self.visible_dirs(own, &named)?;
+        let path_map = visible_dirs.path_map();
         let mut options = self.base_options(context);
         visible_dirs.add_to(&mut options);
         options.stdin = arguments.stdin.map(String::into_bytes);
         options.hosts = parse_hosts(&arguments.network)?;
         // From the canonical names, so that a symlink that changes later does not move the working
         // directory.
-        options.current_dir = Some(base.join(canonical.iter().collect::<PathBuf>()));
-        // Changed files are reported relative to the directory that the program worked on.
-        let mut output_dir = visible_dirs.display_name(&base).unwrap_or("/workspace");
-        // A skill is read-only, so the program works on the workspace, like the skill's own
-        // programs.
-        if let Some(workspace) = self.files.workspace().filter(|_| skill.is_some()) {
-            options.workspace = Workspace::Directory(workspace.path.clone());
-            output_dir = "/workspace";
-        }
-        let (command, args) = host_command(command_line)?;
-        let start = options.current_dir.as_deref().unwrap_or(&base);
-        let uses = self.implicit_uses(&command, &args, start, &visible_dirs);
-        options.args = args;
-        options.may_read_keys = self.may_read_keys(&command, &options.args);
-        let path_map = visible_dirs.path_map();
-        let completed = match &skill {
-            Some(skill) => {
-                options.target = RunTarget::Command(command);
-                self.execute_skill(skill, options, &deadline, &path_map)
-                    .await?
+        let start = base.join(canonical.iter().collect::<PathBuf>());
+        options.current_dir = Some(start.clone());
+        let program = match skill {
+            Some(_) => None,
+            None => named.take_program(&command_line, &path_map),
+        };
+        let (started, uses) = match program {
+            Some((skill, target, args)) => {
+                self.check_enabled(&skill, &target)?;
+                options.args = args;
+                (
+                    Started::ForSkill(Box::new(skill), target),
+                    ImplicitUses::default(),
+                )
             }
             None => {
-                self.execute_command(&base, command, options, &deadline, &path_map)
-                    .await?
+                let (command, args) = host_command(command_line)?;
+                let uses = self.implicit_uses(&command, &args, &start, &visible_dirs);
+                let own_files = skill.iter().map(|skill| skill.files.directory());
+                let read = named.directories().chain(own_files);
+                options.may_read_keys = self.may_read_keys(&command, &args, read);
+                options.args = args;
+                let started = match skill {
+                    Some(skill) => Started::ForSkill(Box::new(skill), RunTarget::Command(command)),
+                    None => Started::Command(command),
+                };
+                (started, uses)
             }
         };
+        let (mut completed, output_dir) = match started {
+            Started::Command(command) => {
+                let completed = self.execute_command(&base, command, options, &deadline, &path_map);
+                let output_dir = visible_dirs.display_name(&base).unwrap_or("/workspace");
+                (completed.await?, output_dir)
+            }
+            Started::ForSkill(skill, target) => {
+                options.target = target;
+                // A skill is read-only, so the program works on the workspace.
+                let workspace = self.files.workspace().map(|mount| mount.path.clone());
+                let work_dir = workspace.as_deref().unwrap_or(&base);
+                let output_dir = visible_dirs.display_name(work_dir).unwrap_or("/workspace");
+                options.workspace = workspace
+                    .clone()
+                    .map_or(Workspace::None, Workspace::Directory);
+                let completed = self.execute_skill(&skill, options, &deadline, &path_map);
+                (completed.await?, output_dir)
+            }
+        };
+        completed.explain_invisible(&named, &path_map);
         self.record_implicit_uses(&uses, context);
+        // Changed files are reported relative to the directory that the program worked on.
         let output = completed.output.with_file_prefix(output_dir);
         Ok(output.into_tool_output(&completed.timeout_seconds, label_stderr))
     }

@@ -66,7 +66,8 @@ impl ProgramTools {
         let deadline = Deadline::from_secs(arguments.timeout.unwrap_or(DEFAULT_TIMEOUT));
         let skill = self.find_runnable(&arguments.name)?;
         let command_line = CommandLine::parse(&arguments.command)?;
-        let visible_dirs = self.visible_dirs(Some(&skill.entry))?;
+        let named = self.find_named_skills(&command_line, Some(&skill.entry));
+        let visible_dirs = self.visible_dirs(Some(&skill.entry), &named)?;
         let mut options = self.base_options(context);
         visible_dirs.add_to(&mut options);
         options.stdin = arguments.stdin.map(String::into_bytes);
@@ -76,7 +77,8 @@ impl ProgramTools {
         self.check_enabled(&skill, &target)?;
         let uses = match &target {
             RunTarget::Command(command) => {
-                options.may_read_keys = self.may_read_keys(command, &args);
+                let read = named.directories().chain([skill.files.directory()]);
+                options.may_read_keys = self.may_read_keys(command, &args, read);
                 let start = skill.entry.directory();
                 self.implicit_uses(command, &args, start, &visible_dirs)
             }
@@ -88,9 +90,10 @@ impl ProgramTools {
             self.start_in_workspace(&skill, workspace, &mut options);
         }
         let path_map = visible_dirs.path_map();
-        let completed = self
+        let mut completed = self
             .execute_skill(&skill, options, &deadline, &path_map)
             .await?;
+        completed.explain_invisible(&named, &path_map);
         self.record_implicit_uses(&uses, context);
         let output = completed.output.with_file_prefix("/workspace");
         Ok(output.into_tool_output(&completed.timeout_seconds, join_streams))
@@ -243,7 +246,7 @@ fn file_name(path: &str) -> &str {
 
 /// Finds the script or module of the skill that a command line starts, if there is one, and returns
 /// it with its arguments.
-fn find_skill_program<'a>(
+pub(super) fn find_skill_program<'a>(
     skill: &RunnableSkill,
     first: &str,
     rest: &'a [String],

@@ -6,6 +6,7 @@ use skills_runtime::policy::Access;
 use skills_runtime::{Entry, ExecutionOptions};
 
 use super::ProgramTools;
+use super::named_skills::NamedSkills;
 use crate::ToolError;
 use crate::path_map::PathMap;
 
@@ -18,31 +19,47 @@ struct VisibleDir {
     /// `/workspace`, `/skills/pdf`, `/data`.
     alias: String,
     host_path: PathBuf,
-    /// `None` for directories that the program can access anyway.
-    access: Option<Access>,
+    kind: DirKind,
+}
+
+enum DirKind {
+    /// The skill that the program belongs to, which it can read anyway.
+    OwnSkill,
+    /// A further skill, of which it gets a copy.
+    NamedSkill,
+    /// The workspace or a mount.
+    Mount(Access),
 }
 
 impl ProgramTools {
-    /// Returns the workspace, the mounts, and the skill.
+    /// Returns the workspace, the mounts, the skill of the program, and the skills that its command
+    /// names.
     ///
     /// # Errors
     /// Fails if the directory of a mount was replaced.
-    pub(super) fn visible_dirs(&self, entry: Option<&Entry>) -> Result<VisibleDirs, ToolError> {
+    pub(super) fn visible_dirs(
+        &self,
+        entry: Option<&Entry>,
+        named: &NamedSkills,
+    ) -> Result<VisibleDirs, ToolError> {
         // Sandboxes mount by path, and the path could lead elsewhere by now.
         self.files.check_mounts_unchanged()?;
-        let skill = entry.map(|entry| VisibleDir {
+        let of_skill = |entry: &Entry, kind| VisibleDir {
             alias: format!("/skills/{}", entry.name()),
             host_path: entry.directory().to_owned(),
-            // The runtime itself grants read access to the skill.
-            access: None,
-        });
+            kind,
+        };
+        let own = entry.map(|entry| of_skill(entry, DirKind::OwnSkill));
+        let named = named
+            .entries()
+            .map(|entry| of_skill(entry, DirKind::NamedSkill));
         let mounts = self.files.mounts().map(|mount| VisibleDir {
             alias: format!("/{}", mount.name),
             host_path: mount.path.clone(),
-            access: Some(mount.access),
+            kind: DirKind::Mount(mount.access),
         });
         Ok(VisibleDirs {
-            dirs: skill.into_iter().chain(mounts).collect(),
+            dirs: own.into_iter().chain(named).chain(mounts).collect(),
         })
     }
 }
@@ -50,11 +67,16 @@ impl ProgramTools {
 impl VisibleDirs {
     /// Adds the directories and their aliases to the options of a run.
     pub(super) fn add_to(&self, options: &mut ExecutionOptions) {
-        options.optional_mounts.extend(
-            self.dirs
-                .iter()
-                .filter_map(|dir| Some((dir.host_path.clone(), dir.access?))),
-        );
+        for dir in &self.dirs {
+            match dir.kind {
+                DirKind::OwnSkill => {}
+                DirKind::NamedSkill => options.readable_skills.push(dir.host_path.clone()),
+                DirKind::Mount(access) => {
+                    let mount = (dir.host_path.clone(), access);
+                    options.optional_mounts.push(mount);
+                }
+            }
+        }
         options.path_aliases.extend(
             self.dirs
                 .iter()

@@ -70,6 +70,11 @@ impl Inner {
         let active = active.unwrap_or_default();
         let own = match call {
             ResolvedCall::Script(tool, _) => Some(tool.entry.directory().to_owned()),
+            // Such a command is a run of the skill, wherever it starts.
+            ResolvedCall::Builtin(BuiltinKind::Bash, arguments) => arguments["command"]
+                .as_str()
+                .and_then(|command| self.program_tools.skill_of_command(command))
+                .map(|entry| entry.directory().to_owned()),
             // A draft does not run, so it has no hooks.
             _ => own
                 .and_then(|name| self.files.find_cached_skill(&name).ok())

@@ -137,6 +137,17 @@ async fn sections_of_references_have_path_headings_and_lines() {
         .call("search_references", json!({"query": "squares"}))
         .await;
     assert_eq!(all.structured["sections"][0]["first_line"], 4);
+    host.file(
+        "skills/gcd/references/table.md",
+        "# Tables\n\n\n## Squares\nNine.\n",
+    );
+    let changed = tools
+        .call("search_references", json!({"query": "squares"}))
+        .await;
+    assert_eq!(
+        changed.structured["sections"][0]["text"],
+        "## Squares\nNine."
+    );
     let none = tools
         .call("search_references", json!({"query": "thanks!"}))
         .await;

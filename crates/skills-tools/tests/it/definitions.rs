@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::task::Poll;
 
 use insta::assert_json_snapshot;
 use serde_json::{Value, json};
@@ -467,4 +468,46 @@ async fn a_session_gets_the_script_tools_of_the_skills_that_it_loads() {
         .call("skill__snow__now", arguments, &context)
         .await;
     assert!(called.unwrap().has_code(ToolErrorCode::InvalidArguments));
+}
+
+/// A call that its client gave up goes on in the background, after the end of its session.
+#[test]
+fn a_call_that_was_dropped_adds_nothing_to_its_session() {
+    let host = host();
+    let known = "import argparse\np = argparse.ArgumentParser()\np.add_argument('--city')\np.parse_args()\n";
+    host.skill("rain", "").script("rain", "now.py", known);
+    let builder = host.builder(host.runtime());
+    let tools = builder.tool_groups(ToolGroup::DEFAULT).build().unwrap();
+    let context = CallContext::default().session("a");
+    let load = || tools.call("load_skill", json!({"name": "rain"}), &context);
+    // One thread for blocking work, so that a later task runs after an earlier one.
+    let executor = tokio::runtime::Builder::new_current_thread()
+        .max_blocking_threads(1)
+        .build()
+        .unwrap();
+    let is_empty = || tools.session_definitions("a").unwrap().is_empty();
+    executor.block_on(async {
+        let mut polls = 0;
+        loop {
+            polls += 1;
+            let mut call = Box::pin(load());
+            let mut is_ready = false;
+            for _ in 0..polls {
+                let poll = |cx: &mut std::task::Context<'_>| Poll::Ready(call.as_mut().poll(cx));
+                is_ready = std::future::poll_fn(poll).await.is_ready();
+                if is_ready {
+                    break;
+                }
+                let _ = tokio::task::spawn_blocking(|| ()).await;
+            }
+            drop(call);
+            if is_ready {
+                break;
+            }
+            tools.end_session("a");
+            let _ = tokio::task::spawn_blocking(|| ()).await;
+            assert!(is_empty(), "dropped after {polls} polls");
+        }
+        assert!(polls > 1 && !is_empty());
+    });
 }

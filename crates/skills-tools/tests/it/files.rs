@@ -205,6 +205,41 @@ async fn the_pages_of_the_skill_list_contain_each_skill_once() {
 }
 
 #[tokio::test]
+async fn the_skills_that_fit_a_task_are_listed_first() {
+    let host = Host::new();
+    for name in ["alpha", "invoices", "weather"] {
+        host.skill(name, "");
+    }
+    let tools = host.tools();
+    let list = async |arguments: Value| {
+        let page = tools.call("skills_ls", arguments).await;
+        let entries = &page.structured["entries"];
+        (
+            names(entries).join(" "),
+            page.structured["next_cursor"].clone(),
+        )
+    };
+    let task = |task: &str| json!({"path": "/skills", "task": task});
+    let (all, _) = list(task("what will the weather be")).await;
+    assert_eq!(all, "weather alpha invoices");
+    // Nothing fits, and nothing is hidden.
+    assert_eq!(list(task("thanks!")).await.0, "alpha invoices weather");
+    let mut page = task("send invoices");
+    page["limit"] = json!(2);
+    let (first, next) = list(page.clone()).await;
+    page["cursor"] = next;
+    let (second, _) = list(page).await;
+    assert_eq!([first, second], ["invoices alpha", "weather"]);
+    let elsewhere = json!({"path": "/skills/alpha", "task": "send invoices"});
+    let error = tools.call("skills_ls", elsewhere).await;
+    assert!(
+        error.has_code(ToolErrorCode::InvalidArguments),
+        "{}",
+        error.text
+    );
+}
+
+#[tokio::test]
 async fn an_accepted_skill_is_readable_and_not_writable() {
     let host = Host::new();
     host.skill("demo", "").script("demo", "a.py", "print(1)\n");

@@ -64,6 +64,10 @@ async fn hooks_of_the_skill_that_a_call_names_run_around_it() {
             json!({"name": "guard", "command": "scripts/say.sh secret"}),
         ),
         (
+            "skills_bash",
+            json!({"command": "sh /skills/guard/scripts/say.sh secret"}),
+        ),
+        (
             "run_skill_script",
             json!({"skill_name": "guard", "script_name": "say", "args": {"a": "secret"}}),
         ),

@@ -63,6 +63,8 @@ async fn lists_and_searches_are_offers() {
     );
     let one = json!({"path": "/skills", "limit": 1});
     assert_eq!(record(&host, "skills_ls", one).await, ["pdf offered"]);
+    let for_task = json!({"path": "/skills", "limit": 1, "task": "tax"});
+    assert_eq!(record(&host, "skills_ls", for_task).await, ["tax offered"]);
     let found = json!({"query": "about pdf"});
     assert_eq!(
         record(&host, "search_skills", found).await,

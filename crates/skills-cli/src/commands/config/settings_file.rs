@@ -20,19 +20,22 @@ use crate::state::{self, SettingsPaths};
 
 /// The settings file that is changed.
 #[derive(Debug, Args)]
-pub(super) struct TargetFile {
+pub(crate) struct TargetFile {
     /// Change the settings of the project
     #[arg(long)]
     project: bool,
 }
 
 impl TargetFile {
+    /// The settings of the user.
+    pub(crate) const USER: Self = Self { project: false };
+
     pub(super) fn is_project(&self) -> bool {
         self.project
     }
 
     /// Changes the file. Comments and order are preserved. Nothing is written if `change` fails.
-    pub(super) fn edit(
+    pub(crate) fn edit(
         &self,
         context: &Context,
         change: impl FnOnce(&mut DocumentMut, &Path) -> Result<(), CommandError>,
@@ -66,7 +69,7 @@ impl TargetFile {
     fn path(&self, context: &Context) -> anyhow::Result<PathBuf> {
         let paths = SettingsPaths::new(&context.environment);
         let path = if self.project {
-            paths.project.last().cloned()
+            paths.project.first().cloned()
         } else {
             paths.user
         };

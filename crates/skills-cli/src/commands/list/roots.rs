@@ -5,6 +5,7 @@ use skills_runtime::discovery::SkipReason;
 use skills_runtime::{Catalog, Entry, Root};
 
 use crate::context::Context;
+use crate::counted::counted;
 use crate::exit::Exit;
 use crate::output::line;
 
@@ -26,7 +27,7 @@ pub(crate) fn print_roots(context: &Context) -> anyhow::Result<Exit> {
     let width = width.unwrap_or_default();
     output.lines(existing.iter().map(|root| {
         let (active, inactive) = count_entries(root, &catalog);
-        let mut counts = format!("{active} skills");
+        let mut counts = counted(active, "skill");
         if inactive > 0 {
             counts.push_str(&format!(", {inactive} inactive"));
         }
@@ -38,9 +39,8 @@ pub(crate) fn print_roots(context: &Context) -> anyhow::Result<Exit> {
     }))?;
     let missing = roots.len() - existing.len();
     if missing > 0 {
-        output.status(&format!(
-            "{missing} more roots do not exist; `--json` lists them"
-        ));
+        let missing = counted(missing, "more missing root");
+        output.status(&format!("{missing}; see `--json`"));
     }
     Ok(Exit::Success)
 }

@@ -47,7 +47,7 @@ pub(crate) struct SkillsSection {
     /// List the skills for this request first: those that it names, then pinned, recent and
     /// matching ones
     ///
-    /// Complete entries of the best skills get half of the budget, and names of the next ones the
+    /// Complete entries of the best skills get a third of the budget, and names of the next ones the
     /// rest. One line says how many more there are.
     #[arg(long, value_name = "TEXT")]
     query: Option<String>,

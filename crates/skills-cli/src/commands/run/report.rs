@@ -11,6 +11,7 @@ use skills_tools::Remedy;
 
 use super::Run;
 use super::denial_hints::denial_hints;
+use crate::counted::counted;
 use crate::output::{Output, line};
 use crate::program_args::WorkingDirectory;
 use crate::remedies::RemedyDescriptions;
@@ -170,7 +171,7 @@ fn print_refusals(artifacts: &ExecutionArtifacts, output: Output) {
     }
     match artifacts.refusals.omitted() {
         0 => {}
-        omitted => output.status(&format!("refused: {omitted} more operations")),
+        omitted => output.status(&format!("refused: {}", counted(omitted, "more operation"))),
     }
 }
 

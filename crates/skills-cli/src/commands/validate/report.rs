@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::collection::{Target, Targets};
 use super::{Finding, ReportFormat, sarif};
+use crate::counted::counted;
 use crate::exit::Exit;
 use crate::output::{Output, line};
 use crate::skill_path::SkillPath;
@@ -87,8 +88,10 @@ impl Counts {
             format!(" ({})", errors.join(", "))
         };
         format!(
-            "{} valid, {} invalid{errors}, {} warnings",
-            self.valid, self.invalid, self.warnings
+            "{} valid, {} invalid{errors}, {}",
+            self.valid,
+            self.invalid,
+            counted(self.warnings, "warning")
         )
     }
 }

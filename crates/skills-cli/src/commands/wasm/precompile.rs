@@ -5,6 +5,7 @@ use skills_runtime::{Preparation, SkillRuntime};
 
 use super::Precompile;
 use crate::context::Context;
+use crate::counted::counted;
 use crate::error;
 use crate::exit::Exit;
 use crate::input;
@@ -26,10 +27,9 @@ impl Precompile {
         let cache = wasm_compiler::open_cache(&context.environment)?;
         let cleared = self.clear.then(|| cache.clear()).transpose()?;
         if let Some(cleared) = &cleared {
-            let (modules, bytes) = (cleared.modules(), cleared.bytes());
-            output.status(&format!(
-                "deleted {modules} compiled modules, {bytes} bytes"
-            ));
+            let modules = counted(cleared.modules(), "compiled module");
+            let bytes = counted(cleared.bytes(), "byte");
+            output.status(&format!("deleted {modules}, {bytes}"));
         }
         let clears_only = self.clear && self.skills.is_empty();
         let all = if clears_only {

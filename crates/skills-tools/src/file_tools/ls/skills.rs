@@ -1,11 +1,13 @@
 //! `skills_ls` of `skills`: lists the skills.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 use skills_runtime::discovery::InactiveEntry;
 use skills_runtime::ledger::Activity;
 use skills_runtime::{Entry, is_invisible};
 
-use super::invalid_cursor;
+use super::{LsArguments, invalid_cursor};
 use crate::file_tools::FileTools;
 use crate::{ToolError, ToolOutput};
 
@@ -15,19 +17,33 @@ const MAX_DESCRIPTION_CHARS: usize = 1024;
 impl FileTools {
     pub(super) fn list_skills(
         &self,
-        cursor: Option<&str>,
+        arguments: &LsArguments,
         limit: usize,
         session: Option<&str>,
     ) -> Result<ToolOutput, ToolError> {
         let library = self.runtime.library();
-        let catalog = library.current_catalog();
+        let (catalog, order) = match arguments.task.as_deref() {
+            Some(task) => {
+                let index = library.search_index();
+                (Arc::clone(index.catalog()), Some(index.rank(task)))
+            }
+            None => (library.current_catalog(), None),
+        };
+        let entries: Vec<&Entry> = match order {
+            Some(order) => order
+                .into_iter()
+                .map(|place| &catalog.entries()[place])
+                .collect(),
+            None => catalog.entries().iter().collect(),
+        };
         let total = catalog.entries().len() + catalog.inactive().len();
-        let start = cursor.map_or(Ok(0), |cursor| {
+        let start = arguments.cursor.as_ref().map_or(Ok(0), |cursor| {
             cursor.parse::<usize>().map_err(|_| invalid_cursor())
         })?;
-        let offered = catalog.entries().iter().skip(start).take(limit);
+        let active = entries.iter().copied().skip(start);
+        let offered = active.clone().take(limit);
         library.usage().record(offered, Activity::Offered, session);
-        let active_rows = catalog.entries().iter().skip(start).map(active_row);
+        let active_rows = active.map(active_row);
         let inactive_rows = catalog
             .inactive()
             .iter()

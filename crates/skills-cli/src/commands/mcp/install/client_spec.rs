@@ -24,6 +24,9 @@ pub(crate) struct ClientSpec {
     pub(crate) language: ConfigLanguage,
     /// Key of the table of servers.
     pub(crate) section: &'static str,
+    /// The table of servers of newer versions, below the key of its own in that table. These versions
+    /// read both, so that it is used only in files that have it.
+    pub(crate) nested: Option<&'static ClientSpec>,
     /// Fields of a server that the client starts, in the order of a new entry.
     pub(crate) stdio: &'static [Field],
     /// Fields of a server that the client connects to. Empty if the client cannot connect, or
@@ -96,6 +99,8 @@ pub(crate) enum DefaultValue {
     Text(&'static str),
     True,
     Number(u64),
+    /// An object with one number.
+    NumberIn(&'static str, u64),
     /// The list `["*"]`: all tools.
     All,
     /// The name of the server.
@@ -267,6 +272,7 @@ impl DefaultValue {
             Self::Text(text) => json!(text),
             Self::True => json!(true),
             Self::Number(number) => json!(number),
+            Self::NumberIn(key, number) => json!({key: number}),
             Self::All => json!(["*"]),
             Self::Name => json!(entry.name),
         }

@@ -62,6 +62,7 @@ pub(super) const CLAUDE: ClientSpec = ClientSpec {
     project: &[".mcp.json"],
     language: ConfigLanguage::Json,
     section: "mcpServers",
+    nested: None,
     stdio: TYPED_COMMAND,
     http: &[
         Field::Kind("type", "http"),
@@ -85,6 +86,7 @@ pub(super) const CODEX: ClientSpec = ClientSpec {
     project: &[".codex/config.toml"],
     language: ConfigLanguage::Toml,
     section: "mcp_servers",
+    nested: None,
     stdio: &[
         Field::Program("command"),
         Field::Arguments("args"),
@@ -109,6 +111,7 @@ pub(super) const CURSOR: ClientSpec = ClientSpec {
     project: &[".cursor/mcp.json"],
     language: ConfigLanguage::Json,
     section: "mcpServers",
+    nested: None,
     stdio: TYPED_COMMAND,
     http: &[
         Field::Url("url"),
@@ -128,6 +131,7 @@ pub(super) const VS_CODE: ClientSpec = ClientSpec {
     project: &[".vscode/mcp.json"],
     language: ConfigLanguage::Json,
     section: "servers",
+    nested: None,
     stdio: TYPED_COMMAND,
     http: &[
         Field::Kind("type", "http"),
@@ -152,6 +156,7 @@ pub(super) const GEMINI: ClientSpec = ClientSpec {
     project: &[".gemini/settings.json"],
     language: ConfigLanguage::Json,
     section: "mcpServers",
+    nested: None,
     stdio: GEMINI_COMMAND,
     http: GEMINI_REMOTE,
     expansion: Expansion::Dollar,
@@ -163,6 +168,29 @@ pub(super) const GEMINI: ClientSpec = ClientSpec {
 };
 
 pub(super) const OPENCODE: ClientSpec = ClientSpec {
+    nested: Some(&OPENCODE_2),
+    ..OPENCODE_1
+};
+
+/// The table `mcp.servers` of opencode 2, which also reads entries of opencode 1.
+const OPENCODE_2: ClientSpec = ClientSpec {
+    section: "servers",
+    stdio: &[
+        Field::Kind("type", "local"),
+        Field::CommandLine("command"),
+        Field::Default("timeout", OPENCODE_2_TIMEOUT),
+    ],
+    http: &[
+        Field::Kind("type", "remote"),
+        Field::Url("url"),
+        Field::BearerHeader("headers", "{env:", "}"),
+        Field::Default("timeout", OPENCODE_2_TIMEOUT),
+    ],
+    ..OPENCODE_1
+};
+const OPENCODE_2_TIMEOUT: DefaultValue = DefaultValue::NumberIn("execution", TIMEOUT_MILLISECONDS);
+
+const OPENCODE_1: ClientSpec = ClientSpec {
     id: "opencode",
     title: "opencode",
     user: &[
@@ -172,6 +200,7 @@ pub(super) const OPENCODE: ClientSpec = ClientSpec {
     project: &["opencode.json", "opencode.jsonc"],
     language: ConfigLanguage::Json,
     section: "mcp",
+    nested: None,
     stdio: OPENCODE_COMMAND,
     http: OPENCODE_REMOTE,
     expansion: Expansion::Colon,
@@ -192,6 +221,7 @@ pub(super) const COPILOT: ClientSpec = ClientSpec {
     project: &[".github/mcp.json"],
     language: ConfigLanguage::Json,
     section: "mcpServers",
+    nested: None,
     stdio: &[
         Field::Kind("type", "local"),
         Field::Program("command"),
@@ -218,6 +248,7 @@ pub(super) const QWEN: ClientSpec = ClientSpec {
     project: &[".qwen/settings.json"],
     language: ConfigLanguage::Json,
     section: "mcpServers",
+    nested: None,
     stdio: GEMINI_COMMAND,
     http: GEMINI_REMOTE,
     expansion: Expansion::Dollar,
@@ -234,6 +265,7 @@ pub(super) const ANTIGRAVITY: ClientSpec = ClientSpec {
     project: &[".agents/mcp_config.json"],
     language: ConfigLanguage::Json,
     section: "mcpServers",
+    nested: None,
     stdio: COMMAND,
     // It expands no variables.
     http: &[],
@@ -251,6 +283,7 @@ pub(super) const KIRO: ClientSpec = ClientSpec {
     project: &[".kiro/settings/mcp.json"],
     language: ConfigLanguage::Json,
     section: "mcpServers",
+    nested: None,
     stdio: COMMAND,
     http: &[Field::Url("url"), Field::BearerHeader("headers", "${", "}")],
     expansion: Expansion::Braces,
@@ -270,6 +303,7 @@ pub(super) const CLAUDE_DESKTOP: ClientSpec = ClientSpec {
     project: &[],
     language: ConfigLanguage::Json,
     section: "mcpServers",
+    nested: None,
     stdio: COMMAND,
     // The file has only servers that the application starts.
     http: &[],
@@ -290,6 +324,7 @@ pub(super) const ZED: ClientSpec = ClientSpec {
     project: &[".zed/settings.json"],
     language: ConfigLanguage::Json,
     section: "context_servers",
+    nested: None,
     stdio: &[
         Field::Default("source", DefaultValue::Text("custom")),
         Field::Program("command"),
@@ -314,6 +349,7 @@ pub(super) const GOOSE: ClientSpec = ClientSpec {
     project: &[],
     language: ConfigLanguage::Yaml,
     section: "extensions",
+    nested: None,
     stdio: &[
         Field::Default("enabled", DefaultValue::True),
         Field::Kind("type", "stdio"),
@@ -348,6 +384,7 @@ pub(super) const WINDSURF: ClientSpec = ClientSpec {
     project: &[],
     language: ConfigLanguage::Json,
     section: "mcpServers",
+    nested: None,
     stdio: COMMAND,
     http: &[
         Field::Url("serverUrl"),
@@ -373,6 +410,7 @@ pub(super) const CLINE: ClientSpec = ClientSpec {
     project: &[],
     language: ConfigLanguage::Json,
     section: "mcpServers",
+    nested: None,
     stdio: COMMAND,
     // Its documentation names no variables.
     http: &[],
@@ -398,6 +436,7 @@ pub(super) const KILO: ClientSpec = ClientSpec {
     ],
     language: ConfigLanguage::Json,
     section: "mcp",
+    nested: None,
     stdio: OPENCODE_COMMAND,
     http: OPENCODE_REMOTE,
     expansion: Expansion::Colon,

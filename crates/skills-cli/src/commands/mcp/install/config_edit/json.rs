@@ -47,10 +47,34 @@ pub(super) fn edit_json(
             let key = Some(client.section.to_owned());
             let servers = section.object_value();
             let servers = servers.ok_or(ConfigEditError::NotATable { key })?;
-            put_entry(&servers, client, entry)?
+            match nested_servers(&servers, client, entry)? {
+                Some((servers, client)) => put_entry(&servers, client, entry)?,
+                None => put_entry(&servers, client, entry)?,
+            }
         }
     };
     Ok((root.to_string(), change))
+}
+
+/// Returns the table of servers of newer versions of the client, if the file has one and the entry
+/// belongs there: those versions read both tables, and prefer this one for a name in both.
+fn nested_servers(
+    servers: &CstObject,
+    client: &ClientSpec,
+    entry: &ServerEntry,
+) -> Result<Option<(CstObject, &'static ClientSpec)>, ConfigEditError> {
+    let Some(nested) = client.nested else {
+        return Ok(None);
+    };
+    let table = single_property(servers, nested.section)?;
+    let Some(table) = table.and_then(|table| table.object_value()) else {
+        return Ok(None);
+    };
+    // A server of this name, in the older table.
+    let is_server = members(&table).get("type").is_some_and(Value::is_string);
+    let is_in = |table: &CstObject| Ok(single_property(table, &entry.name)?.is_some());
+    let is_older = is_in(servers)? && !is_in(&table)?;
+    Ok((!is_server && !is_older).then_some((table, nested)))
 }
 
 /// Adds or updates an entry in the table of servers.
@@ -80,13 +104,37 @@ fn put_entry(
         let Some(value) = field.replacement(value.as_ref()) else {
             continue;
         };
-        match old {
-            Some(old) => old.set_value(to_cst(&value)),
-            None => drop(object.append(field.key, to_cst(&value))),
+        match (old, value) {
+            (Some(old), Value::Object(new)) if old.object_value().is_some() => {
+                put_members(&old, &new)?;
+            }
+            (Some(old), value) => old.set_value(to_cst(&value)),
+            (None, value) => drop(object.append(field.key, to_cst(&value))),
         }
         change = EntryChange::Updated;
     }
     Ok(change)
+}
+
+/// Makes the members of an object the new ones. Equal ones are not written again.
+fn put_members(property: &CstObjectProp, new: &Map<String, Value>) -> Result<(), ConfigEditError> {
+    let Some(object) = property.object_value() else {
+        return Ok(());
+    };
+    for old in object.properties() {
+        let name = old.decoded_name();
+        if name.is_none_or(|name| !new.contains_key(&name)) {
+            old.remove();
+        }
+    }
+    for (name, value) in new {
+        match single_property(&object, name)? {
+            Some(old) if property_value(&old) == *value => {}
+            Some(old) => old.set_value(to_cst(value)),
+            None => drop(object.append(name, to_cst(value))),
+        }
+    }
+    Ok(())
 }
 
 fn members(object: &CstObject) -> Map<String, Value> {

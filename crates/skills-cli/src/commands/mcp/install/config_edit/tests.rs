@@ -9,6 +9,7 @@ use similar::ChangeTag;
 use super::*;
 use crate::commands::mcp::install::server_entry::Transport;
 
+mod opencode;
 mod toml;
 mod yaml;
 
@@ -335,6 +336,34 @@ fn other_headers_and_fields_of_a_url_are_preserved() {
     let other = file.replace("127.0.0.1", "tools.example");
     let planned = plan_edit(Client::Kiro, Some(&other), &http_entry()).unwrap();
     assert_eq!(planned.change, EntryChange::Replaced);
+}
+
+#[test]
+fn comments_between_headers_are_preserved() {
+    let file = r#"{"mcpServers": {"skills": {
+  "url": "http://127.0.0.1:8640/mcp",
+  "headers": {
+    // of the team
+    "X-Team": "a", // ours
+    "authorization": "old",
+    /* last */ "X-Other": "b"
+  }
+}}}
+"#;
+    let planned = plan_edit(Client::Kiro, Some(file), &http_entry()).unwrap();
+    insta::assert_snapshot!(diff::render(file, &planned.text), @r#"
+    @@ -4,6 +4,6 @@
+         // of the team
+         "X-Team": "a", // ours
+    -    "authorization": "old",
+    -    /* last */ "X-Other": "b"
+    +    /* last */ "X-Other": "b",
+    +    "Authorization": "Bearer ${SKILLS_MCP_TOKEN}"
+       }
+     }}}
+    "#);
+    let again = plan_edit(Client::Kiro, Some(&planned.text), &http_entry()).unwrap();
+    assert_eq!(again.change, EntryChange::Unchanged);
 }
 
 #[test]

@@ -51,7 +51,15 @@ enum Plan {
     Add(Vec<EntryField>),
     Replace(Vec<EntryField>),
     /// Values of fields of the existing entry.
-    Update(Vec<(&'static str, Json)>),
+    Update(Vec<Update>),
+}
+
+/// The change of a field.
+#[derive(Clone)]
+struct Update {
+    key: String,
+    old: Json,
+    new: Json,
 }
 
 impl Plan {
@@ -68,7 +76,14 @@ impl Plan {
         };
         let updates: Vec<_> = fields
             .iter()
-            .filter_map(|field| Some((field.key, field.replacement(same.get(field.key))?)))
+            .filter_map(|field| {
+                let old = same.get(field.key);
+                Some(Update {
+                    key: field.key.to_owned(),
+                    new: field.replacement(old)?,
+                    old: old.cloned().unwrap_or_default(),
+                })
+            })
             .collect();
         if updates.is_empty() {
             Self::Nothing
@@ -97,10 +112,15 @@ impl Plan {
                 table.insert(name.into(), Value::Mapping(Mapping::new()));
                 let fields = fields.iter();
                 fields
-                    .map(|field| (field.key, field.value.clone()))
+                    .map(|field| (field.key.to_owned(), field.value.clone()))
                     .collect()
             }
-            Self::Update(values) => values.clone(),
+            Self::Update(updates) => {
+                let updates = updates.iter();
+                updates
+                    .map(|update| (update.key.clone(), update.new.clone()))
+                    .collect()
+            }
         };
         if let Some(Value::Mapping(server)) = table.get_mut(name) {
             for (key, value) in values {
@@ -154,17 +174,45 @@ impl Lines {
                 let lines = entry_lines(name, fields, indentation);
                 self.lines.splice(server?, lines);
             }
-            Plan::Update(values) => {
+            Plan::Update(updates) => {
                 let start = server?.start;
-                for (key, value) in values {
-                    self.set_field(start, indentation, key, value)?;
+                for update in updates {
+                    self.update_field(start, indentation, update)?;
                 }
             }
         }
         Some(self.lines.concat())
     }
 
-    /// Replaces or adds a field of the entry that starts at a line.
+    /// Changes a field of the mapping whose key is in a line. Of a mapping in lines of its own only
+    /// the members that differ are changed.
+    fn update_field(&mut self, start: usize, indentation: usize, update: &Update) -> Option<()> {
+        let end = self.block_end(start, indentation);
+        let inner = self.child_indentation(start, end)?;
+        let line = self.find_key(&update.key, start + 1..end, inner);
+        let (Json::Object(old), Json::Object(new)) = (&update.old, &update.new) else {
+            return self.set_field(start, indentation, &update.key, &update.new);
+        };
+        let Some(line) = line.filter(|line| value_of_line(&self.lines[*line]) == Some("")) else {
+            return self.set_field(start, indentation, &update.key, &update.new);
+        };
+        let changed = new
+            .iter()
+            .filter(|(key, value)| old.get(*key) != Some(*value));
+        for (key, value) in changed {
+            self.set_field(line, inner, key, value)?;
+        }
+        for key in old.keys().filter(|key| !new.contains_key(*key)) {
+            let end = self.block_end(line, inner);
+            let indentation = self.child_indentation(line, end)?;
+            let member = self.find_key(key, line + 1..end, indentation)?;
+            self.lines
+                .drain(member..self.block_end(member, indentation));
+        }
+        Some(())
+    }
+
+    /// Replaces or adds a field of the mapping whose key is in a line.
     fn set_field(
         &mut self,
         start: usize,
@@ -174,7 +222,7 @@ impl Lines {
     ) -> Option<()> {
         let end = self.block_end(start, indentation);
         let inner = self.child_indentation(start, end)?;
-        let mut line = field_line(key, value, inner);
+        let mut line = field_line(&scalar(key), value, inner);
         match self.find_key(key, start + 1..end, inner) {
             Some(old) => {
                 if let Some(comment) = comment_of_line(&self.lines[old]) {

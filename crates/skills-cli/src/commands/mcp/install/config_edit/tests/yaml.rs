@@ -136,3 +136,19 @@ fn unusual_yaml_is_not_edited() {
     insta::assert_snapshot!(yaml("a: [\n"), @"line Some(2): invalid YAML: did not find expected node content at line 2 column 1, while parsing a flow node");
     insta::assert_snapshot!(yaml("a: 1\n---\nb: 1\n"), @"line Some(1): invalid YAML: deserializing from YAML containing more than one document is not supported");
 }
+
+#[test]
+fn comments_between_headers_of_yaml_are_preserved() {
+    let file = "extensions:\n  skills:\n    type: streamable_http\n    uri: http://127.0.0.1:8640/mcp\n    env_keys: [SKILLS_MCP_TOKEN]\n    headers:\n      # of the team\n      X-Team: a # ours\n      authorization: old\n    enabled: true\n";
+    let planned = plan_edit(Client::Goose, Some(file), &http_entry()).unwrap();
+    insta::assert_snapshot!(diff::render(file, &planned.text), @r#"
+    @@ -7,4 +7,4 @@
+           # of the team
+           X-Team: a # ours
+    -      authorization: old
+    +      Authorization: "Bearer ${SKILLS_MCP_TOKEN}"
+         enabled: true
+    "#);
+    let again = plan_edit(Client::Goose, Some(&planned.text), &http_entry()).unwrap();
+    assert_eq!(again.change, EntryChange::Unchanged);
+}

@@ -1,0 +1,150 @@
+//! `skills add`: installs skills, and records them in the lock file.
+
+use std::path::Path;
+
+use clap::Args;
+use skills_install::{Fetcher, Plan, Store};
+use skills_runtime::Scope;
+
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::exit::Exit;
+use crate::install::{
+    EditArgs, FetchArgs, Target, failed, fetcher, open_store, parse_source, parse_target, perform,
+    plan_json, plan_lines, policy_words, report_failures,
+};
+use crate::output::{Output, line};
+
+/// Install skills
+///
+/// Reads the source, checks every file, shows what the skills ask for, and asks before anything is
+/// written. The skills and their content digests are recorded in skills.lock of the target
+/// directory; a skill with other content is not used. Nothing of a skill is executed.
+///
+/// Without a source, installs the locked versions of the skills that skills.lock lists and that are
+/// missing.
+#[derive(Debug, Args)]
+pub(crate) struct Add {
+    /// SRC[#VERSION][//DIR], where SRC is a directory or archive (./DIR, ./FILE.zip), OWNER/REPO of
+    /// GitHub, the URL of a git repository, archive or web site, or npm:DIR
+    #[arg(value_name = "SOURCE")]
+    source: Option<String>,
+
+    /// Install only this skill of the source (repeatable)
+    #[arg(long = "skill", value_name = "NAME")]
+    skills: Vec<String>,
+
+    /// Install to the skill directory of the project or of the user, or to a directory [default:
+    /// the first --root, else project]
+    #[arg(long, value_name = "project|user|DIR", value_parser = parse_target)]
+    to: Option<Target>,
+
+    /// Show what would be installed, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Install without asking; a person must still review a skill that may do more than before
+    #[arg(long)]
+    yes: bool,
+
+    #[command(flatten)]
+    edits: EditArgs,
+
+    #[command(flatten)]
+    fetch: FetchArgs,
+}
+
+impl Add {
+    pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Exit> {
+        let target = self
+            .to
+            .clone()
+            .unwrap_or_else(|| Target::default_of(context));
+        let directory = target.directory(context)?;
+        let fetcher = fetcher(&self.fetch, context)?;
+        // Nothing is created for a dry run.
+        let scratch = (self.dry_run && !directory.exists())
+            .then(|| tempfile::tempdir_in(context.environment.temp_dir()))
+            .transpose()?;
+        let scratch = scratch.as_ref().map(tempfile::TempDir::path);
+        let mut store = open_store(scratch.unwrap_or(&directory))?;
+        let plan = self.plan(&mut store, &fetcher, context)?;
+        let output = context.output;
+        if self.dry_run {
+            return Self::print_dry_run(&plan, &directory, output);
+        }
+        let performed = perform(store, plan, &directory, self.yes, output)?;
+        if output.is_json() {
+            output.print_json(&performed.document)?;
+        } else if performed.exit == Exit::Success {
+            help_with_trust(&directory, context)?;
+        }
+        Ok(performed.exit)
+    }
+
+    fn plan(
+        &self,
+        store: &mut Store,
+        fetcher: &Fetcher,
+        context: &Context,
+    ) -> anyhow::Result<Plan> {
+        let edits = self.edits.edits();
+        let Some(source) = &self.source else {
+            let plan = store.plan_restore(fetcher, &self.skills, edits, &policy_words);
+            return plan.map_err(failed);
+        };
+        let spec = parse_source(source, context)?;
+        let plan = store.plan_add(fetcher, &spec, &self.skills, edits, &policy_words);
+        let plan = plan.map_err(failed)?;
+        if context.options.frozen {
+            check_locked(&plan, store)?;
+        }
+        Ok(plan)
+    }
+
+    fn print_dry_run(plan: &Plan, directory: &Path, output: Output) -> anyhow::Result<Exit> {
+        report_failures(plan, output);
+        if output.is_json() {
+            return output.json(&plan_json(plan, directory));
+        }
+        output.lines(plan_lines(plan))?;
+        Ok(Exit::Success)
+    }
+}
+
+/// Fails if a plan installs anything but what the lock file lists.
+fn check_locked(plan: &Plan, store: &Store) -> anyhow::Result<()> {
+    for change in plan.changes() {
+        let locked = store.lock_file().skills().get(change.name());
+        let problem = match locked {
+            None => "is not in the lock file",
+            Some(locked) if locked.content() != change.locked().content() => {
+                "has other content than in the lock file"
+            }
+            Some(_) => continue,
+        };
+        let message = format!("skill `{}` {problem}", change.name());
+        return Err(CommandError::new("frozen", Exit::Denied, message)
+            .with_help("run the command without `--frozen` to change the lock file")
+            .into());
+    }
+    Ok(())
+}
+
+/// Says how the skills of a project that is not trusted are used.
+fn help_with_trust(directory: &Path, context: &Context) -> anyhow::Result<()> {
+    let roots = context.roots()?;
+    match roots.iter().find(|root| root.path() == directory) {
+        Some(root) if !root.is_trusted() && root.scope() == Scope::Repo => {
+            context.output.status(
+                "help: skills of a project are used after `skills trust --project`, or with `--trust-project`",
+            );
+        }
+        None => context.output.status(&format!(
+            "help: the directory is not searched by default; pass `--root {}`",
+            line(&directory.to_string_lossy())
+        )),
+        Some(_) => {}
+    }
+    Ok(())
+}

@@ -1,0 +1,107 @@
+//! `skills trust --project`: trusts the project of the working directory.
+
+use std::path::PathBuf;
+
+use serde_json::json;
+use skills_runtime::Scope;
+use toml_edit::{Array, DocumentMut, Item, Value};
+
+use crate::approver::is_confirmed;
+use crate::commands::config::settings_file::TargetFile;
+use crate::context::Context;
+use crate::counted::counted;
+use crate::error::CommandError;
+use crate::exit::Exit;
+use crate::output::line;
+use crate::settings::SettingKey;
+
+/// Adds the project to the settings of the user after a confirmation.
+pub(super) fn trust(yes: bool, context: &Context) -> anyhow::Result<Exit> {
+    let (output, root) = (context.output, project_root(context)?);
+    let shown = line(&root.to_string_lossy());
+    if !yes {
+        output.status(&format!(
+            "{shown}: {}",
+            counted(count_skills(context)?, "skill")
+        ));
+        let declined = format!("{shown} is not trusted");
+        let question = "Trust the skills, settings and policy of this project? [y/N]";
+        if !is_confirmed(question, &declined, output) {
+            return Ok(Exit::Denied);
+        }
+    }
+    edit(context, |projects| {
+        let text = root.to_string_lossy();
+        if !projects.iter().any(|known| known.as_str() == Some(&text)) {
+            projects.push(text.as_ref());
+        }
+    })?;
+    report(true, &root, context)
+}
+
+/// Removes the project from the settings of the user.
+pub(super) fn revoke(context: &Context) -> anyhow::Result<Exit> {
+    let root = project_root(context)?;
+    edit(context, |projects| {
+        projects.retain(|known| {
+            let path = known.as_str().map(PathBuf::from);
+            let path = path.map(|path| path.canonicalize().unwrap_or(path));
+            path.as_ref() != Some(&root)
+        });
+    })?;
+    report(false, &root, context)
+}
+
+fn report(is_trusted: bool, root: &PathBuf, context: &Context) -> anyhow::Result<Exit> {
+    if context.output.is_json() {
+        return context
+            .output
+            .json(&json!({"project": root, "trusted": is_trusted}));
+    }
+    let shown = line(&root.to_string_lossy());
+    let state = if is_trusted {
+        "trusted"
+    } else {
+        "no longer trusted"
+    };
+    context.output.status(&format!("{shown} is {state}"));
+    Ok(Exit::Success)
+}
+
+/// Returns the resolved root of the project.
+fn project_root(context: &Context) -> anyhow::Result<PathBuf> {
+    let root = context.environment.project_root();
+    let root = root.and_then(|root| root.canonicalize().ok());
+    root.ok_or_else(|| {
+        CommandError::input("the working directory is in no project")
+            .with_help(
+                "run the command in the directory of the project, which is not the home directory",
+            )
+            .into()
+    })
+}
+
+fn count_skills(context: &Context) -> anyhow::Result<usize> {
+    let runtime = context.runtime()?;
+    let catalog = runtime.library().catalog();
+    let entries = catalog.all_entries();
+    Ok(entries.filter(|entry| entry.scope() == Scope::Repo).count())
+}
+
+fn edit(context: &Context, change: impl FnOnce(&mut Array)) -> anyhow::Result<()> {
+    let key = SettingKey::TrustedProjects.to_string();
+    TargetFile::USER.edit(context, |document: &mut DocumentMut, path| {
+        let item = document
+            .entry(&key)
+            .or_insert(Item::Value(Value::Array(Array::new())));
+        let projects = item.as_array_mut().ok_or_else(|| {
+            CommandError::input(format!(
+                "invalid `{key}` in `{}`: expected a list",
+                path.display()
+            ))
+        })?;
+        change(projects);
+        Ok(())
+    })?;
+    Ok(())
+}

@@ -1,0 +1,88 @@
+//! `skills update`: replaces installed skills by the newest versions of their sources.
+
+use std::path::Path;
+
+use clap::Args;
+use serde_json::json;
+use skills_install::Plan;
+
+use crate::context::Context;
+use crate::exit::Exit;
+use crate::install::{
+    EditArgs, FetchArgs, Performed, Target, failed, fetcher, open_store, parse_target, perform,
+    plan_json, plan_lines, policy_words, report_failures, select_locked,
+};
+use crate::output::Output;
+
+/// Update installed skills
+///
+/// Fetches the sources of skills.lock again and shows what changed: what the skills ask for in
+/// addition, new scripts, other files. A skill that may do more than before, or whose source or
+/// signer changed, is updated only after a person agreed at a terminal.
+#[derive(Debug, Args)]
+pub(crate) struct Update {
+    /// Skills to update [default: all]
+    #[arg(value_name = "NAME")]
+    names: Vec<String>,
+
+    /// Update the skills of this directory only [default: all directories with a skills.lock]
+    #[arg(long = "in", value_name = "project|user|DIR", value_parser = parse_target)]
+    target: Option<Target>,
+
+    /// Change nothing, and exit with 1 if there is an update
+    #[arg(long)]
+    check: bool,
+
+    /// Update without asking; a person must still review a skill that may do more than before
+    #[arg(long)]
+    yes: bool,
+
+    #[command(flatten)]
+    edits: EditArgs,
+
+    #[command(flatten)]
+    fetch: FetchArgs,
+}
+
+impl Update {
+    pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Exit> {
+        let output = context.output;
+        let fetcher = fetcher(&self.fetch, context)?;
+        let mut documents = Vec::new();
+        let mut exit = Exit::Success;
+        for (directory, names) in select_locked(&self.names, self.target.as_ref(), context)? {
+            let mut store = open_store(&directory)?;
+            let edits = self.edits.edits();
+            let plan = store.plan_update_all(&fetcher, &names, edits, &policy_words);
+            let plan = plan.map_err(failed)?;
+            let performed = if self.check {
+                check(&plan, &directory, output)?
+            } else {
+                perform(store, plan, &directory, self.yes, output)?
+            };
+            documents.push(performed.document);
+            exit = exit.max(performed.exit);
+        }
+        if output.is_json() {
+            output.print_json(&json!({"directories": documents}))?;
+        }
+        Ok(exit)
+    }
+}
+
+/// Prints what an update would change.
+fn check(plan: &Plan, directory: &Path, output: Output) -> anyhow::Result<Performed> {
+    report_failures(plan, output);
+    if !output.is_json() {
+        output.lines(plan_lines(plan))?;
+    }
+    let is_current = plan.is_empty() && plan.failures().is_empty();
+    Ok(Performed {
+        document: plan_json(plan, directory),
+        exit: if is_current {
+            Exit::Success
+        } else {
+            Exit::Failed
+        },
+    })
+}

@@ -1,0 +1,194 @@
+//! What the commands that install skills share: directories, sources, the question, and texts.
+
+mod consent;
+mod frozen;
+mod perform;
+mod plan_text;
+mod progress;
+mod target;
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use skills_install::{
+    Fetcher, GitOptions, InstallError, InstallErrorKind, LocalEdits, SourceRule, SourceSpec, Store,
+    WebOptions,
+};
+use skills_runtime::policy::{Capability, Request};
+
+pub(crate) use self::consent::{Consent, ask};
+pub(crate) use self::frozen::check_frozen;
+pub(crate) use self::perform::{Performed, perform, plan_json, report_failures};
+pub(crate) use self::plan_text::{change_json, plan_lines, short_revision};
+pub(crate) use self::target::{Target, locked_directories, parse_target, select_locked};
+
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::exit::Exit;
+use crate::policy_files;
+use crate::process_environment::Environment;
+use crate::state::PolicyPaths;
+
+/// How sources are fetched.
+#[derive(Debug, Args)]
+pub(crate) struct FetchArgs {
+    /// Allow plain HTTP and the git protocol, which authenticate no server
+    #[arg(long)]
+    insecure: bool,
+}
+
+/// What happens to skills that were edited.
+#[derive(Debug, Args)]
+pub(crate) struct EditArgs {
+    /// Replace skills that were edited since they were installed; the edits are lost
+    #[arg(long, conflicts_with = "ours")]
+    theirs: bool,
+
+    /// Keep skills that were edited since they were installed
+    #[arg(long)]
+    ours: bool,
+}
+
+impl EditArgs {
+    pub(crate) fn edits(&self) -> LocalEdits {
+        match (self.theirs, self.ours) {
+            (true, _) => LocalEdits::Theirs,
+            (_, true) => LocalEdits::Ours,
+            _ => LocalEdits::Refuse,
+        }
+    }
+}
+
+/// Returns how sources are fetched: as the policy files of this host allow, by the user's git and
+/// proxy.
+///
+/// # Errors
+/// Fails if a policy file cannot be read: it could restrict the sources.
+pub(crate) fn fetcher(arguments: &FetchArgs, context: &Context) -> anyhow::Result<Fetcher> {
+    let paths = PolicyPaths::new(&context.environment);
+    let policy = policy_files::load(&paths, context.project_trust()?)?;
+    let policy = policy.rules.install();
+    let mut git = GitOptions::new(find_git(&context.environment));
+    let mut web = web_options(&context.environment);
+    if arguments.insecure {
+        git = git.allow_insecure();
+        web = web.allow_http().allow_loopback();
+    }
+    let mut fetcher = Fetcher::new(git).web(web);
+    for list in &policy.sources {
+        fetcher = fetcher.allowed_sources(list.iter().map(|pattern| SourceRule::new(pattern)));
+    }
+    for key in &policy.signature_keys {
+        fetcher = fetcher.trust_key(key.parse().map_err(failed)?);
+    }
+    if policy.requires_signature {
+        fetcher = fetcher.require_signature();
+    }
+    Ok(progress::show(fetcher))
+}
+
+/// Parses a source of the command line.
+pub(crate) fn parse_source(text: &str, context: &Context) -> anyhow::Result<SourceSpec> {
+    let spec: SourceSpec = text.parse().map_err(InstallError::from).map_err(failed)?;
+    Ok(spec.resolved_at(context.environment.current_dir()?))
+}
+
+/// Returns how web servers are reached: through the proxy that the variables name.
+fn web_options(environment: &Environment) -> WebOptions {
+    let variable = |names: &[&str]| {
+        let values = names
+            .iter()
+            .filter_map(|name| environment.variable(name)?.to_str());
+        values.map(str::trim).find(|value| !value.is_empty())
+    };
+    let web = WebOptions::new();
+    let web = match variable(&["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"]) {
+        Some(url) => web.proxy(url),
+        None => web,
+    };
+    let hosts = variable(&["NO_PROXY", "no_proxy"]).unwrap_or_default();
+    let hosts = hosts.split(',').map(str::trim);
+    web.no_proxy(hosts.filter(|host| !host.is_empty()))
+}
+
+/// Opens a directory of installed skills for changes.
+pub(crate) fn open_store(directory: &Path) -> anyhow::Result<Store> {
+    Store::open(directory).map_err(failed)
+}
+
+/// Returns the words of policies for an entry of `allowed-tools`.
+pub(crate) fn policy_words(tool: &str, pattern: Option<&str>) -> Option<String> {
+    let capability = Capability::from_tool_name(tool)?;
+    if matches!(capability, Capability::Network | Capability::Spawn) {
+        let request = Request::new("/").allowed_tool(tool, pattern);
+        let permissions = request.permissions().into_iter();
+        let mut asked = permissions.filter(|asked| asked.capability() == capability);
+        if let Some(target) = asked.find_map(|asked| asked.rule_target()) {
+            return Some(target.to_string());
+        }
+    }
+    // Directories of a workspace, which is not known here.
+    Some(match pattern {
+        Some(pattern) => format!("{capability}:{pattern}"),
+        None => capability.to_string(),
+    })
+}
+
+/// Converts an error of the installer.
+pub(crate) fn failed(error: InstallError) -> anyhow::Error {
+    let exit = match error.kind() {
+        InstallErrorKind::Source => Exit::Usage,
+        InstallErrorKind::Unsafe
+        | InstallErrorKind::Lock
+        | InstallErrorKind::NotAllowed
+        | InstallErrorKind::Signature
+        | InstallErrorKind::Conflict => Exit::Denied,
+        _ => Exit::Failed,
+    };
+    let help = help(&error);
+    let known = CommandError::new(error.kind().code(), exit, describe(&error));
+    match help {
+        Some(help) => known.with_help(help).into(),
+        None => known.into(),
+    }
+}
+
+/// Returns what to do about an error of the installer.
+fn help(error: &InstallError) -> Option<String> {
+    match error.kind() {
+        InstallErrorKind::NotAllowed => Some(
+            "`sources` of the policy files lists the allowed ones; `skills policy show` shows it"
+                .to_owned(),
+        ),
+        _ => error.help(),
+    }
+}
+
+/// Returns an error with its causes.
+fn describe(error: &InstallError) -> String {
+    let mut text = error.to_string();
+    let mut cause = std::error::Error::source(error);
+    while let Some(source) = cause {
+        let shown = source.to_string();
+        // Some errors contain the text of their cause.
+        if !text.contains(&shown) {
+            text.push_str(&format!(": {shown}"));
+        }
+        cause = source.source();
+    }
+    text
+}
+
+/// Returns the path of the user's git, or its name if it is not installed.
+fn find_git(environment: &Environment) -> PathBuf {
+    let name = format!("git{}", std::env::consts::EXE_SUFFIX);
+    let directories = environment.search_path().into_iter();
+    let paths = directories
+        // A relative directory would be one of the working directory, which can be a project.
+        .filter(|directory| directory.is_absolute())
+        .map(|directory| directory.join(&name));
+    paths
+        .into_iter()
+        .find(|path| path.is_file())
+        .unwrap_or_else(|| name.into())
+}

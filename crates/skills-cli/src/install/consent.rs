@@ -1,0 +1,55 @@
+//! The question before skills are installed or updated.
+
+use skills_install::{Action, Plan, SkillChange};
+
+use crate::approver::{Confirmation, confirm, is_terminal};
+use crate::output::Output;
+
+/// Whether a plan may be performed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Consent {
+    Given,
+    Denied,
+}
+
+/// Asks for consent to a plan that was shown. `--yes` is enough unless a skill may do more than
+/// before, or what it is trusted by changed: that takes a person at a terminal. Restoring what the
+/// lock file lists takes no question, since that content was agreed to.
+pub(crate) fn ask(plan: &Plan, yes: bool, output: Output) -> Consent {
+    let growing: Vec<&str> = plan
+        .changes()
+        .iter()
+        .filter(|change| change.needs_person())
+        .map(|change| change.name())
+        .collect();
+    if growing.is_empty() && (yes || plan.changes().iter().all(needs_no_question)) {
+        return Consent::Given;
+    }
+    if yes && !is_terminal() {
+        let names = growing.join(", ");
+        output.status(&format!(
+            "error: a person must review what changes in {names}; `--yes` is not enough"
+        ));
+        output.status("help: run the command in a terminal, where it asks");
+        return Consent::Denied;
+    }
+    let question = match plan.changes().len() {
+        1 => "Install it? [y/N]",
+        _ => "Install them? [y/N]",
+    };
+    match confirm(question, output) {
+        Confirmation::Yes => Consent::Given,
+        Confirmation::No => {
+            output.status("nothing was installed");
+            Consent::Denied
+        }
+        Confirmation::Unanswered => Consent::Denied,
+    }
+}
+
+fn needs_no_question(change: &SkillChange) -> bool {
+    matches!(
+        change.action(),
+        Action::Keep | Action::KeepEdited | Action::Restore
+    )
+}

@@ -1,0 +1,96 @@
+//! Performs a plan: shows it, asks, changes the directory and reports what was done.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+use skills_install::{Action, Plan, Store};
+
+use super::{Consent, ask, change_json, failed, plan_lines};
+use crate::exit::Exit;
+use crate::output::{Output, line};
+
+/// What became of the plan for one directory.
+pub(crate) struct Performed {
+    /// The plan as JSON, and whether it was applied.
+    pub(crate) document: Value,
+    pub(crate) exit: Exit,
+}
+
+/// Shows a plan, asks for consent and applies it. Prints the result as text unless the output is
+/// JSON.
+pub(crate) fn perform(
+    mut store: Store,
+    plan: Plan,
+    directory: &Path,
+    yes: bool,
+    output: Output,
+) -> anyhow::Result<Performed> {
+    report_failures(&plan, output);
+    for text in plan_lines(&plan) {
+        output.status(&text);
+    }
+    let mut document = plan_json(&plan, directory);
+    if ask(&plan, yes, output) == Consent::Denied {
+        return Ok(Performed {
+            document,
+            exit: Exit::Denied,
+        });
+    }
+    let exit = if plan.failures().is_empty() {
+        Exit::Success
+    } else {
+        Exit::Failed
+    };
+    let lines = done_lines(&plan, directory);
+    store.apply(plan).map_err(failed)?;
+    document["applied"] = true.into();
+    if !output.is_json() {
+        output.lines(lines)?;
+    }
+    Ok(Performed { document, exit })
+}
+
+/// Returns a plan as JSON, not applied.
+pub(crate) fn plan_json(plan: &Plan, directory: &Path) -> Value {
+    let failures = plan
+        .failures()
+        .iter()
+        .map(|failure| json!({"skills": failure.names(), "error": failure.error().to_string()}));
+    json!({
+        "directory": directory,
+        "applied": false,
+        "changes": plan.changes().iter().map(change_json).collect::<Vec<_>>(),
+        "failures": failures.collect::<Vec<_>>(),
+    })
+}
+
+/// Reports the skills that a plan does not contain because of errors.
+pub(crate) fn report_failures(plan: &Plan, output: Output) {
+    for failure in plan.failures() {
+        let names = line(&failure.names().join(", "));
+        output.status(&format!(
+            "error: {names}: {}",
+            super::describe(failure.error())
+        ));
+        if let Some(help) = super::help(failure.error()) {
+            output.status(&format!("help: {help}"));
+        }
+    }
+}
+
+fn done_lines(plan: &Plan, directory: &Path) -> Vec<String> {
+    let shown = line(&directory.to_string_lossy());
+    let changes = plan.changes().iter();
+    changes
+        .map(|change| {
+            let name = line(change.name());
+            match change.action() {
+                Action::Add => format!("added `{name}` to {shown}"),
+                Action::Update => format!("updated `{name}` in {shown}"),
+                Action::Restore => format!("restored `{name}` in {shown}"),
+                Action::KeepEdited => format!("kept `{name}`, which was edited, in {shown}"),
+                _ => format!("`{name}` is up to date in {shown}"),
+            }
+        })
+        .collect()
+}

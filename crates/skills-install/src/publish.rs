@@ -1,0 +1,338 @@
+//! Writes skills as the files of a web site, from which other programs install them.
+
+use std::collections::BTreeMap;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use cap_std::fs::Dir;
+use flate2::{Compression, GzBuilder};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use skills_discovery::{DigestCache, SKILL_FILE, SkillFiles};
+use skills_manifest::SkillName;
+
+use crate::TreePath;
+use crate::error::{InstallError, Repr};
+use crate::skill_tree::is_executable;
+
+/// The directory of the index and of everything that it lists.
+const DIRECTORY: &str = ".well-known/agent-skills";
+const INDEX: &str = "index.json";
+const SCHEMA: &str = "https://schemas.agentskills.io/discovery/0.2.0/schema.json";
+/// The longest description of an index, in characters.
+const MAX_DESCRIPTION: usize = 1_024;
+/// A file that belongs to no skill: positions of icons.
+const FOLDER_SETTINGS: &str = ".DS_Store";
+
+/// Skills as the files of a web site: `.well-known/agent-skills/index.json` of version 0.2.0, a
+/// `SKILL.md` for each skill that has no other file, and an archive (`.tar.gz`) for each other.
+///
+/// The same skills give the same bytes, so that a server and its caches see a change only if there
+/// is one. Executable files stay executable; owners and times are not written.
+///
+/// ```
+/// use skills_discovery::SkillFiles;
+/// use skills_install::WellKnownSite;
+///
+/// # let directory = tempfile::tempdir()?;
+/// # let skill = directory.path().join("pdf");
+/// # std::fs::create_dir(&skill)?;
+/// # std::fs::write(skill.join("SKILL.md"), "---\nname: pdf\ndescription: Fills forms.\n---\n")?;
+/// # let site_directory = directory.path().join("site");
+/// let mut site = WellKnownSite::default();
+/// site.add(&SkillFiles::open_directory(&skill)?)?;
+/// site.write(&site_directory)?;
+/// assert!(site_directory.join(".well-known/agent-skills/pdf/SKILL.md").exists());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Default)]
+pub struct WellKnownSite {
+    entries: BTreeMap<String, IndexEntry>,
+    /// The files by their paths below [`DIRECTORY`].
+    files: BTreeMap<String, Vec<u8>>,
+}
+
+/// The index, with the fields that are written.
+#[derive(Debug, Serialize, Deserialize)]
+struct Index {
+    #[serde(rename = "$schema", default)]
+    schema: String,
+    skills: Vec<IndexEntry>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct IndexEntry {
+    name: String,
+    #[serde(rename = "type")]
+    kind: String,
+    description: String,
+    url: String,
+    digest: String,
+}
+
+impl WellKnownSite {
+    /// Adds a skill.
+    ///
+    /// # Errors
+    /// Fails if its files cannot be read, if it has no valid name or a description of more than
+    /// 1,024 characters (readers reject the whole index then), if it contains a symlink out of its
+    /// directory, or if a skill of its name was added.
+    pub fn add(&mut self, skill: &SkillFiles) -> Result<(), InstallError> {
+        let document = skill.document().map_err(|source| Repr::Invalid {
+            path: skill.file_name().to_owned(),
+            source,
+        })?;
+        let manifest = document.manifest();
+        let rejected = |problem: &str| Repr::NotPublished {
+            name: manifest.name().map_or("", SkillName::as_str).to_owned(),
+            problem: problem.to_owned(),
+        };
+        let name = manifest.name().map(SkillName::as_str);
+        let name = name.filter(|name| is_portable_name(name)).ok_or_else(|| {
+            rejected("its name is not one of 1 to 64 letters a to z, digits and `-`")
+        })?;
+        let description = manifest.description();
+        if description.chars().count() > MAX_DESCRIPTION {
+            return Err(rejected("its description has more than 1,024 characters").into());
+        }
+        let files = read_files(skill).map_err(|error| rejected(&error.to_string()))?;
+        let (kind, path, content) = match files.as_slice() {
+            [(path, SiteFile::Content { bytes, .. })] if path == SKILL_FILE => {
+                ("skill-md", format!("{name}/{SKILL_FILE}"), bytes.clone())
+            }
+            files => {
+                let archive = write_archive(files).map_err(|error| rejected(&error.to_string()))?;
+                ("archive", format!("{name}.tar.gz"), archive)
+            }
+        };
+        let entry = IndexEntry {
+            name: name.to_owned(),
+            kind: kind.to_owned(),
+            description: description.to_owned(),
+            url: format!("/{DIRECTORY}/{path}"),
+            digest: format!("sha256:{}", hex::encode(Sha256::digest(&content))),
+        };
+        if self.entries.contains_key(name) {
+            return Err(rejected("another skill has the same name").into());
+        }
+        self.entries.insert(name.to_owned(), entry);
+        self.files.insert(path, content);
+        Ok(())
+    }
+
+    /// Returns the names of the skills, sorted.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.entries.keys().map(String::as_str)
+    }
+
+    /// Writes the files below `directory`, the index last, and removes the files of skills that an
+    /// earlier index lists and this one does not. Other files are not touched.
+    ///
+    /// # Errors
+    /// Fails if a file cannot be written.
+    pub fn write(&self, directory: &Path) -> Result<(), InstallError> {
+        let top = directory.join(DIRECTORY);
+        let earlier = earlier_files(&top);
+        for (path, content) in &self.files {
+            replace_file(&top.join(path), content)?;
+        }
+        let index = Index {
+            schema: SCHEMA.to_owned(),
+            skills: self.entries.values().cloned().collect(),
+        };
+        let path = top.join(INDEX);
+        let text = serde_json::to_string_pretty(&index)
+            .map_err(|error| InstallError::io("write", &path, error.into()))?;
+        replace_file(&path, format!("{text}\n").as_bytes())?;
+        for path in earlier
+            .iter()
+            .filter(|path| !self.files.contains_key(path.as_str()))
+        {
+            remove_file(&top, path)?;
+        }
+        Ok(())
+    }
+}
+
+/// Returns true if readers of an index accept the name.
+fn is_portable_name(name: &str) -> bool {
+    let is_plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
+    (1..=64).contains(&name.len())
+        && name.bytes().all(is_plain)
+        && !name.starts_with('-')
+        && !name.ends_with('-')
+        && !name.contains("--")
+}
+
+/// A file of a skill.
+enum SiteFile {
+    Content { bytes: Vec<u8>, is_executable: bool },
+    Link(PathBuf),
+}
+
+/// Returns all files that the content digest covers, sorted by path.
+fn read_files(skill: &SkillFiles) -> io::Result<Vec<(String, SiteFile)>> {
+    let content = skill
+        .digested_content(&mut DigestCache::default())
+        .map_err(io::Error::other)?;
+    let mut files = Vec::new();
+    read_directory(
+        skill.directory(),
+        Path::new(""),
+        &content.generated_directories,
+        &mut files,
+    )?;
+    // Readers know it by this spelling only.
+    for (path, _) in files
+        .iter_mut()
+        .filter(|(path, _)| path == skill.file_name())
+    {
+        SKILL_FILE.clone_into(path);
+    }
+    files.sort_by(|a, b| a.0.cmp(&b.0));
+    Ok(files)
+}
+
+fn read_directory(
+    directory: &Dir,
+    below: &Path,
+    generated: &[PathBuf],
+    files: &mut Vec<(String, SiteFile)>,
+) -> io::Result<()> {
+    for entry in directory.entries()? {
+        let entry = entry?;
+        let path = below.join(entry.file_name());
+        if generated.contains(&path) || entry.file_name() == FOLDER_SETTINGS {
+            continue;
+        }
+        let file_type = entry.file_type()?;
+        if file_type.is_dir() {
+            read_directory(&entry.open_dir()?, &path, generated, files)?;
+            continue;
+        }
+        let text = path.to_str().ok_or_else(|| {
+            io::Error::other(format!("the name of `{}` is not UTF-8", path.display()))
+        })?;
+        let name = TreePath::new(&text.replace('\\', "/"))
+            .map_err(|problem| io::Error::other(format!("`{}`: {problem}", path.display())))?;
+        let file = if file_type.is_symlink() {
+            let target = directory.read_link_contents(entry.file_name())?;
+            check_link(&name, &target)?;
+            SiteFile::Link(target)
+        } else {
+            let mut file = entry.open()?;
+            let mut bytes = Vec::new();
+            file.read_to_end(&mut bytes)?;
+            SiteFile::Content {
+                bytes,
+                is_executable: is_executable(&file.metadata()?),
+            }
+        };
+        files.push((name.as_str().to_owned(), file));
+    }
+    Ok(())
+}
+
+/// Rejects a symlink that leads out of the skill, which no reader of an archive accepts.
+fn check_link(name: &TreePath, target: &Path) -> io::Result<()> {
+    let parent = name.parent().unwrap_or_else(TreePath::root);
+    let mut depth = parent.names().count();
+    for part in target.components() {
+        match part {
+            std::path::Component::CurDir => {}
+            std::path::Component::Normal(_) => depth += 1,
+            std::path::Component::ParentDir if depth > 0 => depth -= 1,
+            _ => {
+                return Err(io::Error::other(format!(
+                    "`{name}` is a symlink out of the skill"
+                )));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn write_archive(files: &[(String, SiteFile)]) -> io::Result<Vec<u8>> {
+    let gzip = GzBuilder::new()
+        .mtime(0)
+        .write(Vec::new(), Compression::best());
+    let mut archive = tar::Builder::new(gzip);
+    for (path, file) in files {
+        let mut header = tar::Header::new_gnu();
+        header.set_mtime(0);
+        match file {
+            SiteFile::Content {
+                bytes,
+                is_executable,
+            } => {
+                header.set_mode(if *is_executable { 0o755 } else { 0o644 });
+                header.set_size(bytes.len() as u64);
+                archive.append_data(&mut header, path, bytes.as_slice())?;
+            }
+            SiteFile::Link(target) => {
+                header.set_entry_type(tar::EntryType::Symlink);
+                header.set_mode(0o777);
+                header.set_size(0);
+                archive.append_link(&mut header, path, target)?;
+            }
+        }
+    }
+    archive.into_inner()?.finish()
+}
+
+/// Returns the files that the index of an earlier call lists, as paths below the directory.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the directory of a site is not one of a skill"
+)]
+fn earlier_files(top: &Path) -> Vec<String> {
+    let text = std::fs::read_to_string(top.join(INDEX)).unwrap_or_default();
+    let Ok(index) = serde_json::from_str::<Index>(&text) else {
+        return Vec::new();
+    };
+    let prefix = format!("/{DIRECTORY}/");
+    let urls = index
+        .skills
+        .iter()
+        .map(|entry| entry.url.strip_prefix(&prefix));
+    urls.flatten()
+        // The index may have been written by another program.
+        .filter_map(|path| Some(TreePath::new(path).ok()?.as_str().to_owned()))
+        .collect()
+}
+
+/// Replaces a file in one step, so that a server never sends a part of it.
+fn replace_file(path: &Path, content: &[u8]) -> Result<(), InstallError> {
+    let parent = path.parent().unwrap_or(path);
+    let write = || {
+        std::fs::create_dir_all(parent)?;
+        let mut file = tempfile::NamedTempFile::new_in(parent)?;
+        file.write_all(content)?;
+        // For the web server, which is another user.
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            file.as_file()
+                .set_permissions(std::fs::Permissions::from_mode(0o644))?;
+        }
+        file.persist(path).map_err(|error| error.error)
+    };
+    write().map_err(|error| InstallError::io("write", path, error))?;
+    Ok(())
+}
+
+/// Removes a file, and its directory if that is empty then.
+fn remove_file(top: &Path, below: &str) -> Result<(), InstallError> {
+    let path = top.join(below);
+    match std::fs::remove_file(&path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            return Err(InstallError::io("remove", &path, error));
+        }
+        _ => {}
+    }
+    if let Some(parent) = path.parent().filter(|parent| *parent != top) {
+        // Another file is in it.
+        let _ = std::fs::remove_dir(parent);
+    }
+    Ok(())
+}

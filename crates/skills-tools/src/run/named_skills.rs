@@ -1,0 +1,305 @@
+//! Skills that a command names by their paths.
+
+use std::path::Path;
+
+use cap_std::fs::Dir;
+use skills_runtime::discovery::Lookup;
+use skills_runtime::{Entry, RunTarget, ScriptType};
+
+use super::command_line::CommandLine;
+use super::skills_run::find_skill_program;
+use super::{ProgramTools, RunnableSkill};
+use crate::path_map::{PathMap, find_path};
+use crate::virtual_path::escape_for_display;
+use crate::{ToolError, ToolErrorCode};
+
+/// Maximum number of skills that a command can read in addition to its own.
+const MAX_NAMED: usize = 16;
+/// Maximum number of paths of which a result says why the command does not see them.
+const MAX_INVISIBLE: usize = 8;
+/// The virtual directory of all skills.
+const SKILLS_DIR: &str = "/skills";
+/// Characters that end the name of a skill in a command.
+const NAME_ENDS: &str = "/'\"`;|&<>()\\,=";
+/// Characters with which a shell, not the command, determines the name.
+const EXPANSIONS: [char; 5] = ['*', '?', '[', '{', '$'];
+
+/// The skills that a command names by `/skills/NAME` or the path of their directory, other than the
+/// one that it runs for. The command gets their files, so that it works as a model writes it.
+#[derive(Default)]
+pub(super) struct NamedSkills {
+    pub(super) skills: Vec<RunnableSkill>,
+    invisible: Vec<Invisible>,
+}
+
+/// A path that the command names and does not see.
+struct Invisible {
+    path: String,
+    reason: String,
+    /// Whether a command that succeeds was not meant to read it.
+    matters_on_failure_only: bool,
+}
+
+impl ProgramTools {
+    /// Makes the path of the program that a command starts absolute, if it is one such as
+    /// `skills/pdf/scripts/fill.py`, which the file tools accept too, and the workspace has no
+    /// `skills`. Arguments stay as they are: they can be any text.
+    pub(super) fn with_absolute_program(&self, command: CommandLine) -> CommandLine {
+        let CommandLine::Argv(mut words) = command else {
+            return command;
+        };
+        let is_relative =
+            |word: &String| word.starts_with("skills/") && !self.is_in_workspace("skills");
+        let program = program_index(&words).and_then(|index| words.get_mut(index));
+        if let Some(word) = program.filter(|word| is_relative(word)) {
+            word.insert(0, '/');
+        }
+        CommandLine::Argv(words)
+    }
+
+    /// Returns the skill whose program a command starts by its path; `None` if the command is invalid
+    /// or starts no program of a skill.
+    pub(crate) fn skill_of_command(&self, command: &str) -> Option<Entry> {
+        let command = self.with_absolute_program(CommandLine::parse(command).ok()?);
+        let mut named = self.find_named_skills(&command, None);
+        let path_map = self.visible_dirs(None, &named).ok()?.path_map();
+        let (skill, _, _) = named.take_program(&command, &path_map)?;
+        Some(skill.entry)
+    }
+
+    /// Finds the skills that a command names. A skill in the workspace or in a mount is named by
+    /// `/skills/NAME` only: its directory is visible anyway, with what it contains.
+    pub(super) fn find_named_skills(
+        &self,
+        command: &CommandLine,
+        own: Option<&Entry>,
+    ) -> NamedSkills {
+        let texts = match command {
+            CommandLine::Argv(words) => words.as_slice(),
+            CommandLine::Shell(text) => std::slice::from_ref(text),
+        };
+        let mut named = NamedSkills::default();
+        for text in texts.iter().filter(|text| text.contains('/')) {
+            self.add_by_virtual_path(text, &mut named);
+            self.add_by_host_path(text, &mut named);
+        }
+        if let CommandLine::Argv(words) = command {
+            self.add_relative_paths(words, &mut named);
+        }
+        if let Some(own) = own {
+            let skills = &mut named.skills;
+            skills.retain(|skill| skill.entry.directory() != own.directory());
+        }
+        named
+    }
+
+    /// Adds arguments such as `workspace/in.pdf`, which the file tools accept and programs do not.
+    fn add_relative_paths(&self, words: &[String], named: &mut NamedSkills) {
+        for word in words {
+            let Some((first, _)) = word.split_once('/') else {
+                continue;
+            };
+            let is_virtual =
+                first == "workspace" && self.files.workspace().is_some() || first == "skills";
+            if is_virtual && !self.is_in_workspace(first) {
+                let word = escape_for_display(word);
+                named.reject(Invisible {
+                    reason: format!("use `/{word}`"),
+                    path: word,
+                    matters_on_failure_only: true,
+                });
+            }
+        }
+    }
+
+    fn is_in_workspace(&self, name: &str) -> bool {
+        let workspace = self.files.workspace();
+        workspace.is_some_and(|mount| mount.directory.symlink_metadata(name).is_ok())
+    }
+
+    fn add_by_virtual_path(&self, text: &str, named: &mut NamedSkills) {
+        for at in find_path(text, SKILLS_DIR) {
+            match skill_name(&text[at + SKILLS_DIR.len()..]) {
+                Some("") => named.reject(Invisible {
+                    path: SKILLS_DIR.to_owned(),
+                    reason: "list the skills with skills_ls".to_owned(),
+                    matters_on_failure_only: true,
+                }),
+                Some(name) => self.add(name, named),
+                None => {}
+            }
+        }
+    }
+
+    fn add_by_host_path(&self, text: &str, named: &mut NamedSkills) {
+        let catalog = self.runtime.library().catalog();
+        let is_named = |entry: &Entry| {
+            let directory = entry.directory().to_string_lossy();
+            find_path(text, &directory).next().is_some() && !self.is_in_mount(entry.directory())
+        };
+        for entry in catalog.entries().iter().filter(|entry| is_named(entry)) {
+            self.add(entry.name().as_str(), named);
+        }
+        let inactive = catalog.inactive().iter();
+        for inactive in inactive.filter(|inactive| is_named(inactive.entry())) {
+            let name = inactive.entry().name();
+            named.reject(Invisible {
+                path: format!("{SKILLS_DIR}/{name}"),
+                reason: format!("skill `{name}` is inactive: {}", inactive.reason().code()),
+                matters_on_failure_only: false,
+            });
+        }
+    }
+
+    /// Adds a skill, or why the command does not see it.
+    fn add(&self, name: &str, named: &mut NamedSkills) {
+        let path = format!("{SKILLS_DIR}/{}", escape_for_display(name));
+        // A command can repeat names, and contain thousands.
+        let is_known = named.entries().any(|entry| entry.name().as_str() == name)
+            || named.invisible.iter().any(|known| known.path == path);
+        if is_known || named.invisible.len() == MAX_INVISIBLE {
+            return;
+        }
+        let reason = match self.find_readable(name) {
+            Ok(skill) if named.skills.len() < MAX_NAMED => return named.skills.push(skill),
+            Ok(_) => format!("the command names more than {MAX_NAMED} skills"),
+            Err(ToolError {
+                message,
+                hint: Some(hint),
+                ..
+            }) => format!("{message}; {hint}"),
+            Err(error) => error.message,
+        };
+        let catalog = self.runtime.library().catalog();
+        named.reject(Invisible {
+            path,
+            reason,
+            // A text such as `/skills/NAME` can be what the command prints.
+            matters_on_failure_only: matches!(catalog.find_by_name(name), Lookup::Unknown(_)),
+        });
+    }
+
+    /// Finds a skill whose files a command may see.
+    fn find_readable(&self, name: &str) -> Result<RunnableSkill, ToolError> {
+        let skill = self.find_runnable(name)?;
+        if self.files.hidden_dirs().contains(skill.entry.directory()) {
+            return Err(ToolErrorCode::PermissionDenied.error("hidden by the operator"));
+        }
+        Ok(skill)
+    }
+
+    fn is_in_mount(&self, directory: &Path) -> bool {
+        self.files
+            .mounts()
+            .any(|mount| directory.starts_with(&mount.path))
+    }
+}
+
+impl NamedSkills {
+    fn reject(&mut self, invisible: Invisible) {
+        let mut known = self.invisible.iter();
+        let is_known = known.any(|known| known.path == invisible.path);
+        if !is_known && self.invisible.len() < MAX_INVISIBLE {
+            self.invisible.push(invisible);
+        }
+    }
+
+    pub(super) fn entries(&self) -> impl Iterator<Item = &Entry> {
+        self.skills.iter().map(|skill| &skill.entry)
+    }
+
+    /// Returns the directories of the skills.
+    pub(super) fn directories(&self) -> impl Iterator<Item = &Dir> {
+        self.skills.iter().map(|skill| skill.files.directory())
+    }
+
+    /// Takes the skill whose program the command starts by its path, alone or after its interpreter,
+    /// with the program and its arguments. Such a command is a run of the skill.
+    pub(super) fn take_program(
+        &mut self,
+        command: &CommandLine,
+        path_map: &PathMap,
+    ) -> Option<(RunnableSkill, RunTarget, Vec<String>)> {
+        let CommandLine::Argv(words) = command else {
+            return None;
+        };
+        // Only the program: its arguments are passed as they are.
+        let mut words = words.clone();
+        let script = program_index(&words).and_then(|index| words.get_mut(index))?;
+        *script = path_map.replace_in(script);
+        let script = script.clone();
+        let (first, rest) = words.split_first()?;
+        let index = self.skills.iter().position(|skill| {
+            let directory = format!("{SKILLS_DIR}/{}/", skill.entry.name());
+            script.starts_with(&directory)
+        })?;
+        let (target, args) = find_skill_program(&self.skills[index], first, rest)?;
+        let args = args.to_vec();
+        Some((self.skills.remove(index), target, args))
+    }
+
+    /// Returns what the command did not see, and why, one line each.
+    pub(super) fn hints(&self, is_success: bool) -> impl Iterator<Item = String> {
+        self.invisible
+            .iter()
+            .filter(move |invisible| !is_success || !invisible.matters_on_failure_only)
+            .map(|invisible| invisible_line(&invisible.path, &invisible.reason))
+    }
+}
+
+/// Returns which word of a command is the program that it starts: the first, or the one after an
+/// interpreter.
+fn program_index(words: &[String]) -> Option<usize> {
+    let has_interpreter = ScriptType::from_program(words.first()?).is_some();
+    Some(usize::from(has_interpreter))
+}
+
+/// Returns the line for a path that a command names and does not see.
+pub(super) fn invisible_line(path: &str, reason: &str) -> String {
+    format!("the command does not see `{path}`: {reason}")
+}
+
+/// Returns the name of a skill at the start of what follows `/skills` in a command: empty for the list
+/// of skills, `None` if a shell determines it.
+fn skill_name(rest: &str) -> Option<&str> {
+    let Some(rest) = rest.strip_prefix('/') else {
+        return Some("");
+    };
+    let ends = |c: char| c.is_whitespace() || NAME_ENDS.contains(c) || EXPANSIONS.contains(&c);
+    let end = rest.find(ends).unwrap_or(rest.len());
+    let (name, after) = rest.split_at(end);
+    // A list of paths such as `/skills/a:/usr/bin`, or the end of a sentence.
+    let name = name.trim_end_matches([':', '.']);
+    let is_expanded = after.starts_with(EXPANSIONS);
+    match name {
+        "" => Some(""),
+        _ if is_expanded => None,
+        name => Some(name),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_end_where_the_path_does() {
+        for (rest, name) in [
+            ("/pdf/scripts/x.py in.pdf", Some("pdf")),
+            ("/pdf\" x", Some("pdf")),
+            ("/pdf)", Some("pdf")),
+            ("/plugin:pdf/x", Some("plugin:pdf")),
+            ("/pdf:/usr/bin", Some("pdf")),
+            ("/pdf.", Some("pdf")),
+            ("", Some("")),
+            ("/", Some("")),
+            (" ; ls", Some("")),
+            ("/*/SKILL.md", Some("")),
+            ("/p*/SKILL.md", None),
+            ("/$NAME/SKILL.md", Some("")),
+            ("/p$NAME/SKILL.md", None),
+        ] {
+            assert_eq!(skill_name(rest), name, "{rest:?}");
+        }
+    }
+}
