@@ -52,7 +52,7 @@ struct PolicyFields {
     refuse_missing_requirements: bool,
     sources: Option<Vec<String>>,
     require_signature: bool,
-    signature_keys: Vec<String>,
+    signature_keys: Option<Vec<String>>,
     within: Vec<ScopedFields>,
     limits: LimitFields,
 }
@@ -138,7 +138,7 @@ impl PolicyFile {
                 requires_signature: fields.require_signature,
                 // A repository must not name the keys that its skills are checked by.
                 signature_keys: match source {
-                    RuleSource::Project => Vec::new(),
+                    RuleSource::Project => None,
                     _ => fields.signature_keys,
                 },
             },
@@ -205,7 +205,7 @@ impl Policy {
             .iter()
             .fold(Self::default(), |mut policy, file| {
                 policy.refuses_missing_requirements |= file.refuse_missing_requirements;
-                policy.install.combine(&file.install);
+                policy.install = policy.install.combine(&file.install);
                 policy
                     .with_rules(file.rules.iter().cloned())
                     .lower_ceiling(&file.limits)

@@ -61,18 +61,36 @@ pub struct InstallPolicy {
     /// Whether skills without a signature of a trusted key are rejected. `require-signature` in
     /// policy files.
     pub requires_signature: bool,
-    /// The public keys whose signatures count, as text. `signature-keys` in policy files; those of
-    /// projects are ignored.
-    pub signature_keys: Vec<String>,
+    /// The public keys whose signatures count, as text; `None` if no file lists any.
+    /// `signature-keys` in policy files; those of projects are ignored.
+    ///
+    /// If files require signatures, only the keys that each of their lists contains count, so that a
+    /// user cannot add a key to those of an administrator. Otherwise the keys of all files do.
+    pub signature_keys: Option<Vec<String>>,
 }
 
 impl InstallPolicy {
-    /// Adds the restrictions and keys of another policy.
-    pub fn combine(&mut self, other: &Self) {
+    /// Combines this policy with that of another file.
+    #[must_use]
+    pub fn combine(mut self, other: &Self) -> Self {
         self.sources.extend(other.sources.iter().cloned());
+        let other_keys = other.signature_keys.clone();
+        self.signature_keys = match (self.signature_keys.take(), other_keys) {
+            (None, keys) | (keys, None) => keys,
+            (Some(keys), Some(others)) => {
+                Some(match (self.requires_signature, other.requires_signature) {
+                    (true, true) => keys
+                        .into_iter()
+                        .filter(|key| others.contains(key))
+                        .collect(),
+                    (true, false) => keys,
+                    (false, true) => others,
+                    (false, false) => keys.into_iter().chain(others).collect(),
+                })
+            }
+        };
         self.requires_signature |= other.requires_signature;
-        self.signature_keys
-            .extend(other.signature_keys.iter().cloned());
+        self
     }
 }
 

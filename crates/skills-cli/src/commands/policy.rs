@@ -247,6 +247,7 @@ fn describe_rule(rule: &Rule, project_trust: Trust) -> String {
 }
 
 fn rules_to_json(loaded: &LoadedPolicy, rules: &[String]) -> Value {
+    let install = loaded.rules.install();
     let files = loaded.files.iter();
     let files: Vec<Value> = files
         .map(|(source, path)| json!({"source": source, "path": path}))
@@ -257,6 +258,11 @@ fn rules_to_json(loaded: &LoadedPolicy, rules: &[String]) -> Value {
         "rules": rules,
         "files": files,
         "limits": loaded.rules.ceiling(),
+        "install": {
+            "sources": install.sources,
+            "require_signature": install.requires_signature,
+            "signature_keys": install.signature_keys,
+        },
     })
 }
 
@@ -279,6 +285,16 @@ fn render_rules(loaded: &LoadedPolicy, rules: &[String], user_file: Option<&Path
     );
     for rule in rules {
         text.push_str(&format!("{}\n", line(rule)));
+    }
+    let install = loaded.rules.install();
+    for list in &install.sources {
+        text.push_str(&format!("install from {}\n", line(&list.join(", "))));
+    }
+    if install.requires_signature {
+        text.push_str("install signed skills only\n");
+    }
+    for key in install.signature_keys.iter().flatten() {
+        text.push_str(&format!("signature key {}\n", line(key)));
     }
     if loaded.files.is_empty() {
         let user = user_file

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use insta::assert_snapshot;
-use skills_policy::{ApprovalMode, NewContentPolicy, PolicyFile, ResourceLimits, RuleSource};
+use skills_policy::{
+    ApprovalMode, NewContentPolicy, Policy, PolicyFile, ResourceLimits, RuleSource,
+};
 
 fn parse(text: &str) -> PolicyFile {
     PolicyFile::parse(text, RuleSource::Admin, "policy.toml").unwrap()
@@ -134,4 +136,46 @@ fn errors_name_the_file_and_the_line() {
             )
         );
     }
+}
+
+#[test]
+fn restrictions_of_installation_are_combined_and_never_widened() {
+    let file = |text: &str, source| PolicyFile::parse(text, source, "policy.toml").unwrap();
+    let admin = file(
+        "sources = ['git:a/*']\nrequire-signature = true\nsignature-keys = ['A', 'B']\n",
+        RuleSource::Admin,
+    );
+    let user = file(
+        "sources = ['git:a/x']\nsignature-keys = ['C']\n",
+        RuleSource::User,
+    );
+    let strict_user = file(
+        "require-signature = true\nsignature-keys = ['B', 'C']\n",
+        RuleSource::User,
+    );
+    let project = file(
+        "require-signature = true\nsignature-keys = ['D']\n",
+        RuleSource::Project,
+    );
+    let keys = |files: &[&PolicyFile]| {
+        let files: Vec<PolicyFile> = files.iter().map(|file| (*file).clone()).collect();
+        let policy = Policy::from_files(&files);
+        (
+            policy.install().requires_signature,
+            policy
+                .install()
+                .signature_keys
+                .clone()
+                .unwrap_or_default()
+                .join(" "),
+        )
+    };
+    assert_eq!(keys(&[]), (false, String::new()));
+    assert_eq!(keys(&[&user]), (false, "C".to_owned()));
+    assert_eq!(keys(&[&admin, &user]), (true, "A B".to_owned()));
+    assert_eq!(keys(&[&user, &admin]), (true, "A B".to_owned()));
+    assert_eq!(keys(&[&admin, &strict_user]), (true, "B".to_owned()));
+    assert_eq!(keys(&[&user, &project]), (true, "C".to_owned()));
+    let policy = Policy::from_files(&[admin, user]);
+    assert_eq!(policy.install().sources, [["git:a/*"], ["git:a/x"]]);
 }
