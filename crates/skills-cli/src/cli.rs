@@ -184,6 +184,9 @@ fn render_sections(command: &clap::Command) -> String {
 
 impl Command {
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Exit> {
+        if context.options.frozen && !matches!(self, Self::Install(_)) {
+            check_frozen(context)?;
+        }
         match self {
             Self::List(list) => list.run(context),
             Self::Search(search) => search.run(context),
@@ -211,6 +214,17 @@ impl Command {
             Self::Former(former) => former.run(context),
         }
     }
+}
+
+/// Checks `--frozen` for the commands that install nothing.
+#[cfg(feature = "install")]
+fn check_frozen(context: &Context) -> anyhow::Result<()> {
+    crate::install::check_frozen(context)
+}
+
+#[cfg(not(feature = "install"))]
+fn check_frozen(_context: &Context) -> anyhow::Result<()> {
+    Err(CommandError::missing_feature("lock files", "install").into())
 }
 
 #[cfg(feature = "install")]

@@ -168,12 +168,10 @@ impl Context {
             .discovery(self.discovery()?)
             .modes(self.listing_modes()?)
             .usage_ledger(self.usage_ledger()?);
-        // These checks cost a second scan, so they are skipped without the options.
+        // The scan for this warning is skipped without `--disable`: it would cost a second scan for
+        // every command.
         if !self.options.disable.is_empty() {
             self.warn_unused_disable(&builder.clone().build().library().catalog());
-        }
-        if self.options.frozen {
-            check_frozen(&builder.clone().build())?;
         }
         Ok(builder)
     }
@@ -323,17 +321,6 @@ impl Context {
             }
         }
     }
-}
-
-#[cfg(feature = "install")]
-fn check_frozen(runtime: &SkillRuntime) -> anyhow::Result<()> {
-    let library = runtime.library();
-    crate::install::check_frozen(&library.catalog(), library.discovery().roots())
-}
-
-#[cfg(not(feature = "install"))]
-fn check_frozen(_runtime: &SkillRuntime) -> anyhow::Result<()> {
-    Err(CommandError::missing_feature("lock files", "install").into())
 }
 
 /// Returns the limits of a root that the user named.

@@ -10,6 +10,7 @@ use crate::exit::Exit;
 use crate::input;
 use crate::install::{
     EditArgs, FetchArgs, Target, failed, fetcher, open_store, parse_target, perform, policy_words,
+    reject_frozen,
 };
 use crate::output::line;
 
@@ -47,6 +48,7 @@ pub(crate) struct Lock {
 
 impl Lock {
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Exit> {
+        reject_frozen(context)?;
         let fetcher = fetcher(&self.fetch, context)?;
         let from = std::path::absolute(&self.from)?;
         let text = input::read_text_file(&from, MAX_BYTES)?;

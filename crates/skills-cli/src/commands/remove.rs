@@ -7,7 +7,7 @@ use skills_install::LocalEdits;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::install::{Target, failed, open_store, parse_target, select_locked};
+use crate::install::{Target, failed, open_store, parse_target, reject_frozen, select_locked};
 use crate::output::line;
 
 /// Remove installed skills
@@ -31,6 +31,7 @@ pub(crate) struct Remove {
 
 impl Remove {
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Exit> {
+        reject_frozen(context)?;
         let selected = select_locked(&self.names, self.target.as_ref(), context)?;
         for name in &self.names {
             let places = selected.iter().filter(|(_, names)| names.contains(name));

@@ -10,7 +10,7 @@ use crate::context::Context;
 use crate::exit::Exit;
 use crate::install::{
     EditArgs, FetchArgs, Performed, Target, failed, fetcher, open_store, parse_target, perform,
-    plan_json, plan_lines, policy_words, report_failures, select_locked,
+    plan_json, plan_lines, policy_words, reject_frozen, report_failures, select_locked,
 };
 use crate::output::Output;
 
@@ -46,6 +46,9 @@ pub(crate) struct Update {
 
 impl Update {
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Exit> {
+        if !self.check {
+            reject_frozen(context)?;
+        }
         let output = context.output;
         let fetcher = fetcher(&self.fetch, context)?;
         let mut documents = Vec::new();

@@ -7,12 +7,15 @@ use skills_install::LockFile;
 use skills_runtime::discovery::{InactiveReason, LOCK_FILE};
 use skills_runtime::{Catalog, Root};
 
+use crate::context::Context;
 use crate::error::CommandError;
 use crate::exit::Exit;
 
 /// Fails if a skill has other content than its lock file requires, is missing, or is not named by
 /// the lock file beside it.
-pub(crate) fn check_frozen(catalog: &Catalog, roots: &[Root]) -> anyhow::Result<()> {
+pub(crate) fn check_frozen(context: &Context) -> anyhow::Result<()> {
+    let runtime = context.unrecorded_builder()?.build();
+    let (catalog, roots) = (runtime.library().catalog(), context.roots()?);
     let inactive = catalog.inactive().iter();
     let mut problems: Vec<String> = inactive
         .filter(|inactive| {
@@ -34,7 +37,7 @@ pub(crate) fn check_frozen(catalog: &Catalog, roots: &[Root]) -> anyhow::Result<
         .filter_map(|entry| entry.directory().parent());
     let directories: BTreeSet<&Path> = roots.iter().map(Root::path).chain(parents).collect();
     for directory in directories {
-        problems.extend(compare_names(catalog, directory)?);
+        problems.extend(compare_names(&catalog, directory)?);
     }
     if problems.is_empty() {
         return Ok(());
@@ -65,4 +68,15 @@ fn compare_names(catalog: &Catalog, directory: &Path) -> anyhow::Result<Vec<Stri
         .map(|name| format!("`{name}` is missing"))
         .chain(unlocked.map(|name| format!("`{name}` is not in the lock file")))
         .collect())
+}
+
+/// Rejects a command that changes lock files.
+pub(crate) fn reject_frozen(context: &Context) -> anyhow::Result<()> {
+    if !context.options.frozen {
+        return Ok(());
+    }
+    let message = "this command changes `skills.lock`, which `--frozen` forbids";
+    Err(CommandError::new("frozen", Exit::Denied, message)
+        .with_help("run it without `--frozen`")
+        .into())
 }
