@@ -82,7 +82,12 @@ impl Environment {
     /// of the user.
     pub(crate) fn project_root(&self) -> Option<PathBuf> {
         let root = self.project_dirs().into_iter().next()?;
-        (self.home() != Some(&root)).then_some(root)
+        // A home directory may be reached through a symlink.
+        let resolved = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let is_home = self
+            .home()
+            .is_some_and(|home| resolved(home) == resolved(&root));
+        (!is_home).then_some(root)
     }
 
     /// Returns `$XDG_CONFIG_HOME/skills`, else `~/.config/skills`. Like the other directories it is

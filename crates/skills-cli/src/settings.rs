@@ -204,6 +204,15 @@ impl Settings {
     }
 }
 
+/// Returns the path that a value of the user's settings refers to.
+pub(crate) fn resolve_user_path(text: &str, environment: &Environment) -> PathBuf {
+    let directories = BaseDirs {
+        base: &base_dir(RuleSource::User, Path::new(""), environment),
+        home: environment.home(),
+    };
+    directories.resolve(text).unwrap_or_else(|_| text.into())
+}
+
 /// Checks that a settings file has a valid value for a key. Problems of other keys do not count,
 /// since a file of a later version still applies.
 ///

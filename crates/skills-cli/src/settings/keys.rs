@@ -111,7 +111,7 @@ pub(super) struct BaseDirs<'a> {
 }
 
 impl BaseDirs<'_> {
-    fn resolve(self, text: &str) -> Result<PathBuf, &'static str> {
+    pub(super) fn resolve(self, text: &str) -> Result<PathBuf, &'static str> {
         let in_home = if text == "~" {
             Some("")
         } else {

@@ -449,6 +449,15 @@ fn a_project_is_trusted_until_that_is_revoked() {
     assert_eq!(fixture.run("project/vendor", &["list"]).stdout, "");
     fixture.run("project", &["trust", "--project", "--revoke"]);
     assert_eq!(list().stdout, "");
+    // An entry in another spelling is removed, too.
+    fixture.file(
+        "home/.config/skills/config.toml",
+        "trusted-projects = [\"../project/in/..\", \"~/other\"]\n",
+    );
+    assert!(list().stdout.contains("two"), "{}", list().page());
+    let revoked = fixture.run("project/in", &["trust", "--project", "--revoke"]);
+    assert_eq!(revoked.code, 0, "{}", revoked.page());
+    assert_eq!(list().stdout, "");
     // The skills of the home directory are those of the user.
     let home = fixture.run("home", &["trust", "--project", "--yes"]);
     assert_eq!(home.code, 2, "{}", home.page());

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::json;
 use skills_runtime::Scope;
+use skills_runtime::discovery::Trust;
 use toml_edit::{Array, DocumentMut, Item, Value};
 
 use crate::approver::is_confirmed;
@@ -13,7 +14,7 @@ use crate::counted::counted;
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::output::line;
-use crate::settings::SettingKey;
+use crate::settings::{SettingKey, Settings, resolve_user_path};
 
 /// Adds the project to the settings of the user after a confirmation.
 pub(super) fn trust(yes: bool, context: &Context) -> anyhow::Result<Exit> {
@@ -30,10 +31,13 @@ pub(super) fn trust(yes: bool, context: &Context) -> anyhow::Result<Exit> {
             return Ok(Exit::Denied);
         }
     }
+    let Some(text) = root.to_str() else {
+        let message = format!("cannot trust `{shown}`: its path is not UTF-8");
+        return Err(CommandError::input(message).into());
+    };
     edit(context, |projects| {
-        let text = root.to_string_lossy();
-        if !projects.iter().any(|known| known.as_str() == Some(&text)) {
-            projects.push(text.as_ref());
+        if !projects.iter().any(|known| known.as_str() == Some(text)) {
+            projects.push(text);
         }
     })?;
     report(true, &root, context)
@@ -42,13 +46,22 @@ pub(super) fn trust(yes: bool, context: &Context) -> anyhow::Result<Exit> {
 /// Removes the project from the settings of the user.
 pub(super) fn revoke(context: &Context) -> anyhow::Result<Exit> {
     let root = project_root(context)?;
+    let environment = &context.environment;
     edit(context, |projects| {
         projects.retain(|known| {
-            let path = known.as_str().map(PathBuf::from);
-            let path = path.map(|path| path.canonicalize().unwrap_or(path));
-            path.as_ref() != Some(&root)
+            let path = known
+                .as_str()
+                .map(|text| resolve_user_path(text, environment));
+            path.and_then(|path| path.canonicalize().ok()).as_ref() != Some(&root)
         });
     })?;
+    // The file may have an entry of a form that is not known here.
+    if Settings::load(environment, false)?.project_trust == Trust::Trusted {
+        let message = format!("`{}` is still trusted", root.display());
+        return Err(CommandError::new("io", Exit::Failed, message)
+            .with_help("remove it from `trusted-projects` in the file of `skills config path`")
+            .into());
+    }
     report(false, &root, context)
 }
 
