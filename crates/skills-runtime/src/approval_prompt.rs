@@ -104,7 +104,8 @@ fn rows(request: &ApprovalRequest) -> Vec<Row> {
             " of the command and of the skills that it names; an approval stays valid if other files change"
         }
     };
-    let named = request.covered_directories.iter().take(MAX_INFO_ROWS);
+    // All of them: the approval covers their content.
+    let named = request.covered_directories.iter();
     rows.extend(named.map(|directory| ("names", directory.display().to_string())));
     rows.extend(
         request
