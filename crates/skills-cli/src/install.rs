@@ -17,7 +17,7 @@ use skills_install::{
 use skills_runtime::policy::{Capability, Request};
 
 pub(crate) use self::consent::{Consent, ask};
-pub(crate) use self::frozen::check_frozen;
+pub(crate) use self::frozen::{check_frozen, reject_frozen};
 pub(crate) use self::perform::{Performed, perform, plan_json, report_failures};
 pub(crate) use self::plan_text::{change_json, plan_lines, short_revision};
 pub(crate) use self::target::{Target, locked_directories, parse_target, select_locked};
@@ -78,7 +78,7 @@ pub(crate) fn fetcher(arguments: &FetchArgs, context: &Context) -> anyhow::Resul
     for list in &policy.sources {
         fetcher = fetcher.allowed_sources(list.iter().map(|pattern| SourceRule::new(pattern)));
     }
-    for key in &policy.signature_keys {
+    for key in policy.signature_keys.iter().flatten() {
         fetcher = fetcher.trust_key(key.parse().map_err(failed)?);
     }
     if policy.requires_signature {
@@ -156,10 +156,9 @@ pub(crate) fn failed(error: InstallError) -> anyhow::Error {
 /// Returns what to do about an error of the installer.
 fn help(error: &InstallError) -> Option<String> {
     match error.kind() {
-        InstallErrorKind::NotAllowed => Some(
-            "`sources` of the policy files lists the allowed ones; `skills policy show` shows it"
-                .to_owned(),
-        ),
+        InstallErrorKind::NotAllowed => {
+            Some("`skills policy show` lists the allowed sources".to_owned())
+        }
         _ => error.help(),
     }
 }

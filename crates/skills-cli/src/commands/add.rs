@@ -105,10 +105,15 @@ impl Add {
     fn print_dry_run(plan: &Plan, directory: &Path, output: Output) -> anyhow::Result<Exit> {
         report_failures(plan, output);
         if output.is_json() {
-            return output.json(&plan_json(plan, directory));
+            output.print_json(&plan_json(plan, directory))?;
+        } else {
+            output.lines(plan_lines(plan))?;
         }
-        output.lines(plan_lines(plan))?;
-        Ok(Exit::Success)
+        Ok(if plan.failures().is_empty() {
+            Exit::Success
+        } else {
+            Exit::Failed
+        })
     }
 }
 

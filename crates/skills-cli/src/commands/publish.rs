@@ -18,7 +18,8 @@ use crate::output::line;
 ///
 /// Writes .well-known/agent-skills/index.json (version 0.2.0) and the skills that it lists, from
 /// which `skills add https://SITE` and other programs install them. Without names, all skills that
-/// are in use are published.
+/// are in use are published. The index lists only these: files of other skills that an earlier index
+/// lists are removed, also of those that cannot be published any more.
 #[derive(Debug, Args)]
 pub(crate) struct Publish {
     /// Skills to publish [default: all]

@@ -1,6 +1,7 @@
 //! Shows on a terminal what is fetched.
 
 use std::io::{self, IsTerminal};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -17,21 +18,30 @@ pub(super) fn show(fetcher: Fetcher) -> Fetcher {
     if !io::stderr().is_terminal() {
         return fetcher;
     }
+    let shown: Mutex<Option<ProgressBar>> = Mutex::default();
+    fetcher.on_progress(move |progress| {
+        let mut shown = shown.lock().unwrap_or_else(PoisonError::into_inner);
+        match progress {
+            FetchProgress::Received { from, bytes } => {
+                let bar = shown.get_or_insert_with(new_bar);
+                // Redirects are addresses that a server chose.
+                bar.set_message(line(from));
+                bar.set_position(bytes);
+            }
+            _ => {
+                if let Some(bar) = shown.take() {
+                    bar.finish_and_clear();
+                }
+            }
+        }
+    })
+}
+
+fn new_bar() -> ProgressBar {
     let bar = ProgressBar::new_spinner();
     if let Ok(style) = ProgressStyle::with_template("{spinner} fetching {msg} {bytes}") {
         bar.set_style(style);
     }
-    fetcher.on_progress(move |progress| match progress {
-        FetchProgress::Received { from, bytes } => {
-            bar.enable_steady_tick(TICK_INTERVAL);
-            // Redirects are addresses that a server chose.
-            bar.set_message(line(from));
-            bar.set_position(bytes);
-        }
-        _ => {
-            bar.disable_steady_tick();
-            bar.finish_and_clear();
-            bar.reset();
-        }
-    })
+    bar.enable_steady_tick(TICK_INTERVAL);
+    bar
 }

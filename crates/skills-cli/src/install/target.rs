@@ -42,7 +42,12 @@ impl Target {
             Self::User => first_of(&context.roots()?, Scope::User),
             Self::Project => {
                 let projects = context.environment.project_dirs();
-                first_of(&context.roots()?, Scope::Repo).map(|root| outermost(&root, &projects))
+                let root = first_of(&context.roots()?, Scope::Repo);
+                let root = root.map(|root| outermost(&root, &projects));
+                if let (Some(root), Some(project)) = (&root, projects.first()) {
+                    check_inside(root, project)?;
+                }
+                root
             }
         };
         found.ok_or_else(|| {
@@ -57,6 +62,26 @@ impl Target {
     pub(crate) fn default_of(context: &Context) -> Self {
         let first = context.options.root.first();
         first.map_or(Self::Project, |root| Self::Directory(root.clone()))
+    }
+}
+
+/// Rejects a skill directory that a symlink of the project leads out of it, for example to that of
+/// the user, whose skills are used everywhere.
+fn check_inside(root: &Path, project: &Path) -> anyhow::Result<()> {
+    let existing = root.ancestors().find_map(|path| path.canonicalize().ok());
+    let project = project.canonicalize();
+    match (existing, project) {
+        (Some(existing), Ok(project)) if !existing.starts_with(&project) => {
+            let message = format!(
+                "`{}` leads out of the project, to `{}`",
+                root.display(),
+                existing.display()
+            );
+            Err(CommandError::new("conflict", Exit::Denied, message)
+                .with_help("name a directory with `--to DIR`, or install with `--to user`")
+                .into())
+        }
+        _ => Ok(()),
     }
 }
 

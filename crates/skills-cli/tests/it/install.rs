@@ -134,6 +134,24 @@ fn skills_of_a_project_are_installed_at_its_root_and_those_of_a_user_in_the_home
     assert!(fixture.path().join("mine/notes/SKILL.md").exists());
 }
 
+/// A cloned project must not lead an installation to the skills of the user, which are used in all
+/// directories.
+#[cfg(unix)]
+#[test]
+fn a_project_does_not_lead_an_installation_out_of_it() {
+    let fixture = fixture();
+    fs::create_dir_all(fixture.path().join("home/.agents/skills")).unwrap();
+    let link = fixture.path().join("project/.agents");
+    std::os::unix::fs::symlink("../home/.agents", link).unwrap();
+    let refused = run(&fixture, &["add", "../source/notes", "--yes"]);
+    assert_eq!(refused.code, 3, "{}", refused.stderr);
+    assert!(!fixture.path().join("home/.agents/skills/notes").exists());
+    succeed(
+        &fixture,
+        &["add", "../source/notes", "--yes", "--to", "user"],
+    );
+}
+
 #[test]
 fn a_changed_skill_is_not_used_and_the_lock_file_restores_it() {
     let fixture = fixture();
@@ -206,6 +224,15 @@ fn frozen_commands_accept_no_skill_beside_the_lock_file_and_add_none() {
         "{}",
         more.stderr
     );
+    for arguments in [
+        vec!["--frozen", "update", "--yes"],
+        vec!["--frozen", "remove", "pdf"],
+        vec!["--frozen", "lock", "--from", "skills-lock.json"],
+    ] {
+        let refused = run(&fixture, &arguments);
+        assert_eq!(refused.code, 3, "{arguments:?}: {}", refused.stderr);
+    }
+    succeed(&fixture, &["--frozen", "update", "--check"]);
     fixture.skill("project/.agents/skills/other", "other");
     succeed(&fixture, &["verify"]);
     for arguments in [["--frozen", "verify"], ["--frozen", "list"]] {
@@ -308,6 +335,14 @@ fn policy_files_restrict_sources_and_require_signatures() {
     // A project can restrict further, but not widen.
     fixture.file("project/.skills/policy.toml", "sources = [\"dir:*\"]\n");
     assert_eq!(run(&fixture, &["add", "../source", "--yes"]).code, 3);
+    let shown = succeed(&fixture, &["policy", "show"]);
+    assert!(
+        shown
+            .stdout
+            .contains("install from git:github.com/acme/*\ninstall from dir:*\n"),
+        "{}",
+        shown.stdout
+    );
     let allowed = format!("sources = [\"dir:{}/source\"]\n", fixture.path().display());
     fixture.file("home/.config/skills/policy.toml", &allowed);
     succeed(&fixture, &["add", "../source", "--yes"]);
