@@ -446,7 +446,9 @@ impl Executor {
         let skill_dir = plan.subject.skill().map(|skill| skill.entry.directory());
         let current_dir = plan.options.current_dir.as_deref().or(skill_dir);
         let current_dir = current_dir.unwrap_or(Path::new("")).to_owned();
-        let refusals = refusals::refusals(&output, &grants, &current_dir.to_string_lossy());
+        let aliases = &plan.options.path_aliases;
+        let refusals =
+            refusals::refusals(&output, &grants, &current_dir.to_string_lossy(), aliases);
         let cause = self.failure_cause(&plan, &output, &grants);
         let skill = plan.subject.name().to_owned();
         let permissions_used = used_tools(&grants, plan.subject.skill());

@@ -25,8 +25,8 @@ use serde_json::{Value, json};
 use skills_runtime::discovery::SkillFiles;
 use skills_runtime::policy::{HostPattern, PolicyError};
 use skills_runtime::{
-    Entry, ErrorKind, ExecutionArtifacts, ExecutionMode, ExecutionOptions, HostCommand,
-    InputProtocol, RunTarget, RuntimeError, SkillPrograms, SkillRuntime,
+    Entry, ErrorKind, Evidence, ExecutionArtifacts, ExecutionMode, ExecutionOptions, HostCommand,
+    InputProtocol, Refusal, RefusedOperation, RunTarget, RuntimeError, SkillPrograms, SkillRuntime,
 };
 
 use self::dependencies::DeclaredDependencies;
@@ -180,11 +180,15 @@ impl ProgramTools {
     /// Converts the result of a run, whose paths become virtual.
     fn complete(
         &self,
-        artifacts: ExecutionArtifacts,
+        mut artifacts: ExecutionArtifacts,
         deadline: &Deadline,
         timeout_ms: u64,
         path_map: &PathMap,
     ) -> Result<CompletedRun, ToolError> {
+        // No rule makes such a path exist: it stands for nothing that the program sees.
+        artifacts.refusals = artifacts
+            .refusals
+            .replace(is_of_virtual_path, |_| Vec::new());
         // A program can print the path of a copy that it got in the place of a directory.
         let path_map = artifacts
             .copies
@@ -313,6 +317,17 @@ impl Deadline {
         };
         limit.as_secs_f64().to_string()
     }
+}
+
+/// Returns true if a program reports that a virtual path is missing, which is not refused.
+fn is_of_virtual_path(refusal: &Refusal) -> bool {
+    let (RefusedOperation::Read { path } | RefusedOperation::Write { path }) = &refusal.operation
+    else {
+        return false;
+    };
+    let is_virtual = |top: &str| Path::new(path).starts_with(top);
+    refusal.evidence == Evidence::ProgramOutput
+        && (is_virtual("/skills") || is_virtual("/workspace"))
 }
 
 /// Parses the hosts that a call requests.

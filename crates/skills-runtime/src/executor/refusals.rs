@@ -1,7 +1,7 @@
 //! Operations that restrictions stopped during a run, observed by the backend or reported in the
 //! output.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use skills_policy::{Access, Grants, HostPattern, NetworkGrant};
@@ -22,8 +22,14 @@ const SYSTEM_DIRECTORIES: [&str; 8] = [
 /// Whether a path exists on the host is not checked: a skill could otherwise learn that by printing
 /// names.
 ///
-/// `current_dir` is the working directory, used when a message names no absolute path.
-pub(super) fn refusals(output: &RunOutput, grants: &Grants, current_dir: &str) -> Refusals {
+/// `current_dir` is the working directory, used when a message names no absolute path. `aliases` are
+/// names under which the program knows directories.
+pub(super) fn refusals(
+    output: &RunOutput,
+    grants: &Grants,
+    current_dir: &str,
+    aliases: &[(PathBuf, PathBuf)],
+) -> Refusals {
     let mut refusals = output.refusals.clone();
     if output.termination.is_success() {
         return refusals;
@@ -32,9 +38,9 @@ pub(super) fn refusals(output: &RunOutput, grants: &Grants, current_dir: &str) -
         let text = captured.text();
         let start = text.ceil_char_boundary(text.len().saturating_sub(MAX_TEXT_BYTES));
         for line in text[start..].lines() {
-            if let Some(operation) =
-                parse_message(line, current_dir).filter(|operation| lacks_grant(operation, grants))
-            {
+            let operation = parse_message(line, current_dir);
+            let operation = operation.map(|operation| without_alias(operation, aliases));
+            if let Some(operation) = operation.filter(|operation| lacks_grant(operation, grants)) {
                 refusals.add(Refusal::new(operation, Evidence::ProgramOutput));
             }
         }
@@ -57,6 +63,29 @@ pub(super) fn name_programs(refusals: Refusals, dropped: &[String]) -> Refusals 
             .map(|operation| Refusal::new(operation, refusal.evidence).count(refusal.count))
             .collect()
     })
+}
+
+/// Replaces the alias of a directory in the path of an operation: grants and rules are for its path on
+/// the host, and a missing file in it was not refused.
+fn without_alias(operation: RefusedOperation, aliases: &[(PathBuf, PathBuf)]) -> RefusedOperation {
+    let on_host = |path: String| {
+        let below = aliases.iter().find_map(|(alias, directory)| {
+            let rest = Path::new(&path).strip_prefix(alias).ok()?;
+            // Joining an empty path would leave a slash at the end.
+            let host: PathBuf = directory.join(rest).components().collect();
+            host.into_os_string().into_string().ok()
+        });
+        below.unwrap_or(path)
+    };
+    match operation {
+        RefusedOperation::Read { path } => RefusedOperation::Read {
+            path: on_host(path),
+        },
+        RefusedOperation::Write { path } => RefusedOperation::Write {
+            path: on_host(path),
+        },
+        other => other,
+    }
 }
 
 /// Returns the operation that a line of output says was refused.
@@ -143,6 +172,26 @@ fn lacks_grant(operation: &RefusedOperation, grants: &Grants) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_path_below_an_alias_is_that_of_the_host() {
+        let aliases = [
+            ("/workspace", "/home/ada/project"),
+            ("/skills/pdf", "/s/pdf"),
+        ];
+        let aliases = aliases.map(|(alias, path)| (alias.into(), path.into()));
+        for (path, host) in [
+            ("/workspace/none.txt", "/home/ada/project/none.txt"),
+            ("/workspace", "/home/ada/project"),
+            ("/workspaces/x", "/workspaces/x"),
+            ("/skills/pdf/a/b", "/s/pdf/a/b"),
+            ("/skills/pdf2/a", "/skills/pdf2/a"),
+        ] {
+            let path = path.to_owned();
+            let read = without_alias(RefusedOperation::Read { path }, &aliases);
+            assert_eq!(read.target().unwrap().to_string(), format!("read:{host}"));
+        }
+    }
 
     #[test]
     fn messages_of_programs_name_what_was_refused() {

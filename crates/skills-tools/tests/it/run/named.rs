@@ -325,3 +325,25 @@ async fn the_number_of_named_skills_is_limited() {
     let outcome = bash(&tools, &format!("cat {}", unknown.join(" ")), "").await;
     assert_eq!(outcome.text.matches("Hint: ").count(), 8);
 }
+
+/// A missing file is not a file that a rule would make visible.
+#[tokio::test]
+async fn a_missing_file_at_a_virtual_path_is_not_refused() {
+    if skip_without_sandbox() {
+        return;
+    }
+    let host = host();
+    let tools = host.tools();
+    for path in [
+        "/workspace/none.txt",
+        "/skills/form/none.txt",
+        "/skills/none/SKILL.md",
+    ] {
+        let outcome = bash(&tools, &format!("cat {path}"), "").await;
+        assert!(outcome.is_error, "{}", outcome.text);
+        assert!(!outcome.text.contains("Refused"), "{}", outcome.text);
+        assert_eq!(outcome.structured["refused"], json!([]));
+    }
+    let outcome = bash(&tools, "cat /elsewhere/none.txt", "").await;
+    assert!(outcome.text.contains("Refused"), "{}", outcome.text);
+}
