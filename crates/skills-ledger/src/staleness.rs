@@ -48,6 +48,14 @@ impl Staleness {
         if usage.is_some_and(|usage| usage.use_days.decayed_count() >= MIN_DECAYED_DAYS) {
             return Self::InUse;
         }
+        Self::of_unused(facts, summary)
+    }
+
+    /// Determines the class of a skill that counts as not in use, because it was not used for a time
+    /// that the caller chooses. It is never [`InUse`](Self::InUse).
+    #[must_use]
+    pub fn of_unused(facts: &SkillFacts, summary: &Summary) -> Self {
+        let usage = summary.skill(&facts.name, &facts.scope);
         if observed_days(facts, summary) < MIN_OBSERVED_DAYS {
             return Self::TooNew;
         }

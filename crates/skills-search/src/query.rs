@@ -126,9 +126,10 @@ impl Query {
     /// Returns the documents that contain a term of the query, best first. Documents with equal
     /// scores keep their order.
     pub(crate) fn rank(&self, index: &SearchIndex) -> Vec<Ranked> {
-        let mut ranked: Vec<Ranked> = self.score(index, |_| true).collect();
-        ranked.sort_unstable_by(best_first);
-        ranked
+        let scored = self.score(index, |_| true);
+        let mut keys: Vec<u64> = scored.map(sort_key).collect();
+        keys.sort_unstable();
+        keys.into_iter().map(from_sort_key).collect()
     }
 
     /// Returns the first `limit` documents of a ranking of those that `accepts` accepts.
@@ -184,6 +185,20 @@ pub(crate) fn first_of(ranked: impl Iterator<Item = Ranked>, limit: usize) -> Ve
     best
 }
 
+/// Returns a number that orders documents as [`best_first`] does. Sorting numbers takes half of the
+/// time of sorting by two fields, which is most of the time of ranking a large catalog.
+fn sort_key(ranked: Ranked) -> u64 {
+    // The bits of positive numbers have their order.
+    u64::from(!ranked.score.to_bits()) << 32 | ranked.document as u64
+}
+
+fn from_sort_key(key: u64) -> Ranked {
+    Ranked {
+        document: (key & u64::from(u32::MAX)) as usize,
+        score: f32::from_bits(!((key >> 32) as u32)),
+    }
+}
+
 /// Orders by score, and documents of equal scores by their order.
 pub(crate) fn best_first(a: &Ranked, b: &Ranked) -> std::cmp::Ordering {
     let by_score = b.score.total_cmp(&a.score);
@@ -193,6 +208,20 @@ pub(crate) fn best_first(a: &Ranked, b: &Ranked) -> std::cmp::Ordering {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_sort_documents_by_score_and_place() {
+        let mut sorted: Vec<Ranked> = [3.5, 0.1, 1e-30, 3.5, 700.0, f32::MIN_POSITIVE, 0.1]
+            .into_iter()
+            .enumerate()
+            .map(|(document, score)| Ranked { document, score })
+            .collect();
+        let mut keys: Vec<u64> = sorted.iter().copied().map(sort_key).collect();
+        sorted.sort_by(best_first);
+        keys.sort_unstable();
+        let from_keys: Vec<Ranked> = keys.into_iter().map(from_sort_key).collect();
+        assert_eq!(from_keys, sorted);
+    }
 
     #[test]
     fn the_first_of_a_ranking_are_those_of_the_sorted_one() {

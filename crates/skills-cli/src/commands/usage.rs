@@ -249,7 +249,7 @@ fn find_unused<'a>(rows: &'a [Row<'a>], summary: &Summary, time: Duration) -> Un
         if row.last_use().is_some_and(|last| last > limit) {
             continue;
         }
-        match Staleness::new(&row.facts, summary) {
+        match Staleness::of_unused(&row.facts, summary) {
             staleness @ Staleness::Dormant { .. } => found.dormant.push((row, staleness)),
             _ if observed_days(&row.facts, summary) < days => found.too_new += 1,
             _ => found.unused.push(row),

@@ -35,10 +35,10 @@ fn search() {
     assert_snapshot!(page(&["--explain", "--limit", "1", "review my python code"]), @"
     exit 0
     -- stdout
-      2.55  code-review  Reviews source code for bugs, security problems and maintainability, and names line, severity and rule of each finding.
-      1.05    review: in 2 skills; here: name 1, description 2, body 2
-      0.50    python: in 2 skills; here: description 1
-      1.01    code: in 2 skills; here: name 1, description 1, body 3
+      2.31  code-review  Reviews source code for bugs, security problems and maintainability, and names line, severity and rule of each finding.
+      0.95    review: in 2 skills; here: name 1, description 2, body 2
+      0.45    python: in 2 skills; here: description 1
+      0.91    code: in 2 skills; here: name 1, description 1, body 3
     -- stderr
     2 more; see `--limit`
     ");

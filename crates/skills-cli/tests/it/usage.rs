@@ -239,9 +239,11 @@ fn usage_lists_counts_and_the_last_use() {
 #[test]
 fn unused_skills_are_listed_without_seasonal_and_new_ones() {
     let fixture = fixture();
-    fixture.skill("skills/new", "new");
+    for name in ["new", "quarter"] {
+        fixture.skill(&format!("skills/{name}"), name);
+    }
     let state = State::new(&fixture);
-    for name in ["pdf", "tax", "weather"] {
+    for name in ["pdf", "quarter", "tax", "weather"] {
         state.age(name, 500);
     }
     state.plant(&[
@@ -249,13 +251,19 @@ fn unused_skills_are_listed_without_seasonal_and_new_ones() {
         ("tax", "activated", "model", 480),
         ("tax", "activated", "model", 300),
         ("weather", "mentioned", "", 400),
+        // Used so often 100 days ago that it is not stale yet.
+        ("quarter", "activated", "model", 200),
+        ("quarter", "activated", "model", 102),
+        ("quarter", "activated", "model", 101),
+        ("quarter", "activated", "model", 100),
     ]);
     assert_snapshot!(state.run(&["usage", "--unused", "90d"]).page(), @"
     exit 0
     -- stdout
     weather  never used, offered 0 times
     -- stderr
-    4 events in 480 days
+    8 events in 480 days
+    not listed: quarter: used in bursts: not used for 100 days, usually up to 98
     not listed: tax: used in bursts: not used for 300 days, usually up to 180
     not listed: 1 skill observed for less than 90 days
     ");

@@ -7,8 +7,8 @@ use skills_search::{LatentSpace, MAX_INDEX_BYTES, Ranked, Ranker, SearchIndex};
 use super::skill_index::store;
 use crate::PrivateFile;
 
-/// Larger catalogs are searched by words only: computing the space of one of this size takes about a
-/// second, and that of 100,000 skills ten.
+/// Larger catalogs are searched by words only: computing the space of one of this size takes two
+/// seconds, and that of 100,000 skills ten.
 const MAX_SKILLS: usize = 10_000;
 
 /// How skills are ranked by a request.
