@@ -6,6 +6,7 @@ mod authorization;
 mod backends;
 mod call_context;
 mod cancellation;
+mod checked_skills;
 mod execution_mode;
 mod failure_cause;
 mod grant_checks;

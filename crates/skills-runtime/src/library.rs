@@ -1,5 +1,7 @@
 //! The library part of a runtime: which skills there are, and what they contain and require.
 
+#[cfg(feature = "search")]
+mod cache_file;
 mod catalog_cache;
 #[cfg(feature = "search")]
 mod latent_cache;

@@ -1,8 +1,8 @@
 //! Rankers: what orders documents by a query.
 
 use crate::index::SearchIndex;
+use crate::prior::apply_prior;
 use crate::query::{Query, Ranked, best_first};
-use crate::search::apply_prior;
 
 /// Orders documents by how well they match a query.
 ///

@@ -2,13 +2,12 @@
 
 use crate::evidence::{Confidence, confidence};
 use crate::index::SearchIndex;
-use crate::query::{Query, Ranked, best_first};
+use crate::prior::apply_prior;
+use crate::query::{Query, Ranked};
 use crate::ranker::{KEPT_PLACES, fuse};
 
 /// Maximum number of documents that a search returns.
 pub const MAX_HITS: usize = 50;
-/// The largest prior of a document: a tenth more than its score.
-pub const MAX_PRIOR: f32 = 1.1;
 /// Maximum number of documents if it is not sure that any fits.
 const MAX_UNSURE_HITS: usize = 3;
 /// A document with a smaller part of the best score does not fit.
@@ -97,22 +96,6 @@ impl SearchIndex {
             rest,
         }
     }
-}
-
-/// Multiplies scores by priors, and orders by the result.
-pub(crate) fn apply_prior(ranked: &mut [Ranked], prior: impl Fn(usize) -> f32) {
-    for one in ranked.iter_mut() {
-        one.score *= limited(prior(one.document));
-    }
-    ranked.sort_unstable_by(best_first);
-}
-
-/// Returns a prior within its range.
-fn limited(prior: f32) -> f32 {
-    if prior.is_nan() {
-        return 1.0;
-    }
-    prior.clamp(1.0, MAX_PRIOR)
 }
 
 /// Fuses two rankings, and gives each document its score in the first one.

@@ -4,31 +4,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use skills_audit::ContentHash;
-use skills_policy::{Access, Permission, Request};
+use skills_policy::{Access, Permission};
 
 use super::Executor;
-use super::artifacts::UnreadableSkill;
 use super::authorization::check_locked_content;
+use super::checked_skills::{CheckedSkill, ReadableSkills};
 use super::run_plan::RunPlan;
 use super::run_subject::{RunSubject, SkillSubject};
-use super::skill_copies::SkillCopy;
 use crate::error::RuntimeError;
 use crate::library::{OpenedSkill, read_requirements};
-
-/// The readable skills of a run.
-#[derive(Default)]
-pub(crate) struct ReadableSkills {
-    checked: Vec<CheckedSkill>,
-    pub(crate) unreadable: Vec<UnreadableSkill>,
-}
-
-/// A skill that passed the checks of a run.
-struct CheckedSkill {
-    directory: PathBuf,
-    subject: RunSubject,
-    /// What the run gets; `None` for a skill without a digest, whose directory it gets.
-    content: Option<Arc<SkillCopy>>,
-}
 
 impl Executor {
     /// Adds the [readable skills](crate::ExecutionOptions::readable_skills) that pass the checks of
@@ -136,32 +120,6 @@ impl Executor {
         });
         plan.readable_skills = skills;
         plan
-    }
-}
-
-impl ReadableSkills {
-    fn contains(&self, directory: &Path) -> bool {
-        self.checked
-            .iter()
-            .any(|skill| skill.directory == directory)
-    }
-
-    fn reject(&mut self, directory: &Path, reason: String) {
-        self.unreadable.push(UnreadableSkill {
-            directory: directory.to_owned(),
-            reason,
-        });
-    }
-}
-
-impl CheckedSkill {
-    /// Requests to read the skill.
-    fn extend(&self, request: Request) -> Request {
-        let copy = self.content.as_deref().and_then(SkillCopy::path);
-        copy.into_iter()
-            .fold(request.read(&self.directory), |request, copy| {
-                request.copy_of(&self.directory, copy)
-            })
     }
 }
 

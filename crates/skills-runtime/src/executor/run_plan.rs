@@ -11,7 +11,7 @@ use skills_prompt::MissingRequirements;
 use skills_sandbox::ScriptType;
 
 use super::Executor;
-use super::readable_skills::ReadableSkills;
+use super::checked_skills::ReadableSkills;
 use super::run_subject::{
     HOST_COMMAND_NAME, HostSubject, RunSubject, SkillSubject, command_digest,
 };

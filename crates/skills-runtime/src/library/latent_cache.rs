@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use skills_search::{LatentSpace, MAX_INDEX_BYTES, Ranked, Ranker, SearchIndex};
 
-use super::skill_index::store;
+use super::cache_file::store;
 use crate::PrivateFile;
 
 /// Larger catalogs are searched by words only: computing the space of one of this size takes two

@@ -11,11 +11,14 @@ use skills_search::{
     NearDuplicates, SearchIndex, SourceTag, fuse,
 };
 
+use super::cache_file::store;
 use super::latent_cache::{LatentCache, LazySpace, SearchMethod};
 use crate::PrivateFile;
 
-/// The number of index files in a cache directory, and of files of latent spaces. Catalogs of different roots use different ones.
+/// The number of index files in a cache directory, and of files of latent spaces. Catalogs of
+/// different roots use different ones.
 const CACHE_FILES: u64 = 8;
+
 /// An index over the skills of a catalog.
 ///
 /// [`Library::search_index`](crate::Library::search_index) returns it. It ranks by name, description
@@ -222,14 +225,6 @@ impl IndexCache {
         if let Some((file, bytes)) = self.file.as_ref().zip(index.to_bytes()) {
             store(file, &bytes);
         }
-    }
-}
-
-/// Writes a file for the next process. It only saves time, so a failure is ignored.
-pub(super) fn store(file: &PrivateFile, bytes: &[u8]) {
-    // The lock creates the directory. Another process that holds it writes the same.
-    if let Ok(_lock) = file.lock_with_timeout(std::time::Duration::ZERO) {
-        let _ = file.replace_bytes(bytes);
     }
 }
 

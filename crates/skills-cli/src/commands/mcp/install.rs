@@ -7,6 +7,7 @@ mod client_spec;
 mod client_table;
 mod config_edit;
 mod config_file;
+mod config_language;
 mod config_path;
 mod diff;
 mod server_entry;

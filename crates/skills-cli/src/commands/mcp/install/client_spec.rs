@@ -1,9 +1,8 @@
 //! The data that describes how a client stores its servers.
 
-use std::fmt;
-
 use serde_json::{Map, Value, json};
 
+use super::config_language::ConfigLanguage;
 use super::server_entry::{ServerEntry, Transport, is_this_program};
 
 /// Keys of a remote server, which clients prefer over a command.
@@ -120,17 +119,6 @@ pub(crate) enum Expansion {
     Colon,
 }
 
-/// The language of a configuration file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ConfigLanguage {
-    /// JSON, optionally with comments and trailing commas.
-    Json,
-    /// TOML.
-    Toml,
-    /// YAML.
-    Yaml,
-}
-
 /// A field of a server entry with its value.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct EntryField {
@@ -148,16 +136,6 @@ pub(crate) enum Presence {
     IfPresent,
     /// In new entries.
     NewOnly,
-}
-
-impl fmt::Display for ConfigLanguage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Json => "JSON",
-            Self::Toml => "TOML",
-            Self::Yaml => "YAML",
-        })
-    }
 }
 
 impl Expansion {

@@ -3,9 +3,8 @@
 //! `docs/mcp.md` names the source of each row. A field that could not be confirmed is left out: a
 //! wrong unit of a timeout is worse than the default of the client.
 
-use super::client_spec::{
-    Base, ClientSpec, ConfigLanguage, DefaultValue, Expansion, Field, Location,
-};
+use super::client_spec::{Base, ClientSpec, DefaultValue, Expansion, Field, Location};
+use super::config_language::ConfigLanguage;
 
 /// Timeout of calls, in seconds: a call can wait for the approval of its user.
 const TIMEOUT_SECONDS: u64 = 600;

@@ -7,7 +7,8 @@ mod toml;
 mod yaml;
 
 use super::client::Client;
-use super::client_spec::{ClientSpec, ConfigLanguage};
+use super::client_spec::ClientSpec;
+use super::config_language::ConfigLanguage;
 use super::diff;
 use super::server_entry::{ConfigEditError, EntryChange, ServerEntry};
 

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::client_spec::ConfigLanguage;
+use super::config_language::ConfigLanguage;
 
 /// A server entry of a client's configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]

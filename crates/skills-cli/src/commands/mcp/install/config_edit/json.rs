@@ -4,7 +4,8 @@ use jsonc_parser::cst::{CstInputValue, CstObject, CstObjectProp, CstRootNode};
 use jsonc_parser::{ParseOptions, parse_to_serde_value};
 use serde_json::{Map, Value};
 
-use crate::commands::mcp::install::client_spec::{ClientSpec, ConfigLanguage};
+use crate::commands::mcp::install::client_spec::ClientSpec;
+use crate::commands::mcp::install::config_language::ConfigLanguage;
 use crate::commands::mcp::install::server_entry::{ConfigEditError, EntryChange, ServerEntry};
 
 /// Comments and trailing commas are common in files of editors; other extensions of JSON are

@@ -3,7 +3,8 @@
 use serde_json::{Map, Value as Json};
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike, Value};
 
-use crate::commands::mcp::install::client_spec::{ClientSpec, ConfigLanguage};
+use crate::commands::mcp::install::client_spec::ClientSpec;
+use crate::commands::mcp::install::config_language::ConfigLanguage;
 use crate::commands::mcp::install::server_entry::{ConfigEditError, EntryChange, ServerEntry};
 
 /// The syntax of the table of servers. Entries of an inline table cannot be sections.
