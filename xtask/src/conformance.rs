@@ -3,6 +3,7 @@
 
 mod inspector;
 mod known_failures;
+mod problem;
 mod suite;
 mod test_server;
 

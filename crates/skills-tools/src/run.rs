@@ -12,6 +12,7 @@ mod remedy;
 pub(crate) mod run_skill_script;
 pub(crate) mod script_tool;
 pub(crate) mod session_dirs;
+mod skill_program;
 pub(crate) mod skills_bash;
 pub(crate) mod skills_run;
 mod visible_dirs;

@@ -6,7 +6,7 @@ use std::fs;
 
 use anyhow::{Context, Result, ensure};
 
-use super::suite::Problem;
+use super::problem::Problem;
 use crate::command::workspace_dir;
 
 const DOCUMENT: &str = "docs/mcp.md";

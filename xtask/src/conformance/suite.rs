@@ -1,7 +1,6 @@
 //! The official conformance suite.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,6 +9,7 @@ use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
 use super::known_failures::KnownFailures;
+use super::problem::Problem;
 use super::test_server::with_temp_home;
 
 /// Runs the suite, which writes its results to a directory.
@@ -93,33 +93,6 @@ struct Check {
     status: String,
     #[serde(default)]
     error_message: Option<String>,
-}
-
-/// A check that failed, or that warned in a required scenario.
-pub(super) struct Problem {
-    pub(super) scenario: String,
-    pub(super) check: String,
-    pub(super) status: String,
-    pub(super) reason: String,
-}
-
-impl Problem {
-    /// Returns the scenario and the check.
-    pub(super) fn key(&self) -> (String, String) {
-        (self.scenario.clone(), self.check.clone())
-    }
-}
-
-impl fmt::Display for Problem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            scenario,
-            check,
-            status,
-            reason,
-        } = self;
-        write!(f, "{scenario}: {status} {check}: {reason}")
-    }
 }
 
 /// The reason for scenarios of optional extensions, of which the server offers none (tasks).

@@ -7,7 +7,7 @@ use skills_runtime::discovery::Lookup;
 use skills_runtime::{Entry, RunTarget, ScriptType};
 
 use super::command_line::CommandLine;
-use super::skills_run::find_skill_program;
+use super::skill_program::find_skill_program;
 use super::{ProgramTools, RunnableSkill};
 use crate::path_map::{PathMap, find_path};
 use crate::virtual_path::escape_for_display;

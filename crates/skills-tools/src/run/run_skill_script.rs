@@ -9,7 +9,7 @@ use skills_script::file_stem;
 
 use super::named_skills::NamedSkills;
 use super::script_tool::script_error;
-use super::skills_run::find_in_skill;
+use super::skill_program::find_in_skill;
 use super::{
     CompletedRun, Deadline, MAX_STDIN_BYTES, MAX_TIMEOUT_SECONDS, ProgramTools, RunnableSkill,
     WorkingDirectory, result_properties,
