@@ -135,6 +135,8 @@ pub(crate) enum Repr {
     },
     #[error("the source lists the skill `{listed}`, whose `SKILL.md` has the name `{name}`")]
     OtherName { listed: String, name: String },
+    #[error("the source has the skill `{other}` in place of `{name}`")]
+    Renamed { name: String, other: String },
     #[error("the source `{0}` is not allowed")]
     NotAllowed(String),
     #[error("skill `{name}` has no signature of a trusted key")]
@@ -231,6 +233,7 @@ impl InstallError {
             | Repr::Invalid { .. }
             | Repr::NotPublished { .. }
             | Repr::OtherName { .. }
+            | Repr::Renamed { .. }
             | Repr::Name { .. } => InstallErrorKind::Skill,
             Repr::NotAllowed(_) => InstallErrorKind::NotAllowed,
             Repr::Unsigned { .. } => InstallErrorKind::Signature,
@@ -267,6 +270,9 @@ impl InstallError {
             Repr::NoSkill { .. } => {
                 "a skill is a directory with a `SKILL.md`; write its directory after `//`"
                     .to_owned()
+            }
+            Repr::Renamed { other, .. } => {
+                format!("to install it, add `{other}` of this source")
             }
             Repr::NotAllowed(_) => {
                 "the administrator allows other sources only; ask for this one".to_owned()

@@ -280,3 +280,14 @@ fn what_was_fetched_is_removed_with_the_store() {
     assert!(!fixture.path("skills/.skills-install/scratch").exists());
     assert_eq!(fixture.read("outside/kept"), "x");
 }
+
+#[test]
+fn a_skill_that_is_its_whole_source_has_the_wanted_name() {
+    let fixture = Fixture::new();
+    fixture.skill("pdf", "");
+    let error = fixture.plan_with("./pdf", &["docx"], LocalEdits::Refuse);
+    let error = error.err().unwrap();
+    assert_eq!(error.help().unwrap(), "available: pdf");
+    let plan = fixture.plan_with("./pdf", &["pdf"], LocalEdits::Refuse);
+    assert_eq!(plan.unwrap().1.changes()[0].action(), Action::Add);
+}
