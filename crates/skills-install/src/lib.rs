@@ -56,6 +56,7 @@ mod fetcher;
 mod file_digest;
 mod find_skills;
 mod foreign_lock;
+mod installed;
 mod limits;
 mod lock_file;
 mod origin;

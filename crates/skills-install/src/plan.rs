@@ -8,6 +8,7 @@ use crate::capabilities::{Capabilities, Difference, ToolWords};
 use crate::error::{InstallError, Repr};
 use crate::fetcher::StagedSkill;
 use crate::find_skills::Wanted;
+use crate::installed::Installed;
 use crate::{Fetcher, LockFile, LockedSkill, SourceSpec, Store};
 
 /// Which version wins if an installed skill was edited.
@@ -75,6 +76,8 @@ pub struct SkillChange {
     pub(crate) trust_changes: Vec<TrustChange>,
     pub(crate) locked: LockedSkill,
     staged: PathBuf,
+    /// What is at its place, and was shown as replaced.
+    installed: Installed,
 }
 
 /// The changes of one command. Nothing of it is in use until [`Store::apply`].
@@ -236,10 +239,15 @@ impl Store {
         let mut install = Vec::new();
         for change in plan.changes {
             match change.action {
-                Action::Add if self.exists(&change.name) => {
-                    return Err(occupied(&change.name));
-                }
                 Action::Add | Action::Update | Action::Restore => {
+                    // Edits that were made while a person was asked are not lost.
+                    if self.installed(&change.name) != change.installed {
+                        return Err(conflict(
+                            &change.name,
+                            "the installed files changed after they were compared",
+                            "run the command again",
+                        ));
+                    }
                     // What was shown is what is installed.
                     let files = SkillFiles::open_directory(&change.staged);
                     let digest = files.and_then(|files| files.digest(&mut DigestCache::default()));
@@ -271,7 +279,9 @@ impl Store {
         let mut lock_file: LockFile = self.lock_file().clone();
         for name in names {
             let locked = self.locked(name)?;
-            if self.exists(name) && self.is_edited(name, locked) && edits != LocalEdits::Theirs {
+            let installed = self.installed(name);
+            let is_edited = installed != Installed::Missing && !installed.is(locked);
+            if is_edited && edits != LocalEdits::Theirs {
                 return Err(conflict(
                     name,
                     "it was edited since it was installed",
@@ -288,10 +298,8 @@ impl Store {
         locked.ok_or_else(|| Repr::NotLocked(name.to_owned()).into())
     }
 
-    pub(crate) fn is_edited(&self, name: &str, locked: &LockedSkill) -> bool {
-        let files = SkillFiles::open_directory(&self.root().join(name));
-        let digest = files.and_then(|files| files.digest(&mut DigestCache::default()));
-        digest.ok() != Some(locked.content)
+    pub(crate) fn installed(&self, name: &str) -> Installed {
+        Installed::read(&self.root().join(name))
     }
 
     pub(crate) fn plan_skill(
@@ -320,7 +328,8 @@ impl Store {
             return Err(conflict(&name, &problem, "rename or remove the other one"));
         }
         let old = self.lock_file().skills().get(&name);
-        let action = self.action(&name, old, &locked, edits)?;
+        let at_place = self.installed(&name);
+        let action = action(&at_place, old, &locked, edits)?;
         let invalid = |source| Repr::Invalid {
             path: name.clone(),
             source,
@@ -336,54 +345,56 @@ impl Store {
             .map(|(capabilities, files)| (capabilities, files));
         Ok(SkillChange {
             difference: Difference::new(installed, &skill.capabilities, &new_files),
+            // What stays as it is has the source and signer that it had.
             trust_changes: old
+                .filter(|_| action != Action::KeepEdited)
                 .map(|old| trust_changes(old, &locked))
                 .unwrap_or_default(),
             name,
             action,
             locked,
             staged: skill.directory,
+            installed: at_place,
         })
     }
+}
 
-    fn action(
-        &self,
-        name: &str,
-        old: Option<&LockedSkill>,
-        new: &LockedSkill,
-        edits: LocalEdits,
-    ) -> Result<Action, InstallError> {
-        let Some(old) = old else {
-            return match edits {
-                _ if !self.exists(name) => Ok(Action::Add),
-                // The files of another installer, or of a repository that has no lock file.
-                _ if !self.is_edited(name, new) => Ok(Action::Keep),
-                LocalEdits::Theirs => Ok(Action::Update),
-                LocalEdits::Ours => Ok(Action::KeepEdited),
-                LocalEdits::Refuse => Err(occupied(name)),
-            };
-        };
-        let replace = if old.content == new.content {
-            Action::Restore
-        } else {
-            Action::Update
-        };
-        if !self.exists(name) {
-            return Ok(replace);
-        }
-        if !self.is_edited(name, new) {
-            return Ok(Action::Keep);
-        }
-        match edits {
-            _ if !self.is_edited(name, old) => Ok(replace),
-            LocalEdits::Theirs => Ok(replace),
+fn action(
+    installed: &Installed,
+    old: Option<&LockedSkill>,
+    new: &LockedSkill,
+    edits: LocalEdits,
+) -> Result<Action, InstallError> {
+    let Some(old) = old else {
+        return match edits {
+            _ if *installed == Installed::Missing => Ok(Action::Add),
+            // The files of another installer, or of a repository that has no lock file.
+            _ if installed.is(new) => Ok(Action::Keep),
+            LocalEdits::Theirs => Ok(Action::Update),
             LocalEdits::Ours => Ok(Action::KeepEdited),
             LocalEdits::Refuse => Err(conflict(
-                name,
-                "it was edited since it was installed",
-                "pass `--theirs` to lose the edits, or `--ours` to keep them",
+                &new.name,
+                "something that is not in the lock file has this name, with other content",
+                "pass `--theirs` to replace it, or `--ours` to keep it",
             )),
-        }
+        };
+    };
+    let replace = if old.content == new.content && old.executable == new.executable {
+        Action::Restore
+    } else {
+        Action::Update
+    };
+    match edits {
+        _ if *installed == Installed::Missing => Ok(replace),
+        _ if installed.is(new) => Ok(Action::Keep),
+        _ if installed.is(old) => Ok(replace),
+        LocalEdits::Theirs => Ok(replace),
+        LocalEdits::Ours => Ok(Action::KeepEdited),
+        LocalEdits::Refuse => Err(conflict(
+            &new.name,
+            "it was edited since it was installed",
+            "pass `--theirs` to lose the edits, or `--ours` to keep them",
+        )),
     }
 }
 
@@ -425,14 +436,6 @@ fn fixed_version(source: &SourceSpec) -> Option<String> {
     let number = reference.rsplit('/').next()?.trim_start_matches('v');
     let is_number = number.starts_with(|c: char| c.is_ascii_digit()) && number.contains('.');
     is_number.then(|| reference.to_owned())
-}
-
-fn occupied(name: &str) -> InstallError {
-    conflict(
-        name,
-        "something that is not in the lock file has this name, with other content",
-        "pass `--theirs` to replace it, or `--ours` to keep it",
-    )
 }
 
 fn conflict(name: &str, problem: &str, help: &'static str) -> InstallError {

@@ -127,11 +127,6 @@ impl Store {
         Ok(path)
     }
 
-    /// Returns true if something has the name of a skill directory.
-    pub(crate) fn exists(&self, name: &str) -> bool {
-        self.handle.symlink_metadata(name).is_ok()
-    }
-
     /// Returns the entry whose name some file systems confuse with `name`, other than itself.
     pub(crate) fn confusable(&self, name: &str) -> Option<String> {
         let folded = crate::tree_path::fold(name);

@@ -62,7 +62,7 @@ impl Store {
         let mut sources = Vec::new();
         for (name, _) in self.sources(names)? {
             let locked = self.locked(&name)?;
-            if !self.exists(&name) || self.is_edited(&name, locked) {
+            if !self.installed(&name).is(locked) {
                 let source = locked.pinned_source().resolved_at(self.root());
                 sources.push((name, source));
             }
@@ -71,7 +71,10 @@ impl Store {
         let changes = std::mem::take(&mut plan.changes);
         for mut change in changes {
             match self.lock_file().skills().get(change.name()) {
-                Some(locked) if locked.content() == change.locked.content() => {
+                Some(locked)
+                    if locked.content() == change.locked.content()
+                        && locked.executable == change.locked.executable =>
+                {
                     change.locked = locked.clone();
                     // The same version from the same source.
                     change.trust_changes.clear();

@@ -291,3 +291,65 @@ fn a_skill_that_is_its_whole_source_has_the_wanted_name() {
     let plan = fixture.plan_with("./pdf", &["pdf"], LocalEdits::Refuse);
     assert_eq!(plan.unwrap().1.changes()[0].action(), Action::Add);
 }
+
+#[test]
+fn edits_that_are_made_after_the_plan_are_not_lost() {
+    // Without an installed skill, with one of another version, and without its files.
+    for case in ["add", "update", "restore"] {
+        let fixture = Fixture::new();
+        fixture.skill("source/a", "");
+        if case != "add" {
+            fixture.add("./source").unwrap();
+        }
+        if case == "update" {
+            fixture.file("source/a/notes.md", "new");
+        } else if case == "restore" {
+            std::fs::remove_dir_all(fixture.path("skills/a")).unwrap();
+        }
+        let (mut store, plan) = fixture.plan("./source").unwrap();
+        fixture.file("skills/a/notes.md", "mine");
+        let error = store.apply(plan).unwrap_err();
+        assert_eq!(error.kind(), InstallErrorKind::Conflict, "{case}: {error}");
+        assert_eq!(fixture.read("skills/a/notes.md"), "mine", "{case}");
+    }
+}
+
+#[test]
+fn another_mode_in_the_source_is_an_update() {
+    use std::os::unix::fs::PermissionsExt;
+    let fixture = Fixture::new();
+    fixture.skill("source/a", "").file("source/a/run", "x");
+    fixture.add("./source").unwrap();
+    fixture.executable("source/a/run", "x");
+    let (mut store, plan) = fixture.plan("./source").unwrap();
+    let change = &plan.changes()[0];
+    assert_eq!(change.action(), Action::Update);
+    assert!(change.needs_person());
+    assert_eq!(change.difference().added_code, ["run"]);
+    store.apply(plan).unwrap();
+    drop(store);
+    assert_eq!(fixture.states(), ["a unchanged"]);
+
+    // A mode that was changed here is an edit.
+    let path = fixture.path("skills/a/run");
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o644)).unwrap();
+    assert_eq!(fixture.states(), ["a modes-changed"]);
+    let error = fixture.add("./source").unwrap_err();
+    assert_eq!(error.kind(), InstallErrorKind::Conflict, "{error}");
+    let (_, plan) = fixture
+        .plan_with("./source", &[], LocalEdits::Theirs)
+        .unwrap();
+    assert_eq!(plan.changes()[0].action(), Action::Restore);
+}
+
+#[test]
+fn a_skill_that_is_kept_as_edited_takes_no_person() {
+    let fixture = Fixture::new();
+    fixture.skill("source/a", "").skill("other/a", "");
+    fixture.add("./source").unwrap();
+    fixture.file("skills/a/notes.md", "mine");
+    let (_, plan) = fixture.plan_with("./other", &[], LocalEdits::Ours).unwrap();
+    let change = &plan.changes()[0];
+    assert_eq!(change.action(), Action::KeepEdited);
+    assert!(!change.needs_person() && change.trust_changes().is_empty());
+}
