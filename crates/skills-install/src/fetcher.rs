@@ -149,13 +149,13 @@ impl Fetcher {
         let directory = scratch.join("tree");
         std::fs::create_dir(&directory)
             .map_err(|error| InstallError::io("create", &directory, error))?;
-        let mut tree = StagedTree::new(&directory, &self.limits)?;
         let directories: Vec<TreePath> = found.keys().cloned().collect();
+        let mut tree = StagedTree::new(&directory, &directories, &self.limits)?;
         let signatures = self.signature_files(&directories, origin.as_ref());
         let mut staged = directories.clone();
         staged.extend(signatures.values().cloned());
         origin.stage(&staged, &mut tree)?;
-        tree.link_all(&directories)?;
+        tree.link_all()?;
         let mut skills = Vec::new();
         for (path, required) in found {
             let directory = if path.is_root() {
