@@ -92,6 +92,8 @@ pub(crate) enum Refusal {
     Submodule,
     #[error("it is a pointer to a file in Git LFS, without its content")]
     LfsPointer,
+    #[error("it is a sparse file")]
+    Sparse,
     #[error("it is encrypted")]
     Encrypted,
 }
