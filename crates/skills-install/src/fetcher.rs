@@ -42,6 +42,7 @@ pub(crate) struct StagedSkill {
     pub(crate) source: SourceSpec,
     pub(crate) revision: Option<String>,
     pub(crate) committed: Option<i64>,
+    pub(crate) is_tag: bool,
     pub(crate) content: ContentDigest,
     pub(crate) capabilities: Capabilities,
     pub(crate) signer: String,
@@ -268,18 +269,9 @@ impl Fetcher {
                 Box::new(check_digest(archive, spec)?)
             }
             Source::Git(url) => {
-                let directory = scratch.join("git");
-                std::fs::create_dir(&directory)
-                    .map_err(|error| InstallError::io("create", &directory, error))?;
-                let reference = spec.reference();
                 let git = self.git.clone().progress(self.progress.clone());
-                Box::new(Repository::fetch(
-                    &git,
-                    url,
-                    reference,
-                    &directory,
-                    &self.limits,
-                )?)
+                let reference = spec.reference();
+                Box::new(Repository::fetch(&git, url, reference, &self.limits)?)
             }
             Source::ArchiveUrl(url) => {
                 let (client, url) = self.client(url)?;
@@ -400,6 +392,7 @@ fn check_skill(
         source: spec.clone().with_path(path.clone()),
         revision: origin.revision(path),
         committed: origin.committed(),
+        is_tag: origin.is_tag(),
         content,
         capabilities,
         signer: UNSIGNED.to_owned(),

@@ -61,6 +61,7 @@ mod limits;
 mod lock_file;
 mod origin;
 mod plan;
+mod private_directory;
 mod progress;
 mod publish;
 mod signature;

@@ -9,7 +9,7 @@ use crate::error::{InstallError, Repr};
 use crate::fetcher::StagedSkill;
 use crate::find_skills::Wanted;
 use crate::installed::Installed;
-use crate::{Fetcher, LockFile, LockedSkill, SourceSpec, Store};
+use crate::{Fetcher, LockFile, LockedSkill, Source, SourceSpec, Store};
 
 /// Which version wins if an installed skill was edited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -315,6 +315,7 @@ impl Store {
             source: skill.source,
             revision: skill.revision,
             committed: skill.committed,
+            tag: skill.is_tag,
             content: skill.content,
             files,
             bytes,
@@ -421,7 +422,7 @@ fn trust_changes(old: &LockedSkill, new: &LockedSkill) -> Vec<TrustChange> {
         let is_same_version = old.source.reference() == new.source.reference();
         if is_same_version
             && old.revision != new.revision
-            && let Some(version) = fixed_version(&new.source)
+            && let Some(version) = fixed_version(old, new)
         {
             changes.push(TrustChange::Replaced(version));
         }
@@ -429,13 +430,22 @@ fn trust_changes(old: &LockedSkill, new: &LockedSkill) -> Vec<TrustChange> {
     changes
 }
 
-/// Returns the version of a source that is meant to have one content for ever: something that looks
-/// like the number of a version.
-fn fixed_version(source: &SourceSpec) -> Option<String> {
-    let reference = source.reference()?;
-    let number = reference.rsplit('/').next()?.trim_start_matches('v');
-    let is_number = number.starts_with(|c: char| c.is_ascii_digit()) && number.contains('.');
-    is_number.then(|| reference.to_owned())
+/// Returns the version of a source if it is meant to have one content for ever: an archive, a tag of
+/// a repository, and a tag of a registry that looks like the number of a version.
+fn fixed_version(old: &LockedSkill, new: &LockedSkill) -> Option<String> {
+    let reference = new.source.reference();
+    match new.source.source() {
+        Source::ArchiveFile(_) | Source::ArchiveUrl(_) => Some(new.source.to_string()),
+        // A branch with the name of the tag replaces it, too.
+        Source::Git(_) => reference.filter(|_| old.tag || new.tag).map(str::to_owned),
+        Source::OciLayout(_) | Source::OciRegistry(_) => {
+            let number = reference?.trim_start_matches('v');
+            let is_number =
+                number.starts_with(|c: char| c.is_ascii_digit()) && number.contains('.');
+            is_number.then(|| number.to_owned())
+        }
+        _ => None,
+    }
 }
 
 fn conflict(name: &str, problem: &str, help: &'static str) -> InstallError {
