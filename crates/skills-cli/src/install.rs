@@ -117,6 +117,11 @@ pub(crate) fn open_store(directory: &Path) -> anyhow::Result<Store> {
     Store::open(directory).map_err(failed)
 }
 
+/// Opens a directory of installed skills to show what would change. It need not exist.
+pub(crate) fn open_read_only(directory: &Path, context: &Context) -> anyhow::Result<Store> {
+    Store::open_read_only(directory, context.environment.temp_dir()).map_err(failed)
+}
+
 /// Returns the words of policies for an entry of `allowed-tools`.
 pub(crate) fn policy_words(tool: &str, pattern: Option<&str>) -> Option<String> {
     let capability = Capability::from_tool_name(tool)?;

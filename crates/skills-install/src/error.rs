@@ -169,6 +169,11 @@ pub(crate) enum Repr {
     NotLocked(String),
     #[error("the source of `{0}` no longer has the content of the lock file")]
     NotLockedContent(String),
+    #[error("cannot complete the change in `{}`: {problem}", path.display())]
+    ForeignChange {
+        path: PathBuf,
+        problem: &'static str,
+    },
     #[error("another process installs skills in {}", .0.display())]
     Busy(PathBuf),
     #[error("cannot {action} `{}`", path.display())]
@@ -244,9 +249,10 @@ impl InstallError {
             Repr::Lock { .. } | Repr::LockField { .. } | Repr::ForeignLock { .. } => {
                 InstallErrorKind::Lock
             }
-            Repr::Conflict { .. } | Repr::NotLocked(_) | Repr::NotLockedContent(_) => {
-                InstallErrorKind::Conflict
-            }
+            Repr::Conflict { .. }
+            | Repr::NotLocked(_)
+            | Repr::NotLockedContent(_)
+            | Repr::ForeignChange { .. } => InstallErrorKind::Conflict,
             Repr::Busy(_) => InstallErrorKind::Busy,
             Repr::Io { .. } => InstallErrorKind::Io,
         }
@@ -301,6 +307,9 @@ impl InstallError {
             Repr::NotLocked(_) => "list the locked skills with `skills verify`".to_owned(),
             Repr::NotLockedContent(_) => {
                 "review the difference with `skills update --check`".to_owned()
+            }
+            Repr::ForeignChange { .. } => {
+                "remove that directory, and compare the skills with version control".to_owned()
             }
             Repr::Busy(_) => "wait until it has finished".to_owned(),
             Repr::Unsafe {

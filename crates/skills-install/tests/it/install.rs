@@ -464,3 +464,28 @@ fn generated_files_change_neither_an_update_nor_the_lock_file() {
     assert_eq!(plan.changes()[0].difference().to_string(), "~ run.py\n");
     assert!(!plan.changes()[0].needs_person());
 }
+
+#[test]
+fn a_read_only_store_writes_nothing() {
+    let fixture = Fixture::new();
+    fixture.skill("source/a", "").file("temporary/x", "");
+    let (root, temporary) = (fixture.path("skills"), fixture.path("temporary"));
+    let mut store = Store::open_read_only(&root, &temporary).unwrap();
+    let spec = fixture.spec("./source");
+    let mut plan = || store.plan_add(&fetcher(), &spec, &[], LocalEdits::Refuse, &words);
+    let planned = plan().unwrap();
+    assert_eq!(planned.changes()[0].action(), Action::Add);
+    store.apply(planned).unwrap_err();
+    assert!(!root.exists());
+    drop(store);
+    assert_eq!(fs::read_dir(&temporary).unwrap().count(), 1);
+
+    fixture.add("./source").unwrap();
+    fs::remove_dir_all(root.join(".skills-install")).unwrap();
+    fixture.skill("source/a", "license: MIT\n");
+    let mut store = Store::open_read_only(&root, &temporary).unwrap();
+    let plan = store.plan_update_all(&fetcher(), &[], LocalEdits::Refuse, &words);
+    assert_eq!(plan.unwrap().changes()[0].action(), Action::Update);
+    drop(store);
+    assert!(!root.join(".skills-install").exists());
+}
