@@ -68,7 +68,8 @@ pub(crate) fn fetcher(arguments: &FetchArgs, context: &Context) -> anyhow::Resul
     let paths = PolicyPaths::new(&context.environment);
     let policy = policy_files::load(&paths, context.project_trust()?)?;
     let policy = policy.rules.install();
-    let mut git = GitOptions::new(find_git(&context.environment));
+    let mut git = GitOptions::new(find_git(&context.environment))
+        .temp_dir(context.environment.temp_dir());
     let mut web = web_options(&context.environment);
     if arguments.insecure {
         git = git.allow_insecure();
@@ -114,6 +115,11 @@ fn web_options(environment: &Environment) -> WebOptions {
 /// Opens a directory of installed skills for changes.
 pub(crate) fn open_store(directory: &Path) -> anyhow::Result<Store> {
     Store::open(directory).map_err(failed)
+}
+
+/// Opens a directory of installed skills to show what would change. It need not exist.
+pub(crate) fn open_read_only(directory: &Path, context: &Context) -> anyhow::Result<Store> {
+    Store::open_read_only(directory, context.environment.temp_dir()).map_err(failed)
 }
 
 /// Returns the words of policies for an entry of `allowed-tools`.

@@ -19,15 +19,26 @@ const PACKAGES: &str = "node_modules";
 /// Directories in the directory of a skill in which ClawHub's installer records where the skill came
 /// from and when.
 const INSTALL_RECORDS: [&str; 2] = [".clawhub", ".clawdhub"];
-/// Positions of icons, which the file manager of macOS writes.
-const FOLDER_SETTINGS: &str = ".DS_Store";
+/// The file in which the file manager of macOS keeps positions of icons, in any directory.
+pub const FOLDER_SETTINGS: &str = ".DS_Store";
 
 /// Returns true if the entry `name` of `directory`, a path relative to the skill directory, is
 /// generated.
 ///
 /// Only the type that programs create is generated: a symlink or a file `__pycache__` belongs to
 /// the skill. So do files `*.pyc` elsewhere, which Python executes without a source.
-pub(crate) fn is_generated(directory: &Path, name: &OsStr, file_type: FileType) -> bool {
+///
+/// Generated files are in no [content digest](crate::ContentDigest) on Unix, so a program that
+/// installs or signs a skill leaves them out.
+///
+/// ```
+/// # let directory = cap_std::fs::Dir::open_ambient_dir(".", cap_std::ambient_authority())?;
+/// let file_type = directory.dir_metadata()?.file_type();
+/// assert!(skills_discovery::is_generated("scripts".as_ref(), "__pycache__".as_ref(), file_type));
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[must_use]
+pub fn is_generated(directory: &Path, name: &OsStr, file_type: FileType) -> bool {
     if file_type.is_dir() {
         is_generated_directory(directory, name)
     } else {
@@ -37,7 +48,15 @@ pub(crate) fn is_generated(directory: &Path, name: &OsStr, file_type: FileType) 
 
 /// Returns true if a path relative to the skill directory leads into a generated directory, or to
 /// one. Symlinks are not resolved.
-pub(crate) fn is_in_generated_directory(path: &Path) -> bool {
+///
+/// ```
+/// use skills_discovery::is_in_generated_directory;
+///
+/// assert!(is_in_generated_directory("scripts/__pycache__/run.pyc".as_ref()));
+/// assert!(!is_in_generated_directory("scripts/run.pyc".as_ref()));
+/// ```
+#[must_use]
+pub fn is_in_generated_directory(path: &Path) -> bool {
     path.ancestors().any(|ancestor| {
         matches!(
             (ancestor.parent(), ancestor.components().next_back()),

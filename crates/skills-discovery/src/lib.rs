@@ -74,6 +74,7 @@ pub use entry::{Entry, EntryWarning};
 pub use error::{DiscoveryError, DiscoveryErrorKind};
 pub use explain::{Explanation, ExplanationStep, SkillStatus};
 pub use file_stamp::FileStamp;
+pub use generated_files::{FOLDER_SETTINGS, is_generated, is_in_generated_directory};
 pub use generation::{Generation, Generations, WatcherRegistration};
 pub use inactive_entry::{InactiveEntry, InactiveReason};
 pub use root::{

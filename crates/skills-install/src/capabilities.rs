@@ -5,12 +5,14 @@ use std::fmt;
 
 use similar::{ChangeTag, TextDiff};
 use skills_discovery::{DiscoveryError, SkillFiles};
-use skills_manifest::{Document, HookAction, Requirements};
+use skills_manifest::{ContextMode, Document, HookAction, Requirements};
 
+use crate::file_digest::FileDigest;
 use crate::skill_tree::{self, FileFacts, is_code};
 
-/// The longest text of a skill in one line of a difference, in characters.
-const MAX_CHARACTERS: usize = 200;
+/// The longest text of one thing that a skill asks for, in characters. Of a longer one the end is
+/// its digest.
+const MAX_CHARACTERS: usize = 1_000;
 /// The largest file whose lines are compared, in bytes.
 const MAX_COMPARED_BYTES: u64 = 1 << 20;
 
@@ -22,6 +24,8 @@ pub type ToolWords<'a> = &'a dyn Fn(&str, Option<&str>) -> Option<String>;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Capabilities {
     asks: BTreeSet<String>,
+    /// Fields that restrict what the skill may do, or who starts it.
+    restrictions: BTreeSet<String>,
     description: String,
     license: Option<String>,
     body: String,
@@ -39,6 +43,7 @@ impl Capabilities {
         let requirements = Requirements::new(document.manifest(), Some(&openai));
         Ok(Self {
             asks: asks(&document, &requirements, words),
+            restrictions: restrictions(&document, openai.policy.allows_implicit_invocation()),
             description: document.manifest().description().to_owned(),
             license: document.manifest().license().map(str::to_owned),
             body: document.body().to_owned(),
@@ -47,7 +52,8 @@ impl Capabilities {
     }
 
     /// Returns what the skill asks for, sorted: words of policies (`spawn:git`, `network:HOST`),
-    /// `env:NAME`, `hook:EVENT COMMAND`, `package:KIND:NAME`, `server:LOCATION` and `tool:NAME`.
+    /// `env:NAME`, `hook:EVENT(MATCHER)[DIRECTORY] COMMAND`, `package:KIND:NAME`, `server:LOCATION` and `tool:NAME`.
+    /// Each is one line; a text of more than 1,000 characters is shortened and ends with its digest.
     pub fn asks(&self) -> impl Iterator<Item = &str> {
         self.asks.iter().map(String::as_str)
     }
@@ -102,26 +108,66 @@ fn asks(
         asks.insert(format!("server:{}", server.locator));
     }
     for hook in &manifest.extensions().hooks {
-        let action = match &hook.action {
-            HookAction::Command { command, .. } => command.clone(),
-            HookAction::Other(kind) => format!("({kind})"),
-            other => format!("{other:?}"),
+        let (action, directory) = match &hook.action {
+            HookAction::Command { command, cwd } => (command.clone(), cwd.as_deref()),
+            HookAction::Other(kind) => (format!("({kind})"), None),
+            other => (format!("{other:?}"), None),
         };
-        let matcher = hook.matcher.as_ref().map(|matcher| format!("({matcher})"));
         let event = hook.event.as_str();
+        let matcher = hook.matcher.as_deref();
+        let matcher = matcher.map(|text| format!("({})", unambiguous(text)));
+        let directory = directory.map(|text| format!("[{}]", unambiguous(text)));
         asks.insert(format!(
-            "hook:{event}{} {action}",
-            matcher.unwrap_or_default()
+            "hook:{event}{}{} {action}",
+            matcher.unwrap_or_default(),
+            directory.unwrap_or_default()
         ));
     }
     asks.iter().map(|ask| one_line(ask)).collect()
 }
 
-/// Returns text of a skill on one line of limited length.
+/// Returns the fields of a skill whose absence would allow more.
+fn restrictions(document: &Document, allows_implicit_invocation: bool) -> BTreeSet<String> {
+    let manifest = document.manifest();
+    let extensions = manifest.extensions();
+    // One that cannot be parsed restricts, too: scripts of the skill do not run.
+    let unparsed = manifest.unparsed_restrictions().iter();
+    let mut restrictions: BTreeSet<String> = unparsed.map(ToString::to_string).collect();
+    if !manifest.allowed_tools().is_empty() {
+        restrictions.insert("allowed-tools".to_owned());
+    }
+    if !manifest.model_invocable() || !allows_implicit_invocation {
+        restrictions.insert("disable-model-invocation".to_owned());
+    }
+    if extensions.context == Some(ContextMode::Fork) {
+        restrictions.insert("context: fork".to_owned());
+    }
+    let tools = extensions.disallowed_tools.iter();
+    restrictions.extend(tools.map(|tool| one_line(&format!("disallowed-tools: {tool}"))));
+    restrictions
+}
+
+/// Returns a text that does not seem to end earlier between brackets.
+fn unambiguous(text: &str) -> String {
+    if text.contains([')', ']', '"']) {
+        format!("{text:?}")
+    } else {
+        text.to_owned()
+    }
+}
+
+/// Returns text of a skill on one line of limited length. Texts that differ give lines that differ.
 fn one_line(text: &str) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = if text.contains(char::is_control) || text.starts_with('"') {
+        format!("{text:?}")
+    } else {
+        text.to_owned()
+    };
     match line.char_indices().nth(MAX_CHARACTERS) {
-        Some((end, _)) => format!("{}…", &line[..end]),
+        Some((end, _)) => {
+            let digest = FileDigest::of(line.as_bytes());
+            format!("{}… (whole text: {digest})", &line[..end])
+        }
         None => line,
     }
 }
@@ -132,6 +178,9 @@ fn one_line(text: &str) -> String {
 pub struct Difference {
     /// What the new version asks for in addition.
     pub added: Vec<String>,
+    /// Restrictions of the installed version that the new one does not have, such as
+    /// `allowed-tools` or `disable-model-invocation`.
+    pub removed_restrictions: Vec<String>,
     /// What the new version no longer asks for.
     pub removed: Vec<String>,
     /// Files that may be executed and are new.
@@ -186,6 +235,11 @@ impl Difference {
             .keys()
             .filter(|path| !new.files.contains_key(*path));
         difference.removed_files = gone.cloned().collect();
+        difference.removed_restrictions = old
+            .restrictions
+            .difference(&new.restrictions)
+            .cloned()
+            .collect();
         difference.is_description_changed = old.description != new.description;
         difference.body_lines = count_lines(&old.body, &new.body);
         difference.changed_files = new
@@ -201,10 +255,13 @@ impl Difference {
         difference
     }
 
-    /// Returns true if the new version may do more: it asks for more, or has more code.
+    /// Returns true if the new version may do more: it asks for more, is restricted less, or has
+    /// more code.
     #[must_use]
     pub fn grows(&self) -> bool {
-        !self.added.is_empty() || !self.added_code.is_empty()
+        !self.added.is_empty()
+            || !self.removed_restrictions.is_empty()
+            || !self.added_code.is_empty()
     }
 
     /// Returns true if nothing changes.
@@ -238,20 +295,27 @@ fn count_lines(old: &str, new: &str) -> (usize, usize) {
     (count(ChangeTag::Insert), count(ChangeTag::Delete))
 }
 
-/// One line for each change, such as `+ spawn:git` or `body +12 -3`. It contains text of the skill,
-/// so escape it for display.
+/// One line for each change, such as `+ spawn:git` or `~ body +12 -3`. It contains text of the
+/// skill, so escape it for display.
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (sign, texts) in [
             ("+", &self.added),
+            ("+ without the restriction", &self.removed_restrictions),
             ("-", &self.removed),
+        ] {
+            for text in texts {
+                writeln!(f, "{sign} {text}")?;
+            }
+        }
+        for (sign, paths) in [
             ("+", &self.added_code),
             ("+", &self.added_files),
             ("~", &self.changed_files),
             ("-", &self.removed_files),
         ] {
-            for text in texts {
-                writeln!(f, "{sign} {}", one_line(text))?;
+            for path in paths {
+                writeln!(f, "{sign} {}", one_line(path))?;
             }
         }
         if self.is_description_changed {

@@ -92,6 +92,8 @@ pub(crate) enum Refusal {
     Submodule,
     #[error("it is a pointer to a file in Git LFS, without its content")]
     LfsPointer,
+    #[error("it is a sparse file")]
+    Sparse,
     #[error("it is encrypted")]
     Encrypted,
 }
@@ -135,6 +137,8 @@ pub(crate) enum Repr {
     },
     #[error("the source lists the skill `{listed}`, whose `SKILL.md` has the name `{name}`")]
     OtherName { listed: String, name: String },
+    #[error("the source has the skill `{other}` in place of `{name}`")]
+    Renamed { name: String, other: String },
     #[error("the source `{0}` is not allowed")]
     NotAllowed(String),
     #[error("skill `{name}` has no signature of a trusted key")]
@@ -165,6 +169,11 @@ pub(crate) enum Repr {
     NotLocked(String),
     #[error("the source of `{0}` no longer has the content of the lock file")]
     NotLockedContent(String),
+    #[error("cannot complete the change in `{}`: {problem}", path.display())]
+    ForeignChange {
+        path: PathBuf,
+        problem: &'static str,
+    },
     #[error("another process installs skills in {}", .0.display())]
     Busy(PathBuf),
     #[error("cannot {action} `{}`", path.display())]
@@ -231,6 +240,7 @@ impl InstallError {
             | Repr::Invalid { .. }
             | Repr::NotPublished { .. }
             | Repr::OtherName { .. }
+            | Repr::Renamed { .. }
             | Repr::Name { .. } => InstallErrorKind::Skill,
             Repr::NotAllowed(_) => InstallErrorKind::NotAllowed,
             Repr::Unsigned { .. } => InstallErrorKind::Signature,
@@ -239,9 +249,10 @@ impl InstallError {
             Repr::Lock { .. } | Repr::LockField { .. } | Repr::ForeignLock { .. } => {
                 InstallErrorKind::Lock
             }
-            Repr::Conflict { .. } | Repr::NotLocked(_) | Repr::NotLockedContent(_) => {
-                InstallErrorKind::Conflict
-            }
+            Repr::Conflict { .. }
+            | Repr::NotLocked(_)
+            | Repr::NotLockedContent(_)
+            | Repr::ForeignChange { .. } => InstallErrorKind::Conflict,
             Repr::Busy(_) => InstallErrorKind::Busy,
             Repr::Io { .. } => InstallErrorKind::Io,
         }
@@ -268,6 +279,9 @@ impl InstallError {
                 "a skill is a directory with a `SKILL.md`; write its directory after `//`"
                     .to_owned()
             }
+            Repr::Renamed { other, .. } => {
+                format!("to install it, add `{other}` of this source")
+            }
             Repr::NotAllowed(_) => {
                 "the administrator allows other sources only; ask for this one".to_owned()
             }
@@ -293,6 +307,9 @@ impl InstallError {
             Repr::NotLocked(_) => "list the locked skills with `skills verify`".to_owned(),
             Repr::NotLockedContent(_) => {
                 "review the difference with `skills update --check`".to_owned()
+            }
+            Repr::ForeignChange { .. } => {
+                "remove that directory, and compare the skills with version control".to_owned()
             }
             Repr::Busy(_) => "wait until it has finished".to_owned(),
             Repr::Unsafe {

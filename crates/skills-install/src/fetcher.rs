@@ -12,7 +12,7 @@ use url::Url;
 use crate::MinisignKey;
 use crate::capabilities::{Capabilities, ToolWords};
 use crate::error::{InstallError, Repr};
-use crate::find_skills::{Wanted, find_wanted};
+use crate::find_skills::{Rejected, Wanted, find_wanted, no_skill};
 use crate::origin::{
     Archive, Directory, McpServer, OciArtifact, Origin, Packages, Repository, Site,
 };
@@ -42,6 +42,7 @@ pub(crate) struct StagedSkill {
     pub(crate) source: SourceSpec,
     pub(crate) revision: Option<String>,
     pub(crate) committed: Option<i64>,
+    pub(crate) is_tag: bool,
     pub(crate) content: ContentDigest,
     pub(crate) capabilities: Capabilities,
     pub(crate) signer: String,
@@ -51,9 +52,9 @@ pub(crate) struct StagedSkill {
 #[derive(Debug)]
 pub(crate) struct Fetched {
     pub(crate) skills: Vec<StagedSkill>,
-    /// Directories without a usable skill, if directories were wanted: one of them does not stop
-    /// the others.
-    pub(crate) rejected: Vec<(TreePath, InstallError)>,
+    /// Skills that cannot be used, if each was wanted at or below its directory: one of them does
+    /// not stop the others.
+    pub(crate) rejected: Rejected,
 }
 
 impl Fetcher {
@@ -149,30 +150,42 @@ impl Fetcher {
         let directory = scratch.join("tree");
         std::fs::create_dir(&directory)
             .map_err(|error| InstallError::io("create", &directory, error))?;
-        let mut tree = StagedTree::new(&directory, &self.limits)?;
-        let directories: Vec<TreePath> = found.values().cloned().collect();
+        let directories: Vec<TreePath> = found.keys().cloned().collect();
+        let mut tree = StagedTree::new(&directory, &directories, &self.limits)?;
         let signatures = self.signature_files(&directories, origin.as_ref());
         let mut staged = directories.clone();
         staged.extend(signatures.values().cloned());
         origin.stage(&staged, &mut tree)?;
-        tree.link_all(&directories)?;
+        tree.link_all()?;
         let mut skills = Vec::new();
-        for (name, path) in found {
+        for (path, required) in found {
             let directory = if path.is_root() {
                 tree.path().to_owned()
             } else {
                 tree.path().join(path.as_str())
             };
-            let checked = check_skill(name, &path, directory, spec, origin.as_ref(), words)
-                .and_then(|mut skill| {
+            let checked = check_skill(&path, directory, spec, origin.as_ref(), words).and_then(
+                |mut skill| {
                     let beside = signatures.get(&path);
                     skill.signer = self.signer(&skill, &path, beside, origin.as_mut(), &tree)?;
                     Ok(skill)
-                });
+                },
+            );
             match (checked, wanted) {
-                (Ok(skill), _) => skills.push(skill),
+                (Ok(skill), Wanted::Names(names)) => {
+                    check_root_name(&skill, &path, spec, names)?;
+                    skills.push(skill);
+                }
+                (Ok(skill), _) => {
+                    let (own, others): (Vec<String>, Vec<String>) =
+                        required.into_iter().partition(|name| *name == skill.name);
+                    rejected.extend(others.into_iter().map(|name| renamed(name, &skill)));
+                    if !own.is_empty() {
+                        skills.push(skill);
+                    }
+                }
                 (Err(error), Wanted::Names(_)) => return Err(error),
-                (Err(error), Wanted::Directories(_)) => rejected.push((path, error)),
+                (Err(error), _) => rejected.push((required, error)),
             }
         }
         check_names(&skills)?;
@@ -256,18 +269,9 @@ impl Fetcher {
                 Box::new(check_digest(archive, spec)?)
             }
             Source::Git(url) => {
-                let directory = scratch.join("git");
-                std::fs::create_dir(&directory)
-                    .map_err(|error| InstallError::io("create", &directory, error))?;
-                let reference = spec.reference();
                 let git = self.git.clone().progress(self.progress.clone());
-                Box::new(Repository::fetch(
-                    &git,
-                    url,
-                    reference,
-                    &directory,
-                    &self.limits,
-                )?)
+                let reference = spec.reference();
+                Box::new(Repository::fetch(&git, url, reference, &self.limits)?)
             }
             Source::ArchiveUrl(url) => {
                 let (client, url) = self.client(url)?;
@@ -356,7 +360,6 @@ fn check_digest(archive: Archive, spec: &SourceSpec) -> Result<Archive, InstallE
 
 /// Checks a staged skill: it must parse, have a usable name, and a content digest.
 fn check_skill(
-    directory_name: String,
     path: &TreePath,
     directory: PathBuf,
     spec: &SourceSpec,
@@ -370,6 +373,7 @@ fn check_skill(
     let files = SkillFiles::open_directory(&directory).map_err(invalid)?;
     let document = files.document().map_err(invalid)?;
     let name = document.manifest().name().map(SkillName::as_str);
+    let directory_name = path.file_name().unwrap_or_default().to_owned();
     let name = name.unwrap_or(&directory_name).to_owned();
     if origin.fixes_names() && name != directory_name {
         let listed = directory_name;
@@ -388,10 +392,38 @@ fn check_skill(
         source: spec.clone().with_path(path.clone()),
         revision: origin.revision(path),
         committed: origin.committed(),
+        is_tag: origin.is_tag(),
         content,
         capabilities,
         signer: UNSIGNED.to_owned(),
     })
+}
+
+/// Checks the name of a skill that is the root of its source: no directory has it.
+fn check_root_name(
+    skill: &StagedSkill,
+    path: &TreePath,
+    spec: &SourceSpec,
+    names: &[String],
+) -> Result<(), InstallError> {
+    match names.iter().find(|name| **name != skill.name) {
+        Some(other) if path.is_root() => Err(no_skill(
+            spec,
+            Some(other),
+            std::iter::once(skill.name.clone()),
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Rejects a skill that is not the wanted one: under its own name it is a new one, which takes
+/// consent of its own.
+fn renamed(name: String, skill: &StagedSkill) -> (Vec<String>, InstallError) {
+    let error = Repr::Renamed {
+        name: name.clone(),
+        other: skill.name.clone(),
+    };
+    (vec![name], error.into())
 }
 
 /// Rejects skills whose names would be those of one directory.

@@ -10,51 +10,104 @@ use crate::{SourceSpec, TreePath};
 pub(crate) enum Wanted<'a> {
     /// Those with these names, below the directory of the source; all if there are none.
     Names(&'a [String]),
-    /// Those at these directories of the source.
-    Directories(&'a [TreePath]),
+    /// Those with these names, each exactly at its directory.
+    At(&'a [(String, TreePath)]),
+    /// Those with these names, each somewhere at or below its directory.
+    Below(&'a [(String, TreePath)]),
 }
 
-/// Returns the directories of the wanted skills by name.
+/// Skills of a source that are not used, and why.
+pub(crate) type Rejected = Vec<(Vec<String>, InstallError)>;
+
+/// Returns the directories of the wanted skills, and the names that the skill of each must have:
+/// one of them, or any if there are none.
 pub(crate) fn find_wanted(
     files: &[TreePath],
     spec: &SourceSpec,
     wanted: Wanted<'_>,
-    rejected: &mut Vec<(TreePath, InstallError)>,
-) -> Result<BTreeMap<String, TreePath>, InstallError> {
-    let directories = match wanted {
-        Wanted::Names(names) => return find_skills(files, spec, names),
-        Wanted::Directories(directories) => directories,
+    rejected: &mut Rejected,
+) -> Result<BTreeMap<TreePath, Vec<String>>, InstallError> {
+    let mut found: BTreeMap<TreePath, Vec<String>> = BTreeMap::new();
+    let skills = match wanted {
+        Wanted::Names(names) => {
+            let directories = find_named(files, spec, names)?;
+            return Ok(directories
+                .into_iter()
+                .map(|path| (path, Vec::new()))
+                .collect());
+        }
+        Wanted::At(skills) | Wanted::Below(skills) => skills,
     };
-    let mut found: BTreeMap<String, TreePath> = BTreeMap::new();
-    for directory in directories {
-        let skills = match find_skills(files, &spec.clone().with_path(directory.clone()), &[]) {
-            Ok(skills) => skills,
-            Err(error) => {
-                rejected.push((directory.clone(), error));
-                continue;
-            }
+    for (name, directory) in skills {
+        let spec = spec.clone().with_path(directory.clone());
+        let path = match wanted {
+            Wanted::At(_) => find_at(files, &spec),
+            _ => find_below(files, &spec, name),
         };
-        for (name, path) in skills {
-            if let Some(other) = found.insert(name.clone(), path.clone())
-                && other != path
-            {
-                let paths = vec![other.to_string(), path.to_string()];
-                return Err(Repr::SameName { name, paths }.into());
-            }
+        match path {
+            Ok(path) => found.entry(path).or_default().push(name.clone()),
+            Err(error) => rejected.push((vec![name.clone()], error)),
         }
     }
     Ok(found)
 }
 
-/// Returns the directories of the wanted skills by name, where the name is that of the directory;
-/// empty for a skill that is the root of its source.
-fn find_skills(
+/// Returns the directory of a source if a skill is exactly there. One that has moved is another
+/// skill.
+fn find_at(files: &[TreePath], spec: &SourceSpec) -> Result<TreePath, InstallError> {
+    let is_here = |file: &TreePath| file.parent().as_ref() == Some(spec.path());
+    if files.iter().any(is_here) {
+        return Ok(spec.path().clone());
+    }
+    Err(no_skill(spec, None, std::iter::empty()))
+}
+
+/// Returns the directory of the only skill, or of the one in a directory with that name.
+fn find_below(files: &[TreePath], spec: &SourceSpec, name: &str) -> Result<TreePath, InstallError> {
+    let mut tops = top_skills(files, spec.path());
+    let names: Vec<String> = tops.iter().map(directory_name).collect();
+    if tops.len() > 1 {
+        tops.retain(|directory| directory_name(directory) == name);
+    }
+    if tops.len() > 1 {
+        return Err(same_name(name, &tops));
+    }
+    let name = name.to_owned();
+    tops.pop()
+        .ok_or_else(|| no_skill(spec, Some(&name), names.into_iter()))
+}
+
+/// Returns the directories of the skills with the given names, where the name is that of the
+/// directory. A skill that is the root of its source may have any of them.
+fn find_named(
     files: &[TreePath],
     spec: &SourceSpec,
     names: &[String],
-) -> Result<BTreeMap<String, TreePath>, InstallError> {
+) -> Result<Vec<TreePath>, InstallError> {
+    let mut found: BTreeMap<String, Vec<TreePath>> = BTreeMap::new();
+    for directory in top_skills(files, spec.path()) {
+        let name = directory_name(&directory);
+        found.entry(name).or_default().push(directory);
+    }
+    for name in names {
+        if !found.contains_key(name) && !found.contains_key("") {
+            return Err(no_skill(spec, Some(name), found.into_keys()));
+        }
+    }
+    if found.is_empty() {
+        return Err(no_skill(spec, None, std::iter::empty()));
+    }
+    found.retain(|name, _| names.is_empty() || name.is_empty() || names.contains(name));
+    if let Some((name, paths)) = found.iter().find(|(_, paths)| paths.len() > 1) {
+        return Err(same_name(name, paths));
+    }
+    Ok(found.into_values().flatten().collect())
+}
+
+/// Returns the directories of the skills at or below a directory that are not part of another one.
+fn top_skills(files: &[TreePath], path: &TreePath) -> Vec<TreePath> {
     let directories: Vec<TreePath> = files.iter().filter_map(TreePath::parent).collect();
-    let start = start_directory(&directories, spec.path());
+    let start = start_directory(&directories, path);
     let below: Vec<&TreePath> = directories
         .iter()
         .filter(|directory| directory.strip_prefix(&start).is_some())
@@ -66,45 +119,28 @@ fn find_skills(
         !above.any(|above| all.contains(above))
     });
     let is_hidden = |directory: &TreePath| directory.names().any(|name| name.starts_with('.'));
-    let (hidden, visible): (Vec<&TreePath>, Vec<&TreePath>) =
-        tops.copied().partition(|directory| {
+    let (hidden, visible): (Vec<TreePath>, Vec<TreePath>) = tops
+        .map(|directory| (*directory).clone())
+        .partition(|directory| {
             directory
                 .strip_prefix(&start)
                 .is_some_and(|below| is_hidden(&below))
         });
     // Copies for clients are in hidden directories.
-    let tops = if visible.is_empty() { hidden } else { visible };
-    let mut found: BTreeMap<String, Vec<TreePath>> = BTreeMap::new();
-    for directory in tops {
-        let name = directory.file_name().unwrap_or_default().to_owned();
-        found.entry(name).or_default().push(directory.clone());
+    if visible.is_empty() { hidden } else { visible }
+}
+
+/// Returns the last name of a directory; empty for the root of a source.
+fn directory_name(directory: &TreePath) -> String {
+    directory.file_name().unwrap_or_default().to_owned()
+}
+
+fn same_name(name: &str, paths: &[TreePath]) -> InstallError {
+    Repr::SameName {
+        name: name.to_owned(),
+        paths: paths.iter().map(ToString::to_string).collect(),
     }
-    let is_wanted = |name: &str| {
-        names.is_empty() || name.is_empty() || names.iter().any(|wanted| wanted == name)
-    };
-    for name in names {
-        if !found.contains_key(name) && !found.contains_key("") {
-            return Err(no_skill(spec, Some(name), found.into_keys()));
-        }
-    }
-    let mut wanted = BTreeMap::new();
-    for (name, mut paths) in found {
-        if !is_wanted(&name) {
-            continue;
-        }
-        match (paths.pop(), paths.is_empty()) {
-            (Some(path), true) => wanted.insert(name, path),
-            (path, _) => {
-                paths.extend(path);
-                let paths = paths.iter().map(ToString::to_string).collect();
-                return Err(Repr::SameName { name, paths }.into());
-            }
-        };
-    }
-    if wanted.is_empty() {
-        return Err(no_skill(spec, None, std::iter::empty()));
-    }
-    Ok(wanted)
+    .into()
 }
 
 /// Returns the directory to search. Archives of repositories have one directory above all others,
@@ -127,7 +163,7 @@ fn start_directory(directories: &[TreePath], path: &TreePath) -> TreePath {
         .unwrap_or_else(|| path.clone())
 }
 
-fn no_skill(
+pub(crate) fn no_skill(
     spec: &SourceSpec,
     name: Option<&String>,
     available: impl Iterator<Item = String>,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 use crate::error::{InstallError, Repr};
 use crate::{SourceError, SourceSpec};
@@ -38,10 +39,13 @@ struct NpxEntry {
     skill_path: Option<String>,
 }
 
-/// An entry of the lock file of ClawHub.
+/// An entry of the lock file of ClawHub: it has no other fields, and no source.
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct ClawHubEntry {
     version: Option<String>,
+    #[serde(rename = "installedAt")]
+    _installed_at: Option<IgnoredAny>,
 }
 
 #[derive(Deserialize)]
@@ -49,6 +53,7 @@ struct ClawHubEntry {
 enum Entry {
     Npx(NpxEntry),
     ClawHub(ClawHubEntry),
+    Unknown(IgnoredAny),
 }
 
 #[derive(Deserialize)]
@@ -69,8 +74,8 @@ struct ForeignLock {
 /// ```
 ///
 /// # Errors
-/// Fails if the text is not JSON of one of the two forms. A source that this crate cannot read is
-/// an error of that skill only.
+/// Fails if the text is not JSON with `skills`. An entry of another form, or with a source that this
+/// crate cannot read, is an error of that skill only.
 pub fn parse_foreign_lock(text: &str, origin: &str) -> Result<Vec<ForeignSkill>, InstallError> {
     let lock: ForeignLock = serde_json::from_str(text).map_err(|error| Repr::ForeignLock {
         path: origin.to_owned(),
@@ -80,6 +85,7 @@ pub fn parse_foreign_lock(text: &str, origin: &str) -> Result<Vec<ForeignSkill>,
         let source = match entry {
             Entry::Npx(entry) => npx_source(&entry),
             Entry::ClawHub(entry) => clawhub_source(&name, &entry),
+            Entry::Unknown(_) => Err(SourceError::foreign_entry(&name)),
         };
         ForeignSkill { name, source }
     });

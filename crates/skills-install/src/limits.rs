@@ -19,7 +19,8 @@ pub struct FetchLimits {
     /// Maximum ratio of the unpacked to the packed size of an archive of more than 1 MiB. Default
     /// 200.
     pub max_ratio: u64,
-    /// Maximum time of one command of git, and of all requests to web servers for one source.
+    /// Maximum time of one command of git, of reading one archive, and of all requests to web
+    /// servers for one source.
     /// Default 10 minutes.
     pub timeout: Duration,
 }

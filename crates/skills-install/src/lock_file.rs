@@ -48,6 +48,9 @@ pub struct LockedSkill {
     pub(crate) revision: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) committed: Option<i64>,
+    /// Whether the version of the source is a tag of a repository.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) tag: bool,
     #[serde(with = "text")]
     pub(crate) content: ContentDigest,
     pub(crate) files: u64,

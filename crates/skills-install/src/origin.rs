@@ -47,6 +47,11 @@ pub(crate) trait Origin {
     /// `sha256:` and the digest of an archive or file; `None` if there is nothing.
     fn revision(&self, directory: &TreePath) -> Option<String>;
 
+    /// Returns true if the version is a tag of a repository, which should never move.
+    fn is_tag(&self) -> bool {
+        false
+    }
+
     /// Returns true if the source has a regular file at a path beside its skills, which
     /// [`stage`](Self::stage) writes if the path is among its directories.
     fn has_file(&self, _path: &TreePath) -> bool {

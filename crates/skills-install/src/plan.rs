@@ -8,7 +8,8 @@ use crate::capabilities::{Capabilities, Difference, ToolWords};
 use crate::error::{InstallError, Repr};
 use crate::fetcher::StagedSkill;
 use crate::find_skills::Wanted;
-use crate::{Fetcher, LockFile, LockedSkill, SourceSpec, Store};
+use crate::installed::Installed;
+use crate::{Fetcher, LockFile, LockedSkill, Source, SourceSpec, Store};
 
 /// Which version wins if an installed skill was edited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -75,6 +76,8 @@ pub struct SkillChange {
     pub(crate) trust_changes: Vec<TrustChange>,
     pub(crate) locked: LockedSkill,
     staged: PathBuf,
+    /// What is at its place, and was shown as replaced.
+    installed: Installed,
 }
 
 /// The changes of one command. Nothing of it is in use until [`Store::apply`].
@@ -211,7 +214,8 @@ impl Store {
     /// Fetches the source of a locked skill again and plans to replace it.
     ///
     /// # Errors
-    /// As [`plan_add`](Self::plan_add), and if the skill is not locked.
+    /// As [`plan_add`](Self::plan_add), and if the skill is not locked, or the source has another
+    /// one in its place.
     pub fn plan_update(
         &mut self,
         fetcher: &Fetcher,
@@ -219,9 +223,11 @@ impl Store {
         edits: LocalEdits,
         words: ToolWords<'_>,
     ) -> Result<Plan, InstallError> {
-        let locked = self.locked(name)?;
-        let spec = locked.source.clone().resolved_at(self.root());
-        self.plan_add(fetcher, &spec, &[], edits, words)
+        let mut plan = self.plan_update_all(fetcher, &[name.to_owned()], edits, words)?;
+        match plan.failures.pop() {
+            Some(failure) => Err(failure.error),
+            None => Ok(plan),
+        }
     }
 
     /// Performs a plan: all of it or nothing.
@@ -233,10 +239,15 @@ impl Store {
         let mut install = Vec::new();
         for change in plan.changes {
             match change.action {
-                Action::Add if self.exists(&change.name) => {
-                    return Err(occupied(&change.name));
-                }
                 Action::Add | Action::Update | Action::Restore => {
+                    // Edits that were made while a person was asked are not lost.
+                    if self.installed(&change.name) != change.installed {
+                        return Err(conflict(
+                            &change.name,
+                            "the installed files changed after they were compared",
+                            "run the command again",
+                        ));
+                    }
                     // What was shown is what is installed.
                     let files = SkillFiles::open_directory(&change.staged);
                     let digest = files.and_then(|files| files.digest(&mut DigestCache::default()));
@@ -268,7 +279,9 @@ impl Store {
         let mut lock_file: LockFile = self.lock_file().clone();
         for name in names {
             let locked = self.locked(name)?;
-            if self.exists(name) && self.is_edited(name, locked) && edits != LocalEdits::Theirs {
+            let installed = self.installed(name);
+            let is_edited = installed != Installed::Missing && !installed.is(locked);
+            if is_edited && edits != LocalEdits::Theirs {
                 return Err(conflict(
                     name,
                     "it was edited since it was installed",
@@ -285,10 +298,8 @@ impl Store {
         locked.ok_or_else(|| Repr::NotLocked(name.to_owned()).into())
     }
 
-    pub(crate) fn is_edited(&self, name: &str, locked: &LockedSkill) -> bool {
-        let files = SkillFiles::open_directory(&self.root().join(name));
-        let digest = files.and_then(|files| files.digest(&mut DigestCache::default()));
-        digest.ok() != Some(locked.content)
+    pub(crate) fn installed(&self, name: &str) -> Installed {
+        Installed::read(&self.root().join(name))
     }
 
     pub(crate) fn plan_skill(
@@ -304,6 +315,7 @@ impl Store {
             source: skill.source,
             revision: skill.revision,
             committed: skill.committed,
+            tag: skill.is_tag,
             content: skill.content,
             files,
             bytes,
@@ -317,7 +329,8 @@ impl Store {
             return Err(conflict(&name, &problem, "rename or remove the other one"));
         }
         let old = self.lock_file().skills().get(&name);
-        let action = self.action(&name, old, &locked, edits)?;
+        let at_place = self.installed(&name);
+        let action = action(&at_place, old, &locked, edits)?;
         let invalid = |source| Repr::Invalid {
             path: name.clone(),
             source,
@@ -333,54 +346,56 @@ impl Store {
             .map(|(capabilities, files)| (capabilities, files));
         Ok(SkillChange {
             difference: Difference::new(installed, &skill.capabilities, &new_files),
+            // What stays as it is has the source and signer that it had.
             trust_changes: old
+                .filter(|_| action != Action::KeepEdited)
                 .map(|old| trust_changes(old, &locked))
                 .unwrap_or_default(),
             name,
             action,
             locked,
             staged: skill.directory,
+            installed: at_place,
         })
     }
+}
 
-    fn action(
-        &self,
-        name: &str,
-        old: Option<&LockedSkill>,
-        new: &LockedSkill,
-        edits: LocalEdits,
-    ) -> Result<Action, InstallError> {
-        let Some(old) = old else {
-            return match edits {
-                _ if !self.exists(name) => Ok(Action::Add),
-                // The files of another installer, or of a repository that has no lock file.
-                _ if !self.is_edited(name, new) => Ok(Action::Keep),
-                LocalEdits::Theirs => Ok(Action::Update),
-                LocalEdits::Ours => Ok(Action::KeepEdited),
-                LocalEdits::Refuse => Err(occupied(name)),
-            };
-        };
-        let replace = if old.content == new.content {
-            Action::Restore
-        } else {
-            Action::Update
-        };
-        if !self.exists(name) {
-            return Ok(replace);
-        }
-        if !self.is_edited(name, new) {
-            return Ok(Action::Keep);
-        }
-        match edits {
-            _ if !self.is_edited(name, old) => Ok(replace),
-            LocalEdits::Theirs => Ok(replace),
+fn action(
+    installed: &Installed,
+    old: Option<&LockedSkill>,
+    new: &LockedSkill,
+    edits: LocalEdits,
+) -> Result<Action, InstallError> {
+    let Some(old) = old else {
+        return match edits {
+            _ if *installed == Installed::Missing => Ok(Action::Add),
+            // The files of another installer, or of a repository that has no lock file.
+            _ if installed.is(new) => Ok(Action::Keep),
+            LocalEdits::Theirs => Ok(Action::Update),
             LocalEdits::Ours => Ok(Action::KeepEdited),
             LocalEdits::Refuse => Err(conflict(
-                name,
-                "it was edited since it was installed",
-                "pass `--theirs` to lose the edits, or `--ours` to keep them",
+                &new.name,
+                "something that is not in the lock file has this name, with other content",
+                "pass `--theirs` to replace it, or `--ours` to keep it",
             )),
-        }
+        };
+    };
+    let replace = if old.content == new.content && old.executable == new.executable {
+        Action::Restore
+    } else {
+        Action::Update
+    };
+    match edits {
+        _ if *installed == Installed::Missing => Ok(replace),
+        _ if installed.is(new) => Ok(Action::Keep),
+        _ if installed.is(old) => Ok(replace),
+        LocalEdits::Theirs => Ok(replace),
+        LocalEdits::Ours => Ok(Action::KeepEdited),
+        LocalEdits::Refuse => Err(conflict(
+            &new.name,
+            "it was edited since it was installed",
+            "pass `--theirs` to lose the edits, or `--ours` to keep them",
+        )),
     }
 }
 
@@ -407,7 +422,7 @@ fn trust_changes(old: &LockedSkill, new: &LockedSkill) -> Vec<TrustChange> {
         let is_same_version = old.source.reference() == new.source.reference();
         if is_same_version
             && old.revision != new.revision
-            && let Some(version) = fixed_version(&new.source)
+            && let Some(version) = fixed_version(old, new)
         {
             changes.push(TrustChange::Replaced(version));
         }
@@ -415,21 +430,22 @@ fn trust_changes(old: &LockedSkill, new: &LockedSkill) -> Vec<TrustChange> {
     changes
 }
 
-/// Returns the version of a source that is meant to have one content for ever: something that looks
-/// like the number of a version.
-fn fixed_version(source: &SourceSpec) -> Option<String> {
-    let reference = source.reference()?;
-    let number = reference.rsplit('/').next()?.trim_start_matches('v');
-    let is_number = number.starts_with(|c: char| c.is_ascii_digit()) && number.contains('.');
-    is_number.then(|| reference.to_owned())
-}
-
-fn occupied(name: &str) -> InstallError {
-    conflict(
-        name,
-        "something that is not in the lock file has this name, with other content",
-        "pass `--theirs` to replace it, or `--ours` to keep it",
-    )
+/// Returns the version of a source if it is meant to have one content for ever: an archive, a tag of
+/// a repository, and a tag of a registry that looks like the number of a version.
+fn fixed_version(old: &LockedSkill, new: &LockedSkill) -> Option<String> {
+    let reference = new.source.reference();
+    match new.source.source() {
+        Source::ArchiveFile(_) | Source::ArchiveUrl(_) => Some(new.source.to_string()),
+        // A branch with the name of the tag replaces it, too.
+        Source::Git(_) => reference.filter(|_| old.tag || new.tag).map(str::to_owned),
+        Source::OciLayout(_) | Source::OciRegistry(_) => {
+            let number = reference?.trim_start_matches('v');
+            let is_number =
+                number.starts_with(|c: char| c.is_ascii_digit()) && number.contains('.');
+            is_number.then(|| number.to_owned())
+        }
+        _ => None,
+    }
 }
 
 fn conflict(name: &str, problem: &str, help: &'static str) -> InstallError {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use cap_std::fs::Dir;
-use skills_discovery::{DiscoveryError, SkillFiles};
+use skills_discovery::{DiscoveryError, SkillFiles, is_generated};
 
 /// Extensions of files that a run executes or loads as code.
 const CODE: [&str; 22] = [
@@ -18,7 +18,8 @@ pub(crate) struct FileFacts {
     pub(crate) is_executable: bool,
 }
 
-/// Returns all files and symlinks by path, hidden ones included, with `/` as separator.
+/// Returns all files and symlinks of the content by path, hidden ones included, with `/` as
+/// separator.
 pub(crate) fn files(skill: &SkillFiles) -> Result<BTreeMap<String, FileFacts>, DiscoveryError> {
     let mut files = BTreeMap::new();
     collect(skill.directory(), "", &mut files)?;
@@ -34,6 +35,10 @@ fn collect(
         let entry = entry?;
         let path = format!("{below}{}", entry.file_name().to_string_lossy());
         let metadata = entry.metadata()?;
+        // As in content digests, which cover them on other systems.
+        if cfg!(unix) && is_generated(below.as_ref(), &entry.file_name(), metadata.file_type()) {
+            continue;
+        }
         if metadata.is_dir() {
             collect(&entry.open_dir()?, &format!("{path}/"), files)?;
         } else {

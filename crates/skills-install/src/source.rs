@@ -102,15 +102,27 @@ impl SourceSpec {
         self
     }
 
-    /// Replaces the version by the one that a lock file records: `git:` and a commit, or `sha256:`
-    /// and the digest of an archive. Other sources have no versions and stay as they are.
+    /// Replaces the version by the one that a lock file records: `git:` and a commit, `sha256:` and
+    /// the digest of an archive, or `oci:` and the digest of a manifest. Other sources have no
+    /// versions and stay as they are.
     pub(crate) fn at_revision(mut self, revision: &str) -> Self {
-        match (&self.source, revision.strip_prefix("git:")) {
-            (Source::Git(_), Some(commit)) => self.reference = Some(commit.to_owned()),
-            (Source::ArchiveFile(_) | Source::ArchiveUrl(_), None) => {
-                self.reference = Some(revision.to_owned());
+        let version = match &self.source {
+            Source::Git(_) => revision.strip_prefix("git:"),
+            Source::ArchiveFile(_) | Source::ArchiveUrl(_) => Some(revision),
+            Source::OciLayout(_) | Source::OciRegistry(_) => revision.strip_prefix("oci:"),
+            Source::Directory(path) => {
+                let digest = revision.strip_prefix("oci:").map(str::to_owned);
+                // The directory was an image layout.
+                if digest.is_some() {
+                    let source = Source::OciLayout(path.clone());
+                    return Self::new(source, digest, self.path);
+                }
+                None
             }
-            _ => {}
+            Source::Packages(_) | Source::Site(_) | Source::McpServer(_) => None,
+        };
+        if let Some(version) = version {
+            self.reference = Some(version.to_owned());
         }
         self
     }

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions};
 
+use skills_discovery::{FOLDER_SETTINGS, is_in_generated_directory};
+
 use crate::error::{InstallError, Refusal, Repr};
 use crate::{FetchLimits, TreePath};
 
@@ -100,11 +102,15 @@ impl TreeNames {
 /// A staging directory that files of a source are written to.
 ///
 /// Everything is written through the handle of the directory, to new files only. Symlinks are kept
-/// in memory until [`link_all`](Self::link_all), so nothing is ever written through one.
+/// in memory until [`link_all`](Self::link_all), so nothing is ever written through one. Generated
+/// files of skills are left out: no content digest covers them, so neither a signature nor the lock
+/// file would.
 #[derive(Debug)]
 pub(crate) struct StagedTree {
     path: PathBuf,
     handle: Dir,
+    /// The directories of the skills.
+    skills: HashMap<String, TreePath>,
     names: TreeNames,
     directories: HashSet<TreePath>,
     links: Vec<(TreePath, String)>,
@@ -113,13 +119,21 @@ pub(crate) struct StagedTree {
 }
 
 impl StagedTree {
-    /// Uses an empty directory.
-    pub(crate) fn new(path: &Path, limits: &FetchLimits) -> Result<Self, InstallError> {
+    /// Uses an empty directory, for skills in the given directories of the source.
+    pub(crate) fn new(
+        path: &Path,
+        skills: &[TreePath],
+        limits: &FetchLimits,
+    ) -> Result<Self, InstallError> {
         let handle = Dir::open_ambient_dir(path, ambient_authority())
             .map_err(|error| InstallError::io("open", path, error))?;
         Ok(Self {
             path: path.to_owned(),
             handle,
+            skills: skills
+                .iter()
+                .map(|skill| (skill.as_str().to_owned(), skill.clone()))
+                .collect(),
             names: TreeNames::default(),
             directories: HashSet::new(),
             links: Vec::new(),
@@ -135,6 +149,9 @@ impl StagedTree {
         is_executable: bool,
         content: &mut dyn Read,
     ) -> Result<(), InstallError> {
+        if self.is_generated(path) || self.is_folder_settings(path) {
+            return Ok(());
+        }
         self.add_name(path, EntryKind::File { is_executable })?;
         self.create_parents(path)?;
         let shown = self.path.join(path.as_str());
@@ -174,6 +191,9 @@ impl StagedTree {
 
     /// Records a symlink, which may lead anywhere for now.
     pub(crate) fn add_link(&mut self, path: &TreePath, target: &str) -> Result<(), InstallError> {
+        if self.is_generated(path) {
+            return Ok(());
+        }
         self.add_name(path, EntryKind::Link)?;
         self.links.push((path.clone(), target.to_owned()));
         Ok(())
@@ -183,13 +203,9 @@ impl StagedTree {
     ///
     /// A target may go up only at its start. So the directory that it starts from is a real one,
     /// and what follows passes only symlinks for which the same is true: no chain leads out.
-    pub(crate) fn link_all(&mut self, skills: &[TreePath]) -> Result<(), InstallError> {
-        let links = std::mem::take(&mut self.links);
-        let skills: HashMap<&str, &TreePath> =
-            skills.iter().map(|skill| (skill.as_str(), skill)).collect();
-        for (path, target) in links {
-            let skill = path.ancestors().find_map(|above| skills.get(above));
-            let below = skill.and_then(|skill| path.strip_prefix(skill));
+    pub(crate) fn link_all(&mut self) -> Result<(), InstallError> {
+        for (path, target) in std::mem::take(&mut self.links) {
+            let below = self.below_skill(&path);
             if !below.is_some_and(|below| stays_inside(&below, &target)) {
                 let refusal = Refusal::LinkOut(target);
                 return Err(InstallError::refused(path.as_str(), refusal));
@@ -234,6 +250,21 @@ impl StagedTree {
     /// Returns the directory.
     pub(crate) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Returns a path of the source relative to its skill.
+    fn below_skill(&self, path: &TreePath) -> Option<TreePath> {
+        let mut skills = path.ancestors().filter_map(|above| self.skills.get(above));
+        path.strip_prefix(skills.next()?)
+    }
+
+    fn is_generated(&self, path: &TreePath) -> bool {
+        let directory = self.below_skill(path).and_then(|below| below.parent());
+        directory.is_some_and(|directory| is_in_generated_directory(directory.as_str().as_ref()))
+    }
+
+    fn is_folder_settings(&self, path: &TreePath) -> bool {
+        path.file_name() == Some(FOLDER_SETTINGS) && self.below_skill(path).is_some()
     }
 
     fn add_name(&mut self, path: &TreePath, kind: EntryKind) -> Result<(), InstallError> {

@@ -10,10 +10,12 @@ use std::time::{Duration, Instant};
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions};
 use skills_discovery::{INSTALL_DIRECTORY, LOCK_FILE};
+use tempfile::TempDir;
 
 use self::journal::Journal;
 use crate::LockFile;
 use crate::error::{InstallError, Repr};
+use crate::private_directory::private_directory;
 
 /// The directory of a change, in the install directory: new skills in `new`, replaced ones in
 /// `old`, and the new lock file.
@@ -32,7 +34,9 @@ const LOCK_RETRY_INTERVAL: Duration = Duration::from_millis(5);
 ///
 /// A change is prepared beside the skills, written down, and then performed by renames. A process
 /// that is killed at any time leaves the old state, or a written-down change that the next
-/// [`open`](Self::open) completes.
+/// [`open`](Self::open) completes. It completes no change that was copied with its directory, as
+/// with a clone of a repository, and none whose skills are not those of its lock file. A program
+/// that can write the directory can write the skills and the lock file as well.
 ///
 /// ```
 /// use skills_install::Store;
@@ -44,11 +48,22 @@ const LOCK_RETRY_INTERVAL: Duration = Duration::from_millis(5);
 /// ```
 pub struct Store {
     root: PathBuf,
-    handle: Dir,
+    access: Access,
     lock_file: LockFile,
     steps: StepObserver,
-    /// Released when the store is dropped, or by the kernel when the process ends.
-    _process_lock: File,
+}
+
+enum Access {
+    Exclusive {
+        handle: Dir,
+        /// Released when the store is dropped, or by the kernel when the process ends.
+        _process_lock: File,
+    },
+    ReadOnly {
+        /// `None` if there is no such directory.
+        handle: Option<Dir>,
+        scratch: TempDir,
+    },
 }
 
 /// Called before each step of a change, for tests that end the process there.
@@ -95,14 +110,46 @@ impl Store {
         let process_lock = handle.open_with(PROCESS_LOCK, &options).map_err(failed)?;
         let process_lock = process_lock.into_std();
         acquire(&process_lock, root)?;
+        if let Some(journal) = read_journal(&handle, root)? {
+            journal.check(&handle, root, CHANGE)?;
+        }
         recover(&handle, root, &mut steps)?;
         let lock_file = LockFile::read_from(&handle, root)?;
         Ok(Self {
             root: root.to_owned(),
-            handle,
+            access: Access::Exclusive {
+                handle,
+                _process_lock: process_lock,
+            },
             lock_file,
             steps,
-            _process_lock: process_lock,
+        })
+    }
+
+    /// Opens a directory to plan only, as for a dry run. Nothing in it is written, created or
+    /// completed, and it need not exist. Fetched files are in a new directory below `temp_dir`.
+    ///
+    /// Applying a plan is an error.
+    ///
+    /// # Errors
+    /// Fails if its lock file cannot be read, or `temp_dir` cannot be written.
+    pub fn open_read_only(root: &Path, temp_dir: &Path) -> Result<Self, InstallError> {
+        let handle = match Dir::open_ambient_dir(root, ambient_authority()) {
+            Ok(handle) => Some(handle),
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
+            Err(error) => return Err(InstallError::io("open", root, error)),
+        };
+        let lock_file = handle
+            .as_ref()
+            .map(|handle| LockFile::read_from(handle, root));
+        Ok(Self {
+            root: root.to_owned(),
+            lock_file: lock_file.transpose()?.unwrap_or_default(),
+            access: Access::ReadOnly {
+                handle,
+                scratch: private_directory(Some(temp_dir))?,
+            },
+            steps: StepObserver::default(),
         })
     }
 
@@ -118,24 +165,37 @@ impl Store {
         &self.lock_file
     }
 
-    /// Returns an empty directory for fetched files, on the file system of the skills.
+    /// Returns an empty directory for fetched files, on the file system of the skills if they can be
+    /// changed.
     pub(crate) fn scratch(&mut self) -> Result<PathBuf, InstallError> {
-        let path = self.root.join(SCRATCH);
-        remove_tree(&self.handle, SCRATCH)
-            .and_then(|()| self.handle.create_dir_all(SCRATCH))
+        let (handle, path) = match &self.access {
+            Access::Exclusive { handle, .. } => (handle.try_clone(), self.root.join(SCRATCH)),
+            Access::ReadOnly { scratch, .. } => (
+                Dir::open_ambient_dir(scratch.path(), ambient_authority()),
+                scratch.path().join(SCRATCH),
+            ),
+        };
+        let create = |handle: Dir| {
+            remove_tree(&handle, SCRATCH)?;
+            handle.create_dir_all(SCRATCH)
+        };
+        handle
+            .and_then(create)
             .map_err(|error| InstallError::io("create", &path, error))?;
         Ok(path)
     }
 
-    /// Returns true if something has the name of a skill directory.
-    pub(crate) fn exists(&self, name: &str) -> bool {
-        self.handle.symlink_metadata(name).is_ok()
+    fn handle(&self) -> Option<&Dir> {
+        match &self.access {
+            Access::Exclusive { handle, .. } => Some(handle),
+            Access::ReadOnly { handle, .. } => handle.as_ref(),
+        }
     }
 
     /// Returns the entry whose name some file systems confuse with `name`, other than itself.
     pub(crate) fn confusable(&self, name: &str) -> Option<String> {
         let folded = crate::tree_path::fold(name);
-        let entries = self.handle.entries().ok()?;
+        let entries = self.handle()?.entries().ok()?;
         let mut names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
         names.find(|other| other != name && crate::tree_path::fold(other) == folded)
     }
@@ -149,10 +209,13 @@ impl Store {
         remove: &[String],
     ) -> Result<(), InstallError> {
         let failed = |error| InstallError::io("prepare a change of", &self.root, error);
+        let Access::Exclusive { handle, .. } = &self.access else {
+            return Err(failed(io::Error::other("it was opened to plan only")));
+        };
         let text = lock_file.render()?;
         for directory in ["new", "old"] {
             self.steps.step();
-            self.handle
+            handle
                 .create_dir_all(format!("{CHANGE}/{directory}"))
                 .map_err(failed)?;
         }
@@ -161,22 +224,20 @@ impl Store {
             let below = staged
                 .strip_prefix(&self.root)
                 .map_err(|_| failed(io::Error::other("staged elsewhere")))?;
-            self.handle
-                .rename(below, &self.handle, format!("{CHANGE}/new/{name}"))
+            handle
+                .rename(below, handle, format!("{CHANGE}/new/{name}"))
                 .map_err(failed)?;
         }
         self.steps.step();
-        let file = write_file(&self.handle, &format!("{CHANGE}/{LOCK_FILE}"), &text);
+        let file = write_file(handle, &format!("{CHANGE}/{LOCK_FILE}"), &text);
         // What the journal says is on disk before the journal is.
         file.and_then(|file| sync_all(&file)).map_err(failed)?;
-        let journal = Journal {
-            install: install.iter().map(|(name, _)| name.clone()).collect(),
-            remove: remove.to_vec(),
-        };
+        let install = install.iter().map(|(name, _)| name.clone()).collect();
+        let journal = Journal::new(install, remove.to_vec());
         self.steps.step();
-        journal.write(&self.handle, CHANGE).map_err(failed)?;
+        journal.write(handle, CHANGE).map_err(failed)?;
         // From here on the change is completed, by this process or by the next.
-        recover(&self.handle, &self.root, &mut self.steps)?;
+        recover(handle, &self.root, &mut self.steps)?;
         self.lock_file = lock_file;
         Ok(())
     }
@@ -184,8 +245,10 @@ impl Store {
 
 impl Drop for Store {
     fn drop(&mut self) {
-        // The next process removes what stays.
-        let _ = remove_tree(&self.handle, SCRATCH);
+        if let Access::Exclusive { handle, .. } = &self.access {
+            // The next process removes what stays.
+            let _ = remove_tree(handle, SCRATCH);
+        }
     }
 }
 
@@ -210,13 +273,18 @@ fn acquire(file: &File, root: &Path) -> Result<(), InstallError> {
 /// Completes a written-down change, and removes what is left of one that was not.
 fn recover(handle: &Dir, root: &Path, steps: &mut StepObserver) -> Result<(), InstallError> {
     let failed = |error| InstallError::io("complete a change of", root, error);
-    if let Some(journal) = Journal::read(handle, CHANGE).map_err(failed)? {
+    if let Some(journal) = read_journal(handle, root)? {
         journal
             .perform(handle, CHANGE, &mut || steps.step())
             .map_err(failed)?;
     }
     steps.step();
     remove_tree(handle, CHANGE).map_err(failed)
+}
+
+fn read_journal(handle: &Dir, root: &Path) -> Result<Option<Journal>, InstallError> {
+    Journal::read(handle, CHANGE)
+        .map_err(|error| InstallError::io("complete a change of", root, error))
 }
 
 /// Removes a directory with everything in it, if it exists.

@@ -15,6 +15,15 @@ struct Group {
     skills: Vec<(String, TreePath)>,
 }
 
+/// Where a skill is in its source.
+#[derive(Debug, Clone, Copy)]
+enum Position {
+    /// At the directory of the source, as in the lock file.
+    At,
+    /// At or below that directory.
+    Below,
+}
+
 impl Store {
     /// Fetches the sources of locked skills again and plans to replace them: those with the given
     /// names, or all if there are none. Each source is fetched once for all of its skills.
@@ -32,7 +41,7 @@ impl Store {
         words: ToolWords<'_>,
     ) -> Result<Plan, InstallError> {
         let sources = self.sources(names)?;
-        self.plan_sources(fetcher, sources, edits, words)
+        self.plan_skills(fetcher, sources, Position::At, edits, words)
     }
 
     /// Fetches the locked versions of skills and plans to install them where they are missing, or
@@ -53,16 +62,19 @@ impl Store {
         let mut sources = Vec::new();
         for (name, _) in self.sources(names)? {
             let locked = self.locked(&name)?;
-            if !self.exists(&name) || self.is_edited(&name, locked) {
+            if !self.installed(&name).is(locked) {
                 let source = locked.pinned_source().resolved_at(self.root());
                 sources.push((name, source));
             }
         }
-        let mut plan = self.plan_sources(fetcher, sources, edits, words)?;
+        let mut plan = self.plan_skills(fetcher, sources, Position::At, edits, words)?;
         let changes = std::mem::take(&mut plan.changes);
         for mut change in changes {
             match self.lock_file().skills().get(change.name()) {
-                Some(locked) if locked.content() == change.locked.content() => {
+                Some(locked)
+                    if locked.content() == change.locked.content()
+                        && locked.executable == change.locked.executable =>
+                {
                     change.locked = locked.clone();
                     // The same version from the same source.
                     change.trust_changes.clear();
@@ -77,8 +89,9 @@ impl Store {
         Ok(plan)
     }
 
-    /// Fetches sources and plans to install the skill of each, with one fetch for all skills of one
-    /// version of one source. A path of a source is the directory of its skill.
+    /// Fetches sources and plans to install the named skill of each, with one fetch for all skills
+    /// of one version of one source. Skills are at or below the path of their source; if there are
+    /// several, the directory has the name. A skill of another name is not installed.
     ///
     /// A source that cannot be fetched, and a skill that cannot be installed, is one of the
     /// [`failures`](Plan::failures) of the plan; the others are planned nevertheless.
@@ -92,6 +105,17 @@ impl Store {
         edits: LocalEdits,
         words: ToolWords<'_>,
     ) -> Result<Plan, InstallError> {
+        self.plan_skills(fetcher, sources, Position::Below, edits, words)
+    }
+
+    fn plan_skills(
+        &mut self,
+        fetcher: &Fetcher,
+        sources: Vec<(String, SourceSpec)>,
+        position: Position,
+        edits: LocalEdits,
+        words: ToolWords<'_>,
+    ) -> Result<Plan, InstallError> {
         let groups = groups(sources);
         let scratch = self.scratch()?;
         let mut plan = Plan::default();
@@ -99,7 +123,7 @@ impl Store {
             let scratch = scratch.join(index.to_string());
             std::fs::create_dir(&scratch)
                 .map_err(|error| InstallError::io("create", &scratch, error))?;
-            match self.plan_group(fetcher, &group, edits, words, &scratch) {
+            match self.plan_group(fetcher, &group, position, edits, words, &scratch) {
                 Ok(changes) => changes.into_iter().for_each(|change| plan.insert(change)),
                 Err(error) => plan.failures.push(UpdateFailure {
                     names: group.skills.into_iter().map(|(name, _)| name).collect(),
@@ -127,24 +151,20 @@ impl Store {
         &self,
         fetcher: &Fetcher,
         group: &Group,
+        position: Position,
         edits: LocalEdits,
         words: ToolWords<'_>,
         scratch: &Path,
     ) -> Result<Vec<Result<SkillChange, UpdateFailure>>, InstallError> {
-        let directories = group.skills.iter().map(|(_, directory)| directory.clone());
-        let directories: Vec<TreePath> = directories.collect();
-        let fetched = fetcher.fetch(
-            &group.spec,
-            Wanted::Directories(&directories),
-            words,
-            scratch,
-        )?;
-        let rejected = fetched.rejected.into_iter().map(|(directory, error)| {
-            let skills = group.skills.iter();
-            let names = skills.filter(|(_, path)| *path == directory);
-            let names = names.map(|(name, _)| name.clone()).collect();
-            Err(UpdateFailure { names, error })
-        });
+        let wanted = match position {
+            Position::At => Wanted::At(&group.skills),
+            Position::Below => Wanted::Below(&group.skills),
+        };
+        let fetched = fetcher.fetch(&group.spec, wanted, words, scratch)?;
+        let rejected = fetched
+            .rejected
+            .into_iter()
+            .map(|(names, error)| Err(UpdateFailure { names, error }));
         let changes = fetched.skills.into_iter().map(|skill| {
             let names = vec![skill.name.clone()];
             self.plan_skill(skill, edits, words)

@@ -1,16 +1,17 @@
 //! Compares installed skills with the lock file.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
-use skills_discovery::{ContentDigest, DigestCache, SKILL_FILE, SkillFiles};
+use skills_discovery::{ContentDigest, SKILL_FILE};
 
 use crate::error::InstallError;
-use crate::{LockFile, LockedSkill, skill_tree};
+use crate::installed::Installed;
+use crate::{LockFile, LockedSkill};
 
 /// Maximum number of threads: more do not make a disk faster.
 const MAX_THREADS: usize = 8;
@@ -133,35 +134,22 @@ fn check_locked(root: &Path, lock_file: &LockFile) -> BTreeMap<String, SkillStat
 }
 
 fn check_skill(directory: &Path, locked: &LockedSkill) -> SkillState {
-    match directory.symlink_metadata() {
-        Ok(metadata) if metadata.is_dir() => {}
-        // A symlink to a directory with the same files is not what was installed.
-        Ok(_) => return SkillState::Changed { actual: None },
-        Err(_) => return SkillState::Missing,
+    let installed = Installed::read(directory);
+    if installed.is(locked) {
+        return SkillState::Unchanged;
     }
-    let Ok(files) = SkillFiles::open_directory(directory) else {
-        return SkillState::Changed { actual: None };
-    };
-    let actual = files.digest(&mut DigestCache::default()).ok();
-    if actual != Some(locked.content()) {
-        return SkillState::Changed { actual };
+    match installed {
+        Installed::Missing => SkillState::Missing,
+        Installed::Other => SkillState::Changed { actual: None },
+        Installed::Content(actual, executable) if actual == locked.content() => {
+            let [now, before] = [&executable, &locked.executable].map(BTreeSet::from_iter);
+            let changed = now.symmetric_difference(&before);
+            SkillState::ModesChanged {
+                files: changed.map(|path| (*path).clone()).collect(),
+            }
+        }
+        Installed::Content(actual, _) => SkillState::Changed {
+            actual: Some(actual),
+        },
     }
-    match changed_modes(&files, locked) {
-        Some(files) if files.is_empty() => SkillState::Unchanged,
-        Some(files) => SkillState::ModesChanged { files },
-        None => SkillState::Changed { actual: None },
-    }
-}
-
-/// Returns the files whose mode is another one; `None` if they cannot be listed.
-fn changed_modes(files: &SkillFiles, locked: &LockedSkill) -> Option<Vec<String>> {
-    // Other systems have no such mode.
-    if !cfg!(unix) {
-        return Some(Vec::new());
-    }
-    let files = skill_tree::files(files).ok()?;
-    let changed = files.into_iter().filter(|(path, facts)| {
-        facts.is_executable != locked.executable.binary_search(path).is_ok()
-    });
-    Some(changed.map(|(path, _)| path).collect())
 }

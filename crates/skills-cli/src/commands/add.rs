@@ -10,7 +10,7 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::install::{
-    EditArgs, FetchArgs, Target, failed, fetcher, open_store, parse_source, parse_target, perform,
+    EditArgs, FetchArgs, Target, failed, fetcher, open_read_only, open_store, parse_source, parse_target, perform,
     plan_json, plan_lines, policy_words, report_failures,
 };
 use crate::output::{Output, line};
@@ -62,12 +62,11 @@ impl Add {
             .unwrap_or_else(|| Target::default_of(context));
         let directory = target.directory(context)?;
         let fetcher = fetcher(&self.fetch, context)?;
-        // Nothing is created for a dry run.
-        let scratch = (self.dry_run && !directory.exists())
-            .then(|| tempfile::tempdir_in(context.environment.temp_dir()))
-            .transpose()?;
-        let scratch = scratch.as_ref().map(tempfile::TempDir::path);
-        let mut store = open_store(scratch.unwrap_or(&directory))?;
+        let mut store = if self.dry_run {
+            open_read_only(&directory, context)?
+        } else {
+            open_store(&directory)?
+        };
         let plan = self.plan(&mut store, &fetcher, context)?;
         let output = context.output;
         if self.dry_run {

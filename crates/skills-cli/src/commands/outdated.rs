@@ -7,7 +7,7 @@ use skills_install::{Action, LocalEdits, LockFile, SkillChange};
 use crate::context::Context;
 use crate::exit::Exit;
 use crate::install::{
-    FetchArgs, Target, failed, fetcher, open_store, parse_target, policy_words, report_failures,
+    FetchArgs, Target, failed, fetcher, open_read_only, parse_target, policy_words, report_failures,
     select_locked, short_revision,
 };
 use crate::output::line;
@@ -38,7 +38,7 @@ impl Outdated {
         let mut documents = Vec::new();
         let mut lines = Vec::new();
         for (directory, names) in select_locked(&self.names, self.target.as_ref(), context)? {
-            let mut store = open_store(&directory)?;
+            let mut store = open_read_only(&directory, context)?;
             // An edited skill is compared, too: nothing is written.
             let edits = LocalEdits::Theirs;
             let plan = store.plan_update_all(&fetcher, &names, edits, &policy_words);

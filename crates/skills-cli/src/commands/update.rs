@@ -9,8 +9,9 @@ use skills_install::Plan;
 use crate::context::Context;
 use crate::exit::Exit;
 use crate::install::{
-    EditArgs, FetchArgs, Performed, Target, failed, fetcher, open_store, parse_target, perform,
-    plan_json, plan_lines, policy_words, reject_frozen, report_failures, select_locked,
+    EditArgs, FetchArgs, Performed, Target, failed, fetcher, open_read_only, open_store,
+    parse_target, perform, plan_json, plan_lines, policy_words, reject_frozen, report_failures,
+    select_locked,
 };
 use crate::output::Output;
 
@@ -54,7 +55,11 @@ impl Update {
         let mut documents = Vec::new();
         let mut exit = Exit::Success;
         for (directory, names) in select_locked(&self.names, self.target.as_ref(), context)? {
-            let mut store = open_store(&directory)?;
+            let mut store = if self.check {
+                open_read_only(&directory, context)?
+            } else {
+                open_store(&directory)?
+            };
             let edits = self.edits.edits();
             let plan = store.plan_update_all(&fetcher, &names, edits, &policy_words);
             let plan = plan.map_err(failed)?;

@@ -142,6 +142,7 @@ pub(crate) fn change_json(change: &SkillChange) -> Value {
         "difference": {
             "added": difference.added,
             "removed": difference.removed,
+            "removed_restrictions": difference.removed_restrictions,
             "added_code": difference.added_code,
             "added_files": difference.added_files,
             "changed_files": difference.changed_files,

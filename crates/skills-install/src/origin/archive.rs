@@ -5,6 +5,7 @@ mod zip_reader;
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
+use std::time::Instant;
 
 use sha2::{Digest, Sha256};
 
@@ -153,7 +154,10 @@ impl Archive {
             .max(SMALL_BYTES);
         // A tar has a header of 512 bytes for each file.
         let overhead = self.limits.max_entries.saturating_mul(2_048);
-        let budget = by_ratio.min(self.limits.max_bytes.saturating_add(overhead));
+        let budget = Allowance {
+            bytes: by_ratio.min(self.limits.max_bytes.saturating_add(overhead)),
+            deadline: Instant::now() + self.limits.timeout,
+        };
         match self.format {
             Format::Tar => tar_reader::read(&self.file, budget, visit),
             Format::TarGzip => {
@@ -221,23 +225,35 @@ fn stage_entry(
     }
 }
 
-/// A reader with an error that is recognized when the budget is used up.
+/// How much of an archive is unpacked, and until when.
+#[derive(Clone, Copy)]
+struct Allowance {
+    bytes: u64,
+    deadline: Instant,
+}
+
+/// A reader that fails if more is unpacked than is allowed.
 struct Budget<R> {
     inner: R,
-    left: u64,
+    allowance: Allowance,
 }
 
 #[derive(Debug, thiserror::Error)]
 #[error("the archive unpacks to far more bytes than it has")]
 struct BudgetExceeded;
 
+#[derive(Debug, thiserror::Error)]
+#[error("it takes too long to unpack it")]
+struct DeadlineExceeded;
+
 impl<R: Read> Read for Budget<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.inner.read(buffer)?;
-        match self.left.checked_sub(read as u64) {
-            Some(left) => self.left = left,
-            None => return Err(io::Error::other(BudgetExceeded)),
+        if Instant::now() >= self.allowance.deadline {
+            return Err(io::Error::other(DeadlineExceeded));
         }
+        let read = self.inner.read(buffer)?;
+        let left = self.allowance.bytes.checked_sub(read as u64);
+        self.allowance.bytes = left.ok_or_else(|| io::Error::other(BudgetExceeded))?;
         Ok(read)
     }
 }

@@ -4,16 +4,16 @@
 //! names come from `ls-tree` and content from `cat-file`, so git writes none of its files.
 
 use std::collections::{BTreeMap, HashSet};
-use std::io::{BufRead, BufReader, Read, Write};
-use std::path::Path;
-use std::thread;
+use std::io::{self, BufRead, BufReader, Read};
 
-use super::git_command::{GitOptions, GitRepository};
+use super::git_command::{GitOptions, GitRepository, Running};
 use super::{Origin, WantedPaths, skill_files};
 use crate::error::{InstallError, Refusal};
 use crate::staged_tree::{StagedTree, check_entries};
 use crate::{FetchLimits, TreePath};
 
+/// Maximum length of a listed name with its object, in bytes.
+const MAX_RECORD_BYTES: u64 = 1 << 16;
 /// The local name of the fetched commit.
 const TARGET: &str = "refs/skills/target";
 
@@ -23,6 +23,7 @@ pub(crate) struct Repository {
     url: String,
     commit: String,
     committed: Option<i64>,
+    is_tag: bool,
     entries: BTreeMap<TreePath, TreeEntry>,
     refused: Vec<(Vec<u8>, Refusal)>,
     limits: FetchLimits,
@@ -40,12 +41,11 @@ enum TreeEntryKind {
 }
 
 impl Repository {
-    /// Fetches the trees of one commit into a repository in an empty directory.
+    /// Fetches the trees of one commit.
     pub(crate) fn fetch(
         options: &GitOptions,
         url: &str,
         reference: Option<&str>,
-        directory: &Path,
         limits: &FetchLimits,
     ) -> Result<Self, InstallError> {
         let options = if crate::source::is_local_git(url) {
@@ -53,7 +53,7 @@ impl Repository {
         } else {
             options.clone()
         };
-        let git = GitRepository::create(&options, directory, url)?;
+        let git = GitRepository::create(&options, url, limits)?;
         let refspec = format!("+{}:{TARGET}", reference.unwrap_or("HEAD"));
         let fetch = [
             "fetch",
@@ -64,7 +64,8 @@ impl Repository {
             "origin",
             &refspec,
         ];
-        git.run_limited(&fetch, Vec::new(), limits)?;
+        git.run_limited(&fetch, Vec::new())?;
+        let is_tag = git.has_fetched_tag();
         let commit =
             text(git.output(&["rev-parse", "--verify", &format!("{TARGET}^{{commit}}")])?);
         let time = text(git.output(&["show", "--no-patch", "--format=%ct", &commit])?);
@@ -73,6 +74,7 @@ impl Repository {
             url: url.to_owned(),
             commit,
             committed: time.parse().ok(),
+            is_tag,
             entries: BTreeMap::new(),
             refused: Vec::new(),
             limits: limits.clone(),
@@ -81,21 +83,24 @@ impl Repository {
         Ok(repository)
     }
 
+    /// Lists the files as git names them: a small repository can have any number of names.
     fn list(&mut self) -> Result<(), InstallError> {
         // Without sizes, for which git would fetch each file.
-        let listing = self
-            .git
-            .output(&["ls-tree", "-r", "-z", "--full-tree", &self.commit])?;
-        for record in listing
-            .split(|b| *b == 0)
-            .filter(|record| !record.is_empty())
-        {
-            let Some((mode, object, path)) = parse_record(record) else {
-                return Err(InstallError::fetch(
-                    &self.url,
-                    "git lists files in an unknown format",
-                ));
-            };
+        let command = ["ls-tree", "-r", "-z", "--full-tree", &self.commit];
+        let mut listing = BufReader::new(self.git.start(&command, Vec::new())?);
+        let unknown = || InstallError::fetch(&self.url, "git lists files in an unknown format");
+        let mut record = Vec::new();
+        loop {
+            record.clear();
+            let read = listing
+                .by_ref()
+                .take(MAX_RECORD_BYTES)
+                .read_until(0, &mut record);
+            if read.map_err(|error| self.git.read_error(error))? == 0 {
+                break;
+            }
+            let record = record.strip_suffix(b"\0").ok_or_else(unknown)?;
+            let (mode, object, path) = parse_record(record).ok_or_else(unknown)?;
             let kind = match mode {
                 "100644" | "100664" => TreeEntryKind::File {
                     is_executable: false,
@@ -126,20 +131,31 @@ impl Repository {
                 &self.limits,
             )?;
         }
-        Ok(())
+        listing.into_inner().finish()
     }
 
     /// Fetches the objects that are missing, all at once.
     fn fetch_objects(&self, objects: &[String]) -> Result<(), InstallError> {
         // The only command that names missing objects without fetching them one by one.
-        let listing =
-            self.git
-                .output(&["rev-list", "--objects", "--missing=print", &self.commit])?;
-        let listing = String::from_utf8_lossy(&listing);
-        let missing: HashSet<&str> = listing
-            .lines()
-            .filter_map(|line| line.strip_prefix('?'))
-            .collect();
+        let command = ["rev-list", "--objects", "--missing=print", &self.commit];
+        let mut listing = BufReader::new(self.git.start(&command, Vec::new())?);
+        let mut missing: HashSet<String> = HashSet::new();
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            let read = listing
+                .by_ref()
+                .take(MAX_RECORD_BYTES)
+                .read_until(b'\n', &mut line);
+            if read.map_err(|error| self.git.read_error(error))? == 0 {
+                break;
+            }
+            if let Some(object) = line.strip_prefix(b"?") {
+                missing.insert(String::from_utf8_lossy(object).trim_end().to_owned());
+                check_entries(missing.len() as u64, &self.limits)?;
+            }
+        }
+        listing.into_inner().finish()?;
         let missing: String = objects
             .iter()
             .filter(|object| missing.contains(object.as_str()))
@@ -159,8 +175,7 @@ impl Repository {
             "--stdin",
             "origin",
         ];
-        self.git
-            .run_limited(&fetch, missing.into_bytes(), &self.limits)
+        self.git.run_limited(&fetch, missing.into_bytes())
     }
 }
 
@@ -193,10 +208,12 @@ impl Origin for Repository {
             .map(|(_, entry)| entry.object.clone())
             .collect();
         self.fetch_objects(&objects)?;
-        let batch = self.git.start_local(&["cat-file", "--batch", "--buffer"])?;
-        let mut reader = exchange(batch, &objects)?;
+        let input = objects.join("\n") + "\n";
+        let batch = ["cat-file", "--batch", "--buffer"];
+        let mut reader = BufReader::new(self.git.start(&batch, input.into_bytes())?);
         for (path, entry) in wanted {
             let mut content = next_blob(&mut reader, &entry.object)
+                .map_err(|error| self.git.read_error(error))?
                 .ok_or_else(|| InstallError::fetch(&self.url, format!("no content of `{path}`")))?;
             match entry.kind {
                 TreeEntryKind::File { is_executable } => {
@@ -215,8 +232,8 @@ impl Origin for Repository {
             }
             // The rest, and the line end after it.
             let left = content.limit() + 1;
-            std::io::copy(&mut reader.by_ref().take(left), &mut std::io::sink())
-                .map_err(|error| InstallError::fetch(&self.url, error.to_string()))?;
+            io::copy(&mut reader.by_ref().take(left), &mut io::sink())
+                .map_err(|error| self.git.read_error(error))?;
         }
         Ok(())
     }
@@ -233,6 +250,10 @@ impl Origin for Repository {
     fn committed(&self) -> Option<i64> {
         self.committed
     }
+
+    fn is_tag(&self) -> bool {
+        self.is_tag
+    }
 }
 
 /// Splits `MODE TYPE OBJECT\tPATH`.
@@ -243,65 +264,19 @@ fn parse_record(record: &[u8]) -> Option<(&str, &str, &[u8])> {
     Some((mode, object, &record[tab + 1..]))
 }
 
-/// The output of a program that reads the names of objects.
-struct Exchange {
-    child: std::process::Child,
-    stdout: BufReader<std::process::ChildStdout>,
-}
-
-impl Read for Exchange {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        self.stdout.read(buffer)
-    }
-}
-
-impl BufRead for Exchange {
-    fn fill_buf(&mut self) -> std::io::Result<&[u8]> {
-        self.stdout.fill_buf()
-    }
-
-    fn consume(&mut self, amount: usize) {
-        self.stdout.consume(amount);
-    }
-}
-
-impl Drop for Exchange {
-    fn drop(&mut self) {
-        // It waits for more names, or for its output to be read.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-/// Passes the names of objects to a program, on another thread: neither pipe may fill up.
-fn exchange(mut child: std::process::Child, objects: &[String]) -> Result<Exchange, InstallError> {
-    let (Some(mut stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
-        return Err(InstallError::fetch("git", "no pipe to it"));
-    };
-    let input = objects.join("\n") + "\n";
-    thread::spawn(move || {
-        // A program that has ended reads nothing; its output then ends early, which is an error.
-        let _ = stdin.write_all(input.as_bytes());
-    });
-    Ok(Exchange {
-        child,
-        stdout: BufReader::with_capacity(1 << 16, stdout),
-    })
-}
-
 /// Reads the header of the next blob; `None` if it is not the expected one.
-fn next_blob<'a>(
-    reader: &'a mut Exchange,
+fn next_blob<'a, 'b>(
+    reader: &'a mut BufReader<Running<'b>>,
     object: &str,
-) -> Option<std::io::Take<&'a mut Exchange>> {
+) -> io::Result<Option<io::Take<&'a mut BufReader<Running<'b>>>>> {
     let mut header = String::new();
-    reader.by_ref().take(200).read_line(&mut header).ok()?;
+    reader.by_ref().take(200).read_line(&mut header)?;
     let mut fields = header.trim_end().split(' ');
-    if fields.next()? != object || fields.next()? != "blob" {
-        return None;
+    if fields.next() != Some(object) || fields.next() != Some("blob") {
+        return Ok(None);
     }
-    let size = fields.next()?.parse().ok()?;
-    Some(reader.take(size))
+    let size = fields.next().and_then(|size| size.parse().ok());
+    Ok(size.map(|size| reader.take(size)))
 }
 
 fn text(output: Vec<u8>) -> String {

@@ -5,20 +5,29 @@
 )]
 
 use std::ffi::OsString;
-use std::io::{self, Read, Write};
+use std::io::{self, Cursor, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::thread;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
 
 use crate::FetchLimits;
 use crate::error::{InstallError, Repr};
+use crate::private_directory::private_directory;
 use crate::progress::Progress;
 
 /// The time between two checks of a running command.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// Maximum length of a message of git in an error, in bytes.
 const MAX_MESSAGE_BYTES: usize = 2_000;
+/// Maximum length of a short output, in bytes.
+const MAX_OUTPUT_BYTES: u64 = 1 << 20;
+/// Size of the parts in which output is read, and the number of those that wait to be used.
+const CHUNK_BYTES: usize = 1 << 16;
+const MAX_CHUNKS: usize = 4;
 /// Variables that point git to another repository, or add configuration of a caller.
 const REMOVED_VARIABLES: [&str; 12] = [
     "GIT_DIR",
@@ -56,6 +65,7 @@ pub struct GitOptions {
     program: PathBuf,
     allowed_protocols: Vec<&'static str>,
     progress: Progress,
+    temp_dir: Option<PathBuf>,
 }
 
 impl GitOptions {
@@ -66,7 +76,15 @@ impl GitOptions {
             program: program.into(),
             allowed_protocols: vec!["https", "ssh"],
             progress: Progress::default(),
+            temp_dir: None,
         }
+    }
+
+    /// Keeps repositories in a directory, instead of with the temporary files of the system.
+    #[must_use]
+    pub fn temp_dir(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.temp_dir = Some(directory.into());
+        self
     }
 
     /// Also allows plain HTTP and the git protocol, which authenticate no server.
@@ -90,23 +108,27 @@ impl GitOptions {
 }
 
 /// A bare repository of this program, with one remote.
+///
+/// It is in a private directory: who can write its configuration can name programs that git starts.
 pub(super) struct GitRepository {
     options: GitOptions,
-    directory: PathBuf,
+    directory: TempDir,
     url: String,
+    limits: FetchLimits,
 }
 
 impl GitRepository {
-    /// Creates the repository in an empty directory.
+    /// Creates the repository.
     pub(super) fn create(
         options: &GitOptions,
-        directory: &Path,
         url: &str,
+        limits: &FetchLimits,
     ) -> Result<Self, InstallError> {
         let repository = Self {
             options: options.clone(),
-            directory: directory.to_owned(),
+            directory: private_directory(options.temp_dir.as_deref())?,
             url: url.to_owned(),
+            limits: limits.clone(),
         };
         let init = ["init", "--bare", "--quiet", "--template=", "."];
         repository.output(&init)?;
@@ -114,12 +136,22 @@ impl GitRepository {
         Ok(repository)
     }
 
+    /// Returns true if the last fetch got a tag.
+    pub(super) fn has_fetched_tag(&self) -> bool {
+        let path = self.directory.path().join("FETCH_HEAD");
+        // `COMMIT\t\ttag 'NAME' of URL`
+        std::fs::read_to_string(path).is_ok_and(|text| {
+            text.split('\t')
+                .nth(2)
+                .is_some_and(|what| what.starts_with("tag '"))
+        })
+    }
+
     /// Runs git until it ends, with limits of time and of the size of the repository.
     pub(super) fn run_limited(
         &self,
         arguments: &[&str],
         input: Vec<u8>,
-        limits: &FetchLimits,
     ) -> Result<(), InstallError> {
         let mut child = self
             .command(arguments)
@@ -132,7 +164,7 @@ impl GitRepository {
         let writer = thread::spawn(move || stdin.map(|mut stdin| stdin.write_all(&input)));
         let stderr = child.stderr.take();
         let reader = thread::spawn(move || read_message(stderr));
-        let end = self.wait(&mut child, limits);
+        let end = self.wait(&mut child);
         if end.is_err() {
             // It may have ended in the meantime.
             let _ = child.kill();
@@ -148,8 +180,8 @@ impl GitRepository {
         }
     }
 
-    fn wait(&self, child: &mut Child, limits: &FetchLimits) -> Result<bool, InstallError> {
-        let deadline = Instant::now() + limits.timeout;
+    fn wait(&self, child: &mut Child) -> Result<bool, InstallError> {
+        let deadline = Instant::now() + self.limits.timeout;
         loop {
             let status = child.try_wait();
             let status = status
@@ -158,18 +190,14 @@ impl GitRepository {
                 return Ok(status.success());
             }
             if Instant::now() >= deadline {
-                return Err(Repr::Limit {
-                    what: "seconds of a download",
-                    limit: limits.timeout.as_secs(),
-                }
-                .into());
+                return Err(self.timed_out());
             }
-            let received = pack_bytes(&self.directory);
+            let received = pack_bytes(self.directory.path());
             self.options.progress.received(&self.url, received);
-            if received > limits.max_archive_bytes {
+            if received > self.limits.max_archive_bytes {
                 return Err(Repr::Limit {
                     what: "bytes in its repository",
-                    limit: limits.max_archive_bytes,
+                    limit: self.limits.max_archive_bytes,
                 }
                 .into());
             }
@@ -177,29 +205,74 @@ impl GitRepository {
         }
     }
 
-    /// Runs git and returns its output.
+    /// Runs git and returns its output, which is short.
     pub(super) fn output(&self, arguments: &[&str]) -> Result<Vec<u8>, InstallError> {
-        let output = self
-            .command(arguments)
-            .stdin(Stdio::null())
-            .output()
-            .map_err(|error| self.start_error(error))?;
-        if output.status.success() {
-            return Ok(output.stdout);
+        let mut running = self.start(arguments, Vec::new())?;
+        let mut output = Vec::new();
+        let read = running
+            .by_ref()
+            .take(MAX_OUTPUT_BYTES)
+            .read_to_end(&mut output);
+        read.map_err(|error| self.read_error(error))?;
+        if output.len() as u64 == MAX_OUTPUT_BYTES {
+            return Err(InstallError::fetch(
+                &self.url,
+                "git writes more than expected",
+            ));
         }
-        Err(self.failure(&String::from_utf8_lossy(&output.stderr)))
+        running.finish()?;
+        Ok(output)
     }
 
-    /// Starts git with a pipe to it and from it. It fetches no missing objects.
-    pub(super) fn start_local(&self, arguments: &[&str]) -> Result<Child, InstallError> {
-        self.command(arguments)
+    /// Starts git with an input, to read its output as it comes. It fetches no missing objects.
+    pub(super) fn start(
+        &self,
+        arguments: &[&str],
+        input: Vec<u8>,
+    ) -> Result<Running<'_>, InstallError> {
+        let mut child = self
+            .command(arguments)
             // One by one it would take a round trip for each.
             .env("GIT_NO_LAZY_FETCH", "1")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
+            .stderr(Stdio::piped())
             .spawn()
-            .map_err(|error| self.start_error(error))
+            .map_err(|error| self.start_error(error))?;
+        let (stdin, stdout, stderr) =
+            (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        // Each pipe has a thread: none may fill up.
+        thread::spawn(move || {
+            // A program that has ended reads nothing.
+            let _ = stdin.map(|mut stdin| stdin.write_all(&input));
+        });
+        let (sender, chunks) = mpsc::sync_channel(MAX_CHUNKS);
+        thread::spawn(move || send_chunks(stdout, &sender));
+        Ok(Running {
+            repository: self,
+            child,
+            chunks,
+            chunk: Cursor::default(),
+            message: Some(thread::spawn(move || read_message(stderr))),
+            deadline: Instant::now() + self.limits.timeout,
+        })
+    }
+
+    /// Converts an error of reading what git writes.
+    pub(super) fn read_error(&self, error: io::Error) -> InstallError {
+        if error.kind() == io::ErrorKind::TimedOut {
+            self.timed_out()
+        } else {
+            InstallError::fetch(&self.url, error.to_string())
+        }
+    }
+
+    fn timed_out(&self) -> InstallError {
+        Repr::Limit {
+            what: "seconds of a download",
+            limit: self.limits.timeout.as_secs(),
+        }
+        .into()
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
@@ -208,9 +281,9 @@ impl GitRepository {
             command.env_remove(variable);
         }
         let mut git_dir = OsString::from("--git-dir=");
-        git_dir.push(&self.directory);
+        git_dir.push(self.directory.path());
         command
-            .current_dir(&self.directory)
+            .current_dir(self.directory.path())
             .env("GIT_TERMINAL_PROMPT", "0")
             .env("GIT_OPTIONAL_LOCKS", "0")
             .env("GIT_NO_REPLACE_OBJECTS", "1")
@@ -254,6 +327,77 @@ impl GitRepository {
             help,
         }
         .into()
+    }
+}
+
+/// A command that runs, whose output is read with a deadline. Dropping it kills it.
+pub(super) struct Running<'a> {
+    repository: &'a GitRepository,
+    child: Child,
+    chunks: Receiver<io::Result<Vec<u8>>>,
+    chunk: Cursor<Vec<u8>>,
+    message: Option<JoinHandle<String>>,
+    deadline: Instant,
+}
+
+impl Running<'_> {
+    /// Waits for the end, after all output was read.
+    pub(super) fn finish(mut self) -> Result<(), InstallError> {
+        let is_success = self.repository.wait(&mut self.child)?;
+        if is_success {
+            return Ok(());
+        }
+        let message = self.message.take().map(JoinHandle::join);
+        let message = message.and_then(Result::ok).unwrap_or_default();
+        Err(self.repository.failure(&message))
+    }
+}
+
+impl Read for Running<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let read = self.chunk.read(buffer)?;
+            if read > 0 || buffer.is_empty() {
+                return Ok(read);
+            }
+            let left = self.deadline.saturating_duration_since(Instant::now());
+            match self.chunks.recv_timeout(left) {
+                Ok(chunk) => self.chunk = Cursor::new(chunk?),
+                Err(RecvTimeoutError::Disconnected) => return Ok(0),
+                Err(RecvTimeoutError::Timeout) => return Err(io::ErrorKind::TimedOut.into()),
+            }
+        }
+    }
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        // It has ended, or waits for more input or for its output to be read.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Sends what a program writes, until nothing is received any more.
+fn send_chunks(stdout: Option<impl Read>, chunks: &SyncSender<io::Result<Vec<u8>>>) {
+    let Some(mut stdout) = stdout else {
+        return;
+    };
+    loop {
+        let mut chunk = vec![0; CHUNK_BYTES];
+        let read = match stdout.read(&mut chunk) {
+            Ok(0) => return,
+            Ok(read) => {
+                chunk.truncate(read);
+                Ok(chunk)
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => Err(error),
+        };
+        let is_error = read.is_err();
+        if chunks.send(read).is_err() || is_error {
+            return;
+        }
     }
 }
 

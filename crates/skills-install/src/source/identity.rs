@@ -14,7 +14,7 @@ impl SourceSpec {
     ///
     /// The addresses of one repository over HTTPS and SSH have the same identity. A server over
     /// plain HTTP or the git protocol, which authenticates nothing, has another scheme:
-    /// `insecure:HOST/PATH`.
+    /// `insecure:HOST/PATH`. The query of a URL is part of the identity.
     ///
     /// ```
     /// use skills_install::SourceSpec;
@@ -72,10 +72,13 @@ fn url_identity(text: &str, secure: &str) -> String {
     } else {
         path
     };
+    // A registry can have all of its skills at one path.
+    let query = url.query().map(|query| format!("?{query}"));
     format!(
-        "{scheme}:{}{}{path}",
+        "{scheme}:{}{}{path}{}",
         url.host_str().unwrap_or_default(),
-        port.unwrap_or_default()
+        port.unwrap_or_default(),
+        query.unwrap_or_default()
     )
 }
 

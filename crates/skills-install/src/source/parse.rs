@@ -66,6 +66,8 @@ pub(super) enum Problem {
     OciReference(String),
     #[error("`{0}` is not a tag")]
     Tag(String),
+    #[error("its entry has no `source`, and is not one of ClawHub")]
+    ForeignEntry,
     #[error("a {0} has no versions")]
     NoVersions(&'static str),
 }
@@ -100,6 +102,9 @@ impl SourceError {
             Problem::Tag(_) => {
                 "write a tag (letters, digits, `.`, `_` and `-`) or a `sha256:` digest".to_owned()
             }
+            Problem::ForeignEntry => {
+                "add the skill by its source, with `skills add SOURCE`".to_owned()
+            }
             Problem::NoVersions(_) => "remove the part after `#`".to_owned(),
             Problem::Path { .. } => {
                 "write the directory of the source after `//`, such as `//skills/pdf`".to_owned()
@@ -108,6 +113,17 @@ impl SourceError {
             Problem::TooLong | Problem::Invisible(_) | Problem::Url(_) | Problem::OptionHost => {
                 "check the text for typing mistakes".to_owned()
             }
+        }
+    }
+}
+
+impl SourceError {
+    /// Returns the error of a skill whose entry in the lock file of another installer names no
+    /// source.
+    pub(crate) fn foreign_entry(name: &str) -> Self {
+        Self {
+            text: name.chars().take(200).collect(),
+            problem: Problem::ForeignEntry,
         }
     }
 }
@@ -148,11 +164,17 @@ fn parse_parts(text: &str) -> Result<SourceSpec, Problem> {
     if let Some(c) = text.chars().find(|c| is_invisible(*c)) {
         return Err(Problem::Invisible(c));
     }
-    let text = text
+    let file = text
         .strip_prefix("file://")
-        .or_else(|| text.strip_prefix("file:"))
-        .unwrap_or(text);
-    let (text, path) = split_path(text)?;
+        .or_else(|| text.strip_prefix("file:"));
+    let text = match file {
+        Some("") => return Err(Problem::Empty),
+        Some(path) if is_path(path) => path.to_owned(),
+        // Not a repository of a forge, whatever it looks like.
+        Some(path) => format!("./{path}"),
+        None => text.to_owned(),
+    };
+    let (text, path) = split_path(&text)?;
     // `#` is a usual character of a path, and a directory has no versions.
     if is_path(text) && !is_archive_with_digest(text) {
         return Ok(match path_source(text) {

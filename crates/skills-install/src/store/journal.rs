@@ -1,26 +1,47 @@
 //! The written-down change: what is renamed. Performing it again has no effect.
 
 use std::io::{self, ErrorKind};
+use std::path::Path;
+use std::time::UNIX_EPOCH;
 
-use cap_std::fs::Dir;
+use cap_std::fs::{Dir, Metadata};
 use serde::{Deserialize, Serialize};
 use skills_discovery::LOCK_FILE;
 
 use super::write_file;
+use crate::LockFile;
+use crate::error::{InstallError, Repr};
+use crate::installed::Installed;
 
 /// The names of the skill directories that a change replaces and removes.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Journal {
     pub(super) install: Vec<String>,
     pub(super) remove: Vec<String>,
+    /// The file in which it was written. A copy of the directory has another one.
+    #[serde(default)]
+    file: String,
+    #[serde(skip)]
+    actual_file: String,
 }
 
 impl Journal {
+    pub(super) fn new(install: Vec<String>, remove: Vec<String>) -> Self {
+        Self {
+            install,
+            remove,
+            file: String::new(),
+            actual_file: String::new(),
+        }
+    }
+
     /// Reads the journal of a change; `None` if there is none.
     pub(super) fn read(handle: &Dir, change: &str) -> io::Result<Option<Self>> {
         match handle.read_to_string(format!("{change}/journal")) {
             Ok(text) => {
-                let journal: Self = serde_json::from_str(&text)?;
+                let mut journal: Self = serde_json::from_str(&text)?;
+                let metadata = handle.symlink_metadata(format!("{change}/journal"))?;
+                journal.actual_file = file_identity(&metadata);
                 let mut names = journal.install.iter().chain(&journal.remove);
                 // A program of the project may have written it.
                 if names.all(|name| !name.starts_with('.') && !name.contains(['/', '\\'])) {
@@ -34,10 +55,49 @@ impl Journal {
         }
     }
 
+    /// Fails if the change is not one of this directory, or its skills are not those of its lock
+    /// file.
+    pub(super) fn check(
+        &self,
+        handle: &Dir,
+        root: &Path,
+        change: &str,
+    ) -> Result<(), InstallError> {
+        let foreign = |problem: &'static str| Repr::ForeignChange {
+            path: root.join(change),
+            problem,
+        };
+        if self.file != self.actual_file {
+            return Err(foreign("it was made in another directory").into());
+        }
+        let path = root.join(change).join(LOCK_FILE);
+        let lock_file = match handle.read_to_string(format!("{change}/{LOCK_FILE}")) {
+            Ok(text) => LockFile::parse(&text, &path)?,
+            // The last step was performed.
+            Err(error) if error.kind() == ErrorKind::NotFound => LockFile::read_from(handle, root)?,
+            Err(error) => return Err(InstallError::io("read", &path, error)),
+        };
+        let locked = lock_file.skills();
+        let is_locked = |name: &String| {
+            let installed = Installed::read(&root.join(change).join("new").join(name));
+            let locked = locked.get(name);
+            locked.is_some_and(|locked| installed == Installed::Missing || installed.is(locked))
+        };
+        if !self.install.iter().all(is_locked)
+            || self.remove.iter().any(|name| locked.contains_key(name))
+        {
+            return Err(foreign("its skills are not those of its lock file").into());
+        }
+        Ok(())
+    }
+
     /// Writes the journal, so that it is either complete or not there.
-    pub(super) fn write(&self, handle: &Dir, change: &str) -> io::Result<()> {
+    pub(super) fn write(mut self, handle: &Dir, change: &str) -> io::Result<()> {
         let new = format!("{change}/journal.new");
-        write_file(handle, &new, &serde_json::to_string(self)?)?;
+        // Empty first: its content is about the file itself.
+        let file = write_file(handle, &new, "")?;
+        self.file = file_identity(&file.metadata()?);
+        write_file(handle, &new, &serde_json::to_string(&self)?)?;
         handle.rename(&new, handle, format!("{change}/journal"))
     }
 
@@ -81,4 +141,17 @@ fn set_aside(handle: &Dir, change: &str, name: &str, step: &mut dyn FnMut()) -> 
         handle.rename(name, handle, &old)?;
     }
     Ok(())
+}
+
+/// Returns what only this file has: its number and the time when it was created, as far as the
+/// system knows them. The device is not part of it, whose number may change when the system starts.
+fn file_identity(metadata: &Metadata) -> String {
+    let created = metadata.created().ok();
+    let created = created.and_then(|time| time.into_std().duration_since(UNIX_EPOCH).ok());
+    let created = created.map_or(0, |time| time.as_nanos());
+    #[cfg(unix)]
+    let number = cap_std::fs::MetadataExt::ino(metadata);
+    #[cfg(not(unix))]
+    let number = 0;
+    format!("{number}-{created}")
 }

@@ -212,3 +212,59 @@ fn a_zip_follows_the_same_rules() {
     let error = fixture.add("./a.zip").unwrap_err();
     assert!(format!("{error:?}").contains("BudgetExceeded"), "{error:?}");
 }
+
+/// A header of GNU tar for a file of 4 TiB without any bytes.
+fn sparse_header() -> tar::Header {
+    const SIZE: u64 = 1 << 42;
+    let number = |field: &mut [u8; 12], number: u64| {
+        field[0] = 0x80;
+        field[4..].copy_from_slice(&number.to_be_bytes());
+    };
+    let mut header = tar::Header::new_gnu();
+    header.set_path("pdf/big").unwrap();
+    header.set_entry_type(EntryType::GNUSparse);
+    header.set_size(0);
+    header.set_mode(0o644);
+    let gnu = header.as_gnu_mut().unwrap();
+    number(&mut gnu.realsize, SIZE);
+    number(&mut gnu.sparse[0].offset, SIZE);
+    number(&mut gnu.sparse[0].numbytes, 0);
+    header.set_cksum();
+    header
+}
+
+#[test]
+fn sparse_files_are_refused() {
+    let fixture = Fixture::new();
+    let mut archive = sparse_header().as_bytes().to_vec();
+    archive.extend([0; 1_024]);
+    fixture.file("a.tar", archive);
+    let error = fixture.add("./a.tar").unwrap_err();
+    assert!(error.to_string().contains("it is a sparse file"), "{error}");
+
+    let field = "22 GNU.sparse.major=1\n";
+    let text = skill_text("pdf", "");
+    let header = TarEntry {
+        kind: EntryType::XHeader,
+        ..TarEntry::file("pdf/x", field)
+    };
+    let entries = [header, TarEntry::file("pdf/big", ""), skill_entry(&text)];
+    fixture.tar_gz("b.tgz", &entries);
+    let error = fixture.add("./b.tgz").unwrap_err();
+    assert!(error.to_string().contains("it is a sparse file"), "{error}");
+}
+
+#[test]
+fn an_archive_is_read_until_a_deadline() {
+    let fixture = Fixture::new();
+    let text = skill_text("pdf", "");
+    fixture.tar_gz("a.tgz", &[skill_entry(&text)]);
+    zip(&fixture, "a.zip", 0o100_644, b"");
+    let mut limits = FetchLimits::default();
+    limits.timeout = std::time::Duration::ZERO;
+    let fetcher = skills_install::Fetcher::new(GitOptions::new("git")).limits(limits);
+    for source in ["./a.tgz", "./a.zip"] {
+        let error = fixture.add_with(&fetcher, source).unwrap_err();
+        assert!(error.to_string().contains("takes too long"), "{error}");
+    }
+}

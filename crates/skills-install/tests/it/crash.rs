@@ -1,8 +1,10 @@
 //! A process that is killed at any step of a change leaves the old or the new state.
 
+use std::fs;
+use std::path::Path;
 use std::process::Command;
 
-use skills_install::{LocalEdits, Store};
+use skills_install::{InstallErrorKind, LocalEdits, Store};
 
 use crate::fixture::{Fixture, fetcher, words};
 
@@ -99,4 +101,70 @@ fn a_process_killed_at_any_step_leaves_the_old_or_the_new_state() {
         killed += 1;
     }
     assert!(seen_old >= 10 && seen_new >= 15, "{seen_old} {seen_new}");
+}
+
+/// Copies a directory with everything in it, as a clone of a repository does.
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_change_is_completed_only_where_it_was_made() {
+    let fixture = Fixture::new();
+    fixture
+        .skill("old/s1", "")
+        .skill("new/s1", "license: MIT\n");
+    fixture.add("./old").unwrap();
+    let journal = fixture.path("skills/.skills-install/change/journal");
+    for step in 0.. {
+        Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "crash::child_of_the_test_below", "--quiet"])
+            .env(STEP, step.to_string())
+            .env(DIRECTORY, fixture.path(""))
+            .stdout(std::process::Stdio::null())
+            .status()
+            .unwrap();
+        if journal.exists() {
+            break;
+        }
+        assert!(step < 100);
+    }
+    let staged = "skills/.skills-install/change/new/s1/SKILL.md";
+    assert!(fixture.path(staged).exists());
+    let clone = Fixture::new();
+    copy(&fixture.path("skills"), &clone.path("skills"));
+    let before = clone.read("skills/s1/SKILL.md");
+    let problem = |fixture: &Fixture| {
+        let error = Store::open(&fixture.path("skills")).err().unwrap();
+        assert_eq!(error.kind(), InstallErrorKind::Conflict, "{error}");
+        error.to_string()
+    };
+    assert!(problem(&clone).ends_with("it was made in another directory"));
+
+    // Nothing is completed to plan only.
+    let temporary = clone.path("temporary");
+    fs::create_dir(&temporary).unwrap();
+    let store = Store::open_read_only(&clone.path("skills"), &temporary).unwrap();
+    assert_eq!(store.lock_file().skills()["s1"].license(), None);
+    drop(store);
+    assert_eq!(clone.read("skills/s1/SKILL.md"), before);
+    assert!(clone.path(staged).exists());
+
+    let text = fixture.read(staged);
+    fixture.file(staged, format!("{text}More.\n"));
+    assert!(problem(&fixture).ends_with("its skills are not those of its lock file"));
+    fixture.file(staged, text);
+    let store = fixture.store();
+    assert_eq!(store.lock_file().skills()["s1"].license(), Some("MIT"));
+    drop(store);
+    assert_eq!(fixture.states(), ["s1 unchanged"]);
 }

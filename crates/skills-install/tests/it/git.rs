@@ -304,3 +304,103 @@ fn a_repository_larger_than_the_limit_is_not_fetched() {
         .unwrap_err();
     assert_eq!(error.kind(), InstallErrorKind::Limit, "{error}");
 }
+
+#[test]
+fn every_tag_names_one_version() {
+    if !has_git() {
+        return;
+    }
+    let fixture = Fixture::new();
+    fixture.skill("repository/a", "");
+    commit_at(&fixture, "1000");
+    let repository = fixture.path("repository");
+    git(&repository, &["tag", "stable"]);
+    git(&repository, &["branch", "v1.0"]);
+    let source = |rest: &str| format!("git+{}/.git{rest}", repository.display());
+    let replaced = [TrustChange::Replaced("stable".to_owned())];
+    fixture.add(&source("#stable")).unwrap();
+
+    fixture.skill("repository/a", "license: MIT\n");
+    commit_at(&fixture, "2000");
+    git(&repository, &["tag", "-f", "stable"]);
+    let (_, plan) = fixture.plan(&source("#stable")).unwrap();
+    assert_eq!(plan.changes()[0].trust_changes(), replaced);
+
+    // A branch takes the place of the tag.
+    git(&repository, &["tag", "-d", "stable"]);
+    git(&repository, &["branch", "stable"]);
+    let (_, plan) = fixture.plan(&source("#stable")).unwrap();
+    assert_eq!(plan.changes()[0].trust_changes(), replaced);
+
+    // A branch moves, whatever its name is.
+    let fixture_branch = Fixture::new();
+    fixture_branch.add(&source("#v1.0")).unwrap();
+    git(&repository, &["branch", "-f", "v1.0", "main"]);
+    let (_, plan) = fixture_branch.plan(&source("#v1.0")).unwrap();
+    assert_eq!(plan.changes()[0].action(), Action::Update);
+    assert!(!plan.changes()[0].needs_person());
+}
+
+/// Writes a program `git` that runs `script` for a command, and the real one for others. Its
+/// arguments, working directory and mode of that are in `git.log`.
+fn scripted_git(fixture: &Fixture, command: &str, script: &str) -> std::path::PathBuf {
+    let text = format!(
+        "#!/bin/sh\nprintf '%s\\n' \"$* $(stat -c '%a %n' \"$PWD\")\" >> '{}'\n\
+         case \" $* \" in *' {command} '*) {script};; esac\nexec '{}' \"$@\"\n",
+        fixture.path("git.log").display(),
+        git_program().unwrap().display()
+    );
+    fixture.executable("git", &text);
+    fixture.path("git")
+}
+
+#[test]
+fn endless_output_of_git_and_a_git_that_hangs_are_stopped() {
+    if !has_git() {
+        return;
+    }
+    let fixture = Fixture::new();
+    fixture.skill("repository/a", "");
+    commit_at(&fixture, "1000");
+    let source = format!("git+{}/.git", fixture.path("repository").display());
+    let name = "100644 blob 0000000000000000000000000000000000000000\ta/";
+    let endless = format!("awk 'BEGIN {{ for (;;) printf \"{name}%d%c\", i++, 0 }}'; exit 0");
+    for (command, script, limit) in [
+        ("ls-tree", endless.as_str(), "200000 files and directories"),
+        ("ls-tree", "exec sleep 100", "2 seconds of a download"),
+        ("init", "exec sleep 100", "2 seconds of a download"),
+        ("cat-file", "exec sleep 100", "2 seconds of a download"),
+    ] {
+        let mut limits = skills_install::FetchLimits::default();
+        if script.contains("sleep") {
+            limits.timeout = std::time::Duration::from_secs(2);
+        }
+        let program = scripted_git(&fixture, command, script);
+        let fetcher = Fetcher::new(GitOptions::new(program)).limits(limits);
+        let error = fixture.add_with(&fetcher, &source).unwrap_err();
+        assert_eq!(error.kind(), InstallErrorKind::Limit, "{command}: {error}");
+        assert!(error.to_string().contains(limit), "{command}: {error}");
+    }
+}
+
+#[test]
+fn a_repository_is_fetched_in_a_private_directory() {
+    if !has_git() {
+        return;
+    }
+    let fixture = Fixture::new();
+    fixture.skill("repository/a", "").file("temporary/x", "");
+    commit_at(&fixture, "1000");
+    let source = format!("git+{}/.git", fixture.path("repository").display());
+    let program = scripted_git(&fixture, "none", "");
+    let temporary = fixture.path("temporary");
+    let fetcher = Fetcher::new(GitOptions::new(program).temp_dir(&temporary));
+    fixture.add_with(&fetcher, &source).unwrap();
+    let log = fixture.read("git.log");
+    let expected = format!(" 700 {}/skills-install-", temporary.display());
+    for line in log.lines() {
+        assert!(line.contains(&expected), "{line}");
+    }
+    // It is removed.
+    assert_eq!(std::fs::read_dir(temporary).unwrap().count(), 1);
+}

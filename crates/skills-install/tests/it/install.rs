@@ -1,9 +1,11 @@
 //! Adding, updating and removing skills of a directory.
 
-use insta::assert_snapshot;
-use skills_install::{Action, InstallErrorKind, LocalEdits, Store};
+use std::fs;
 
-use crate::fixture::{Fixture, fetcher, words};
+use insta::assert_snapshot;
+use skills_install::{Action, InstallErrorKind, LocalEdits, Plan, Store};
+
+use crate::fixture::{Fixture, TarEntry, fetcher, words};
 
 #[test]
 fn all_skills_of_a_directory_are_added_or_those_that_are_named() {
@@ -151,10 +153,12 @@ fn the_difference_of_an_update_is_in_the_words_of_policies() {
 fn an_update_that_asks_for_no_more_needs_no_person() {
     let fixture = Fixture::new();
     fixture
-        .skill("source/a", "allowed-tools: Bash\n")
+        .skill("source/a", "allowed-tools: Bash Read\n")
         .file("source/a/run.py", "1");
     fixture.add("./source").unwrap();
-    fixture.skill("source/a", "").file("source/a/run.py", "2");
+    fixture
+        .skill("source/a", "allowed-tools: Read\n")
+        .file("source/a/run.py", "2");
     let (mut store, plan) = fixture.plan("./source").unwrap();
     let change = &plan.changes()[0];
     assert_eq!(change.action(), Action::Update);
@@ -279,4 +283,209 @@ fn what_was_fetched_is_removed_with_the_store() {
     drop((plan, store));
     assert!(!fixture.path("skills/.skills-install/scratch").exists());
     assert_eq!(fixture.read("outside/kept"), "x");
+}
+
+#[test]
+fn a_skill_that_is_its_whole_source_has_the_wanted_name() {
+    let fixture = Fixture::new();
+    fixture.skill("pdf", "");
+    let error = fixture.plan_with("./pdf", &["docx"], LocalEdits::Refuse);
+    let error = error.err().unwrap();
+    assert_eq!(error.help().unwrap(), "available: pdf");
+    let plan = fixture.plan_with("./pdf", &["pdf"], LocalEdits::Refuse);
+    assert_eq!(plan.unwrap().1.changes()[0].action(), Action::Add);
+}
+
+#[test]
+fn edits_that_are_made_after_the_plan_are_not_lost() {
+    // Without an installed skill, with one of another version, and without its files.
+    for case in ["add", "update", "restore"] {
+        let fixture = Fixture::new();
+        fixture.skill("source/a", "");
+        if case != "add" {
+            fixture.add("./source").unwrap();
+        }
+        if case == "update" {
+            fixture.file("source/a/notes.md", "new");
+        } else if case == "restore" {
+            std::fs::remove_dir_all(fixture.path("skills/a")).unwrap();
+        }
+        let (mut store, plan) = fixture.plan("./source").unwrap();
+        fixture.file("skills/a/notes.md", "mine");
+        let error = store.apply(plan).unwrap_err();
+        assert_eq!(error.kind(), InstallErrorKind::Conflict, "{case}: {error}");
+        assert_eq!(fixture.read("skills/a/notes.md"), "mine", "{case}");
+    }
+}
+
+#[test]
+fn another_mode_in_the_source_is_an_update() {
+    use std::os::unix::fs::PermissionsExt;
+    let fixture = Fixture::new();
+    fixture.skill("source/a", "").file("source/a/run", "x");
+    fixture.add("./source").unwrap();
+    fixture.executable("source/a/run", "x");
+    let (mut store, plan) = fixture.plan("./source").unwrap();
+    let change = &plan.changes()[0];
+    assert_eq!(change.action(), Action::Update);
+    assert!(change.needs_person());
+    assert_eq!(change.difference().added_code, ["run"]);
+    store.apply(plan).unwrap();
+    drop(store);
+    assert_eq!(fixture.states(), ["a unchanged"]);
+
+    // A mode that was changed here is an edit.
+    let path = fixture.path("skills/a/run");
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o644)).unwrap();
+    assert_eq!(fixture.states(), ["a modes-changed"]);
+    let error = fixture.add("./source").unwrap_err();
+    assert_eq!(error.kind(), InstallErrorKind::Conflict, "{error}");
+    let (_, plan) = fixture
+        .plan_with("./source", &[], LocalEdits::Theirs)
+        .unwrap();
+    assert_eq!(plan.changes()[0].action(), Action::Restore);
+}
+
+#[test]
+fn a_skill_that_is_kept_as_edited_takes_no_person() {
+    let fixture = Fixture::new();
+    fixture.skill("source/a", "").skill("other/a", "");
+    fixture.add("./source").unwrap();
+    fixture.file("skills/a/notes.md", "mine");
+    let (_, plan) = fixture.plan_with("./other", &[], LocalEdits::Ours).unwrap();
+    let change = &plan.changes()[0];
+    assert_eq!(change.action(), Action::KeepEdited);
+    assert!(!change.needs_person() && change.trust_changes().is_empty());
+}
+
+/// Returns the difference of an update of a skill whose frontmatter changes, which needs a person.
+fn growth(before: &str, after: &str) -> String {
+    let fixture = Fixture::new();
+    fixture.skill("source/a", before);
+    fixture.add("./source").unwrap();
+    fixture.skill("source/a", after);
+    let (_, plan) = fixture.plan("./source").unwrap();
+    let change = &plan.changes()[0];
+    assert!(change.needs_person(), "{before} -> {after}");
+    let text = change.difference().to_string();
+    text.lines().next().unwrap().to_owned()
+}
+
+#[test]
+fn fewer_restrictions_are_growth() {
+    assert_snapshot!(
+        growth("allowed-tools: Read\n", ""),
+        @"+ without the restriction allowed-tools"
+    );
+    assert_snapshot!(
+        growth("disable-model-invocation: true\n", ""),
+        @"+ without the restriction disable-model-invocation"
+    );
+    assert_snapshot!(
+        growth("disallowed-tools: Bash Write\n", "disallowed-tools: Write\n"),
+        @"+ without the restriction disallowed-tools: Bash"
+    );
+    assert_snapshot!(growth("context: fork\n", ""), @"+ without the restriction context: fork");
+}
+
+#[test]
+fn any_change_of_a_hook_is_growth() {
+    let hook = |command: &str, more: &str| {
+        let hook = format!("type: command\n          command: {command:?}\n{more}");
+        format!("hooks:\n  Stop:\n    - hooks:\n        - {hook}")
+    };
+    let long = "x ".repeat(1_000);
+    let other = format!("{long}curl evil");
+    let text = growth(&hook(&long, ""), &hook(&other, ""));
+    assert!(text.contains("… (whole text: sha256:"), "{text}");
+    let text = growth(&hook(&"x ".repeat(300), ""), &hook(&"x ".repeat(301), ""));
+    assert_eq!(text.len(), "+ hook:Stop ".len() + 602);
+    assert_snapshot!(growth(&hook("a b", ""), &hook("a\nb", "")), @r#"+ "hook:Stop a\nb""#);
+    assert_snapshot!(growth(&hook("a b", ""), &hook("a  b", "")), @"+ hook:Stop a  b");
+    assert_snapshot!(
+        growth(&hook("a", ""), &hook("a", "          cwd: /tmp\n")),
+        @"+ hook:Stop[/tmp] a"
+    );
+}
+
+#[test]
+fn generated_files_of_a_source_are_not_installed() {
+    let fixture = Fixture::new();
+    fixture
+        .skill("source/a", "")
+        .file("source/a/run.py", "1")
+        .file("source/a/scripts/.clawhub/kept", "");
+    fixture.add("./source").unwrap();
+    let before = fixture.read("skills/skills.lock");
+    fixture
+        .file("source/a/__pycache__/run.pyc", "evil")
+        .file("source/a/.clawhub/evil", "")
+        .file("source/a/.DS_Store", "")
+        .file("source/a/web/node_modules/.cache/x.js", "")
+        .symlink("../run.py", "source/a/__pycache__/link");
+    let text = fixture.read("source/a/SKILL.md");
+    let archive = [
+        TarEntry::file("a/SKILL.md", &text),
+        TarEntry::file("a/run.py", "1"),
+        TarEntry::file("a/scripts/.clawhub/kept", ""),
+        TarEntry::file("a/__pycache__/run.pyc", "evil"),
+        TarEntry::of_kind("a/__pycache__/link", tar::EntryType::Symlink, "../run.py"),
+    ];
+    fixture.tar_gz("a.tgz", &archive);
+    let content = |plan: &Plan| plan.changes()[0].locked().content().to_string();
+    let (_, plan) = fixture.plan("./a.tgz").unwrap();
+    assert!(before.contains(&content(&plan)));
+    fs::remove_dir_all(fixture.path("skills")).unwrap();
+    for source in ["./source", "./a.tgz"] {
+        fixture.add(source).unwrap();
+        assert_eq!(fixture.states(), ["a unchanged"]);
+        for generated in ["__pycache__", ".clawhub", ".DS_Store", "web"] {
+            assert!(!fixture.path("skills/a").join(generated).exists());
+        }
+        assert!(fixture.path("skills/a/scripts/.clawhub/kept").exists());
+        fs::remove_dir_all(fixture.path("skills")).unwrap();
+    }
+    fixture.add("./source").unwrap();
+    assert_eq!(fixture.read("skills/skills.lock"), before);
+}
+
+#[test]
+fn generated_files_change_neither_an_update_nor_the_lock_file() {
+    let fixture = Fixture::new();
+    fixture.skill("source/a", "").file("source/a/run.py", "1");
+    fixture.add("./source").unwrap();
+    let before = fixture.read("skills/skills.lock");
+    fixture.executable("skills/a/__pycache__/run.pyc", "generated");
+    assert_eq!(fixture.states(), ["a unchanged"]);
+    fixture.add("./source").unwrap();
+    assert_eq!(fixture.read("skills/skills.lock"), before);
+    fixture.file("source/a/run.py", "2");
+    let (_, plan) = fixture.plan("./source").unwrap();
+    assert_eq!(plan.changes()[0].difference().to_string(), "~ run.py\n");
+    assert!(!plan.changes()[0].needs_person());
+}
+
+#[test]
+fn a_read_only_store_writes_nothing() {
+    let fixture = Fixture::new();
+    fixture.skill("source/a", "").file("temporary/x", "");
+    let (root, temporary) = (fixture.path("skills"), fixture.path("temporary"));
+    let mut store = Store::open_read_only(&root, &temporary).unwrap();
+    let spec = fixture.spec("./source");
+    let mut plan = || store.plan_add(&fetcher(), &spec, &[], LocalEdits::Refuse, &words);
+    let planned = plan().unwrap();
+    assert_eq!(planned.changes()[0].action(), Action::Add);
+    store.apply(planned).unwrap_err();
+    assert!(!root.exists());
+    drop(store);
+    assert_eq!(fs::read_dir(&temporary).unwrap().count(), 1);
+
+    fixture.add("./source").unwrap();
+    fs::remove_dir_all(root.join(".skills-install")).unwrap();
+    fixture.skill("source/a", "license: MIT\n");
+    let mut store = Store::open_read_only(&root, &temporary).unwrap();
+    let plan = store.plan_update_all(&fetcher(), &[], LocalEdits::Refuse, &words);
+    assert_eq!(plan.unwrap().changes()[0].action(), Action::Update);
+    drop(store);
+    assert!(!root.join(".skills-install").exists());
 }

@@ -12,6 +12,7 @@ mod crash;
 #[cfg(unix)]
 mod fixture;
 #[cfg(unix)]
+mod foreign_lock;
 mod git;
 #[cfg(unix)]
 mod install;

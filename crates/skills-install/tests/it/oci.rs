@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-use skills_install::{FetchLimits, InstallError, InstallErrorKind};
+use skills_install::{FetchLimits, InstallError, InstallErrorKind, LocalEdits};
 
-use crate::fixture::{Fixture, TarEntry, fetcher, skill_text};
+use crate::fixture::{Fixture, TarEntry, fetcher, skill_text, words};
 use crate::web::loopback;
 use crate::web_server::{Reply, Request, WebServer};
 
@@ -399,4 +399,33 @@ fn a_layer_larger_than_the_limit_is_refused() {
         .add_with(&fetcher().limits(limits), "oci:./layout")
         .unwrap_err();
     assert_eq!(error.kind(), InstallErrorKind::Limit, "{error}");
+}
+
+#[test]
+fn the_locked_version_is_restored() {
+    // As an image layout, and as a directory that is one.
+    for source in ["oci:./layout#1.0", "oci:./layout", "./layout"] {
+        let (mut artifacts, _) = single_archive();
+        let fixture = Fixture::new();
+        artifacts.write(&fixture, "layout");
+        fixture.add(source).unwrap();
+        let before = fixture.read("skills/skills.lock");
+        let first = artifacts.tags.remove("1.0").unwrap();
+        let text = skill_text("pdf", "license: MIT\n");
+        let content = archive(&[TarEntry::file("pdf/SKILL.md", &text)]);
+        let layer = artifacts.blob(TAR_GZIP, content);
+        artifacts.manifest("1.0", &[layer]);
+        artifacts.tags.insert("old".to_owned(), first);
+        artifacts.write(&fixture, "layout");
+        std::fs::remove_dir_all(fixture.path("skills/pdf")).unwrap();
+        let mut store = fixture.store();
+        let plan = store
+            .plan_restore(&fetcher(), &[], LocalEdits::Refuse, &words)
+            .unwrap();
+        assert!(plan.failures().is_empty(), "{source}: {plan:?}");
+        store.apply(plan).unwrap();
+        drop(store);
+        assert_eq!(fixture.states(), ["pdf unchanged"], "{source}");
+        assert_eq!(fixture.read("skills/skills.lock"), before, "{source}");
+    }
 }

@@ -168,3 +168,34 @@ proptest! {
         let _ = text.parse::<SourceSpec>().map_err(|error| error.help());
     }
 }
+
+#[test]
+fn the_query_of_a_url_is_part_of_the_identity() {
+    let identity = |text: &str| text.parse::<SourceSpec>().unwrap().identity();
+    let url = "archive+https://clawhub.ai/api/v1/download";
+    assert_eq!(
+        identity(&format!("{url}?slug=good")),
+        "https:clawhub.ai/api/v1/download?slug=good"
+    );
+    let any = SourceRule::new("https://clawhub.ai/*");
+    assert!(any.allows(&format!("{url}?slug=good").parse().unwrap()));
+    let one = SourceRule::new("https://clawhub.ai/api/v1/download");
+    assert!(!one.allows(&format!("{url}?slug=evil").parse().unwrap()));
+}
+
+#[test]
+fn a_source_of_the_scheme_file_is_a_path() {
+    for (text, path) in [
+        ("file:acme/skills", "./acme/skills"),
+        ("file://acme/skills", "./acme/skills"),
+        ("file:git@host:x", "./git@host:x"),
+        ("file:/srv/skills", "/srv/skills"),
+        ("file:///srv/skills", "/srv/skills"),
+        ("file:../a.zip", "../a.zip"),
+        ("file:acme/skills//pdf", "./acme/skills//pdf"),
+    ] {
+        let spec: SourceSpec = text.parse().unwrap();
+        assert_eq!(spec.to_string(), path, "{text}");
+    }
+    assert!("file:".parse::<SourceSpec>().is_err());
+}

@@ -131,3 +131,58 @@ fn a_name_that_is_not_locked_is_an_error() {
     let planned = plan(&mut store, &fetcher(), &["a", "a"]);
     assert_eq!(planned.changes()[0].action(), Action::Keep);
 }
+
+#[test]
+fn an_update_never_installs_another_skill() {
+    let fixture = Fixture::new();
+    fixture.skill("one/pdf", "").skill("two/a", "");
+    fixture.add("./one").unwrap();
+    fixture.add("./two").unwrap();
+    fixture.file("one/pdf/SKILL.md", skill_text("other", ""));
+    // Its directory has two skills, one of them with its name.
+    std::fs::remove_file(fixture.path("two/a/SKILL.md")).unwrap();
+    fixture.skill("two/a/a", "").skill("two/a/b", "");
+    let mut store = fixture.store();
+    let planned = plan(&mut store, &fetcher(), &[]);
+    assert_eq!(describe(&planned), ["a: Skill", "pdf: Skill"]);
+    let error = planned.failures()[1].error();
+    assert_eq!(
+        error.to_string(),
+        "the source has the skill `other` in place of `pdf`"
+    );
+    let error = store.plan_update(&fetcher(), "pdf", LocalEdits::Theirs, &words);
+    assert_eq!(error.unwrap_err().kind(), InstallErrorKind::Skill);
+}
+
+#[test]
+fn only_the_named_skill_of_a_source_is_planned() {
+    let fixture = Fixture::new();
+    fixture.skill("source/a", "").skill("source/b", "");
+    let named = |name: &str, source: &str| (name.to_owned(), fixture.spec(source));
+    let sources = vec![
+        named("a", "./source"),
+        named("b", "./source//b"),
+        named("c", "./source"),
+        named("d", "./source//a"),
+    ];
+    let mut store = fixture.store();
+    let planned = store.plan_sources(&fetcher(), sources, LocalEdits::Refuse, &words);
+    assert_eq!(
+        describe(&planned.unwrap()),
+        ["a Add", "b Add", "c: Skill", "d: Skill"]
+    );
+}
+
+#[test]
+fn skills_in_directories_of_one_name_are_updated_together() {
+    let fixture = Fixture::new();
+    fixture
+        .file("source/x/pdf/SKILL.md", skill_text("pdf-a", ""))
+        .file("source/y/pdf/SKILL.md", skill_text("pdf-b", ""));
+    fixture.add("./source//x").unwrap();
+    fixture.add("./source//y").unwrap();
+    let mut store = fixture.store();
+    // One fetch for both.
+    let planned = plan(&mut store, &fetcher(), &[]);
+    assert_eq!(describe(&planned), ["pdf-a Keep", "pdf-b Keep"]);
+}

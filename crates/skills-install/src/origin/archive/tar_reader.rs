@@ -4,17 +4,17 @@ use std::io::Read;
 
 use tar::EntryType;
 
-use super::{ArchiveEntry, Budget, Content, archive_error, entry_path};
+use super::{Allowance, ArchiveEntry, Budget, Content, archive_error, entry_path};
 use crate::error::{InstallError, Refusal};
 
 pub(super) fn read(
     reader: impl Read,
-    budget: u64,
+    budget: Allowance,
     visit: &mut dyn FnMut(ArchiveEntry<'_>) -> Result<(), InstallError>,
 ) -> Result<(), InstallError> {
     let mut archive = tar::Archive::new(Budget {
         inner: reader,
-        left: budget,
+        allowance: budget,
     });
     for entry in archive.entries().map_err(archive_error)? {
         let mut entry = entry.map_err(archive_error)?;
@@ -26,9 +26,13 @@ pub(super) fn read(
         let Some(path) = entry_path(&entry.path_bytes())? else {
             continue;
         };
+        // A few bytes of it are any number of zeros.
+        if kind == EntryType::GNUSparse || is_pax_sparse(&mut entry)? {
+            return Err(InstallError::refused(path.as_str(), Refusal::Sparse));
+        }
         let mode = entry.header().mode().map_err(archive_error)?;
         let content = match kind {
-            EntryType::Regular | EntryType::Continuous | EntryType::GNUSparse => Content::File {
+            EntryType::Regular | EntryType::Continuous => Content::File {
                 is_executable: mode & 0o111 != 0,
                 reader: &mut entry,
             },
@@ -53,4 +57,12 @@ pub(super) fn read(
     // To the end, where gzip has its checksum.
     std::io::copy(&mut archive.into_inner(), &mut std::io::sink()).map_err(archive_error)?;
     Ok(())
+}
+
+fn is_pax_sparse(entry: &mut tar::Entry<'_, impl Read>) -> Result<bool, InstallError> {
+    let Some(fields) = entry.pax_extensions().map_err(archive_error)? else {
+        return Ok(false);
+    };
+    let mut keys = fields.flatten();
+    Ok(keys.any(|field| field.key_bytes().starts_with(b"GNU.sparse.")))
 }

@@ -5,7 +5,7 @@ use std::io::{self, BufReader};
 
 use zip::ZipArchive;
 
-use super::{ArchiveEntry, Budget, Content, archive_error, entry_path, link_target};
+use super::{Allowance, ArchiveEntry, Budget, Content, archive_error, entry_path, link_target};
 use crate::error::{InstallError, Refusal};
 
 /// The bits of a mode that tell the type of a file, and the types.
@@ -16,12 +16,11 @@ const TYPE_LINK: u32 = 0o120_000;
 
 pub(super) fn read(
     file: &File,
-    budget: u64,
+    mut allowance: Allowance,
     visit: &mut dyn FnMut(ArchiveEntry<'_>) -> Result<(), InstallError>,
 ) -> Result<(), InstallError> {
     let mut archive =
         ZipArchive::new(BufReader::new(file)).map_err(|error| archive_error(error.into()))?;
-    let mut left = budget;
     for index in 0..archive.len() {
         let entry = archive
             .by_index_raw(index)
@@ -38,7 +37,10 @@ pub(super) fn read(
             .by_index(index)
             .map_err(|error| archive_error(error.into()))?;
         // The sizes of the directory may lie, so what is read counts.
-        let mut reader = Budget { inner: entry, left };
+        let mut reader = Budget {
+            inner: entry,
+            allowance,
+        };
         let content = match mode & TYPE_MASK {
             TYPE_LINK => Content::Link(link_target(&path, &mut reader)?),
             TYPE_DIRECTORY => Content::Directory,
@@ -51,7 +53,7 @@ pub(super) fn read(
         };
         visit(ArchiveEntry { path, content })?;
         io::copy(&mut reader, &mut io::sink()).map_err(archive_error)?;
-        left = reader.left;
+        allowance = reader.allowance;
     }
     Ok(())
 }
