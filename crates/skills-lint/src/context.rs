@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use crate::patterns::compile;
-use crate::view::{Surroundings, Unit, View};
+use crate::view::{Heading, Surroundings, Unit, View};
 
 /// Words of headings above passages that describe attacks or forbid something.
 static HEADING: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -56,14 +56,6 @@ fn is_match(regex: &LazyLock<Option<Regex>>, text: &str) -> bool {
     regex.as_ref().is_some_and(|regex| regex.is_match(text))
 }
 
-pub(crate) fn is_documentary_heading(text: &str) -> bool {
-    is_match(&HEADING, text)
-}
-
-pub(crate) fn is_documentary_sentence(text: &str) -> bool {
-    is_match(&SENTENCE, text) && !is_match(&INSISTENCE, text)
-}
-
 /// Returns true if a skill says of itself that it is about security, by its name or description.
 pub(crate) fn is_about_security(name: &str, description: &str) -> bool {
     is_match(&SECURITY_SKILL, &name.replace(['-', '_'], " ")) || is_match(&SECURITY_SKILL, description)
@@ -76,9 +68,34 @@ pub(crate) struct Lowered {
     pub(crate) note: &'static str,
 }
 
+/// The file that views are of.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Source<'a> {
+    pub(crate) text: &'a str,
+    pub(crate) headings: &'a [Heading],
+}
+
+impl Source<'_> {
+    fn slice(&self, (start, end): (usize, usize)) -> &str {
+        &self.text[start..end]
+    }
+
+    /// Returns true if a heading, or one of a section around it, is about attacks or prohibitions.
+    fn is_documentary(&self, mut heading: Option<usize>) -> bool {
+        while let Some(found) = heading.map(|index| self.headings[index]) {
+            if is_match(&HEADING, self.slice(found.range)) {
+                return true;
+            }
+            heading = found.outer;
+        }
+        false
+    }
+}
+
 /// Returns how much lower the severity of a match is because of what surrounds it. Text that a
 /// rendered page hides has no excuse.
 pub(crate) fn lowered(
+    source: &Source<'_>,
     view: &View,
     unit: &Unit,
     range: &std::ops::Range<usize>,
@@ -86,8 +103,8 @@ pub(crate) fn lowered(
     is_security_skill: bool,
 ) -> Lowered {
     let Surroundings {
-        is_documentary,
-        is_announced,
+        heading,
+        announcement,
         is_table,
         is_comment,
         is_code,
@@ -106,6 +123,8 @@ pub(crate) fn lowered(
         || is_documentary_part(after)
         || is_match(&FICTION, &text[range.clone()]);
     let is_quoted = is_quoted(text, range, is_code);
+    let is_documentary = source.is_documentary(heading);
+    let is_announced = is_documentary_part(source.slice(announcement));
     let signals = [
         (is_table, "lower, since it is in a table"),
         (is_documentary, "lower, since the section is about attacks or prohibitions"),

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use regex::{Captures, Match};
 use skills_manifest::Document;
 
-use crate::context::{Lowered, is_about_security, lowered};
+use crate::context::{Lowered, Source, is_about_security, lowered};
 use crate::finding::{Finding, Severity};
 use crate::near::{self, Half};
 use crate::patterns::{Effect, Pattern, PatternSet, Scope};
@@ -83,12 +83,16 @@ impl Linter {
 
     fn lint_file(&self, file: &File<'_>, text: &str, skill: &Skill) -> Found {
         let views = Views::new(file.path, text);
+        let source = Source {
+            text,
+            headings: &views.headings,
+        };
         let mut found = Found::default();
         self.lines.candidates(&views.lines, |pattern, unit| {
-            search(&self.lines.patterns[pattern], &views.lines, unit, file, skill, &mut found);
+            search(&self.lines.patterns[pattern], &source, &views.lines, unit, file, skill, &mut found);
         });
         self.prose.candidates(&views.prose, |pattern, unit| {
-            search(&self.prose.patterns[pattern], &views.prose, unit, file, skill, &mut found);
+            search(&self.prose.patterns[pattern], &source, &views.prose, unit, file, skill, &mut found);
         });
         found.halves.sort_by_key(|half| half.line);
         for pair in near::pairs(&found.halves) {
@@ -139,6 +143,7 @@ fn identity<'a>(skill: &SkillText<'a>) -> (String, String, (&'a str, usize)) {
 /// Searches one unit for one pattern.
 fn search(
     pattern: &Pattern,
+    source: &Source<'_>,
     view: &View,
     index: usize,
     file: &File<'_>,
@@ -160,6 +165,7 @@ fn search(
             continue;
         }
         let lowered = lowered(
+            source,
             view,
             unit,
             &whole.range(),

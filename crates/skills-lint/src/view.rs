@@ -1,7 +1,5 @@
 //! A file as units that rules search: logical lines, and paragraphs of prose.
 
-use crate::context::{is_documentary_heading, is_documentary_sentence};
-
 /// Maximum number of lines that are joined to one logical line or paragraph, which bounds how far
 /// apart the parts of a finding may be.
 const MAX_JOINED_LINES: usize = 40;
@@ -9,10 +7,10 @@ const MAX_JOINED_LINES: usize = 40;
 /// What surrounds a unit.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Surroundings {
-    /// Below a heading about attacks or prohibitions.
-    pub(crate) is_documentary: bool,
-    /// After a sentence that says that a list or a block of code is bad.
-    pub(crate) is_announced: bool,
+    /// The heading above, as an index of the headings of the file.
+    pub(crate) heading: Option<usize>,
+    /// Where the line of prose before is in the file, such as the one before a block of code.
+    pub(crate) announcement: (usize, usize),
     pub(crate) is_table: bool,
     /// In a comment that a rendered page does not show.
     pub(crate) is_comment: bool,
@@ -66,6 +64,16 @@ impl View {
     }
 }
 
+/// A heading of a file.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Heading {
+    /// The heading of the section around.
+    pub(crate) outer: Option<usize>,
+    level: usize,
+    /// Where the line is in the file.
+    pub(crate) range: (usize, usize),
+}
+
 /// Both views of a file.
 #[derive(Debug, Default)]
 pub(crate) struct Views {
@@ -73,6 +81,7 @@ pub(crate) struct Views {
     pub(crate) lines: View,
     /// Paragraphs and comments as one line each, without marks of lists, quotes and emphasis.
     pub(crate) prose: View,
+    pub(crate) headings: Vec<Heading>,
 }
 
 impl Views {
@@ -81,8 +90,11 @@ impl Views {
             is_markdown: is_markdown(path),
             ..Builder::default()
         };
+        let mut start = 0;
         for (index, line) in text.split('\n').enumerate() {
+            builder.range = (start, start + line.len());
             builder.line(line.trim_end_matches('\r'), index + 1);
+            start += line.len() + 1;
         }
         builder.end_logical_line();
         builder.end_paragraph();
@@ -104,11 +116,11 @@ struct Builder {
     views: Views,
     /// The marker of the open block of code.
     fence: Option<(char, usize)>,
-    is_block_announced: bool,
+    /// Where the current line is in the file.
+    range: (usize, usize),
     is_in_comment: bool,
-    /// Levels of the headings around, and whether they are about attacks.
-    headings: Vec<(usize, bool)>,
-    is_announced: bool,
+    heading: Option<usize>,
+    announcement: (usize, usize),
     logical: Joined,
     paragraph: Joined,
 }
@@ -147,7 +159,6 @@ impl Builder {
         match (self.fence, marker) {
             (None, Some(marker)) => {
                 self.fence = Some(marker);
-                self.is_block_announced = self.is_announced;
                 return true;
             }
             (Some(open), Some(close)) if close.0 == open.0 && close.1 >= open.1 => {
@@ -163,26 +174,37 @@ impl Builder {
         }
         let level = trimmed.bytes().take_while(|byte| *byte == b'#').count();
         if (1..=6).contains(&level) && trimmed[level..].starts_with(' ') {
-            self.headings.retain(|(outer, _)| *outer < level);
-            self.headings.push((level, is_documentary_heading(trimmed)));
-            self.is_announced = false;
+            self.open_section(level);
             return true;
         }
         if !trimmed.is_empty() && !self.starts_item(trimmed) {
-            self.is_announced = is_documentary_sentence(trimmed);
+            self.announcement = self.range;
         }
         false
+    }
+
+    fn open_section(&mut self, level: usize) {
+        let headings = &mut self.views.headings;
+        let mut outer = self.heading;
+        while let Some(heading) = outer.map(|index| headings[index])
+            && heading.level >= level
+        {
+            outer = heading.outer;
+        }
+        self.heading = Some(headings.len());
+        headings.push(Heading {
+            outer,
+            level,
+            range: self.range,
+        });
+        self.announcement = (0, 0);
     }
 
     fn surroundings(&self, trimmed: &str) -> Surroundings {
         let is_code = !self.is_markdown || self.fence.is_some();
         Surroundings {
-            is_documentary: self.headings.iter().any(|(_, documentary)| *documentary),
-            is_announced: if self.fence.is_some() {
-                self.is_block_announced
-            } else {
-                self.is_announced
-            },
+            heading: self.heading,
+            announcement: self.announcement,
             is_table: !is_code && trimmed.starts_with('|') && trimmed.len() > 1 && trimmed.ends_with('|'),
             is_comment: self.is_in_comment || (!is_code && trimmed.contains("<!--")),
             is_code,

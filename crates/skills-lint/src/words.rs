@@ -10,8 +10,10 @@ pub(crate) const TUNNELS: &str = include_str!("words/tunnels.txt");
 pub(crate) const SHORTENERS: &str = include_str!("words/shorteners.txt");
 /// Hosts and paths of well-known installers.
 pub(crate) const KNOWN_INSTALLERS: &str = include_str!("words/known_installers.txt");
-/// Paths and names of secrets.
+/// Paths of secrets.
 pub(crate) const SECRETS: &str = include_str!("words/secrets.txt");
+/// Words for secrets.
+pub(crate) const SECRET_WORDS: &str = include_str!("words/secret_words.txt");
 /// Files that agents read at each start.
 pub(crate) const MEMORY_FILES: &str = include_str!("words/memory_files.txt");
 /// Names of skills that many people install.

@@ -11,7 +11,7 @@ pub(super) const SOURCES: &[Source] = &[
         &CONCEALMENT,
         High,
         "tell|mention|inform|notify|reveal|disclos|alert|bring|report|admit|acknowledge",
-        r"\b(?:do(?:es)?\s*n[o'’]t|do\s+not|never|must\s*(?:not|n['’]t)|should\s*(?:not|n['’]t)|no\s+need\s+to|need\s+not|avoid|refrain\s+from|without|not\s+necessary\s+to|no\s+reason\s+to)\s+(?:(?:ever|to|even|please)\s+){0,2}(?:tell(?:ing)?|mention(?:ing)?|inform(?:ing)?|notify(?:ing)?|reveal(?:ing)?|disclos(?:e|ing)|alert(?:ing)?|bring(?:ing)?|report(?:ing)?|admit(?:ting)?|acknowledg(?:e|ing))\s+(?:{USER}\s+(?:about|of|that)\s+(?:this|it|these|the\s+(?:upload|request|step|command|call|transfer|transmission|change|action|process|background))|(?:this|these|it|that|any of this|the\s+(?:upload|request|step|steps|command|call|transfer|transmission|action|background\s+\w+))\b{S}{USER})",
+        r"\b(?:do(?:es)?\s*n[o'’]t|do\s+not|never|must\s*(?:not|n['’]t)|should\s*(?:not|n['’]t)|no\s+need\s+to|need\s+not|avoid|refrain\s+from|without|not\s+necessary\s+to|no\s+reason\s+to)\s+(?:(?:ever|to|even|please)\s+){0,2}(?:tell(?:ing)?|mention(?:ing)?|inform(?:ing)?|notify(?:ing)?|reveal(?:ing)?|disclos(?:e|ing)|alert(?:ing)?|bring(?:ing)?|report(?:ing)?|admit(?:ting)?|acknowledg(?:e|ing))\s+(?:{USER}\s+(?:about|of|that)\s+(?:this|it|these|the\s+(?:upload|request|step|command|call|transfer|transmission|change|action|process|background))|(?:this|these|it|that|any of this|the\s+(?:upload|request|step|steps|command|call|transfer|transmission|action|background\s+\w+))\b(?:\s+\w+){0,6}?\s+{USER})",
     ),
     prohibition(
         &CONCEALMENT,
@@ -54,7 +54,7 @@ pub(super) const SOURCES: &[Source] = &[
         &OVERRIDE_INSTRUCTIONS,
         High,
         "ignore|disregard|forget|override|bypass|discard|supersede|set aside|drop |cancel|void",
-        r"\b(?:ignore|disregard|forget|override|bypass|discard|supersede|set\s+aside|drop|cancel|void|overrule)\b\s+(?:(?:all|any|every|each|the|your|my|its|of|these|those|other|and|both)\s+){0,4}(?:(?:previous|prior|above|earlier|preceding|existing|original|foregoing|initial|former|system|developer|safety|security|default|built-in|other|content|platform|ethical)(?:ly)?\s*(?:,|and|or|/)?\s*){1,4}(?:instructions?|prompts?|rules?|guidelines?|directives?|messages?|guardrails?|restrictions?|policies|policy|constraints?|safeguards?|training|context|orders?|commands?|protocols?)\b",
+        r"\b(?:ignore|disregard|forget|override|bypass|discard|supersede|set\s+aside|drop|cancel|void|overrule)\b\s+(?:(?:all|any|every|each|the|your|my|its|of|these|those|other|and|both)\s+){0,4}(?:(?:previous|prior|above|earlier|preceding|existing|original|foregoing|initial|former|system|developer|safety|security|other|platform|ethical)(?:ly)?\s*(?:,|and|or|/)?\s*){1,4}(?:instructions?|prompts?|rules?|guidelines?|directives?|messages?|guardrails?|restrictions?|policies|policy|constraints?|safeguards?|training|orders?|protocols?)\b",
     ),
     prose(
         &OVERRIDE_INSTRUCTIONS,

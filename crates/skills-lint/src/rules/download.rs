@@ -19,7 +19,7 @@ pub(super) const SOURCES: &[Source] = &[
         &PIPE_TO_SHELL,
         High,
         "curl|wget|fetch|aria2c",
-        r"(?:\b(?:ba|z|da|k|fi)?sh\b|\bsource|(?:^|[\s;&(])\.|\beval|\bexec|\bpython[\d.]*|\bperl|\bruby|\bnode)(?:\s+-\S+)*\s+[\x22']?(?:<\s*<\(|<\(|<<<\s*[\x22']?\$\(|\$\(|`)\s*(?:sudo\s+)?{GET}[^\n]*?(?:https?://[^\s'\x22`|\\)>]+|$|\))",
+        r"(?:\b(?:ba|z|da|k|fi)?sh\b|\bsource|(?:^|[\s;&(])\.|\beval|\bexec|\bpython[\d.]*|\bperl|\bruby|\bnode)(?:\s+-\S+)*\s+[\x22']?(?:<\s*<\(|<\(|<<<\s*[\x22']?\$\(|\$\(|`)\s*(?:sudo\s+)?{GET}\s+[^\n]*?(?:https?://[^\s'\x22`|\\)>]+|$|\))",
     ),
     // PowerShell.
     line(
@@ -33,14 +33,14 @@ pub(super) const SOURCES: &[Source] = &[
         &PIPE_TO_SHELL,
         High,
         "mshta|regsvr32|rundll32|bitsadmin|certutil|msiexec",
-        r"\b(?:mshta(?:\.exe)?\s+[\x22']?(?:https?|javascript|vbscript):|regsvr32(?:\.exe)?\s[^\n]*/i:https?:|rundll32(?:\.exe)?\s[^\n]*(?:javascript:|https?:)|bitsadmin(?:\.exe)?\s+/transfer\s[^\n]*https?:|certutil(?:\.exe)?\s[^\n]*-urlcache\s[^\n]*https?:|msiexec(?:\.exe)?\s+(?:/\w+\s+)*/i\s+[\x22']?https?:)",
+        r"\b(?:mshta(?:\.exe)?\s+[\x22']?(?:https?|javascript):|regsvr32(?:\.exe)?\s[^\n]*/i:https?:|rundll32(?:\.exe)?\s[^\n\]]*(?:javascript:|https?:)|bitsadmin(?:\.exe)?\s+/transfer\s[^\n]*https?:|certutil(?:\.exe)?\s[^\n]*-urlcache\s[^\n]*https?:|msiexec(?:\.exe)?\s+(?:/\w+\s+)*/i\s+[\x22']?https?:)",
     ),
     // A program that executes what it downloads.
     line(
         &PIPE_TO_SHELL,
         High,
         "exec|eval|function(|runin",
-        r"(?:^|[^.\w])(?:exec|eval|new Function|vm\.runIn\w+)\s*\([^\n]*(?:requests\.get|urlopen|urlretrieve|httpx\.|fetch\(|axios|https?\.get|curl_exec|file_get_contents\(\s*['\x22]https?)",
+        r"(?:^|[^.\w])(?:exec|eval|new Function|vm\.runIn\w+)\s*\([^\n;]*(?:requests\.get|urlopen|urlretrieve|httpx\.|fetch\(|axios|https?\.get|curl_exec|file_get_contents\(\s*['\x22]https?)",
     ),
     signal(
         Signal::Fetch,
@@ -102,7 +102,7 @@ pub(super) const SOURCES: &[Source] = &[
         &DECODE_TO_SHELL,
         High,
         "b64decode|atob|base64|fromhex|unhexlify|marshal|zlib|rot13|fromcharcode|decompress|\\x|unescape",
-        r"(?:^|[^.\w])(?:exec|eval|new Function|os\.system|os\.popen|subprocess\.\w+|child_process\.\w+|execSync|exec_module|__import__\(['\x22]os['\x22]\)\.system|system|shell_exec|passthru)\s*\([^\n]*(?:b64decode|b32decode|atob\(|['\x22]base64['\x22]|base64_decode|fromhex|unhexlify|marshal\.loads|zlib\.decompress|rot.?13|fromCharCode|decodeURIComponent\(escape|unescape\(|(?:\\x[0-9a-f]{2}){6,})",
+        r"(?:^|[^.\w])(?:exec|eval|new Function|os\.system|os\.popen|subprocess\.\w+|child_process\.\w+|execSync|exec_module|__import__\(['\x22]os['\x22]\)\.system|system|shell_exec|passthru)\s*\([^\n;]*(?:b64decode|b32decode|atob\(|['\x22]base64['\x22]|base64_decode|fromhex|unhexlify|marshal\.loads|zlib\.decompress|rot.?13|fromCharCode|decodeURIComponent\(escape|unescape\(|(?:\\x[0-9a-f]{2}){6,})",
     ),
     // Downloaded, then started.
     line(

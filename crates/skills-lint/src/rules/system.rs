@@ -48,9 +48,15 @@ pub(super) const SOURCES: &[Source] = &[
     ),
     line(
         &PERSISTENCE,
+        Medium,
+        "schtasks|register-scheduledtask",
+        r"\bschtasks(?:\.exe)?\s+/create\b|register-scheduledtask\b",
+    ),
+    line(
+        &PERSISTENCE,
         High,
         "schtasks|currentversion|startup",
-        r"\bschtasks(?:\.exe)?\s+/create\b|\breg(?:\.exe)?\s+add\b[^\n]*currentversion\\+run|New-ItemProperty\b[^\n]*currentversion\\+run|register-scheduledtask\b|(?:\bcopy|\bmove|\bxcopy|>|copy-item|out-file)\s[^\n]*start menu\\programs\\startup",
+        r"\bschtasks(?:\.exe)?\s+/create\b[^\n]*(?:powershell|mshta|temp\\|appdata|https?:|wscript)|\breg(?:\.exe)?\s+add\b[^\n]*currentversion\\+run|New-ItemProperty\b[^\n]*currentversion\\+run|(?:\bcopy|\bmove|\bxcopy|>|copy-item|out-file)\s[^\n]*start menu\\programs\\startup",
     ),
     line(
         &PERSISTENCE,
