@@ -88,12 +88,27 @@ impl Linter {
             headings: &views.headings,
         };
         let mut found = Found::default();
+        // The second half of a finding is common, and of interest only with the first.
+        let mut deferred = Vec::new();
         self.lines.candidates(&views.lines, |pattern, unit| {
+            if let Effect::Signal(signal) = self.lines.patterns[pattern].effect
+                && near::first_of(signal).is_some()
+            {
+                deferred.push((signal, pattern, unit));
+                return;
+            }
             search(&self.lines.patterns[pattern], &source, &views.lines, unit, file, skill, &mut found);
         });
         self.prose.candidates(&views.prose, |pattern, unit| {
             search(&self.prose.patterns[pattern], &source, &views.prose, unit, file, skill, &mut found);
         });
+        deferred.retain(|(signal, ..)| {
+            let first = near::first_of(*signal);
+            found.halves.iter().any(|half| Some(half.signal) == first)
+        });
+        for (_, pattern, unit) in deferred {
+            search(&self.lines.patterns[pattern], &source, &views.lines, unit, file, skill, &mut found);
+        }
         found.halves.sort_by_key(|half| half.line);
         for pair in near::pairs(&found.halves) {
             let quote = views.lines.text_of(&views.lines.units[pair.half.unit]);
@@ -150,11 +165,14 @@ fn search(
     skill: &Skill,
     found: &mut Found,
 ) {
+    let Some(regex) = pattern.regex() else {
+        return;
+    };
     let unit = &view.units[index];
     let text = view.text_of(unit);
     let mut start = 0;
     for _ in 0..MAX_ATTEMPTS {
-        let Some(captures) = pattern.regex.captures_at(text, start) else {
+        let Some(captures) = regex.captures_at(text, start) else {
             return;
         };
         let Some(whole) = captures.get(0) else {

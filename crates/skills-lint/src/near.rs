@@ -79,6 +79,12 @@ const PAIRS: &[Pair] = &[
     },
 ];
 
+/// Returns the first half of the findings of which a signal is the second half.
+pub(crate) fn first_of(second: Signal) -> Option<Signal> {
+    let pair = PAIRS.iter().find(|pair| pair.second == second);
+    pair.map(|pair| pair.first)
+}
+
 /// A finding about two halves: the rule, the severity, and the half that is quoted.
 pub(crate) struct Found {
     pub(crate) rule: &'static Rule,

@@ -1,5 +1,7 @@
 //! Regular expressions of rules, and the words by which they are chosen.
 
+use std::sync::OnceLock;
+
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use regex::Regex;
 
@@ -43,7 +45,8 @@ pub(crate) enum Signal {
 pub(crate) struct Source {
     pub(crate) scope: Scope,
     pub(crate) effect: Effect,
-    /// Words of which a match contains at least one, in lower case, separated by `|`.
+    /// Words of which a match contains at least one, in lower case, separated by `|`, which `{BAR}`
+    /// stands for.
     pub(crate) triggers: &'static str,
     pub(crate) regex: &'static str,
     /// Whether "do not" before a match is no excuse, since the rule is about prohibitions.
@@ -54,8 +57,17 @@ pub(crate) struct Source {
 #[derive(Debug)]
 pub(crate) struct Pattern {
     pub(crate) effect: Effect,
-    pub(crate) regex: Regex,
     pub(crate) ignores_prohibitions: bool,
+    source: &'static str,
+    /// Compiled when a trigger is found, since most texts have few of them.
+    regex: OnceLock<Option<Regex>>,
+}
+
+impl Pattern {
+    pub(crate) fn regex(&self) -> Option<&Regex> {
+        let compiled = self.regex.get_or_init(|| compile(&expand(self.source)));
+        compiled.as_ref()
+    }
 }
 
 /// The patterns of one scope.
@@ -68,14 +80,11 @@ pub(crate) struct PatternSet {
 }
 
 impl PatternSet {
-    pub(crate) fn new<'a>(sources: impl Iterator<Item = &'a Source>) -> Self {
+    pub(crate) fn new(sources: impl Iterator<Item = &'static Source>) -> Self {
         let mut patterns = Vec::new();
         let mut words: Vec<String> = Vec::new();
         let mut of_trigger: Vec<Vec<usize>> = Vec::new();
         for source in sources {
-            let Some(regex) = compile(&expand(source.regex)) else {
-                continue;
-            };
             for word in expand_triggers(source.triggers) {
                 match words.iter().position(|known| *known == word) {
                     Some(index) => of_trigger[index].push(patterns.len()),
@@ -87,8 +96,9 @@ impl PatternSet {
             }
             patterns.push(Pattern {
                 effect: source.effect,
-                regex,
                 ignores_prohibitions: source.ignores_prohibitions,
+                source: source.regex,
+                regex: OnceLock::new(),
             });
         }
         let triggers = AhoCorasick::builder()
@@ -176,7 +186,7 @@ fn expand_triggers(triggers: &'static str) -> Vec<String> {
         "{SECRET}" => list(words::SECRETS),
         "{WORD}" => list(words::SECRET_WORDS),
         "{MEMORY}" => list(words::MEMORY_FILES),
-        word => vec![word.to_owned()],
+        word => vec![word.replace("{BAR}", "|")],
     });
     words.collect()
 }

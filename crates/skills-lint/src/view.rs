@@ -264,7 +264,9 @@ impl Builder {
         }
         view.push("", number);
         let unmarked = trimmed.trim_start_matches(['>', '#', '/', '*', '-', '+', ' ', ';', '%']);
-        view.text.extend(unmarked.chars().filter(|c| !matches!(c, '*' | '`')));
+        for part in unmarked.split(['*', '`']) {
+            view.text.push_str(part);
+        }
         self.paragraph.lines += 1;
     }
 

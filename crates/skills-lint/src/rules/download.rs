@@ -11,14 +11,14 @@ pub(super) const SOURCES: &[Source] = &[
     line(
         &PIPE_TO_SHELL,
         High,
-        "curl|wget|fetch|aria2c|lynx|lwp-request|http",
+        "curl|wget|aria2c|lynx|lwp-request|{BAR} sh|{BAR}sh|{BAR} bash|{BAR}bash|{BAR} zsh|{BAR} sudo|{BAR}sudo|{BAR} python|{BAR}python|{BAR} /bin|{BAR}/bin|{BAR} node|{BAR} perl|{BAR} ruby|{BAR} env|{BAR} $shell|{BAR} dash|{BAR} ksh|{BAR} fish",
         r"(?:{GET}|https?://[^\s'\x22`|\\)>]+)[^|\n]*(?:\\?\|(?:[^|\n]*\\?\|)*)[\s`'\x22]*(?:sudo\s+(?:-\S+\s+)*)?(?:env\s+)?(?:[A-Za-z_]\w*=\S*\s+)*{SH}",
     ),
     // A download in place of a script: `bash <(curl …)`, `sh -c "$(wget …)"`, `eval "$(curl …)"`.
     line(
         &PIPE_TO_SHELL,
         High,
-        "curl|wget|fetch|aria2c",
+        "(curl|(wget|( curl|( wget|`curl|`wget|(fetch|(aria2c|`fetch|(sudo|`sudo",
         r"(?:\b(?:ba|z|da|k|fi)?sh\b|\bsource|(?:^|[\s;&(])\.|\beval|\bexec|\bpython[\d.]*|\bperl|\bruby|\bnode)(?:\s+-\S+)*\s+[\x22']?(?:<\s*<\(|<\(|<<<\s*[\x22']?\$\(|\$\(|`)\s*(?:sudo\s+)?{GET}\s+[^\n]*?(?:https?://[^\s'\x22`|\\)>]+|$|\))",
     ),
     // PowerShell.
@@ -44,7 +44,7 @@ pub(super) const SOURCES: &[Source] = &[
     ),
     signal(
         Signal::Fetch,
-        "requests.|urlopen|httpx|fetch(|axios|http",
+        "requests.get|urlopen|httpx.get|fetch(|axios|https.get|http.get",
         r"(?:requests\.get|urlopen|httpx\.get|\bfetch\(|axios(?:\.get)?\(|https?\.get\()",
     ),
     signal(
@@ -166,20 +166,20 @@ pub(super) const SOURCES: &[Source] = &[
     line(
         &RAW_ADDRESS,
         High,
-        "http",
+        "://1|://2|://3|://4|://5|://6|://7|://8|://9|@1|@2|@3|@4|@5|@6|@7|@8|@9",
         r"(?:{GET}|\b(?:iwr|irm|invoke-webrequest|invoke-restmethod|downloadstring|downloadfile|download|upload|requests\.\w+|urlopen|urlretrieve|fetch|axios|post|install|webhook|exfil\w*)\b)[^\n]*?https?://(?:[^\s/@]*@)?{IP}\b",
     ),
     line(
         &RAW_ADDRESS,
         Medium,
-        "http|ftp",
+        "://1|://2|://3|://4|://5|://6|://7|://8|://9|@1|@2|@3|@4|@5|@6|@7|@8|@9",
         r"\b(?:https?|ftp|wss?)://(?:[^\s/@]*@)?{IP}\b",
     ),
     // The same as one number, or in hexadecimal.
     line(
         &RAW_ADDRESS,
         High,
-        "http",
+        "://0x|://1|://2|://3|://4",
         r"https?://(?:0x[0-9a-f]{8}|[1-4]\d{9}|(?:0x[0-9a-f]{2}\.){3}0x[0-9a-f]{2})(?:[:/\s]|$)",
     ),
     line(

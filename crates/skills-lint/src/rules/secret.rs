@@ -24,7 +24,7 @@ pub(super) const SOURCES: &[Source] = &[
     ),
     signal(
         Signal::Send,
-        "curl|wget|post|urlopen|fetch(|axios|sendbeacon|put|socket|smtp|nc |scp|http",
+        "curl|wget|requests.|httpx.|urlopen|urllib|fetch(|axios|method|sendbeacon|socket|smtp|nc |ncat|scp |invoke-",
         r"{GET}[^\n]*\s(?:-d|--data\S*|-F|--form|-T|--upload-file|--post-file|-X\s*P)|\brequests\.(?:post|put|request)\b|\bhttpx\.(?:post|put)\b|urllib\.request\.(?:urlopen|Request)|\burlopen\(|\baxios(?:\.post|\.put)?\(|\bfetch\(\s*[^\n]*(?:POST|PUT|https?://|url|endpoint)|method['\x22]?\s*:\s*['\x22](?:POST|PUT)|sendBeacon|\bsmtplib\b|socket\.(?:connect|send)|\b(?:nc|ncat)\s+\S+\s+\d+|\bscp\s|\binvoke-(?:restmethod|webrequest)[^\n]*-method\s+p",
     ),
     prose(
