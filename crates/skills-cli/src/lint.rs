@@ -43,10 +43,19 @@ impl FromStr for Denied {
             return Ok(Self::Severity(severity));
         }
         let mut names = skills_lint::rules().iter().map(|rule| rule.name());
-        names.find(|name| *name == text).map(Self::Rule).ok_or_else(|| {
-            let names: Vec<&str> = skills_lint::rules().iter().map(|rule| rule.name()).collect();
-            format!("expected `high`, `medium`, `low` or a rule: {}", names.join(", "))
-        })
+        names
+            .find(|name| *name == text)
+            .map(Self::Rule)
+            .ok_or_else(|| {
+                let names: Vec<&str> = skills_lint::rules()
+                    .iter()
+                    .map(|rule| rule.name())
+                    .collect();
+                format!(
+                    "expected `high`, `medium`, `low` or a rule: {}",
+                    names.join(", ")
+                )
+            })
     }
 }
 
@@ -78,7 +87,11 @@ impl SkillFindings {
         directory: &Path,
         name: &str,
     ) -> Result<Self, DiscoveryError> {
-        Ok(Self::of_files(linter, &SkillFiles::open_directory(directory)?, name))
+        Ok(Self::of_files(
+            linter,
+            &SkillFiles::open_directory(directory)?,
+            name,
+        ))
     }
 
     /// Searches all files of an open skill, hidden ones and those that no listing shows included.
@@ -120,11 +133,16 @@ impl SkillFindings {
     pub(crate) fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if self.report.omitted() > 0 {
-            notes.push(format!("{} more findings of the same rules", self.report.omitted()));
+            notes.push(format!(
+                "{} more findings of the same rules",
+                self.report.omitted()
+            ));
         }
         if self.unsearched > 0 {
             let files = counted(self.unsearched, "file");
-            notes.push(format!("{files} not searched, because of their size or number"));
+            notes.push(format!(
+                "{files} not searched, because of their size or number"
+            ));
         }
         notes
     }
@@ -194,7 +212,10 @@ impl Content {
 /// Returns a finding as one escaped sentence: severity, why, quote, what to do.
 pub(crate) fn message(finding: &Finding) -> String {
     let severity = finding.severity();
-    let note = finding.note().map(|note| format!(" ({note})")).unwrap_or_default();
+    let note = finding
+        .note()
+        .map(|note| format!(" ({note})"))
+        .unwrap_or_default();
     let (reason, quote, action) = (finding.reason(), line(finding.quote()), finding.action());
     format!("{severity}{note}: {reason}: `{quote}`; {action}")
 }

@@ -11,7 +11,10 @@ const BODY: &str = "## Usage\n\nRun the script with the file, then read the outp
 /// A skill of the average size of public ones, 20 kB.
 #[divan::bench]
 fn average_skill(bencher: divan::Bencher<'_, '_>) {
-    let text = format!("---\nname: convert\ndescription: Converts files.\n---\n{}", BODY.repeat(55));
+    let text = format!(
+        "---\nname: convert\ndescription: Converts files.\n---\n{}",
+        BODY.repeat(55)
+    );
     let linter = Linter::new();
     bencher.bench(|| linter.lint(&SkillText::new("convert").file("SKILL.md", &text)));
 }

@@ -66,17 +66,27 @@ impl Totals {
                 let place = skill.strip_prefix(directory).unwrap_or(skill).display();
                 let (rule, severity) = (finding.rule(), finding.severity());
                 let quote = finding.quote().escape_debug();
-                println!("{place}\t{}:{}\t{rule}\t{severity}\t{quote}", finding.path(), finding.line());
+                println!(
+                    "{place}\t{}:{}\t{rule}\t{severity}\t{quote}",
+                    finding.path(),
+                    finding.line()
+                );
             }
         }
     }
 
     fn print(&self, skills: usize) {
         let share = |count: usize| 100.0 * count as f64 / skills.max(1) as f64;
-        println!("{skills} skills, {} bytes each on average", self.bytes / skills.max(1));
+        println!(
+            "{skills} skills, {} bytes each on average",
+            self.bytes / skills.max(1)
+        );
         for severity in Severity::ALL.into_iter().rev() {
             let count = self.by_severity.get(&severity).copied().unwrap_or_default();
-            println!("highest finding {severity}: {count} ({:.1} %)", share(count));
+            println!(
+                "highest finding {severity}: {count} ({:.1} %)",
+                share(count)
+            );
         }
         for (rule, count) in &self.high_by_rule {
             println!("  high {rule}: {count}");
@@ -111,8 +121,16 @@ fn read_files(directory: &Path, skill: &Path, files: &mut Vec<(String, Vec<u8>)>
         };
         if kind.is_dir() && entry.file_name() != ".git" {
             read_files(&path, skill, files);
-        } else if kind.is_file() && entry.metadata().is_ok_and(|file| file.len() <= MAX_FILE_BYTES) {
-            let shown = path.strip_prefix(skill).unwrap_or(&path).to_string_lossy().into_owned();
+        } else if kind.is_file()
+            && entry
+                .metadata()
+                .is_ok_and(|file| file.len() <= MAX_FILE_BYTES)
+        {
+            let shown = path
+                .strip_prefix(skill)
+                .unwrap_or(&path)
+                .to_string_lossy()
+                .into_owned();
             files.extend(std::fs::read(&path).ok().map(|content| (shown, content)));
         }
     }

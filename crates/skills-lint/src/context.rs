@@ -30,7 +30,9 @@ static PROHIBITION: LazyLock<Option<Regex>> = LazyLock::new(|| {
 
 /// Words after which a prohibition demands what follows.
 static EXCEPTION: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    compile(r"(?i)\b(?:without|before|until|unless|except|other than|but|only after|first)\b|之前|除非|否则")
+    compile(
+        r"(?i)\b(?:without|before|until|unless|except|other than|but|only after|first)\b|之前|除非|否则",
+    )
 });
 
 /// Words of a prohibition that demand the opposite, so that they excuse nothing.
@@ -58,7 +60,8 @@ fn is_match(regex: &LazyLock<Option<Regex>>, text: &str) -> bool {
 
 /// Returns true if a skill says of itself that it is about security, by its name or description.
 pub(crate) fn is_about_security(name: &str, description: &str) -> bool {
-    is_match(&SECURITY_SKILL, &name.replace(['-', '_'], " ")) || is_match(&SECURITY_SKILL, description)
+    is_match(&SECURITY_SKILL, &name.replace(['-', '_'], " "))
+        || is_match(&SECURITY_SKILL, description)
 }
 
 /// How much lower the severity of a match is, and why.
@@ -127,17 +130,27 @@ pub(crate) fn lowered(
     let is_announced = is_documentary_part(source.slice(announcement));
     let signals = [
         (is_table, "lower, since it is in a table"),
-        (is_documentary, "lower, since the section is about attacks or prohibitions"),
+        (
+            is_documentary,
+            "lower, since the section is about attacks or prohibitions",
+        ),
         (is_announced, "lower, since the sentence before warns of it"),
         (is_described, "lower, since the sentence describes it"),
         (is_quoted, "lower, since it is quoted"),
-        (is_security_skill, "lower, since the skill is about security"),
+        (
+            is_security_skill,
+            "lower, since the skill is about security",
+        ),
     ];
     let mut present = signals.iter().filter(|(is_present, _)| *is_present);
     let Some((_, note)) = present.next() else {
         return Lowered { steps: 0, note: "" };
     };
-    let steps = if is_security_skill && present.next().is_some() { 2 } else { 1 };
+    let steps = if is_security_skill && present.next().is_some() {
+        2
+    } else {
+        1
+    };
     Lowered { steps, note }
 }
 

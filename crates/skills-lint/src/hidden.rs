@@ -87,15 +87,16 @@ impl Invisible {
             if is_tag(c) && !is_flag {
                 state.tags.extend(tag_to_ascii(c));
             }
-            let selects = matches!(c, '\u{E0100}'..='\u{E01EF}') || (matches!(c, '\u{FE00}'..='\u{FE0F}') && state.run > 0);
-            let is_hidden = !is_flag
-                && (selects || is_zero_width(c) || (is_tag(c)));
+            let selects = matches!(c, '\u{E0100}'..='\u{E01EF}')
+                || (matches!(c, '\u{FE00}'..='\u{FE0F}') && state.run > 0);
+            let is_hidden = !is_flag && (selects || is_zero_width(c) || (is_tag(c)));
             if is_hidden {
                 state.run += 1;
                 state.longest_run = state.longest_run.max(state.run);
                 state.is_any = true;
                 let after = chars.peek().copied().unwrap_or('\n');
-                state.is_in_word |= is_zero_width(c) && before.is_ascii_alphabetic() && after.is_ascii_alphabetic();
+                state.is_in_word |=
+                    is_zero_width(c) && before.is_ascii_alphabetic() && after.is_ascii_alphabetic();
             } else {
                 state.run = usize::from(matches!(c, '\u{FE00}'..='\u{FE0F}'));
             }
@@ -138,7 +139,11 @@ fn tag_to_ascii(c: char) -> Option<char> {
 }
 
 fn is_zero_width(c: char) -> bool {
-    matches!(c, '\u{200B}' | '\u{200C}' | '\u{200D}' | '\u{2060}'..='\u{2064}' | '\u{FEFF}' | '\u{180E}' | '\u{AD}')
+    matches!(
+        c,
+        '\u{200B}' | '\u{200C}' | '\u{200D}' | '\u{2060}'
+            ..='\u{2064}' | '\u{FEFF}' | '\u{180E}' | '\u{AD}'
+    )
 }
 
 /// Finds text after so many blanks or empty lines that nobody scrolls there.
@@ -177,7 +182,15 @@ fn text_after_blanks(line: &str) -> Option<(usize, &str)> {
         }
         let blanks = start.map_or(0, |start: usize| line[start..index].chars().count());
         // Columns of tables are padded, and art is indented.
-        if blanks >= MAX_BLANKS && c != '|' && line[index..].chars().filter(|c| c.is_alphabetic()).take(8).count() >= 8 {
+        if blanks >= MAX_BLANKS
+            && c != '|'
+            && line[index..]
+                .chars()
+                .filter(|c| c.is_alphabetic())
+                .take(8)
+                .count()
+                >= 8
+        {
             return Some((blanks, &line[index..]));
         }
         start = None;
@@ -199,10 +212,14 @@ fn comments(file: &File<'_>, text: &str) -> Vec<Finding> {
         } else {
             comment.find('\n').unwrap_or(comment.len())
         };
-        let content = comment[..end]
-            .trim_start_matches(['<', '!', '-', '[', ']', '/', ':', '#', ' ', '(']);
-        let is_instruction = INSTRUCTION.as_ref().is_some_and(|regex| regex.is_match(content));
-        let is_harmless = HARMLESS_COMMENT.as_ref().is_some_and(|regex| regex.is_match(content));
+        let content =
+            comment[..end].trim_start_matches(['<', '!', '-', '[', ']', '/', ':', '#', ' ', '(']);
+        let is_instruction = INSTRUCTION
+            .as_ref()
+            .is_some_and(|regex| regex.is_match(content));
+        let is_harmless = HARMLESS_COMMENT
+            .as_ref()
+            .is_some_and(|regex| regex.is_match(content));
         if is_instruction && !is_harmless {
             found.push(finding(file, Severity::Medium, line, content));
         }

@@ -97,17 +97,41 @@ impl Linter {
                 deferred.push((signal, pattern, unit));
                 return;
             }
-            search(&self.lines.patterns[pattern], &source, &views.lines, unit, file, skill, &mut found);
+            search(
+                &self.lines.patterns[pattern],
+                &source,
+                &views.lines,
+                unit,
+                file,
+                skill,
+                &mut found,
+            );
         });
         self.prose.candidates(&views.prose, |pattern, unit| {
-            search(&self.prose.patterns[pattern], &source, &views.prose, unit, file, skill, &mut found);
+            search(
+                &self.prose.patterns[pattern],
+                &source,
+                &views.prose,
+                unit,
+                file,
+                skill,
+                &mut found,
+            );
         });
         deferred.retain(|(signal, ..)| {
             let first = near::first_of(*signal);
             found.halves.iter().any(|half| Some(half.signal) == first)
         });
         for (_, pattern, unit) in deferred {
-            search(&self.lines.patterns[pattern], &source, &views.lines, unit, file, skill, &mut found);
+            search(
+                &self.lines.patterns[pattern],
+                &source,
+                &views.lines,
+                unit,
+                file,
+                skill,
+                &mut found,
+            );
         }
         found.halves.sort_by_key(|half| half.line);
         for pair in near::pairs(&found.halves) {
@@ -124,7 +148,9 @@ impl Linter {
 
 impl Found {
     fn push(&mut self, finding: Finding) {
-        if self.findings.len() < MAX_OF_FILE || finding.severity() == Severity::High && self.findings.len() < 2 * MAX_OF_FILE {
+        if self.findings.len() < MAX_OF_FILE
+            || finding.severity() == Severity::High && self.findings.len() < 2 * MAX_OF_FILE
+        {
             self.findings.push(finding);
         } else {
             self.omitted += 1;
@@ -133,9 +159,11 @@ impl Found {
 
     /// Keeps the most severe finding of a rule on a line.
     fn deduplicated(mut self) -> Self {
-        self.findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity()));
+        self.findings
+            .sort_by_key(|finding| std::cmp::Reverse(finding.severity()));
         let mut known: BTreeSet<(&str, usize)> = BTreeSet::new();
-        self.findings.retain(|finding| known.insert((finding.rule(), finding.line())));
+        self.findings
+            .retain(|finding| known.insert((finding.rule(), finding.line())));
         self
     }
 }
@@ -152,7 +180,11 @@ fn identity<'a>(skill: &SkillText<'a>) -> (String, String, (&'a str, usize)) {
     let manifest = document.manifest();
     let name = manifest.name().map_or(skill.name, |name| name.as_str());
     let line = document.field_line("name").unwrap_or(1);
-    (name.to_owned(), manifest.description().to_owned(), (path, line))
+    (
+        name.to_owned(),
+        manifest.description().to_owned(),
+        (path, line),
+    )
 }
 
 /// Searches one unit for one pattern.
@@ -243,13 +275,18 @@ fn judged(
     let is_download = *rule == PIPE_TO_SHELL || *rule == DOWNLOAD_AND_RUN;
     let matched = captures.get(0).map_or("", |whole| whole.as_str());
     if is_download && is_from(matched, is_known_installer) {
-        return (Severity::Low, "low, since it is the installer of a well-known tool");
+        return (
+            Severity::Low,
+            "low, since it is the installer of a well-known tool",
+        );
     }
     if is_download && is_from(matched, is_local) {
         return (Severity::Low, "low, since the server is this machine");
     }
     if *rule == UNTRUSTED_PACKAGES {
-        let registry = captures.name("registry").or_else(|| captures.name("registry2"));
+        let registry = captures
+            .name("registry")
+            .or_else(|| captures.name("registry2"));
         if registry.is_some_and(|registry| is_usual_registry(registry.as_str())) {
             return (Severity::Low, "low, since it is a usual registry");
         }
@@ -264,8 +301,18 @@ fn judged(
 /// addresses make it doubtful, as does a second download, whose address may have no scheme.
 fn is_from(command: &str, is_expected: fn(&str) -> bool) -> bool {
     let lower = command.to_ascii_lowercase();
-    let downloads = ["curl", "wget", "iwr", "irm", "invoke-webrequest", "downloadstring"];
-    let count: usize = downloads.iter().map(|name| lower.matches(&format!("{name} ")).count()).sum();
+    let downloads = [
+        "curl",
+        "wget",
+        "iwr",
+        "irm",
+        "invoke-webrequest",
+        "downloadstring",
+    ];
+    let count: usize = downloads
+        .iter()
+        .map(|name| lower.matches(&format!("{name} ")).count())
+        .sum();
     let mut urls = lower.match_indices("http").filter_map(|(start, _)| {
         let rest = &command[start..];
         let end = rest.find([' ', '"', '\'', '`', '|', '\\', ')', '>', '<', ';']);
@@ -278,19 +325,36 @@ fn is_from(command: &str, is_expected: fn(&str) -> bool) -> bool {
 fn is_local(url: &str) -> bool {
     let host = url.split("://").nth(1).unwrap_or_default();
     ["localhost", "127.0.0.1", "[::1]"].iter().any(|local| {
-        host.strip_prefix(local).is_some_and(|rest| rest.is_empty() || rest.starts_with([':', '/']))
+        host.strip_prefix(local)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with([':', '/']))
     })
 }
 
 fn is_usual_registry(host: &str) -> bool {
     let usual = [
-        "pypi.org", "test.pypi.org", "files.pythonhosted.org", "download.pytorch.org",
-        "registry.npmjs.org", "registry.npmmirror.com", "pypi.tuna.tsinghua.edu.cn",
-        "mirrors.aliyun.com", "pypi.nvidia.com", "npm.pkg.github.com", "registry.yarnpkg.com",
-        "mirrors.cloud.tencent.com", "repo.huaweicloud.com", "localhost", "pypi.anaconda.org",
-        "wheels.vllm.ai", "pypi.mirrors.ustc.edu.cn",
+        "pypi.org",
+        "test.pypi.org",
+        "files.pythonhosted.org",
+        "download.pytorch.org",
+        "registry.npmjs.org",
+        "registry.npmmirror.com",
+        "pypi.tuna.tsinghua.edu.cn",
+        "mirrors.aliyun.com",
+        "pypi.nvidia.com",
+        "npm.pkg.github.com",
+        "registry.yarnpkg.com",
+        "mirrors.cloud.tencent.com",
+        "repo.huaweicloud.com",
+        "localhost",
+        "pypi.anaconda.org",
+        "wheels.vllm.ai",
+        "pypi.mirrors.ustc.edu.cn",
     ];
-    let host = host.split(':').next().unwrap_or_default().trim_start_matches("www.");
+    let host = host
+        .split(':')
+        .next()
+        .unwrap_or_default()
+        .trim_start_matches("www.");
     usual.iter().any(|known| host.eq_ignore_ascii_case(known))
 }
 

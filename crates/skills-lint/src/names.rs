@@ -17,8 +17,11 @@ pub(crate) fn finding(name: &str, path: &str, line: usize) -> Option<Finding> {
     if entries(POPULAR_NAMES).any(|popular| popular == name) {
         return None;
     }
-    let severity = entries(POPULAR_NAMES).filter_map(|popular| likeness(&name, popular)).max()?;
-    let popular = entries(POPULAR_NAMES).find(|popular| likeness(&name, popular) == Some(severity))?;
+    let severity = entries(POPULAR_NAMES)
+        .filter_map(|popular| likeness(&name, popular))
+        .max()?;
+    let popular =
+        entries(POPULAR_NAMES).find(|popular| likeness(&name, popular) == Some(severity))?;
     let quote = format!("{name} (like {popular})");
     Some(Finding::new(&LOOKALIKE_NAME, severity, path, line, &quote))
 }
@@ -29,7 +32,13 @@ fn likeness(name: &str, popular: &str) -> Option<Severity> {
         return same.then_some(Severity::High);
     }
     // Digits that look like letters.
-    let folded = |name: &str| name.replace('0', "o").replace('1', "l").replace('5', "s").replace("rn", "m").replace("vv", "w");
+    let folded = |name: &str| {
+        name.replace('0', "o")
+            .replace('1', "l")
+            .replace('5', "s")
+            .replace("rn", "m")
+            .replace("vv", "w")
+    };
     if folded(name) == folded(popular) {
         return Some(Severity::High);
     }
@@ -39,7 +48,8 @@ fn likeness(name: &str, popular: &str) -> Option<Severity> {
         return None;
     }
     // Plurals are what other honest authors choose.
-    let is_plural = long.strip_suffix('s') == Some(&short) || short.strip_suffix('s') == Some(&long);
+    let is_plural =
+        long.strip_suffix('s') == Some(&short) || short.strip_suffix('s') == Some(&long);
     (!is_plural && is_one_edit(&long, &short)).then_some(Severity::Medium)
 }
 
@@ -48,7 +58,12 @@ fn is_one_edit(a: &str, b: &str) -> bool {
     let (a, b) = (a.as_bytes(), b.as_bytes());
     let start = a.iter().zip(b).take_while(|(x, y)| x == y).count();
     let (a, b) = (&a[start..], &b[start..]);
-    let end = a.iter().rev().zip(b.iter().rev()).take_while(|(x, y)| x == y).count();
+    let end = a
+        .iter()
+        .rev()
+        .zip(b.iter().rev())
+        .take_while(|(x, y)| x == y)
+        .count();
     let (a, b) = (&a[..a.len() - end], &b[..b.len() - end]);
     match (a, b) {
         ([_], []) | ([], [_]) | ([_], [_]) => true,
@@ -74,7 +89,14 @@ mod tests {
         for name in ["clawhubb", "clawdhbu", "skill-creater", "polymarkt"] {
             assert_eq!(severity(name), Some(Severity::Medium), "{name}");
         }
-        for name in ["skill-creator", "skill-creators", "pdf", "weather-pro", "githubs", ""] {
+        for name in [
+            "skill-creator",
+            "skill-creators",
+            "pdf",
+            "weather-pro",
+            "githubs",
+            "",
+        ] {
             assert_eq!(severity(name), None, "{name}");
         }
     }

@@ -102,13 +102,22 @@ pub(crate) fn pairs(halves: &[Half]) -> Vec<Found> {
         };
         let seconds: Vec<&Half> = of(pair.second).collect();
         for first in of(pair.first) {
-            let earliest = if pair.is_ordered { first.line } else { first.line.saturating_sub(pair.lines) };
+            let earliest = if pair.is_ordered {
+                first.line
+            } else {
+                first.line.saturating_sub(pair.lines)
+            };
             let index = seconds.partition_point(|second| second.line < earliest);
-            let Some(second) = seconds.get(index).filter(|second| second.line <= first.line + pair.lines) else {
+            let Some(second) = seconds
+                .get(index)
+                .filter(|second| second.line <= first.line + pair.lines)
+            else {
                 continue;
             };
             let is_known = found.iter().rev().take(4).any(|known| {
-                known.rule == pair.rule && known.half.line == first.line && known.severity >= pair.severity
+                known.rule == pair.rule
+                    && known.half.line == first.line
+                    && known.severity >= pair.severity
             });
             if !is_known {
                 found.push(Found {

@@ -12,6 +12,8 @@ const EXTENSIONS: &[&str] = &[
 /// Returns the finding about a file with compiled or packed code.
 pub(crate) fn finding(path: &str) -> Option<Finding> {
     let (_, extension) = path.rsplit_once('.')?;
-    let is_opaque = EXTENSIONS.iter().any(|known| extension.eq_ignore_ascii_case(known));
+    let is_opaque = EXTENSIONS
+        .iter()
+        .any(|known| extension.eq_ignore_ascii_case(known));
     is_opaque.then(|| Finding::new(&OPAQUE_FILE, Severity::Medium, path, 1, path))
 }

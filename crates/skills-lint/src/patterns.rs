@@ -122,7 +122,11 @@ impl PatternSet {
         let mut unit = 0;
         for trigger in triggers.find_overlapping_iter(&view.text) {
             // Overlapping matches are ordered by their end.
-            while view.units.get(unit).is_some_and(|unit| unit.end < trigger.end()) {
+            while view
+                .units
+                .get(unit)
+                .is_some_and(|unit| unit.end < trigger.end())
+            {
                 unit += 1;
             }
             if unit >= view.units.len() {

@@ -83,8 +83,13 @@ mod tests {
     fn all_patterns_compile_and_have_triggers() {
         for source in sources() {
             assert!(compile(&expand(source.regex)).is_some(), "{source:?}");
-            assert!(source.triggers.split('|').all(|word| word.len() >= 2), "{source:?}");
-            assert!(!source.triggers.chars().any(char::is_uppercase) || source.triggers.contains('{'));
+            assert!(
+                source.triggers.split('|').all(|word| word.len() >= 2),
+                "{source:?}"
+            );
+            assert!(
+                !source.triggers.chars().any(char::is_uppercase) || source.triggers.contains('{')
+            );
         }
     }
 }

@@ -106,7 +106,9 @@ pub(crate) fn is_markdown(path: &str) -> bool {
     let extension = path.rsplit_once('.').map(|(_, extension)| extension);
     extension.is_none_or(|extension| {
         let markdown = ["md", "mdx", "markdown", "txt", "rst", "adoc"];
-        markdown.iter().any(|known| extension.eq_ignore_ascii_case(known))
+        markdown
+            .iter()
+            .any(|known| extension.eq_ignore_ascii_case(known))
     })
 }
 
@@ -168,7 +170,10 @@ impl Builder {
             (Some(_), _) => return false,
             (None, None) => {}
         }
-        if trimmed.starts_with("<!--") || trimmed.starts_with("[//]:") || trimmed.starts_with("[comment]:") {
+        if trimmed.starts_with("<!--")
+            || trimmed.starts_with("[//]:")
+            || trimmed.starts_with("[comment]:")
+        {
             self.is_in_comment = true;
             return true;
         }
@@ -205,7 +210,10 @@ impl Builder {
         Surroundings {
             heading: self.heading,
             announcement: self.announcement,
-            is_table: !is_code && trimmed.starts_with('|') && trimmed.len() > 1 && trimmed.ends_with('|'),
+            is_table: !is_code
+                && trimmed.starts_with('|')
+                && trimmed.len() > 1
+                && trimmed.ends_with('|'),
             is_comment: self.is_in_comment || (!is_code && trimmed.contains("<!--")),
             is_code,
         }
@@ -289,7 +297,10 @@ impl Builder {
         }
         let digits = trimmed.bytes().take_while(u8::is_ascii_digit).count();
         let is_numbered = digits > 0 && trimmed[digits..].starts_with(['.', ')', '、', '.']);
-        is_numbered || ["- ", "* ", "+ ", "• "].iter().any(|mark| trimmed.starts_with(mark))
+        is_numbered
+            || ["- ", "* ", "+ ", "• "]
+                .iter()
+                .any(|mark| trimmed.starts_with(mark))
     }
 }
 
@@ -340,5 +351,8 @@ fn continues_previous(trimmed: &str) -> bool {
         return false;
     };
     // Not a row of a table.
-    !rest.contains('|') && rest.trim_start().starts_with(|c: char| c.is_ascii_lowercase() || c == '/' || c == '$')
+    !rest.contains('|')
+        && rest
+            .trim_start()
+            .starts_with(|c: char| c.is_ascii_lowercase() || c == '/' || c == '$')
 }

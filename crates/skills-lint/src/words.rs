@@ -48,14 +48,18 @@ pub(crate) fn is_known_installer(url: &str) -> bool {
         let known = known.to_ascii_lowercase();
         let (known_host, _) = known.split_once('/').unwrap_or((&known, ""));
         let path_rest = rest.strip_prefix(known.as_str());
-        let ends_segment = path_rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?', '#']));
+        let ends_segment =
+            path_rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?', '#']));
         known_host == host.trim_start_matches("www.") && (ends_segment || known == known_host)
     })
 }
 
 /// Returns true for addresses that no other machine on the Internet has, and for public resolvers.
 pub(crate) fn is_harmless_address(address: &str) -> bool {
-    let parts: Vec<u8> = address.split('.').filter_map(|part| part.parse().ok()).collect();
+    let parts: Vec<u8> = address
+        .split('.')
+        .filter_map(|part| part.parse().ok())
+        .collect();
     match parts[..] {
         [0 | 10 | 127, ..] | [169, 254, ..] | [192, 168, ..] => true,
         [172, second, ..] => (16..32).contains(&second),
@@ -91,7 +95,14 @@ mod tests {
 
     #[test]
     fn private_addresses_are_harmless() {
-        for address in ["127.0.0.1", "10.1.2.3", "192.168.0.1", "172.20.0.1", "8.8.8.8", "0.0.0.0"] {
+        for address in [
+            "127.0.0.1",
+            "10.1.2.3",
+            "192.168.0.1",
+            "172.20.0.1",
+            "8.8.8.8",
+            "0.0.0.0",
+        ] {
             assert!(is_harmless_address(address), "{address}");
         }
         for address in ["91.92.242.30", "172.32.0.1", "203.0.113.9", "100.1.1.1"] {

@@ -10,8 +10,8 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::install::{
-    EditArgs, FetchArgs, PlanFindings, Target, failed, fetcher, open_store, parse_source, parse_target, perform,
-    plan_json, plan_lines, policy_words, report_failures,
+    EditArgs, FetchArgs, PlanFindings, Target, failed, fetcher, open_store, parse_source,
+    parse_target, perform, plan_json, plan_lines, policy_words, report_failures,
 };
 use crate::lint::DenyArgs;
 use crate::output::{Output, line};

@@ -77,7 +77,14 @@ impl Lock {
         let edits = self.edits.edits();
         let plan = store.plan_sources(&fetcher, sources, edits, &policy_words);
         let plan = plan.map_err(failed)?;
-        let performed = perform(store, plan, &directory, self.yes, &self.deny, context.output)?;
+        let performed = perform(
+            store,
+            plan,
+            &directory,
+            self.yes,
+            &self.deny,
+            context.output,
+        )?;
         if context.output.is_json() {
             context.output.print_json(&performed.document)?;
         }

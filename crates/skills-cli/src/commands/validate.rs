@@ -205,7 +205,10 @@ impl Finding {
 
     /// Returns the file of the finding.
     fn file(&self, target: &SkillPath) -> PathBuf {
-        let name = self.path.clone().unwrap_or_else(|| target.file_name().to_string());
+        let name = self
+            .path
+            .clone()
+            .unwrap_or_else(|| target.file_name().to_string());
         target.directory().join(name)
     }
 

@@ -27,11 +27,15 @@ pub(crate) fn ask(plan: &Plan, findings: &PlanFindings, yes: bool, output: Outpu
     let dangerous = findings.dangerous(plan);
     if growing.is_empty()
         && dangerous.is_empty()
-        && (yes || plan.changes().iter().all(needs_no_question)) {
+        && (yes || plan.changes().iter().all(needs_no_question))
+    {
         return Consent::Given;
     }
     if yes && !is_terminal() {
-        for (names, what) in [(growing, "what changes"), (dangerous, "the findings of high severity")] {
+        for (names, what) in [
+            (growing, "what changes"),
+            (dangerous, "the findings of high severity"),
+        ] {
             if !names.is_empty() {
                 let names = names.join(", ");
                 output.status(&format!(

@@ -17,9 +17,8 @@ pub(crate) struct PlanFindings {
 impl PlanFindings {
     /// Searches the staged files.
     pub(crate) fn new(plan: &Plan) -> anyhow::Result<Self> {
-        let is_new = |change: &SkillChange| {
-            !matches!(change.action(), Action::Keep | Action::KeepEdited)
-        };
+        let is_new =
+            |change: &SkillChange| !matches!(change.action(), Action::Keep | Action::KeepEdited);
         let is_any = plan.changes().iter().any(is_new);
         let linter = is_any.then(Linter::new);
         let of_changes = plan.changes().iter().map(|change| match &linter {
@@ -51,14 +50,21 @@ impl PlanFindings {
     }
 
     /// Reports findings that are denied. Returns the exit code if there are any.
-    pub(crate) fn check_denied(&self, plan: &Plan, deny: &DenyArgs, output: Output) -> Option<Exit> {
+    pub(crate) fn check_denied(
+        &self,
+        plan: &Plan,
+        deny: &DenyArgs,
+        output: Output,
+    ) -> Option<Exit> {
         let mut exit = None;
         for (change, found) in plan.changes().iter().zip(&self.of_changes) {
             for finding in found.report.findings() {
                 if deny.denies(finding) {
                     let (name, rule) = (line(change.name()), finding.rule());
                     let place = format!("{}:{}", line(finding.path()), finding.line());
-                    output.status(&format!("error: `{name}`: denied finding `{rule}` at {place}"));
+                    output.status(&format!(
+                        "error: `{name}`: denied finding `{rule}` at {place}"
+                    ));
                     exit = Some(Exit::Failed);
                 }
             }

@@ -22,8 +22,8 @@ pub(super) const SOURCES: &[Source] = &[
     prohibition(
         &CONCEALMENT,
         High,
-        "keep|hide|conceal|omit",
-        r"\b(?:keep|hide|conceal|withhold)\s+(?:this|these|it|that|all\s+(?:of\s+)?this|the\s+(?:existence|fact|upload|request|step|command|action|instructions?|process)\w*)\s+(?:\S+\s+){0,6}?(?:(?:secret|hidden|confidential|invisible|concealed)\s+)?(?:from|to)\s+{USER}|\b(?:omit|leave|exclude)\s+(?:this|it|these|the\s+(?:step|upload|call|command))\w*\s+(?:out\s+)?(?:of|from|in)\s+(?:your|the|any)\s+(?:\w+\s+)?(?:summary|report|response|answer|reply|output|log|logs)\b",
+        "keep|hide|conceal|omit|leave|exclude|withhold",
+        r"\b(?:keep|hide|conceal|withhold)\s+(?:this|these|it|that|all\s+(?:of\s+)?this|the\s+(?:existence|fact|upload|request|step|command|action|instructions?|process)\w*)\s+(?:\S+\s+){0,6}?(?:(?:secret|hidden|confidential|invisible|concealed)\s+)?(?:from|to)\s+{USER}|\b(?:omit|leave|exclude|keep)\s+(?:this|it|these|that|the)\b(?:\s+(?:step|upload|call|command|part|action|request)s?\b)?\s+(?:out\s+)?(?:of|from)\s+(?:your|the|any)\s+(?:\w+\s+)?(?:summary|report|response|answer|reply|output|log|logs)\b",
     ),
     prose(
         &CONCEALMENT,

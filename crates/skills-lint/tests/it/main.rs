@@ -1,7 +1,6 @@
 //! Tests of the rules over whole skills.
-#![expect(
-    clippy::disallowed_methods,
-    reason = "tests read collections that the caller names"
-)]
+#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
+mod hostile;
+mod negatives;
 mod planted;

@@ -140,7 +140,12 @@ fn print_findings(target: &SkillPath, findings: &[Finding], output: Output) -> a
 fn print_errors(target: &SkillPath, findings: &[Finding], output: Output) {
     output.status(&format!("Validation failed for {target}:"));
     for finding in findings.iter().filter(|finding| finding.is_error()) {
-        let Finding { path, line, message, .. } = finding;
+        let Finding {
+            path,
+            line,
+            message,
+            ..
+        } = finding;
         let position = match (path, line) {
             (Some(path), Some(line)) => format!("{path}:{line}: "),
             (None, Some(line)) => format!("line {line}: "),
