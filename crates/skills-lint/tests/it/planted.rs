@@ -79,5 +79,8 @@ fn planted_texts_from_before_the_rules_are_found() {
 
 #[test]
 fn planted_texts_that_the_rules_were_made_with_are_found() {
-    assert_eq!(missed(include_str!("planted/known.txt")), Vec::<String>::new());
+    assert_eq!(
+        missed(include_str!("planted/known.txt")),
+        Vec::<String>::new()
+    );
 }
