@@ -83,7 +83,7 @@ impl Validate {
 }
 
 impl Validate {
-    /// Returns the findings about one skill: first the errors, then by file and line.
+    /// Returns the findings about one skill, first the errors.
     fn check(
         &self,
         target: &SkillPath,
@@ -100,10 +100,8 @@ impl Validate {
             let notes = found.notes().into_iter();
             findings.extend(notes.map(|note| Finding::warning("not-searched", note)));
         }
-        findings.sort_by(|a, b| {
-            let severities = b.severity.cmp(&a.severity);
-            severities.then_with(|| (&a.path, a.line).cmp(&(&b.path, b.line)))
-        });
+        // Stable: what the manifest says comes before what its text and other files contain.
+        findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
         findings
     }
 }
@@ -275,6 +273,7 @@ fn lenient_findings(
         Some(client) => findings.extend(client_findings(client, &document, &directory)),
         None => findings.extend(name_finding(&document, &directory)),
     }
+    findings.sort_by_key(|finding| (std::cmp::Reverse(finding.severity), finding.line));
     findings
 }
 
