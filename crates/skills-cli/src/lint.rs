@@ -112,11 +112,13 @@ impl SkillFindings {
         }
     }
 
+    #[cfg(feature = "install")]
     pub(crate) fn has_high(&self) -> bool {
         self.report.highest() == Some(Severity::High)
     }
 
     /// Returns the findings and what was not searched, as escaped lines.
+    #[cfg(feature = "install")]
     pub(crate) fn to_lines(&self) -> Vec<String> {
         let findings = self.report.findings().iter();
         let mut lines: Vec<String> = findings
@@ -147,6 +149,7 @@ impl SkillFindings {
         notes
     }
 
+    #[cfg(feature = "install")]
     pub(crate) fn to_json(&self) -> Vec<Value> {
         self.report.findings().iter().map(to_json).collect()
     }
