@@ -16,6 +16,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("skills-ref-compat", &["skills-manifest"]),
     ("skills-script", &["skills-manifest"]),
     ("skills-discovery", &["skills-manifest"]),
+    ("skills-lint", &["skills-manifest"]),
     ("skills-address", &[]),
     (
         "skills-install",
@@ -81,6 +82,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
         &[
             "skills-build",
             "skills-install",
+            "skills-lint",
             "skills-mcp",
             "skills-ref-compat",
             "skills-runtime",

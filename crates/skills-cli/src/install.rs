@@ -1,6 +1,7 @@
 //! What the commands that install skills share: directories, sources, the question, and texts.
 
 mod consent;
+mod findings;
 mod frozen;
 mod perform;
 mod plan_text;
@@ -14,9 +15,11 @@ use skills_install::{
     Fetcher, GitOptions, InstallError, InstallErrorKind, LocalEdits, SourceRule, SourceSpec, Store,
     WebOptions,
 };
+use skills_runtime::discovery::DiscoveryError;
 use skills_runtime::policy::{Capability, Request};
 
 pub(crate) use self::consent::{Consent, ask};
+pub(crate) use self::findings::PlanFindings;
 pub(crate) use self::frozen::{check_frozen, reject_frozen};
 pub(crate) use self::perform::{Performed, perform, plan_json, report_failures};
 pub(crate) use self::plan_text::{change_json, plan_lines, short_revision};
@@ -25,6 +28,7 @@ pub(crate) use self::target::{Target, locked_directories, parse_target, select_l
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::exit::Exit;
+use crate::output::line;
 use crate::policy_files;
 use crate::process_environment::Environment;
 use crate::state::PolicyPaths;
@@ -68,8 +72,8 @@ pub(crate) fn fetcher(arguments: &FetchArgs, context: &Context) -> anyhow::Resul
     let paths = PolicyPaths::new(&context.environment);
     let policy = policy_files::load(&paths, context.project_trust()?)?;
     let policy = policy.rules.install();
-    let mut git = GitOptions::new(find_git(&context.environment))
-        .temp_dir(context.environment.temp_dir());
+    let mut git =
+        GitOptions::new(find_git(&context.environment)).temp_dir(context.environment.temp_dir());
     let mut web = web_options(&context.environment);
     if arguments.insecure {
         git = git.allow_insecure();
@@ -157,6 +161,12 @@ pub(crate) fn failed(error: InstallError) -> anyhow::Error {
         Some(help) => known.with_help(help).into(),
         None => known.into(),
     }
+}
+
+/// Converts an error about staged files that cannot be searched.
+fn failed_search(name: &str, error: &DiscoveryError) -> anyhow::Error {
+    let message = format!("cannot search the files of `{}`: {error}", line(name));
+    CommandError::new(error.kind().code(), Exit::Failed, message).into()
 }
 
 /// Returns what to do about an error of the installer.

@@ -31,6 +31,7 @@ mod input;
 #[cfg(feature = "install")]
 mod install;
 mod interpreters;
+mod lint;
 mod lookup;
 mod mount;
 mod output;

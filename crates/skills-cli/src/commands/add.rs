@@ -10,15 +10,16 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::install::{
-    EditArgs, FetchArgs, Target, failed, fetcher, open_read_only, open_store, parse_source, parse_target, perform,
-    plan_json, plan_lines, policy_words, report_failures,
+    EditArgs, FetchArgs, PlanFindings, Target, failed, fetcher, open_read_only, open_store,
+    parse_source, parse_target, perform, plan_json, plan_lines, policy_words, report_failures,
 };
+use crate::lint::DenyArgs;
 use crate::output::{Output, line};
 
 /// Install skills
 ///
-/// Reads the source, checks every file, shows what the skills ask for, and asks before anything is
-/// written. The skills and their content digests are recorded in skills.lock of the target
+/// Reads the source, checks every file, shows what the skills ask for and what in their text looks
+/// like an attack, and asks before anything is written. The skills and their content digests are recorded in skills.lock of the target
 /// directory; a skill with other content is not used. Nothing of a skill is executed.
 ///
 /// Without a source, installs the locked versions of the skills that skills.lock lists and that are
@@ -43,9 +44,13 @@ pub(crate) struct Add {
     #[arg(long)]
     dry_run: bool,
 
-    /// Install without asking; a person must still review a skill that may do more than before
+    /// Install without asking; a person must still review a skill that may do more than before or
+    /// that has a finding of high severity
     #[arg(long)]
     yes: bool,
+
+    #[command(flatten)]
+    deny: DenyArgs,
 
     #[command(flatten)]
     edits: EditArgs,
@@ -70,9 +75,9 @@ impl Add {
         let plan = self.plan(&mut store, &fetcher, context)?;
         let output = context.output;
         if self.dry_run {
-            return Self::print_dry_run(&plan, &directory, output);
+            return self.print_dry_run(&plan, &directory, output);
         }
-        let performed = perform(store, plan, &directory, self.yes, output)?;
+        let performed = perform(store, plan, &directory, self.yes, &self.deny, output)?;
         if output.is_json() {
             output.print_json(&performed.document)?;
         } else if performed.exit == Exit::Success {
@@ -101,12 +106,16 @@ impl Add {
         Ok(plan)
     }
 
-    fn print_dry_run(plan: &Plan, directory: &Path, output: Output) -> anyhow::Result<Exit> {
+    fn print_dry_run(&self, plan: &Plan, directory: &Path, output: Output) -> anyhow::Result<Exit> {
         report_failures(plan, output);
+        let findings = PlanFindings::new(plan)?;
         if output.is_json() {
-            output.print_json(&plan_json(plan, directory))?;
+            output.print_json(&plan_json(plan, &findings, directory))?;
         } else {
-            output.lines(plan_lines(plan))?;
+            output.lines(plan_lines(plan, &findings))?;
+        }
+        if let Some(denied) = findings.check_denied(plan, &self.deny, output) {
+            return Ok(denied);
         }
         Ok(if plan.failures().is_empty() {
             Exit::Success

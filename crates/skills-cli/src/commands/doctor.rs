@@ -2,17 +2,22 @@
 
 use clap::Args;
 use serde_json::{Value, json};
+use skills_lint::{Finding, Linter, Severity};
 use skills_runtime::discovery::{DiscoveryError, EntryWarning, SkipReason, Skipped, Trust};
 use skills_runtime::{Catalog, EnforcementReport, Entry, SandboxError, SkillRuntime};
 
 use super::list::{inactive_to_json, skipped_to_json, unexpected_skips};
 use crate::context::Context;
+use crate::counted::counted;
 use crate::exit::Exit;
+use crate::lint::SkillFindings;
 use crate::output::line;
 use crate::policy_files;
 use crate::state::PolicyPaths;
 
 /// Check roots, skills, policy and sandbox
+///
+/// The text of each skill is searched for what attackers write.
 #[derive(Debug, Args)]
 pub(crate) struct Doctor {}
 
@@ -35,8 +40,9 @@ impl Doctor {
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Exit> {
         let (runtime, output) = (context.runtime()?, context.output);
         let catalog = runtime.library().catalog();
+        let linter = Linter::new();
         let entries = catalog.entries().iter();
-        let diagnostics = entries.flat_map(|entry| entry_diagnostics(&runtime, entry));
+        let diagnostics = entries.flat_map(|entry| entry_diagnostics(&runtime, &linter, entry));
         // A policy that cannot be read prevents every run.
         let paths = PolicyPaths::new(&context.environment);
         let policy = policy_files::load(&paths, Trust::Untrusted).err();
@@ -143,7 +149,7 @@ fn sandbox_rows((kind, report): &SandboxCheck) -> Vec<String> {
         .collect()
 }
 
-fn entry_diagnostics(runtime: &SkillRuntime, entry: &Entry) -> Vec<Diagnostic> {
+fn entry_diagnostics(runtime: &SkillRuntime, linter: &Linter, entry: &Entry) -> Vec<Diagnostic> {
     let warnings = entry
         .warnings()
         .iter()
@@ -152,7 +158,8 @@ fn entry_diagnostics(runtime: &SkillRuntime, entry: &Entry) -> Vec<Diagnostic> {
         .into_iter()
         .chain(warnings.map(|warning| (warning.code(), warning.to_string())))
         .chain(unparsed_restrictions(entry))
-        .chain(requirement_problems(runtime, entry));
+        .chain(requirement_problems(runtime, entry))
+        .chain(text_problem(linter, entry));
     found
         .map(|(code, message)| Diagnostic {
             skill: entry.name().to_string(),
@@ -187,6 +194,23 @@ fn requirement_problems(runtime: &SkillRuntime, entry: &Entry) -> Vec<Problem> {
     let lines = lines.map(|line| format!("missing requirement: {line}"));
     let messages = invalid.chain(lines);
     messages.map(|message| ("requirement", message)).collect()
+}
+
+/// Returns the first finding of high severity in the text of a skill. A skill that cannot be opened
+/// has a problem already.
+fn text_problem(linter: &Linter, entry: &Entry) -> Option<Problem> {
+    let files = entry.open().ok()?;
+    let found = SkillFindings::of_files(linter, &files, entry.name().as_str());
+    let is_high = |finding: &&Finding| finding.severity() == Severity::High;
+    let count = found.report.findings().iter().filter(is_high).count();
+    let first = found.report.findings().iter().find(is_high)?;
+    let place = format!("{}:{}", first.path(), first.line());
+    let findings = counted(count, "finding");
+    let message = format!(
+        "{findings} of high severity, such as {} at {place}; `skills validate` shows all",
+        first.rule()
+    );
+    Some(("text-finding", message))
 }
 
 fn link_problems(entry: &Entry) -> Vec<Problem> {

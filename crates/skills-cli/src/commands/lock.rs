@@ -12,6 +12,7 @@ use crate::install::{
     EditArgs, FetchArgs, Target, failed, fetcher, open_store, parse_target, perform, policy_words,
     reject_frozen,
 };
+use crate::lint::DenyArgs;
 use crate::output::line;
 
 /// Maximum size of a lock file, in bytes.
@@ -38,6 +39,9 @@ pub(crate) struct Lock {
     /// Lock and install without asking
     #[arg(long)]
     yes: bool,
+
+    #[command(flatten)]
+    deny: DenyArgs,
 
     #[command(flatten)]
     edits: EditArgs,
@@ -75,7 +79,14 @@ impl Lock {
         let edits = self.edits.edits();
         let plan = store.plan_sources(&fetcher, sources, edits, &policy_words);
         let plan = plan.map_err(failed)?;
-        let performed = perform(store, plan, &directory, self.yes, context.output)?;
+        let performed = perform(
+            store,
+            plan,
+            &directory,
+            self.yes,
+            &self.deny,
+            context.output,
+        )?;
         if context.output.is_json() {
             context.output.print_json(&performed.document)?;
         }

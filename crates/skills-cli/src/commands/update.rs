@@ -9,17 +9,19 @@ use skills_install::Plan;
 use crate::context::Context;
 use crate::exit::Exit;
 use crate::install::{
-    EditArgs, FetchArgs, Performed, Target, failed, fetcher, open_read_only, open_store,
-    parse_target, perform, plan_json, plan_lines, policy_words, reject_frozen, report_failures,
-    select_locked,
+    EditArgs, FetchArgs, Performed, PlanFindings, Target, failed, fetcher, open_read_only,
+    open_store, parse_target, perform, plan_json, plan_lines, policy_words, reject_frozen,
+    report_failures, select_locked,
 };
+use crate::lint::DenyArgs;
 use crate::output::Output;
 
 /// Update installed skills
 ///
 /// Fetches the sources of skills.lock again and shows what changed: what the skills ask for in
-/// addition, new scripts, other files. A skill that may do more than before, or whose source or
-/// signer changed, is updated only after a person agreed at a terminal.
+/// addition, new scripts, other files, and what in the text looks like an attack. A skill that may
+/// do more than before, whose source or signer changed, or that has a finding of high severity, is
+/// updated only after a person agreed at a terminal.
 #[derive(Debug, Args)]
 pub(crate) struct Update {
     /// Skills to update [default: all]
@@ -34,9 +36,13 @@ pub(crate) struct Update {
     #[arg(long)]
     check: bool,
 
-    /// Update without asking; a person must still review a skill that may do more than before
+    /// Update without asking; a person must still review a skill that may do more than before or
+    /// that has a finding of high severity
     #[arg(long)]
     yes: bool,
+
+    #[command(flatten)]
+    deny: DenyArgs,
 
     #[command(flatten)]
     edits: EditArgs,
@@ -64,9 +70,9 @@ impl Update {
             let plan = store.plan_update_all(&fetcher, &names, edits, &policy_words);
             let plan = plan.map_err(failed)?;
             let performed = if self.check {
-                check(&plan, &directory, output)?
+                check(&plan, &directory, &self.deny, output)?
             } else {
-                perform(store, plan, &directory, self.yes, output)?
+                perform(store, plan, &directory, self.yes, &self.deny, output)?
             };
             documents.push(performed.document);
             exit = exit.max(performed.exit);
@@ -79,14 +85,21 @@ impl Update {
 }
 
 /// Prints what an update would change.
-fn check(plan: &Plan, directory: &Path, output: Output) -> anyhow::Result<Performed> {
+fn check(
+    plan: &Plan,
+    directory: &Path,
+    deny: &DenyArgs,
+    output: Output,
+) -> anyhow::Result<Performed> {
     report_failures(plan, output);
+    let findings = PlanFindings::new(plan)?;
     if !output.is_json() {
-        output.lines(plan_lines(plan))?;
+        output.lines(plan_lines(plan, &findings))?;
     }
-    let is_current = plan.is_empty() && plan.failures().is_empty();
+    let denied = findings.check_denied(plan, deny, output);
+    let is_current = denied.is_none() && plan.is_empty() && plan.failures().is_empty();
     Ok(Performed {
-        document: plan_json(plan, directory),
+        document: plan_json(plan, &findings, directory),
         exit: if is_current {
             Exit::Success
         } else {

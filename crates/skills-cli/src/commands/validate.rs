@@ -8,7 +8,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
+use skills_lint::Linter;
 use skills_ref_compat::{Client, Diagnostic, Severity, StrictError};
 use skills_runtime::SkillRuntime;
 use skills_runtime::discovery::{ClientProfile, DiscoveryError, ReadingRules, SkillFiles};
@@ -19,13 +20,15 @@ use super::reference_output::{print_error, print_plain};
 use crate::context::{Context, unknown_profile};
 use crate::error::CommandError;
 use crate::exit::Exit;
+use crate::lint::{self, DenyArgs, SkillFindings};
 use crate::output::Output;
 use crate::skill_path::SkillPath;
 
 /// Check skills against the specification or a client
 ///
 /// A directory without a SKILL.md is a collection: all skills below it are checked. `skills compat
-/// validate` reports exactly like skills-ref.
+/// validate` reports exactly like skills-ref. What in the text of a skill looks like an attack is a
+/// warning, or an error with `--deny`.
 #[derive(Debug, Args)]
 pub(crate) struct Validate {
     /// Skill directories, SKILL.md files or collections
@@ -36,8 +39,11 @@ pub(crate) struct Validate {
     #[arg(long, value_name = "FORMAT", value_enum, conflicts_with = "json")]
     format: Option<ReportFormat>,
 
+    #[command(flatten)]
+    deny: DenyArgs,
+
     // Former `skills compat validate`.
-    #[arg(long, hide = true, conflicts_with_all = ["profile", "format"])]
+    #[arg(long, hide = true, conflicts_with_all = ["profile", "format", "denied"])]
     strict: bool,
 }
 
@@ -68,10 +74,35 @@ impl Validate {
         };
         let host = context.runtime_without_skills()?;
         let targets = collection::expand(&self.paths, context);
+        let linter = Linter::new();
         let checks =
-            collection::check_parallel(&targets, |skill| lenient_findings(skill, client, &host));
+            collection::check_parallel(&targets, |skill| self.check(skill, client, &host, &linter));
         let exit = report::print(&targets, &checks, format)?;
         Ok(exit)
+    }
+}
+
+impl Validate {
+    /// Returns the findings about one skill, first the errors.
+    fn check(
+        &self,
+        target: &SkillPath,
+        client: Option<Client>,
+        host: &SkillRuntime,
+        linter: &Linter,
+    ) -> Vec<Finding> {
+        let mut findings = lenient_findings(target, client, host);
+        let name = target.directory_name();
+        if let Ok(found) = SkillFindings::of_directory(linter, target.directory(), &name) {
+            let is_denied = |finding: &skills_lint::Finding| self.deny.denies(finding);
+            let texts = found.report.findings().iter();
+            findings.extend(texts.map(|text| Finding::of_text(text, is_denied(text))));
+            let notes = found.notes().into_iter();
+            findings.extend(notes.map(|note| Finding::warning("not-searched", note)));
+        }
+        // Stable: what the manifest says comes before what its text and other files contain.
+        findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+        findings
     }
 }
 
@@ -116,9 +147,15 @@ pub(super) struct Finding {
     #[serde(skip)]
     severity: Severity,
     code: &'static str,
+    /// The file, if it is not the skill file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<String>,
     line: Option<usize>,
     column: Option<usize>,
     message: String,
+    /// What a rule found in the text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    found: Option<Value>,
 }
 
 impl Finding {
@@ -133,9 +170,11 @@ impl Finding {
         Self {
             severity: Severity::Error,
             code,
+            path: None,
             line: None,
             column: None,
             message: message.into(),
+            found: None,
         }
     }
 
@@ -144,6 +183,31 @@ impl Finding {
             severity: Severity::Warning,
             ..Self::error(code, message)
         }
+    }
+
+    fn of_text(found: &skills_lint::Finding, is_denied: bool) -> Self {
+        let severity = if is_denied {
+            Severity::Error
+        } else {
+            Severity::Warning
+        };
+        let is_skill_file = found.path().eq_ignore_ascii_case("SKILL.md");
+        Self {
+            severity,
+            path: (!is_skill_file).then(|| found.path().to_owned()),
+            line: Some(found.line()),
+            found: Some(lint::to_json(found)),
+            ..Self::error(found.rule(), lint::message(found))
+        }
+    }
+
+    /// Returns the file of the finding.
+    fn file(&self, target: &SkillPath) -> PathBuf {
+        let name = self
+            .path
+            .clone()
+            .unwrap_or_else(|| target.file_name().to_string());
+        target.directory().join(name)
     }
 
     fn at(self, line: Option<usize>) -> Self {

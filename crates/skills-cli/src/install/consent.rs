@@ -2,6 +2,8 @@
 
 use skills_install::{Action, Plan, SkillChange};
 
+use super::PlanFindings;
+
 use crate::approver::{Confirmation, confirm, is_terminal};
 use crate::output::Output;
 
@@ -13,23 +15,34 @@ pub(crate) enum Consent {
 }
 
 /// Asks for consent to a plan that was shown. `--yes` is enough unless a skill may do more than
-/// before, or what it is trusted by changed: that takes a person at a terminal. Restoring what the
+/// before, what it is trusted by changed, or its text has a finding of high severity: that takes a person at a terminal. Restoring what the
 /// lock file lists takes no question, since that content was agreed to.
-pub(crate) fn ask(plan: &Plan, yes: bool, output: Output) -> Consent {
+pub(crate) fn ask(plan: &Plan, findings: &PlanFindings, yes: bool, output: Output) -> Consent {
     let growing: Vec<&str> = plan
         .changes()
         .iter()
         .filter(|change| change.needs_person())
         .map(|change| change.name())
         .collect();
-    if growing.is_empty() && (yes || plan.changes().iter().all(needs_no_question)) {
+    let dangerous = findings.dangerous(plan);
+    if growing.is_empty()
+        && dangerous.is_empty()
+        && (yes || plan.changes().iter().all(needs_no_question))
+    {
         return Consent::Given;
     }
     if yes && !is_terminal() {
-        let names = growing.join(", ");
-        output.status(&format!(
-            "error: a person must review what changes in {names}; `--yes` is not enough"
-        ));
+        for (names, what) in [
+            (growing, "what changes"),
+            (dangerous, "the findings of high severity"),
+        ] {
+            if !names.is_empty() {
+                let names = names.join(", ");
+                output.status(&format!(
+                    "error: a person must review {what} in {names}; `--yes` is not enough"
+                ));
+            }
+        }
         output.status("help: run the command in a terminal, where it asks");
         return Consent::Denied;
     }

@@ -5,8 +5,9 @@ use std::path::Path;
 use serde_json::{Value, json};
 use skills_install::{Action, Plan, Store};
 
-use super::{Consent, ask, change_json, failed, plan_lines};
+use super::{Consent, PlanFindings, ask, change_json, failed, plan_lines};
 use crate::exit::Exit;
+use crate::lint::DenyArgs;
 use crate::output::{Output, line};
 
 /// What became of the plan for one directory.
@@ -23,14 +24,19 @@ pub(crate) fn perform(
     plan: Plan,
     directory: &Path,
     yes: bool,
+    deny: &DenyArgs,
     output: Output,
 ) -> anyhow::Result<Performed> {
     report_failures(&plan, output);
-    for text in plan_lines(&plan) {
+    let findings = PlanFindings::new(&plan)?;
+    for text in plan_lines(&plan, &findings) {
         output.status(&text);
     }
-    let mut document = plan_json(&plan, directory);
-    if ask(&plan, yes, output) == Consent::Denied {
+    let mut document = plan_json(&plan, &findings, directory);
+    if let Some(exit) = findings.check_denied(&plan, deny, output) {
+        return Ok(Performed { document, exit });
+    }
+    if ask(&plan, &findings, yes, output) == Consent::Denied {
         return Ok(Performed {
             document,
             exit: Exit::Denied,
@@ -51,15 +57,17 @@ pub(crate) fn perform(
 }
 
 /// Returns a plan as JSON, not applied.
-pub(crate) fn plan_json(plan: &Plan, directory: &Path) -> Value {
+pub(crate) fn plan_json(plan: &Plan, findings: &PlanFindings, directory: &Path) -> Value {
     let failures = plan
         .failures()
         .iter()
         .map(|failure| json!({"skills": failure.names(), "error": failure.error().to_string()}));
+    let changes = plan.changes().iter().enumerate();
+    let changes = changes.map(|(index, change)| change_json(change, findings.of_change(index)));
     json!({
         "directory": directory,
         "applied": false,
-        "changes": plan.changes().iter().map(change_json).collect::<Vec<_>>(),
+        "changes": changes.collect::<Vec<_>>(),
         "failures": failures.collect::<Vec<_>>(),
     })
 }

@@ -4,7 +4,9 @@ use indicatif::HumanBytes;
 use serde_json::{Value, json};
 use skills_install::{Action, LockedSkill, Plan, SkillChange};
 
+use super::PlanFindings;
 use crate::counted::counted;
+use crate::lint::SkillFindings;
 use crate::output::line;
 
 /// Maximum number of files that are listed of each kind for a new skill. Changes of an installed
@@ -17,17 +19,22 @@ const MANY_SKILLS: usize = 4;
 /// Number of characters of a digest or commit in a text.
 const SHORT_DIGITS: usize = 12;
 
-/// Returns what a plan changes, as lines. Skills that stay as they are have none.
-pub(crate) fn plan_lines(plan: &Plan) -> Vec<String> {
+/// Returns what a plan changes and what was found in the new files, as lines. Skills that stay as
+/// they are have none.
+pub(crate) fn plan_lines(plan: &Plan, findings: &PlanFindings) -> Vec<String> {
     let max_files = if plan.changes().len() < MANY_SKILLS {
         MAX_NEW_FILES
     } else {
         MAX_NEW_FILES_OF_MANY
     };
-    let changes = plan.changes().iter();
-    changes
-        .flat_map(|change| change_lines(change, max_files))
-        .collect()
+    let mut lines = Vec::new();
+    for (index, change) in plan.changes().iter().enumerate() {
+        lines.extend(change_lines(change, max_files));
+        let found = findings.of_change(index).map(SkillFindings::to_lines);
+        let found = found.unwrap_or_default().into_iter();
+        lines.extend(found.map(|text| format!("  ? {text}")));
+    }
+    lines
 }
 
 fn change_lines(change: &SkillChange, max_files: usize) -> Vec<String> {
@@ -116,7 +123,7 @@ pub(crate) fn short_revision(revision: &str) -> String {
 }
 
 /// Returns a change as JSON.
-pub(crate) fn change_json(change: &SkillChange) -> Value {
+pub(crate) fn change_json(change: &SkillChange, found: Option<&SkillFindings>) -> Value {
     let locked = change.locked();
     let difference = change.difference();
     let trust = change.trust_changes().iter().map(ToString::to_string);
@@ -137,7 +144,9 @@ pub(crate) fn change_json(change: &SkillChange) -> Value {
         "license": locked.license(),
         "signer": locked.signer(),
         "asks": locked.asks(),
-        "needs_review": change.needs_person(),
+        "needs_review": change.needs_person() || needs_review(change, found),
+        "findings": found.map(SkillFindings::to_json).unwrap_or_default(),
+        "files_not_searched": found.map_or(0, |found| found.unsearched),
         "trust_changes": trust.collect::<Vec<_>>(),
         "difference": {
             "added": difference.added,
@@ -152,4 +161,10 @@ pub(crate) fn change_json(change: &SkillChange) -> Value {
             "body_lines_removed": difference.body_lines.1,
         },
     })
+}
+
+/// Returns true if a person must agree because of what was found.
+fn needs_review(change: &SkillChange, found: Option<&SkillFindings>) -> bool {
+    matches!(change.action(), Action::Add | Action::Update)
+        && found.is_some_and(SkillFindings::has_high)
 }

@@ -12,6 +12,7 @@ mod check;
 mod collections;
 mod compile_wasm;
 mod deprecated_aliases;
+mod findings;
 mod fixture;
 mod help;
 mod hooks;

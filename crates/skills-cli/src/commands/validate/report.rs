@@ -127,11 +127,11 @@ fn print_findings(target: &SkillPath, findings: &[Finding], output: Output) -> a
     } else {
         output.lines([format!("Valid skill: {}", line(&target.to_string()))])?;
     }
-    let file = target.directory().join(target.file_name());
     for finding in findings.iter().filter(|finding| !finding.is_error()) {
         let position = [finding.line, finding.column].into_iter().flatten();
         let position: String = position.map(|number| format!(":{number}")).collect();
         let message = &finding.message;
+        let file = finding.file(target);
         output.status(&format!("{}{position}: warning: {message}", file.display()));
     }
     Ok(())
@@ -139,10 +139,18 @@ fn print_findings(target: &SkillPath, findings: &[Finding], output: Output) -> a
 
 fn print_errors(target: &SkillPath, findings: &[Finding], output: Output) {
     output.status(&format!("Validation failed for {target}:"));
-    for Finding { line, message, .. } in findings.iter().filter(|finding| finding.is_error()) {
-        let position = line
-            .map(|line| format!("line {line}: "))
-            .unwrap_or_default();
+    for finding in findings.iter().filter(|finding| finding.is_error()) {
+        let Finding {
+            path,
+            line,
+            message,
+            ..
+        } = finding;
+        let position = match (path, line) {
+            (Some(path), Some(line)) => format!("{path}:{line}: "),
+            (None, Some(line)) => format!("line {line}: "),
+            _ => String::new(),
+        };
         output.status(&format!("  - {position}{message}"));
     }
 }
@@ -193,9 +201,10 @@ fn github_lines(targets: &Targets, checks: &[Vec<Finding>]) -> Vec<String> {
                 lines.push(format!("::error::{}", github_text(message)));
             }
             Target::Skill(skill) => {
-                let file = skill.directory().join(skill.file_name());
-                let file = github_property(&file.to_string_lossy());
-                lines.extend(findings.iter().map(|finding| github_line(&file, finding)));
+                lines.extend(findings.iter().map(|finding| {
+                    let file = finding.file(skill);
+                    github_line(&github_property(&file.to_string_lossy()), finding)
+                }));
             }
         }
     }

@@ -23,9 +23,10 @@ pub(super) fn document(targets: &Targets, checks: &[Vec<Finding>]) -> Value {
                 notifications.push(json!({"level": "error", "message": {"text": message}}));
             }
             Target::Skill(skill) => {
-                let file = skill.directory().join(skill.file_name());
-                let uri = to_uri(&file.to_string_lossy());
-                results.extend(findings.iter().map(|finding| result(&uri, finding)));
+                results.extend(findings.iter().map(|finding| {
+                    let file = finding.file(skill);
+                    result(&to_uri(&file.to_string_lossy()), finding)
+                }));
             }
         }
     }

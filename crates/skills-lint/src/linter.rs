@@ -1,0 +1,372 @@
+//! Searches the text of a skill by all rules.
+
+use std::collections::BTreeSet;
+
+use regex::{Captures, Match};
+use skills_manifest::Document;
+
+use crate::context::{Lowered, Source, is_about_security, lowered};
+use crate::finding::{Finding, Severity};
+use crate::near::{self, Half};
+use crate::patterns::{Effect, Pattern, PatternSet, Scope};
+use crate::report::Report;
+use crate::rule::{DOWNLOAD_AND_RUN, PIPE_TO_SHELL, RAW_ADDRESS, Rule, UNTRUSTED_PACKAGES};
+use crate::rules;
+use crate::skill_text::{File, SkillText};
+use crate::view::{View, Views};
+use crate::words::{is_harmless_address, is_known_installer};
+use crate::{hidden, names, opaque};
+
+/// Maximum number of matches of one pattern that are examined in one unit, since the first can be a
+/// harmless one.
+const MAX_ATTEMPTS: usize = 16;
+/// Maximum number of findings that are kept of one file before the report is made.
+const MAX_OF_FILE: usize = 1000;
+
+/// The rules, compiled. Expensive to create (some 10 ms), cheap to use; can be shared by threads.
+#[derive(Debug)]
+pub struct Linter {
+    lines: PatternSet,
+    prose: PatternSet,
+}
+
+impl Default for Linter {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// What is known of the skill as a whole.
+struct Skill {
+    is_about_security: bool,
+}
+
+/// The findings of one file.
+#[derive(Default)]
+struct Found {
+    findings: Vec<Finding>,
+    halves: Vec<Half>,
+    omitted: usize,
+}
+
+impl Linter {
+    /// Compiles all rules.
+    #[must_use]
+    pub fn new() -> Self {
+        let of = |scope: Scope| rules::sources().filter(move |source| source.scope == scope);
+        Self {
+            lines: PatternSet::new(of(Scope::Lines)),
+            prose: PatternSet::new(of(Scope::Prose)),
+        }
+    }
+
+    /// Searches all files of a skill. Two findings of a rule are never on the same line of a file.
+    pub fn lint(&self, skill: &SkillText<'_>) -> Report {
+        let (name, description, main) = identity(skill);
+        let known = Skill {
+            is_about_security: is_about_security(&name, &description),
+        };
+        let mut findings = Vec::new();
+        let mut omitted = 0;
+        let (path, line) = main;
+        findings.extend(names::finding(&name, path, line));
+        for file in &skill.files {
+            findings.extend(opaque::finding(file.path));
+            if let Some(text) = file.text {
+                let found = self.lint_file(file, text, &known);
+                findings.extend(found.findings);
+                omitted += found.omitted;
+            }
+        }
+        Report::new(findings, omitted)
+    }
+
+    fn lint_file(&self, file: &File<'_>, text: &str, skill: &Skill) -> Found {
+        let views = Views::new(file.path, text);
+        let source = Source {
+            text,
+            headings: &views.headings,
+        };
+        let mut found = Found::default();
+        // The second half of a finding is common, and of interest only with the first.
+        let mut deferred = Vec::new();
+        self.lines.candidates(&views.lines, |pattern, unit| {
+            if let Effect::Signal(signal) = self.lines.patterns[pattern].effect
+                && near::first_of(signal).is_some()
+            {
+                deferred.push((signal, pattern, unit));
+                return;
+            }
+            search(
+                &self.lines.patterns[pattern],
+                &source,
+                &views.lines,
+                unit,
+                file,
+                skill,
+                &mut found,
+            );
+        });
+        self.prose.candidates(&views.prose, |pattern, unit| {
+            search(
+                &self.prose.patterns[pattern],
+                &source,
+                &views.prose,
+                unit,
+                file,
+                skill,
+                &mut found,
+            );
+        });
+        deferred.retain(|(signal, ..)| {
+            let first = near::first_of(*signal);
+            found.halves.iter().any(|half| Some(half.signal) == first)
+        });
+        for (_, pattern, unit) in deferred {
+            search(
+                &self.lines.patterns[pattern],
+                &source,
+                &views.lines,
+                unit,
+                file,
+                skill,
+                &mut found,
+            );
+        }
+        found.halves.sort_by_key(|half| half.line);
+        for pair in near::pairs(&found.halves) {
+            let quote = views.lines.text_of(&views.lines.units[pair.half.unit]);
+            let finding = Finding::new(pair.rule, pair.severity, file.path, pair.half.line, quote);
+            found.push(finding);
+        }
+        for finding in hidden::findings(file, text) {
+            found.push(finding);
+        }
+        found.deduplicated()
+    }
+}
+
+impl Found {
+    fn push(&mut self, finding: Finding) {
+        if self.findings.len() < MAX_OF_FILE
+            || finding.severity() == Severity::High && self.findings.len() < 2 * MAX_OF_FILE
+        {
+            self.findings.push(finding);
+        } else {
+            self.omitted += 1;
+        }
+    }
+
+    /// Keeps the most severe finding of a rule on a line.
+    fn deduplicated(mut self) -> Self {
+        self.findings
+            .sort_by_key(|finding| std::cmp::Reverse(finding.severity()));
+        let mut known: BTreeSet<(&str, usize)> = BTreeSet::new();
+        self.findings
+            .retain(|finding| known.insert((finding.rule(), finding.line())));
+        self
+    }
+}
+
+/// Returns name and description of a skill, and where its name is.
+fn identity<'a>(skill: &SkillText<'a>) -> (String, String, (&'a str, usize)) {
+    let is_main = |file: &&File<'_>| file.path.eq_ignore_ascii_case("SKILL.md");
+    let main = skill.files.iter().find(is_main);
+    let path = main.map_or("SKILL.md", |file| file.path);
+    let text = main.and_then(|file| file.text).unwrap_or_default();
+    let Ok(document) = Document::parse(text.as_bytes()) else {
+        return (skill.name.to_owned(), String::new(), (path, 1));
+    };
+    let manifest = document.manifest();
+    let name = manifest.name().map_or(skill.name, |name| name.as_str());
+    let line = document.field_line("name").unwrap_or(1);
+    (
+        name.to_owned(),
+        manifest.description().to_owned(),
+        (path, line),
+    )
+}
+
+/// Searches one unit for one pattern.
+fn search(
+    pattern: &Pattern,
+    source: &Source<'_>,
+    view: &View,
+    index: usize,
+    file: &File<'_>,
+    skill: &Skill,
+    found: &mut Found,
+) {
+    let Some(regex) = pattern.regex() else {
+        return;
+    };
+    let unit = &view.units[index];
+    let text = view.text_of(unit);
+    let mut start = 0;
+    for _ in 0..MAX_ATTEMPTS {
+        let Some(captures) = regex.captures_at(text, start) else {
+            return;
+        };
+        let Some(whole) = captures.get(0) else {
+            return;
+        };
+        start = next_start(text, &whole);
+        if is_harmless(&captures) {
+            continue;
+        }
+        let lowered = lowered(
+            source,
+            view,
+            unit,
+            &whole.range(),
+            pattern.ignores_prohibitions,
+            skill.is_about_security,
+        );
+        let line = view.line_at(unit.start + whole.start());
+        match pattern.effect {
+            Effect::Signal(signal) => {
+                found.halves.push(Half {
+                    signal,
+                    unit: index,
+                    line,
+                    steps: lowered.steps,
+                    is_code: unit.surroundings.is_code,
+                });
+                return;
+            }
+            Effect::Finding(rule, severity) => {
+                let (severity, note) = judged(rule, severity, lowered, &captures);
+                let quote = quote(text, &whole);
+                let finding = Finding::new(rule, severity, file.path, line, quote).with_note(note);
+                found.push(finding);
+                // Another match on the line can only be worse if this one was excused.
+                if note.is_empty() {
+                    return;
+                }
+            }
+        }
+        if start >= text.len() {
+            return;
+        }
+    }
+}
+
+fn next_start(text: &str, whole: &Match<'_>) -> usize {
+    let mut next = whole.end().max(whole.start() + 1);
+    while !text.is_char_boundary(next) {
+        next += 1;
+    }
+    next.min(text.len())
+}
+
+/// Returns true for matches with an address that is not one of the Internet.
+fn is_harmless(captures: &Captures<'_>) -> bool {
+    let address = captures.name("ip");
+    address.is_some_and(|address| is_harmless_address(address.as_str()))
+}
+
+/// Returns the severity with what surrounds the match and where a download is from.
+fn judged(
+    rule: &'static Rule,
+    severity: Severity,
+    lowered: Lowered,
+    captures: &Captures<'_>,
+) -> (Severity, &'static str) {
+    let is_download = *rule == PIPE_TO_SHELL || *rule == DOWNLOAD_AND_RUN;
+    let matched = captures.get(0).map_or("", |whole| whole.as_str());
+    if is_download && is_from(matched, is_known_installer) {
+        return (
+            Severity::Low,
+            "low, since it is the installer of a well-known tool",
+        );
+    }
+    if is_download && is_from(matched, is_local) {
+        return (Severity::Low, "low, since the server is this machine");
+    }
+    if *rule == UNTRUSTED_PACKAGES {
+        let registry = captures
+            .name("registry")
+            .or_else(|| captures.name("registry2"));
+        if registry.is_some_and(|registry| is_usual_registry(registry.as_str())) {
+            return (Severity::Low, "low, since it is a usual registry");
+        }
+    }
+    if *rule == RAW_ADDRESS && lowered.steps == 0 {
+        return (severity, "");
+    }
+    (severity.lowered(lowered.steps), lowered.note)
+}
+
+/// Returns true if a command downloads once, and from an address that is as expected. Other
+/// addresses make it doubtful, as does a second download, whose address may have no scheme.
+fn is_from(command: &str, is_expected: fn(&str) -> bool) -> bool {
+    let lower = command.to_ascii_lowercase();
+    let downloads = [
+        "curl",
+        "wget",
+        "iwr",
+        "irm",
+        "invoke-webrequest",
+        "downloadstring",
+    ];
+    let count: usize = downloads
+        .iter()
+        .map(|name| lower.matches(&format!("{name} ")).count())
+        .sum();
+    let mut urls = lower.match_indices("http").filter_map(|(start, _)| {
+        let rest = &command[start..];
+        let end = rest.find([' ', '"', '\'', '`', '|', '\\', ')', '>', '<', ';']);
+        let url = &rest[..end.unwrap_or(rest.len())];
+        url.contains("://").then_some(url)
+    });
+    count <= 1 && urls.next().is_some_and(is_expected) && urls.all(is_expected)
+}
+
+fn is_local(url: &str) -> bool {
+    let host = url.split("://").nth(1).unwrap_or_default();
+    ["localhost", "127.0.0.1", "[::1]"].iter().any(|local| {
+        host.strip_prefix(local)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with([':', '/']))
+    })
+}
+
+fn is_usual_registry(host: &str) -> bool {
+    let usual = [
+        "pypi.org",
+        "test.pypi.org",
+        "files.pythonhosted.org",
+        "download.pytorch.org",
+        "registry.npmjs.org",
+        "registry.npmmirror.com",
+        "pypi.tuna.tsinghua.edu.cn",
+        "mirrors.aliyun.com",
+        "pypi.nvidia.com",
+        "npm.pkg.github.com",
+        "registry.yarnpkg.com",
+        "mirrors.cloud.tencent.com",
+        "repo.huaweicloud.com",
+        "localhost",
+        "pypi.anaconda.org",
+        "wheels.vllm.ai",
+        "pypi.mirrors.ustc.edu.cn",
+    ];
+    let host = host
+        .split(':')
+        .next()
+        .unwrap_or_default()
+        .trim_start_matches("www.");
+    usual.iter().any(|known| host.eq_ignore_ascii_case(known))
+}
+
+/// Returns a match with what is around it, so that the quote can be understood.
+fn quote<'a>(text: &'a str, whole: &Match<'_>) -> &'a str {
+    let before = text[..whole.start()].char_indices().rev().take(24).last();
+    let mut start = before.map_or(whole.start(), |(index, _)| index);
+    // Not in the middle of a word.
+    if start > 0
+        && let Some(space) = text[start..whole.start()].find(' ')
+    {
+        start += space + 1;
+    }
+    &text[start..]
+}

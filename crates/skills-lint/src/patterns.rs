@@ -1,0 +1,196 @@
+//! Regular expressions of rules, and the words by which they are chosen.
+
+use std::sync::OnceLock;
+
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+use regex::Regex;
+
+use crate::finding::Severity;
+use crate::rule::Rule;
+use crate::view::View;
+use crate::words::{self, alternatives};
+
+/// What a pattern searches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Scope {
+    /// Logical lines.
+    Lines,
+    /// Paragraphs.
+    Prose,
+}
+
+/// What a match of a pattern is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Effect {
+    Finding(&'static Rule, Severity),
+    /// Half of a finding, which needs the other half nearby.
+    Signal(Signal),
+}
+
+/// Half of a finding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Signal {
+    Secret,
+    Send,
+    Download,
+    Start,
+    Archive,
+    Password,
+    Fetch,
+    Evaluate,
+}
+
+/// A pattern as rules state it. Lists replace names in braces.
+#[derive(Debug)]
+pub(crate) struct Source {
+    pub(crate) scope: Scope,
+    pub(crate) effect: Effect,
+    /// Words of which a match contains at least one, in lower case, separated by `|`, which `{BAR}`
+    /// stands for.
+    pub(crate) triggers: &'static str,
+    pub(crate) regex: &'static str,
+    /// Whether "do not" before a match is no excuse, since the rule is about prohibitions.
+    pub(crate) ignores_prohibitions: bool,
+}
+
+/// A pattern that can be searched for.
+#[derive(Debug)]
+pub(crate) struct Pattern {
+    pub(crate) effect: Effect,
+    pub(crate) ignores_prohibitions: bool,
+    source: &'static str,
+    /// Compiled when a trigger is found, since most texts have few of them.
+    regex: OnceLock<Option<Regex>>,
+}
+
+impl Pattern {
+    pub(crate) fn regex(&self) -> Option<&Regex> {
+        let compiled = self.regex.get_or_init(|| compile(&expand(self.source)));
+        compiled.as_ref()
+    }
+}
+
+/// The patterns of one scope.
+#[derive(Debug)]
+pub(crate) struct PatternSet {
+    pub(crate) patterns: Vec<Pattern>,
+    triggers: Option<AhoCorasick>,
+    /// The patterns of each trigger.
+    of_trigger: Vec<Vec<usize>>,
+}
+
+impl PatternSet {
+    pub(crate) fn new(sources: impl Iterator<Item = &'static Source>) -> Self {
+        let mut patterns = Vec::new();
+        let mut words: Vec<String> = Vec::new();
+        let mut of_trigger: Vec<Vec<usize>> = Vec::new();
+        for source in sources {
+            for word in expand_triggers(source.triggers) {
+                match words.iter().position(|known| *known == word) {
+                    Some(index) => of_trigger[index].push(patterns.len()),
+                    None => {
+                        words.push(word);
+                        of_trigger.push(vec![patterns.len()]);
+                    }
+                }
+            }
+            patterns.push(Pattern {
+                effect: source.effect,
+                ignores_prohibitions: source.ignores_prohibitions,
+                source: source.regex,
+                regex: OnceLock::new(),
+            });
+        }
+        let triggers = AhoCorasick::builder()
+            .ascii_case_insensitive(true)
+            .match_kind(MatchKind::Standard)
+            .kind(Some(AhoCorasickKind::DFA))
+            .build(&words);
+        Self {
+            patterns,
+            triggers: triggers.ok(),
+            of_trigger,
+        }
+    }
+
+    /// Calls `found` with each pattern of which a unit contains a trigger, once for each unit.
+    pub(crate) fn candidates(&self, view: &View, mut found: impl FnMut(usize, usize)) {
+        let Some(triggers) = &self.triggers else {
+            return;
+        };
+        let mut last_unit = vec![usize::MAX; self.patterns.len()];
+        let mut unit = 0;
+        for trigger in triggers.find_overlapping_iter(&view.text) {
+            // Overlapping matches are ordered by their end.
+            while view
+                .units
+                .get(unit)
+                .is_some_and(|unit| unit.end < trigger.end())
+            {
+                unit += 1;
+            }
+            if unit >= view.units.len() {
+                return;
+            }
+            for pattern in &self.of_trigger[trigger.pattern().as_usize()] {
+                if last_unit[*pattern] != unit {
+                    last_unit[*pattern] = unit;
+                    found(*pattern, unit);
+                }
+            }
+        }
+    }
+}
+
+/// Compiles an expression. Tests compile all of them, so that none is missing at run time.
+pub(crate) fn compile(expression: &str) -> Option<Regex> {
+    // The boundaries of ASCII words: faster, and a boundary between Chinese and English.
+    Regex::new(&expression.replace(r"\b", r"(?-u:\b)")).ok()
+}
+
+/// Replaces the names of lists and common parts.
+pub(crate) fn expand(expression: &str) -> String {
+    let mut text = format!("(?i){expression}");
+    let parts = [
+        ("{DROP}", alternatives(words::DROP_HOSTS)),
+        ("{CAPTURE}", alternatives(words::CAPTURE_HOSTS)),
+        ("{TUNNEL}", alternatives(words::TUNNELS)),
+        ("{SHORT}", alternatives(words::SHORTENERS)),
+        ("{SECRET}", alternatives(words::SECRETS)),
+        ("{WORD}", alternatives(words::SECRET_WORDS)),
+        ("{MEMORY}", alternatives(words::MEMORY_FILES)),
+        ("{S}", r"(?:[^.!?。！？]|[.!?]\S)*?".to_owned()),
+        ("{USER}", USER.to_owned()),
+        ("{IP}", r"(?P<ip>\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3})".to_owned()),
+        ("{GET}", r"(?:curl|wget|aria2c|lwp-request|lynx|fetch|https?ie|xh)\b".to_owned()),
+        (
+            "{SH}",
+            r"(?:(?:/usr)?(?:/local)?/bin/)?(?:(?:ba|z|da|k|fi|c|tc|a)?sh\b|\$\{?SHELL\b\}?|\$0\b|(?:python[\d.]*|perl|ruby|node|php|deno run|bun|osascript)(?:\s+-)?\s*(?:$|[`;&)<'\x22]))".to_owned(),
+        ),
+    ];
+    for (name, part) in parts {
+        text = text.replace(name, &part);
+    }
+    text
+}
+
+const USER: &str = r"(?:(?:the|your|an?y?|this|our)\s+)?(?:end[ -])?(?:users?|human|operator|owner|customer|person|people|anyone|anybody|client|developer|them)\b";
+
+/// Returns the words of triggers; a name in braces stands for the words of a list.
+fn expand_triggers(triggers: &'static str) -> Vec<String> {
+    let list = |list: &'static str| {
+        let words = words::entries(list).map(str::to_ascii_lowercase);
+        words.collect::<Vec<String>>()
+    };
+    let words = triggers.split('|').flat_map(|word| match word {
+        "{DROP}" => list(words::DROP_HOSTS),
+        "{CAPTURE}" => list(words::CAPTURE_HOSTS),
+        "{TUNNEL}" => list(words::TUNNELS),
+        "{SHORT}" => list(words::SHORTENERS),
+        "{SECRET}" => list(words::SECRETS),
+        "{WORD}" => list(words::SECRET_WORDS),
+        "{MEMORY}" => list(words::MEMORY_FILES),
+        word => vec![word.replace("{BAR}", "|")],
+    });
+    words.collect()
+}
