@@ -10,7 +10,7 @@ use crate::finding::{Finding, Severity};
 use crate::near::{self, Half};
 use crate::patterns::{Effect, Pattern, PatternSet, Scope};
 use crate::report::Report;
-use crate::rule::{DOWNLOAD_AND_RUN, PIPE_TO_SHELL, RAW_ADDRESS, Rule, UNTRUSTED_PACKAGES};
+use crate::rule::{DOWNLOAD_AND_RUN, PIPE_TO_SHELL, Rule, UNTRUSTED_PACKAGES};
 use crate::rules;
 use crate::skill_text::{File, SkillText};
 use crate::view::{View, Views};
@@ -20,7 +20,7 @@ use crate::{hidden, names, opaque};
 /// Maximum number of matches of one pattern that are examined in one unit, since the first can be a
 /// harmless one.
 const MAX_ATTEMPTS: usize = 16;
-/// Maximum number of findings that are kept of one file before the report is made.
+/// Maximum number of findings of one severity that are kept of a file before the report is made.
 const MAX_OF_FILE: usize = 1000;
 
 /// The rules, compiled. Expensive to create (some 10 ms), cheap to use; can be shared by threads.
@@ -46,6 +46,8 @@ struct Skill {
 struct Found {
     findings: Vec<Finding>,
     halves: Vec<Half>,
+    /// Number of findings by severity.
+    kept: [usize; Severity::ALL.len()],
     omitted: usize,
 }
 
@@ -147,10 +149,12 @@ impl Linter {
 }
 
 impl Found {
+    /// Keeps a finding. Each severity has a limit of its own, so that many findings of low severity
+    /// hide no other.
     fn push(&mut self, finding: Finding) {
-        if self.findings.len() < MAX_OF_FILE
-            || finding.severity() == Severity::High && self.findings.len() < 2 * MAX_OF_FILE
-        {
+        let kept = &mut self.kept[finding.severity() as usize];
+        if *kept < MAX_OF_FILE {
+            *kept += 1;
             self.findings.push(finding);
         } else {
             self.omitted += 1;
@@ -290,9 +294,6 @@ fn judged(
         if registry.is_some_and(|registry| is_usual_registry(registry.as_str())) {
             return (Severity::Low, "low, since it is a usual registry");
         }
-    }
-    if *rule == RAW_ADDRESS && lowered.steps == 0 {
-        return (severity, "");
     }
     (severity.lowered(lowered.steps), lowered.note)
 }
