@@ -68,8 +68,8 @@ pub(crate) fn fetcher(arguments: &FetchArgs, context: &Context) -> anyhow::Resul
     let paths = PolicyPaths::new(&context.environment);
     let policy = policy_files::load(&paths, context.project_trust()?)?;
     let policy = policy.rules.install();
-    let mut git = GitOptions::new(find_git(&context.environment))
-        .temp_dir(context.environment.temp_dir());
+    let mut git =
+        GitOptions::new(find_git(&context.environment)).temp_dir(context.environment.temp_dir());
     let mut web = web_options(&context.environment);
     if arguments.insecure {
         git = git.allow_insecure();

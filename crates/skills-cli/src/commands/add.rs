@@ -10,8 +10,8 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::install::{
-    EditArgs, FetchArgs, Target, failed, fetcher, open_read_only, open_store, parse_source, parse_target, perform,
-    plan_json, plan_lines, policy_words, report_failures,
+    EditArgs, FetchArgs, Target, failed, fetcher, open_read_only, open_store, parse_source,
+    parse_target, perform, plan_json, plan_lines, policy_words, report_failures,
 };
 use crate::output::{Output, line};
 

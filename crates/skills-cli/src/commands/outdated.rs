@@ -7,8 +7,8 @@ use skills_install::{Action, LocalEdits, LockFile, SkillChange};
 use crate::context::Context;
 use crate::exit::Exit;
 use crate::install::{
-    FetchArgs, Target, failed, fetcher, open_read_only, parse_target, policy_words, report_failures,
-    select_locked, short_revision,
+    FetchArgs, Target, failed, fetcher, open_read_only, parse_target, policy_words,
+    report_failures, select_locked, short_revision,
 };
 use crate::output::line;
 

@@ -9,8 +9,8 @@ use skills_install::Plan;
 use crate::context::Context;
 use crate::exit::Exit;
 use crate::install::{
-    EditArgs, FetchArgs, Performed, Target, failed, fetcher, open_read_only, open_store, parse_target, perform,
-    plan_json, plan_lines, policy_words, report_failures, select_locked,
+    EditArgs, FetchArgs, Performed, Target, failed, fetcher, open_read_only, open_store,
+    parse_target, perform, plan_json, plan_lines, policy_words, report_failures, select_locked,
 };
 use crate::output::Output;
 
