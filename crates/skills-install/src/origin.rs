@@ -26,6 +26,7 @@ pub(crate) use mcp::McpServer;
 pub(crate) use oci::OciArtifact;
 pub(crate) use packages::Packages;
 pub(crate) use site::Site;
+pub(crate) use site::index::{SCHEMA as INDEX_SCHEMA, is_name as is_index_name};
 
 /// Returns the signer, from the text of a signature and the bytes of a file.
 pub(crate) type VerifyFile<'a> =

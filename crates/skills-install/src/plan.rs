@@ -1,6 +1,6 @@
 //! What a command would change, before anything is written.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use skills_discovery::{DigestCache, SkillFiles};
 
@@ -312,7 +312,7 @@ impl Store {
         let (files, bytes) = skill.capabilities.size();
         let locked = LockedSkill {
             name: name.clone(),
-            source: skill.source,
+            source: self.recorded_source(skill.source),
             revision: skill.revision,
             committed: skill.committed,
             tag: skill.is_tag,
@@ -349,7 +349,7 @@ impl Store {
             // What stays as it is has the source and signer that it had.
             trust_changes: old
                 .filter(|_| action != Action::KeepEdited)
-                .map(|old| trust_changes(old, &locked))
+                .map(|old| trust_changes(old, &locked, self.root()))
                 .unwrap_or_default(),
             name,
             action,
@@ -399,9 +399,9 @@ fn action(
     }
 }
 
-fn trust_changes(old: &LockedSkill, new: &LockedSkill) -> Vec<TrustChange> {
+fn trust_changes(old: &LockedSkill, new: &LockedSkill, root: &Path) -> Vec<TrustChange> {
     let mut changes = Vec::new();
-    let (from, to) = (old.source.identity(), new.source.identity());
+    let [from, to] = [old, new].map(|locked| locked.source.clone().resolved_at(root).identity());
     let is_same_source = from == to;
     if !is_same_source {
         changes.push(TrustChange::Source { from, to });

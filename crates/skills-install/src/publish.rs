@@ -8,21 +8,20 @@ use cap_std::fs::Dir;
 use flate2::{Compression, GzBuilder};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use skills_discovery::{DigestCache, SKILL_FILE, SkillFiles};
+use skills_discovery::{DigestCache, SKILL_FILE, SkillFiles, is_generated};
 use skills_manifest::SkillName;
 
 use crate::TreePath;
 use crate::error::{InstallError, Repr};
+use crate::origin::{INDEX_SCHEMA, is_index_name};
 use crate::skill_tree::is_executable;
+use crate::staged_tree::stays_inside;
 
 /// The directory of the index and of everything that it lists.
 const DIRECTORY: &str = ".well-known/agent-skills";
 const INDEX: &str = "index.json";
-const SCHEMA: &str = "https://schemas.agentskills.io/discovery/0.2.0/schema.json";
 /// The longest description of an index, in characters.
 const MAX_DESCRIPTION: usize = 1_024;
-/// A file that belongs to no skill: positions of icons.
-const FOLDER_SETTINGS: &str = ".DS_Store";
 
 /// Skills as the files of a web site: `.well-known/agent-skills/index.json` of version 0.2.0, a
 /// `SKILL.md` for each skill that has no other file, and an archive (`.tar.gz`) for each other.
@@ -88,7 +87,7 @@ impl WellKnownSite {
             problem: problem.to_owned(),
         };
         let name = manifest.name().map(SkillName::as_str);
-        let name = name.filter(|name| is_portable_name(name)).ok_or_else(|| {
+        let name = name.filter(|name| is_index_name(name)).ok_or_else(|| {
             rejected("its name is not one of 1 to 64 letters a to z, digits and `-`")
         })?;
         let description = manifest.description();
@@ -137,7 +136,7 @@ impl WellKnownSite {
             replace_file(&top.join(path), content)?;
         }
         let index = Index {
-            schema: SCHEMA.to_owned(),
+            schema: INDEX_SCHEMA.to_owned(),
             skills: self.entries.values().cloned().collect(),
         };
         let path = top.join(INDEX);
@@ -154,16 +153,6 @@ impl WellKnownSite {
     }
 }
 
-/// Returns true if readers of an index accept the name.
-fn is_portable_name(name: &str) -> bool {
-    let is_plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
-    (1..=64).contains(&name.len())
-        && name.bytes().all(is_plain)
-        && !name.starts_with('-')
-        && !name.ends_with('-')
-        && !name.contains("--")
-}
-
 /// A file of a skill.
 enum SiteFile {
     Content { bytes: Vec<u8>, is_executable: bool },
@@ -172,16 +161,12 @@ enum SiteFile {
 
 /// Returns all files that the content digest covers, sorted by path.
 fn read_files(skill: &SkillFiles) -> io::Result<Vec<(String, SiteFile)>> {
-    let content = skill
-        .digested_content(&mut DigestCache::default())
+    // Fails for what no digest covers, such as a device.
+    skill
+        .digest(&mut DigestCache::default())
         .map_err(io::Error::other)?;
     let mut files = Vec::new();
-    read_directory(
-        skill.directory(),
-        Path::new(""),
-        &content.generated_directories,
-        &mut files,
-    )?;
+    read_directory(skill.directory(), Path::new(""), &mut files)?;
     // Readers know it by this spelling only.
     for (path, _) in files
         .iter_mut()
@@ -196,18 +181,17 @@ fn read_files(skill: &SkillFiles) -> io::Result<Vec<(String, SiteFile)>> {
 fn read_directory(
     directory: &Dir,
     below: &Path,
-    generated: &[PathBuf],
     files: &mut Vec<(String, SiteFile)>,
 ) -> io::Result<()> {
     for entry in directory.entries()? {
         let entry = entry?;
         let path = below.join(entry.file_name());
-        if generated.contains(&path) || entry.file_name() == FOLDER_SETTINGS {
+        let file_type = entry.file_type()?;
+        if is_generated(below, &entry.file_name(), file_type) {
             continue;
         }
-        let file_type = entry.file_type()?;
         if file_type.is_dir() {
-            read_directory(&entry.open_dir()?, &path, generated, files)?;
+            read_directory(&entry.open_dir()?, &path, files)?;
             continue;
         }
         let text = path.to_str().ok_or_else(|| {
@@ -217,7 +201,13 @@ fn read_directory(
             .map_err(|problem| io::Error::other(format!("`{}`: {problem}", path.display())))?;
         let file = if file_type.is_symlink() {
             let target = directory.read_link_contents(entry.file_name())?;
-            check_link(&name, &target)?;
+            if !target
+                .to_str()
+                .is_some_and(|text| stays_inside(&name, text))
+            {
+                let problem = format!("`{name}` is a symlink that readers of an archive refuse");
+                return Err(io::Error::other(problem));
+            }
             SiteFile::Link(target)
         } else {
             let mut file = entry.open()?;
@@ -229,25 +219,6 @@ fn read_directory(
             }
         };
         files.push((name.as_str().to_owned(), file));
-    }
-    Ok(())
-}
-
-/// Rejects a symlink that leads out of the skill, which no reader of an archive accepts.
-fn check_link(name: &TreePath, target: &Path) -> io::Result<()> {
-    let parent = name.parent().unwrap_or_else(TreePath::root);
-    let mut depth = parent.names().count();
-    for part in target.components() {
-        match part {
-            std::path::Component::CurDir => {}
-            std::path::Component::Normal(_) => depth += 1,
-            std::path::Component::ParentDir if depth > 0 => depth -= 1,
-            _ => {
-                return Err(io::Error::other(format!(
-                    "`{name}` is a symlink out of the skill"
-                )));
-            }
-        }
     }
     Ok(())
 }

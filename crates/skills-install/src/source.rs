@@ -6,7 +6,7 @@ mod parse;
 mod reference;
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::str::FromStr;
 
 pub use identity::SourceRule;
@@ -129,18 +129,36 @@ impl SourceSpec {
 
     /// Resolves a relative path of a directory or archive against `base`.
     #[must_use]
-    pub fn resolved_at(mut self, base: &Path) -> Self {
+    pub fn resolved_at(self, base: &Path) -> Self {
+        self.map_path(|path| normalize(&base.join(path)))
+    }
+
+    /// Makes the path of a directory or archive relative to `base`, if it is inside of `project`,
+    /// as `base` is. All are absolute.
+    pub(crate) fn relative_to(self, base: &Path, project: &Path) -> Self {
+        self.map_path(
+            |path| match (path.strip_prefix(project), base.strip_prefix(project)) {
+                (Ok(path), Ok(base)) => {
+                    let up = base.components().map(|_| Component::ParentDir);
+                    up.chain(path.components()).collect()
+                }
+                _ => path.to_owned(),
+            },
+        )
+    }
+
+    fn map_path(mut self, map: impl Fn(&Path) -> PathBuf) -> Self {
         if let Source::Directory(path)
         | Source::Packages(path)
         | Source::ArchiveFile(path)
         | Source::OciLayout(path) = &mut self.source
         {
-            *path = normalize(&base.join(&*path));
+            *path = map(path);
         }
         if let Source::Git(address) = &mut self.source
             && parse::is_path(address)
         {
-            *address = slash_path(&normalize(&base.join(&*address)));
+            *address = explicit_path(&map(Path::new(address)));
         }
         self
     }
@@ -221,7 +239,6 @@ pub(crate) fn is_local_git(address: &str) -> bool {
 
 /// Resolves `.` and `..` by name, without the disk.
 fn normalize(path: &Path) -> PathBuf {
-    use std::path::Component;
     let mut normal = PathBuf::new();
     for part in path.components() {
         match part {

@@ -300,7 +300,7 @@ pub(crate) fn check_entries(entries: u64, limits: &FetchLimits) -> Result<(), In
 }
 
 /// Returns true if a symlink at `path`, below the skill directory, leads to a path in it.
-fn stays_inside(path: &TreePath, target: &str) -> bool {
+pub(crate) fn stays_inside(path: &TreePath, target: &str) -> bool {
     if target.is_empty() || target.starts_with('/') || target.contains(['\\', ':', '\0']) {
         return false;
     }

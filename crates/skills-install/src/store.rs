@@ -13,15 +13,17 @@ use skills_discovery::{INSTALL_DIRECTORY, LOCK_FILE};
 use tempfile::TempDir;
 
 use self::journal::Journal;
-use crate::LockFile;
 use crate::error::{InstallError, Repr};
 use crate::private_directory::private_directory;
+use crate::{LockFile, SourceSpec};
 
 /// The directory of a change, in the install directory: new skills in `new`, replaced ones in
 /// `old`, and the new lock file.
 const CHANGE: &str = ".skills-install/change";
 /// Directory of fetched files.
 const SCRATCH: &str = ".skills-install/scratch";
+/// The directory of a project in which its skill directory is by default.
+const AGENTS_DIRECTORY: &str = ".agents";
 /// The file that processes lock.
 const PROCESS_LOCK: &str = ".skills-install/lock";
 
@@ -165,6 +167,15 @@ impl Store {
         &self.lock_file
     }
 
+    /// Returns a source as the lock file has it: relative to the directory, if it is in the same
+    /// project, so that other checkouts of the project have it, too.
+    pub(crate) fn recorded_source(&self, source: SourceSpec) -> SourceSpec {
+        match project(&self.root) {
+            Some(project) => source.relative_to(&self.root, project),
+            None => source,
+        }
+    }
+
     /// Returns an empty directory for fetched files, on the file system of the skills if they can be
     /// changed.
     pub(crate) fn scratch(&mut self) -> Result<PathBuf, InstallError> {
@@ -250,6 +261,18 @@ impl Drop for Store {
             let _ = remove_tree(handle, SCRATCH);
         }
     }
+}
+
+/// Returns the project of a directory of skills: the repository, or else the directory with
+/// [`AGENTS_DIRECTORY`].
+fn project(root: &Path) -> Option<&Path> {
+    let mut above = root.ancestors().skip(1);
+    let repository = above.find(|directory| directory.join(".git").symlink_metadata().is_ok());
+    repository.or_else(|| {
+        let parent = root.parent()?;
+        let is_agents = parent.file_name()? == AGENTS_DIRECTORY;
+        parent.parent().filter(|_| is_agents)
+    })
 }
 
 /// Locks a directory for this process. Waits a little for one that is about to end, and for programs

@@ -52,8 +52,8 @@ impl WebOptions {
         Self::default()
     }
 
-    /// Also allows plain HTTP, which authenticates no server, for addresses that the user wrote with
-    /// `http:`.
+    /// Also allows plain HTTP, which authenticates no server, for sources that the user wrote with
+    /// `http:`, and for the addresses that such a source leads to.
     #[must_use]
     pub fn allow_http(mut self) -> Self {
         self.http = true;

@@ -9,6 +9,7 @@ use skills_discovery::INSTALL_DIRECTORY;
 
 use super::{Origin, WantedPaths, skill_files};
 use crate::error::{InstallError, Refusal};
+use crate::skill_tree::is_executable;
 use crate::staged_tree::{EntryKind, StagedTree, check_entries};
 use crate::{FetchLimits, PathProblem, TreePath};
 
@@ -177,15 +178,4 @@ impl Origin for Directory {
     fn revision(&self, _directory: &TreePath) -> Option<String> {
         None
     }
-}
-
-#[cfg(unix)]
-fn is_executable(metadata: &cap_std::fs::Metadata) -> bool {
-    use cap_std::fs::PermissionsExt;
-    metadata.permissions().mode() & 0o111 != 0
-}
-
-#[cfg(not(unix))]
-fn is_executable(_metadata: &cap_std::fs::Metadata) -> bool {
-    false
 }

@@ -19,8 +19,9 @@ use crate::error::{InstallError, Repr};
 use crate::private_directory::private_directory;
 use crate::progress::Progress;
 
-/// The time between two checks of a running command.
-const POLL_INTERVAL: Duration = Duration::from_millis(20);
+/// The time between two checks of a running command: at first, and at most.
+const FIRST_POLL_INTERVAL: Duration = Duration::from_millis(1);
+const MAX_POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// Maximum length of a message of git in an error, in bytes.
 const MAX_MESSAGE_BYTES: usize = 2_000;
 /// Maximum length of a short output, in bytes.
@@ -182,6 +183,7 @@ impl GitRepository {
 
     fn wait(&self, child: &mut Child) -> Result<bool, InstallError> {
         let deadline = Instant::now() + self.limits.timeout;
+        let mut interval = FIRST_POLL_INTERVAL;
         loop {
             let status = child.try_wait();
             let status = status
@@ -201,7 +203,8 @@ impl GitRepository {
                 }
                 .into());
             }
-            thread::sleep(POLL_INTERVAL);
+            thread::sleep(interval);
+            interval = (interval * 2).min(MAX_POLL_INTERVAL);
         }
     }
 

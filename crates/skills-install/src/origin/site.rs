@@ -1,6 +1,6 @@
 //! A web site with an index of its skills.
 
-mod index;
+pub(crate) mod index;
 
 use std::collections::HashMap;
 use std::fs::File;

@@ -78,7 +78,7 @@ pub(super) fn verify(
     };
     let (Signed::File { signature, .. } | Signed::Statement { signature, .. }) = &signed;
     let signature = Signature::decode(signature).map_err(|error| invalid(&error.to_string()))?;
-    // Signatures name their key by eight bytes, which anybody can choose.
+    // Signatures name their key by eight bytes, which any signer can choose.
     let candidates: Vec<&MinisignKey> = keys
         .iter()
         .filter(|key| key.key.verify_stream(&signature).is_ok())

@@ -34,6 +34,7 @@ const USER_AGENT: &str = concat!("skills/", env!("CARGO_PKG_VERSION"));
 pub(crate) struct Client {
     agent: Agent,
     options: WebOptions,
+    allows_http: bool,
     allows_loopback: bool,
     proxy: Option<(String, u16)>,
     limits: FetchLimits,
@@ -104,6 +105,8 @@ impl Client {
         Ok(Self {
             agent: Agent::with_parts(config, DefaultConnector::default(), resolver),
             options: options.clone(),
+            // A server with TLS leads to none without.
+            allows_http: options.http && source.scheme() == "http",
             allows_loopback,
             proxy: proxy_host,
             limits: limits.clone(),
@@ -330,7 +333,7 @@ impl Client {
         let is_loopback = is_loopback(url);
         let is_allowed = match url.scheme() {
             "https" => true,
-            "http" => self.options.http || self.allows_loopback && is_loopback,
+            "http" => self.allows_http || self.allows_loopback && is_loopback,
             _ => false,
         };
         if !is_allowed {

@@ -25,6 +25,7 @@ mod minisign;
 mod oci;
 #[cfg(unix)]
 mod packages;
+mod publish;
 #[cfg(unix)]
 mod signature;
 #[cfg(unix)]

@@ -4,9 +4,9 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use skills_discovery::{Discovery, Root, Scope};
-use skills_install::{LockFile, Verification};
+use skills_install::{Action, InstallErrorKind, LocalEdits, LockFile, Verification};
 
-use crate::fixture::{Fixture, TarEntry, skill_text};
+use crate::fixture::{Fixture, TarEntry, fetcher, skill_text, words};
 
 fn installed() -> Fixture {
     let fixture = Fixture::new();
@@ -201,10 +201,16 @@ const UNLOCKED: &[(&str, Tamper)] = &[
     ("removed lock file", |f| remove(f, "skills/skills.lock")),
 ];
 
+/// What a plan for a changed source is.
+enum Expected {
+    Person,
+    Error(InstallErrorKind),
+}
+
 /// Changes of a source after the skill `a` was installed from it, at `SOURCE`, and the new text of
 /// the source. Each is an error or needs a person.
-const UPSTREAM: &[(&str, Upstream)] = &[
-    ("older commit", |f| {
+const UPSTREAM: &[(&str, Expected, Upstream)] = &[
+    ("older commit", Expected::Person, |f| {
         f.skill("repository/a", "");
         crate::git::commit_at(f, "2000");
         let add = "git+./repository#main";
@@ -213,7 +219,7 @@ const UPSTREAM: &[(&str, Upstream)] = &[
         crate::git::commit_at(f, "1000");
         add.to_owned()
     }),
-    ("moved tag", |f| {
+    ("moved tag", Expected::Person, |f| {
         f.skill("repository/a", "");
         crate::git::commit_at(f, "1000");
         crate::git::git(&f.path("repository"), &["tag", "v1.0"]);
@@ -224,85 +230,115 @@ const UPSTREAM: &[(&str, Upstream)] = &[
         crate::git::git(&f.path("repository"), &["tag", "--force", "v1.0"]);
         add.to_owned()
     }),
-    ("rewritten commit", |f| {
-        f.skill("repository/a", "");
-        let commit = crate::git::commit_at(f, "1000");
-        let add = format!("git+./repository#{commit}");
-        f.add(&add).unwrap();
-        fs::remove_dir_all(f.path("repository/.git")).unwrap();
-        f.file("repository/a/x", "");
-        crate::git::commit_at(f, "1000");
-        add
+    (
+        "rewritten commit",
+        Expected::Error(InstallErrorKind::Fetch),
+        |f| {
+            f.skill("repository/a", "");
+            let commit = crate::git::commit_at(f, "1000");
+            let add = format!("git+./repository#{commit}");
+            f.add(&add).unwrap();
+            fs::remove_dir_all(f.path("repository/.git")).unwrap();
+            f.file("repository/a/x", "");
+            crate::git::commit_at(f, "1000");
+            add
+        },
+    ),
+    (
+        "archive with a digest",
+        Expected::Error(InstallErrorKind::Fetch),
+        |f| {
+            f.tar_gz(
+                "a.tgz",
+                &[TarEntry::file("a/SKILL.md", &skill_text("a", ""))],
+            );
+            f.add("./a.tgz").unwrap();
+            let store = f.store();
+            let digest = store.lock_file().skills()["a"]
+                .revision()
+                .unwrap()
+                .to_owned();
+            f.tar_gz(
+                "a.tgz",
+                &[TarEntry::file(
+                    "a/SKILL.md",
+                    &skill_text("a", "license: X\n"),
+                )],
+            );
+            format!("./a.tgz#{digest}")
+        },
+    ),
+    ("archive", Expected::Person, |f| {
+        for extra in ["", "license: X\n"] {
+            let text = skill_text("a", extra);
+            f.tar_gz("a.tgz", &[TarEntry::file("a/SKILL.md", &text)]);
+            if extra.is_empty() {
+                f.add("./a.tgz").unwrap();
+            }
+        }
+        "./a.tgz".to_owned()
     }),
-    ("archive with a digest", |f| {
-        f.tar_gz(
-            "a.tgz",
-            &[TarEntry::file("a/SKILL.md", &skill_text("a", ""))],
-        );
-        f.add("./a.tgz").unwrap();
-        let store = f.store();
-        let digest = store.lock_file().skills()["a"]
-            .revision()
-            .unwrap()
-            .to_owned();
-        f.tar_gz(
-            "a.tgz",
-            &[TarEntry::file(
-                "a/SKILL.md",
-                &skill_text("a", "license: X\n"),
-            )],
-        );
-        format!("./a.tgz#{digest}")
-    }),
-    ("other source", |f| {
+    ("other source", Expected::Person, |f| {
         f.skill("one/a", "").skill("two/a", "");
         f.add("./one").unwrap();
         "./two".to_owned()
     }),
-    ("directory in place of a repository", |f| {
-        f.skill("repository/a", "");
-        crate::git::commit_at(f, "1000");
-        f.add("git+./repository").unwrap();
-        f.skill("two/a", "");
-        "./two".to_owned()
-    }),
-    ("more permissions", |f| {
+    (
+        "directory in place of a repository",
+        Expected::Person,
+        |f| {
+            f.skill("repository/a", "");
+            crate::git::commit_at(f, "1000");
+            f.add("git+./repository").unwrap();
+            f.skill("two/a", "");
+            "./two".to_owned()
+        },
+    ),
+    ("more permissions", Expected::Person, |f| {
         f.skill("source/a", "");
         f.add("./source").unwrap();
         f.skill("source/a", "allowed-tools: Bash(curl:*)\n");
         "./source".to_owned()
     }),
-    ("new script", |f| {
+    ("new script", Expected::Person, |f| {
         f.skill("source/a", "");
         f.add("./source").unwrap();
         f.file("source/a/scripts/new.py", "");
         "./source".to_owned()
     }),
-    ("executable file", |f| {
+    ("executable file", Expected::Person, |f| {
         f.skill("source/a", "").file("source/a/notes", "");
         f.add("./source").unwrap();
         f.executable("source/a/notes", "x");
         "./source".to_owned()
     }),
-    ("link out of the skill", |f| {
-        f.skill("source/a", "");
-        f.add("./source").unwrap();
-        f.symlink("/etc/passwd", "source/a/link");
-        "./source".to_owned()
-    }),
-    ("other case of the skill file", |f| {
-        f.skill("source/a", "");
-        f.add("./source").unwrap();
-        f.file("source/a/skill.md", "");
-        let text = skill_text("a", "");
-        let archive = [
-            TarEntry::file("a/SKILL.md", &text),
-            TarEntry::file("a/skill.md", ""),
-        ];
-        f.tar_gz("b.tgz", &archive);
-        "./b.tgz".to_owned()
-    }),
-    ("name of another installed skill", |f| {
+    (
+        "link out of the skill",
+        Expected::Error(InstallErrorKind::Unsafe),
+        |f| {
+            f.skill("source/a", "");
+            f.add("./source").unwrap();
+            f.symlink("/etc/passwd", "source/a/link");
+            "./source".to_owned()
+        },
+    ),
+    (
+        "other case of the skill file",
+        Expected::Error(InstallErrorKind::Unsafe),
+        |f| {
+            f.skill("source/a", "");
+            f.add("./source").unwrap();
+            f.file("source/a/skill.md", "");
+            let text = skill_text("a", "");
+            let archive = [
+                TarEntry::file("a/SKILL.md", &text),
+                TarEntry::file("a/skill.md", ""),
+            ];
+            f.tar_gz("b.tgz", &archive);
+            "./b.tgz".to_owned()
+        },
+    ),
+    ("name of another installed skill", Expected::Person, |f| {
         f.skill("source/a", "").skill("other/b", "");
         f.add("./source").unwrap();
         f.add("./other").unwrap();
@@ -425,21 +461,31 @@ fn a_changed_source_is_refused_or_needs_a_person() {
     if let Err(reason) = crate::fixture::git_program() {
         return skills_test_support::skip(reason);
     }
-    for (name, tamper) in UPSTREAM {
+    for (name, expected, tamper) in UPSTREAM {
         let fixture = Fixture::new();
         let source = tamper(&fixture);
         let before = fixture.read("skills/skills.lock");
-        match fixture.plan(&source) {
-            Err(_) => {}
-            Ok((_, plan)) => assert!(plan.changes()[0].needs_person(), "{name}: {plan:?}"),
+        match (fixture.plan(&source), expected) {
+            (Err(error), Expected::Error(kind)) => {
+                assert_eq!(error.kind(), *kind, "{name}: {error}");
+            }
+            (Ok((_, plan)), Expected::Person) => {
+                assert!(plan.changes()[0].needs_person(), "{name}: {plan:?}");
+            }
+            (result, _) => panic!("{name}: {result:?}", result = result.map(|(_, plan)| plan)),
         }
+        // An update of what is locked does no more without a person.
+        let mut store = fixture.store();
+        let plan = store
+            .plan_update_all(&fetcher(), &[], LocalEdits::Refuse, &words)
+            .unwrap();
+        for change in plan.changes() {
+            assert!(
+                change.needs_person() || change.action() == Action::Keep,
+                "{name}: {change:?}"
+            );
+        }
+        drop(store);
         assert_eq!(fixture.read("skills/skills.lock"), before, "{name}");
     }
-}
-
-/// The number of cases of this file.
-#[test]
-fn at_least_forty_ways_to_tamper_are_tried() {
-    let cases = CONTENT.len() + OTHER.len() + LOCK.len() + UNLOCKED.len() + UPSTREAM.len();
-    assert_eq!(cases, 62);
 }

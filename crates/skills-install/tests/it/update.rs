@@ -186,3 +186,53 @@ fn skills_in_directories_of_one_name_are_updated_together() {
     let planned = plan(&mut store, &fetcher(), &[]);
     assert_eq!(describe(&planned), ["pdf-a Keep", "pdf-b Keep"]);
 }
+
+#[test]
+fn a_source_in_the_project_is_recorded_relative_to_the_lock_file() {
+    for (directory, repository) in [(".agents/skills", false), ("tools/skills", true)] {
+        let fixture = Fixture::new();
+        fixture
+            .skill("project/team/a", "")
+            .skill("other/b", "")
+            .file("project/pack/package.json", "{}")
+            .skill("project/pack/skills/c", "");
+        if repository {
+            fixture.file("project/.git", "");
+        }
+        let root = format!("project/{directory}");
+        let mut store = Store::open(&fixture.path(&root)).unwrap();
+        for source in ["./project/team", "./other", "npm:./project/pack"] {
+            let spec = fixture.spec(source);
+            let plan = store.plan_add(&fetcher(), &spec, &[], LocalEdits::Refuse, &words);
+            store.apply(plan.unwrap()).unwrap();
+            // The same source again is no other one.
+            let plan = store.plan_add(&fetcher(), &spec, &[], LocalEdits::Refuse, &words);
+            assert!(!plan.unwrap().changes()[0].needs_person());
+        }
+        drop(store);
+        let sources = |fixture: &Fixture, root: &str| -> Vec<String> {
+            let store = Store::open(&fixture.path(root)).unwrap();
+            let skills = store.lock_file().skills().values();
+            skills.map(|locked| locked.source().to_string()).collect()
+        };
+        let other = format!("{}//b", fixture.path("other").display());
+        let recorded = sources(&fixture, &root);
+        assert_eq!(recorded[..2], ["../../team//a".to_owned(), other]);
+        assert!(recorded[2].starts_with("npm:../../pack//"), "{recorded:?}");
+
+        std::fs::rename(fixture.path("project"), fixture.path("moved")).unwrap();
+        let root = format!("moved/{directory}");
+        let mut store = Store::open(&fixture.path(&root)).unwrap();
+        let planned = plan(&mut store, &fetcher(), &[]);
+        assert_eq!(describe(&planned), ["a Keep", "b Keep", "c Keep"]);
+        assert!(
+            planned
+                .changes()
+                .iter()
+                .all(|change| !change.needs_person())
+        );
+        store.apply(planned).unwrap();
+        drop(store);
+        assert_eq!(sources(&fixture, &root), recorded);
+    }
+}

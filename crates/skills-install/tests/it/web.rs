@@ -208,6 +208,30 @@ fn a_redirect_from_https_to_plain_http_is_refused() {
     assert!(plain.paths().is_empty());
 }
 
+#[test]
+fn an_index_over_https_leads_to_no_plain_http() {
+    let index = r#"{"skills": [{"name": "one", "type": "skill-md", "description": "d",
+        "url": "http://skills.acme.example/one.md",
+        "digest": "sha256:0000000000000000000000000000000000000000000000000000000000000000"}]}"#;
+    let server = WebServer::start_tls(move |_| Reply::ok(index));
+    let options = WebOptions::new().allow_loopback().allow_http();
+    let lookup = |host: &str, port| {
+        let is_own = host == "localhost";
+        let own = [SocketAddr::from(([127, 0, 0, 1], port))];
+        is_own
+            .then(|| own.to_vec())
+            .ok_or_else(|| std::io::Error::other("looked up"))
+    };
+    let options = options.root_certificates(vec![authority()]);
+    let fetcher = fetcher().web(options.lookup(Arc::new(lookup)));
+    let url = server.url("/.well-known/agent-skills/index.json");
+    let error = fetch_error(&fetcher, &url);
+    assert!(
+        error.to_string().contains("`http:` is not allowed"),
+        "{error}"
+    );
+}
+
 /// The name has a public address at first, and that of this machine when it is asked for again.
 #[test]
 fn a_name_whose_address_changes_is_not_connected() {

@@ -6,7 +6,7 @@ use crate::TreePath;
 use crate::file_digest::FileDigest;
 
 /// The schema of version 0.2.0.
-const SCHEMA: &str = "https://schemas.agentskills.io/discovery/0.2.0/schema.json";
+pub(crate) const SCHEMA: &str = "https://schemas.agentskills.io/discovery/0.2.0/schema.json";
 /// Versions that an older index names itself.
 const VERSIONS: [&str; 2] = ["0.1.0", "0.2.0"];
 /// Maximum length of the name of a skill, in characters.
@@ -178,7 +178,7 @@ fn parse_digest(text: &str) -> Result<FileDigest, IndexProblem> {
 }
 
 /// Returns true for a name by the rules of the specification of skills.
-fn is_name(name: &str) -> bool {
+pub(crate) fn is_name(name: &str) -> bool {
     !name.is_empty()
         && name.len() <= MAX_NAME_CHARS
         && !name.starts_with('-')
