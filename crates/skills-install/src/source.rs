@@ -3,6 +3,7 @@
 mod identity;
 mod oci;
 mod parse;
+mod problem;
 mod reference;
 
 use std::fmt;
@@ -10,7 +11,7 @@ use std::path::{Component, Path, PathBuf};
 use std::str::FromStr;
 
 pub use identity::SourceRule;
-pub use parse::SourceError;
+pub use problem::SourceError;
 
 use crate::TreePath;
 

@@ -1,6 +1,6 @@
 //! References of OCI registries: `HOST/NAME:TAG` and `HOST/NAME@sha256:DIGEST`.
 
-use super::parse::Problem;
+use super::problem::Problem;
 use super::reference::check_archive_digest;
 
 /// Maximum length of a tag, in bytes.

@@ -1,6 +1,6 @@
 //! The version after `#`: a branch, tag or commit, or the digest of an archive.
 
-use super::parse::Problem;
+use super::problem::Problem;
 
 /// Maximum length of a branch or tag, in bytes.
 const MAX_BYTES: usize = 255;

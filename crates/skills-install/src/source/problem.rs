@@ -1,0 +1,110 @@
+//! What is wrong with the text of a source.
+
+use crate::PathProblem;
+
+/// Maximum length of the text, in bytes.
+pub(super) const MAX_BYTES: usize = 4_096;
+
+/// The text of a source cannot be parsed.
+///
+/// The message names the text and the cause; [`help`](Self::help) says what to write.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("cannot parse source `{text}`: {problem}")]
+pub struct SourceError {
+    pub(super) text: String,
+    pub(super) problem: Problem,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Problem {
+    #[error("it is empty")]
+    Empty,
+    #[error("it is longer than {MAX_BYTES} bytes")]
+    TooLong,
+    #[error("it contains {0:?}")]
+    Invisible(char),
+    #[error("it is neither a path nor a URL")]
+    BareWord,
+    #[error("unknown scheme `{0}`")]
+    Scheme(String),
+    #[error("`{0}` runs a program")]
+    Helper(String),
+    #[error("the URL is not valid: {0}")]
+    Url(url::ParseError),
+    #[error("the URL contains a password")]
+    Password,
+    #[error("its path contains `..`, `//`, `%2e`, `%2f` or `%5c`")]
+    HiddenTraversal,
+    #[error("the host starts with `-`")]
+    OptionHost,
+    #[error("path `{path}` is not valid: {problem}")]
+    Path { path: String, problem: PathProblem },
+    #[error("`{0}` is not a branch, tag or commit")]
+    Reference(String),
+    #[error("`{0}` is an abbreviated commit")]
+    ShortCommit(String),
+    #[error("`{0}` is not the digest of an archive")]
+    ArchiveDigest(String),
+    #[error("`{0}` is not `HOST/NAME:TAG` or `HOST/NAME@sha256:DIGEST`")]
+    OciReference(String),
+    #[error("`{0}` is not a tag")]
+    Tag(String),
+    #[error("its entry has no `source`, and is not one of ClawHub")]
+    ForeignEntry,
+    #[error("a {0} has no versions")]
+    NoVersions(&'static str),
+}
+
+impl SourceError {
+    /// Returns what to write instead.
+    #[must_use]
+    pub fn help(&self) -> String {
+        let text = &self.text;
+        match &self.problem {
+            Problem::Empty => "write a directory (`./skills`), `OWNER/REPO` or a URL".to_owned(),
+            Problem::BareWord => {
+                format!("write `./{text}` for a directory, or `OWNER/REPO` for a repository")
+            }
+            Problem::Scheme(_) | Problem::Helper(_) => {
+                "use `https:`, `ssh:`, `file:`, `npm:DIR`, `oci:`, or one of `git+`, `archive+`, `site+` and `mcp+` in front of a URL"
+                    .to_owned()
+            }
+            Problem::Password => {
+                "store the password with a credential helper of git, and remove it from the URL"
+                    .to_owned()
+            }
+            Problem::Reference(_) | Problem::ShortCommit(_) => {
+                "write a branch, a tag, or all 40 or 64 digits of a commit after `#`".to_owned()
+            }
+            Problem::ArchiveDigest(_) => {
+                "write `#sha256:` with 64 hexadecimal digits, or nothing".to_owned()
+            }
+            Problem::OciReference(_) => {
+                "write it like `oci://ghcr.io/acme/skills:1.0`, in lowercase".to_owned()
+            }
+            Problem::Tag(_) => {
+                "write a tag (letters, digits, `.`, `_` and `-`) or a `sha256:` digest".to_owned()
+            }
+            Problem::ForeignEntry => {
+                "add the skill by its source, with `skills add SOURCE`".to_owned()
+            }
+            Problem::NoVersions(_) => "remove the part after `#`".to_owned(),
+            Problem::Path { .. } => {
+                "write the directory of the source after `//`, such as `//skills/pdf`".to_owned()
+            }
+            Problem::HiddenTraversal => "write the path of the URL as it is".to_owned(),
+            Problem::TooLong | Problem::Invisible(_) | Problem::Url(_) | Problem::OptionHost => {
+                "check the text for typing mistakes".to_owned()
+            }
+        }
+    }
+
+    /// Returns the error of a skill whose entry in the lock file of another installer names no
+    /// source.
+    pub(crate) fn foreign_entry(name: &str) -> Self {
+        Self {
+            text: name.chars().take(200).collect(),
+            problem: Problem::ForeignEntry,
+        }
+    }
+}
