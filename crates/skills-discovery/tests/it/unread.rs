@@ -175,7 +175,7 @@ fn skills_below_files_that_cannot_be_read_are_found() {
     assert_eq!(unread(&tree, &catalog), ["linked/below/SKILL.md nested"]);
     assert_eq!(
         catalog.summary().to_string(),
-        "1 read, 2 not read: 1 below another skill, 1 behind a broken symlink"
+        "1 read, 2 not read: 1 behind a broken symlink, 1 below another skill"
     );
 }
 
