@@ -146,7 +146,7 @@ fn is_zero_width(c: char) -> bool {
     )
 }
 
-/// Finds text after so many blanks or empty lines that nobody scrolls there.
+/// Finds text after so many blanks or empty lines that a reader does not scroll there.
 fn blanks(file: &File<'_>, text: &str) -> Vec<Finding> {
     let mut found = Vec::new();
     let mut empty_lines = 0;
