@@ -123,8 +123,8 @@ impl SkillFindings {
         let findings = self.report.findings().iter();
         let mut lines: Vec<String> = findings
             .map(|finding| {
-                let place = format!("{}:{}", line(finding.path()), finding.line());
-                format!("{place}: {}: {}", finding.rule(), message(finding))
+                let (path, number) = (line(finding.path()), finding.line());
+                format!("{path}:{number}: {}", message(finding))
             })
             .collect();
         lines.extend(self.notes());
@@ -212,15 +212,13 @@ impl Content {
     }
 }
 
-/// Returns a finding as one escaped sentence: severity, why, quote, what to do.
+/// Returns a finding as one escaped sentence: rule and severity, why, quote, what to do.
 pub(crate) fn message(finding: &Finding) -> String {
     let severity = finding.severity();
-    let note = finding
-        .note()
-        .map(|note| format!(" ({note})"))
-        .unwrap_or_default();
+    let note = finding.note().map(|note| format!(", {note}"));
+    let (rule, note) = (finding.rule(), note.unwrap_or_default());
     let (reason, quote, action) = (finding.reason(), line(finding.quote()), finding.action());
-    format!("{severity}{note}: {reason}: `{quote}`; {action}")
+    format!("{rule} ({severity}{note}): {reason}: `{quote}`; {action}")
 }
 
 pub(crate) fn to_json(finding: &Finding) -> Value {

@@ -36,10 +36,12 @@ fn validate_warns_with_rule_and_line_and_fails_if_it_is_denied() {
     );
     let warned = run(&fixture, &["validate", "../source/notes"]);
     assert_eq!(warned.code, 0, "{}", warned.stderr);
-    let expected = "notes/SKILL.md:7: warning: high: whatever the server sends";
+    let expected = "notes/SKILL.md:7: warning: pipe-to-shell (high): whatever the server sends";
     assert!(warned.stderr.contains(expected), "{}", warned.stderr);
     assert!(
-        warned.stderr.contains("scripts/setup.sh:2: warning: high"),
+        warned
+            .stderr
+            .contains("scripts/setup.sh:2: warning: persistence (high"),
         "{}",
         warned.stderr
     );
@@ -47,7 +49,11 @@ fn validate_warns_with_rule_and_line_and_fails_if_it_is_denied() {
     for denied in ["pipe-to-shell", "high", "low"] {
         let failed = run(&fixture, &["validate", "../source/notes", "--deny", denied]);
         assert_eq!(failed.code, 1, "{denied}: {}", failed.stderr);
-        assert!(failed.stderr.contains("line 7: high"), "{}", failed.stderr);
+        assert!(
+            failed.stderr.contains("line 7: pipe-to-shell (high)"),
+            "{}",
+            failed.stderr
+        );
     }
     let other = run(
         &fixture,
@@ -99,9 +105,11 @@ fn findings_are_in_all_formats_of_validate() {
         ],
     );
     assert_eq!(github.code, 1);
-    let expected = "::error file=../source/notes/setup.sh,line=1,title=persistence::high";
+    let expected =
+        "::error file=../source/notes/setup.sh,line=1,title=persistence::persistence (high)";
     assert!(github.stdout.contains(expected), "{}", github.stdout);
-    let expected = "::warning file=../source/notes/SKILL.md,line=7,title=pipe-to-shell::high";
+    let expected =
+        "::warning file=../source/notes/SKILL.md,line=7,title=pipe-to-shell::pipe-to-shell (high)";
     assert!(github.stdout.contains(expected), "{}", github.stdout);
 
     let sarif = run(
@@ -127,7 +135,7 @@ fn text_that_looks_like_an_attack_is_installed_only_by_a_person() {
     let fixture = fixture(EVIL);
     let added = run(&fixture, &["add", "../source", "--yes"]);
     assert_eq!(added.code, 3, "{}", added.stderr);
-    let expected = "  ? SKILL.md:7: pipe-to-shell: high: ";
+    let expected = "  ? SKILL.md:7: pipe-to-shell (high): ";
     assert!(added.stderr.contains(expected), "{}", added.stderr);
     let expected =
         "a person must review the findings of high severity in notes; `--yes` is not enough";
@@ -199,12 +207,16 @@ fn hidden_files_are_searched() {
         .file("source/notes/lib.pyc", "compiled");
     let warned = run(&fixture, &["validate", "../source/notes"]);
     assert!(
-        warned.stderr.contains(".cache/.setup:1: warning: high"),
+        warned
+            .stderr
+            .contains(".cache/.setup:1: warning: pipe-to-shell (high"),
         "{}",
         warned.stderr
     );
     assert!(
-        warned.stderr.contains("lib.pyc:1: warning: medium"),
+        warned
+            .stderr
+            .contains("lib.pyc:1: warning: opaque-file (medium"),
         "{}",
         warned.stderr
     );

@@ -330,7 +330,7 @@ fn policy_files_restrict_sources_and_require_signatures() {
     assert_eq!(denied.code, 3);
     assert_snapshot!(denied.stderr, @"
     error: the source `dir:PLACE/source` is not allowed
-    help: `sources` of the policy files lists the allowed ones; `skills policy show` shows it
+    help: `skills policy show` lists the allowed sources
     ");
     // A project can restrict further, but not widen.
     fixture.file("project/.skills/policy.toml", "sources = [\"dir:*\"]\n");
