@@ -16,19 +16,23 @@ use crate::install::{
 use crate::lint::DenyArgs;
 use crate::output::{Output, line};
 
+/// Help of the source, with brackets that a documentation comment would read as a link.
+const SOURCE_HELP: &str = "SRC[#VERSION][//DIR], where SRC is a directory or archive (./DIR, \
+     ./FILE.zip), OWNER/REPO of GitHub, the URL of a git repository, archive or web site, npm:DIR, \
+     oci://HOST/NAME:TAG or mcp+https://HOST/PATH";
+
 /// Install skills
 ///
 /// Reads the source, checks every file, shows what the skills ask for and what in their text looks
-/// like an attack, and asks before anything is written. The skills and their content digests are recorded in skills.lock of the target
-/// directory; a skill with other content is not used. Nothing of a skill is executed.
+/// like an attack, and asks before anything is written. The skills and their content digests are
+/// recorded in skills.lock of the target directory; a skill with other content is not used. Nothing
+/// of a skill is executed.
 ///
 /// Without a source, installs the locked versions of the skills that skills.lock lists and that are
 /// missing.
 #[derive(Debug, Args)]
 pub(crate) struct Add {
-    /// SRC[#VERSION][//DIR], where SRC is a directory or archive (./DIR, ./FILE.zip), OWNER/REPO of
-    /// GitHub, the URL of a git repository, archive or web site, or npm:DIR
-    #[arg(value_name = "SOURCE")]
+    #[arg(value_name = "SOURCE", help = SOURCE_HELP)]
     source: Option<String>,
 
     /// Install only this skill of the source (repeatable)
