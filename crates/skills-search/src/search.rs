@@ -63,7 +63,8 @@ impl SearchIndex {
     }
 
     /// Searches like [`search_among`](Self::search_among) and multiplies the score of each hit by
-    /// its prior: what speaks for a document whatever the query is, from 1 to [`MAX_PRIOR`].
+    /// its prior: what speaks for a document whatever the query is, from 1 to
+    /// [`MAX_PRIOR`](crate::MAX_PRIOR).
     ///
     /// Other factors are limited to this range, and one that is not a number is 1. A prior decides
     /// neither what fits nor how sure that is, and never changes the order of two documents whose
