@@ -131,18 +131,7 @@ impl Fetcher {
         words: ToolWords<'_>,
         scratch: &Path,
     ) -> Result<Fetched, InstallError> {
-        let fetched = self.fetch_quietly(spec, wanted, words, scratch);
-        self.progress.ended();
-        fetched
-    }
-
-    fn fetch_quietly(
-        &self,
-        spec: &SourceSpec,
-        wanted: Wanted<'_>,
-        words: ToolWords<'_>,
-        scratch: &Path,
-    ) -> Result<Fetched, InstallError> {
+        let _end = self.progress.end_on_drop();
         self.check_source(spec)?;
         let mut origin = self.open(spec, scratch)?;
         let mut rejected = Vec::new();

@@ -211,25 +211,6 @@ impl Store {
         })
     }
 
-    /// Fetches the source of a locked skill again and plans to replace it.
-    ///
-    /// # Errors
-    /// As [`plan_add`](Self::plan_add), and if the skill is not locked, or the source has another
-    /// one in its place.
-    pub fn plan_update(
-        &mut self,
-        fetcher: &Fetcher,
-        name: &str,
-        edits: LocalEdits,
-        words: ToolWords<'_>,
-    ) -> Result<Plan, InstallError> {
-        let mut plan = self.plan_update_all(fetcher, &[name.to_owned()], edits, words)?;
-        match plan.failures.pop() {
-            Some(failure) => Err(failure.error),
-            None => Ok(plan),
-        }
-    }
-
     /// Performs a plan: all of it or nothing.
     ///
     /// # Errors

@@ -33,14 +33,24 @@ impl Progress {
         self.report(FetchProgress::Received { from, bytes });
     }
 
-    pub(crate) fn ended(&self) {
-        self.report(FetchProgress::Ended);
+    /// Reports the end of the fetch when the result is dropped.
+    pub(crate) fn end_on_drop(&self) -> EndOnDrop<'_> {
+        EndOnDrop(self)
     }
 
     fn report(&self, progress: FetchProgress<'_>) {
         if let Some(report) = &self.0 {
             report(progress);
         }
+    }
+}
+
+/// Reports the end of a fetch, successful or not.
+pub(crate) struct EndOnDrop<'a>(&'a Progress);
+
+impl Drop for EndOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.report(FetchProgress::Ended);
     }
 }
 

@@ -1,6 +1,6 @@
 //! An MCP server with the Skills extension (SEP-2640), over HTTP.
 //!
-//! Servers that are started as programs are no sources: this crate starts nothing that it was not
+//! Servers that are started as programs are not sources: this crate starts nothing that it was not
 //! given. The digests of a listing and the files come from the same server, so they show only that
 //! both belong together.
 

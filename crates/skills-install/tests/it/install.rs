@@ -239,7 +239,7 @@ fn a_locked_skill_is_updated_from_its_source_and_removed() {
         .skill("source/b", "license: MIT\n");
     let mut store = fixture.store();
     let plan = store
-        .plan_update(&fetcher(), "a", LocalEdits::Refuse, &words)
+        .plan_update_all(&fetcher(), &["a".to_owned()], LocalEdits::Refuse, &words)
         .unwrap();
     assert_eq!(plan.changes().len(), 1);
     store.apply(plan).unwrap();

@@ -66,14 +66,12 @@ fn a_source_that_no_rule_allows_is_neither_added_nor_updated() {
         assert_eq!(error.kind(), InstallErrorKind::NotAllowed, "{error}");
         let mut store = fixture.store();
         let edits = LocalEdits::Refuse;
-        let error = store
-            .plan_update(&restricted(rules), "a", edits, &words)
-            .unwrap_err();
-        assert_eq!(error.kind(), InstallErrorKind::NotAllowed, "{error}");
         let plan = store
             .plan_update_all(&restricted(rules), &[], edits, &words)
             .unwrap();
         assert_eq!(plan.failures().len(), 1);
+        let error = plan.failures()[0].error();
+        assert_eq!(error.kind(), InstallErrorKind::NotAllowed, "{error}");
     }
     // The network is not reached for a source that is not allowed.
     let error = fixture

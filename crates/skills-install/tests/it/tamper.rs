@@ -388,7 +388,7 @@ fn files_that_were_not_changed_are_verified_and_active() {
     assert_eq!(active(&fixture), ["a", "b"]);
 }
 
-/// A run makes such files; they are no part of the content, and no run gets them.
+/// A run makes such files; they are not part of the content, and no run gets them.
 #[test]
 fn generated_files_do_not_change_a_skill() {
     let fixture = installed();

@@ -150,8 +150,6 @@ fn an_update_never_installs_another_skill() {
         error.to_string(),
         "the source has the skill `other` in place of `pdf`"
     );
-    let error = store.plan_update(&fetcher(), "pdf", LocalEdits::Theirs, &words);
-    assert_eq!(error.unwrap_err().kind(), InstallErrorKind::Skill);
 }
 
 #[test]
@@ -205,7 +203,7 @@ fn a_source_in_the_project_is_recorded_relative_to_the_lock_file() {
             let spec = fixture.spec(source);
             let plan = store.plan_add(&fetcher(), &spec, &[], LocalEdits::Refuse, &words);
             store.apply(plan.unwrap()).unwrap();
-            // The same source again is no other one.
+            // The same source again is not another one.
             let plan = store.plan_add(&fetcher(), &spec, &[], LocalEdits::Refuse, &words);
             assert!(!plan.unwrap().changes()[0].needs_person());
         }

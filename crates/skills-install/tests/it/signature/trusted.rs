@@ -172,7 +172,7 @@ fn an_update_by_another_signer_or_without_one_needs_a_person() {
     let needs_person = || {
         let mut store = fixture.store();
         let plan = store
-            .plan_update(&fetcher, "a", LocalEdits::Refuse, &words)
+            .plan_update_all(&fetcher, &[], LocalEdits::Refuse, &words)
             .unwrap();
         plan.changes()[0].needs_person()
     };
