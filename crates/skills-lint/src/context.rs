@@ -96,7 +96,7 @@ impl Source<'_> {
 }
 
 /// Returns how much lower the severity of a match is because of what surrounds it. Text that a
-/// rendered page hides has no excuse.
+/// rendered page hides is never excused.
 pub(crate) fn lowered(
     source: &Source<'_>,
     view: &View,

@@ -85,9 +85,13 @@ impl Linter {
 
     fn lint_file(&self, file: &File<'_>, text: &str, skill: &Skill) -> Found {
         let views = Views::new(file.path, text);
-        let source = Source {
-            text,
-            headings: &views.headings,
+        let search = FileSearch {
+            source: Source {
+                text,
+                headings: &views.headings,
+            },
+            file,
+            skill,
         };
         let mut found = Found::default();
         // The second half of a finding is common, and of interest only with the first.
@@ -99,24 +103,18 @@ impl Linter {
                 deferred.push((signal, pattern, unit));
                 return;
             }
-            search(
+            search.run(
                 &self.lines.patterns[pattern],
-                &source,
                 &views.lines,
                 unit,
-                file,
-                skill,
                 &mut found,
             );
         });
         self.prose.candidates(&views.prose, |pattern, unit| {
-            search(
+            search.run(
                 &self.prose.patterns[pattern],
-                &source,
                 &views.prose,
                 unit,
-                file,
-                skill,
                 &mut found,
             );
         });
@@ -125,13 +123,10 @@ impl Linter {
             found.halves.iter().any(|half| Some(half.signal) == first)
         });
         for (_, pattern, unit) in deferred {
-            search(
+            search.run(
                 &self.lines.patterns[pattern],
-                &source,
                 &views.lines,
                 unit,
-                file,
-                skill,
                 &mut found,
             );
         }
@@ -191,66 +186,68 @@ fn identity<'a>(skill: &SkillText<'a>) -> (String, String, (&'a str, usize)) {
     )
 }
 
-/// Searches one unit for one pattern.
-fn search(
-    pattern: &Pattern,
-    source: &Source<'_>,
-    view: &View,
-    index: usize,
-    file: &File<'_>,
-    skill: &Skill,
-    found: &mut Found,
-) {
-    let Some(regex) = pattern.regex() else {
-        return;
-    };
-    let unit = &view.units[index];
-    let text = view.text_of(unit);
-    let mut start = 0;
-    for _ in 0..MAX_ATTEMPTS {
-        let Some(captures) = regex.captures_at(text, start) else {
+/// Searches the text of one file.
+struct FileSearch<'a> {
+    source: Source<'a>,
+    file: &'a File<'a>,
+    skill: &'a Skill,
+}
+
+impl FileSearch<'_> {
+    /// Searches one unit of a view for one pattern.
+    fn run(&self, pattern: &Pattern, view: &View, index: usize, found: &mut Found) {
+        let Some(regex) = pattern.regex() else {
             return;
         };
-        let Some(whole) = captures.get(0) else {
-            return;
-        };
-        start = next_start(text, &whole);
-        if is_harmless(&captures) {
-            continue;
-        }
-        let lowered = lowered(
-            source,
-            view,
-            unit,
-            &whole.range(),
-            pattern.ignores_prohibitions,
-            skill.is_about_security,
-        );
-        let line = view.line_at(unit.start + whole.start());
-        match pattern.effect {
-            Effect::Signal(signal) => {
-                found.halves.push(Half {
-                    signal,
-                    unit: index,
-                    line,
-                    steps: lowered.steps,
-                    is_code: unit.surroundings.is_code,
-                });
+        let unit = &view.units[index];
+        let text = view.text_of(unit);
+        let mut start = 0;
+        for _ in 0..MAX_ATTEMPTS {
+            let Some(captures) = regex.captures_at(text, start) else {
                 return;
+            };
+            let Some(whole) = captures.get(0) else {
+                return;
+            };
+            start = next_start(text, &whole);
+            if is_harmless(&captures) {
+                continue;
             }
-            Effect::Finding(rule, severity) => {
-                let (severity, note) = judged(rule, severity, lowered, &captures);
-                let quote = quote(text, &whole);
-                let finding = Finding::new(rule, severity, file.path, line, quote).with_note(note);
-                found.push(finding);
-                // Another match on the line can only be worse if this one was excused.
-                if note.is_empty() {
+            let lowered = lowered(
+                &self.source,
+                view,
+                unit,
+                &whole.range(),
+                pattern.ignores_prohibitions,
+                self.skill.is_about_security,
+            );
+            let line = view.line_at(unit.start + whole.start());
+            match pattern.effect {
+                Effect::Signal(signal) => {
+                    found.halves.push(Half {
+                        signal,
+                        unit: index,
+                        line,
+                        steps: lowered.steps,
+                        is_code: unit.surroundings.is_code,
+                    });
                     return;
                 }
+                Effect::Finding(rule, severity) => {
+                    let (severity, note) = judged(rule, severity, lowered, &captures);
+                    let quote = quote(text, &whole);
+                    let finding =
+                        Finding::new(rule, severity, self.file.path, line, quote).with_note(note);
+                    found.push(finding);
+                    // Another match on the line can only be worse if this one was excused.
+                    if note.is_empty() {
+                        return;
+                    }
+                }
             }
-        }
-        if start >= text.len() {
-            return;
+            if start >= text.len() {
+                return;
+            }
         }
     }
 }

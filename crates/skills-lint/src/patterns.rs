@@ -49,7 +49,7 @@ pub(crate) struct Source {
     /// stands for.
     pub(crate) triggers: &'static str,
     pub(crate) regex: &'static str,
-    /// Whether "do not" before a match is no excuse, since the rule is about prohibitions.
+    /// Whether "do not" before a match does not excuse it, since the rule is about prohibitions.
     pub(crate) ignores_prohibitions: bool,
 }
 

@@ -304,7 +304,7 @@ impl Builder {
     }
 }
 
-/// Returns the line without characters that nobody sees and marks of strong emphasis, so that they
+/// Returns the line without invisible characters and marks of strong emphasis, so that they
 /// do not separate words of a rule.
 fn visible(raw: &str) -> std::borrow::Cow<'_, str> {
     if raw.is_ascii() && !raw.contains("**") {

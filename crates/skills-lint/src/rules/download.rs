@@ -188,7 +188,7 @@ pub(super) const SOURCES: &[Source] = &[
         "nc |ncat|netcat|scp|rsync|socat|telnet",
         r"\b(?:nc|ncat|netcat|telnet)\s+(?:-\S+\s+)*{IP}\s+\d+\s*(?:<|$)",
     ),
-    // Sites for anybody's content, and for what is sent to anybody.
+    // Sites with content of any user, and sites that receive data of any user.
     line(
         &DROP_SITE,
         High,
