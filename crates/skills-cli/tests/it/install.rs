@@ -13,6 +13,8 @@ use skills_test_support::skip_without_file_events;
 use crate::fixture::Fixture;
 use crate::mcp::Server;
 use crate::skills::{Done, command_with_state};
+#[cfg(target_os = "linux")]
+use crate::terminal;
 
 /// A project with a directory of skills to install.
 fn fixture() -> Fixture {
@@ -181,7 +183,7 @@ fn a_changed_skill_is_not_used_and_the_lock_file_restores_it() {
     error: pdf: cannot install `pdf`: it was edited since it was installed
     help: pass `--theirs` to lose the edits, or `--ours` to keep them
     ");
-    // The content of the lock file was agreed to, so there is no question.
+    // The content of the lock file was agreed to, so the user is not asked.
     let restored = succeed(&fixture, &["add", "--theirs"]);
     assert_eq!(
         restored.stdout,
@@ -293,6 +295,51 @@ fn an_update_that_may_do_more_needs_a_person() {
         updated.stdout,
         "updated `notes` in PLACE/project/.agents/skills\n"
     );
+    succeed(&fixture, &["verify"]);
+}
+
+/// Runs a command at a terminal, where the question is answered after `meanwhile`.
+#[cfg(target_os = "linux")]
+fn answered(
+    fixture: &Fixture,
+    arguments: &[&str],
+    answer: &str,
+    meanwhile: impl FnOnce(),
+) -> (i32, String) {
+    let directories = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    let mut command = command_with_state(arguments, directories[0].path(), directories[1].path());
+    command
+        .current_dir(fixture.path().join("project"))
+        .env("HOME", fixture.path().join("home"));
+    terminal::answered(command, "[y/N]", answer, meanwhile)
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_person_agrees_at_the_terminal_to_an_update_that_may_do_more() {
+    let fixture = fixture();
+    add_all(&fixture);
+    fixture.file("source/pdf/scripts/new.py", "print('new')\n");
+    let script = fixture
+        .path()
+        .join("project/.agents/skills/pdf/scripts/new.py");
+    let update = ["update", "--yes"];
+    let (code, shown) = answered(&fixture, &update, "n", || {});
+    assert!(
+        code == 3 && shown.contains("+ scripts/new.py"),
+        "{code}\n{shown}"
+    );
+    assert!(!script.exists());
+    // What the user writes while the question is open is not lost.
+    let (code, shown) = answered(&fixture, &update, "y", || {
+        fixture.file("project/.agents/skills/pdf/mine.md", "mine\n");
+    });
+    assert!(code == 3 && shown.contains("changed"), "{code}\n{shown}");
+    assert!(!script.exists());
+    fs::remove_file(fixture.path().join("project/.agents/skills/pdf/mine.md")).unwrap();
+    let (code, shown) = answered(&fixture, &update, "y", || {});
+    assert_eq!(code, 0, "{shown}");
+    assert!(script.exists());
     succeed(&fixture, &["verify"]);
 }
 

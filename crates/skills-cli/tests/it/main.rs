@@ -41,5 +41,7 @@ mod settings;
 #[cfg(target_os = "linux")]
 mod signals;
 mod skills;
+#[cfg(target_os = "linux")]
+mod terminal;
 mod tools;
 mod usage;
