@@ -28,6 +28,7 @@ pub(crate) use self::target::{Target, locked_directories, parse_target, select_l
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::exit::Exit;
+use crate::lint::DenyArgs;
 use crate::output::line;
 use crate::policy_files;
 use crate::process_environment::Environment;
@@ -51,6 +52,24 @@ pub(crate) struct EditArgs {
     /// Keep skills that were edited since they were installed
     #[arg(long)]
     ours: bool,
+}
+
+/// The options of every command that installs skills.
+#[derive(Debug, Args)]
+pub(crate) struct InstallArgs {
+    /// Do not ask; a person must still review a skill that may do more than before or that has a
+    /// finding of high severity
+    #[arg(long)]
+    pub(crate) yes: bool,
+
+    #[command(flatten)]
+    pub(crate) deny: DenyArgs,
+
+    #[command(flatten)]
+    pub(crate) edits: EditArgs,
+
+    #[command(flatten)]
+    pub(crate) fetch: FetchArgs,
 }
 
 impl EditArgs {

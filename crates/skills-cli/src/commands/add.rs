@@ -10,10 +10,9 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::install::{
-    EditArgs, FetchArgs, PlanFindings, Target, failed, fetcher, open_read_only, open_store,
-    parse_source, parse_target, perform, plan_json, plan_lines, policy_words, report_failures,
+    InstallArgs, PlanFindings, Target, failed, fetcher, open_read_only, open_store, parse_source,
+    parse_target, perform, plan_json, plan_lines, policy_words, report_failures,
 };
-use crate::lint::DenyArgs;
 use crate::output::{Output, line};
 
 /// Help of the source, with brackets that a documentation comment would read as a link.
@@ -48,19 +47,8 @@ pub(crate) struct Add {
     #[arg(long)]
     dry_run: bool,
 
-    /// Install without asking; a person must still review a skill that may do more than before or
-    /// that has a finding of high severity
-    #[arg(long)]
-    yes: bool,
-
     #[command(flatten)]
-    deny: DenyArgs,
-
-    #[command(flatten)]
-    edits: EditArgs,
-
-    #[command(flatten)]
-    fetch: FetchArgs,
+    install: InstallArgs,
 }
 
 impl Add {
@@ -70,7 +58,7 @@ impl Add {
             .clone()
             .unwrap_or_else(|| Target::default_of(context));
         let directory = target.directory(context)?;
-        let fetcher = fetcher(&self.fetch, context)?;
+        let fetcher = fetcher(&self.install.fetch, context)?;
         let mut store = if self.dry_run {
             open_read_only(&directory, context)?
         } else {
@@ -81,7 +69,7 @@ impl Add {
         if self.dry_run {
             return self.print_dry_run(&plan, &directory, output);
         }
-        let performed = perform(store, plan, &directory, self.yes, &self.deny, output)?;
+        let performed = perform(store, plan, &directory, &self.install, output)?;
         if output.is_json() {
             output.print_json(&performed.document)?;
         } else if performed.exit == Exit::Success {
@@ -96,7 +84,7 @@ impl Add {
         fetcher: &Fetcher,
         context: &Context,
     ) -> anyhow::Result<Plan> {
-        let edits = self.edits.edits();
+        let edits = self.install.edits.edits();
         let Some(source) = &self.source else {
             let plan = store.plan_restore(fetcher, &self.skills, edits, &policy_words);
             return plan.map_err(failed);
@@ -118,7 +106,7 @@ impl Add {
         } else {
             output.lines(plan_lines(plan, &findings))?;
         }
-        if let Some(denied) = findings.check_denied(plan, &self.deny, output) {
+        if let Some(denied) = findings.check_denied(plan, &self.install.deny, output) {
             return Ok(denied);
         }
         Ok(if plan.failures().is_empty() {

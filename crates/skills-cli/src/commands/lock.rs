@@ -9,10 +9,9 @@ use crate::context::Context;
 use crate::exit::Exit;
 use crate::input;
 use crate::install::{
-    EditArgs, FetchArgs, Target, failed, fetcher, open_store, parse_target, perform, policy_words,
+    InstallArgs, Target, failed, fetcher, open_store, parse_target, perform, policy_words,
     reject_frozen,
 };
-use crate::lint::DenyArgs;
 use crate::output::line;
 
 /// Maximum size of a lock file, in bytes.
@@ -36,24 +35,14 @@ pub(crate) struct Lock {
     #[arg(long, value_name = "project|user|DIR", value_parser = parse_target)]
     to: Option<Target>,
 
-    /// Lock and install without asking
-    #[arg(long)]
-    yes: bool,
-
     #[command(flatten)]
-    deny: DenyArgs,
-
-    #[command(flatten)]
-    edits: EditArgs,
-
-    #[command(flatten)]
-    fetch: FetchArgs,
+    install: InstallArgs,
 }
 
 impl Lock {
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Exit> {
         reject_frozen(context)?;
-        let fetcher = fetcher(&self.fetch, context)?;
+        let fetcher = fetcher(&self.install.fetch, context)?;
         let from = std::path::absolute(&self.from)?;
         let text = input::read_text_file(&from, MAX_BYTES)?;
         let foreign = parse_foreign_lock(&text, &from.to_string_lossy()).map_err(failed)?;
@@ -76,17 +65,10 @@ impl Lock {
         }
         let directory = self.directory(clawhub, context)?;
         let mut store = open_store(&directory)?;
-        let edits = self.edits.edits();
+        let edits = self.install.edits.edits();
         let plan = store.plan_sources(&fetcher, sources, edits, &policy_words);
         let plan = plan.map_err(failed)?;
-        let performed = perform(
-            store,
-            plan,
-            &directory,
-            self.yes,
-            &self.deny,
-            context.output,
-        )?;
+        let performed = perform(store, plan, &directory, &self.install, context.output)?;
         if context.output.is_json() {
             context.output.print_json(&performed.document)?;
         }

@@ -9,9 +9,9 @@ use skills_install::Plan;
 use crate::context::Context;
 use crate::exit::Exit;
 use crate::install::{
-    EditArgs, FetchArgs, Performed, PlanFindings, Target, failed, fetcher, open_read_only,
-    open_store, parse_target, perform, plan_json, plan_lines, policy_words, reject_frozen,
-    report_failures, select_locked,
+    InstallArgs, Performed, PlanFindings, Target, failed, fetcher, open_read_only, open_store,
+    parse_target, perform, plan_json, plan_lines, policy_words, reject_frozen, report_failures,
+    select_locked,
 };
 use crate::lint::DenyArgs;
 use crate::output::Output;
@@ -36,19 +36,8 @@ pub(crate) struct Update {
     #[arg(long)]
     check: bool,
 
-    /// Update without asking; a person must still review a skill that may do more than before or
-    /// that has a finding of high severity
-    #[arg(long)]
-    yes: bool,
-
     #[command(flatten)]
-    deny: DenyArgs,
-
-    #[command(flatten)]
-    edits: EditArgs,
-
-    #[command(flatten)]
-    fetch: FetchArgs,
+    install: InstallArgs,
 }
 
 impl Update {
@@ -57,7 +46,7 @@ impl Update {
             reject_frozen(context)?;
         }
         let output = context.output;
-        let fetcher = fetcher(&self.fetch, context)?;
+        let fetcher = fetcher(&self.install.fetch, context)?;
         let mut documents = Vec::new();
         let mut exit = Exit::Success;
         for (directory, names) in select_locked(&self.names, self.target.as_ref(), context)? {
@@ -66,13 +55,13 @@ impl Update {
             } else {
                 open_store(&directory)?
             };
-            let edits = self.edits.edits();
+            let edits = self.install.edits.edits();
             let plan = store.plan_update_all(&fetcher, &names, edits, &policy_words);
             let plan = plan.map_err(failed)?;
             let performed = if self.check {
-                check(&plan, &directory, &self.deny, output)?
+                check(&plan, &directory, &self.install.deny, output)?
             } else {
-                perform(store, plan, &directory, self.yes, &self.deny, output)?
+                perform(store, plan, &directory, &self.install, output)?
             };
             documents.push(performed.document);
             exit = exit.max(performed.exit);

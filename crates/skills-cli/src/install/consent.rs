@@ -16,7 +16,7 @@ pub(crate) enum Consent {
 
 /// Asks for consent to a plan that was shown. `--yes` is enough unless a skill may do more than
 /// before, what it is trusted by changed, or its text has a finding of high severity: that takes a person at a terminal. Restoring what the
-/// lock file lists takes no question, since that content was agreed to.
+/// lock file lists asks no question, since that content was agreed to.
 pub(crate) fn ask(plan: &Plan, findings: &PlanFindings, yes: bool, output: Output) -> Consent {
     let growing: Vec<&str> = plan
         .changes()

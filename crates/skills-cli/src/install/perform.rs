@@ -5,9 +5,8 @@ use std::path::Path;
 use serde_json::{Value, json};
 use skills_install::{Action, Plan, Store};
 
-use super::{Consent, PlanFindings, ask, change_json, failed, plan_lines};
+use super::{Consent, InstallArgs, PlanFindings, ask, change_json, failed, plan_lines};
 use crate::exit::Exit;
-use crate::lint::DenyArgs;
 use crate::output::{Output, line};
 
 /// What became of the plan for one directory.
@@ -23,8 +22,7 @@ pub(crate) fn perform(
     mut store: Store,
     plan: Plan,
     directory: &Path,
-    yes: bool,
-    deny: &DenyArgs,
+    arguments: &InstallArgs,
     output: Output,
 ) -> anyhow::Result<Performed> {
     report_failures(&plan, output);
@@ -33,10 +31,10 @@ pub(crate) fn perform(
         output.status(&text);
     }
     let mut document = plan_json(&plan, &findings, directory);
-    if let Some(exit) = findings.check_denied(&plan, deny, output) {
+    if let Some(exit) = findings.check_denied(&plan, &arguments.deny, output) {
         return Ok(Performed { document, exit });
     }
-    if ask(&plan, &findings, yes, output) == Consent::Denied {
+    if ask(&plan, &findings, arguments.yes, output) == Consent::Denied {
         return Ok(Performed {
             document,
             exit: Exit::Denied,
