@@ -23,16 +23,19 @@ pub enum Capability {
     Spawn,
     /// Reading environment variables of the host, such as secrets.
     Environment,
+    /// Installing packages of a registry for the programs of a skill.
+    Packages,
 }
 
 impl Capability {
     /// All capabilities, in order.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Read,
         Self::Write,
         Self::Network,
         Self::Spawn,
         Self::Environment,
+        Self::Packages,
     ];
 
     /// Returns the capability that a tool of `allowed-tools` stands for, by the table of the
@@ -74,6 +77,7 @@ impl Capability {
             Self::Network => "network",
             Self::Spawn => "spawn",
             Self::Environment => "environment",
+            Self::Packages => "packages",
         }
     }
 }

@@ -17,7 +17,7 @@ pub(crate) enum Repr {
     )]
     Host { text: String },
     #[error(
-        "invalid permission `{}`: expected `read`, `write`, `spawn`, `network` or `env`, optionally followed by `:VALUE`",
+        "invalid permission `{}`: expected `read`, `write`, `spawn`, `network`, `env` or `packages`, optionally followed by `:VALUE`",
         text.escape_debug()
     )]
     Target { text: String },
@@ -61,6 +61,11 @@ pub(crate) enum Repr {
         text.escape_debug()
     )]
     Variable { text: String },
+    #[error(
+        "invalid package `{}`: expected `pypi:NAME` or `npm:NAME`, optionally with `*` at the end",
+        text.escape_debug()
+    )]
+    Package { text: String },
     #[error("`allow {capability}` needs a {value}: use `{example}`, or `{capability}:*` for all")]
     TooWide {
         capability: &'static str,

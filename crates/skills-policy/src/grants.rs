@@ -132,9 +132,13 @@ impl Grants {
             Permission::Variable(name) => {
                 self.variables.insert(name.clone());
             }
-            // A hook needs the permission to run, which grants nothing by itself. The others never
-            // get here: they are expanded or denied before.
-            Permission::Hook(_) | Permission::ListedHosts | Permission::Invalid(..) => {}
+            // A hook needs the permission to run, and a package is installed before the run: they
+            // grant nothing by themselves. The others never get here: they are expanded or denied
+            // before.
+            Permission::Hook(_)
+            | Permission::Package { .. }
+            | Permission::ListedHosts
+            | Permission::Invalid(..) => {}
         }
     }
 
@@ -318,6 +322,7 @@ impl Grants {
             Capability::Network => self.network != NetworkGrant::None,
             Capability::Spawn => self.spawn != SpawnGrant::None,
             Capability::Environment => !self.variables.is_empty(),
+            Capability::Packages => false,
         }
     }
 }

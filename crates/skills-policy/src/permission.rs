@@ -54,6 +54,14 @@ pub enum Permission {
     AnyProgram,
     /// Read this environment variable of the host.
     Variable(String),
+    /// Install this version of a package, with the packages that it needs, for programs of the
+    /// skill. It is set up before the run, which gets the installed files and nothing else.
+    Package {
+        /// The registry and the name: `pypi:pypdf`, `npm:left-pad`.
+        name: String,
+        /// The version; empty before it is resolved.
+        version: String,
+    },
     /// Run as a hook: the event and the command. No rule allows it, only an approval does, because
     /// a hook runs without a request of the user.
     Hook(String),
@@ -73,6 +81,7 @@ impl Permission {
             Self::Host(_) | Self::ListedHosts => Capability::Network,
             Self::Program(_) | Self::AnyProgram | Self::Hook(_) => Capability::Spawn,
             Self::Variable(_) => Capability::Environment,
+            Self::Package { .. } => Capability::Packages,
             Self::Invalid(capability, _) => *capability,
         }
     }
@@ -132,6 +141,18 @@ impl fmt::Display for Permission {
             Self::Program(name) => write!(f, "spawn `{name}`"),
             Self::AnyProgram => f.write_str("spawn any program"),
             Self::Variable(name) => write!(f, "read variable `{name}`"),
+            Self::Package { name, version } if version.is_empty() => {
+                write!(f, "install package `{}`", truncate(name).escape_debug())
+            }
+            Self::Package { name, version } => {
+                let (name, version) = (truncate(name), truncate(version));
+                write!(
+                    f,
+                    "install package `{}` {}",
+                    name.escape_debug(),
+                    version.escape_debug()
+                )
+            }
             Self::Hook(command) => write!(f, "run hook `{command}`"),
             Self::Invalid(Capability::Spawn, text) => {
                 write!(f, "spawn `{}`", truncate(text).escape_debug())

@@ -55,6 +55,8 @@ pub struct Request {
     caller_permissions: Vec<Permission>,
     variables: Vec<(String, VariableSource)>,
     required_programs: Vec<String>,
+    packages: Vec<Permission>,
+    notes: Vec<String>,
     declared: BTreeSet<String>,
     dropped: BTreeSet<Capability>,
     pub(crate) protected: BTreeSet<PathBuf>,
@@ -109,6 +111,8 @@ impl Request {
             caller_permissions: Vec::new(),
             variables: Vec::new(),
             required_programs: Vec::new(),
+            packages: Vec::new(),
+            notes: Vec::new(),
             declared: BTreeSet::new(),
             dropped: BTreeSet::new(),
             protected: BTreeSet::new(),
@@ -254,6 +258,26 @@ impl Request {
     pub fn required_program(mut self, program: impl Into<String>) -> Self {
         self.required_programs.push(program.into());
         self
+    }
+
+    /// Requests a package that the skill declares, by its registry and name (`pypi:pypdf`), in a
+    /// version; an empty one stands for a version that is not resolved yet.
+    pub fn package(mut self, name: impl Into<String>, version: impl Into<String>) -> Self {
+        let (name, version) = (name.into(), version.into());
+        self.packages.push(Permission::Package { name, version });
+        self
+    }
+
+    /// Adds a line for the approver, such as what a requested package downloads. It has no effect
+    /// on decisions. It can contain text of the skill, escaped by the caller.
+    pub fn note(mut self, text: impl Into<String>) -> Self {
+        self.notes.push(text.into());
+        self
+    }
+
+    /// Returns the lines for the approver.
+    pub(crate) fn notes(&self) -> &[String] {
+        &self.notes
     }
 
     /// Requests to connect to a host, for the caller.
@@ -462,9 +486,14 @@ impl Request {
             let permission = Permission::Program(name.clone());
             (permission, REQUIREMENTS_NAME, Basis::Declared)
         });
+        let of_packages = self.packages.iter().map(|package| {
+            let requester = REQUIREMENTS_NAME;
+            (package.clone(), requester, Basis::Declared)
+        });
         of_caller
             .chain(of_variables)
             .chain(of_requirements)
+            .chain(of_packages)
             .map(|(permission, requester, basis)| (permission, requester.to_owned(), basis))
     }
 

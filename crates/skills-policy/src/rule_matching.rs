@@ -112,6 +112,14 @@ impl Policy {
             .collect()
     }
 
+    /// Returns the `deny` rule for a permission of programs of the skill in `directory`, if there is
+    /// one. For what a run does without requesting it, such as installing the packages that a
+    /// requested package needs.
+    #[must_use]
+    pub fn denying_rule(&self, directory: &Path, permission: &Permission) -> Option<&Rule> {
+        self.matching_rules(directory, permission).deny
+    }
+
     fn decide_permission(
         &self,
         request: &Request,

@@ -77,7 +77,7 @@ fn permissions(rule: &Rule, request: &Request) -> Option<Permission> {
     match &rule.target.0 {
         Kind::All(Capability::Spawn) => Some(Permission::AnyProgram),
         Kind::All(Capability::Write) => request.workspace.clone().map(Permission::Write),
-        Kind::All(_) | Kind::Variable(_) => None,
+        Kind::All(_) | Kind::Variable(_) | Kind::Package(_) => None,
         Kind::Read(path) => Some(Permission::Read(path.clone())),
         Kind::Write(path) => Some(Permission::Write(path.clone())),
         Kind::Host(pattern) => Some(Permission::Host(pattern.clone())),

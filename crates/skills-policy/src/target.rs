@@ -6,12 +6,12 @@ use std::str::FromStr;
 
 use crate::error::Repr;
 use crate::path::{is_comparable, is_program_name, normalize};
-use crate::{Capability, HostPattern, Permission, PolicyError, VariablePattern};
+use crate::{Capability, HostPattern, PackagePattern, Permission, PolicyError, VariablePattern};
 
 /// The target of a rule: the permissions that it matches.
 ///
-/// Written as `read`, `write:/data`, `spawn:git`, `network:*.example.com` or `env:API_KEY`; a
-/// capability alone means all of it, and `environment` is accepted for `env`. How much of a
+/// Written as `read`, `write:/data`, `spawn:git`, `network:*.example.com`, `env:API_KEY` or
+/// `packages:pypi:pypdf`; a capability alone means all of it, and `environment` is accepted for `env`. How much of a
 /// permission has to match depends on the effect: an `allow` rule has to cover all of it, while
 /// `deny` and `ask` rules also match a part.
 ///
@@ -24,7 +24,7 @@ use crate::{Capability, HostPattern, Permission, PolicyError, VariablePattern};
 /// assert_eq!("spawn:*".parse::<Target>()?, Target::from(Capability::Spawn));
 /// assert_eq!(
 ///     "exec:x".parse::<Target>().unwrap_err().to_string(),
-///     "invalid permission `exec:x`: expected `read`, `write`, `spawn`, `network` or `env`, \
+///     "invalid permission `exec:x`: expected `read`, `write`, `spawn`, `network`, `env` or `packages`, \
 ///      optionally followed by `:VALUE`"
 /// );
 /// # Ok::<(), skills_policy::PolicyError>(())
@@ -44,6 +44,7 @@ pub(crate) enum Kind {
     Host(HostPattern),
     Program(String),
     Variable(VariablePattern),
+    Package(PackagePattern),
 }
 
 impl Target {
@@ -120,6 +121,7 @@ impl Target {
             (Kind::Host(pattern), Permission::Host(requested)) => pattern.covers(requested),
             (Kind::Program(name), Permission::Program(requested)) => name == requested,
             (Kind::Variable(pattern), Permission::Variable(name)) => pattern.matches(name),
+            (Kind::Package(pattern), Permission::Package { name, .. }) => pattern.matches(name),
             _ => false,
         }
     }
@@ -149,6 +151,7 @@ impl Target {
             // "Any program but one" cannot be enforced: another program can start it.
             (Kind::Program(_), Permission::AnyProgram) => true,
             (Kind::Variable(pattern), Permission::Variable(name)) => pattern.matches(name),
+            (Kind::Package(pattern), Permission::Package { name, .. }) => pattern.matches(name),
             _ => false,
         }
     }
@@ -184,6 +187,12 @@ impl From<VariablePattern> for Target {
     }
 }
 
+impl From<PackagePattern> for Target {
+    fn from(pattern: PackagePattern) -> Self {
+        Self(Kind::Package(pattern))
+    }
+}
+
 impl FromStr for Target {
     type Err = PolicyError;
 
@@ -199,6 +208,7 @@ impl FromStr for Target {
             "spawn" => Capability::Spawn,
             "network" => Capability::Network,
             "env" | "environment" => Capability::Environment,
+            "packages" => Capability::Packages,
             _ => {
                 return Err(Repr::Target {
                     text: text.to_owned(),
@@ -217,6 +227,8 @@ impl FromStr for Target {
             Capability::Spawn if value == "*" => Ok(Self(Kind::All(Capability::Spawn))),
             Capability::Spawn => Self::program(value),
             Capability::Environment => value.parse::<VariablePattern>().map(Into::into),
+            Capability::Packages if value == "*" => Ok(Self(Kind::All(Capability::Packages))),
+            Capability::Packages => value.parse::<PackagePattern>().map(Into::into),
         }
     }
 }
@@ -237,6 +249,7 @@ impl Permission {
             Self::Program(name) => Target::program(name.as_str()).ok(),
             Self::AnyProgram => Some(Capability::Spawn.into()),
             Self::Variable(name) => name.parse().ok().map(|name| Target(Kind::Variable(name))),
+            Self::Package { name, .. } => name.parse().ok().map(|name| Target(Kind::Package(name))),
             Self::ListedHosts | Self::Hook(_) | Self::Invalid(..) => None,
         }
     }
@@ -264,6 +277,7 @@ impl fmt::Display for Target {
             Kind::Host(pattern) => write!(f, "network:{pattern}"),
             Kind::Program(name) => write!(f, "spawn:{name}"),
             Kind::Variable(pattern) => write!(f, "env:{pattern}"),
+            Kind::Package(pattern) => write!(f, "packages:{pattern}"),
         }
     }
 }
@@ -286,6 +300,9 @@ mod tests {
             "network",
             "env:A_*",
             "env",
+            "packages",
+            "packages:pypi:pypdf",
+            "packages:npm:@acme/*",
         ] {
             assert_eq!(text.parse::<Target>().unwrap().to_string(), text);
         }
@@ -302,13 +319,14 @@ mod tests {
                 .unwrap_err()
                 .to_string()
         };
-        insta::assert_snapshot!(error("exec"), @"invalid permission `exec`: expected `read`, `write`, `spawn`, `network` or `env`, optionally followed by `:VALUE`");
+        insta::assert_snapshot!(error("exec"), @"invalid permission `exec`: expected `read`, `write`, `spawn`, `network`, `env` or `packages`, optionally followed by `:VALUE`");
         insta::assert_snapshot!(error("write:data"), @"invalid path `data`: expected an absolute path without `..`");
         insta::assert_snapshot!(error("write:/data/../etc"), @"invalid path `/data/../etc`: expected an absolute path without `..`");
         insta::assert_snapshot!(error("spawn:/bin/git"), @"invalid program name `/bin/git`: expected letters, digits and `._+-@`, without a path");
         insta::assert_snapshot!(error("network"), @"`allow network` needs a host: use `network:api.example.com`, or `network:*` for all");
         insta::assert_snapshot!(error("network:http://a"), @"invalid host `http://a`: expected `api.example.com`, `localhost:8080`, `*.example.com` or `*`, without scheme and path");
         insta::assert_snapshot!(error("env:A-B"), @"invalid variable name `A-B`: expected letters, digits and `_`, optionally with `*` at the end");
+        insta::assert_snapshot!(error("packages:pypdf"), @"invalid package `pypdf`: expected `pypi:NAME` or `npm:NAME`, optionally with `*` at the end");
         assert!(Rule::parse(Effect::Deny, RuleSource::User, "network").is_ok());
     }
 }

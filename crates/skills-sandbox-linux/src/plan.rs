@@ -167,6 +167,7 @@ impl Plan {
         if has_namespaces {
             check_no_root_grant(grants)?;
         }
+        let program_finder = &*program_finder.with_interpreters_of(job);
         let program = program_finder.for_job(job, "linux")?;
         let network = RunNetwork::new(grants, context);
         let protected = find_protected(grants)?;
@@ -178,6 +179,7 @@ impl Plan {
         let rootfs = has_namespaces.then(|| {
             RootFsPlan::new(&paths, grants.limits(), context, UserIds::sandboxed())
                 .with_aliases(job.path_aliases())
+                .with_aliases(node_modules_link(job).as_slice())
                 .with_aliases(python_link.as_slice())
         });
         Ok(Self {
@@ -356,6 +358,12 @@ fn find_python_link(
         IsolationLevel::Landlock | IsolationLevel::None => context.scratch_path.join(".bin"),
     };
     Some((directory.join("python"), program_finder.missing_python()?))
+}
+
+/// Returns the symlink by which `import` of Node finds installed packages from every directory.
+fn node_modules_link(job: &Job) -> Option<(PathBuf, PathBuf)> {
+    let directory = job.installed_node_modules()?;
+    Some((PathBuf::from("/node_modules"), directory.to_owned()))
 }
 
 /// Returns the value of `PATH`, with the directory of the link last.

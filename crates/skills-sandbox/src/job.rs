@@ -1,5 +1,6 @@
 //! The program to run, with its input and grants.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
@@ -46,6 +47,8 @@ pub struct Job {
     quotas: Vec<Quota>,
     cancellation: Option<CancellationToken>,
     caller: Option<String>,
+    interpreters: BTreeMap<ScriptType, PathBuf>,
+    node_modules: Option<PathBuf>,
 }
 
 /// An environment variable.
@@ -191,6 +194,8 @@ impl Job {
             quotas: Vec::new(),
             cancellation: None,
             caller: None,
+            interpreters: BTreeMap::new(),
+            node_modules: None,
         }
     }
 
@@ -283,6 +288,24 @@ impl Job {
     /// time for each. Jobs without a caller share one anonymous caller.
     pub fn caller(mut self, caller: impl Into<String>) -> Self {
         self.caller = Some(caller.into());
+        self
+    }
+
+    /// Runs scripts of a type with the interpreter at this absolute path, such as that of a virtual
+    /// environment, in place of the one that the backend would find. The program can read what the
+    /// interpreter needs to start; if it may start programs, those beside the interpreter come first
+    /// in `PATH`.
+    pub fn interpreter(mut self, kind: ScriptType, path: impl Into<PathBuf>) -> Self {
+        self.interpreters.insert(kind, path.into());
+        self
+    }
+
+    /// Sets a directory of installed packages for Node, by its absolute path, which ends with
+    /// `node_modules`. The program can read it, and resolves packages in it that it does not find
+    /// elsewhere. Where a backend cannot mount it at `/node_modules`, `import` does not find them,
+    /// and `require` does.
+    pub fn node_modules(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.node_modules = Some(directory.into());
         self
     }
 
@@ -418,6 +441,18 @@ impl Job {
     #[must_use]
     pub fn path_aliases(&self) -> &[(PathBuf, PathBuf)] {
         &self.path_aliases
+    }
+
+    /// Returns the chosen interpreters, by the type of their scripts.
+    #[must_use]
+    pub fn interpreters(&self) -> &BTreeMap<ScriptType, PathBuf> {
+        &self.interpreters
+    }
+
+    /// Returns the directory of installed packages for Node.
+    #[must_use]
+    pub fn installed_node_modules(&self) -> Option<&Path> {
+        self.node_modules.as_deref()
     }
 
     /// Returns the quotas of writable directories.

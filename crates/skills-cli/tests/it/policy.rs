@@ -135,7 +135,7 @@ fn invalid_permissions_and_names_are_invalid_usage() {
     assert_snapshot!(fixture.page(&["run", "one", "--allow", "exec"]), @"
     exit 2
     -- stderr
-    error: invalid value 'exec' for '--allow <PERMISSION>': invalid permission `exec`: expected `read`, `write`, `spawn`, `network` or `env`, optionally followed by `:VALUE`
+    error: invalid value 'exec' for '--allow <PERMISSION>': invalid permission `exec`: expected `read`, `write`, `spawn`, `network`, `env` or `packages`, optionally followed by `:VALUE`
 
       tip: did you mean `spawn`?
 

@@ -198,7 +198,7 @@ pub(super) fn risk_notes(request: &Request, pending: &[PermissionDecision]) -> V
     let has = |is_risk: fn(&Permission) -> bool| {
         pending.iter().any(|decision| is_risk(&decision.permission))
     };
-    let mut notes = Vec::new();
+    let mut notes = request.notes().to_vec();
     if request.digest.is_none() {
         notes.push("the content has no digest: an approval covers this run only, and changes before the response are not detected".to_owned());
     }

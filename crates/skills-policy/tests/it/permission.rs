@@ -113,7 +113,15 @@ fn capabilities_have_distinct_names() {
         .collect();
     assert_eq!(
         names,
-        ["environment", "network", "read", "spawn", "write"].into()
+        [
+            "environment",
+            "network",
+            "packages",
+            "read",
+            "spawn",
+            "write"
+        ]
+        .into()
     );
 }
 

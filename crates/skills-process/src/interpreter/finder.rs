@@ -1,5 +1,6 @@
 //! Searches directories for programs.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -217,6 +218,18 @@ impl ProgramFinder {
         program
     }
 
+    /// Returns the finder with the interpreters that a job chooses.
+    #[must_use]
+    pub fn with_interpreters_of(&self, job: &Job) -> Cow<'_, Self> {
+        if job.interpreters().is_empty() {
+            return Cow::Borrowed(self);
+        }
+        let chosen = job.interpreters().iter();
+        Cow::Owned(chosen.fold(self.clone(), |finder, (kind, path)| {
+            finder.override_interpreter(*kind, path)
+        }))
+    }
+
     /// Finds the executable of a job: the interpreter of a script, or the program of a command.
     ///
     /// # Errors
@@ -228,8 +241,9 @@ impl ProgramFinder {
         backend: &'static str,
     ) -> Result<ResolvedProgram, SandboxError> {
         let spawn = job.grants().spawn();
-        self.find_for_job(job, backend)
-            .map(|program| self.with_environment_of_spawns(program, spawn))
+        let program = self.find_for_job(job, backend)?;
+        let program = self.with_environment_of_spawns(program, spawn);
+        Ok(with_node_modules(program, job))
     }
 
     /// Finds the program of a command.
@@ -309,6 +323,17 @@ impl ProgramFinder {
         let directories = self.search_path.iter().chain(&self.fallback_path);
         format!("no {} in {}", names.join(" or "), join_paths(directories))
     }
+}
+
+/// Adds the packages for Node that a job sets.
+fn with_node_modules(mut program: ResolvedProgram, job: &Job) -> ResolvedProgram {
+    if let Some(directory) = job.installed_node_modules() {
+        program.readable.push(directory.to_owned());
+        program.readable = remove_nested(program.readable);
+        let path = directory.to_string_lossy().into_owned();
+        program.environment.push(("NODE_PATH".to_owned(), path));
+    }
+    program
 }
 
 fn candidate_paths(directories: &[PathBuf], name: &str) -> impl Iterator<Item = PathBuf> {
