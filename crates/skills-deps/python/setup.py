@@ -1,0 +1,166 @@
+"""Plans or installs Python packages; started in a sandbox by the crate skills-deps.
+
+Reads `request.json` in its directory and writes `result.json` there. Uses `uv` if it is in PATH,
+else `venv` and `pip` of the interpreter that runs this file. Executes no code of a package, unless
+the request allows builds from source.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+DIRECTORY = os.path.dirname(os.path.abspath(__file__))
+CERTIFICATES = [
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/ssl/cert.pem",
+]
+
+
+class Failure(Exception):
+    """A step that failed, with the end of its output."""
+
+
+def path(name):
+    return os.path.join(DIRECTORY, name)
+
+
+def write(name, text):
+    with open(path(name), "w", encoding="utf-8") as file:
+        file.write(text)
+    return path(name)
+
+
+def read(name):
+    with open(path(name), encoding="utf-8") as file:
+        return file.read()
+
+
+def run(arguments):
+    result = subprocess.run(
+        arguments,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        cwd=DIRECTORY,
+    )
+    output = result.stdout.decode("utf-8", "replace")
+    if result.returncode != 0:
+        raise Failure(output.strip()[-4000:] or "%s failed" % arguments[0])
+    return output
+
+
+def environment(request):
+    """Configures the package managers: no settings of the user, no credentials."""
+    temporary = path("tmp")
+    os.makedirs(temporary, exist_ok=True)
+    os.environ.update(
+        TMPDIR=temporary,
+        UV_CACHE_DIR=os.path.join(request["cache"], "uv"),
+        UV_NO_CONFIG="1",
+        UV_NO_ENV_FILE="1",
+        UV_NO_PROGRESS="1",
+        UV_PYTHON_DOWNLOADS="never",
+        UV_KEYRING_PROVIDER="disabled",
+        PIP_CONFIG_FILE=os.devnull,
+        PIP_CACHE_DIR=os.path.join(request["cache"], "pip"),
+        PIP_NO_INPUT="1",
+        PIP_DISABLE_PIP_VERSION_CHECK="1",
+    )
+    for certificates in CERTIFICATES:
+        if os.path.exists(certificates):
+            os.environ.update(SSL_CERT_FILE=certificates, PIP_CERT=certificates)
+            break
+
+
+def find_uv():
+    """Returns the path and the version of uv, if it writes standard lock files."""
+    uv = shutil.which("uv")
+    if uv is None:
+        return None, None
+    try:
+        if "pylock" in run([uv, "pip", "compile", "--help"]):
+            return uv, run([uv, "--version"]).strip()
+    except (Failure, OSError):
+        pass
+    return None, None
+
+
+def make_venv(target, *options):
+    try:
+        run([sys.executable, "-m", "venv", *options, target])
+    except Failure as error:
+        raise Failure("`python -m venv` failed: %s" % error) from error
+    return os.path.join(target, "bin", "python")
+
+
+def plan_with_uv(request, uv, requirements, constraints):
+    options = [] if request["builds"] else ["--no-build"]
+    arguments = ["pip", "compile", requirements, "--constraint", constraints]
+    arguments += ["--format", "pylock.toml", "--output-file", path("pylock.toml")]
+    arguments += ["--python", sys.executable, "--default-index", request["index"], "--quiet"]
+    run([uv, *arguments, *options])
+    return {"lock": read("pylock.toml")}
+
+
+def plan_with_pip(request, requirements, constraints):
+    # In an environment of its own, since a system can refuse pip outside of one.
+    python = make_venv(path("planner"))
+    options = [] if request["builds"] else ["--only-binary", ":all:"]
+    arguments = ["install", "--dry-run", "--ignore-installed", "--quiet", "--report", path("report")]
+    arguments += ["--index-url", request["index"], "-r", requirements, "-c", constraints]
+    run([python, "-m", "pip", *arguments, *options])
+    version = run([python, "-m", "pip", "--version"]).split()[:2]
+    shutil.rmtree(path("planner"))
+    return {"report": read("report"), "tool": " ".join(version)}
+
+
+def plan(request):
+    requirements = write("requirements.in", "\n".join(request["requirements"]) + "\n")
+    constraints = write("constraints.txt", "\n".join(request["constraints"]) + "\n")
+    uv, version = find_uv()
+    if uv is not None:
+        result = plan_with_uv(request, uv, requirements, constraints)
+        result["tool"] = version
+    else:
+        result = plan_with_pip(request, requirements, constraints)
+    result["python"] = "Python %d.%d.%d" % sys.version_info[:3]
+    return result
+
+
+def install(request):
+    target = path("python")
+    index = request["index"]
+    if request["with_uv"]:
+        uv, _ = find_uv()
+        if uv is None:
+            raise Failure("the plan was made with uv, which is missing now")
+        options = [] if request["builds"] else ["--no-build"]
+        lock = write("pylock.toml", request["lock"])
+        run([uv, "venv", "--quiet", "--python", sys.executable, "--no-project", target])
+        python = os.path.join(target, "bin", "python")
+        arguments = ["pip", "sync", lock, "--python", python, "--compile-bytecode", "--quiet"]
+        run([uv, *arguments, "--default-index", index, *options])
+    else:
+        options = [] if request["builds"] else ["--only-binary", ":all:"]
+        lock = write("locked.txt", request["lock"])
+        python = make_venv(target)
+        arguments = ["install", "--no-deps", "--require-hashes", "--quiet", "-r", lock]
+        run([python, "-m", "pip", *arguments, "--index-url", index, *options])
+    return {}
+
+
+def main():
+    request = json.loads(read("request.json"))
+    environment(request)
+    try:
+        result = {"plan": plan, "install": install}[request["action"]](request)
+    except (Failure, OSError, ValueError) as error:
+        result = {"error": str(error)}
+    shutil.rmtree(path("tmp"), ignore_errors=True)
+    write("result.json", json.dumps(result))
+
+
+main()

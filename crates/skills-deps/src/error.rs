@@ -1,0 +1,68 @@
+//! The error of planning and installing packages.
+
+/// Why packages could not be planned or installed. Nothing was changed.
+///
+/// The message says what failed; [`help`](Self::help) is the one step that helps, if there is one.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot {action} packages: {reason}")]
+pub struct SetupError {
+    pub(crate) kind: SetupErrorKind,
+    pub(crate) action: &'static str,
+    pub(crate) reason: String,
+    pub(crate) help: Option<String>,
+}
+
+/// The cause of a [`SetupError`], for callers that react to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SetupErrorKind {
+    /// What the skill declares cannot be installed: a source that is not a registry, a lock file
+    /// that does not match, a version that does not exist.
+    Declaration,
+    /// A rule denies what the setup needs, or one of the packages.
+    Denied,
+    /// The index cannot be reached.
+    Offline,
+    /// A program is missing: Python, a package manager, Node.
+    MissingProgram,
+    /// The package manager failed, or installed something else than planned.
+    Failed,
+    /// The store cannot be read or written.
+    Store,
+}
+
+impl SetupError {
+    pub(crate) fn new(
+        kind: SetupErrorKind,
+        action: &'static str,
+        reason: impl Into<String>,
+    ) -> Self {
+        Self {
+            kind,
+            action,
+            reason: reason.into(),
+            help: None,
+        }
+    }
+
+    pub(crate) fn with_help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    pub(crate) fn store(reason: impl Into<String>) -> Self {
+        Self::new(SetupErrorKind::Store, "store", reason)
+    }
+
+    /// Returns the cause.
+    #[must_use]
+    pub fn kind(&self) -> SetupErrorKind {
+        self.kind
+    }
+
+    /// Returns the step that helps, without a prefix.
+    #[must_use]
+    pub fn help(&self) -> Option<&str> {
+        self.help.as_deref()
+    }
+}

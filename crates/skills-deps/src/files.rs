@@ -1,0 +1,119 @@
+//! Files of the store and of interpreters. None of them belongs to a skill.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "files of the store and of interpreters"
+)]
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use crate::error::SetupError;
+
+/// Maximum size of a file that a package manager wrote and that is read, in bytes.
+const MAX_FILE_BYTES: u64 = 16 << 20;
+
+fn private_options() -> fs::OpenOptions {
+    let mut options = fs::OpenOptions::new();
+    options.write(true).mode(0o600);
+    options
+}
+
+/// Opens a file or directory of the store, which no other user can write.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a file of the store, not of a skill"
+)]
+pub(crate) fn open(path: &Path) -> io::Result<File> {
+    File::open(path)
+}
+
+/// Creates a directory for this user alone, with those above it.
+pub(crate) fn create_dir(path: &Path) -> Result<(), SetupError> {
+    let mut builder = fs::DirBuilder::new();
+    let created = builder.recursive(true).mode(0o700).create(path);
+    created.map_err(|error| cannot("create", path, &error))
+}
+
+pub(crate) fn write_file(path: &Path, text: &str) -> Result<(), SetupError> {
+    // A program of an earlier step could have put a symlink there.
+    let _ = fs::remove_file(path);
+    let file = private_options().create_new(true).open(path);
+    file.and_then(|mut file| file.write_all(text.as_bytes()))
+        .map_err(|error| cannot("write", path, &error))
+}
+
+/// Replaces a file by one rename.
+pub(crate) fn replace_file(path: &Path, text: &str) -> Result<(), SetupError> {
+    let temporary = path.with_extension("new");
+    write_file(&temporary, text)?;
+    fs::rename(&temporary, path).map_err(|error| cannot("write", path, &error))
+}
+
+/// Reads a text file of at most 16 MiB; `None` for anything else, such as a symlink.
+pub(crate) fn read_bounded(path: &Path) -> Option<String> {
+    let is_file = fs::symlink_metadata(path).ok()?.is_file();
+    let mut text = String::new();
+    let file = open(path).ok().filter(|_| is_file)?;
+    file.take(MAX_FILE_BYTES).read_to_string(&mut text).ok()?;
+    Some(text)
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a directory of the store, not of a skill"
+)]
+pub(crate) fn list(directory: &Path) -> Vec<String> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let mut names: Vec<String> = entries
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .collect();
+    names.sort();
+    names
+}
+
+/// Returns the size of all files below a directory, in bytes.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a directory of the store, not of a skill"
+)]
+pub(crate) fn size_of(directory: &Path) -> u64 {
+    let mut total = 0;
+    let mut pending = vec![directory.to_owned()];
+    while let Some(directory) = pending.pop() {
+        for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+            match entry.metadata() {
+                Ok(metadata) if metadata.is_dir() => pending.push(entry.path()),
+                Ok(metadata) => total += metadata.len(),
+                Err(_) => {}
+            }
+        }
+    }
+    total
+}
+
+/// Removes a file or a directory; what cannot be removed is collected later.
+pub(crate) fn remove(path: &Path) {
+    let _ = fs::remove_dir_all(path).or_else(|_| fs::remove_file(path));
+}
+
+pub(crate) fn cannot(action: &str, path: &Path, error: &io::Error) -> SetupError {
+    SetupError::store(format!("cannot {action} {}: {error}", path.display()))
+}
+
+/// Opens a file that processes lock, and creates it if it does not exist.
+pub(crate) fn open_lock(path: &Path) -> Result<File, SetupError> {
+    let mut options = private_options();
+    let options = options.create(true).truncate(false).read(true);
+    options
+        .open(path)
+        .map_err(|error| cannot("open", path, &error))
+}
+
+/// Returns the paths of the entries of a directory, at most `limit`.
+pub(crate) fn list_paths(directory: &Path, limit: usize) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    entries.take(limit).map(|entry| entry.path()).collect()
+}

@@ -1,0 +1,378 @@
+//! Packages that an interpreter has already.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use pep440_rs::Version;
+use pep508_rs::{
+    ExtraName, MarkerEnvironment, MarkerEnvironmentBuilder, Requirement, VersionOrUrl,
+};
+
+use crate::files::{list_paths, read_bounded};
+use crate::node::NodeProject;
+use crate::python::normalize_name;
+
+/// Maximum number of entries of a package directory that are listed.
+const MAX_ENTRIES: usize = 20_000;
+/// Maximum number of packages whose metadata is read for extras.
+const MAX_EXTRAS: usize = 64;
+
+/// The Python packages that an interpreter finds, read from the names of their metadata directories.
+/// No program is executed.
+///
+/// The default has no packages, and the markers of Python 3.
+#[derive(Debug, Clone, Default)]
+pub struct InstalledPython {
+    packages: BTreeMap<String, InstalledPackage>,
+    /// The minor version of Python 3, if it is known.
+    minor_version: Option<u32>,
+}
+
+#[derive(Debug, Clone)]
+struct InstalledPackage {
+    version: Option<Version>,
+    /// The metadata directory, or file.
+    metadata: PathBuf,
+}
+
+impl InstalledPython {
+    /// Lists the packages of the interpreter at this absolute path: those of its virtual
+    /// environment, or of the system, without those in home directories, which runs do not see.
+    #[must_use]
+    pub fn of_interpreter(python: &Path) -> Self {
+        let real = python.canonicalize().unwrap_or_else(|_| python.to_owned());
+        let mut minor_version = minor_version_of_name(&real);
+        let environment = python.parent().and_then(Path::parent);
+        let config =
+            environment.and_then(|environment| read_bounded(&environment.join("pyvenv.cfg")));
+        let mut directories = Vec::new();
+        match (environment, config) {
+            (Some(environment), Some(config)) => {
+                directories.extend(site_packages(environment, minor_version));
+                let uses_system = config.lines().any(|line| {
+                    let setting: String = line.split_whitespace().collect();
+                    setting.eq_ignore_ascii_case("include-system-site-packages=true")
+                });
+                if uses_system {
+                    directories.extend(base_directories(&real, minor_version));
+                }
+            }
+            _ => directories.extend(base_directories(&real, minor_version)),
+        }
+        minor_version = minor_version.or_else(|| {
+            directories
+                .iter()
+                .find_map(|path| minor_version_of_path(path))
+        });
+        let mut installed = Self {
+            minor_version,
+            ..Self::default()
+        };
+        // The first directory takes precedence, as in the search path of Python.
+        directories
+            .iter()
+            .for_each(|directory| installed.add_directory(directory));
+        installed
+    }
+
+    /// Returns the version of a package by its normalized name; an empty text if it is unknown.
+    #[must_use]
+    pub fn version(&self, name: &str) -> Option<String> {
+        let package = self.packages.get(name)?;
+        Some(
+            package
+                .version
+                .as_ref()
+                .map(ToString::to_string)
+                .unwrap_or_default(),
+        )
+    }
+
+    /// Returns the number of packages.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.packages.len()
+    }
+
+    /// Returns true if there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.packages.is_empty()
+    }
+
+    /// Returns the requirements that count on this system and that no installed package satisfies.
+    /// Of a package with extras, the packages that the extras need must be installed, too.
+    #[must_use]
+    pub fn missing(&self, requirements: &[Requirement]) -> Vec<Requirement> {
+        let markers = self.markers();
+        let is_missing = |requirement: &&Requirement| {
+            requirement.evaluate_markers(&markers, &[])
+                && !self.satisfies(requirement, &markers, &mut BTreeSet::new())
+        };
+        requirements.iter().filter(is_missing).cloned().collect()
+    }
+
+    fn satisfies(
+        &self,
+        requirement: &Requirement,
+        markers: &MarkerEnvironment,
+        seen: &mut BTreeSet<String>,
+    ) -> bool {
+        let name = normalize_name(requirement.name.as_ref());
+        let Some(package) = self.packages.get(&name) else {
+            return false;
+        };
+        let has_version = match (&requirement.version_or_url, &package.version) {
+            (None, _) => true,
+            (Some(VersionOrUrl::VersionSpecifier(specifiers)), Some(version)) => {
+                specifiers.contains(version)
+            }
+            _ => false,
+        };
+        // Packages can require each other.
+        let is_new = requirement.extras.is_empty() || seen.len() < MAX_EXTRAS && seen.insert(name);
+        has_version && (!is_new || self.has_extras(package, &requirement.extras, markers, seen))
+    }
+
+    /// Returns true if what the extras of a package need is installed.
+    fn has_extras(
+        &self,
+        package: &InstalledPackage,
+        extras: &[ExtraName],
+        markers: &MarkerEnvironment,
+        seen: &mut BTreeSet<String>,
+    ) -> bool {
+        if extras.is_empty() {
+            return true;
+        }
+        let metadata = read_bounded(&package.metadata.join("METADATA")).unwrap_or_default();
+        let required = metadata
+            .lines()
+            .take_while(|line| !line.is_empty())
+            .filter_map(|line| {
+                Requirement::from_str(line.strip_prefix("Requires-Dist:")?.trim()).ok()
+            });
+        required
+            .filter(|required: &Requirement| {
+                required.evaluate_markers(markers, extras)
+                    && !required.evaluate_markers(markers, &[])
+            })
+            .all(|required| self.satisfies(&required, markers, seen))
+    }
+
+    fn add_directory(&mut self, directory: &Path) {
+        for path in list_paths(directory, MAX_ENTRIES) {
+            let name = path.file_name().and_then(|name| name.to_str());
+            let Some((name, version)) = name.and_then(package_of_metadata) else {
+                continue;
+            };
+            self.packages
+                .entry(name)
+                .or_insert_with(|| InstalledPackage {
+                    version: version.and_then(|version| Version::from_str(&version).ok()),
+                    metadata: path,
+                });
+        }
+    }
+
+    /// Returns the values of markers on this system.
+    fn markers(&self) -> MarkerEnvironment {
+        let minor = self.minor_version.unwrap_or(11);
+        let (version, full) = (format!("3.{minor}"), format!("3.{minor}.0"));
+        let (system, platform) = match std::env::consts::OS {
+            "macos" => ("Darwin", "darwin"),
+            "windows" => ("Windows", "win32"),
+            _ => ("Linux", "linux"),
+        };
+        let machine = match (std::env::consts::OS, std::env::consts::ARCH) {
+            ("macos", "aarch64") => "arm64",
+            (_, machine) => machine,
+        };
+        let builder = MarkerEnvironmentBuilder {
+            implementation_name: "cpython",
+            implementation_version: &full,
+            os_name: if cfg!(windows) { "nt" } else { "posix" },
+            platform_machine: machine,
+            platform_python_implementation: "CPython",
+            platform_release: "",
+            platform_system: system,
+            platform_version: "",
+            python_full_version: &full,
+            python_version: &version,
+            sys_platform: platform,
+        };
+        MarkerEnvironment::try_from(builder)
+            .unwrap_or_else(|error| unreachable!("versions are numbers: {error}"))
+    }
+}
+
+/// Returns the packages of a project that the directories of the skill do not have in
+/// `node_modules`. `read` reads a file of the skill.
+#[must_use]
+pub fn missing_node_packages(
+    project: &NodeProject,
+    read: &dyn Fn(&str) -> Option<String>,
+) -> Vec<String> {
+    let directories: BTreeSet<&str> = project
+        .sources
+        .iter()
+        .map(|source| {
+            source
+                .rsplit_once('/')
+                .map_or("", |(directory, _)| directory)
+        })
+        .chain([""])
+        .collect();
+    let version_of = |name: &str| {
+        directories.iter().find_map(|directory| {
+            let path = format!("{directory}/node_modules/{name}/package.json");
+            let text = read(path.trim_start_matches('/'))?;
+            let package: serde_json::Value = serde_json::from_str(&text).ok()?;
+            Some(package.get("version")?.as_str()?.to_owned())
+        })
+    };
+    let is_missing = |(name, range): &(&String, &String)| {
+        !version_of(name).is_some_and(|version| satisfies_range(&version, range))
+    };
+    let missing = project.dependencies.iter().filter(is_missing);
+    missing
+        .map(|(name, range)| format!("{name}@{range}"))
+        .collect()
+}
+
+/// Returns true if a version is in a range. A tag such as `latest` accepts every version.
+fn satisfies_range(version: &str, range: &str) -> bool {
+    match (
+        nodejs_semver::Version::parse(version),
+        nodejs_semver::Range::parse(range),
+    ) {
+        (Ok(version), Ok(range)) => version.satisfies(&range),
+        (Ok(_), Err(_)) => true,
+        _ => false,
+    }
+}
+
+/// Returns the package and the version that the name of a metadata directory or file stands for.
+fn package_of_metadata(name: &str) -> Option<(String, Option<String>)> {
+    let (stem, is_egg) = match name.strip_suffix(".dist-info") {
+        Some(stem) => (stem, false),
+        None => (name.strip_suffix(".egg-info")?, true),
+    };
+    let mut parts = stem.splitn(3, '-');
+    let package = normalize_name(parts.next()?);
+    let version = parts.next().map(str::to_owned);
+    (is_egg || version.is_some()).then_some((package, version))
+}
+
+/// Returns the package directories below the prefix of an interpreter that is not in an environment.
+fn base_directories(real: &Path, minor_version: Option<u32>) -> Vec<PathBuf> {
+    let Some(prefix) = real.parent().and_then(Path::parent) else {
+        return Vec::new();
+    };
+    if prefix != Path::new("/usr") {
+        return site_packages(prefix, minor_version);
+    }
+    // Debian's directories first, in the order of its search path.
+    let version = minor_version.map(|minor| format!("/usr/local/lib/python3.{minor}"));
+    let local = version
+        .iter()
+        .flat_map(|lib| ["dist-packages", "site-packages"].map(|name| Path::new(lib).join(name)));
+    local
+        .chain([PathBuf::from("/usr/lib/python3/dist-packages")])
+        .chain(site_packages(prefix, minor_version))
+        .collect()
+}
+
+/// Returns the directories `lib/python3.*/site-packages` below a prefix.
+fn site_packages(prefix: &Path, minor_version: Option<u32>) -> Vec<PathBuf> {
+    ["lib", "lib64"]
+        .iter()
+        .flat_map(|lib| {
+            let lib = prefix.join(lib);
+            match minor_version {
+                Some(minor) => vec![lib.join(format!("python3.{minor}"))],
+                None => {
+                    let paths = list_paths(&lib, MAX_ENTRIES).into_iter();
+                    paths
+                        .filter(|path| minor_version_of_path(path).is_some())
+                        .collect()
+                }
+            }
+        })
+        .map(|python| python.join("site-packages"))
+        .collect()
+}
+
+fn minor_version_of_name(program: &Path) -> Option<u32> {
+    program
+        .file_name()?
+        .to_str()?
+        .strip_prefix("python3.")?
+        .parse()
+        .ok()
+}
+
+fn minor_version_of_path(path: &Path) -> Option<u32> {
+    path.components()
+        .filter_map(|part| part.as_os_str().to_str())
+        .find_map(|part| part.strip_prefix("python3.")?.parse().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn requirement(text: &str) -> Requirement {
+        Requirement::from_str(text).unwrap()
+    }
+
+    /// A virtual environment with packages, by the names of their metadata directories.
+    fn environment(metadata: &[(&str, &str)]) -> (tempfile::TempDir, InstalledPython) {
+        let directory = tempfile::tempdir().unwrap();
+        let site = directory.path().join("lib/python3.12/site-packages");
+        for (name, text) in metadata {
+            fs::create_dir_all(site.join(name)).unwrap();
+            fs::write(site.join(name).join("METADATA"), text).unwrap();
+        }
+        fs::create_dir_all(directory.path().join("bin")).unwrap();
+        fs::write(directory.path().join("pyvenv.cfg"), "home = /usr/bin\n").unwrap();
+        fs::write(directory.path().join("bin/python"), "").unwrap();
+        let installed = InstalledPython::of_interpreter(&directory.path().join("bin/python"));
+        (directory, installed)
+    }
+
+    #[test]
+    fn versions_markers_and_extras_decide_what_is_missing() {
+        let with_extra = "Name: a\nProvides-Extra: x\nRequires-Dist: b>=2; extra == 'x'\nRequires-Dist: never\n\nRequires-Dist: text; extra == 'x'\n";
+        let (_directory, installed) = environment(&[
+            ("A_a-1.5.dist-info", with_extra),
+            ("b-1.0.dist-info", ""),
+            ("old-3.egg-info", ""),
+        ]);
+        let is_missing = |text: &str| !installed.missing(&[requirement(text)]).is_empty();
+        for present in ["a-a", "A.a>=1,<2", "old", "none; sys_platform == 'win64'"] {
+            assert!(!is_missing(present), "{present}");
+        }
+        for missing in ["a-a>=2", "none", "a-a[x]", "none; python_version >= '3.12'"] {
+            assert!(is_missing(missing), "{missing}");
+        }
+        assert!(!is_missing("none; python_version >= '3.13'"));
+        assert_eq!(installed.version("a-a").unwrap(), "1.5");
+    }
+
+    #[test]
+    fn packages_of_the_skill_have_to_be_in_range() {
+        let project = NodeProject::with_listed(None, ["a@^1.2", "b@latest"].into_iter()).unwrap();
+        let read = |path: &str| match path {
+            "node_modules/a/package.json" => Some(r#"{"version": "1.9.0"}"#.to_owned()),
+            "node_modules/b/package.json" => Some(r#"{"version": "7.0.0"}"#.to_owned()),
+            _ => None,
+        };
+        assert_eq!(missing_node_packages(&project, &read), [""; 0]);
+        let project = NodeProject::with_listed(None, ["a@^2"].into_iter()).unwrap();
+        assert_eq!(missing_node_packages(&project, &read), ["a@^2"]);
+    }
+}

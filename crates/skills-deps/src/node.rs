@@ -1,0 +1,182 @@
+//! Declarations of Node packages.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use crate::project::ReadFile;
+
+/// The fields of `package.json` that decide which packages are installed. Others, such as scripts
+/// and workspaces, are not passed to npm.
+const FIELDS: [&str; 7] = [
+    "name",
+    "version",
+    "dependencies",
+    "optionalDependencies",
+    "devDependencies",
+    "peerDependencies",
+    "overrides",
+];
+
+/// The packages that a skill declares for Node.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct NodeProject {
+    /// The files that declare them, as paths in the skill.
+    pub sources: Vec<String>,
+    /// The declared packages with their ranges of versions.
+    pub dependencies: BTreeMap<String, String>,
+    /// `package.json` as npm gets it.
+    pub package_json: Map<String, Value>,
+    /// The lock file.
+    pub lock: Option<String>,
+    /// Declarations that cannot be installed, each with its file and reason.
+    pub problems: Vec<String>,
+}
+
+impl NodeProject {
+    /// Reads the first `package.json` in `directories`; `None` if there is none, or if it declares
+    /// nothing.
+    pub(crate) fn read(files: &ReadFile<'_>, directories: &[String]) -> Option<Self> {
+        let (directory, text) = directories
+            .iter()
+            .find_map(|directory| Some((directory, files(&format!("{directory}package.json"))?)))?;
+        let file = format!("{directory}package.json");
+        let mut project = Self {
+            sources: vec![file.clone()],
+            ..Self::default()
+        };
+        match serde_json::from_str::<Value>(&text) {
+            Ok(Value::Object(package)) => project.add_package(&file, &package),
+            Ok(_) => project.problems.push(format!("{file}: is not an object")),
+            Err(error) => {
+                let line = error.line();
+                project.problems.push(format!("{file}:{line}: {error}"));
+            }
+        }
+        let names = ["package-lock.json", "npm-shrinkwrap.json"];
+        let lock = names.iter().find_map(|name| {
+            let path = format!("{directory}{name}");
+            Some((files(&path)?, path))
+        });
+        if let Some((text, path)) = lock {
+            project.sources.push(path);
+            project.lock = Some(text);
+        }
+        (!project.dependencies.is_empty() || !project.problems.is_empty()).then_some(project)
+    }
+
+    /// Adds packages that the frontmatter lists.
+    pub(crate) fn with_listed<'a>(
+        declared: Option<Self>,
+        listed: impl Iterator<Item = &'a str>,
+    ) -> Option<Self> {
+        let mut listed = listed.peekable();
+        if listed.peek().is_none() {
+            return declared;
+        }
+        let mut project = declared.unwrap_or_default();
+        project.sources.push("SKILL.md".to_owned());
+        for text in listed {
+            // The name of a scoped package begins with `@`.
+            let version = text.char_indices().skip(1).find(|(_, c)| *c == '@');
+            let (name, range) = match version {
+                Some((index, _)) => (&text[..index], &text[index + 1..]),
+                None => (text, "*"),
+            };
+            project.add("SKILL.md", name.trim(), range.trim());
+        }
+        // The lock file does not contain what was added.
+        project.lock = None;
+        let added = project.dependencies.iter();
+        let added = added.map(|(name, range)| (name.clone(), range.clone().into()));
+        let added: Map<String, Value> = added.collect();
+        project
+            .package_json
+            .insert("dependencies".to_owned(), added.into());
+        Some(project)
+    }
+
+    fn add_package(&mut self, file: &str, package: &Map<String, Value>) {
+        for field in ["dependencies", "optionalDependencies"] {
+            let listed = package.get(field).and_then(Value::as_object);
+            for (name, range) in listed.into_iter().flatten() {
+                self.add(file, name, range.as_str().unwrap_or_default());
+            }
+        }
+        let kept = FIELDS
+            .iter()
+            .filter_map(|field| Some(((*field).to_owned(), package.get(*field)?.clone())));
+        self.package_json = kept.collect();
+    }
+
+    fn add(&mut self, file: &str, name: &str, range: &str) {
+        // `file:`, `git+https:`, `workspace:`, `npm:` and `user/repository`.
+        let is_of_registry = !range.contains([':', '/']);
+        if is_package_name(name) && is_of_registry {
+            self.dependencies.insert(name.to_owned(), range.to_owned());
+        } else {
+            let (name, range) = (name.escape_debug(), range.escape_debug());
+            self.problems
+                .push(format!("{file}: `{name}` `{range}` is not from a registry"));
+        }
+    }
+}
+
+/// Returns true for a name that can be a package, and is neither an option nor a path.
+fn is_package_name(name: &str) -> bool {
+    let bare = match name.strip_prefix('@') {
+        Some(scoped) => match scoped.split_once('/') {
+            Some((scope, bare)) if is_part(scope) => bare,
+            _ => return false,
+        },
+        None => name,
+    };
+    is_part(bare) && name.len() <= 214
+}
+
+fn is_part(part: &str) -> bool {
+    !part.is_empty()
+        && !part.starts_with(['.', '_', '-'])
+        && part
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"._-~".contains(&byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dependencies_are_read_and_other_fields_dropped() {
+        let text = r#"{"name": "x", "scripts": {"postinstall": "evil"}, "workspaces": ["a"],
+            "dependencies": {"left-pad": "^1", "a": "file:../a", "-g": "1"},
+            "optionalDependencies": {"@s/b": "2"}, "devDependencies": {"c": "1"}}"#;
+        let files = |path: &str| match path {
+            "package.json" => Some(text.to_owned()),
+            "package-lock.json" => Some("{}".to_owned()),
+            _ => None,
+        };
+        let project = NodeProject::read(&files, &["scripts/".to_owned(), String::new()]).unwrap();
+        assert_eq!(project.sources, ["package.json", "package-lock.json"]);
+        let names: Vec<&String> = project.dependencies.keys().collect();
+        assert_eq!(names, ["@s/b", "left-pad"]);
+        assert!(!project.package_json.contains_key("scripts"));
+        insta::assert_snapshot!(project.problems.join("\n"), @r"
+        package.json: `a` `file:../a` is not from a registry
+        package.json: `-g` `1` is not from a registry
+        ");
+    }
+
+    #[test]
+    fn listed_packages_have_versions() {
+        let listed = ["@s/a@1.2", "b", "../c"];
+        let project = NodeProject::with_listed(None, listed.into_iter()).unwrap();
+        let all = project
+            .dependencies
+            .iter()
+            .map(|(name, range)| format!("{name} {range}"));
+        assert_eq!(all.collect::<Vec<_>>(), ["@s/a 1.2", "b *"]);
+        assert_eq!(project.problems.len(), 1);
+    }
+}

@@ -1,0 +1,164 @@
+//! What a skill declares.
+
+use std::fmt;
+
+use crate::node::NodeProject;
+use crate::python::PythonProject;
+
+/// The directory of the scripts of a skill.
+const SCRIPTS: &str = "scripts";
+/// Maximum number of directories above a script that are searched.
+const MAX_DEPTH: usize = 8;
+
+/// Reads a file of the skill by its relative path, with `/` between parts; `None` if there is no
+/// such file, or if it is not text.
+pub(crate) type ReadFile<'a> = dyn Fn(&str) -> Option<String> + 'a;
+
+/// The packages that a skill declares for one of its programs, by ecosystem.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct Project {
+    /// Packages for Python.
+    pub python: Option<PythonProject>,
+    /// Packages for Node.
+    pub node: Option<NodeProject>,
+}
+
+/// A package that the frontmatter of a skill lists.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedPackage {
+    /// The registry that has it.
+    pub registry: Registry,
+    /// The requirement as written: `pypdf>=4`, `left-pad@1`.
+    pub requirement: String,
+}
+
+/// A registry of packages.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Registry {
+    /// Python packages.
+    Pypi,
+    /// Node packages.
+    Npm,
+}
+
+impl Registry {
+    /// Returns the registry as one lowercase word, as rules name it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pypi => "pypi",
+            Self::Npm => "npm",
+        }
+    }
+}
+
+impl fmt::Display for Registry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl Project {
+    /// Reads what a skill declares for `script`, a path in the skill; `None` stands for any command
+    /// of the skill, which may start scripts of every kind.
+    ///
+    /// The files are searched in the directory of the script, then in those above it, then in
+    /// `scripts`; the first declaration of each ecosystem counts. The `# /// script` block of a
+    /// Python script takes precedence over files, as for `uv run`. `listed` packages are added.
+    ///
+    /// Text that cannot be parsed becomes a [problem](PythonProject::problems), never an error: the
+    /// script may not need it.
+    #[must_use]
+    pub fn read(files: &ReadFile<'_>, script: Option<&str>, listed: &[ListedPackage]) -> Self {
+        let directories = directories(script);
+        let of_registry = |registry: Registry| {
+            let matching = listed
+                .iter()
+                .filter(move |package| package.registry == registry);
+            matching.map(|package| package.requirement.as_str())
+        };
+        let kind = script.map(extension);
+        let uses_python = !matches!(kind, Some("js" | "mjs" | "cjs" | "ts"));
+        let uses_node = kind != Some("py");
+        Self {
+            python: uses_python
+                .then(|| {
+                    let declared = PythonProject::read(files, script, &directories);
+                    PythonProject::with_listed(declared, of_registry(Registry::Pypi))
+                })
+                .flatten(),
+            node: uses_node
+                .then(|| {
+                    let declared = NodeProject::read(files, &directories);
+                    NodeProject::with_listed(declared, of_registry(Registry::Npm))
+                })
+                .flatten(),
+        }
+    }
+
+    /// Returns true if the skill declares no packages.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.python.is_none() && self.node.is_none()
+    }
+}
+
+fn extension(script: &str) -> &str {
+    script
+        .rsplit_once('.')
+        .map_or("", |(_, extension)| extension)
+}
+
+/// Returns the directories that are searched, the nearest first, each empty or with a final `/`.
+fn directories(script: Option<&str>) -> Vec<String> {
+    let mut directories = Vec::new();
+    let mut directory = script
+        .and_then(|script| script.rsplit_once('/'))
+        .map(|(parent, _)| parent);
+    while let Some(path) = directory.filter(|_| directories.len() < MAX_DEPTH) {
+        directories.push(format!("{path}/"));
+        directory = path.rsplit_once('/').map(|(parent, _)| parent);
+    }
+    for fallback in [format!("{SCRIPTS}/"), String::new()] {
+        if !directories.contains(&fallback) {
+            directories.push(fallback);
+        }
+    }
+    directories
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn directories_of_a_script_come_from_the_inside() {
+        assert_eq!(
+            directories(Some("scripts/office/x.py")),
+            ["scripts/office/", "scripts/", ""]
+        );
+        assert_eq!(directories(Some("x.py")), ["scripts/", ""]);
+        assert_eq!(directories(None), ["scripts/", ""]);
+    }
+
+    #[test]
+    fn a_script_reads_the_declarations_of_its_ecosystem() {
+        let files = |path: &str| match path {
+            "requirements.txt" => Some("a\n".to_owned()),
+            "package.json" => Some(r#"{"dependencies": {"b": "1"}}"#.to_owned()),
+            _ => None,
+        };
+        let has = |script| {
+            let project = Project::read(&files, script, &[]);
+            (project.python.is_some(), project.node.is_some())
+        };
+        assert_eq!(has(Some("scripts/x.py")), (true, false));
+        assert_eq!(has(Some("scripts/x.mjs")), (false, true));
+        assert_eq!(has(Some("scripts/x.sh")), (true, true));
+        assert_eq!(has(None), (true, true));
+    }
+}

@@ -1,0 +1,133 @@
+//! Declarations of Python packages.
+
+mod inline;
+mod lock;
+mod pyproject;
+mod requirements;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::str::FromStr;
+
+use pep440_rs::VersionSpecifiers;
+use pep508_rs::{Requirement, VersionOrUrl};
+
+use crate::project::ReadFile;
+
+/// Maximum number of declared packages.
+const MAX_REQUIREMENTS: usize = 512;
+
+/// The packages that a skill declares for Python.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct PythonProject {
+    /// The files that declare them, as paths in the skill.
+    pub sources: Vec<String>,
+    /// The declared packages, with their versions and the systems for which they count.
+    pub requirements: Vec<Requirement>,
+    /// Versions that a lock file fixes, as requirements.
+    pub constraints: Vec<String>,
+    /// The SHA-256 digests that files may have, by package, as a lock file lists them.
+    pub locked_hashes: BTreeMap<String, BTreeSet<String>>,
+    /// The versions of Python that the skill supports.
+    pub requires_python: Option<VersionSpecifiers>,
+    /// Declarations that cannot be installed, each with its file, line and reason.
+    pub problems: Vec<String>,
+}
+
+impl PythonProject {
+    /// Reads the first declaration in `directories`; `None` if there is none, or if it is empty.
+    pub(crate) fn read(
+        files: &ReadFile<'_>,
+        script: Option<&str>,
+        directories: &[String],
+    ) -> Option<Self> {
+        let inline = script
+            .filter(|script| script.ends_with(".py"))
+            .and_then(|script| inline::read(script, &files(script)?));
+        let declared = inline.or_else(|| {
+            directories.iter().find_map(|directory| {
+                pyproject::read(files, directory)
+                    .or_else(|| requirements::read(files, &format!("{directory}requirements.txt")))
+            })
+        });
+        declared.filter(|project| !project.is_empty())
+    }
+
+    /// Adds packages that the frontmatter lists.
+    pub(crate) fn with_listed<'a>(
+        declared: Option<Self>,
+        listed: impl Iterator<Item = &'a str>,
+    ) -> Option<Self> {
+        let mut project = declared.unwrap_or_default();
+        let sources = project.sources.len();
+        for text in listed {
+            project.add_source("SKILL.md");
+            project.add("SKILL.md", None, text);
+        }
+        let has_more = project.sources.len() > sources;
+        (has_more || !project.is_empty()).then_some(project)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.requirements.is_empty() && self.problems.is_empty()
+    }
+
+    fn of_file(file: &str) -> Self {
+        Self {
+            sources: vec![file.to_owned()],
+            ..Self::default()
+        }
+    }
+
+    fn add_source(&mut self, file: &str) {
+        if !self.sources.iter().any(|known| known == file) {
+            self.sources.push(file.to_owned());
+        }
+    }
+
+    /// Adds a requirement by its text.
+    fn add(&mut self, file: &str, line: Option<usize>, text: &str) {
+        let text = text.trim();
+        if self.requirements.len() >= MAX_REQUIREMENTS {
+            return self.add_problem(file, line, "more than 512 packages");
+        }
+        match Requirement::from_str(text) {
+            Ok(requirement) if is_url(&requirement) => {
+                let name = requirement.name.to_string();
+                self.add_problem(file, line, &format!("`{name}` is not from an index"));
+            }
+            Ok(requirement) => self.requirements.push(requirement),
+            Err(_) => {
+                let reason = format!("cannot parse `{}`", text.escape_debug());
+                self.add_problem(file, line, &reason);
+            }
+        }
+    }
+
+    fn add_problem(&mut self, file: &str, line: Option<usize>, reason: &str) {
+        // Bounded, since a file can contain any number of lines.
+        if self.problems.len() < 16 {
+            let line = line.map(|line| format!(":{line}")).unwrap_or_default();
+            self.problems.push(format!("{file}{line}: {reason}"));
+        }
+    }
+}
+
+fn is_url(requirement: &Requirement) -> bool {
+    matches!(requirement.version_or_url, Some(VersionOrUrl::Url(_)))
+}
+
+/// Returns the normalized form of a package name, by which an index knows it: lowercase, with one
+/// `-` for each run of `-`, `_` and `.`.
+#[must_use]
+pub fn normalize_name(name: &str) -> String {
+    let mut normalized = String::with_capacity(name.len());
+    for character in name.chars() {
+        if !"-_.".contains(character) {
+            normalized.extend(character.to_lowercase());
+        } else if !normalized.ends_with('-') {
+            normalized.push('-');
+        }
+    }
+    normalized
+}

@@ -1,0 +1,153 @@
+//! Python environments, by `uv` or by `venv` and `pip`.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use skills_sandbox::{Program, ScriptType};
+
+use super::{SetupContext, Step, check_ended, failure};
+use crate::environment::PYTHON_DIR;
+use crate::error::{SetupError, SetupErrorKind};
+use crate::files::{read_bounded, write_file};
+use crate::installed::InstalledPython;
+use crate::plan::{Plan, parse_pip_report, parse_uv_lock};
+use crate::project::Registry;
+use crate::python::PythonProject;
+
+/// The program that uses the package managers.
+const SETUP: &str = include_str!("../../python/setup.py");
+const SETUP_FILE: &str = "setup.py";
+const REQUEST_FILE: &str = "request.json";
+const RESULT_FILE: &str = "result.json";
+
+/// The request of the program.
+#[derive(Serialize)]
+struct SetupRequest<'a> {
+    action: &'static str,
+    index: &'a str,
+    cache: &'a Path,
+    builds: bool,
+    requirements: Vec<String>,
+    constraints: &'a [String],
+    lock: &'a str,
+    with_uv: bool,
+}
+
+/// The result of the program.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct SetupResult {
+    error: Option<String>,
+    lock: Option<String>,
+    report: Option<String>,
+    tool: String,
+    python: String,
+}
+
+pub(super) async fn plan(
+    context: &SetupContext,
+    project: &PythonProject,
+    directory: &Path,
+    cache: &Path,
+    plan: &mut Plan,
+) -> Result<(), SetupError> {
+    let request = SetupRequest {
+        requirements: project
+            .requirements
+            .iter()
+            .map(ToString::to_string)
+            .collect(),
+        constraints: &project.constraints,
+        ..SetupRequest::new(context, "plan", cache)
+    };
+    let result = run(context, &request, directory).await?;
+    plan.tools.extend([result.tool, result.python]);
+    match (result.lock, result.report) {
+        (Some(lock), _) => parse_uv_lock(plan, &lock),
+        (None, Some(report)) => parse_pip_report(plan, &report),
+        (None, None) => Err(failure("plan", "the package manager reported nothing")),
+    }
+}
+
+pub(super) async fn install(
+    context: &SetupContext,
+    plan: &Plan,
+    lock: &str,
+    directory: &Path,
+    cache: &Path,
+) -> Result<(), SetupError> {
+    let request = SetupRequest {
+        lock,
+        with_uv: plan.tools.iter().any(|tool| tool.starts_with("uv ")),
+        ..SetupRequest::new(context, "install", cache)
+    };
+    run(context, &request, directory).await.map(drop)
+}
+
+/// Compares what is installed with the plan, by reading files.
+pub(super) fn verify(plan: &Plan, directory: &Path) -> Result<(), SetupError> {
+    let python = directory.join(PYTHON_DIR).join("bin/python");
+    let installed = InstalledPython::of_interpreter(&python);
+    let planned = plan
+        .packages
+        .iter()
+        .filter(|package| package.registry == Registry::Pypi);
+    for package in planned {
+        let version = installed.version(&package.name);
+        if version.as_deref() != Some(&package.version) {
+            let found = version.unwrap_or_else(|| "nothing".to_owned());
+            let reason = format!(
+                "`{}` {} is planned, and {found} was installed",
+                package.name, package.version
+            );
+            return Err(SetupError::new(SetupErrorKind::Failed, "install", reason));
+        }
+    }
+    Ok(())
+}
+
+async fn run(
+    context: &SetupContext,
+    request: &SetupRequest<'_>,
+    directory: &Path,
+) -> Result<SetupResult, SetupError> {
+    let text =
+        serde_json::to_string(request).map_err(|error| SetupError::store(error.to_string()))?;
+    write_file(&directory.join(SETUP_FILE), SETUP)?;
+    write_file(&directory.join(REQUEST_FILE), &text)?;
+    let step = Step {
+        action: request.action,
+        program: Program::script(ScriptType::Python, directory.join(SETUP_FILE)),
+        args: &[],
+        directory,
+        cache: request.cache,
+        index: request.index,
+    };
+    let output = context.run(step).await?;
+    check_ended(request.action, &output)?;
+    let Some(text) = read_bounded(&directory.join(RESULT_FILE)) else {
+        let (stdout, stderr) = (output.stdout.text(), output.stderr.text());
+        return Err(failure(request.action, &format!("{stdout}\n{stderr}")));
+    };
+    let result: SetupResult =
+        serde_json::from_str(&text).map_err(|error| failure(request.action, &error.to_string()))?;
+    match &result.error {
+        Some(error) => Err(failure(request.action, error)),
+        None => Ok(result),
+    }
+}
+
+impl<'a> SetupRequest<'a> {
+    fn new(context: &'a SetupContext, action: &'static str, cache: &'a Path) -> Self {
+        Self {
+            action,
+            index: &context.python_index,
+            cache,
+            builds: context.allows_builds,
+            requirements: Vec::new(),
+            constraints: &[],
+            lock: "",
+            with_uv: false,
+        }
+    }
+}
