@@ -73,7 +73,7 @@ pub use openclaw::{EnvVar, InstallSpec, OpenClaw, RequiresBlock};
 pub use outline::{Heading, Link, LinkKind, Outline};
 pub use position::Position;
 pub use reading_rules::{DelimiterRule, NameRule, ReadingRules};
-pub use requirements::{RequiredProgram, RequiredServer, Requirements};
+pub use requirements::{RequiredPackage, RequiredProgram, RequiredServer, Requirements};
 pub use script_spec::{ScriptArg, ScriptSpec};
 pub use tool_pattern::{ArgumentMatcher, ToolPattern};
 pub use warning::{Warning, WarningKind};

@@ -12,6 +12,16 @@ use crate::yaml;
 ///
 /// OpenClaw was renamed several times, and published skills have all of its names.
 const KEYS: [&str; 4] = ["openclaw", "clawdbot", "clawdis", "moltbot"];
+/// The keys of `requires` that list packages for Python. Only the first is documented; authors write
+/// the others, too.
+const PYTHON_PACKAGES: [&str; 4] = [
+    "python-packages",
+    "python_packages",
+    "pythonPackages",
+    "pip",
+];
+/// The keys that list packages for Node.
+const NODE_PACKAGES: [&str; 3] = ["node-packages", "nodePackages", "npm"];
 /// Maximum number of entries of a list in the block; more are ignored.
 const MAX_ENTRIES: usize = 100;
 
@@ -60,6 +70,10 @@ pub struct RequiresBlock {
     pub env: Vec<String>,
     /// Settings of the client, as paths with dots, that must all be true.
     pub config: Vec<String>,
+    /// `python-packages`: packages for Python, each with its version.
+    pub python_packages: Vec<String>,
+    /// `node-packages`: packages for Node.
+    pub node_packages: Vec<String>,
 }
 
 /// An environment variable that a skill uses.
@@ -120,6 +134,14 @@ impl RequiresBlock {
             any_bins: get_words(map, "anyBins"),
             env: get_words(map, "env"),
             config: get_words(map, "config"),
+            python_packages: PYTHON_PACKAGES
+                .iter()
+                .flat_map(|key| get_words(map, key))
+                .collect(),
+            node_packages: NODE_PACKAGES
+                .iter()
+                .flat_map(|key| get_words(map, key))
+                .collect(),
         }
     }
 }

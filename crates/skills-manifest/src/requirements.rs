@@ -22,6 +22,9 @@ pub struct Requirements {
     pub systems: Vec<String>,
     /// MCP servers, which only a client can provide.
     pub servers: Vec<RequiredServer>,
+    /// Packages of a registry: those that `requires` lists, and those of `install` entries that
+    /// install no program.
+    pub packages: Vec<RequiredPackage>,
     /// Paths in the configuration of the client that must have a true value.
     pub settings: Vec<String>,
     /// Declarations that cannot be used, each one lowercase phrase, with text of the
@@ -37,6 +40,33 @@ pub struct RequiredProgram {
     pub any_of: Vec<String>,
     /// Installations that the skill proposes for these programs. None is ever run by reading.
     pub installs: Vec<InstallSpec>,
+}
+
+/// A required package of a registry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RequiredPackage {
+    /// The registry: `pypi` or `npm`.
+    pub registry: &'static str,
+    /// The package with its version, as written: `pypdf>=4`.
+    pub requirement: String,
+}
+
+impl RequiredPackage {
+    /// Returns the package that an `install` entry is for; `None` for other kinds of installation.
+    #[must_use]
+    pub fn of_install(install: &InstallSpec) -> Option<Self> {
+        let registry = match install.kind.as_str() {
+            "uv" | "pip" | "pipx" => "pypi",
+            "node" | "npm" => "npm",
+            _ => return None,
+        };
+        let requirement = install.target.clone()?;
+        Some(Self {
+            registry,
+            requirement,
+        })
+    }
 }
 
 /// A required MCP server.
@@ -70,12 +100,18 @@ impl Requirements {
         }
         let extensions = manifest.extensions();
         requirements.systems.clone_from(&extensions.platforms);
+        requirements.add_packages(&extensions.requires);
         requirements.add_block(&extensions.requires, &[]);
         requirements.add_names(&extensions.requires.env, Necessity::Required);
         let Some(openclaw) = &extensions.openclaw else {
             return requirements;
         };
         requirements.systems.extend(openclaw.os.iter().cloned());
+        requirements.add_packages(&openclaw.requires);
+        let libraries = openclaw.install.iter();
+        let libraries = libraries.filter(|install| install.bins.is_empty());
+        let packages = libraries.filter_map(RequiredPackage::of_install);
+        requirements.packages.extend(packages);
         let necessity = if openclaw.always {
             Necessity::Optional
         } else {
@@ -128,6 +164,20 @@ impl Requirements {
             self.add_program(&block.any_bins, installs);
         }
         self.settings.extend(block.config.iter().cloned());
+    }
+
+    fn add_packages(&mut self, block: &RequiresBlock) {
+        let of_registry = |registry, listed: &[String]| {
+            let packages = listed.iter().map(move |requirement| RequiredPackage {
+                registry,
+                requirement: requirement.clone(),
+            });
+            packages.collect::<Vec<_>>()
+        };
+        self.packages
+            .extend(of_registry("pypi", &block.python_packages));
+        self.packages
+            .extend(of_registry("npm", &block.node_packages));
     }
 
     fn add_names<'a>(&mut self, names: impl IntoIterator<Item = &'a String>, necessity: Necessity) {

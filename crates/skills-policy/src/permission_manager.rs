@@ -138,6 +138,12 @@ impl PermissionManager {
         }
     }
 
+    /// Returns true if it has an approver of its own.
+    #[must_use]
+    pub fn has_approver(&self) -> bool {
+        self.approver.is_some()
+    }
+
     /// Returns the policy.
     pub fn policy(&self) -> &Policy {
         &self.policy

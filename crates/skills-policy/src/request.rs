@@ -268,6 +268,13 @@ impl Request {
         self
     }
 
+    /// Removes all packages, and the lines for the approver.
+    pub fn without_packages(mut self) -> Self {
+        self.packages.clear();
+        self.notes.clear();
+        self
+    }
+
     /// Adds a line for the approver, such as what a requested package downloads. It has no effect
     /// on decisions. It can contain text of the skill, escaped by the caller.
     pub fn note(mut self, text: impl Into<String>) -> Self {

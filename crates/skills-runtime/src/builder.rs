@@ -49,6 +49,8 @@ pub struct Builder {
     on_missing_requirements: OnMissing,
     max_concurrent_runs: usize,
     hidden_directories: Vec<PathBuf>,
+    #[cfg(all(feature = "packages", unix))]
+    packages: Option<crate::PackageConfig>,
 }
 
 impl Default for Builder {
@@ -77,6 +79,8 @@ impl Default for Builder {
             on_missing_requirements: OnMissing::default(),
             max_concurrent_runs: 16,
             hidden_directories: Vec::new(),
+            #[cfg(all(feature = "packages", unix))]
+            packages: None,
         }
     }
 }
@@ -263,6 +267,14 @@ impl Builder {
         self
     }
 
+    /// Installs packages that skills declare and that are missing, once a rule or an approver allows
+    /// it. Default: none are installed, and programs have what their interpreters have.
+    #[cfg(all(feature = "packages", unix))]
+    pub fn packages(mut self, config: crate::PackageConfig) -> Self {
+        self.packages = Some(config);
+        self
+    }
+
     /// Creates the runtime. Nothing is read or started yet.
     #[must_use]
     pub fn build(self) -> SkillRuntime {
@@ -308,6 +320,8 @@ impl Builder {
             on_missing_requirements: self.on_missing_requirements,
             hidden_directories: self.hidden_directories,
             max_concurrent_runs: self.max_concurrent_runs,
+            #[cfg(all(feature = "packages", unix))]
+            packages: self.packages,
         };
         SkillRuntime::from_parts(library.clone(), Executor::new(library, permissions, config))
     }

@@ -55,6 +55,10 @@ impl RuntimeError {
             Repr::Cancelled => ErrorKind::Cancelled,
             Repr::Closed => ErrorKind::Sandbox,
             Repr::Sandbox(_) => ErrorKind::Sandbox,
+            #[cfg(all(feature = "packages", unix))]
+            Repr::Packages(_) | Repr::PackageDenied { .. } | Repr::NoPackages => {
+                ErrorKind::Packages
+            }
         }
     }
 
@@ -75,9 +79,11 @@ impl RuntimeError {
 
     /// Returns what to do about the error, if known.
     #[must_use]
-    pub fn hint(&self) -> Option<&'static str> {
+    pub fn hint(&self) -> Option<&str> {
         match &*self.0 {
             Repr::Sandbox(error) => error.hint(),
+            #[cfg(all(feature = "packages", unix))]
+            Repr::Packages(error) => error.help(),
             Repr::AmbiguousScript { .. } => {
                 Some("select one by name, or with `action` in the input")
             }
@@ -117,6 +123,13 @@ impl RuntimeError {
             Repr::Sandbox(error) => Some(error),
             _ => None,
         }
+    }
+}
+
+#[cfg(all(feature = "packages", unix))]
+impl From<skills_deps::SetupError> for RuntimeError {
+    fn from(error: skills_deps::SetupError) -> Self {
+        Repr::Packages(error).into()
     }
 }
 
@@ -165,6 +178,8 @@ pub enum ErrorKind {
     Cancelled,
     /// The sandbox backend failed or is unavailable; nothing ran. See [`RuntimeError::sandbox`].
     Sandbox,
+    /// Packages that the skill declares cannot be planned or installed; nothing ran.
+    Packages,
 }
 
 impl ErrorKind {
@@ -188,6 +203,7 @@ impl ErrorKind {
             Self::Cancelled => "cancelled",
             Self::Approval => "approval",
             Self::Sandbox => "sandbox",
+            Self::Packages => "setup-failed",
         }
     }
 }
@@ -281,6 +297,15 @@ pub(crate) enum Repr {
     Closed,
     #[error(transparent)]
     Sandbox(SandboxError),
+    #[cfg(all(feature = "packages", unix))]
+    #[error(transparent)]
+    Packages(skills_deps::SetupError),
+    #[cfg(all(feature = "packages", unix))]
+    #[error("cannot install packages: {reason}")]
+    PackageDenied { reason: String },
+    #[cfg(all(feature = "packages", unix))]
+    #[error("cannot install packages: the runtime has no store for them")]
+    NoPackages,
 }
 
 /// Formats a path, with the line if it is known.

@@ -17,6 +17,11 @@ mod missing_paths;
 mod optional_mounts;
 mod options;
 mod output_files;
+#[cfg(all(feature = "packages", unix))]
+mod packages;
+#[cfg(not(all(feature = "packages", unix)))]
+#[path = "executor/no_packages.rs"]
+mod packages;
 mod precompile;
 mod preview;
 mod program_detection;
@@ -50,6 +55,7 @@ use cancellation::unless_cancelled;
 use grant_checks::{check_canonical, copies, is_writable, used_tools};
 use job::build_job;
 use missing_paths::CreatedFiles;
+use packages::RunPackages;
 use run_notes::{notes_before_run, report_unwritten_files, unused_rules};
 use run_plan::RunPlan;
 use run_record::RunRecord;
@@ -60,13 +66,15 @@ use workspace::ActiveWorkspace;
 
 pub use artifacts::{ExecutionArtifacts, ExecutionStatus, UnreadableSkill};
 pub(crate) use backends::{Backends, WasmConfig};
-pub use call_context::CallContext;
+pub use call_context::{CallContext, ProgressReporter};
 pub use execution_mode::ExecutionMode;
 pub use failure_cause::FailureCause;
 pub use host_command::HostCommand;
 pub use input_protocol::InputProtocol;
 pub use options::{ExecutionOptions, InputFile, RunTarget, Workspace};
 pub use output_files::{OutputFile, OutputFiles};
+#[cfg(all(feature = "packages", unix))]
+pub use packages::{PackageConfig, PackagePlan, PackageStatus};
 pub use precompile::Precompile;
 pub(crate) use precompile::spawn_precompile;
 pub use preview::Preview;
@@ -102,6 +110,7 @@ struct GrantedRun {
     content: Option<Arc<SkillCopy>>,
     sandbox: Arc<dyn Sandbox>,
     workspace: Option<ActiveWorkspace>,
+    packages: RunPackages,
 }
 
 /// What the builder configures.
@@ -114,6 +123,8 @@ pub(crate) struct Config {
     /// Directories that are hidden from all programs.
     pub(crate) hidden_directories: Vec<PathBuf>,
     pub(crate) max_concurrent_runs: usize,
+    #[cfg(all(feature = "packages", unix))]
+    pub(crate) packages: Option<PackageConfig>,
 }
 
 impl Executor {
@@ -396,15 +407,20 @@ impl Executor {
         let sandbox = self.check_startable(&plan, &missing)?;
         // From here on the record is redacted, whether the run is denied, fails or succeeds.
         record.redactor = plan.redactor();
-        let (authorization, content) = self.authorize_with_programs(&mut plan, record).await?;
+        let mut packages = self.find_packages(&mut plan).await?;
+        let (authorization, content) = self
+            .authorize_with_packages(&mut plan, &mut packages, record)
+            .await?;
         match authorization {
             Authorization::Granted(grants) => {
+                self.install_packages_of_run(&plan, &mut packages).await?;
                 let mut granted = GrantedRun {
                     plan,
                     grants,
                     content,
                     sandbox,
                     workspace,
+                    packages,
                 };
                 let notes = self.notes_before_run(&granted, record, &missing.to_lines());
                 let output = self.run(&mut granted, record).await?;
@@ -428,6 +444,7 @@ impl Executor {
         let policy = self.permissions.policy();
         let mut notes = notes_before_run(&run.plan, &run.grants, &record.redactor, missing);
         notes.extend(unused_rules(policy, run.grants.decisions()));
+        notes.extend(run.packages.note.clone());
         notes
     }
 
@@ -440,7 +457,10 @@ impl Executor {
         redactor: &Redactor,
     ) -> ExecutionArtifacts {
         let GrantedRun {
-            mut plan, grants, ..
+            mut plan,
+            grants,
+            packages,
+            ..
         } = run;
         let unreadable_skills = std::mem::take(&mut plan.readable_skills.unreadable);
         let output = redactor.redact_streams(output);
@@ -450,7 +470,7 @@ impl Executor {
         let aliases = &plan.options.path_aliases;
         let refusals =
             refusals::refusals(&output, &grants, &current_dir.to_string_lossy(), aliases);
-        let cause = self.failure_cause(&plan, &output, &grants);
+        let cause = self.failure_cause(&plan, &output, &grants, &packages);
         let skill = plan.subject.name().to_owned();
         let permissions_used = used_tools(&grants, plan.subject.skill());
         let copies = copies(&grants);
@@ -476,13 +496,19 @@ impl Executor {
         plan: &RunPlan,
         output: &RunOutput,
         granted: &Grants,
+        packages: &RunPackages,
     ) -> Option<FailureCause> {
         let skill = plan.subject.name();
         failure_cause::failure_cause(
             output,
             plan.mode.script_type(),
             granted.limits().memory_bytes,
-            |script_type| self.config().backends.interpreter(skill, script_type),
+            |script_type| {
+                let of_environment = packages.python();
+                of_environment
+                    .filter(|_| script_type == skills_sandbox::ScriptType::Python)
+                    .or_else(|| self.config().backends.interpreter(skill, script_type))
+            },
         )
     }
 
@@ -520,6 +546,7 @@ impl Executor {
             content,
             sandbox,
             workspace,
+            packages,
         } = granted;
         record.record_limits(grants.limits());
         record.record_decision(Disposition::Granted, grants.decisions());
@@ -539,7 +566,7 @@ impl Executor {
         check_canonical(grants)?;
         self.check_outside_scratch(grants)?;
         // The backend takes the grants; the original explains what the program could not do.
-        let job = build_job(plan, content.as_deref(), grants.clone())?;
+        let job = packages.add_to(build_job(plan, content.as_deref(), grants.clone())?);
         let uncovered = self
             .check_content_unchanged(&plan.subject, content.as_deref())
             .await?;

@@ -55,8 +55,11 @@ pub use error::{ErrorKind, RuntimeError};
 pub use executor::{
     CallContext, ExecutionArtifacts, ExecutionMode, ExecutionOptions, ExecutionStatus, Executor,
     FailureCause, HostCommand, InputFile, InputProtocol, OutputFile, OutputFiles, Precompile,
-    Preview, RunTarget, SessionDirectory, UnreadableSkill, Workspace, detect_execution_mode,
+    Preview, ProgressReporter, RunTarget, SessionDirectory, UnreadableSkill, Workspace,
+    detect_execution_mode,
 };
+#[cfg(all(feature = "packages", unix))]
+pub use executor::{PackageConfig, PackagePlan, PackageStatus};
 pub use library::{Library, LoadedSkill, OnMissing, SkillDescriptor, SkillPrograms};
 #[cfg(feature = "search")]
 pub use library::{ReferenceSearch, SearchMethod, SkillIndex, SkillSearch};
@@ -78,6 +81,9 @@ pub use usage::UsageRecorder;
 
 /// The audit log.
 pub use skills_audit as audit;
+/// Packages that skills declare.
+#[cfg(all(feature = "packages", unix))]
+pub use skills_deps as deps;
 /// Discovery of skills.
 pub use skills_discovery as discovery;
 pub use skills_discovery::{Catalog, Entry, Root, Scope};

@@ -45,6 +45,18 @@ pub(crate) fn has_program(finder: &ProgramSearch, name: &str) -> bool {
     is_bare_name(name) && finder.has_program(name)
 }
 
+/// Returns the path of a program that runs find by its name.
+#[cfg(all(feature = "packages", feature = "native", unix))]
+pub(crate) fn find_program(finder: &ProgramSearch, name: &str) -> Option<PathBuf> {
+    Some(finder.find_program(name)?.argv0)
+}
+
+/// A build that searches no programs.
+#[cfg(all(feature = "packages", not(feature = "native"), unix))]
+pub(crate) fn find_program(_finder: &ProgramSearch, _name: &str) -> Option<PathBuf> {
+    None
+}
+
 /// Returns true if programs of a run can start a program with this name, which interpreters of
 /// scripts outside the search path are not.
 #[cfg(all(feature = "native", unix))]

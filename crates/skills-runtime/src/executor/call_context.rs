@@ -19,7 +19,11 @@ pub struct CallContext {
     pub(crate) approver: Option<Arc<dyn Approver>>,
     pub(crate) client: Option<(String, String)>,
     pub(crate) principal: Option<String>,
+    pub(crate) progress: Option<ProgressReporter>,
 }
+
+/// Gets each phase of a long operation when it begins, as one phrase.
+pub type ProgressReporter = Arc<dyn Fn(&str) + Send + Sync>;
 
 impl CallContext {
     /// Sets the session that the call belongs to.
@@ -63,6 +67,12 @@ impl CallContext {
     /// Sets the authenticated identity of the caller. Only audit records contain it.
     pub fn principal(mut self, principal: impl Into<String>) -> Self {
         self.principal = Some(principal.into());
+        self
+    }
+
+    /// Sets what gets the phases of a call that takes long, such as the setup of packages.
+    pub fn progress(mut self, progress: ProgressReporter) -> Self {
+        self.progress = Some(progress);
         self
     }
 

@@ -507,7 +507,7 @@ fn error_code(error: &RuntimeError) -> ToolErrorCode {
         (ErrorKind::NothingToRun | ErrorKind::UnknownProgram | ErrorKind::AmbiguousScript, _) => {
             ToolErrorCode::ScriptNotFound
         }
-        (ErrorKind::MissingRequirements, _) => ToolErrorCode::SetupFailed,
+        (ErrorKind::MissingRequirements | ErrorKind::Packages, _) => ToolErrorCode::SetupFailed,
         (ErrorKind::ContentChanged | ErrorKind::Symlink, _) => ToolErrorCode::Conflict,
         (ErrorKind::InvalidRestriction, _) => ToolErrorCode::DeniedByPolicy,
         (ErrorKind::Cancelled, _) => ToolErrorCode::Cancelled,

@@ -1,0 +1,157 @@
+//! What a skill declares and the host does not have.
+
+use skills_deps::{
+    EnvironmentKey, InstalledPython, KeyInput, ListedPackage, Project, Registry,
+    missing_node_packages,
+};
+use skills_discovery::SkillFiles;
+use skills_manifest::{RequiredPackage, Requirements};
+use skills_policy::Request;
+use skills_sandbox::ScriptType;
+
+use super::config::PackageConfig;
+use crate::ExecutionMode;
+use crate::executor::Executor;
+use crate::executor::run_plan::RunPlan;
+use crate::program_search::{find_program, has_program};
+
+/// Maximum size of a file that declares packages, in bytes.
+const MAX_FILE_BYTES: u64 = 4 << 20;
+
+/// Declared packages that are missing, with what is needed to install them.
+pub(super) struct MissingPackages {
+    /// The declarations of the ecosystems in which something is missing.
+    pub(super) project: Project,
+    pub(super) key: EnvironmentKey,
+    /// The missing packages, as declared.
+    pub(super) names: Vec<String>,
+    /// The same, as permissions name them.
+    permissions: Vec<String>,
+}
+
+impl MissingPackages {
+    /// Requests the packages without versions, to find out whether they can be allowed.
+    pub(super) fn request(&self, request: Request) -> Request {
+        let names = self.permissions.iter();
+        names.fold(request, |request, name| request.package(name, ""))
+    }
+}
+
+impl Executor {
+    /// Returns the missing packages of a run; `None` if there are none.
+    pub(super) fn missing_packages(
+        &self,
+        plan: &RunPlan,
+        config: &PackageConfig,
+    ) -> Option<MissingPackages> {
+        let skill = plan.subject.skill()?;
+        let script = match &plan.mode {
+            ExecutionMode::Wasm { .. } => return None,
+            ExecutionMode::Native { script_path, .. } => Some(script_path.as_str()),
+            ExecutionMode::Command { .. } => None,
+        };
+        let name = skill.entry.name().as_str();
+        self.missing_of_skill(name, &skill.files, &skill.requirements, script, config)
+    }
+
+    pub(super) fn missing_of_skill(
+        &self,
+        skill: &str,
+        files: &SkillFiles,
+        requirements: &Requirements,
+        script: Option<&str>,
+        config: &PackageConfig,
+    ) -> Option<MissingPackages> {
+        let read = |path: &str| {
+            let bytes = files
+                .contains(path)
+                .then(|| files.read(path, MAX_FILE_BYTES).ok())??;
+            String::from_utf8(bytes).ok()
+        };
+        let listed = self.listed_packages(skill, requirements);
+        let mut project = Project::read(&read, script, &listed);
+        if project.is_empty() {
+            return None;
+        }
+        let python = self
+            .config()
+            .backends
+            .interpreter(skill, ScriptType::Python);
+        let (mut names, mut permissions) = (Vec::new(), Vec::new());
+        if let Some(declared) = &project.python {
+            let installed = python.as_deref().map(InstalledPython::of_interpreter);
+            let missing = installed
+                .unwrap_or_default()
+                .missing(&declared.requirements);
+            names.extend(missing.iter().map(ToString::to_string));
+            permissions.extend(
+                missing
+                    .iter()
+                    .map(|missing| format!("pypi:{}", missing.name)),
+            );
+            if missing.is_empty() {
+                project.python = None;
+            }
+        }
+        if let Some(declared) = &project.node {
+            let missing = missing_node_packages(declared, &read);
+            let is_missing =
+                |name: &&String| missing.iter().any(|text| text.starts_with(name.as_str()));
+            let declared = declared.dependencies.keys().filter(is_missing);
+            permissions.extend(declared.map(|name| format!("npm:{name}")));
+            if missing.is_empty() {
+                project.node = None;
+            }
+            names.extend(missing);
+        }
+        if names.is_empty() {
+            return None;
+        }
+        let finder = self.library().finder(skill);
+        let tool = |name: &str| find_program(finder, name);
+        let mut input = KeyInput::default().value(config.allows_builds);
+        if project.python.is_some() {
+            let input_of_python = input.value(&config.python_index).program(python.as_deref());
+            input = input_of_python.program(tool("uv").as_deref());
+        }
+        if project.node.is_some() {
+            let node = self.config().backends.interpreter(skill, ScriptType::Node);
+            let input_of_node = input.value(&config.npm_registry).program(node.as_deref());
+            input = input_of_node.program(tool("npm").as_deref());
+        }
+        Some(MissingPackages {
+            key: EnvironmentKey::new(&project, &input),
+            project,
+            names,
+            permissions,
+        })
+    }
+
+    /// Returns the packages that the frontmatter lists, with those that would install a missing
+    /// program.
+    fn listed_packages(&self, skill: &str, requirements: &Requirements) -> Vec<ListedPackage> {
+        let finder = self.library().finder(skill);
+        let is_missing = |names: &[String]| !names.iter().any(|name| has_program(finder, name));
+        let of_programs = requirements
+            .programs
+            .iter()
+            .filter(|program| is_missing(&program.any_of))
+            // The entries are alternatives.
+            .filter_map(|program| {
+                program
+                    .installs
+                    .iter()
+                    .find_map(RequiredPackage::of_install)
+            });
+        let packages = requirements.packages.iter().cloned().chain(of_programs);
+        packages
+            .map(|package| ListedPackage {
+                registry: match package.registry {
+                    "npm" => Registry::Npm,
+                    _ => Registry::Pypi,
+                },
+                requirement: package.requirement,
+            })
+            .collect()
+    }
+}
