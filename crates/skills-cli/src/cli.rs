@@ -4,6 +4,8 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::commands::deprecated_aliases::FormerCommand;
+#[cfg(all(feature = "packages", unix))]
+use crate::commands::deps;
 use crate::commands::{
     accept, audit, build, call, compat, completions, config, doctor, list, mcp, new, policy,
     prompt, quality, run, search, show, tools, trust, usage, validate, wasm,
@@ -43,6 +45,8 @@ pub(crate) enum Command {
     New(Deferred<new::New>),
     Validate(Deferred<validate::Validate>),
     Build(Deferred<build::Build>),
+    #[cfg(all(feature = "packages", unix))]
+    Deps(Deferred<deps::Deps>),
     #[command(flatten)]
     Install(InstallCommand),
     Run(Deferred<run::Run>),
@@ -119,7 +123,7 @@ const SECTIONS: [(&str, &str); 5] = [
         "Install skills",
         "add outdated update verify remove lock publish",
     ),
-    ("Run skills", "run call trust wasm"),
+    ("Run skills", "run call trust deps wasm"),
     ("Integrate with agents", "mcp prompt tools compat"),
     (
         "Inspect and set up",
@@ -194,6 +198,8 @@ impl Command {
             Self::New(new) => new.run(context),
             Self::Validate(validate) => validate.run(context),
             Self::Build(build) => build.run(context),
+            #[cfg(all(feature = "packages", unix))]
+            Self::Deps(deps) => deps.run(context),
             Self::Install(command) => command.run(context),
             Self::Run(run) => run.run(context),
             Self::Trust(trust) => trust.run(context),

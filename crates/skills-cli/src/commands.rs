@@ -10,6 +10,8 @@ pub(crate) mod compat;
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod deprecated_aliases;
+#[cfg(all(feature = "packages", unix))]
+pub(crate) mod deps;
 pub(crate) mod doctor;
 pub(crate) mod list;
 #[cfg(feature = "install")]

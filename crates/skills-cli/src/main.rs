@@ -35,6 +35,8 @@ mod lint;
 mod lookup;
 mod mount;
 mod output;
+#[cfg(all(feature = "packages", unix))]
+mod packages;
 mod permission;
 mod policy_files;
 mod process_environment;

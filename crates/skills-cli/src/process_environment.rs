@@ -106,6 +106,13 @@ impl Environment {
         self.xdg_dir("XDG_CACHE_HOME", ".cache")
     }
 
+    /// Returns `$XDG_DATA_HOME/skills/environments`, else `~/.local/share/skills/environments`: the
+    /// store of packages.
+    pub(crate) fn environments_dir(&self) -> Option<PathBuf> {
+        let data = self.xdg_dir("XDG_DATA_HOME", ".local/share");
+        data.map(|data| data.join("environments"))
+    }
+
     /// Returns `$XDG_DATA_HOME/skills/drafts`, else `~/.local/share/skills/drafts`.
     pub(crate) fn drafts_dir(&self) -> Option<PathBuf> {
         let data = self.xdg_dir("XDG_DATA_HOME", ".local/share");

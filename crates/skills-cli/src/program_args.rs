@@ -83,7 +83,7 @@ pub(crate) struct ProgramArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) env_file: Vec<PathBuf>,
 
-    /// Run although a program or the operating system that a skill requires is missing
+    /// Run although a program, a package or the operating system that a skill requires is missing
     ///
     /// A missing variable is a warning in any case. The policy can refuse both.
     #[arg(long)]
@@ -144,7 +144,7 @@ impl ProgramArgs {
         let builder = if self.ignore_requirements {
             builder.on_missing_requirements(OnMissing::Warn)
         } else {
-            builder
+            with_packages(builder, context)?
         };
         state::with_state(builder, &context.environment)
     }
@@ -266,6 +266,18 @@ impl ProgramArgs {
         let variables = env_files::pairs(settings).chain(env_files::pairs(&given));
         Ok(variables.collect())
     }
+}
+
+/// Lets runs install missing packages, if the settings do not say otherwise.
+#[cfg(all(feature = "packages", unix))]
+fn with_packages(builder: Builder, context: &Context) -> anyhow::Result<Builder> {
+    let config = crate::packages::package_config(context)?;
+    Ok(config.into_iter().fold(builder, Builder::packages))
+}
+
+#[cfg(not(all(feature = "packages", unix)))]
+fn with_packages(builder: Builder, _context: &Context) -> anyhow::Result<Builder> {
+    Ok(builder)
 }
 
 fn canonicalize_all(paths: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {

@@ -18,7 +18,7 @@ use skills_runtime::discovery::{ConfigRule, Trust};
 use skills_runtime::policy::RuleSource;
 
 use self::keys::{BaseDirs, FileProblem, FileSettings};
-pub(crate) use self::keys::{HOME_PREFIX, KEYS, MAX_MIB, SettingKey};
+pub(crate) use self::keys::{HOME_PREFIX, KEYS, MAX_MIB, SettingKey, is_index_url};
 use crate::error::CommandError;
 use crate::interpreters::InterpreterArg;
 use crate::policy_files::read_source_file;
@@ -38,6 +38,7 @@ pub(crate) struct Settings {
     pub(crate) usage_ledger: Option<bool>,
     /// Whether skills are ranked by latent semantics, too; by default they are.
     pub(crate) latent_search: Option<bool>,
+    pub(crate) packages: PackageSettings,
     pub(crate) env_files: Vec<PathBuf>,
     /// Whether the skills, settings and policy of the project are used.
     pub(crate) project_trust: Trust,
@@ -56,6 +57,17 @@ pub(crate) struct Settings {
     pub(crate) problems: Vec<String>,
     /// The values in effect with the file of each, in the order in which they apply.
     pub(crate) sources: Vec<(String, String, PathBuf)>,
+}
+
+/// Settings about packages that skills declare.
+#[derive(Debug, Default)]
+pub(crate) struct PackageSettings {
+    /// Whether missing packages are never installed.
+    pub(crate) is_ignored: bool,
+    pub(crate) python_index: Option<String>,
+    pub(crate) npm_registry: Option<String>,
+    pub(crate) hosts: Vec<String>,
+    pub(crate) builds: bool,
 }
 
 impl Settings {
@@ -163,7 +175,7 @@ impl Settings {
     }
 
     fn set(&mut self, path: &Path, key: SettingKey, value: keys::SettingValue) {
-        use keys::SettingValue::{Number, Path as One, Paths, Switch};
+        use keys::SettingValue::{Number, Path as One, Paths, Switch, Text, Texts};
         match (key, value) {
             (SettingKey::Workspace, One(directory)) => self.workspace = Some(directory),
             (SettingKey::Timeout, Number(seconds)) => self.timeout_ms = Some(seconds * 1_000),
@@ -171,6 +183,11 @@ impl Settings {
             (SettingKey::Hooks, Switch(is_enabled)) => self.hooks = is_enabled,
             (SettingKey::UsageLedger, Switch(is_on)) => self.usage_ledger = Some(is_on),
             (SettingKey::LatentSearch, Switch(is_on)) => self.latent_search = Some(is_on),
+            (SettingKey::Packages, Text(mode)) => self.packages.is_ignored = mode == "ignore",
+            (SettingKey::PythonIndex, Text(url)) => self.packages.python_index = Some(url),
+            (SettingKey::NpmRegistry, Text(url)) => self.packages.npm_registry = Some(url),
+            (SettingKey::PackageHosts, Texts(hosts)) => self.packages.hosts.extend(hosts),
+            (SettingKey::PackageBuilds, Switch(is_allowed)) => self.packages.builds = is_allowed,
             (SettingKey::EnvFiles, Paths(files)) => self.env_files.extend(files),
             (SettingKey::Roots, Paths(roots)) => self.roots.extend(roots),
             (SettingKey::TrustedProjects, Paths(roots)) => self.trusted_projects.extend(roots),

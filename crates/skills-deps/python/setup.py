@@ -1,7 +1,7 @@
 """Plans or installs Python packages; started in a sandbox by the crate skills-deps.
 
-Reads `request.json` in its directory and writes `result.json` there. Uses `uv` if it is in PATH,
-else `venv` and `pip` of the interpreter that runs this file. Executes no code of a package, unless
+Reads `request.json` in its directory and writes `result.json` there. Uses `uv` if the request names
+it, else `venv` and `pip` of the interpreter that runs this file. Executes no code of a package, unless
 the request allows builds from source.
 """
 
@@ -75,17 +75,14 @@ def environment(request):
             break
 
 
-def find_uv():
-    """Returns the path and the version of uv, if it writes standard lock files."""
-    uv = shutil.which("uv")
-    if uv is None:
-        return None, None
+def version_of_uv(uv):
+    """Returns the version of uv, if it exists and writes standard lock files."""
     try:
-        if "pylock" in run([uv, "pip", "compile", "--help"]):
-            return uv, run([uv, "--version"]).strip()
+        if uv is not None and "pylock" in run([uv, "pip", "compile", "--help"]):
+            return run([uv, "--version"]).strip()
     except (Failure, OSError):
         pass
-    return None, None
+    return None
 
 
 def make_venv(target, *options):
@@ -120,9 +117,9 @@ def plan_with_pip(request, requirements, constraints):
 def plan(request):
     requirements = write("requirements.in", "\n".join(request["requirements"]) + "\n")
     constraints = write("constraints.txt", "\n".join(request["constraints"]) + "\n")
-    uv, version = find_uv()
-    if uv is not None:
-        result = plan_with_uv(request, uv, requirements, constraints)
+    version = version_of_uv(request["uv"])
+    if version is not None:
+        result = plan_with_uv(request, request["uv"], requirements, constraints)
         result["tool"] = version
     else:
         result = plan_with_pip(request, requirements, constraints)
@@ -133,10 +130,8 @@ def plan(request):
 def install(request):
     target = path("python")
     index = request["index"]
-    if request["with_uv"]:
-        uv, _ = find_uv()
-        if uv is None:
-            raise Failure("the plan was made with uv, which is missing now")
+    uv = request["uv"]
+    if uv is not None:
         options = [] if request["builds"] else ["--no-build"]
         lock = write("pylock.toml", request["lock"])
         run([uv, "venv", "--quiet", "--python", sys.executable, "--no-project", target])

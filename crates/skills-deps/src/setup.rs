@@ -50,6 +50,8 @@ pub struct SetupContext {
     pub authorize: Authorize,
     /// The interpreter whose environment is made; `None` for that of the backend.
     pub python: Option<PathBuf>,
+    /// The executable of `uv`, without symlinks; `None` to use `venv` and `pip` of the interpreter.
+    pub uv: Option<PathBuf>,
     /// The URL of the Python index, as `pip` takes it. Mostly `https://pypi.org/simple`.
     pub python_index: String,
     /// The URL of the registry of Node packages. Mostly `https://registry.npmjs.org`.
@@ -84,6 +86,8 @@ pub enum SetupPhase {
     },
     /// The installed packages are compared with the plan.
     Verifying,
+    /// The setup has ended, whatever its result.
+    Ended,
 }
 
 impl fmt::Display for SetupPhase {
@@ -97,6 +101,7 @@ impl fmt::Display for SetupPhase {
                 write!(f, "installing {packages} packages, {size}")
             }
             Self::Verifying => f.write_str("verifying the installed packages"),
+            Self::Ended => f.write_str("ended"),
         }
     }
 }
@@ -160,6 +165,11 @@ impl SetupContext {
         }
     }
 
+    /// Reports the end of the setup when the value is dropped.
+    pub(crate) fn report_end(&self) -> EndReport<'_> {
+        EndReport(self)
+    }
+
     /// Runs a program that can write in `directory` and in `cache`, start programs, and reach the
     /// hosts of `index`.
     async fn run(&self, step: Step<'_>) -> Result<RunOutput, SetupError> {
@@ -202,6 +212,7 @@ impl SetupContext {
             .write(step.cache)
             .spawn_any()
             .limits(limits);
+        let request = self.uv.iter().fold(request, Request::read);
         let hosts = self.hosts(step.index)?;
         Ok(hosts.into_iter().fold(request, Request::connect))
     }
@@ -230,6 +241,15 @@ impl SetupContext {
 /// The step that allows packages to be built from source.
 const ALLOW_BUILDS: &str = "allow it to be built from source, which runs its code in the sandbox: \
                             `skills deps install NAME --build`";
+
+/// Reports that a setup has ended.
+pub(crate) struct EndReport<'a>(&'a SetupContext);
+
+impl Drop for EndReport<'_> {
+    fn drop(&mut self) {
+        self.0.report(SetupPhase::Ended);
+    }
+}
 
 /// One program of a setup.
 struct Step<'a> {

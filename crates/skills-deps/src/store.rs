@@ -130,6 +130,7 @@ impl Store {
         if let Some(plan) = self.stored_plan(key) {
             return Ok(plan);
         }
+        let _end = context.report_end();
         let work = WorkDir::new(&self.directory.join(WORK))?;
         let cache = self.cache(context)?;
         let plan = context.plan(project, work.path(), cache.path()).await?;
@@ -165,6 +166,7 @@ impl Store {
         plan: &Plan,
         context: &SetupContext,
     ) -> Result<Environment, SetupError> {
+        let _end = context.report_end();
         let _lock = self.lock(key, context).await?;
         if let Some(environment) = self.get(key) {
             return Ok(environment);

@@ -45,15 +45,15 @@ pub(crate) fn has_program(finder: &ProgramSearch, name: &str) -> bool {
     is_bare_name(name) && finder.has_program(name)
 }
 
-/// Returns the path of a program that runs find by its name.
+/// Returns the executable of a package manager, also outside of the search path of runs.
 #[cfg(all(feature = "packages", feature = "native", unix))]
-pub(crate) fn find_program(finder: &ProgramSearch, name: &str) -> Option<PathBuf> {
-    Some(finder.find_program(name)?.argv0)
+pub(crate) fn find_tool(finder: &ProgramSearch, name: &str) -> Option<PathBuf> {
+    Some(finder.find_tool(name)?.executable)
 }
 
 /// A build that searches no programs.
 #[cfg(all(feature = "packages", not(feature = "native"), unix))]
-pub(crate) fn find_program(_finder: &ProgramSearch, _name: &str) -> Option<PathBuf> {
+pub(crate) fn find_tool(_finder: &ProgramSearch, _name: &str) -> Option<PathBuf> {
     None
 }
 

@@ -151,6 +151,10 @@ impl Set {
             SettingKey::Workspace
             | SettingKey::Interpreter(_)
             | SettingKey::SkillInterpreter(..) => Value::from(path(one()?)?),
+            SettingKey::PackageHosts => Value::from(self.value.iter().collect::<Array>()),
+            SettingKey::Packages | SettingKey::PythonIndex | SettingKey::NpmRegistry => {
+                Value::from(one()?)
+            }
             SettingKey::Timeout | SettingKey::Memory => {
                 let number: Result<i64, _> = one()?.parse();
                 let expected =
@@ -158,6 +162,7 @@ impl Set {
                 Value::from(number.map_err(expected)?)
             }
             SettingKey::Hooks
+            | SettingKey::PackageBuilds
             | SettingKey::UsageLedger
             | SettingKey::LatentSearch
             | SettingKey::SkillEnabled(_)

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use skills_runtime::policy::HostPattern;
 use skills_runtime::{ResourceLimits, ScriptType};
 use toml_edit::{Document, Item, TableLike};
 
@@ -13,7 +14,7 @@ pub(crate) const MAX_MIB: u64 = 2048;
 /// Start of a path in the home directory.
 pub(crate) const HOME_PREFIX: &str = "~/";
 /// The keys with what they mean, as `skills config` lists them.
-pub(crate) const KEYS: [(&str, &str); 13] = [
+pub(crate) const KEYS: [(&str, &str); 18] = [
     ("workspace", "directory that programs work on"),
     ("timeout-seconds", "deadline of a run, at most 600"),
     ("memory-mib", "memory of a run, at most 2048"),
@@ -27,6 +28,20 @@ pub(crate) const KEYS: [(&str, &str); 13] = [
         "list of projects whose skills, settings and policy are used",
     ),
     (
+        "packages",
+        "`ask` to install packages that skills declare once you agree, `ignore` for never",
+    ),
+    ("python-index", "URL of the index of Python packages"),
+    ("npm-registry", "URL of the registry of Node packages"),
+    (
+        "package-hosts",
+        "list of further hosts that files of packages are from",
+    ),
+    (
+        "package-builds",
+        "true to build packages from source in the sandbox",
+    ),
+    (
         "interpreters.KIND",
         "interpreter for python, shell, node, deno, ruby or perl",
     ),
@@ -38,7 +53,7 @@ pub(crate) const KEYS: [(&str, &str); 13] = [
     ),
 ];
 /// The keys at the top of a file.
-const TOP: [&str; 11] = [
+const TOP: [&str; 16] = [
     "workspace",
     "timeout-seconds",
     "memory-mib",
@@ -48,9 +63,16 @@ const TOP: [&str; 11] = [
     "usage-ledger",
     "trusted-projects",
     "latent-search",
+    "packages",
+    "python-index",
+    "npm-registry",
+    "package-hosts",
+    "package-builds",
     "interpreters",
     "skills",
 ];
+/// The values of `packages`.
+const PACKAGE_MODES: [&str; 2] = ["ask", "ignore"];
 /// The keys of a skill.
 const OF_SKILL: [&str; 3] = ["enabled", "pin", "interpreters"];
 
@@ -67,6 +89,11 @@ pub(crate) enum SettingKey {
     /// Of the user only.
     TrustedProjects,
     LatentSearch,
+    Packages,
+    PythonIndex,
+    NpmRegistry,
+    PackageHosts,
+    PackageBuilds,
     Interpreter(ScriptType),
     SkillEnabled(String),
     SkillPinned(String),
@@ -78,6 +105,9 @@ pub(crate) enum SettingKey {
 pub(crate) enum SettingValue {
     Path(PathBuf),
     Paths(Vec<PathBuf>),
+    /// A URL, or one of several words.
+    Text(String),
+    Texts(Vec<String>),
     /// Seconds of a timeout, MiB of memory.
     Number(u64),
     /// Whether hooks run, use is recorded, skills are ranked by latent semantics, too, or a skill is
@@ -138,6 +168,11 @@ impl SettingKey {
             ["usage-ledger"] => Self::UsageLedger,
             ["trusted-projects"] => Self::TrustedProjects,
             ["latent-search"] => Self::LatentSearch,
+            ["packages"] => Self::Packages,
+            ["python-index"] => Self::PythonIndex,
+            ["npm-registry"] => Self::NpmRegistry,
+            ["package-hosts"] => Self::PackageHosts,
+            ["package-builds"] => Self::PackageBuilds,
             ["interpreters", kind] => Self::Interpreter(parse_kind(kind)?),
             ["skills", name, "enabled"] => Self::SkillEnabled((*name).to_owned()),
             ["skills", name, "pin"] => Self::SkillPinned((*name).to_owned()),
@@ -180,6 +215,11 @@ impl SettingKey {
             Self::UsageLedger => &["usage-ledger"],
             Self::TrustedProjects => &["trusted-projects"],
             Self::LatentSearch => &["latent-search"],
+            Self::Packages => &["packages"],
+            Self::PythonIndex => &["python-index"],
+            Self::NpmRegistry => &["npm-registry"],
+            Self::PackageHosts => &["package-hosts"],
+            Self::PackageBuilds => &["package-builds"],
             Self::Interpreter(kind) => &["interpreters", kind.as_str()],
             Self::SkillEnabled(name) => &["skills", name, "enabled"],
             Self::SkillPinned(name) => &["skills", name, "pin"],
@@ -221,7 +261,28 @@ impl SettingKey {
                 let mib = mib.filter(|mib| (1..=MAX_MIB).contains(mib));
                 Ok(SettingValue::Number(mib.ok_or(EXPECTED)?))
             }
+            Self::Packages => {
+                let word = item.as_str().filter(|word| PACKAGE_MODES.contains(word));
+                let word = word.ok_or("expected `ask` or `ignore`")?;
+                Ok(SettingValue::Text(word.to_owned()))
+            }
+            Self::PythonIndex | Self::NpmRegistry => {
+                const EXPECTED: &str =
+                    "expected a URL without credentials, such as https://pypi.org/simple";
+                let url = item.as_str().filter(|url| is_index_url(url));
+                Ok(SettingValue::Text(url.ok_or(EXPECTED)?.to_owned()))
+            }
+            Self::PackageHosts => {
+                const EXPECTED: &str = "expected a list of hosts, such as files.example.com";
+                let texts = item.as_array().ok_or(EXPECTED)?.iter();
+                let hosts: Option<Vec<String>> =
+                    texts.map(|text| text.as_str().map(str::to_owned)).collect();
+                let hosts = hosts
+                    .filter(|hosts| hosts.iter().all(|host| host.parse::<HostPattern>().is_ok()));
+                Ok(SettingValue::Texts(hosts.ok_or(EXPECTED)?))
+            }
             Self::Hooks
+            | Self::PackageBuilds
             | Self::UsageLedger
             | Self::LatentSearch
             | Self::SkillEnabled(_)
@@ -250,6 +311,8 @@ impl fmt::Display for SettingValue {
                     .collect();
                 f.write_str(&shown.join(", "))
             }
+            Self::Text(text) => f.write_str(text),
+            Self::Texts(texts) => f.write_str(&texts.join(", ")),
             Self::Number(number) => write!(f, "{number}"),
             Self::Switch(is_on) => write!(f, "{is_on}"),
         }
@@ -307,6 +370,15 @@ fn leaves(table: &dyn TableLike) -> Vec<(Vec<String>, usize, &Item)> {
         }
     }
     all
+}
+
+/// Returns true for the URL of an index. Programs of a setup could read credentials in it.
+pub(crate) fn is_index_url(url: &str) -> bool {
+    let rest = url
+        .strip_prefix("https://")
+        .or_else(|| url.strip_prefix("http://"));
+    let is_plain = |c: char| !c.is_whitespace() && !c.is_control();
+    rest.is_some_and(|rest| !rest.is_empty() && !rest.contains('@') && rest.chars().all(is_plain))
 }
 
 fn parse_kind(name: &str) -> Result<ScriptType, String> {

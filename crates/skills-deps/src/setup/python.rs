@@ -30,7 +30,7 @@ struct SetupRequest<'a> {
     requirements: Vec<String>,
     constraints: &'a [String],
     lock: &'a str,
-    with_uv: bool,
+    uv: Option<&'a Path>,
 }
 
 /// The result of the program.
@@ -78,7 +78,10 @@ pub(super) async fn install(
 ) -> Result<(), SetupError> {
     let request = SetupRequest {
         lock,
-        with_uv: plan.tools.iter().any(|tool| tool.starts_with("uv ")),
+        uv: context
+            .uv
+            .as_deref()
+            .filter(|_| plan.tools.iter().any(|tool| tool.starts_with("uv "))),
         ..SetupRequest::new(context, "install", cache)
     };
     run(context, &request, directory).await.map(drop)
@@ -147,7 +150,7 @@ impl<'a> SetupRequest<'a> {
             requirements: Vec::new(),
             constraints: &[],
             lock: "",
-            with_uv: false,
+            uv: context.uv.as_deref(),
         }
     }
 }

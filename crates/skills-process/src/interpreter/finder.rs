@@ -125,6 +125,16 @@ impl ProgramFinder {
         })
     }
 
+    /// Finds a program by its bare name in the search path, then in the fallback directories, for a
+    /// host application that starts it itself and grants its file.
+    #[must_use]
+    pub fn find_tool(&self, name: &str) -> Option<ResolvedProgram> {
+        let in_fallback =
+            || candidate_paths(&self.fallback_path, name).find_map(|path| resolve(&path)?.ok());
+        self.find_program(name)
+            .or_else(|| (!name.contains('/')).then(in_fallback)?)
+    }
+
     /// Returns true if a program with this bare name exists for a skill:
     /// [`find_program`](Self::find_program) finds it, or it is the interpreter of a kind of script,
     /// found by [`find_interpreter`](Self::find_interpreter). An interpreter from an override or

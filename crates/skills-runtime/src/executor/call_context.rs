@@ -22,8 +22,9 @@ pub struct CallContext {
     pub(crate) progress: Option<ProgressReporter>,
 }
 
-/// Gets each phase of a long operation when it begins, as one phrase.
-pub type ProgressReporter = Arc<dyn Fn(&str) + Send + Sync>;
+/// Gets each phase of a long operation when it begins, as one phrase, and `None` when the last one
+/// has ended, before anything else happens, such as a question.
+pub type ProgressReporter = Arc<dyn Fn(Option<&str>) + Send + Sync>;
 
 impl CallContext {
     /// Sets the session that the call belongs to.

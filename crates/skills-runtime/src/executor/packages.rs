@@ -96,7 +96,7 @@ impl Executor {
         if !self.can_be_allowed(plan, &request) {
             return Ok(RunPackages::without(&missing, ALLOW_PACKAGES));
         }
-        let context = self.setup_context(plan, config)?;
+        let context = self.setup_context(plan, &plan.options.context, config)?;
         let resolved = match config
             .store
             .plan(&missing.project, &missing.key, &context)
@@ -152,7 +152,7 @@ impl Executor {
         else {
             return Ok(());
         };
-        let context = self.setup_context(plan, config)?;
+        let context = self.setup_context(plan, &plan.options.context, config)?;
         let store = &config.store;
         let installed = store
             .install(&missing.project, &missing.key, &resolved, &context)

@@ -199,6 +199,12 @@ impl Executor {
         let canonical = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone());
         let hidden = self.hidden_directories().iter();
         let request = hidden.map(canonical).fold(request, Request::hide);
+        #[cfg(all(feature = "packages", unix))]
+        let request = self
+            .package_store()
+            .map(|store| canonical(&store.directory().to_owned()))
+            .into_iter()
+            .fold(request, Request::protect);
         // Skills are protected against writing only; a skill may read another one.
         let catalog = self.library().catalog();
         catalog.skill_directories().fold(request, Request::protect)

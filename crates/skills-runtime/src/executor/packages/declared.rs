@@ -13,7 +13,7 @@ use super::config::PackageConfig;
 use crate::ExecutionMode;
 use crate::executor::Executor;
 use crate::executor::run_plan::RunPlan;
-use crate::program_search::{find_program, has_program};
+use crate::program_search::{find_tool, has_program};
 
 /// Maximum size of a file that declares packages, in bytes.
 const MAX_FILE_BYTES: u64 = 4 << 20;
@@ -108,7 +108,7 @@ impl Executor {
             return None;
         }
         let finder = self.library().finder(skill);
-        let tool = |name: &str| find_program(finder, name);
+        let tool = |name: &str| find_tool(finder, name);
         let mut input = KeyInput::default().value(config.allows_builds);
         if project.python.is_some() {
             let input_of_python = input.value(&config.python_index).program(python.as_deref());

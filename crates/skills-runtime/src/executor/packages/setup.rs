@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use skills_deps::{Environment, Plan, SetupContext, Store};
+use skills_deps::{Environment, Plan, SetupContext, SetupPhase, Store};
 use skills_policy::{Authorization, Effect, Policy, Request, Rule, RuleSource};
 use skills_sandbox::ScriptType;
 
@@ -11,7 +11,8 @@ use super::declared::MissingPackages;
 use crate::error::{Repr, RuntimeError};
 use crate::executor::Executor;
 use crate::executor::run_plan::RunPlan;
-use crate::{ExecutionMode, ExecutionOptions};
+use crate::program_search::find_tool;
+use crate::{CallContext, ExecutionMode, ExecutionOptions};
 
 /// The packages of a program of a skill.
 #[derive(Debug, Clone)]
@@ -118,7 +119,7 @@ impl Executor {
         if refresh {
             config.store.forget_plan(&missing.key)?;
         }
-        let context = self.setup_context(&run, config)?;
+        let context = self.setup_context(&run, &options.context, config)?;
         let resolved = config
             .store
             .plan(&missing.project, &missing.key, &context)
@@ -137,9 +138,13 @@ impl Executor {
     ///
     /// # Errors
     /// Fails if the packages cannot be installed; then nothing changed.
-    pub async fn install_packages(&self, plan: &PackagePlan) -> Result<Environment, RuntimeError> {
+    pub async fn install_packages(
+        &self,
+        plan: &PackagePlan,
+        call: &CallContext,
+    ) -> Result<Environment, RuntimeError> {
         let config = self.package_config()?;
-        let context = self.setup_context(&plan.run, config)?;
+        let context = self.setup_context(&plan.run, call, config)?;
         let PackagePlan {
             missing, resolved, ..
         } = plan;
@@ -158,27 +163,32 @@ impl Executor {
     pub(super) fn setup_context(
         &self,
         plan: &RunPlan,
+        call: &CallContext,
         config: &PackageConfig,
     ) -> Result<SetupContext, RuntimeError> {
         let skill = plan.subject.name();
         let backends = &self.config().backends;
         let policy = self.permissions.policy().clone();
         let executor = self.clone();
-        let progress = plan.options.context.progress.clone();
+        let progress = call.progress.clone();
         Ok(SetupContext {
             sandbox: Arc::clone(backends.for_run(skill, &plan.mode)?),
             authorize: Arc::new(move |request| {
                 authorize_setup(&policy, &executor.with_protected_paths(request.clone()))
             }),
             python: backends.interpreter(skill, ScriptType::Python),
+            uv: find_tool(self.library().finder(skill), "uv"),
             python_index: config.python_index.clone(),
             npm_registry: config.npm_registry.clone(),
             file_hosts: config.file_hosts.clone(),
             allows_builds: config.allows_builds,
             timeout: config.timeout,
-            cancellation: plan.options.context.cancellation.clone(),
+            cancellation: call.cancellation.clone(),
             progress: progress.map(|progress| -> skills_deps::Progress {
-                Arc::new(move |phase| progress(&phase.to_string()))
+                Arc::new(move |phase| match phase {
+                    SetupPhase::Ended => progress(None),
+                    _ => progress(Some(&phase.to_string())),
+                })
             }),
         })
     }

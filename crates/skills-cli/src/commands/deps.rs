@@ -1,0 +1,144 @@
+//! `skills deps`: the packages that skills declare.
+
+mod gc;
+mod install;
+mod plan;
+mod status;
+
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
+use skills_runtime::deps::Plan;
+use skills_runtime::{ExecutionOptions, HostCommand, RunTarget, SkillRuntime};
+
+use crate::context::Context;
+use crate::exit::Exit;
+use crate::input;
+use crate::output::line;
+use crate::packages::package_config;
+use crate::program_args::ProgramArgs;
+
+/// Plan, install and remove the packages that skills declare
+///
+/// Packages are declared by pyproject.toml, requirements.txt, package.json, the script block of a
+/// Python script, and the frontmatter. What an interpreter has already is used. Everything else is
+/// installed in an environment outside of the skill, once you agree: here, or when the skill runs.
+#[derive(Debug, Args)]
+pub(crate) struct Deps {
+    #[command(subcommand)]
+    command: DepsCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum DepsCommand {
+    Plan(plan::Plan),
+    Install(install::Install),
+    Status(status::Status),
+    Gc(gc::Gc),
+}
+
+impl Deps {
+    pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Exit> {
+        match &self.command {
+            DepsCommand::Plan(plan) => plan.run(context),
+            DepsCommand::Install(install) => install.run(context),
+            DepsCommand::Status(status) => status.run(context),
+            DepsCommand::Gc(gc) => gc.run(context),
+        }
+    }
+}
+
+/// The program whose packages are meant.
+#[derive(Debug, Args)]
+struct PackageArgs {
+    /// Skill name or directory
+    name: String,
+
+    /// Script whose packages are meant, if it declares its own [default: those of the skill]
+    #[arg(long)]
+    script: Option<String>,
+
+    #[command(flatten)]
+    programs: ProgramArgs,
+}
+
+impl PackageArgs {
+    /// Returns the runtime, the name of the skill, and the options that select the program.
+    fn open(
+        &self,
+        allow_builds: bool,
+        context: &Context,
+    ) -> anyhow::Result<(SkillRuntime, String, ExecutionOptions)> {
+        let interpreters = crate::virtual_env::interpreters(
+            &self.programs,
+            crate::virtual_env::AskUser::No,
+            context,
+        )?;
+        let builder = context.builder(&interpreters)?;
+        let mut builder = self.programs.configure(builder, Vec::new(), context)?;
+        if allow_builds && let Some(config) = package_config(context)? {
+            builder = builder.packages(config.allow_builds(true));
+        }
+        let name = input::resolve_skill_name(&self.name);
+        Ok((builder.build(), name, options(self.script.as_deref())))
+    }
+}
+
+/// Selects a script, or all that commands of the skill can start.
+fn options(script: Option<&str>) -> ExecutionOptions {
+    ExecutionOptions {
+        target: match script {
+            Some(script) => RunTarget::Script(script.to_owned()),
+            None => RunTarget::Command(HostCommand::Shell(String::new())),
+        },
+        ..ExecutionOptions::default()
+    }
+}
+
+/// Returns a plan as lines: what is missing, then one line for each package.
+fn plan_lines(plan: &Plan) -> Vec<String> {
+    let width = plan
+        .packages
+        .iter()
+        .map(|package| package.full_name().len())
+        .max()
+        .unwrap_or(0);
+    let packages = plan.packages.iter().map(|package| {
+        let size = package
+            .size
+            .map(|bytes| format!("  {} kB", bytes.div_ceil(1_000)));
+        let built = if package.is_built {
+            "  built from source"
+        } else {
+            ""
+        };
+        let needed = if package.is_declared {
+            ""
+        } else {
+            "  needed by others"
+        };
+        let name = line(&package.full_name());
+        let text = format!(
+            "{name:<width$}  {}  {}{}{built}{needed}",
+            line(&package.version),
+            line(&package.host),
+            size.unwrap_or_default()
+        );
+        text.trim_end().to_owned()
+    });
+    packages.collect()
+}
+
+fn plan_json(plan: &Plan) -> Value {
+    json!({
+        "packages": plan.packages.iter().map(|package| json!({
+            "name": package.full_name(),
+            "version": package.version,
+            "host": package.host,
+            "bytes": package.size,
+            "declared": package.is_declared,
+            "built": package.is_built,
+        })).collect::<Vec<_>>(),
+        "bytes": plan.known_size(),
+        "tools": plan.tools,
+    })
+}

@@ -1,0 +1,66 @@
+//! `skills deps plan`: lists what would be installed.
+
+use clap::Args;
+use serde_json::json;
+use skills_runtime::PackageStatus;
+
+use super::{PackageArgs, plan_json, plan_lines};
+use crate::context::Context;
+use crate::exit::Exit;
+use crate::lookup;
+use crate::packages::SetupProgress;
+use crate::signals;
+
+/// List the packages that would be installed for a skill
+///
+/// Asks the index for versions and installs nothing. The plan is kept, so that the same versions are
+/// installed later.
+#[derive(Debug, Args)]
+pub(crate) struct Plan {
+    #[command(flatten)]
+    package: PackageArgs,
+
+    /// Select the newest versions again
+    #[arg(long)]
+    refresh: bool,
+}
+
+impl Plan {
+    pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Exit> {
+        let output = context.output;
+        let (runtime, name, mut options) = self.package.open(false, context)?;
+        let (call, progress) = SetupProgress::add_to(options.context);
+        options.context = call;
+        let executor = runtime.executor();
+        let planned = executor.plan_packages(&name, &options, self.refresh);
+        let planned = signals::run_until_interrupt(planned)?;
+        drop(progress);
+        let Some(planned) = planned else {
+            return Ok(Exit::Interrupted);
+        };
+        let planned = planned.map_err(|error| lookup::explain_error(&runtime, &name, error))?;
+        match planned {
+            None => {
+                let status = executor.package_status(&name, &options)?;
+                if output.is_json() {
+                    output.print_json(&json!({"skill": name, "plan": null}))?;
+                } else if matches!(status, PackageStatus::NothingDeclared) {
+                    output.status(&format!("skill `{name}` declares no packages"));
+                } else {
+                    output.status(&format!("all packages of skill `{name}` are present"));
+                }
+            }
+            Some(plan) if output.is_json() => {
+                let packages = plan_json(plan.packages());
+                output.print_json(
+                    &json!({"skill": name, "missing": plan.missing(), "plan": packages}),
+                )?;
+            }
+            Some(plan) => {
+                output.lines(plan_lines(plan.packages()))?;
+                output.status(&format!("install them with `skills deps install {name}`"));
+            }
+        }
+        Ok(Exit::Success)
+    }
+}

@@ -1,0 +1,122 @@
+//! Packages that skills declare: the store of the user, indexes, and progress.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use skills_runtime::{CallContext, PackageConfig};
+
+use crate::context::Context;
+use crate::process_environment::Environment;
+use crate::settings::is_index_url;
+
+/// Variables with the URL of an index, as the package managers of the user read them; the first one
+/// counts.
+const PYTHON_INDEX_VARIABLES: [&str; 3] = ["UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_INDEX_URL"];
+const NPM_REGISTRY_VARIABLES: [&str; 2] = ["npm_config_registry", "NPM_CONFIG_REGISTRY"];
+/// How often the line is drawn while nothing happens.
+const TICK_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Returns the configuration of packages; `None` if the settings say that they are ignored, or without
+/// a home directory.
+pub(crate) fn package_config(context: &Context) -> anyhow::Result<Option<PackageConfig>> {
+    let settings = &context.settings()?.packages;
+    let environment = &context.environment;
+    let Some(store) = environment
+        .environments_dir()
+        .filter(|_| !settings.is_ignored)
+    else {
+        return Ok(None);
+    };
+    let config = PackageConfig::new(resolve(&store)).allow_builds(settings.builds);
+    let python_index = settings.python_index.clone();
+    let python_index = python_index.or_else(|| variable(environment, &PYTHON_INDEX_VARIABLES));
+    let config = python_index
+        .into_iter()
+        .fold(config, PackageConfig::python_index);
+    let npm_registry = settings.npm_registry.clone();
+    let npm_registry = npm_registry.or_else(|| variable(environment, &NPM_REGISTRY_VARIABLES));
+    let config = npm_registry
+        .into_iter()
+        .fold(config, PackageConfig::npm_registry);
+    Ok(Some(
+        settings.hosts.iter().fold(config, PackageConfig::file_host),
+    ))
+}
+
+/// Returns the value of the first variable that is set to the URL of an index.
+fn variable(environment: &Environment, names: &[&str]) -> Option<String> {
+    let values = names
+        .iter()
+        .filter_map(|name| environment.variable(name)?.to_str());
+    values
+        .filter(|url| is_index_url(url))
+        .map(str::to_owned)
+        .next()
+}
+
+/// Resolves symlinks of the directories that exist: the sandbox compares canonical paths.
+fn resolve(path: &Path) -> PathBuf {
+    let existing = path
+        .ancestors()
+        .find_map(|ancestor| Some((ancestor, ancestor.canonicalize().ok()?)));
+    match existing {
+        Some((ancestor, resolved)) => match path.strip_prefix(ancestor) {
+            Ok(rest) if rest.as_os_str().is_empty() => resolved,
+            Ok(rest) => resolved.join(rest),
+            Err(_) => path.to_owned(),
+        },
+        None => path.to_owned(),
+    }
+}
+
+/// Shows the phases of a setup on a terminal, in one line that is removed when the setup ends.
+pub(crate) struct SetupProgress {
+    shown: Arc<Mutex<Option<ProgressBar>>>,
+}
+
+impl SetupProgress {
+    /// Adds progress to a call if standard error is a terminal.
+    pub(crate) fn add_to(call: CallContext) -> (CallContext, Self) {
+        let shown: Arc<Mutex<Option<ProgressBar>>> = Arc::default();
+        let progress = Self {
+            shown: Arc::clone(&shown),
+        };
+        if !std::io::IsTerminal::is_terminal(&std::io::stderr()) {
+            return (call, progress);
+        }
+        let report = move |phase: Option<&str>| {
+            let mut shown = shown.lock().unwrap_or_else(PoisonError::into_inner);
+            // The program prints after the setup, and the question is asked between its phases.
+            let Some(phase) = phase else {
+                if let Some(bar) = shown.take() {
+                    bar.finish_and_clear();
+                }
+                return;
+            };
+            shown
+                .get_or_insert_with(new_bar)
+                .set_message(phase.to_owned());
+        };
+        (call.progress(Arc::new(report)), progress)
+    }
+}
+
+impl Drop for SetupProgress {
+    fn drop(&mut self) {
+        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(bar) = shown.take() {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+fn new_bar() -> ProgressBar {
+    let bar = ProgressBar::new_spinner();
+    if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} ({elapsed})") {
+        bar.set_style(style);
+    }
+    bar.enable_steady_tick(TICK_INTERVAL);
+    bar
+}
