@@ -188,6 +188,7 @@ impl SetupContext {
         let job = python.fold(job, |job, python| {
             job.interpreter(ScriptType::Python, python)
         });
+        let job = self.uv.iter().fold(job, Job::tool);
         let job = self
             .cancellation
             .iter()
@@ -212,7 +213,6 @@ impl SetupContext {
             .write(step.cache)
             .spawn_any()
             .limits(limits);
-        let request = self.uv.iter().fold(request, Request::read);
         let hosts = self.hosts(step.index)?;
         Ok(hosts.into_iter().fold(request, Request::connect))
     }

@@ -49,6 +49,7 @@ pub struct Job {
     caller: Option<String>,
     interpreters: BTreeMap<ScriptType, PathBuf>,
     node_modules: Option<PathBuf>,
+    tools: Vec<PathBuf>,
 }
 
 /// An environment variable.
@@ -196,6 +197,7 @@ impl Job {
             caller: None,
             interpreters: BTreeMap::new(),
             node_modules: None,
+            tools: Vec::new(),
         }
     }
 
@@ -306,6 +308,14 @@ impl Job {
     /// and `require` does.
     pub fn node_modules(mut self, directory: impl Into<PathBuf>) -> Self {
         self.node_modules = Some(directory.into());
+        self
+    }
+
+    /// Lets a program that may start all programs also start the one at this absolute path without
+    /// symlinks, which the backend would not find by its name. The host application chooses it, such
+    /// as a package manager of the user.
+    pub fn tool(mut self, path: impl Into<PathBuf>) -> Self {
+        self.tools.push(path.into());
         self
     }
 
@@ -453,6 +463,12 @@ impl Job {
     #[must_use]
     pub fn installed_node_modules(&self) -> Option<&Path> {
         self.node_modules.as_deref()
+    }
+
+    /// Returns the further programs that it may start.
+    #[must_use]
+    pub fn tools(&self) -> &[PathBuf] {
+        &self.tools
     }
 
     /// Returns the quotas of writable directories.

@@ -253,7 +253,7 @@ impl ProgramFinder {
         let spawn = job.grants().spawn();
         let program = self.find_for_job(job, backend)?;
         let program = self.with_environment_of_spawns(program, spawn);
-        Ok(with_node_modules(program, job))
+        Ok(with_tools(with_node_modules(program, job), job))
     }
 
     /// Finds the program of a command.
@@ -333,6 +333,16 @@ impl ProgramFinder {
         let directories = self.search_path.iter().chain(&self.fallback_path);
         format!("no {} in {}", names.join(" or "), join_paths(directories))
     }
+}
+
+/// Adds the programs that the host application chose, for a job that may start all.
+fn with_tools(mut program: ResolvedProgram, job: &Job) -> ResolvedProgram {
+    if *job.grants().spawn() == SpawnGrant::Any && !job.tools().is_empty() {
+        program.readable.extend(job.tools().iter().cloned());
+        program.readable = remove_nested(program.readable);
+        program.executable_paths.extend(job.tools().iter().cloned());
+    }
+    program
 }
 
 /// Adds the packages for Node that a job sets.
