@@ -29,6 +29,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("skills-build", &[]),
     ("skills-policy", &[]),
     ("skills-sandbox", &["skills-policy"]),
+    ("skills-deps", &["skills-policy", "skills-sandbox"]),
     ("skills-process", &["skills-policy", "skills-sandbox"]),
     ("skills-egress", &["skills-address", "skills-policy"]),
     (
@@ -69,6 +70,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
             "skills-ledger",
             "skills-policy",
             "skills-process",
+            "skills-deps",
             "skills-sandbox",
             "skills-sandbox-wasm",
             "skills-sandbox-linux",

@@ -1,11 +1,13 @@
 //! Progress notifications of calls.
 
 use std::future::Future;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use rmcp::RoleServer;
 use rmcp::model::ProgressNotificationParam;
 use rmcp::service::RequestContext;
+use skills_tools::CallContext;
 use skills_tools::runtime::CancellationToken;
 
 use crate::elicitation::ElicitationApprover;
@@ -15,17 +17,40 @@ const INITIAL_DELAY: Duration = Duration::from_millis(500);
 /// Time between further progress notifications.
 const INTERVAL: Duration = Duration::from_secs(2);
 
+/// What a call does, apart from running a program.
+#[derive(Clone, Default)]
+pub(crate) struct CallPhase(Arc<Mutex<Option<String>>>);
+
+impl CallPhase {
+    /// Records the phases of a call.
+    pub(crate) fn record(&self, call: CallContext) -> CallContext {
+        let phase = Arc::clone(&self.0);
+        call.progress(Arc::new(move |current| {
+            let mut phase = phase.lock().unwrap_or_else(PoisonError::into_inner);
+            *phase = current.map(str::to_owned);
+        }))
+    }
+
+    fn current(&self) -> Option<String> {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+}
+
 /// Runs a call: sends progress notifications if the client requested them, and cancels the call if
 /// the client or the server cancels it.
 pub(crate) async fn with_progress<T>(
     work: impl Future<Output = T>,
     approver: &ElicitationApprover,
+    phase: &CallPhase,
     cancellation: &CancellationToken,
     cancel_calls: &tokio_util::sync::CancellationToken,
     context: &RequestContext<RoleServer>,
 ) -> T {
     tokio::pin!(work);
-    let reporting = report_progress(approver, context);
+    let reporting = report_progress(approver, phase, context);
     tokio::pin!(reporting);
     tokio::select! {
         // A finished call returns its result even if it was cancelled at the same moment.
@@ -40,7 +65,11 @@ pub(crate) async fn with_progress<T>(
 }
 
 /// Sends progress notifications without end.
-async fn report_progress(approver: &ElicitationApprover, context: &RequestContext<RoleServer>) {
+async fn report_progress(
+    approver: &ElicitationApprover,
+    phase: &CallPhase,
+    context: &RequestContext<RoleServer>,
+) {
     let Some(token) = context.meta.get_progress_token() else {
         return std::future::pending().await;
     };
@@ -53,9 +82,9 @@ async fn report_progress(approver: &ElicitationApprover, context: &RequestContex
         ticks.tick().await;
         count += 1.0;
         let status = if approver.is_waiting() {
-            "waiting for approval"
+            "waiting for approval".to_owned()
         } else {
-            "running"
+            phase.current().unwrap_or_else(|| "running".to_owned())
         };
         let message = format!("{status} ({} s)", started.elapsed().as_secs());
         let progress = ProgressNotificationParam::new(token.clone(), count).with_message(message);

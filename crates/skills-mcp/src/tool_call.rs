@@ -20,7 +20,7 @@ use crate::elicitation::{
     AllowedResponses, Elicitation, ElicitationApprover, ElicitationChannel, PERMISSION_KEY,
     Unresolved,
 };
-use crate::progress::with_progress;
+use crate::progress::{CallPhase, with_progress};
 use crate::request_state::CallBinding;
 use crate::server::Tenancy;
 use crate::tool_result::to_mcp_result;
@@ -57,12 +57,22 @@ pub(crate) async fn call(
     // One approver per call: a response for one call can never reach another.
     let approver = Arc::new(ElicitationApprover::new(channel, allowed_responses));
     let cancellation = CancellationToken::new();
-    let call_context = caller_context(caller, context)
+    let phase = CallPhase::default();
+    let call_context = phase
+        .record(caller_context(caller, context))
         .approver(Arc::clone(&approver) as _)
         .cancellation(cancellation.clone());
     let tools = server.tools();
     let call = tools.call(&request.name, Value::Object(arguments), &call_context);
-    let output = with_progress(call, &approver, &cancellation, &inner.cancel_calls, context).await;
+    let output = with_progress(
+        call,
+        &approver,
+        &phase,
+        &cancellation,
+        &inner.cancel_calls,
+        context,
+    )
+    .await;
     let mut output =
         output.map_err(|unknown| ErrorData::invalid_params(unknown.to_string(), None))?;
     // Only if the call ended because of the request. If it succeeded in another way, no response is

@@ -101,6 +101,12 @@ pub trait Approver: Send + Sync {
     ///
     /// The future can be dropped at any time, when the run times out or is cancelled.
     fn request_approval<'a>(&'a self, request: &'a ApprovalRequest) -> ApprovalFuture<'a>;
+
+    /// Returns false if no request can be answered, such as for a client without prompts. Callers
+    /// then prepare nothing that takes an answer. Default: true.
+    fn can_respond(&self) -> bool {
+        true
+    }
 }
 
 impl<F: Fn(&ApprovalRequest) -> ApprovalResponse + Send + Sync> Approver for F {

@@ -138,10 +138,11 @@ impl PermissionManager {
         }
     }
 
-    /// Returns true if it has an approver of its own.
+    /// Returns true if `approver`, or else the manager's own, can respond to requests.
     #[must_use]
-    pub fn has_approver(&self) -> bool {
-        self.approver.is_some()
+    pub fn has_approver(&self, approver: Option<&dyn Approver>) -> bool {
+        let approver = approver.or(self.approver.as_deref());
+        approver.is_some_and(Approver::can_respond)
     }
 
     /// Returns the policy.

@@ -103,6 +103,12 @@ impl Run {
             .into_iter()
             .fold(options.context, CallContext::approver);
         let hooks = self.hooks(&runtime, &name, &options, context)?;
+        #[cfg(all(feature = "packages", unix))]
+        let _progress = {
+            let (call, progress) = crate::packages::SetupProgress::add_to(options.context);
+            options.context = call;
+            progress
+        };
         let result = signals::run_until_interrupt(hooks::run(&runtime, &name, options, hooks))?;
         let result = result.transpose();
         // Output is printed even if the audit record could not be written.

@@ -12,6 +12,8 @@ mod check;
 mod collections;
 mod compile_wasm;
 mod deprecated_aliases;
+#[cfg(all(target_os = "linux", feature = "packages"))]
+mod deps;
 mod findings;
 mod fixture;
 mod help;
@@ -29,6 +31,8 @@ mod mcp_roots;
 #[cfg(feature = "mcp-http")]
 mod mcp_token;
 mod model;
+#[cfg(all(target_os = "linux", feature = "packages"))]
+mod package_index;
 mod policy;
 mod precompile;
 #[cfg(target_os = "linux")]

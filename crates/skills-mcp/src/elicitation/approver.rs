@@ -65,6 +65,10 @@ impl ElicitationApprover {
 }
 
 impl Approver for ElicitationApprover {
+    fn can_respond(&self) -> bool {
+        !matches!(self.channel, ElicitationChannel::None)
+    }
+
     fn request_approval<'a>(&'a self, request: &'a ApprovalRequest) -> ApprovalFuture<'a> {
         Box::pin(async move {
             let elicitation = || Elicitation::try_new(request, self.allowed_responses);

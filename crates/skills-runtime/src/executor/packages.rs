@@ -163,8 +163,8 @@ impl Executor {
 
     /// Returns true if rules allow the request, or if an approver can.
     fn can_be_allowed(&self, plan: &RunPlan, request: &Request) -> bool {
-        let has_approver =
-            plan.options.context.approver.is_some() || self.permissions.has_approver();
+        let approver = plan.options.context.approver.as_deref();
+        let has_approver = self.permissions.has_approver(approver);
         match self.permissions.evaluate(request) {
             Evaluation::NeedsApproval(pending) => {
                 let needs_approver =

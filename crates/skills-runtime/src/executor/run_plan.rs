@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use skills_discovery::Entry;
-use skills_manifest::{HookAction, Manifest};
+#[cfg(all(feature = "packages", unix))]
+use skills_manifest::RequiredPackage;
+use skills_manifest::{HookAction, Manifest, Requirements};
 use skills_policy::{Request, Secret, VariableSource};
 use skills_prompt::MissingRequirements;
 use skills_sandbox::ScriptType;
@@ -226,8 +228,21 @@ impl Executor {
             has_variable: &has_variable,
             finder: self.library().finder(name),
         };
-        missing.add(name, &skill.requirements, &host);
+        missing.add(name, &self.without_installable(&skill.requirements), &host);
         missing
+    }
+
+    /// Returns the requirements without programs that packages of the skill install.
+    fn without_installable(&self, requirements: &Requirements) -> Requirements {
+        let mut requirements = requirements.clone();
+        #[cfg(all(feature = "packages", unix))]
+        if self.config().packages.is_some() {
+            requirements.programs.retain(|program| {
+                let mut installs = program.installs.iter();
+                !installs.any(|install| RequiredPackage::of_install(install).is_some())
+            });
+        }
+        requirements
     }
 }
 

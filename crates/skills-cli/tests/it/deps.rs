@@ -1,0 +1,364 @@
+//! Tests of packages that skills declare, with an index on the loopback device.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use skills_test_support::{host, skip, skip_without_sandbox};
+
+use crate::fixture::Fixture;
+use crate::package_index::PackageIndex;
+use crate::skills::command_with_state;
+
+/// A user with a skill that requires packages, and an index that has them.
+struct User {
+    fixture: Fixture,
+    index: PackageIndex,
+}
+
+impl User {
+    /// `None` if the host cannot make environments.
+    fn new(packages: &[(&str, &str, &[&str])]) -> Option<Self> {
+        if skip_without_sandbox() {
+            return None;
+        }
+        let python = match host::program("python3") {
+            Ok(python) => python,
+            Err(reason) => {
+                skip(reason);
+                return None;
+            }
+        };
+        let has_pip = Command::new(python)
+            .args(["-c", "import ensurepip, venv"])
+            .stderr(Stdio::null())
+            .status();
+        if !has_pip.is_ok_and(|status| status.success()) {
+            skip("python3 has no module `ensurepip`".to_owned());
+            return None;
+        }
+        let fixture = Fixture::new();
+        fixture
+            .skill("skills/demo", "demo")
+            .file("skills/demo/scripts/requirements.txt", "demo-pkg>=1\n")
+            .file(
+                "skills/demo/scripts/show.py",
+                "import demo_pkg, needed\nprint('demo', demo_pkg.VERSION, needed.VERSION)\n",
+            );
+        Some(Self {
+            fixture,
+            index: PackageIndex::start(packages),
+        })
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let scratch = self.fixture.path().join("scratch");
+        let state = self.fixture.path().join("state");
+        let home = self.fixture.path().join("home");
+        for directory in [&scratch, &state, &home] {
+            fs::create_dir_all(directory).unwrap();
+        }
+        let arguments = [&["--root", "skills"], arguments].concat();
+        let mut command = command_with_state(&arguments, &scratch, &state);
+        command
+            .current_dir(self.fixture.path())
+            .env("HOME", &home)
+            .env("XDG_DATA_HOME", home.join("data"))
+            .env("PIP_INDEX_URL", self.index.url());
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> (i32, String) {
+        text_of(&self.command(arguments).output().unwrap())
+    }
+
+    fn json(&self, arguments: &[&str]) -> Value {
+        let output = self.command(arguments).arg("--json").output().unwrap();
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", text_of(&output).1))
+    }
+
+    fn store(&self) -> PathBuf {
+        self.fixture.path().join("home/data/skills/environments")
+    }
+
+    /// Returns the number of environments, finished or not.
+    fn builds(&self) -> usize {
+        fs::read_dir(self.store().join("builds")).map_or(0, Iterator::count)
+    }
+}
+
+fn text_of(output: &Output) -> (i32, String) {
+    let text = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
+    (output.status.code().unwrap_or(-1), text.concat())
+}
+
+/// Returns all files below a directory with their content.
+fn snapshot(directory: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(directory).unwrap().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            files.extend(snapshot(&path));
+        } else {
+            files.push((path.clone(), fs::read(&path).unwrap()));
+        }
+    }
+    files.sort();
+    files
+}
+
+const PACKAGES: [(&str, &str, &[&str]); 3] = [
+    ("demo-pkg", "1.0", &["needed"]),
+    ("demo-pkg", "1.2", &["needed"]),
+    ("needed", "3.1", &[]),
+];
+
+#[test]
+fn missing_packages_are_planned_allowed_and_installed_once() {
+    let Some(user) = User::new(&PACKAGES) else {
+        return;
+    };
+    let before = snapshot(&user.fixture.path().join("skills"));
+
+    // Nobody can be asked, so the script runs without its packages, and the index is not asked.
+    let (code, text) = user.run(&["run", "demo"]);
+    assert_eq!(code, 1, "{text}");
+    assert!(text.contains("missing packages: demo-pkg>=1"), "{text}");
+    assert!(text.contains("skills deps install"), "{text}");
+    assert_eq!(user.index.count(""), 0);
+
+    let plan = user.json(&["deps", "plan", "demo"]);
+    let planned: Vec<String> = plan["plan"]["packages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|package| {
+            format!(
+                "{} {} {}",
+                package["name"], package["version"], package["declared"]
+            )
+        })
+        .collect();
+    assert_eq!(
+        planned,
+        [
+            r#""pypi:demo-pkg" "1.2" true"#,
+            r#""pypi:needed" "3.1" false"#
+        ]
+    );
+    assert_eq!(user.builds(), 0);
+
+    let (code, text) = user.run(&["run", "demo", "--allow", "packages:pypi:demo-pkg"]);
+    assert_eq!((code, text.as_str()), (0, "demo 1.2 3.1\n"));
+    // Installed packages need no further permission.
+    let requests = user.index.count("");
+    let (code, text) = user.run(&["run", "demo"]);
+    assert_eq!((code, text.as_str()), (0, "demo 1.2 3.1\n"));
+    assert_eq!(user.index.count(""), requests);
+    assert_eq!(user.builds(), 1);
+
+    let status = user.json(&["deps", "status"]);
+    assert_eq!(
+        status["skills"],
+        json!([{"skill": "demo", "packages": "installed", "missing": []}])
+    );
+    assert_eq!(status["environments"].as_array().unwrap().len(), 1);
+    assert_eq!(snapshot(&user.fixture.path().join("skills")), before);
+
+    let collected = user.json(&["deps", "gc", "--all"]);
+    assert_eq!(collected["removed"].as_array().unwrap().len(), 1);
+    assert_eq!(user.builds(), 0);
+    let (code, _) = user.run(&["run", "demo"]);
+    assert_eq!(code, 1);
+}
+
+#[test]
+fn a_rule_denies_a_package_that_another_one_needs() {
+    let Some(user) = User::new(&PACKAGES) else {
+        return;
+    };
+    user.fixture.file(
+        "home/.config/skills/policy.toml",
+        "deny = [\"packages:pypi:needed\"]\n",
+    );
+    let (code, text) = user.run(&["deps", "install", "demo", "--yes"]);
+    assert_eq!(code, 1, "{text}");
+    assert!(text.contains("`deny packages:pypi:needed"), "{text}");
+    let (code, text) = user.run(&["run", "demo", "--allow", "packages"]);
+    assert_eq!(code, 1, "{text}");
+    assert!(text.contains("denies pypi:needed"), "{text}");
+    assert_eq!(user.builds(), 0);
+}
+
+#[test]
+fn packages_that_the_interpreter_has_are_used() {
+    let Some(user) = User::new(&PACKAGES) else {
+        return;
+    };
+    let environment = user.fixture.path().join("venv");
+    let made = Command::new(host::program("python3").unwrap())
+        .args(["-m", "venv", "--without-pip"])
+        .arg(&environment)
+        .status();
+    assert!(made.unwrap().success());
+    let lib = fs::read_dir(environment.join("lib"))
+        .unwrap()
+        .flatten()
+        .next()
+        .unwrap();
+    let site = lib.path().join("site-packages");
+    for (name, version) in [("demo_pkg", "1.1"), ("needed", "2")] {
+        fs::create_dir_all(site.join(format!("{name}-{version}.dist-info"))).unwrap();
+        fs::create_dir_all(site.join(name)).unwrap();
+        fs::write(
+            site.join(name).join("__init__.py"),
+            format!("VERSION = '{version}'\n"),
+        )
+        .unwrap();
+    }
+    let python = format!("python={}", environment.join("bin/python").display());
+    let (code, text) = user.run(&["run", "demo", "--interpreter", &python]);
+    assert_eq!((code, text.as_str()), (0, "demo 1.1 2\n"));
+    assert_eq!(user.index.count(""), 0);
+}
+
+#[test]
+fn other_files_than_the_lock_file_lists_are_rejected() {
+    let Some(user) = User::new(&PACKAGES) else {
+        return;
+    };
+    fs::remove_file(
+        user.fixture
+            .path()
+            .join("skills/demo/scripts/requirements.txt"),
+    )
+    .unwrap();
+    user.fixture
+        .file(
+            "skills/demo/scripts/pyproject.toml",
+            "[project]\nname = 'demo'\nversion = '0'\ndependencies = ['demo-pkg']\n",
+        )
+        .file(
+            "skills/demo/scripts/uv.lock",
+            "version = 1\n[[package]]\nname = 'demo-pkg'\nversion = '1.0'\nsource = { registry = 'https://x.example/simple' }\n\
+             wheels = [{ url = 'https://x.example/demo.whl', hash = 'sha256:00' }]\n",
+        );
+    let (code, text) = user.run(&["deps", "plan", "demo"]);
+    assert_eq!(code, 1, "{text}");
+    assert!(
+        text.contains("other files of `demo-pkg` 1.0 than the lock file lists"),
+        "{text}"
+    );
+}
+
+#[test]
+fn an_index_that_cannot_be_reached_is_an_error_with_a_way_out() {
+    let Some(user) = User::new(&PACKAGES) else {
+        return;
+    };
+    let mut command = user.command(&["run", "demo", "--allow", "packages"]);
+    // A port on which nothing listens.
+    let unused = std::net::TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    command.env("PIP_INDEX_URL", format!("http://{unused}/simple"));
+    let (code, text) = text_of(&command.output().unwrap());
+    assert_eq!(code, 1, "{text}");
+    assert!(
+        text.contains("cannot plan packages: the index cannot be reached"),
+        "{text}"
+    );
+    assert!(text.contains("help:"), "{text}");
+}
+
+#[test]
+fn concurrent_setups_make_one_environment() {
+    let Some(user) = User::new(&PACKAGES) else {
+        return;
+    };
+    let plan = user.run(&["deps", "plan", "demo"]);
+    assert_eq!(plan.0, 0, "{}", plan.1);
+    let children: Vec<_> = (0..4)
+        .map(|_| {
+            let mut command = user.command(&["run", "demo", "--allow", "packages"]);
+            command
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped())
+                .spawn()
+                .unwrap()
+        })
+        .collect();
+    for child in children {
+        let (code, text) = text_of(&child.wait_with_output().unwrap());
+        assert_eq!((code, text.as_str()), (0, "demo 1.2 3.1\n"));
+    }
+    assert_eq!(user.builds(), 1);
+}
+
+#[test]
+fn a_killed_setup_leaves_nothing_that_is_used() {
+    const POINTS: u32 = 20;
+    let Some(user) = User::new(&PACKAGES) else {
+        return;
+    };
+    let install = ["deps", "install", "demo", "--yes"];
+    let started = Instant::now();
+    let (code, text) = user.run(&install);
+    assert_eq!(code, 0, "{text}");
+    let duration = started.elapsed().max(Duration::from_millis(100));
+    assert_eq!(user.run(&["deps", "gc", "--all"]).0, 0);
+    for point in 0..POINTS {
+        let mut child = user
+            .command(&install)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(duration * point / POINTS);
+        // SIGKILL: nothing is cleaned up.
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let status = user.json(&["deps", "status"]);
+        for environment in status["environments"].as_array().unwrap() {
+            assert_eq!(environment["packages"].as_array().unwrap().len(), 2);
+        }
+        if !status["environments"].as_array().unwrap().is_empty() {
+            // It was finished just before, so it works.
+            assert_eq!(user.run(&["run", "demo"]).1, "demo 1.2 3.1\n");
+            assert_eq!(user.run(&["deps", "gc", "--all"]).0, 0);
+        }
+    }
+    let (code, text) = user.run(&install);
+    assert_eq!(code, 0, "{text}");
+    assert_eq!(user.run(&["run", "demo"]).1, "demo 1.2 3.1\n");
+    assert_eq!(
+        user.builds(),
+        1,
+        "{:?}",
+        fs::read_dir(user.store().join("builds"))
+            .unwrap()
+            .collect::<Vec<_>>()
+    );
+    let collected = user.json(&["deps", "gc"]);
+    assert_eq!(collected["kept"], 1);
+    assert_eq!(
+        fs::read_dir(user.store().join("work")).map_or(0, Iterator::count),
+        0
+    );
+}
+
+#[test]
+fn tools_run_skills_with_their_packages() {
+    let Some(user) = User::new(&PACKAGES) else {
+        return;
+    };
+    let (code, text) = user.run(&["deps", "install", "demo", "--yes"]);
+    assert_eq!(code, 0, "{text}");
+    let arguments = json!({"name": "demo", "command": "python scripts/show.py"}).to_string();
+    let (code, text) = user.run(&["call", "skills_run", &arguments, "--allow", "spawn"]);
+    assert_eq!(code, 0, "{text}");
+    assert!(text.contains("demo 1.2 3.1"), "{text}");
+}
