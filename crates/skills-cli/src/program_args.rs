@@ -75,7 +75,7 @@ pub(crate) struct ProgramArgs {
 
     /// Grant a permission to programs (repeatable)
     ///
-    /// One of read:/PATH, write, write:/PATH, spawn, spawn:PROGRAM, network:HOST, network:HOST:PORT, env:NAME.
+    /// One of read:/PATH, write, write:/PATH, spawn, spawn:PROGRAM, network:HOST, network:HOST:PORT, env:NAME, packages, packages:pypi:NAME, packages:npm:NAME.
     #[arg(long, value_name = "PERMISSION", value_parser = PermissionParser)]
     pub(crate) allow: Vec<Rule>,
 

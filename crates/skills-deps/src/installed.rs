@@ -320,6 +320,7 @@ fn minor_version_of_path(path: &Path) -> Option<u32> {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "files of the test")]
 mod tests {
     use std::fs;
 

@@ -20,7 +20,8 @@ use crate::project::Project;
 /// Maximum size of an environment with its caches, in bytes.
 const MAX_BYTES: u64 = 8 << 30;
 /// Texts with which package managers report that they cannot reach the index.
-const OFFLINE: [&str; 12] = [
+const OFFLINE: [&str; 13] = [
+    "502 Bad Gateway",
     "dns error",
     "error sending request",
     "failed to lookup address",
@@ -300,6 +301,16 @@ fn failure(action: &'static str, output: &str) -> SetupError {
             .with_help(ALLOW_BUILDS);
     }
     SetupError::new(SetupErrorKind::Failed, action, reason)
+}
+
+/// Returns the error of a package manager that ran. `pip` does not distinguish an index that cannot be
+/// reached from one that does not have a package, so that the connections decide.
+fn failure_of_run(action: &'static str, text: &str, output: &RunOutput) -> SetupError {
+    let is_unreached = text.contains("(from versions: none)") && output.connections.is_empty();
+    if is_unreached {
+        return failure(action, &format!("{}\n{text}", OFFLINE[0]));
+    }
+    failure(action, text)
 }
 
 /// Maximum number of lines of a package manager's output in an error.

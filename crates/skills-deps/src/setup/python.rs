@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use skills_sandbox::{Program, ScriptType};
 
-use super::{SetupContext, Step, check_ended, failure};
+use super::{SetupContext, Step, check_ended, failure, failure_of_run};
 use crate::environment::PYTHON_DIR;
 use crate::error::{SetupError, SetupErrorKind};
 use crate::files::{read_bounded, write_file};
@@ -135,7 +135,7 @@ async fn run(
     let result: SetupResult =
         serde_json::from_str(&text).map_err(|error| failure(request.action, &error.to_string()))?;
     match &result.error {
-        Some(error) => Err(failure(request.action, error)),
+        Some(error) => Err(failure_of_run(request.action, error, &output)),
         None => Ok(result),
     }
 }
