@@ -110,8 +110,7 @@ impl Proxy {
 }
 
 /// Returns true if a host is granted that can be the loopback device of this machine.
-#[must_use]
-pub fn names_loopback(hosts: &HostFilter) -> bool {
+pub(crate) fn names_loopback(hosts: &HostFilter) -> bool {
     hosts.allowed().iter().any(|pattern| {
         pattern.port().is_some()
             && Authority::parse(pattern.to_string().as_bytes(), None)

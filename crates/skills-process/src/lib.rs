@@ -8,6 +8,8 @@
 //! ```
 //!
 //! - [`ScratchDir`] is the private temporary directory of a run.
+//! - `ProtectedEntries` finds protected paths in writable directories, and what a run changed of them.
+//!   On Unix.
 //! - [`QuotaMonitor`] measures directories against their [`Quota`](skills_sandbox::Quota).
 //! - `ProgramFinder` finds interpreters and other programs by reading files only. On Unix.
 //! - `supervise` feeds and captures a process until it ends or exceeds a limit, and kills its whole
@@ -30,19 +32,25 @@
 
 #[cfg(unix)]
 mod interpreter;
+#[cfg(unix)]
+mod protected_entries;
 mod quota_monitor;
 mod scratch_dir;
 #[cfg(unix)]
 mod supervise;
 
 #[cfg(unix)]
-pub use interpreter::{MemoryRlimit, ProgramFinder, ResolvedProgram};
+pub use interpreter::{
+    MemoryRlimit, ProgramFinder, ResolvedProgram, interpreter_args, interpreter_names,
+};
+#[cfg(unix)]
+pub use protected_entries::{ProtectedEntries, SearchLimit};
 pub use quota_monitor::QuotaMonitor;
 pub use scratch_dir::ScratchDir;
 #[cfg(unix)]
 pub use supervise::{
-    Bounds, GroupLeader, Leader, LeaderStatus, Pipes, Process, SpawnedGroup, SupervisedOutput,
-    supervise,
+    Bounds, GroupLeader, Leader, LeaderStatus, Pipes, Process, QuotaWatch, SpawnedGroup,
+    SupervisedOutput, supervise,
 };
 #[cfg(target_os = "linux")]
 pub use supervise::{PidfdChild, PidfdLeader};

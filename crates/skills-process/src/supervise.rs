@@ -37,12 +37,12 @@ use tokio::time::timeout;
 
 use crate::QuotaMonitor;
 use pipe::{SharedOutput, StreamEnd, capture, write_stdin};
-use quota_watch::QuotaWatch;
 
 pub use group::{GroupLeader, SpawnedGroup};
 pub use leader::{Leader, LeaderStatus, Pipes, Process};
 #[cfg(target_os = "linux")]
 pub use pidfd::{PidfdChild, PidfdLeader};
+pub use quota_watch::QuotaWatch;
 
 /// How long to wait for output after the last process was killed: bytes in the pipes arrive at
 /// once.
@@ -106,7 +106,11 @@ pub async fn supervise(
     let mut input = pin!(write_stdin(pipes.stdin, input));
     let mut deadline = pin!(tokio::time::sleep(limits.wall_time));
     let mut cancelled = pin!(wait_cancelled(bounds.cancellation));
-    let watch = quota_watch(bounds, leader.group());
+    let watch = QuotaWatch::new(
+        Arc::clone(&bounds.quotas),
+        Some(leader.group()),
+        limits.file_bytes,
+    );
     let mut exceeded = pin!(watch.wait_exceeded());
     let mut output_done = false;
     let mut input_done = false;
@@ -144,14 +148,6 @@ pub async fn supervise(
         stdout: take_output(&stdout),
         stderr: take_output(&stderr),
     })
-}
-
-fn quota_watch(bounds: &Bounds<'_>, group: i32) -> QuotaWatch {
-    QuotaWatch {
-        monitor: Arc::clone(&bounds.quotas),
-        group,
-        max_file_bytes: bounds.limits.file_bytes,
-    }
 }
 
 /// Measures the quotas once more if the program exited by itself.

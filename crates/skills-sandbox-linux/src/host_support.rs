@@ -14,7 +14,7 @@ use crate::isolation::{IsolationLevel, IsolationMode};
 use crate::landlock_abi::LandlockAbi;
 use crate::path_rule::PlanContext;
 use crate::plan::Plan;
-use crate::run_network::{PROXY_PORT, RunNetwork};
+use crate::run_network::RunNetwork;
 use crate::setup_step::{SetupStep, StepFailure};
 use crate::spawn::SpawnError;
 use crate::spawner;
@@ -176,7 +176,10 @@ impl HostSupport {
         known_or_probed(&self.network, || {
             // Without /proc, whose mount is probed separately and is not needed for a network.
             let context = probe_context(IsolationLevel::Namespaces);
-            self.try_setup(&Plan::probe(&context, RunNetwork::Proxy(PROXY_PORT)))
+            self.try_setup(&Plan::probe(
+                &context,
+                RunNetwork::Proxy(skills_egress::PROXY_PORT),
+            ))
         })
     }
 

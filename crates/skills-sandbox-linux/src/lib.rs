@@ -86,7 +86,6 @@ mod plan;
 mod plan_properties;
 mod proc_entries;
 mod program_status;
-mod protected_entries;
 mod report;
 mod resident_monitor;
 mod rlimits;

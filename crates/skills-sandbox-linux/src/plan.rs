@@ -2,15 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
+use skills_egress::ProxyEndpoint;
 use skills_policy::{Access, FileGrant, Grants, NetworkGrant, ResourceLimits, SpawnGrant};
-use skills_process::{MemoryRlimit, ProgramFinder, ResolvedProgram};
+use skills_process::{MemoryRlimit, ProgramFinder, ProtectedEntries, ResolvedProgram};
 use skills_sandbox::{Environment, Job, Program, Quota, SandboxError};
 
 use crate::isolation::IsolationLevel;
 use crate::path_rule::{PathAccess, PathRule, PlanContext, SymlinkPolicy};
-use crate::protected_entries::ProtectedEntries;
 use crate::rootfs_plan::{RootFsPlan, home_path};
-use crate::run_network::{RunNetwork, loopback_services};
+use crate::run_network::{RunNetwork, proxy_endpoint};
 use crate::user_ids::UserIds;
 
 /// System paths with libraries and data that every interpreter needs. Symlinks such as `/bin` are
@@ -169,7 +169,8 @@ impl Plan {
         }
         let program_finder = &*program_finder.with_interpreters_of(job);
         let program = program_finder.for_job(job, "linux")?;
-        let network = RunNetwork::new(grants, context);
+        let endpoint = proxy_endpoint(grants);
+        let network = RunNetwork::new(endpoint.as_ref(), context);
         let protected = find_protected(grants)?;
         let mut paths = build_path_rules(grants, &program, program_finder, context);
         if has_namespaces {
@@ -189,14 +190,16 @@ impl Plan {
                 &program,
                 context,
                 &search_path(program_finder, python_link.as_ref()),
-                network,
+                endpoint.as_ref(),
             ),
             python_link,
             current_dir,
             isolation: context.isolation,
             rootfs,
             network,
-            services: loopback_services(grants),
+            services: endpoint
+                .map(|endpoint| endpoint.services)
+                .unwrap_or_default(),
             paths,
             relocated: relocated_paths(grants),
             protected,
@@ -297,19 +300,10 @@ fn check_no_root_grant(grants: &Grants) -> Result<(), SandboxError> {
     Ok(())
 }
 
-/// Searches for protected paths, and rejects grants that are too large to search: a protected path
-/// that was not found would be writable.
+/// Searches for protected paths, and rejects grants that are too large to search.
 fn find_protected(grants: &Grants) -> Result<ProtectedEntries, SandboxError> {
-    let protected = ProtectedEntries::find(grants);
-    match protected.search_limit() {
-        None => Ok(protected),
-        Some(limit) => Err(SandboxError::rejected(
-            "linux",
-            format!(
-                "the writable directories contain more than {limit}, too many to search for protected paths; grant narrower directories"
-            ),
-        )),
-    }
+    ProtectedEntries::find(grants)
+        .map_err(|limit| SandboxError::rejected("linux", limit.to_string()))
 }
 
 /// Returns rules for what is read-only or hidden inside granted directories.
@@ -380,7 +374,7 @@ fn build_environment(
     program: &ResolvedProgram,
     context: &PlanContext,
     search_path: &str,
-    network: RunNetwork,
+    endpoint: Option<&ProxyEndpoint>,
 ) -> Environment {
     let scratch = &context.scratch_path;
     let home = match context.isolation {
@@ -399,33 +393,8 @@ fn build_environment(
     .map(|(name, value)| (name.to_owned(), value.to_owned()))
     .into();
     fixed.extend(program.environment.iter().cloned());
-    fixed.extend(proxy_variables(job.grants(), network));
+    fixed.extend(endpoint.into_iter().flat_map(ProxyEndpoint::variables));
     Environment::new(job, fixed)
-}
-
-/// Names and addresses that clients contact without the proxy, to reach servers of the run itself.
-const OWN_HOSTS: &str = "localhost,127.0.0.1,::1";
-
-/// Returns the variables that name the proxy, if there is one. Clients reach servers of the run
-/// directly, unless a service of the host's loopback device is granted.
-fn proxy_variables(grants: &Grants, network: RunNetwork) -> Vec<(String, String)> {
-    let Some(port) = network.proxy_port() else {
-        return Vec::new();
-    };
-    let mut variables = skills_egress::proxy_env(port);
-    let names_loopback = match grants.network() {
-        NetworkGrant::None => false,
-        NetworkGrant::Hosts(hosts) => skills_egress::names_loopback(hosts),
-    };
-    if !names_loopback {
-        let exceptions = variables
-            .iter_mut()
-            .filter(|(name, _)| name.eq_ignore_ascii_case("NO_PROXY"));
-        for (_, value) in exceptions {
-            OWN_HOSTS.clone_into(value);
-        }
-    }
-    variables
 }
 
 fn build_path_rules(

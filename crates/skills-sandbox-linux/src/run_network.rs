@@ -1,16 +1,10 @@
 //! The network of a run.
 
+use skills_egress::ProxyEndpoint;
 use skills_policy::{Grants, NetworkGrant};
 
 use crate::isolation::IsolationLevel;
 use crate::path_rule::PlanContext;
-
-/// The port of the proxy in the network namespace of a run, unless a service with it is granted.
-pub(crate) const PROXY_PORT: u16 = 3_128;
-/// The most services of the host's loopback device that are also reached without the proxy. The
-/// child sends a socket for each before the host process receives them, with three other messages,
-/// and the kernel queues ten.
-const MAX_SERVICES: usize = 6;
 
 /// What a run can connect to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,12 +18,13 @@ pub(crate) enum RunNetwork {
 }
 
 impl RunNetwork {
-    pub(crate) fn new(grants: &Grants, context: &PlanContext) -> Self {
+    /// Selects the network for the grants. `endpoint` is that of the proxy, if hosts are granted.
+    pub(crate) fn new(endpoint: Option<&ProxyEndpoint>, context: &PlanContext) -> Self {
         let has_namespace = context.isolation == IsolationLevel::Namespaces && context.own_network;
-        match grants.network() {
-            NetworkGrant::Hosts(_) => Self::Proxy(proxy_port(&loopback_services(grants))),
-            NetworkGrant::None if has_namespace => Self::Loopback,
-            NetworkGrant::None => Self::None,
+        match endpoint {
+            Some(endpoint) => Self::Proxy(endpoint.port),
+            None if has_namespace => Self::Loopback,
+            None => Self::None,
         }
     }
 
@@ -47,21 +42,11 @@ impl RunNetwork {
     }
 }
 
-/// Returns the ports of the host's loopback device on which the run reaches a granted service
-/// directly, by a listener on the same port of its own loopback device.
-pub(crate) fn loopback_services(grants: &Grants) -> Vec<u16> {
+/// Returns where the run reaches its proxy. The child sends a socket for each service before the host
+/// process receives them, with three other messages, and the kernel queues ten.
+pub(crate) fn proxy_endpoint(grants: &Grants) -> Option<ProxyEndpoint> {
     match grants.network() {
-        NetworkGrant::Hosts(hosts) => {
-            let services = skills_egress::loopback_services(hosts).into_iter();
-            services.take(MAX_SERVICES).collect()
-        }
-        NetworkGrant::None => Vec::new(),
+        NetworkGrant::Hosts(hosts) => Some(ProxyEndpoint::new(hosts)),
+        NetworkGrant::None => None,
     }
-}
-
-/// Returns the first port for the proxy that is not that of a service.
-fn proxy_port(services: &[u16]) -> u16 {
-    (PROXY_PORT..u16::MAX)
-        .find(|port| !services.contains(port))
-        .unwrap_or(PROXY_PORT)
 }

@@ -157,7 +157,7 @@ impl ProgramFinder {
         // The file of an override can have another name, such as `ruby3.2`. A shell is one of
         // several programs, of which `sh` does not replace `bash`.
         let file = interpreter.argv0.file_name();
-        runtimes::program_names(kind) == [name] || file.is_some_and(|file| file == name)
+        runtimes::interpreter_names(kind) == [name] || file.is_some_and(|file| file == name)
     }
 
     /// Returns the path of `python3` if the search path has no `python`, for a backend that
@@ -307,7 +307,7 @@ impl ProgramFinder {
         [&self.search_path, &self.fallback_path]
             .into_iter()
             .flat_map(|directories| {
-                let names = runtimes::program_names(kind).iter();
+                let names = runtimes::interpreter_names(kind).iter();
                 names.flat_map(|name| candidate_paths(directories, name))
             })
             .collect()
@@ -328,7 +328,7 @@ impl ProgramFinder {
         if let Some(chosen) = self.overrides.get(&kind) {
             return format!("no program at {}", chosen.display());
         }
-        let names = runtimes::program_names(kind).iter();
+        let names = runtimes::interpreter_names(kind).iter();
         let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
         let directories = self.search_path.iter().chain(&self.fallback_path);
         format!("no {} in {}", names.join(" or "), join_paths(directories))
@@ -377,7 +377,7 @@ fn into_interpreter(kind: ScriptType, program: ResolvedProgram) -> ResolvedProgr
         .file_name()
         .and_then(|name| name.to_str())
         .unwrap_or_default();
-    let arguments = runtimes::leading_args(kind, name)
+    let arguments = runtimes::interpreter_args(kind, name)
         .iter()
         .map(|argument| (*argument).to_owned())
         .collect();

@@ -34,8 +34,9 @@ impl MemoryRlimit {
     }
 }
 
-/// The programs to search for scripts of this kind, the best one first.
-pub(super) fn program_names(kind: ScriptType) -> &'static [&'static str] {
+/// Returns the programs to search for scripts of this kind, the best one first.
+#[must_use]
+pub fn interpreter_names(kind: ScriptType) -> &'static [&'static str] {
     match kind {
         // `python` can be Python 2.
         ScriptType::Python => &["python3"],
@@ -43,8 +44,9 @@ pub(super) fn program_names(kind: ScriptType) -> &'static [&'static str] {
     }
 }
 
-/// The arguments before the script for an interpreter with this name.
-pub(super) fn leading_args(kind: ScriptType, name: &str) -> &'static [&'static str] {
+/// Returns the arguments before the script for an interpreter with this name.
+#[must_use]
+pub fn interpreter_args(kind: ScriptType, name: &str) -> &'static [&'static str] {
     match kind {
         // Start files of the user are not part of the skill.
         ScriptType::Shell if name == "bash" => &["--noprofile", "--norc"],

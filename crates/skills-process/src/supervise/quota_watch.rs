@@ -20,19 +20,29 @@ const MAX_INTERVAL: Duration = Duration::from_millis(100);
 /// While nothing changes, measuring takes at most one part in this many of the time.
 const IDLE_SHARE: u32 = 8;
 
-/// Measures the quotas of one run.
-#[derive(Clone)]
-pub(super) struct QuotaWatch {
-    pub(super) monitor: Arc<QuotaMonitor>,
-    /// The process group of the run.
-    pub(super) group: i32,
-    /// The maximum size of a file that it may write.
-    pub(super) max_file_bytes: u64,
+/// Measures the quotas of one run at intervals.
+#[derive(Debug, Clone)]
+pub struct QuotaWatch {
+    monitor: Arc<QuotaMonitor>,
+    group: Option<i32>,
+    max_file_bytes: u64,
 }
 
 impl QuotaWatch {
-    /// Waits until a quota is exceeded; forever without quotas.
-    pub(super) async fn wait_exceeded(&self) -> QuotaExceeded {
+    /// Creates a watch. Deleted files that processes of `group` hold open are counted, on Linux and
+    /// if there is one; `max_file_bytes` is the maximum size of a file that the run may write.
+    #[must_use]
+    pub fn new(monitor: Arc<QuotaMonitor>, group: Option<i32>, max_file_bytes: u64) -> Self {
+        Self {
+            monitor,
+            group,
+            max_file_bytes,
+        }
+    }
+
+    /// Waits until a quota is exceeded; forever without quotas. Cancel safe. Must be polled inside a
+    /// Tokio runtime with time enabled.
+    pub async fn wait_exceeded(&self) -> QuotaExceeded {
         if self.monitor.quotas().next().is_none() {
             return pending().await;
         }
@@ -66,8 +76,9 @@ impl QuotaWatch {
             .unwrap_or_else(|_| Err(self.unreadable()))
     }
 
-    /// Measures once after all processes have ended, which hold no deleted files any more.
-    pub(super) async fn final_check(&self) -> Option<QuotaExceeded> {
+    /// Measures once after all processes have ended, which hold no deleted files any more. Returns
+    /// the first quota that is exceeded.
+    pub async fn final_check(&self) -> Option<QuotaExceeded> {
         self.monitor.quotas().next()?;
         let monitor = Arc::clone(&self.monitor);
         self.run_blocking(move || monitor.measure().map(drop))
@@ -105,7 +116,9 @@ impl QuotaWatch {
 
     #[cfg(target_os = "linux")]
     fn deleted(&self, directory: &std::path::Path) -> Result<u64, QuotaPart> {
-        super::deleted_files::deleted_bytes(self.group, directory, self.max_file_bytes)
+        self.group.map_or(Ok(0), |group| {
+            super::deleted_files::deleted_bytes(group, directory, self.max_file_bytes)
+        })
     }
 
     /// Only Linux exposes which files a process holds open.

@@ -24,7 +24,7 @@ const MAX_REPORTED: usize = 20;
 
 /// The protected paths in the writable directories of a run, and the entries below them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct ProtectedEntries {
+pub struct ProtectedEntries {
     /// The states of all entries before the run.
     entries: BTreeMap<PathBuf, EntryState>,
     /// The protected paths that are not below another one, and the targets of symlinks among them.
@@ -32,6 +32,14 @@ pub(crate) struct ProtectedEntries {
     /// The limit at which the search ended, if it did not examine everything.
     search_limit: Option<&'static str>,
 }
+
+/// More entries than [`ProtectedEntries::find`] examines. A protected path that was not found would
+/// be writable, so a backend rejects the grants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the writable directories contain more than {0}, too many to search for protected paths; grant narrower directories"
+)]
+pub struct SearchLimit(&'static str);
 
 /// Metadata of an entry that changes when it is replaced or modified.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,8 +53,20 @@ struct EntryState {
 
 impl ProtectedEntries {
     /// Searches the writable directories, including those below protected ones. Symlinks are not
-    /// followed.
-    pub(crate) fn find(grants: &Grants) -> Self {
+    /// followed. This reads the disk, so call it on a blocking thread.
+    ///
+    /// # Errors
+    /// Returns the limit at which the search ended, if it could not examine everything: 200,000
+    /// entries, 1,000 protected paths or 64 levels.
+    pub fn find(grants: &Grants) -> Result<Self, SearchLimit> {
+        let found = Self::search(grants);
+        match found.search_limit {
+            None => Ok(found),
+            Some(limit) => Err(SearchLimit(limit)),
+        }
+    }
+
+    fn search(grants: &Grants) -> Self {
         let mut found = Self::default();
         let mut queue: VecDeque<(PathBuf, usize)> = grants
             .files()
@@ -142,19 +162,14 @@ impl ProtectedEntries {
     }
 
     /// Returns the paths to make read-only.
-    pub(crate) fn outermost(&self) -> impl Iterator<Item = &Path> {
+    pub fn outermost(&self) -> impl Iterator<Item = &Path> {
         self.outermost.iter().map(PathBuf::as_path)
-    }
-
-    /// Returns the limit at which the search ended, if it did not see everything.
-    pub(crate) fn search_limit(&self) -> Option<&'static str> {
-        self.search_limit
     }
 
     /// Searches again after the run and returns one line for each protected path that was created,
     /// changed or removed, at most 20 and the number of the others.
-    pub(crate) fn changes(&self, grants: &Grants) -> Vec<String> {
-        let after = Self::find(grants);
+    pub fn changes(&self, grants: &Grants) -> Vec<String> {
+        let after = Self::search(grants);
         let new_or_changed =
             after
                 .entries
@@ -273,10 +288,9 @@ mod tests {
         create_files(&workspace, &unprotected);
         std::os::unix::fs::symlink("dotfiles", workspace.join(".zshrc")).unwrap();
         create_files(&workspace, &["dotfiles"]);
-        let found = ProtectedEntries::find(&grants(&workspace));
+        let found = ProtectedEntries::find(&grants(&workspace)).unwrap();
         let expected = ".git .github/workflows .zshrc a/.envrc a/b/.GIT dotfiles nested/.git/hooks roots/skills";
         assert_eq!(outermost_paths(&workspace, &found), expected);
-        assert_eq!(found.search_limit(), None);
     }
 
     #[test]
@@ -293,7 +307,7 @@ mod tests {
             ],
         );
         let grants = grants(&workspace);
-        let before = ProtectedEntries::find(&grants);
+        let before = ProtectedEntries::find(&grants).unwrap();
         assert!(before.changes(&grants).is_empty());
         create_files(
             &workspace,
