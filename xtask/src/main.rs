@@ -14,6 +14,8 @@ mod eval;
 mod example_hosts;
 mod fuzz;
 mod guests;
+#[cfg(unix)]
+mod image;
 mod interop;
 mod mutants;
 mod platforms;
@@ -106,6 +108,9 @@ enum Task {
         #[arg(long = "file")]
         files: Vec<String>,
     },
+    /// Create the container image for tests from programs of this host, and print how to use it (needs
+    /// root, Podman and runc)
+    Image,
     /// Run the official MCP conformance suite and Inspector (needs Node 22)
     Conformance,
     /// Check crate dependencies, file sizes, docs and undeclared tests
@@ -179,6 +184,10 @@ fn main() -> anyhow::Result<()> {
             fuzz::InputMode::Deterministic,
         ),
         Task::Mutants { packages, files } => mutants::mutants(&packages, &files),
+        #[cfg(unix)]
+        Task::Image => image::image(),
+        #[cfg(not(unix))]
+        Task::Image => anyhow::bail!("needs Linux"),
         Task::Conformance => conformance::conformance(),
         Task::Tidy => tidy::tidy(),
         Task::Skills { check } => guests::guests(if check {

@@ -48,10 +48,7 @@ pub(crate) fn test(strictness: Strictness) -> Result<()> {
         User::Unprivileged
     };
     let file = directory.join(format!("{user}.txt"));
-    // A snapshot that differs must fail and not be replaced.
-    run(cargo(&["test", "--workspace", "--locked"])
-        .env("INSTA_UPDATE", "no")
-        .env(RECORD, &file))?;
+    run_all(&file)?;
     let mut runs = vec![Skips::read(user, &file)?];
     if user == User::Root {
         if output(Command::new("setpriv").arg("--version")).is_ok() {
@@ -63,6 +60,20 @@ pub(crate) fn test(strictness: Strictness) -> Result<()> {
         }
     }
     skips::report(&runs, if is_ci { Strictness::Fail } else { strictness })
+}
+
+/// Runs the tests of all crates, with a container engine if this host can have one.
+fn run_all(skips: &Path) -> Result<()> {
+    let mut tests = cargo(&["test", "--workspace", "--locked"]);
+    // A snapshot that differs must fail and not be replaced.
+    tests.env("INSTA_UPDATE", "no").env(RECORD, skips);
+    #[cfg(unix)]
+    let engine = crate::image::Engine::start()
+        .inspect_err(|reason| eprintln!("no container engine for tests: {reason:#}"))
+        .ok();
+    #[cfg(unix)]
+    tests.envs(engine.iter().flat_map(crate::image::Engine::variables));
+    run(&mut tests)
 }
 
 fn is_root() -> bool {

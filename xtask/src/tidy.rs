@@ -51,6 +51,15 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "skills-sandbox-container",
+        &[
+            "skills-egress",
+            "skills-policy",
+            "skills-process",
+            "skills-sandbox",
+        ],
+    ),
+    (
         "skills-sandbox-seatbelt",
         &[
             "skills-egress",
@@ -72,6 +81,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
             "skills-process",
             "skills-deps",
             "skills-sandbox",
+            "skills-sandbox-container",
             "skills-sandbox-wasm",
             "skills-sandbox-linux",
             "skills-sandbox-seatbelt",

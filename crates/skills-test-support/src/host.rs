@@ -98,3 +98,24 @@ mod tests {
         );
     }
 }
+
+/// Returns the socket of a container engine, and an image of it by its digest, with Python, a shell
+/// and basic programs. `cargo xtask image` prepares them and `cargo xtask test` passes them on, in
+/// `SKILLS_TEST_CONTAINER_SOCKET` and `SKILLS_TEST_CONTAINER_IMAGE`.
+///
+/// # Errors
+/// With the reason for a skip, if there is none.
+pub fn container_engine() -> Result<(PathBuf, String), String> {
+    let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let socket = variable("SKILLS_TEST_CONTAINER_SOCKET").ok_or(
+        "no container engine: `cargo xtask image` prepares one for root, with podman and runc",
+    )?;
+    let image = variable("SKILLS_TEST_CONTAINER_IMAGE")
+        .ok_or("no container image: `cargo xtask image` prepares one")?;
+    match std::os::unix::net::UnixStream::connect(&socket) {
+        Ok(_) => Ok((socket.into(), image)),
+        Err(error) => Err(format!(
+            "no container engine: cannot connect to {socket}: {error}"
+        )),
+    }
+}

@@ -1,0 +1,180 @@
+//! A container from its creation to its removal.
+
+use std::io;
+
+use bollard::Docker;
+use bollard::errors::Error;
+use bollard::models::ContainerInspectResponse;
+use bollard::query_parameters::{
+    CreateContainerOptionsBuilder, KillContainerOptionsBuilder, RemoveContainerOptionsBuilder,
+    TopOptionsBuilder,
+};
+use skills_sandbox::SandboxError;
+
+use crate::connect::setup_error;
+use crate::engine::Product;
+use crate::namespace;
+use crate::request::ContainerRequest;
+
+/// Number of random bytes in a name.
+const NAME_BYTES: usize = 12;
+
+/// A container of one run or session. Dropping it kills and removes the container in the background;
+/// [`remove`](Self::remove) waits for that.
+pub(crate) struct Container {
+    client: Docker,
+    name: String,
+    is_removed: bool,
+}
+
+/// A running container.
+pub(crate) struct RunningContainer {
+    pub(crate) container: Container,
+    /// The first process, as the host of the engine numbers it.
+    pub(crate) pid: Option<i32>,
+}
+
+impl Container {
+    /// Creates a container, which runs nothing yet.
+    pub(crate) async fn create(
+        client: &Docker,
+        request: &ContainerRequest,
+    ) -> Result<Self, SandboxError> {
+        let name = random_name()?;
+        // Before the request: the engine may create the container although the answer is lost.
+        let container = Self {
+            client: client.clone(),
+            name,
+            is_removed: false,
+        };
+        let options = CreateContainerOptionsBuilder::default()
+            .name(&container.name)
+            .build();
+        client
+            .create_container(Some(options), request.body())
+            .await
+            .map_err(|error| setup_error("creating the container", error))?;
+        Ok(container)
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(crate) fn client(&self) -> &Docker {
+        &self.client
+    }
+
+    /// Starts its first process, which waits.
+    pub(crate) async fn start(self) -> Result<RunningContainer, SandboxError> {
+        self.client
+            .start_container(&self.name, None)
+            .await
+            .map_err(|error| setup_error("starting the container", error))?;
+        let state = self.inspect().await?.state.unwrap_or_default();
+        if state.running != Some(true) {
+            let reason = state.error.unwrap_or_default();
+            return Err(SandboxError::setup(
+                "starting the container",
+                io::Error::other(format!("it ended at once {reason}")),
+            ));
+        }
+        let pid = state.pid.and_then(|pid| i32::try_from(pid).ok());
+        Ok(RunningContainer {
+            container: self,
+            pid: pid.filter(|pid| *pid > 0),
+        })
+    }
+
+    async fn inspect(&self) -> Result<ContainerInspectResponse, SandboxError> {
+        self.client
+            .inspect_container(&self.name, None)
+            .await
+            .map_err(|error| setup_error("inspecting the container", error))
+    }
+
+    /// Kills all its processes.
+    pub(crate) async fn kill(&self) {
+        kill(&self.client, &self.name).await;
+    }
+
+    /// Returns whether the engine noticed that a process was killed for want of memory.
+    pub(crate) async fn ran_out_of_memory(&self) -> bool {
+        let state = self.inspect().await.ok().and_then(|found| found.state);
+        state.is_some_and(|state| state.oom_killed == Some(true))
+    }
+
+    /// Returns the number of its processes; `None` if the engine does not return it.
+    pub(crate) async fn process_count(&self, product: Product) -> Option<usize> {
+        // By default Podman starts a program of the image.
+        let options = (product == Product::Podman)
+            .then(|| TopOptionsBuilder::default().ps_args("pid").build());
+        let found = self.client.top_processes(&self.name, options).await.ok()?;
+        found.processes.map(|processes| processes.len())
+    }
+
+    /// Kills its processes and removes it.
+    pub(crate) async fn remove(mut self) -> io::Result<()> {
+        self.is_removed = true;
+        remove(&self.client, &self.name).await
+    }
+}
+
+impl RunningContainer {
+    /// Counts processes that were killed for want of memory.
+    pub(crate) async fn memory_kills(&self) -> u64 {
+        match self.pid.and_then(namespace::memory_kills) {
+            Some(count) => count,
+            None => u64::from(self.container.ran_out_of_memory().await),
+        }
+    }
+}
+
+impl Drop for Container {
+    fn drop(&mut self) {
+        if self.is_removed {
+            return;
+        }
+        // Outside of a Tokio runtime nothing can be sent; the container ends by itself.
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            let (client, name) = (self.client.clone(), std::mem::take(&mut self.name));
+            runtime.spawn(async move { remove(&client, &name).await });
+        }
+    }
+}
+
+async fn kill(client: &Docker, name: &str) {
+    let options = KillContainerOptionsBuilder::default()
+        .signal("SIGKILL")
+        .build();
+    // It may have ended by itself.
+    let _ = client.kill_container(name, Some(options)).await;
+}
+
+/// Kills the processes of a container and removes it. Killed first, since engines wait some seconds
+/// for a process that they ask to end.
+pub(crate) async fn remove(client: &Docker, name: &str) -> io::Result<()> {
+    kill(client, name).await;
+    let options = RemoveContainerOptionsBuilder::default()
+        .force(true)
+        .v(true)
+        .build();
+    match client.remove_container(name, Some(options)).await {
+        Ok(()) => Ok(()),
+        // Removed already, or being removed.
+        Err(Error::DockerResponseServerError {
+            status_code: 404 | 409,
+            ..
+        }) => Ok(()),
+        Err(error) => Err(io::Error::other(error)),
+    }
+}
+
+/// Returns a name that no other container has.
+fn random_name() -> Result<String, SandboxError> {
+    let mut bytes = [0; NAME_BYTES];
+    getrandom::fill(&mut bytes)
+        .map_err(|error| SandboxError::setup("naming the container", io::Error::other(error)))?;
+    let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok(format!("skills-{digits}"))
+}

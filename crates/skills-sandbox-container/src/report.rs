@@ -1,0 +1,161 @@
+//! The enforcement report.
+
+use std::time::Duration;
+
+use skills_egress::ProxyLog;
+use skills_policy::SpawnGrant;
+use skills_sandbox::{EnforcementReport, Job, Quota};
+
+use crate::BACKEND;
+use crate::connect::Engine;
+use crate::engine::EngineFacts;
+use crate::namespace::MountCheck;
+use crate::plan::RunPlan;
+
+/// Reports the restrictions that the engine accepted for a run.
+pub(crate) fn report(
+    engine: &Engine,
+    plan: &RunPlan,
+    job: &Job,
+    mounts: &MountCheck,
+    log: Option<&ProxyLog>,
+) -> EnforcementReport {
+    let runtime = plan.container.runtime.as_deref();
+    let report = host_fields(&engine.facts, &engine.image.id, runtime);
+    let report = add_files(report, mounts);
+    let report = report.enforced("network", network_detail(plan, log));
+    let report = add_processes(report, plan, job.grants().spawn());
+    let limits = &plan.container.limits;
+    let report = add_fixed(report)
+        .enforced(
+            "memory",
+            format!(
+                "{} MiB for all processes together",
+                limits.memory_bytes >> 20
+            ),
+        )
+        .enforced("time", time_detail(limits.wall_time))
+        .enforced(
+            "scratch",
+            format!("{} MiB in memory", limits.scratch_bytes >> 20),
+        )
+        .partial(
+            "host-death",
+            format!(
+                "if the host process dies, the container ends after {} s",
+                plan.container.max_seconds
+            ),
+        );
+    let report = add_protected(report, plan);
+    job.quotas().iter().fold(report, |report, quota| {
+        // Partial, since it is measured while the program runs, and without deleted files that a
+        // process of the container holds open.
+        report.partial(
+            "workspace",
+            format!(
+                "private, at most {}",
+                Quota::describe_limit(quota.max_bytes())
+            ),
+        )
+    })
+}
+
+/// Reports the restrictions that any run would have.
+pub(crate) fn probe_report(engine: &Engine, runtime: Option<&str>) -> EnforcementReport {
+    let report = host_fields(&engine.facts, &engine.image.id, runtime)
+        .enforced("files", "the image, read-only, and granted paths")
+        .enforced(
+            "network",
+            "none without a grant; granted hosts are reached through a proxy",
+        )
+        .enforced("memory", "limited for all processes together")
+        .partial(
+            "processes",
+            "any program of the image; their number is limited",
+        );
+    add_fixed(report)
+}
+
+fn host_fields(facts: &EngineFacts, image: &str, runtime: Option<&str>) -> EnforcementReport {
+    let user = if facts.is_rootless {
+        "rootless"
+    } else {
+        "root"
+    };
+    EnforcementReport::new(BACKEND)
+        .field("engine", facts.version.clone())
+        .field("engine-user", user)
+        .field("runtime", runtime.unwrap_or(&facts.default_runtime))
+        .field("image", image)
+}
+
+fn add_files(report: EnforcementReport, mounts: &MountCheck) -> EnforcementReport {
+    const FILES: &str = "the image, read-only, and granted paths";
+    match mounts {
+        MountCheck::Verified => report.enforced("files", FILES),
+        MountCheck::NotVisible(reason) => report.partial(
+            "files",
+            format!("{FILES}; the mounts could not be verified: {reason}"),
+        ),
+    }
+}
+
+/// Adds what does not depend on the run.
+fn add_fixed(report: EnforcementReport) -> EnforcementReport {
+    report
+        .enforced("privileges", "no capabilities, and programs cannot get any")
+        .enforced("system-calls", "filtered by the engine's seccomp profile")
+        .enforced("signals", "other processes are not visible")
+        .enforced("cpu", "one processor")
+}
+
+fn network_detail(plan: &RunPlan, log: Option<&ProxyLog>) -> String {
+    let Some(endpoint) = &plan.endpoint else {
+        return "separate network namespace with nothing but a loopback device".to_owned();
+    };
+    let summary = log.map_or_else(String::new, |log| format!("; {}", log.summary()));
+    format!(
+        "separate network namespace with nothing but a proxy on port {}{summary}",
+        endpoint.port
+    )
+}
+
+/// Reports processes. The programs of the image are not restricted by name: they reach no more than the
+/// program of the run does.
+fn add_processes(
+    report: EnforcementReport,
+    plan: &RunPlan,
+    spawn: &SpawnGrant,
+) -> EnforcementReport {
+    let count = format!(
+        "at most {} processes and threads",
+        plan.container.max_processes()
+    );
+    match spawn {
+        SpawnGrant::Any => {
+            report.enforced("processes", format!("any program of the image; {count}"))
+        }
+        SpawnGrant::Programs(_) | SpawnGrant::None => report.partial(
+            "processes",
+            format!("programs of the image can be started without a grant; {count}"),
+        ),
+    }
+}
+
+fn time_detail(wall_time: Duration) -> String {
+    format!(
+        "{} ms, then all processes are killed",
+        wall_time.as_millis()
+    )
+}
+
+fn add_protected(report: EnforcementReport, plan: &RunPlan) -> EnforcementReport {
+    if !plan.container.mounts.iter().any(|mount| mount.is_writable) {
+        return report;
+    }
+    // Partial, since a mount can only protect a path that exists.
+    report.partial(
+        "protected",
+        "existing protected paths are read-only; new ones are reported after the run",
+    )
+}

@@ -1,0 +1,403 @@
+//! The container backend.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+use skills_egress::{Connector, HostConnector, Proxy, ProxyLog, SystemConnector};
+use skills_policy::{Grants, NetworkGrant};
+use skills_process::{ProtectedEntries, QuotaMonitor, ScratchDir};
+use skills_sandbox::{
+    EnforcementReport, HostConnections, Job, Refusals, RunFuture, RunOutput, Sandbox, SandboxError,
+};
+use tokio::net::TcpListener;
+use tokio::sync::OnceCell;
+
+use crate::connect::Engine;
+use crate::container::Container;
+use crate::namespace::{self, MountCheck, MountSources};
+use crate::plan::{PlanContext, RunPlan, WantedProgram};
+use crate::programs::find_program;
+use crate::report::{probe_report, report};
+use crate::supervise::{Bounds, ProgramOutput, run_program};
+use crate::warm::{KeptContainer, KeptContainers, owner_labels, remove_abandoned};
+use crate::{BACKEND, ImageReference};
+
+/// Runs scripts and commands in containers of the engine behind a Unix socket.
+///
+/// Defaults of the builder: the runtime of the engine, a new container for each run, and
+/// [`SystemConnector`]. Clones share the connection and the kept containers. The first run connects,
+/// and removes containers of processes that have died.
+///
+/// [`run`](Sandbox::run) needs a Tokio runtime with I/O and time enabled. Dropping its future removes
+/// the container in the background; a container also ends by itself a minute after the deadline.
+///
+/// ```
+/// use std::time::Duration;
+/// use skills_sandbox::Sandbox;
+/// use skills_sandbox_container::{ContainerSandbox, ImageReference};
+///
+/// let image: ImageReference = format!("docker.io/library/python@sha256:{}", "a".repeat(64)).parse()?;
+/// let sandbox = ContainerSandbox::new("/run/user/1000/no-engine.sock", image, "/tmp")
+///     .runtime("runsc")
+///     .keep_warm(Duration::from_secs(300));
+/// assert_eq!(sandbox.name(), "container");
+/// // Without an engine nothing runs.
+/// assert!(sandbox.probe().is_err());
+/// # Ok::<(), skills_sandbox_container::InvalidImageReference>(())
+/// ```
+#[derive(Clone)]
+pub struct ContainerSandbox {
+    socket: PathBuf,
+    image: ImageReference,
+    scratch_parent: PathBuf,
+    runtime: Option<String>,
+    keep: Duration,
+    connector: Arc<dyn Connector>,
+    shared: Arc<Shared>,
+}
+
+/// What runs share.
+#[derive(Default)]
+struct Shared {
+    engine: OnceCell<Engine>,
+    kept: KeptContainers,
+    /// An empty directory, which is mounted over hidden ones.
+    empty: OnceLock<ScratchDir>,
+}
+
+/// A container in which the program can be started.
+struct ReadyContainer {
+    kept: KeptContainer,
+    network: Option<RunNetwork>,
+}
+
+/// The proxy of a run, and the listener through which the container reaches it.
+struct RunNetwork {
+    proxy: Proxy,
+    listener: TcpListener,
+}
+
+impl ContainerSandbox {
+    /// Creates the backend for the engine behind `socket`, a path. An empty directory that is mounted
+    /// over hidden ones is created below `scratch_parent`.
+    #[must_use]
+    pub fn new(
+        socket: impl Into<PathBuf>,
+        image: ImageReference,
+        scratch_parent: impl Into<PathBuf>,
+    ) -> Self {
+        Self {
+            socket: socket.into(),
+            image,
+            scratch_parent: scratch_parent.into(),
+            runtime: None,
+            keep: Duration::ZERO,
+            connector: Arc::new(SystemConnector),
+            shared: Arc::default(),
+        }
+    }
+
+    /// Sets the OCI runtime by the name that the engine knows, such as `runsc` (gVisor) or `kata`.
+    /// Default: that of the engine. Runs fail if the engine does not have it.
+    #[must_use]
+    pub fn runtime(mut self, name: impl Into<String>) -> Self {
+        self.runtime = Some(name.into());
+        self
+    }
+
+    /// Keeps the container of a run for later ones of the same [caller](Job::caller) with the same
+    /// grants, for `duration` after the last one, which saves its creation. Such runs share the scratch
+    /// space. A container in which a process is left is not kept. Default: zero, for a new container
+    /// for each run.
+    #[must_use]
+    pub fn keep_warm(mut self, duration: Duration) -> Self {
+        self.keep = duration;
+        self
+    }
+
+    /// Sets how names of granted hosts are resolved and connected to.
+    #[must_use]
+    pub fn connector(mut self, connector: Arc<dyn Connector>) -> Self {
+        self.connector = connector;
+        self
+    }
+
+    async fn run_job(&self, job: Job) -> Result<RunOutput, SandboxError> {
+        let started = Instant::now();
+        let wanted = WantedProgram::new(&job)?;
+        let engine = self.engine().await?;
+        let protected = find_protected(job.grants()).await?;
+        let plan = RunPlan::new(&job, protected, &self.context(&engine)?)?;
+        let quotas = QuotaMonitor::open(job.quotas())
+            .map_err(|error| SandboxError::setup("opening a directory with a quota", error))?;
+        let (ready, executable) = self.prepare(&engine, &plan, &job, &wanted).await?;
+        let ReadyContainer { kept, network } = ready;
+        let exec = plan.exec(&job, &engine.image, &executable);
+        let bounds = Bounds {
+            limits: &plan.container.limits,
+            quotas: Arc::new(quotas),
+            cancellation: job.cancellation_token(),
+            input: job.stdin_bytes(),
+        };
+        let log = network.as_ref().map(|network| network.proxy.log());
+        let program = run_program(&kept.running, &exec, &bounds);
+        let output = with_proxy(network, program).await?;
+        let report = report(&engine, &plan, &job, &kept.mounts, log.as_ref());
+        let cleanup = self.finish(&engine, &plan, &job, kept, &output).await;
+        let notes = plan.protected.changes(job.grants());
+        let report = report.cleanup_of("container", cleanup);
+        Ok(run_output(output, started, report, log.as_ref()).notes(notes))
+    }
+
+    async fn engine(&self) -> Result<Engine, SandboxError> {
+        let connect = async {
+            let runtime = self.runtime.as_deref();
+            let engine = Engine::connect(&self.socket, &self.image, runtime).await?;
+            remove_abandoned(&engine.client).await;
+            Ok::<_, SandboxError>(engine)
+        };
+        self.shared
+            .engine
+            .get_or_try_init(|| connect)
+            .await
+            .cloned()
+    }
+
+    fn context<'a>(&'a self, engine: &'a Engine) -> Result<PlanContext<'a>, SandboxError> {
+        let (user, group) = (nix::unistd::geteuid(), nix::unistd::getegid());
+        Ok(PlanContext {
+            engine: &engine.facts,
+            image: &engine.image,
+            runtime: self.runtime.as_deref(),
+            ids: (user.as_raw(), group.as_raw()),
+            socket: &self.socket,
+            empty: self.empty_directory()?,
+            labels: owner_labels(),
+            keep_seconds: self.keep.as_secs(),
+        })
+    }
+
+    fn empty_directory(&self) -> Result<&Path, SandboxError> {
+        if let Some(directory) = self.shared.empty.get() {
+            return Ok(directory.path());
+        }
+        let created = ScratchDir::new(&self.scratch_parent)
+            .map_err(|error| SandboxError::setup("creating an empty directory", error))?;
+        Ok(self.shared.empty.get_or_init(|| created).path())
+    }
+
+    /// Takes a kept container or starts one, and returns it with the path of the program.
+    async fn prepare(
+        &self,
+        engine: &Engine,
+        plan: &RunPlan,
+        job: &Job,
+        wanted: &WantedProgram,
+    ) -> Result<(ReadyContainer, String), SandboxError> {
+        let kept = self.take_kept(plan, job);
+        let (kept, executable) = match kept {
+            Some(kept) => {
+                let name = kept.running.container.name();
+                let executable = find_program(&engine.client, name, &engine.image, wanted).await?;
+                (kept, executable)
+            }
+            None => self.start(engine, plan, wanted).await?,
+        };
+        let network = self.open_network(plan, job.grants(), &kept)?;
+        Ok((ReadyContainer { kept, network }, executable))
+    }
+
+    /// Only a run without hosts uses a kept container: the ports of the proxy of an earlier run could
+    /// still be in use.
+    fn take_kept(&self, plan: &RunPlan, job: &Job) -> Option<KeptContainer> {
+        let caller = job.requested_by().filter(|_| self.is_kept(plan))?;
+        let wall_time = plan.container.limits.wall_time;
+        self.shared.kept.take(caller, &plan.container, wall_time)
+    }
+
+    fn is_kept(&self, plan: &RunPlan) -> bool {
+        !self.keep.is_zero() && plan.endpoint.is_none()
+    }
+
+    async fn start(
+        &self,
+        engine: &Engine,
+        plan: &RunPlan,
+        wanted: &WantedProgram,
+    ) -> Result<(KeptContainer, String), SandboxError> {
+        let sources = MountSources::identify(&plan.container.mounts)?;
+        let container = Container::create(&engine.client, &plan.container).await?;
+        let executable =
+            find_program(&engine.client, container.name(), &engine.image, wanted).await?;
+        let running = container.start().await?;
+        let mounts = sources.compare(running.pid, &plan.container)?;
+        let ends_at = tokio::time::Instant::now() + Duration::from_secs(plan.container.max_seconds);
+        let kept = KeptContainer {
+            running,
+            mounts,
+            ends_at,
+        };
+        Ok((kept, executable))
+    }
+
+    /// Listens in the network namespace of the container, if hosts are granted.
+    fn open_network(
+        &self,
+        plan: &RunPlan,
+        grants: &Grants,
+        kept: &KeptContainer,
+    ) -> Result<Option<RunNetwork>, SandboxError> {
+        let (Some(endpoint), NetworkGrant::Hosts(hosts)) = (&plan.endpoint, grants.network())
+        else {
+            return Ok(None);
+        };
+        let pid = match (&kept.mounts, kept.running.pid) {
+            (MountCheck::Verified, Some(pid)) => pid,
+            (MountCheck::NotVisible(reason), _) => return Err(network_error(reason)),
+            (MountCheck::Verified, None) => return Err(network_error("it has no process")),
+        };
+        let ports: Vec<u16> = [endpoint.port]
+            .into_iter()
+            .chain(endpoint.services.iter().copied())
+            .collect();
+        let listeners = namespace::listen(pid, &ports)
+            .map_err(|error| network_error(&format!("cannot enter its network: {error}")))?;
+        let mut listeners = listeners.into_iter().map(TcpListener::from_std);
+        let failed = |error| SandboxError::setup("listening in the container", error);
+        let listener = listeners
+            .next()
+            .ok_or_else(|| network_error("it has no listener"))?
+            .map_err(failed)?;
+        let connector = HostConnector::new(hosts.clone(), Arc::clone(&self.connector));
+        let proxy = listeners.try_fold(Proxy::new(connector), |proxy, service| {
+            proxy.loopback_service(service?)
+        });
+        let proxy = proxy.map_err(failed)?;
+        Ok(Some(RunNetwork { proxy, listener }))
+    }
+
+    /// Keeps the container, or removes it.
+    async fn finish(
+        &self,
+        engine: &Engine,
+        plan: &RunPlan,
+        job: &Job,
+        kept: KeptContainer,
+        output: &ProgramOutput,
+    ) -> std::io::Result<()> {
+        /// The waiting one.
+        const PROCESSES_OF_IDLE: usize = 1;
+        let container = &kept.running.container;
+        if let Some(caller) = job.requested_by()
+            && output.has_exited
+            && self.is_kept(plan)
+            && container.process_count(engine.facts.product).await == Some(PROCESSES_OF_IDLE)
+        {
+            self.shared
+                .kept
+                .keep(caller, &plan.container, kept, self.keep);
+            return Ok(());
+        }
+        kept.running.container.remove().await
+    }
+}
+
+/// Searches for protected paths, on a blocking thread.
+async fn find_protected(grants: &Grants) -> Result<ProtectedEntries, SandboxError> {
+    let grants = grants.clone();
+    tokio::task::spawn_blocking(move || ProtectedEntries::find(&grants))
+        .await
+        .map_err(|error| SandboxError::setup("searching for protected paths", error.into()))?
+        .map_err(|limit| SandboxError::rejected(BACKEND, limit.to_string()))
+}
+
+/// Runs the program, and serves its proxy meanwhile if it has one.
+async fn with_proxy(
+    network: Option<RunNetwork>,
+    program: impl Future<Output = Result<ProgramOutput, SandboxError>>,
+) -> Result<ProgramOutput, SandboxError> {
+    match network {
+        None => program.await,
+        Some(RunNetwork { proxy, listener }) => tokio::select! {
+            output = program => output,
+            never = proxy.serve(listener) => match never {},
+        },
+    }
+}
+
+fn network_error(reason: &str) -> SandboxError {
+    SandboxError::unavailable(
+        "access to hosts from a container",
+        reason.to_owned(),
+        "run as root, or with Podman of the same user; or use another sandbox",
+    )
+}
+
+fn run_output(
+    output: ProgramOutput,
+    started: Instant,
+    report: EnforcementReport,
+    log: Option<&ProxyLog>,
+) -> RunOutput {
+    let requests = log.map(ProxyLog::summary).unwrap_or_default();
+    let mut refusals = Refusals::default();
+    for (host, count) in requests.rejected_hosts() {
+        refusals.add_connections(host, count);
+    }
+    let connections = requests.reached().iter().map(|reached| HostConnections {
+        host: reached.host.clone(),
+        count: reached.count,
+    });
+    RunOutput::new(
+        output.termination,
+        output.stdout,
+        output.stderr,
+        started.elapsed(),
+        report,
+    )
+    .refusals(refusals)
+    .connections(connections.collect(), requests.omitted().0)
+}
+
+/// The connector and the connection have no useful `Debug` output.
+impl fmt::Debug for ContainerSandbox {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ContainerSandbox")
+            .field("socket", &self.socket)
+            .field("image", &self.image)
+            .field("runtime", &self.runtime)
+            .field("keep", &self.keep)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Sandbox for ContainerSandbox {
+    fn name(&self) -> &'static str {
+        BACKEND
+    }
+
+    /// Connects to the engine on a thread of its own, so it may be called anywhere.
+    fn probe(&self) -> Result<EnforcementReport, SandboxError> {
+        let failed = |error| SandboxError::setup("asking the container engine", error);
+        let connect = || {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .map_err(failed)?;
+            runtime.block_on(Engine::connect(
+                &self.socket,
+                &self.image,
+                self.runtime.as_deref(),
+            ))
+        };
+        let engine = std::thread::scope(|scope| scope.spawn(connect).join())
+            .map_err(|_| failed(std::io::Error::other("the connection panicked")))??;
+        Ok(probe_report(&engine, self.runtime.as_deref()))
+    }
+
+    fn run(&self, job: Job) -> RunFuture<'_> {
+        Box::pin(self.run_job(job))
+    }
+}
