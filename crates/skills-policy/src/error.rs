@@ -46,6 +46,16 @@ pub(crate) enum Repr {
     #[cfg(feature = "toml")]
     #[error("{source_name}: invalid limit 0: expected a number greater than 0")]
     ZeroLimit { source_name: String },
+    #[cfg(feature = "toml")]
+    #[error(
+        "{source_name}: `require-sandbox` has no effect in a project; set it in the policy file of the user or the administrator"
+    )]
+    ProjectSandbox { source_name: String },
+    #[error(
+        "invalid sandbox `{}`: expected `auto`, `native`, `wasm` or `container`",
+        text.escape_debug()
+    )]
+    Sandbox { text: String },
     #[error(
         "invalid path `{}`: expected an absolute path without `..`",
         text.escape_debug()

@@ -9,7 +9,7 @@ use crate::error::Repr;
 use crate::path::is_comparable;
 use crate::{
     ApprovalMode, Effect, InstallPolicy, NewContentPolicy, Policy, PolicyError, ResourceLimits,
-    Rule, RuleSource,
+    Rule, RuleSource, SandboxChoice, SandboxRequirement,
 };
 
 /// A parsed policy file in TOML: approval mode, policy for new content and for missing
@@ -38,6 +38,7 @@ pub struct PolicyFile {
     refuse_missing_requirements: bool,
     limits: ResourceLimits,
     install: InstallPolicy,
+    sandboxes: Vec<SandboxRequirement>,
 }
 
 /// The keys of a file.
@@ -53,6 +54,7 @@ struct PolicyFields {
     sources: Option<Vec<String>>,
     require_signature: bool,
     signature_keys: Option<Vec<String>>,
+    require_sandbox: SandboxChoice,
     within: Vec<ScopedFields>,
     limits: LimitFields,
 }
@@ -62,6 +64,8 @@ struct PolicyFields {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct ScopedFields {
     directory: PathBuf,
+    #[serde(default)]
+    require_sandbox: SandboxChoice,
     #[serde(default)]
     allow: Vec<String>,
     #[serde(default)]
@@ -108,6 +112,13 @@ impl PolicyFile {
             }
             .into());
         }
+        let require = |sandbox, within| SandboxRequirement {
+            sandbox,
+            within,
+            source,
+            origin: origin.to_owned(),
+        };
+        let mut sandboxes = vec![require(fields.require_sandbox, None)];
         let mut rules = parse_rules([&fields.allow, &fields.ask, &fields.deny], source, origin)?;
         for within in fields.within {
             // A path that does not compare would silently apply nowhere or everywhere.
@@ -118,6 +129,8 @@ impl PolicyFile {
                 }
                 .into());
             }
+            let directory = Some(within.directory.clone());
+            sandboxes.push(require(within.require_sandbox, directory));
             let parsed = parse_rules([&within.allow, &within.ask, &within.deny], source, origin)?;
             // Restricted here, so that a scoped rule cannot be read without its directory.
             rules.extend(
@@ -126,8 +139,17 @@ impl PolicyFile {
                     .map(|rule| rule.within(&within.directory)),
             );
         }
+        sandboxes.retain(|requirement| requirement.sandbox != SandboxChoice::Auto);
+        // A repository must not select a weaker sandbox than its user did.
+        if source == RuleSource::Project && !sandboxes.is_empty() {
+            return Err(Repr::ProjectSandbox {
+                source_name: origin.to_owned(),
+            }
+            .into());
+        }
         Ok(Self {
             source,
+            sandboxes,
             mode: fields.mode,
             new_content: fields.new_content,
             rules,
@@ -206,6 +228,7 @@ impl Policy {
             .fold(Self::default(), |mut policy, file| {
                 policy.refuses_missing_requirements |= file.refuse_missing_requirements;
                 policy.install = policy.install.combine(&file.install);
+                policy.sandboxes.extend(file.sandboxes.iter().cloned());
                 policy
                     .with_rules(file.rules.iter().cloned())
                     .lower_ceiling(&file.limits)

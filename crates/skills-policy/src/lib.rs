@@ -81,6 +81,7 @@ mod request;
 mod rule;
 mod rule_matching;
 mod rule_requests;
+mod sandbox_choice;
 mod secret;
 mod session_approvals;
 mod target;
@@ -109,6 +110,7 @@ pub use protected_paths::{
 };
 pub use request::{Request, VariableSource};
 pub use rule::{Effect, Rule, RuleSource};
+pub use sandbox_choice::{SandboxChoice, SandboxRequirement};
 pub use secret::Secret;
 pub use target::Target;
 pub use variable::{VariablePattern, is_unsafe_variable, is_variable_name};

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::evaluation_result::RuleEvaluation;
 use crate::{
     Authorization, Capability, Decision, DecisionReason, Denial, Effect, Grants, Request,
-    ResourceLimits, Rule, RuleSource, Target,
+    ResourceLimits, Rule, RuleSource, SandboxRequirement, Target,
 };
 
 /// Rules, approval mode, policy for new content, and the ceiling of resource limits.
@@ -47,6 +47,7 @@ pub struct Policy {
     pub(crate) refuses_missing_requirements: bool,
     pub(crate) ceiling: ResourceLimits,
     pub(crate) install: InstallPolicy,
+    pub(crate) sandboxes: Vec<SandboxRequirement>,
 }
 
 /// Which skills may be installed. Default: all.
@@ -148,6 +149,7 @@ impl Default for Policy {
             refuses_missing_requirements: false,
             ceiling: ResourceLimits::default_ceiling(),
             install: InstallPolicy::default(),
+            sandboxes: Vec::new(),
         }
     }
 }
@@ -249,6 +251,12 @@ impl Policy {
     #[must_use]
     pub fn install(&self) -> &InstallPolicy {
         &self.install
+    }
+
+    /// Returns the statements about sandboxes, in the order in which they were added.
+    #[must_use]
+    pub fn sandboxes(&self) -> &[SandboxRequirement] {
+        &self.sandboxes
     }
 
     /// Authorizes a request by rules alone: everything that needs approval is denied. Stored

@@ -179,3 +179,26 @@ fn restrictions_of_installation_are_combined_and_never_widened() {
     let policy = Policy::from_files(&[admin, user]);
     assert_eq!(policy.install().sources, [["git:a/*"], ["git:a/x"]]);
 }
+
+#[test]
+fn a_required_sandbox_applies_to_all_programs_or_within_a_directory() {
+    let text = "require-sandbox = \"container\"\n[[within]]\ndirectory = \"/skills/a\"\nrequire-sandbox = \"wasm\"\n";
+    let admin = PolicyFile::parse(text, RuleSource::Admin, "policy.toml").unwrap();
+    let policy = Policy::from_files(&[admin]);
+    let shown: Vec<String> = policy.sandboxes().iter().map(ToString::to_string).collect();
+    assert_eq!(
+        shown,
+        [
+            "sandbox container (admin, policy.toml)",
+            "sandbox wasm within /skills/a (admin, policy.toml)"
+        ]
+    );
+    let error = PolicyFile::parse(text, RuleSource::Project, "p.toml").unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .starts_with("p.toml: `require-sandbox` has no effect")
+    );
+    let error = PolicyFile::parse("require-sandbox = \"none\"", RuleSource::User, "u.toml");
+    assert!(error.unwrap_err().to_string().contains("expected one of"));
+}
