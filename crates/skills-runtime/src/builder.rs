@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 use skills_audit::AuditSink;
 use skills_discovery::{Discovery, Root};
 use skills_ledger::Ledger;
-use skills_policy::{ApprovalStore, Approver, PermissionManager, Policy};
+use skills_policy::{ApprovalStore, Approver, PermissionManager, Policy, SandboxChoice};
 use skills_prompt::ListingModes;
 use skills_sandbox::Sandbox;
 
@@ -256,6 +256,29 @@ impl Builder {
     /// Replaces the backend for scripts.
     pub fn native_sandbox(mut self, sandbox: Arc<dyn Sandbox>) -> Self {
         self.backends.native = Some(sandbox);
+        self
+    }
+
+    /// Sets the backend for containers. Programs run in it if [`sandbox`](Self::sandbox) or a policy
+    /// selects it. Default: none.
+    pub fn container_sandbox(mut self, sandbox: Arc<dyn Sandbox>) -> Self {
+        self.backends.container = Some(sandbox);
+        self
+    }
+
+    /// Sets the preferred sandbox. A policy can require another one; if the preferred one contradicts
+    /// that, nothing runs. Default: [`SandboxChoice::Auto`].
+    pub fn sandbox(mut self, choice: SandboxChoice) -> Self {
+        self.backends.preferred = choice;
+        self
+    }
+
+    /// Sets the preferred sandbox for the programs of one skill, instead of
+    /// [`sandbox`](Self::sandbox).
+    pub fn skill_sandbox(mut self, skill: impl Into<String>, choice: SandboxChoice) -> Self {
+        self.backends
+            .preferred_by_skill
+            .insert(skill.into(), choice);
         self
     }
 

@@ -232,7 +232,7 @@ impl Executor {
                 &Workspace::Directory(directory.clone()),
                 self.scratch_directory(),
             )?;
-            let plan = self.plan_command(&directory, command, options.resolve_paths()?);
+            let plan = self.plan_command(&directory, command, options.resolve_paths()?)?;
             record.set_program(plan.mode.program());
             self.execute_plan(&mut record, plan, workspace).await
         };
@@ -498,7 +498,6 @@ impl Executor {
         granted: &Grants,
         packages: &RunPackages,
     ) -> Option<FailureCause> {
-        let skill = plan.subject.name();
         failure_cause::failure_cause(
             output,
             plan.mode.script_type(),
@@ -507,7 +506,7 @@ impl Executor {
                 let of_environment = packages.python();
                 of_environment
                     .filter(|_| script_type == skills_sandbox::ScriptType::Python)
-                    .or_else(|| self.config().backends.interpreter(skill, script_type))
+                    .or_else(|| self.interpreter(plan, script_type))
             },
         )
     }

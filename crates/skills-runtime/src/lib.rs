@@ -96,7 +96,7 @@ pub use skills_manifest::{Manifest, is_invisible};
 pub use skills_policy as policy;
 pub use skills_policy::{
     ApprovalResponse, Approver, Authorization, Capability, Denial, PermissionManager, Policy,
-    ResourceLimits, Secret,
+    ResourceLimits, SandboxChoice, Secret,
 };
 #[cfg(all(feature = "native", unix))]
 pub use skills_process::ProgramFinder;

@@ -331,7 +331,7 @@ impl Library {
         let has_variable = |name: &str| self.has_variable(name);
         let host = RunHost {
             has_variable: &has_variable,
-            finder: self.finder(skill),
+            finder: Some(self.finder(skill)),
         };
         missing.add(skill, declared, &host);
     }

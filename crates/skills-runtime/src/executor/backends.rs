@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use skills_policy::SandboxChoice;
 use skills_sandbox::{EnforcementReport, Sandbox, SandboxError, ScriptType};
 
 use crate::ExecutionMode;
@@ -27,6 +28,10 @@ pub(crate) struct WasmConfig {}
 pub(crate) struct Backends {
     pub(crate) wasm: Option<Arc<dyn Sandbox>>,
     pub(crate) native: Option<Arc<dyn Sandbox>>,
+    pub(crate) container: Option<Arc<dyn Sandbox>>,
+    /// The preferred sandbox, and those of skills by name.
+    pub(crate) preferred: SandboxChoice,
+    pub(crate) preferred_by_skill: BTreeMap<String, SandboxChoice>,
     /// Backends for scripts of skills that have interpreters of their own, by skill name.
     by_skill: BTreeMap<String, Arc<dyn Sandbox>>,
     finders: Finders,
@@ -38,11 +43,7 @@ impl Backends {
         let wasm = self.wasm.or_else(|| wasm(scratch, config));
         // A backend of the host application finds its interpreters itself.
         if self.native.is_some() {
-            return Self {
-                wasm,
-                native: self.native,
-                ..Self::default()
-            };
+            return Self { wasm, ..self };
         }
         let by_skill = finders.by_skill.iter();
         Self {
@@ -52,6 +53,7 @@ impl Backends {
                 .filter_map(|(skill, finder)| Some((skill.clone(), native(scratch, finder)?)))
                 .collect(),
             finders,
+            ..self
         }
     }
 
@@ -72,20 +74,50 @@ impl Backends {
         ]
     }
 
-    /// Returns the backend for a program of a skill, which can have interpreters of its own.
+    /// Returns the preferred sandbox for the programs of a skill.
+    pub(crate) fn preferred(&self, skill: &str) -> SandboxChoice {
+        let of_skill = self.preferred_by_skill.get(skill);
+        of_skill.copied().unwrap_or(self.preferred)
+    }
+
+    /// Returns the backend for a program of a skill, which can have interpreters of its own. There is
+    /// no fallback: a program without its backend fails and never runs in a weaker one.
     pub(crate) fn for_run(
         &self,
         skill: &str,
         mode: &ExecutionMode,
+        sandbox: SandboxChoice,
     ) -> Result<&Arc<dyn Sandbox>, SandboxError> {
-        match (mode, self.by_skill.get(skill)) {
-            (ExecutionMode::Native { .. }, Some(backend)) => Ok(backend),
+        match (sandbox, mode, self.by_skill.get(skill)) {
+            (SandboxChoice::Container, ..) => self.container_for(mode),
+            (SandboxChoice::Native, ExecutionMode::Wasm { .. }, _) => Err(wrong_sandbox(
+                "native",
+                "it runs scripts and commands, and this is a WebAssembly module",
+            )),
+            (
+                SandboxChoice::Wasm,
+                ExecutionMode::Native { .. } | ExecutionMode::Command { .. },
+                _,
+            ) => Err(wrong_sandbox(
+                "wasm",
+                "it runs WebAssembly modules, and this is a script or a command",
+            )),
+            (_, ExecutionMode::Native { .. }, Some(backend)) => Ok(backend),
             _ => self.for_mode(mode),
         }
     }
 
-    /// Returns the backend for a program. There is no fallback: a program without its backend fails
-    /// and never runs unconfined.
+    fn container_for(&self, mode: &ExecutionMode) -> Result<&Arc<dyn Sandbox>, SandboxError> {
+        if matches!(mode, ExecutionMode::Wasm { .. }) {
+            return Err(wrong_sandbox(
+                "container",
+                "it runs scripts and commands, and this is a WebAssembly module",
+            ));
+        }
+        self.container.as_ref().ok_or_else(container_unavailable)
+    }
+
+    /// Returns the backend for a program in the sandbox of its kind.
     pub(crate) fn for_mode(&self, mode: &ExecutionMode) -> Result<&Arc<dyn Sandbox>, SandboxError> {
         match mode {
             ExecutionMode::Wasm { .. } => self.wasm.as_ref().ok_or_else(wasm_unavailable),
@@ -94,6 +126,18 @@ impl Backends {
             }
         }
     }
+}
+
+fn wrong_sandbox(sandbox: &'static str, reason: &'static str) -> SandboxError {
+    SandboxError::rejected(sandbox, reason)
+}
+
+fn container_unavailable() -> SandboxError {
+    SandboxError::unavailable(
+        "the container backend",
+        "no engine and image are configured",
+        "set `container-image` in the settings, or `Builder::container_sandbox`",
+    )
 }
 
 #[cfg(feature = "wasm")]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use skills_policy::{Access, Capability, HostPattern, ResourceLimits, Secret};
+use skills_policy::{Access, Capability, HostPattern, ResourceLimits, SandboxChoice, Secret};
 
 use crate::error::{Repr, RuntimeError};
 use crate::{CallContext, HostCommand, InputProtocol, SessionDirectory};
@@ -46,6 +46,9 @@ pub struct ExecutionOptions {
     /// What runs. Default: the program of the skill that
     /// [`detect_execution_mode`](crate::detect_execution_mode) selects.
     pub target: RunTarget,
+    /// The preferred sandbox. Default: [`SandboxChoice::Auto`], which means that of the
+    /// [runtime](crate::Builder::sandbox).
+    pub sandbox: SandboxChoice,
     /// Arguments, passed unmodified. Default: none.
     pub args: Vec<String>,
     /// Directory for the program's input and output files. Default: none.
@@ -204,6 +207,7 @@ impl Default for ExecutionOptions {
             memory_bytes: None,
             scratch_bytes: None,
             target: RunTarget::default(),
+            sandbox: SandboxChoice::Auto,
             args: Vec::new(),
             workspace: Workspace::None,
             readable_paths: Vec::new(),

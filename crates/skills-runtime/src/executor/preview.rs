@@ -106,7 +106,7 @@ impl Executor {
         let backend = self
             .config()
             .backends
-            .for_run(plan.subject.name(), &plan.mode)
+            .for_run(plan.subject.name(), &plan.mode, plan.options.sandbox)
             .and_then(|backend| {
                 // Grants that cannot be enforced do not run.
                 if let Authorization::Granted(grants) = &authorization {

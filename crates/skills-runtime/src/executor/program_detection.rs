@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use skills_discovery::{Entry, SkillFiles};
 use skills_manifest::Manifest;
+use skills_policy::SandboxChoice;
 use skills_sandbox::ScriptType;
 
 use crate::error::{Repr, RuntimeError};
@@ -21,7 +22,8 @@ const MAX_MODULE_BYTES: u64 = 32 << 20;
 ///
 /// 1. the [target](ExecutionOptions::target) of the options, unless it is automatic;
 /// 2. `wasm/skill.wasm`, `skill.wasm`, `module.wasm`, else the first `.wasm` by name in the skill's
-///    directory or in `wasm/`;
+///    directory or in `wasm/`; after scripts if [`sandbox`](ExecutionOptions::sandbox) is one that
+///    runs no modules;
 /// 3. a script in `scripts/`. Scripts that the `scripts` block of the frontmatter names take
 ///    precedence. Among these, the one that `action` in the input names, else any other script that
 ///    it names; else the only one; else `main`.
@@ -49,14 +51,24 @@ pub fn detect_execution_mode(
         }
         RunTarget::Module(module) => return Err(unknown_program(skill, module, modules(files))),
     }
-    if let Some(module) = WASM_NAMES.into_iter().find(|name| files.contains(name)) {
-        return Ok(wasm_mode(module));
+    let scripts = scripts(files);
+    // These run no modules. A skill that has only a module is rejected by the sandbox.
+    let prefers_scripts = matches!(
+        options.sandbox,
+        SandboxChoice::Native | SandboxChoice::Container
+    );
+    match find_module(files) {
+        Some(module) if !prefers_scripts || scripts.is_empty() => Ok(wasm_mode(&module)),
+        _ => choose_script(skill, &scripts, manifest, &options.input),
     }
+}
+
+fn find_module(files: &SkillFiles) -> Option<String> {
+    let usual = WASM_NAMES.into_iter().find(|name| files.contains(name));
     // The list is sorted, so the first module is the same on every system.
-    if let Some(module) = modules(files).first() {
-        return Ok(wasm_mode(module));
-    }
-    choose_script(skill, &scripts(files), manifest, &options.input)
+    usual
+        .map(str::to_owned)
+        .or_else(|| modules(files).into_iter().next())
 }
 
 /// Reads a WebAssembly module of a skill.

@@ -31,10 +31,11 @@ impl Executor {
             .into());
         }
         // There is no fallback to another backend.
-        let sandbox = self
-            .config()
-            .backends
-            .for_run(plan.subject.name(), &plan.mode)?;
+        let sandbox = self.config().backends.for_run(
+            plan.subject.name(),
+            &plan.mode,
+            plan.options.sandbox,
+        )?;
         // Checked before an approver is asked: an approval of nothing is confusing.
         if let ExecutionMode::Command { program } = &plan.mode {
             sandbox.check_command(program)?;
@@ -90,6 +91,10 @@ fn required_programs(plan: &RunPlan, finder: &ProgramSearch) -> Vec<String> {
     let Some(skill) = plan.subject.skill() else {
         return Vec::new();
     };
+    // Programs of an image need no permission.
+    if plan.is_in_container() {
+        return Vec::new();
+    }
     // WebAssembly starts no programs; a command requests its own.
     let Some(script_type) = plan.mode.script_type() else {
         return Vec::new();

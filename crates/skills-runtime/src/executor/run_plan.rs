@@ -8,7 +8,7 @@ use skills_discovery::Entry;
 #[cfg(all(feature = "packages", unix))]
 use skills_manifest::RequiredPackage;
 use skills_manifest::{HookAction, Manifest, Requirements};
-use skills_policy::{Request, Secret, VariableSource};
+use skills_policy::{Request, SandboxChoice, Secret, VariableSource};
 use skills_prompt::MissingRequirements;
 use skills_sandbox::ScriptType;
 
@@ -19,7 +19,7 @@ use super::run_subject::{
 };
 use super::skill_copies::SkillCopy;
 use super::workspace::ActiveWorkspace;
-use crate::error::RuntimeError;
+use crate::error::{Repr, RuntimeError};
 use crate::library::{OpenedSkill, RunHost, read_requirements};
 use crate::secrets::Redactor;
 use crate::{
@@ -65,6 +65,7 @@ impl Executor {
             document,
         } = OpenedSkill::find_runnable(&catalog, name)?;
         let manifest = document.manifest().clone();
+        options.sandbox = self.select_sandbox(name, entry.directory(), options.sandbox)?;
         let mode = detect_execution_mode(entry.name().as_str(), &files, &manifest, &options)?;
         let requirements = read_requirements(&manifest, &files);
         let declared = requirements.variable_names();
@@ -114,7 +115,8 @@ impl Executor {
         directory: &Path,
         command: HostCommand,
         mut options: ExecutionOptions,
-    ) -> RunPlan {
+    ) -> Result<RunPlan, RuntimeError> {
+        options.sandbox = self.select_sandbox(HOST_COMMAND_NAME, directory, options.sandbox)?;
         let mode = command.mode();
         let digest = command_digest(directory, &command, &options);
         options.target = RunTarget::Command(command);
@@ -130,7 +132,7 @@ impl Executor {
             .session(options.context.session.clone());
         let request = with_host_programs(with_caller_paths(request, &options), &options);
         let request = with_variables(request, &variables);
-        RunPlan {
+        Ok(RunPlan {
             subject: RunSubject::Host(HostSubject {
                 directory: directory.to_owned(),
                 digest: digest.clone(),
@@ -145,7 +147,42 @@ impl Executor {
             workspace: Some(directory.to_owned()),
             command_digest: Some(digest),
             readable_skills: ReadableSkills::default(),
+        })
+    }
+
+    /// Selects the sandbox for the programs of a skill: the required one, else the one of the call,
+    /// else the preferred one.
+    fn select_sandbox(
+        &self,
+        skill: &str,
+        directory: &Path,
+        of_call: SandboxChoice,
+    ) -> Result<SandboxChoice, RuntimeError> {
+        let preferred = match of_call {
+            SandboxChoice::Auto => self.config().backends.preferred(skill),
+            chosen => chosen,
+        };
+        let policy = self.permissions.policy();
+        policy
+            .select_sandbox(directory, preferred)
+            .map_err(|requirement| {
+                Repr::RequiredSandbox {
+                    skill: skill.to_owned(),
+                    requirement: requirement.to_string(),
+                    preferred,
+                }
+                .into()
+            })
+    }
+
+    /// Returns the interpreter of the host for scripts of a type; `None` in a container, whose image
+    /// has its own.
+    pub(super) fn interpreter(&self, plan: &RunPlan, script_type: ScriptType) -> Option<PathBuf> {
+        let backends = &self.config().backends;
+        if plan.is_in_container() {
+            return None;
         }
+        backends.interpreter(plan.subject.name(), script_type)
     }
 
     /// Protects the virtual environment with which Python scripts of a skill run: its packages run with
@@ -226,7 +263,7 @@ impl Executor {
         let name = skill.entry.name().as_str();
         let host = RunHost {
             has_variable: &has_variable,
-            finder: self.library().finder(name),
+            finder: (!plan.is_in_container()).then(|| self.library().finder(name)),
         };
         missing.add(name, &self.without_installable(&skill.requirements), &host);
         missing
@@ -247,6 +284,11 @@ impl Executor {
 }
 
 impl RunPlan {
+    /// Returns true if the program runs in a container, with the programs of its image.
+    pub(super) fn is_in_container(&self) -> bool {
+        self.options.sandbox == SandboxChoice::Container
+    }
+
     /// Returns a redactor of the values of all variables that the program can get.
     pub(super) fn redactor(&self) -> Redactor {
         Redactor::new(

@@ -33,7 +33,8 @@ pub(crate) fn read_requirements(manifest: &Manifest, files: &SkillFiles) -> Requ
 /// The host as a run in a sandbox finds it.
 pub(crate) struct RunHost<'a> {
     pub(crate) has_variable: &'a dyn Fn(&str) -> bool,
-    pub(crate) finder: &'a ProgramSearch,
+    /// Finds programs of the host; `None` for a container, whose image has programs of its own.
+    pub(crate) finder: Option<&'a ProgramSearch>,
 }
 
 impl HostProbe for RunHost<'_> {
@@ -50,7 +51,7 @@ impl HostProbe for RunHost<'_> {
     }
 
     fn has_program(&self, name: &str) -> bool {
-        has_program(self.finder, name)
+        self.finder.is_none_or(|finder| has_program(finder, name))
     }
 
     /// Only a client knows its settings, so they are never reported as missing.
@@ -60,6 +61,7 @@ impl HostProbe for RunHost<'_> {
 
     fn platform(&self) -> &str {
         match std::env::consts::OS {
+            _ if self.finder.is_none() => "linux",
             "macos" => "darwin",
             "windows" => "win32",
             other => other,

@@ -172,11 +172,11 @@ impl Executor {
         let executor = self.clone();
         let progress = call.progress.clone();
         Ok(SetupContext {
-            sandbox: Arc::clone(backends.for_run(skill, &plan.mode)?),
+            sandbox: Arc::clone(backends.for_run(skill, &plan.mode, plan.options.sandbox)?),
             authorize: Arc::new(move |request| {
                 authorize_setup(&policy, &executor.with_protected_paths(request.clone()))
             }),
-            python: backends.interpreter(skill, ScriptType::Python),
+            python: self.interpreter(plan, ScriptType::Python),
             uv: find_tool(self.library().finder(skill), "uv"),
             python_index: config.python_index.clone(),
             npm_registry: config.npm_registry.clone(),
