@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
+use skills_runtime::deps::{InvalidPackage, ListedPackage};
 use skills_runtime::{CallContext, PackageConfig};
 
 use crate::context::Context;
@@ -40,9 +41,21 @@ pub(crate) fn package_config(context: &Context) -> anyhow::Result<Option<Package
     let config = npm_registry
         .into_iter()
         .fold(config, PackageConfig::npm_registry);
-    Ok(Some(
-        settings.hosts.iter().fold(config, PackageConfig::file_host),
-    ))
+    let config = settings.hosts.iter().fold(config, PackageConfig::file_host);
+    let mut of_skills = settings.of_skills.iter();
+    Ok(Some(of_skills.try_fold(
+        config,
+        |config, (skill, packages)| {
+            let listed = packages.iter().map(|text| parse_package(text));
+            let listed = listed.collect::<Result<Vec<_>, _>>()?;
+            anyhow::Ok(config.skill_packages(skill, listed))
+        },
+    )?))
+}
+
+/// Parses a package of the setting `skills.NAME.packages`.
+pub(crate) fn parse_package(text: &str) -> Result<ListedPackage, InvalidPackage> {
+    ListedPackage::parse(text, "settings")
 }
 
 /// Returns the value of the first variable that is set to the URL of an index.

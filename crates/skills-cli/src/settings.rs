@@ -68,6 +68,8 @@ pub(crate) struct PackageSettings {
     pub(crate) npm_registry: Option<String>,
     pub(crate) hosts: Vec<String>,
     pub(crate) builds: bool,
+    /// Packages for skills that do not declare them.
+    pub(crate) of_skills: Vec<(String, Vec<String>)>,
 }
 
 impl Settings {
@@ -211,6 +213,9 @@ impl Settings {
                 } else {
                     ConfigRule::disable(selector, source)
                 });
+            }
+            (SettingKey::SkillPackages(skill), Texts(packages)) => {
+                self.packages.of_skills.push((skill, packages));
             }
             (SettingKey::SkillPinned(skill), Switch(is_pinned)) => {
                 self.pinned.push((skill, is_pinned));

@@ -325,6 +325,7 @@ mod tests {
     use std::fs;
 
     use super::*;
+    use crate::listed::ListedPackage;
 
     fn requirement(text: &str) -> Requirement {
         Requirement::from_str(text).unwrap()
@@ -366,14 +367,16 @@ mod tests {
 
     #[test]
     fn packages_of_the_skill_have_to_be_in_range() {
-        let project = NodeProject::with_listed(None, ["a@^1.2", "b@latest"].into_iter()).unwrap();
+        let listed = ["a@^1.2", "b@latest"].map(ListedPackage::of_npm);
+        let project = NodeProject::with_listed(None, listed.iter()).unwrap();
         let read = |path: &str| match path {
             "node_modules/a/package.json" => Some(r#"{"version": "1.9.0"}"#.to_owned()),
             "node_modules/b/package.json" => Some(r#"{"version": "7.0.0"}"#.to_owned()),
             _ => None,
         };
         assert_eq!(missing_node_packages(&project, &read), [""; 0]);
-        let project = NodeProject::with_listed(None, ["a@^2"].into_iter()).unwrap();
+        let listed = [ListedPackage::of_npm("a@^2")];
+        let project = NodeProject::with_listed(None, listed.iter()).unwrap();
         assert_eq!(missing_node_packages(&project, &read), ["a@^2"]);
     }
 }

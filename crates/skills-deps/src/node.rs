@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
+use crate::listed::ListedPackage;
 use crate::project::ReadFile;
 
 /// The fields of `package.json` that decide which packages are installed. Others, such as scripts
@@ -66,25 +67,22 @@ impl NodeProject {
         (!project.dependencies.is_empty() || !project.problems.is_empty()).then_some(project)
     }
 
-    /// Adds packages that the frontmatter lists.
+    /// Adds listed packages.
     pub(crate) fn with_listed<'a>(
         declared: Option<Self>,
-        listed: impl Iterator<Item = &'a str>,
+        listed: impl Iterator<Item = &'a ListedPackage>,
     ) -> Option<Self> {
         let mut listed = listed.peekable();
         if listed.peek().is_none() {
             return declared;
         }
         let mut project = declared.unwrap_or_default();
-        project.sources.push("SKILL.md".to_owned());
-        for text in listed {
-            // The name of a scoped package begins with `@`.
-            let version = text.char_indices().skip(1).find(|(_, c)| *c == '@');
-            let (name, range) = match version {
-                Some((index, _)) => (&text[..index], &text[index + 1..]),
-                None => (text, "*"),
-            };
-            project.add("SKILL.md", name.trim(), range.trim());
+        for package in listed {
+            if !project.sources.contains(&package.source) {
+                project.sources.push(package.source.clone());
+            }
+            let (name, range) = split_version(&package.requirement);
+            project.add(&package.source, name, range);
         }
         // The lock file does not contain what was added.
         project.lock = None;
@@ -111,9 +109,7 @@ impl NodeProject {
     }
 
     fn add(&mut self, file: &str, name: &str, range: &str) {
-        // `file:`, `git+https:`, `workspace:`, `npm:` and `user/repository`.
-        let is_of_registry = !range.contains([':', '/']);
-        if is_package_name(name) && is_of_registry {
+        if is_package_name(name) && is_range_of_registry(range) {
             self.dependencies.insert(name.to_owned(), range.to_owned());
         } else {
             let (name, range) = (name.escape_debug(), range.escape_debug());
@@ -123,8 +119,25 @@ impl NodeProject {
     }
 }
 
+/// Splits `NAME@RANGE`; without a range every version counts.
+pub(crate) fn split_version(text: &str) -> (&str, &str) {
+    // The name of a scoped package begins with `@`.
+    let version = text.char_indices().skip(1).find(|(_, c)| *c == '@');
+    let (name, range) = match version {
+        Some((index, _)) => (&text[..index], &text[index + 1..]),
+        None => (text, "*"),
+    };
+    (name.trim(), range.trim())
+}
+
+/// Returns true for a range of versions of a registry, as distinct from `file:`, `git+https:`,
+/// `workspace:`, `npm:` and `user/repository`.
+pub(crate) fn is_range_of_registry(range: &str) -> bool {
+    !range.contains([':', '/'])
+}
+
 /// Returns true for a name that can be a package, and is neither an option nor a path.
-fn is_package_name(name: &str) -> bool {
+pub(crate) fn is_package_name(name: &str) -> bool {
     let bare = match name.strip_prefix('@') {
         Some(scoped) => match scoped.split_once('/') {
             Some((scope, bare)) if is_part(scope) => bare,
@@ -170,8 +183,8 @@ mod tests {
 
     #[test]
     fn listed_packages_have_versions() {
-        let listed = ["@s/a@1.2", "b", "../c"];
-        let project = NodeProject::with_listed(None, listed.into_iter()).unwrap();
+        let listed = ["@s/a@1.2", "b", "../c"].map(ListedPackage::of_npm);
+        let project = NodeProject::with_listed(None, listed.iter()).unwrap();
         let all = project
             .dependencies
             .iter()

@@ -1,7 +1,6 @@
 //! What a skill declares.
 
-use std::fmt;
-
+use crate::listed::{ListedPackage, Registry};
 use crate::node::NodeProject;
 use crate::python::PythonProject;
 
@@ -24,44 +23,6 @@ pub struct Project {
     pub node: Option<NodeProject>,
 }
 
-/// A package that the frontmatter of a skill lists.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ListedPackage {
-    /// The registry that has it.
-    pub registry: Registry,
-    /// The requirement as written: `pypdf>=4`, `left-pad@1`.
-    pub requirement: String,
-}
-
-/// A registry of packages.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
-)]
-#[serde(rename_all = "lowercase")]
-pub enum Registry {
-    /// Python packages.
-    Pypi,
-    /// Node packages.
-    Npm,
-}
-
-impl Registry {
-    /// Returns the registry as one lowercase word, as rules name it.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Pypi => "pypi",
-            Self::Npm => "npm",
-        }
-    }
-}
-
-impl fmt::Display for Registry {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
 impl Project {
     /// Reads what a skill declares for `script`, a path in the skill; `None` stands for any command
     /// of the skill, which may start scripts of every kind.
@@ -76,10 +37,9 @@ impl Project {
     pub fn read(files: &ReadFile<'_>, script: Option<&str>, listed: &[ListedPackage]) -> Self {
         let directories = directories(script);
         let of_registry = |registry: Registry| {
-            let matching = listed
+            listed
                 .iter()
-                .filter(move |package| package.registry == registry);
-            matching.map(|package| package.requirement.as_str())
+                .filter(move |package| package.registry == registry)
         };
         let kind = script.map(extension);
         let uses_python = !matches!(kind, Some("js" | "mjs" | "cjs" | "ts"));

@@ -11,6 +11,7 @@ use std::str::FromStr;
 use pep440_rs::VersionSpecifiers;
 use pep508_rs::{Requirement, VersionOrUrl};
 
+use crate::listed::ListedPackage;
 use crate::project::ReadFile;
 
 /// Maximum number of declared packages.
@@ -53,16 +54,16 @@ impl PythonProject {
         declared.filter(|project| !project.is_empty())
     }
 
-    /// Adds packages that the frontmatter lists.
+    /// Adds listed packages.
     pub(crate) fn with_listed<'a>(
         declared: Option<Self>,
-        listed: impl Iterator<Item = &'a str>,
+        listed: impl Iterator<Item = &'a ListedPackage>,
     ) -> Option<Self> {
         let mut project = declared.unwrap_or_default();
         let sources = project.sources.len();
-        for text in listed {
-            project.add_source("SKILL.md");
-            project.add("SKILL.md", None, text);
+        for package in listed {
+            project.add_source(&package.source);
+            project.add(&package.source, None, &package.requirement);
         }
         let has_more = project.sources.len() > sources;
         (has_more || !project.is_empty()).then_some(project)
@@ -113,7 +114,8 @@ impl PythonProject {
     }
 }
 
-fn is_url(requirement: &Requirement) -> bool {
+/// Returns true if a requirement is from a URL and not from an index.
+pub(crate) fn is_url(requirement: &Requirement) -> bool {
     matches!(requirement.version_or_url, Some(VersionOrUrl::Url(_)))
 }
 

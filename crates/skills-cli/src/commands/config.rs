@@ -39,7 +39,8 @@ enum ConfigCommand {
 /// Change a setting of the user
 ///
 /// Keys: workspace, timeout-seconds, memory-mib, hooks, env-files, roots, usage-ledger, latent-search,
-/// trusted-projects, interpreters.KIND, skills.NAME.enabled, skills.NAME.pin,
+/// trusted-projects, packages, python-index, npm-registry, package-hosts, package-builds,
+/// interpreters.KIND, skills.NAME.enabled, skills.NAME.pin, skills.NAME.packages,
 /// skills.NAME.interpreters.KIND.
 #[derive(Debug, Args)]
 struct Set {
@@ -151,7 +152,9 @@ impl Set {
             SettingKey::Workspace
             | SettingKey::Interpreter(_)
             | SettingKey::SkillInterpreter(..) => Value::from(path(one()?)?),
-            SettingKey::PackageHosts => Value::from(self.value.iter().collect::<Array>()),
+            SettingKey::PackageHosts | SettingKey::SkillPackages(_) => {
+                Value::from(self.value.iter().collect::<Array>())
+            }
             SettingKey::Packages | SettingKey::PythonIndex | SettingKey::NpmRegistry => {
                 Value::from(one()?)
             }

@@ -1,5 +1,6 @@
 //! The keys of a settings file and their values.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -14,7 +15,7 @@ pub(crate) const MAX_MIB: u64 = 2048;
 /// Start of a path in the home directory.
 pub(crate) const HOME_PREFIX: &str = "~/";
 /// The keys with what they mean, as `skills config` lists them.
-pub(crate) const KEYS: [(&str, &str); 18] = [
+pub(crate) const KEYS: [(&str, &str); 19] = [
     ("workspace", "directory that programs work on"),
     ("timeout-seconds", "deadline of a run, at most 600"),
     ("memory-mib", "memory of a run, at most 2048"),
@@ -48,6 +49,10 @@ pub(crate) const KEYS: [(&str, &str); 18] = [
     ("skills.NAME.enabled", "true or false"),
     ("skills.NAME.pin", "true to list the skill first"),
     (
+        "skills.NAME.packages",
+        "list of packages for a skill that does not declare them: `pypdf>=4`, `npm:left-pad@1`",
+    ),
+    (
         "skills.NAME.interpreters.KIND",
         "interpreter for the scripts of one skill",
     ),
@@ -74,7 +79,7 @@ const TOP: [&str; 16] = [
 /// The values of `packages`.
 const PACKAGE_MODES: [&str; 2] = ["ask", "ignore"];
 /// The keys of a skill.
-const OF_SKILL: [&str; 3] = ["enabled", "pin", "interpreters"];
+const OF_SKILL: [&str; 4] = ["enabled", "pin", "packages", "interpreters"];
 
 /// A key that has a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -97,6 +102,7 @@ pub(crate) enum SettingKey {
     Interpreter(ScriptType),
     SkillEnabled(String),
     SkillPinned(String),
+    SkillPackages(String),
     SkillInterpreter(String, ScriptType),
 }
 
@@ -176,6 +182,7 @@ impl SettingKey {
             ["interpreters", kind] => Self::Interpreter(parse_kind(kind)?),
             ["skills", name, "enabled"] => Self::SkillEnabled((*name).to_owned()),
             ["skills", name, "pin"] => Self::SkillPinned((*name).to_owned()),
+            ["skills", name, "packages"] => Self::SkillPackages((*name).to_owned()),
             ["skills", name, "interpreters", kind] => {
                 Self::SkillInterpreter((*name).to_owned(), parse_kind(kind)?)
             }
@@ -196,6 +203,9 @@ impl SettingKey {
         }
         if let Some(name) = of_skill.strip_suffix(".pin") {
             return Self::parse(&["skills", name, "pin"]);
+        }
+        if let Some(name) = of_skill.strip_suffix(".packages") {
+            return Self::parse(&["skills", name, "packages"]);
         }
         if let Some((name, kind)) = of_skill.rsplit_once(".interpreters.") {
             return Self::parse(&["skills", name, "interpreters", kind]);
@@ -223,13 +233,18 @@ impl SettingKey {
             Self::Interpreter(kind) => &["interpreters", kind.as_str()],
             Self::SkillEnabled(name) => &["skills", name, "enabled"],
             Self::SkillPinned(name) => &["skills", name, "pin"],
+            Self::SkillPackages(name) => &["skills", name, "packages"],
             Self::SkillInterpreter(name, kind) => &["skills", name, "interpreters", kind.as_str()],
         };
         parts.iter().map(|part| (*part).to_owned()).collect()
     }
 
     /// Converts the value of a TOML file.
-    fn parse_item(&self, item: &Item, directories: BaseDirs) -> Result<SettingValue, &'static str> {
+    fn parse_item(
+        &self,
+        item: &Item,
+        directories: BaseDirs,
+    ) -> Result<SettingValue, Cow<'static, str>> {
         let path = |text: &str| directories.resolve(text);
         match self {
             Self::Workspace | Self::Interpreter(_) | Self::SkillInterpreter(..) => {
@@ -242,7 +257,7 @@ impl SettingKey {
                 let paths: Result<Vec<PathBuf>, _> = texts
                     .map(|text| path(text.as_str().ok_or(EXPECTED)?))
                     .collect();
-                paths.map(SettingValue::Paths)
+                Ok(SettingValue::Paths(paths?))
             }
             Self::Timeout => {
                 const EXPECTED: &str = "expected 1 to 600 seconds";
@@ -271,6 +286,15 @@ impl SettingKey {
                     "expected a URL without credentials, such as https://pypi.org/simple";
                 let url = item.as_str().filter(|url| is_index_url(url));
                 Ok(SettingValue::Text(url.ok_or(EXPECTED)?.to_owned()))
+            }
+            Self::SkillPackages(_) => {
+                const EXPECTED: &str = "expected a list of packages, such as pypdf>=4";
+                let texts = item.as_array().ok_or(EXPECTED)?.iter();
+                let packages: Option<Vec<String>> =
+                    texts.map(|text| text.as_str().map(str::to_owned)).collect();
+                let packages = packages.ok_or(EXPECTED)?;
+                packages.iter().try_for_each(|text| check_package(text))?;
+                Ok(SettingValue::Texts(packages))
             }
             Self::PackageHosts => {
                 const EXPECTED: &str = "expected a list of hosts, such as files.example.com";
@@ -370,6 +394,19 @@ fn leaves(table: &dyn TableLike) -> Vec<(Vec<String>, usize, &Item)> {
         }
     }
     all
+}
+
+/// Checks a package of `skills.NAME.packages`.
+#[cfg(all(feature = "packages", unix))]
+fn check_package(text: &str) -> Result<(), String> {
+    let parsed = crate::packages::parse_package(text);
+    parsed.map(|_| ()).map_err(|error| error.to_string())
+}
+
+/// Accepts every text: nothing is installed.
+#[cfg(not(all(feature = "packages", unix)))]
+fn check_package(_text: &str) -> Result<(), String> {
+    Ok(())
 }
 
 /// Returns true for the URL of an index. Programs of a setup could read credentials in it.

@@ -381,3 +381,49 @@ fn tools_run_skills_with_their_packages() {
     assert_eq!(code, 0, "{text}");
     assert!(text.contains("demo 1.2 3.1"), "{text}");
 }
+
+#[test]
+fn settings_add_packages_for_a_skill_that_declares_none() {
+    let Some(user) = User::new(&PACKAGES).map(User::with_uv) else {
+        return;
+    };
+    let demo = user.fixture.path().join("skills/demo");
+    fs::remove_file(demo.join("scripts/requirements.txt")).unwrap();
+    let status = user.json(&["deps", "status", "demo"]);
+    assert_eq!(status["skills"][0]["packages"], "none");
+
+    // A project that is not trusted adds none.
+    let project = ".skills/config.toml";
+    user.fixture
+        .file(project, "[skills.demo]\npackages = [\"needed\"]\n");
+    let (_, text) = user.run(&["deps", "plan", "demo"]);
+    assert!(
+        text.contains("`skills.demo.packages` of a project has no effect"),
+        "{text}"
+    );
+    fs::remove_file(user.fixture.path().join(project)).unwrap();
+
+    let set = ["config", "set", "skills.demo.packages"];
+    let (code, text) = user.run(&[&set[..], &["demo-pkg>=1", "npm:../x"]].concat());
+    assert_eq!(code, 2, "{text}");
+    assert!(
+        text.contains("invalid package `../x`: expected a name"),
+        "{text}"
+    );
+    let (code, text) = user.run(&[&set[..], &["demo-pkg<1.2"]].concat());
+    assert_eq!(code, 0, "{text}");
+    let (code, text) = user.run(&["run", "demo"]);
+    assert_eq!(code, 1, "{text}");
+    assert!(text.contains("missing packages: demo-pkg<1.2"), "{text}");
+    let (code, text) = user.run(&["run", "demo", "--allow", "packages"]);
+    assert_eq!((code, text.as_str()), (0, "demo 1.0 3.1\n"));
+
+    // What the skill declares counts in addition.
+    user.fixture
+        .file("skills/demo/scripts/requirements.txt", "other-pkg\n");
+    let status = user.json(&["deps", "status", "demo"]);
+    assert_eq!(
+        status["skills"][0]["missing"],
+        json!(["other-pkg", "demo-pkg<1.2"])
+    );
+}

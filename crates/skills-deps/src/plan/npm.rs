@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::{Plan, PlannedPackage, host_of, unreadable};
 use crate::error::{SetupError, SetupErrorKind};
-use crate::project::Registry;
+use crate::listed::Registry;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]

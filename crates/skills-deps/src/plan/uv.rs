@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::{Plan, PlannedPackage, host_of, unreadable};
 use crate::error::SetupError;
-use crate::project::Registry;
+use crate::listed::Registry;
 use crate::python::normalize_name;
 
 #[derive(Deserialize)]

@@ -10,8 +10,8 @@ use crate::environment::PYTHON_DIR;
 use crate::error::{SetupError, SetupErrorKind};
 use crate::files::{read_bounded, write_file};
 use crate::installed::InstalledPython;
+use crate::listed::Registry;
 use crate::plan::{Plan, parse_pip_report, parse_uv_lock};
-use crate::project::Registry;
 use crate::python::PythonProject;
 
 /// The program that uses the package managers.

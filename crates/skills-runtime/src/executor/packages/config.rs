@@ -1,10 +1,11 @@
 //! Configuration of package setups.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use skills_deps::Store;
+use skills_deps::{ListedPackage, Store};
 
 /// Where packages that skills declare are from, and where they are installed.
 ///
@@ -18,6 +19,7 @@ pub struct PackageConfig {
     pub(super) file_hosts: Vec<String>,
     pub(super) allows_builds: bool,
     pub(super) timeout: Duration,
+    pub(super) of_skills: BTreeMap<String, Vec<ListedPackage>>,
 }
 
 impl PackageConfig {
@@ -31,6 +33,7 @@ impl PackageConfig {
             file_hosts: vec!["files.pythonhosted.org".to_owned()],
             allows_builds: false,
             timeout: Duration::from_secs(600),
+            of_skills: BTreeMap::new(),
         }
     }
 
@@ -62,6 +65,18 @@ impl PackageConfig {
     /// Sets how long each step of a setup may take.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
+        self
+    }
+
+    /// Adds packages for the skill of this name, as if it declared them. They are installed under the
+    /// same conditions as declared ones.
+    pub fn skill_packages(
+        mut self,
+        skill: impl Into<String>,
+        packages: impl IntoIterator<Item = ListedPackage>,
+    ) -> Self {
+        let known = self.of_skills.entry(skill.into()).or_default();
+        known.extend(packages);
         self
     }
 

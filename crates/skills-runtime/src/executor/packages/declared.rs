@@ -13,6 +13,7 @@ use super::config::PackageConfig;
 use crate::ExecutionMode;
 use crate::executor::Executor;
 use crate::executor::run_plan::RunPlan;
+use crate::executor::run_subject::SkillSubject;
 use crate::program_search::{find_tool, has_program};
 
 /// Maximum size of a file that declares packages, in bytes.
@@ -37,6 +38,24 @@ impl MissingPackages {
     }
 }
 
+/// Returns the script that a run starts; `None` for a command, which can start any.
+pub(super) fn script_of(mode: &ExecutionMode) -> Option<&str> {
+    match mode {
+        ExecutionMode::Native { script_path, .. } => Some(script_path),
+        _ => None,
+    }
+}
+
+/// Returns a function that reads a text file of the skill.
+fn text_reader(files: &SkillFiles) -> impl Fn(&str) -> Option<String> {
+    |path| {
+        let bytes = files
+            .contains(path)
+            .then(|| files.read(path, MAX_FILE_BYTES).ok())??;
+        String::from_utf8(bytes).ok()
+    }
+}
+
 impl Executor {
     /// Returns the missing packages of a run; `None` if there are none.
     pub(super) fn missing_packages(
@@ -45,34 +64,16 @@ impl Executor {
         config: &PackageConfig,
     ) -> Option<MissingPackages> {
         let skill = plan.subject.skill()?;
-        let script = match &plan.mode {
-            ExecutionMode::Wasm { .. } => return None,
-            ExecutionMode::Native { script_path, .. } => Some(script_path.as_str()),
-            ExecutionMode::Command { .. } => None,
-        };
-        let name = skill.entry.name().as_str();
-        self.missing_of_skill(name, &skill.files, &skill.requirements, script, config)
-    }
-
-    pub(super) fn missing_of_skill(
-        &self,
-        skill: &str,
-        files: &SkillFiles,
-        requirements: &Requirements,
-        script: Option<&str>,
-        config: &PackageConfig,
-    ) -> Option<MissingPackages> {
-        let read = |path: &str| {
-            let bytes = files
-                .contains(path)
-                .then(|| files.read(path, MAX_FILE_BYTES).ok())??;
-            String::from_utf8(bytes).ok()
-        };
-        let listed = self.listed_packages(skill, requirements);
-        let mut project = Project::read(&read, script, &listed);
+        if matches!(plan.mode, ExecutionMode::Wasm { .. }) {
+            return None;
+        }
+        let script = script_of(&plan.mode);
+        let mut project = self.declared_packages(skill, script, config);
         if project.is_empty() {
             return None;
         }
+        let read = text_reader(&skill.files);
+        let skill = skill.entry.name().as_str();
         let python = self
             .config()
             .backends
@@ -96,9 +97,9 @@ impl Executor {
         if let Some(declared) = &project.node {
             let missing = missing_node_packages(declared, &read);
             let is_missing =
-                |name: &&String| missing.iter().any(|text| text.starts_with(name.as_str()));
-            let declared = declared.dependencies.keys().filter(is_missing);
-            permissions.extend(declared.map(|name| format!("npm:{name}")));
+                |(name, range): &(&String, &String)| missing.contains(&format!("{name}@{range}"));
+            let declared = declared.dependencies.iter().filter(is_missing);
+            permissions.extend(declared.map(|(name, _)| format!("npm:{name}")));
             if missing.is_empty() {
                 project.node = None;
             }
@@ -127,6 +128,21 @@ impl Executor {
         })
     }
 
+    /// Returns what a skill declares for a script, or for any command, with what the configuration
+    /// adds.
+    pub(super) fn declared_packages(
+        &self,
+        skill: &SkillSubject,
+        script: Option<&str>,
+        config: &PackageConfig,
+    ) -> Project {
+        let name = skill.entry.name().as_str();
+        let mut listed = self.listed_packages(name, &skill.requirements);
+        let of_settings = config.of_skills.get(name).into_iter().flatten();
+        listed.extend(of_settings.cloned());
+        Project::read(&text_reader(&skill.files), script, &listed)
+    }
+
     /// Returns the packages that the frontmatter lists, with those that would install a missing
     /// program.
     fn listed_packages(&self, skill: &str, requirements: &Requirements) -> Vec<ListedPackage> {
@@ -151,6 +167,7 @@ impl Executor {
                     _ => Registry::Pypi,
                 },
                 requirement: package.requirement,
+                source: "SKILL.md".to_owned(),
             })
             .collect()
     }

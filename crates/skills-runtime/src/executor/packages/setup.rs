@@ -7,12 +7,12 @@ use skills_policy::{Authorization, Effect, Policy, Request, Rule, RuleSource};
 use skills_sandbox::ScriptType;
 
 use super::config::PackageConfig;
-use super::declared::MissingPackages;
+use super::declared::{MissingPackages, script_of};
 use crate::error::{Repr, RuntimeError};
 use crate::executor::Executor;
 use crate::executor::run_plan::RunPlan;
 use crate::program_search::find_tool;
-use crate::{CallContext, ExecutionMode, ExecutionOptions};
+use crate::{CallContext, ExecutionOptions};
 
 /// The packages of a program of a skill.
 #[derive(Debug, Clone)]
@@ -68,7 +68,7 @@ impl Executor {
         let config = self.package_config()?;
         let run = self.plan(name, options.clone(), None)?;
         let Some(missing) = self.missing_packages(&run, config) else {
-            return Ok(self.status_of_complete(&run));
+            return Ok(self.status_of_complete(&run, config));
         };
         Ok(match config.store.get(&missing.key) {
             Some(environment) => PackageStatus::Installed(environment),
@@ -76,23 +76,10 @@ impl Executor {
         })
     }
 
-    fn status_of_complete(&self, run: &RunPlan) -> PackageStatus {
-        let is_declared = run.subject.skill().is_some_and(|skill| {
-            let script = match &run.mode {
-                ExecutionMode::Native { script_path, .. } => Some(script_path.as_str()),
-                _ => None,
-            };
-            let read = |path: &str| {
-                let bytes = skill
-                    .files
-                    .contains(path)
-                    .then(|| skill.files.read(path, 1 << 22).ok())??;
-                String::from_utf8(bytes).ok()
-            };
-            !skills_deps::Project::read(&read, script, &[]).is_empty()
-                || !skill.requirements.packages.is_empty()
-        });
-        if is_declared {
+    fn status_of_complete(&self, run: &RunPlan, config: &PackageConfig) -> PackageStatus {
+        let script = script_of(&run.mode);
+        let skill = run.subject.skill();
+        if skill.is_some_and(|skill| !self.declared_packages(skill, script, config).is_empty()) {
             PackageStatus::Present
         } else {
             PackageStatus::NothingDeclared
