@@ -3,10 +3,10 @@
 use std::fmt;
 use std::str::FromStr;
 
-use pep508_rs::Requirement;
+use pep508_rs::{Requirement, VerbatimUrl};
 
 use crate::node::{is_package_name, is_range_of_registry, split_version};
-use crate::python::is_url;
+use crate::python::{is_url, normalize_name};
 
 /// Maximum length of a listed package, in bytes.
 const MAX_BYTES: usize = 256;
@@ -58,6 +58,20 @@ impl ListedPackage {
             _ => (Registry::Pypi, text),
         };
         Self::of_registry(registry, requirement, source)
+    }
+
+    /// Returns the full name without a version, as permissions have it: `pypi:pypdf`. Empty for a
+    /// requirement that cannot be parsed, as a frontmatter may have.
+    #[must_use]
+    pub fn name(&self) -> String {
+        let name = match self.registry {
+            Registry::Npm => split_version(&self.requirement).0.to_owned(),
+            Registry::Pypi => match Requirement::<VerbatimUrl>::from_str(&self.requirement) {
+                Ok(requirement) => normalize_name(requirement.name.as_ref()),
+                Err(_) => return String::new(),
+            },
+        };
+        format!("{}:{name}", self.registry)
     }
 
     /// Parses the requirement of a package of this registry.

@@ -11,14 +11,9 @@
 mod fragments;
 
 use std::collections::BTreeSet;
-use std::str::FromStr;
-
-use pep508_rs::Requirement;
 
 use self::fragments::{Fragment, Word, commands, fragments};
 use crate::listed::{ListedPackage, Registry};
-use crate::node::split_version;
-use crate::python::normalize_name;
 
 /// Maximum number of bytes of a text that are searched.
 const MAX_TEXT_BYTES: usize = 1 << 20;
@@ -124,7 +119,7 @@ pub fn mentioned_packages(text: &str) -> Vec<ListedPackage> {
             let found = packages_of_command(&command, &fragment);
             let new = found
                 .into_iter()
-                .filter(|package| names.insert((package.registry, name_of(package))));
+                .filter(|package| names.insert(package.name()));
             packages.extend(new);
         }
         if packages.len() >= MAX_PACKAGES {
@@ -133,16 +128,6 @@ pub fn mentioned_packages(text: &str) -> Vec<ListedPackage> {
     }
     packages.truncate(MAX_PACKAGES);
     packages
-}
-
-/// Returns the name of a package, in its normalized form.
-fn name_of(package: &ListedPackage) -> String {
-    match package.registry {
-        Registry::Npm => split_version(&package.requirement).0.to_owned(),
-        Registry::Pypi => Requirement::from_str(&package.requirement)
-            .map(|requirement: Requirement| normalize_name(requirement.name.as_ref()))
-            .unwrap_or_default(),
-    }
 }
 
 /// Returns the packages that one command installs.

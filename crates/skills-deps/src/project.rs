@@ -2,7 +2,7 @@
 
 use crate::listed::{ListedPackage, Registry};
 use crate::node::NodeProject;
-use crate::python::PythonProject;
+use crate::python::{PythonProject, normalize_name};
 
 /// The directory of the scripts of a skill.
 const SCRIPTS: &str = "scripts";
@@ -57,6 +57,23 @@ impl Project {
                     NodeProject::with_listed(declared, of_registry(Registry::Npm))
                 })
                 .flatten(),
+        }
+    }
+
+    /// Returns true if the package is declared, in any version.
+    #[must_use]
+    pub fn declares(&self, package: &ListedPackage) -> bool {
+        let name = package.name();
+        let name = name.split_once(':').map_or("", |(_, name)| name);
+        match package.registry {
+            Registry::Pypi => self.python.as_ref().is_some_and(|python| {
+                let mut declared = python.requirements.iter();
+                declared.any(|requirement| normalize_name(requirement.name.as_ref()) == name)
+            }),
+            Registry::Npm => self
+                .node
+                .as_ref()
+                .is_some_and(|node| node.dependencies.contains_key(name)),
         }
     }
 

@@ -68,7 +68,7 @@ pub use artifacts::{ExecutionArtifacts, ExecutionStatus, UnreadableSkill};
 pub(crate) use backends::{Backends, WasmConfig};
 pub use call_context::{CallContext, ProgressReporter};
 pub use execution_mode::ExecutionMode;
-pub use failure_cause::FailureCause;
+pub use failure_cause::{DeclaredPackages, FailureCause};
 pub use host_command::HostCommand;
 pub use input_protocol::InputProtocol;
 pub use options::{ExecutionOptions, InputFile, RunTarget, Workspace};
@@ -498,7 +498,7 @@ impl Executor {
         granted: &Grants,
         packages: &RunPackages,
     ) -> Option<FailureCause> {
-        failure_cause::failure_cause(
+        let cause = failure_cause::failure_cause(
             output,
             plan.mode.script_type(),
             granted.limits().memory_bytes,
@@ -508,7 +508,8 @@ impl Executor {
                     .filter(|_| script_type == skills_sandbox::ScriptType::Python)
                     .or_else(|| self.interpreter(plan, script_type))
             },
-        )
+        )?;
+        Some(self.with_package_advice(plan, cause))
     }
 
     /// Rejects a granted directory that contains the scratch directory: the program could access

@@ -1,7 +1,7 @@
 //! Tools that run programs: preparation of runs and presentation of their results.
 
 mod command_line;
-mod dependencies;
+mod declared_packages;
 mod hooks;
 mod implicit_uses;
 mod key_arguments;
@@ -26,11 +26,10 @@ use serde_json::{Value, json};
 use skills_runtime::discovery::SkillFiles;
 use skills_runtime::policy::{HostPattern, PolicyError};
 use skills_runtime::{
-    Entry, ErrorKind, Evidence, ExecutionArtifacts, ExecutionMode, ExecutionOptions, HostCommand,
-    InputProtocol, Refusal, RefusedOperation, RunTarget, RuntimeError, SkillPrograms, SkillRuntime,
+    Entry, ErrorKind, Evidence, ExecutionArtifacts, ExecutionOptions, HostCommand, InputProtocol,
+    Refusal, RefusedOperation, RunTarget, RuntimeError, SkillPrograms, SkillRuntime,
 };
 
-use self::dependencies::DeclaredDependencies;
 use self::named_skills::{NamedSkills, invisible_line};
 use self::output::{ProgramOutput, reached_timeout_ms, run_error};
 
@@ -154,7 +153,7 @@ impl ProgramTools {
         })?;
         let mut completed = self.complete(artifacts, deadline, timeout_ms, path_map)?;
         let output = &mut completed.output;
-        output.explain_missing_package(&completed.artifacts, skill);
+        output.explain_missing_package(&completed.artifacts);
         Ok(completed)
     }
 
@@ -276,15 +275,6 @@ impl RunnableSkill {
             Err(_) => Err(ToolErrorCode::SkillNotFound
                 .error(format!("cannot open the files of skill `{}`", entry.name()))),
         }
-    }
-
-    /// Returns what a program of the skill declares to need, and the file that declares it.
-    fn declared_dependencies(&self, mode: &ExecutionMode) -> Option<DeclaredDependencies> {
-        let script = match mode {
-            ExecutionMode::Native { script_path, .. } => Some(script_path.as_str()),
-            _ => None,
-        };
-        dependencies::find_declared(&self.files, script)
     }
 }
 

@@ -41,12 +41,34 @@ pub enum FailureCause {
         script_type: ScriptType,
         /// The interpreter that ran, if it is known.
         interpreter: Option<PathBuf>,
+        /// What the skill declares for scripts of this type, if it does and support for packages is
+        /// compiled in.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        declared: Option<DeclaredPackages>,
+        /// The packages that a user can accept for the skill, so that it has this one: those that
+        /// are configured, those that its text names, and this one. Empty if it is declared, or if
+        /// packages are not configured.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        acceptable: Vec<String>,
     },
     /// The program needed more memory than its limit.
     OutOfMemory {
         /// The limit, in bytes.
         limit_bytes: u64,
     },
+}
+
+/// Packages that a skill declares, as text. It comes from the skill; escape it before showing it in
+/// a terminal.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct DeclaredPackages {
+    /// The file that declares them, as a path in the skill, or `settings`.
+    pub source: String,
+    /// The packages with their versions.
+    pub packages: Vec<String>,
+    /// Declarations that cannot be installed, each with its file, line and reason.
+    pub problems: Vec<String>,
 }
 
 /// Returns why a program of this type failed; `None` if it succeeded, or if its output does not
@@ -83,6 +105,8 @@ pub(super) fn failure_cause(
         package,
         script_type,
         interpreter: interpreter(script_type),
+        declared: None,
+        acceptable: Vec::new(),
     })
 }
 

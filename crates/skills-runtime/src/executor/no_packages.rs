@@ -7,6 +7,7 @@ use skills_policy::Authorization;
 use skills_sandbox::Job;
 
 use super::Executor;
+use super::failure_cause::FailureCause;
 use super::run_plan::RunPlan;
 use super::run_record::RunRecord;
 use super::skill_copies::SkillCopy;
@@ -52,5 +53,10 @@ impl Executor {
         _packages: &mut RunPackages,
     ) -> Result<(), RuntimeError> {
         Ok(())
+    }
+
+    #[expect(clippy::unused_self, reason = "the same as with packages")]
+    pub(super) fn with_package_advice(&self, _plan: &RunPlan, cause: FailureCause) -> FailureCause {
+        cause
     }
 }

@@ -10,6 +10,7 @@
 //! Where neither rules nor an approver can allow them, the run starts without them: many scripts need
 //! a package only for a part of what they do.
 
+mod advice;
 mod config;
 mod declared;
 mod setup;

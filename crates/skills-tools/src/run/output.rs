@@ -10,7 +10,7 @@ use skills_runtime::{
 
 use skills_runtime::manifest::escape_invisible;
 
-use super::{Remedies, RunnableSkill};
+use super::{Remedies, declared_packages};
 use crate::path_map::PathMap;
 use crate::sanitize::strip_terminal_escapes;
 use crate::{ToolError, ToolErrorCode, ToolOutput};
@@ -93,15 +93,13 @@ impl ProgramOutput {
     }
 
     /// Adds which package an interpreter lacks, and where the skill declares it.
-    pub(super) fn explain_missing_package(
-        &mut self,
-        artifacts: &ExecutionArtifacts,
-        skill: &RunnableSkill,
-    ) {
+    pub(super) fn explain_missing_package(&mut self, artifacts: &ExecutionArtifacts) {
         let Some(FailureCause::MissingPackage {
             package,
             script_type,
             interpreter,
+            declared,
+            ..
         }) = &artifacts.failure_cause
         else {
             return;
@@ -111,7 +109,7 @@ impl ProgramOutput {
             Some(path) => path.display().to_string(),
             None => script_type.as_str().to_owned(),
         };
-        let declared = skill.declared_dependencies(&artifacts.mode);
+        let declared = declared.as_ref().map(declared_packages::describe);
         let declared = declared
             .map(|declared| format!("{declared}, and "))
             .unwrap_or_default();

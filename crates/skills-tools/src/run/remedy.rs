@@ -19,7 +19,8 @@ use skills_runtime::{
 pub enum Remedy {
     /// Allow permissions, in the syntax of rules.
     Allow(Vec<String>),
-    /// Run scripts of this type with another interpreter, which has the package.
+    /// Run scripts of this type with another interpreter, which has the package, or accept packages
+    /// for the skill.
     Interpreter {
         /// The name of the skill.
         skill: String,
@@ -29,6 +30,8 @@ pub enum Remedy {
         script_type: ScriptType,
         /// The interpreter that ran, if it is known.
         interpreter: Option<PathBuf>,
+        /// The packages that [can be accepted](FailureCause::MissingPackage::acceptable).
+        acceptable: Vec<String>,
     },
     /// Raise the memory limit.
     Memory {
@@ -88,11 +91,14 @@ impl Remedy {
                 package,
                 script_type,
                 interpreter,
+                acceptable,
+                ..
             }) => all.push(Self::Interpreter {
                 skill: artifacts.skill.clone(),
                 package: package.clone(),
                 script_type: *script_type,
                 interpreter: interpreter.clone(),
+                acceptable: acceptable.clone(),
             }),
             Some(FailureCause::OutOfMemory { limit_bytes }) => all.push(Self::Memory {
                 limit_bytes: *limit_bytes,

@@ -47,7 +47,7 @@ pub(super) fn script_of(mode: &ExecutionMode) -> Option<&str> {
 }
 
 /// Returns a function that reads a text file of the skill.
-fn text_reader(files: &SkillFiles) -> impl Fn(&str) -> Option<String> {
+pub(super) fn text_reader(files: &SkillFiles) -> impl Fn(&str) -> Option<String> {
     |path| {
         let bytes = files
             .contains(path)
@@ -68,7 +68,7 @@ impl Executor {
             return None;
         }
         let script = script_of(&plan.mode);
-        let mut project = self.declared_packages(skill, script, config);
+        let mut project = self.declared_packages(skill, script);
         if project.is_empty() {
             return None;
         }
@@ -80,10 +80,8 @@ impl Executor {
             .interpreter(skill, ScriptType::Python);
         let (mut names, mut permissions) = (Vec::new(), Vec::new());
         if let Some(declared) = &project.python {
-            let installed = python.as_deref().map(InstalledPython::of_interpreter);
-            let missing = installed
-                .unwrap_or_default()
-                .missing(&declared.requirements);
+            let installed = self.installed_python(skill);
+            let missing = installed.missing(&declared.requirements);
             names.extend(missing.iter().map(ToString::to_string));
             permissions.extend(
                 missing
@@ -130,17 +128,26 @@ impl Executor {
 
     /// Returns what a skill declares for a script, or for any command, with what the configuration
     /// adds.
-    pub(super) fn declared_packages(
-        &self,
-        skill: &SkillSubject,
-        script: Option<&str>,
-        config: &PackageConfig,
-    ) -> Project {
+    pub(super) fn declared_packages(&self, skill: &SkillSubject, script: Option<&str>) -> Project {
         let name = skill.entry.name().as_str();
         let mut listed = self.listed_packages(name, &skill.requirements);
-        let of_settings = config.of_skills.get(name).into_iter().flatten();
-        listed.extend(of_settings.cloned());
+        listed.extend(self.configured_packages(name));
         Project::read(&text_reader(&skill.files), script, &listed)
+    }
+
+    /// Returns the packages that the configuration adds for a skill.
+    pub(super) fn configured_packages(&self, skill: &str) -> Vec<ListedPackage> {
+        let config = self.config().packages.as_ref();
+        let listed = config.and_then(|config| config.of_skills.get(skill));
+        listed.cloned().unwrap_or_default()
+    }
+
+    /// Returns the packages that the Python of a skill has.
+    pub(super) fn installed_python(&self, skill: &str) -> InstalledPython {
+        let backends = &self.config().backends;
+        let python = backends.interpreter(skill, ScriptType::Python);
+        let installed = python.as_deref().map(InstalledPython::of_interpreter);
+        installed.unwrap_or_default()
     }
 
     /// Returns the packages that the frontmatter lists, with those that would install a missing

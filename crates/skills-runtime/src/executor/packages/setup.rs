@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use skills_deps::{Environment, Plan, SetupContext, SetupPhase, Store};
+use skills_deps::{Environment, ListedPackage, Plan, SetupContext, SetupPhase, Store};
 use skills_policy::{Authorization, Effect, Policy, Request, Rule, RuleSource};
 use skills_sandbox::ScriptType;
 
@@ -20,6 +20,9 @@ use crate::{CallContext, ExecutionOptions};
 pub enum PackageStatus {
     /// It declares none.
     NothingDeclared,
+    /// It declares none, and its text names some in commands such as `pip install`, which its
+    /// interpreters do not have. A user can accept them by [`PackageConfig::skill_packages`].
+    Mentioned(Vec<ListedPackage>),
     /// The interpreter has all of them.
     Present,
     /// They are installed in an environment, which its runs get.
@@ -68,7 +71,7 @@ impl Executor {
         let config = self.package_config()?;
         let run = self.plan(name, options.clone(), None)?;
         let Some(missing) = self.missing_packages(&run, config) else {
-            return Ok(self.status_of_complete(&run, config));
+            return Ok(self.status_of_complete(&run));
         };
         Ok(match config.store.get(&missing.key) {
             Some(environment) => PackageStatus::Installed(environment),
@@ -76,13 +79,17 @@ impl Executor {
         })
     }
 
-    fn status_of_complete(&self, run: &RunPlan, config: &PackageConfig) -> PackageStatus {
+    fn status_of_complete(&self, run: &RunPlan) -> PackageStatus {
+        let Some(skill) = run.subject.skill() else {
+            return PackageStatus::NothingDeclared;
+        };
         let script = script_of(&run.mode);
-        let skill = run.subject.skill();
-        if skill.is_some_and(|skill| !self.declared_packages(skill, script, config).is_empty()) {
-            PackageStatus::Present
-        } else {
-            PackageStatus::NothingDeclared
+        if !self.declared_packages(skill, script).is_empty() {
+            return PackageStatus::Present;
+        }
+        match self.mentioned_packages(skill, script) {
+            mentioned if mentioned.is_empty() => PackageStatus::NothingDeclared,
+            mentioned => PackageStatus::Mentioned(mentioned),
         }
     }
 

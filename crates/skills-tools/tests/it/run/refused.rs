@@ -258,7 +258,7 @@ async fn a_missing_package_is_said_with_its_declaration() {
         (
             "scripts/pyproject.toml",
             "not [toml",
-            "cannot parse scripts/pyproject.toml, so the required packages are unknown, and ",
+            "scripts/pyproject.toml:1: key with no value, expected `=`, so the required packages are unknown, and ",
         ),
         (
             "requirements.txt",

@@ -1,0 +1,124 @@
+//! What a user can do about packages that a skill does not declare.
+
+use std::collections::BTreeSet;
+
+use skills_deps::{
+    ListedPackage, Project, Registry, mentioned_packages, missing_node_packages, package_of_module,
+};
+use skills_sandbox::ScriptType;
+
+use super::declared::{script_of, text_reader};
+use crate::executor::Executor;
+use crate::executor::failure_cause::{DeclaredPackages, FailureCause};
+use crate::executor::run_plan::RunPlan;
+use crate::executor::run_subject::SkillSubject;
+
+impl Executor {
+    /// Returns the packages that the text of a skill names and that it does not find.
+    pub(super) fn mentioned_packages(
+        &self,
+        skill: &SkillSubject,
+        script: Option<&str>,
+    ) -> Vec<ListedPackage> {
+        let Ok(document) = skill.files.document() else {
+            return Vec::new();
+        };
+        let mut mentioned = mentioned_packages(document.body());
+        if mentioned.is_empty() {
+            return mentioned;
+        }
+        let installed = self.installed_python(skill.entry.name().as_str());
+        let read = text_reader(&skill.files);
+        mentioned.retain(|package| {
+            let listed = Project::read(&|_| None, script, std::slice::from_ref(package));
+            let lacks_python = listed
+                .python
+                .is_some_and(|python| !installed.missing(&python.requirements).is_empty());
+            let lacks_node = listed
+                .node
+                .is_some_and(|node| !missing_node_packages(&node, &read).is_empty());
+            lacks_python || lacks_node
+        });
+        mentioned
+    }
+
+    /// Adds to a missing package what the skill declares, and what a user can accept for it.
+    pub(in crate::executor) fn with_package_advice(
+        &self,
+        plan: &RunPlan,
+        mut cause: FailureCause,
+    ) -> FailureCause {
+        let FailureCause::MissingPackage {
+            package,
+            script_type,
+            declared,
+            acceptable,
+            ..
+        } = &mut cause
+        else {
+            return cause;
+        };
+        let registry = match script_type {
+            ScriptType::Python => Registry::Pypi,
+            ScriptType::Node => Registry::Npm,
+            _ => return cause,
+        };
+        let Some(skill) = plan.subject.skill() else {
+            return cause;
+        };
+        let script = script_of(&plan.mode);
+        let project = self.declared_packages(skill, script);
+        *declared = declared_of_registry(&project, registry);
+        if self.config().packages.is_some()
+            && let Some(missing) = package_of_module(registry, package)
+        {
+            *acceptable = self.acceptable_packages(skill, script, &project, missing);
+        }
+        cause
+    }
+
+    /// Returns the packages that `skills.NAME.packages` can list for a skill: those that it lists
+    /// already, those that the text names, and the missing one. Empty if the missing one is
+    /// declared.
+    fn acceptable_packages(
+        &self,
+        skill: &SkillSubject,
+        script: Option<&str>,
+        project: &Project,
+        missing: ListedPackage,
+    ) -> Vec<String> {
+        if project.declares(&missing) {
+            return Vec::new();
+        }
+        let mut all = self.configured_packages(skill.entry.name().as_str());
+        all.extend(self.mentioned_packages(skill, script));
+        all.push(missing);
+        let mut names = BTreeSet::new();
+        let new = all
+            .into_iter()
+            .filter(|package| names.insert(package.name()));
+        new.map(|package| package.to_string()).collect()
+    }
+}
+
+/// Returns what a project declares for one registry, as text.
+fn declared_of_registry(project: &Project, registry: Registry) -> Option<DeclaredPackages> {
+    let (sources, packages, problems) = match registry {
+        Registry::Pypi => {
+            let python = project.python.as_ref()?;
+            let packages = python.requirements.iter().map(ToString::to_string);
+            (&python.sources, packages.collect(), &python.problems)
+        }
+        Registry::Npm => {
+            let node = project.node.as_ref()?;
+            let packages = node.dependencies.iter();
+            let packages = packages.map(|(name, range)| format!("{name}@{range}"));
+            (&node.sources, packages.collect(), &node.problems)
+        }
+    };
+    Some(DeclaredPackages {
+        source: sources.first()?.clone(),
+        packages,
+        problems: problems.clone(),
+    })
+}
