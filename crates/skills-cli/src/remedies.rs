@@ -7,7 +7,7 @@ use skills_tools::Remedy;
 
 use crate::process_environment::Environment;
 use crate::settings::MAX_MIB;
-use crate::shell::shell_word;
+use crate::shell::{shell_package, shell_word};
 use crate::virtual_env;
 
 /// Factor by which an insufficient limit is raised.
@@ -59,11 +59,18 @@ impl RemedyDescriptions {
         match remedy {
             Remedy::Allow(targets) => self.allow(targets),
             Remedy::Interpreter {
+                skill,
                 script_type,
                 interpreter,
                 package,
-                ..
-            } => Some(self.interpreter(*script_type, interpreter.as_deref(), package)),
+                acceptable,
+            } => {
+                let other = self.interpreter(*script_type, interpreter.as_deref(), package);
+                Some(match accept_packages(skill, acceptable) {
+                    Some(accept) => format!("{accept}, or {other}"),
+                    None => other,
+                })
+            }
             Remedy::Memory { limit_bytes } => {
                 let limit_mib = limit_bytes >> 20;
                 let raised = (limit_mib * FACTOR).clamp(1, MAX_MIB);
@@ -179,4 +186,26 @@ impl RemedyDescriptions {
             }
         }
     }
+}
+
+/// Returns how the user accepts packages for a skill that does not declare them, in the imperative;
+/// `None` without packages.
+fn accept_packages(skill: &str, packages: &[String]) -> Option<String> {
+    let command = accept_command(skill, packages)?;
+    let skill = shell_word(skill)?;
+    Some(format!(
+        "accept its packages with `{command}` and install them with `skills deps install {skill}`"
+    ))
+}
+
+/// Returns the command that accepts packages for a skill; `None` without packages, or if a name needs
+/// more than quotes.
+pub(crate) fn accept_command(skill: &str, packages: &[String]) -> Option<String> {
+    let skill = shell_word(skill)?;
+    let words: Option<Vec<String>> = packages.iter().map(|text| shell_package(text)).collect();
+    let words = words.filter(|words| !words.is_empty())?;
+    Some(format!(
+        "skills config set skills.{skill}.packages {}",
+        words.join(" ")
+    ))
 }

@@ -2,6 +2,7 @@
 
 mod gc;
 mod install;
+mod mentioned;
 mod plan;
 mod status;
 

@@ -181,7 +181,7 @@ fn missing_packages_are_planned_allowed_and_installed_once() {
     let status = user.json(&["deps", "status"]);
     assert_eq!(
         status["skills"],
-        json!([{"skill": "demo", "packages": "installed", "missing": []}])
+        json!([{"skill": "demo", "packages": "installed", "missing": [], "mentioned": []}])
     );
     assert_eq!(status["environments"].as_array().unwrap().len(), 1);
     assert_eq!(snapshot(&user.fixture.path().join("skills")), before);
@@ -426,4 +426,52 @@ fn settings_add_packages_for_a_skill_that_declares_none() {
         status["skills"][0]["missing"],
         json!(["other-pkg", "demo-pkg<1.2"])
     );
+}
+
+#[test]
+fn packages_that_instructions_name_are_offered_and_not_installed() {
+    let Some(user) = User::new(&PACKAGES).map(User::with_uv) else {
+        return;
+    };
+    let demo = user.fixture.path().join("skills/demo");
+    fs::remove_file(demo.join("scripts/requirements.txt")).unwrap();
+    user.fixture.file(
+        "skills/demo/SKILL.md",
+        "---\nname: demo\ndescription: Shows versions.\n---\nFirst `pip install \"demo-pkg>=1\"`.\n",
+    );
+    let accept = "skills config set skills.demo.packages \"demo-pkg>=1\"";
+    let (code, text) = user.run(&["deps", "plan", "demo"]);
+    assert_eq!(code, 0, "{text}");
+    assert_eq!(
+        text,
+        format!(
+            "skill `demo` declares no packages; its instructions name demo-pkg>=1\nhelp: accept them with `{accept}`\n"
+        )
+    );
+    assert_eq!(
+        user.json(&["deps", "plan", "demo"]),
+        json!({"skill": "demo", "plan": null, "mentioned": ["demo-pkg>=1"], "accept": accept})
+    );
+    let status = user.json(&["deps", "status"]);
+    assert_eq!(
+        status["skills"],
+        json!([{"skill": "demo", "packages": "mentioned", "missing": [], "mentioned": ["demo-pkg>=1"]}])
+    );
+    let (_, text) = user.run(&["deps", "install", "demo", "--yes"]);
+    assert!(text.contains(accept), "{text}");
+
+    // A rule for packages does not cover what no one declared; the failure names the same command.
+    let (code, text) = user.run(&["run", "demo", "--allow", "packages"]);
+    assert_eq!(code, 1, "{text}");
+    assert!(text.contains("No module named 'demo_pkg'"), "{text}");
+    assert!(
+        text.contains(&format!("accept its packages with `{accept}`")),
+        "{text}"
+    );
+    assert_eq!(user.index.count(""), 0);
+
+    let set = ["config", "set", "skills.demo.packages", "demo-pkg>=1"];
+    assert_eq!(user.run(&set).0, 0);
+    let (code, text) = user.run(&["run", "demo", "--allow", "packages"]);
+    assert_eq!((code, text.as_str()), (0, "demo 1.2 3.1\n"));
 }

@@ -2,8 +2,9 @@
 
 use clap::Args;
 use serde_json::json;
-use skills_runtime::{CallContext, PackagePlan, RuntimeError, SkillRuntime};
+use skills_runtime::{CallContext, PackagePlan, PackageStatus, RuntimeError, SkillRuntime};
 
+use super::mentioned::Mentioned;
 use super::{PackageArgs, plan_json, plan_lines};
 use crate::approver::{Confirmation, confirm};
 use crate::context::Context;
@@ -47,7 +48,10 @@ impl Install {
             return Ok(Exit::Interrupted);
         };
         let Some(plan) = planned.map_err(explain)? else {
-            if output.is_json() {
+            let status = runtime.executor().package_status(&name, &options)?;
+            if let PackageStatus::Mentioned(packages) = status {
+                Mentioned::new(&runtime, &name, &packages)?.print("installed", output)?;
+            } else if output.is_json() {
                 output.print_json(&json!({"skill": name, "installed": null}))?;
             } else {
                 output.status(&format!("no package of skill `{name}` is missing"));

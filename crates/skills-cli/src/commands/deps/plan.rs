@@ -4,6 +4,7 @@ use clap::Args;
 use serde_json::json;
 use skills_runtime::PackageStatus;
 
+use super::mentioned::Mentioned;
 use super::{PackageArgs, plan_json, plan_lines};
 use crate::context::Context;
 use crate::exit::Exit;
@@ -14,7 +15,8 @@ use crate::signals;
 /// List the packages that would be installed for a skill
 ///
 /// Asks the index for versions and installs nothing. The plan is kept, so that the same versions are
-/// installed later.
+/// installed later. If a skill declares no packages, lists those that its instructions name in
+/// commands such as `pip install`, and how to accept them.
 #[derive(Debug, Args)]
 pub(crate) struct Plan {
     #[command(flatten)]
@@ -40,16 +42,18 @@ impl Plan {
         };
         let planned = planned.map_err(|error| lookup::explain_error(&runtime, &name, error))?;
         match planned {
-            None => {
-                let status = executor.package_status(&name, &options)?;
-                if output.is_json() {
-                    output.print_json(&json!({"skill": name, "plan": null}))?;
-                } else if matches!(status, PackageStatus::NothingDeclared) {
-                    output.status(&format!("skill `{name}` declares no packages"));
-                } else {
-                    output.status(&format!("all packages of skill `{name}` are present"));
+            None => match executor.package_status(&name, &options)? {
+                PackageStatus::Mentioned(packages) => {
+                    Mentioned::new(&runtime, &name, &packages)?.print("plan", output)?;
                 }
-            }
+                _ if output.is_json() => {
+                    output.print_json(&json!({"skill": name, "plan": null}))?;
+                }
+                PackageStatus::NothingDeclared => {
+                    output.status(&format!("skill `{name}` declares no packages"));
+                }
+                _ => output.status(&format!("all packages of skill `{name}` are present")),
+            },
             Some(plan) if output.is_json() => {
                 let packages = plan_json(plan.packages());
                 output.print_json(

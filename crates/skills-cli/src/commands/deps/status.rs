@@ -15,6 +15,8 @@ use crate::packages::package_config;
 use crate::program_args::ProgramArgs;
 
 /// Show which packages of skills are missing, and the installed environments
+///
+/// `mentioned` is a skill that declares no packages, and names some in its instructions.
 #[derive(Debug, Args)]
 pub(crate) struct Status {
     /// Skills to check [default: all]
@@ -47,8 +49,12 @@ impl Status {
             .unwrap_or_default();
         if output.is_json() {
             let skills = statuses.iter().map(|(name, status)| {
-                let (word, missing) = describe(status);
-                json!({"skill": name, "packages": word, "missing": missing})
+                let (word, packages) = describe(status);
+                let (missing, mentioned) = match status {
+                    PackageStatus::Mentioned(_) => (Vec::new(), packages),
+                    _ => (packages, Vec::new()),
+                };
+                json!({"skill": name, "packages": word, "missing": missing, "mentioned": mentioned})
             });
             let environments = environments.iter().map(environment_json);
             output.print_json(&json!({
@@ -58,13 +64,10 @@ impl Status {
             return Ok(Exit::Success);
         }
         let skills = statuses.iter().map(|(name, status)| {
-            let (word, missing) = describe(status);
-            let missing = missing
-                .iter()
-                .map(|package| line(package))
-                .collect::<Vec<_>>()
-                .join(", ");
-            format!("{}  {word}  {missing}", line(name))
+            let (word, packages) = describe(status);
+            let packages: Vec<String> = packages.iter().map(|package| line(package)).collect();
+            let packages = packages.join(", ");
+            format!("{}  {word}  {packages}", line(name))
                 .trim_end()
                 .to_owned()
         });
@@ -73,7 +76,7 @@ impl Status {
         Ok(Exit::Success)
     }
 
-    /// Returns the named skills, or all that declare packages.
+    /// Returns the named skills, or all that declare or mention packages.
     fn statuses(&self, runtime: &SkillRuntime) -> anyhow::Result<Vec<(String, PackageStatus)>> {
         let executor = runtime.executor();
         if self.names.is_empty() {
@@ -107,13 +110,18 @@ impl Status {
     }
 }
 
-fn describe(status: &PackageStatus) -> (&'static str, &[String]) {
+/// Returns a status as a word, with the packages that it is about.
+fn describe(status: &PackageStatus) -> (&'static str, Vec<String>) {
     match status {
-        PackageStatus::NothingDeclared => ("none", &[]),
-        PackageStatus::Present => ("present", &[]),
-        PackageStatus::Installed(_) => ("installed", &[]),
-        PackageStatus::Missing(names) => ("missing", names),
-        _ => ("unknown", &[]),
+        PackageStatus::NothingDeclared => ("none", Vec::new()),
+        PackageStatus::Mentioned(packages) => {
+            let packages = packages.iter().map(ToString::to_string);
+            ("mentioned", packages.collect())
+        }
+        PackageStatus::Present => ("present", Vec::new()),
+        PackageStatus::Installed(_) => ("installed", Vec::new()),
+        PackageStatus::Missing(names) => ("missing", names.clone()),
+        _ => ("unknown", Vec::new()),
     }
 }
 
