@@ -36,6 +36,7 @@
 mod environment;
 mod error;
 mod files;
+mod imported;
 mod installed;
 mod key;
 mod listed;
@@ -50,6 +51,7 @@ mod store;
 
 pub use environment::Environment;
 pub use error::{SetupError, SetupErrorKind};
+pub use imported::imported_packages;
 pub use installed::{InstalledPython, missing_node_packages};
 pub use key::{EnvironmentKey, KeyInput};
 pub use listed::{InvalidPackage, ListedPackage, Registry};

@@ -29,18 +29,33 @@ const PYTHON_PACKAGES: [(&str, &str); 24] = [
     ("yaml", "PyYAML"),
     ("zmq", "pyzmq"),
 ];
-/// Modules of Python that are part of it, or that many packages share, so that none can be named.
-const NO_PACKAGES: [&str; 9] = [
-    "azure",
-    "curses",
-    "distutils",
-    "ensurepip",
-    "google",
-    "imp",
-    "pip",
-    "tkinter",
-    "venv",
-];
+/// Modules that many packages of Python share, so that none can be named.
+const SHARED_NAMESPACES: [&str; 3] = ["azure", "google", "pip"];
+/// The modules of Python itself, of all versions that are in use.
+const PYTHON_MODULES: &str = "abc aifc annotationlib antigravity argparse array ast asynchat asyncio asyncore atexit \
+    audioop base64 bdb binascii bisect builtins bz2 cProfile calendar cgi cgitb chunk cmath cmd \
+    code codecs codeop collections colorsys compileall compression concurrent configparser \
+    contextlib contextvars copy copyreg crypt csv ctypes curses dataclasses datetime dbm decimal \
+    difflib dis distutils doctest email encodings ensurepip enum errno faulthandler fcntl \
+    filecmp fileinput fnmatch fractions ftplib functools gc genericpath getopt getpass gettext \
+    glob graphlib grp gzip hashlib heapq hmac html http idlelib imaplib imghdr imp importlib \
+    inspect io ipaddress itertools json keyword lib2to3 linecache locale logging lzma mailbox \
+    mailcap marshal math mimetypes mmap modulefinder msilib msvcrt multiprocessing netrc nis \
+    nntplib nt ntpath nturl2path numbers opcode operator optparse os ossaudiodev pathlib pdb \
+    pickle pickletools pipes pkgutil platform plistlib poplib posix posixpath pprint profile \
+    pstats pty pwd py_compile pyclbr pydoc pydoc_data pyexpat queue quopri random re readline \
+    reprlib resource rlcompleter runpy sched secrets select selectors shelve shlex shutil signal \
+    site smtpd smtplib sndhdr socket socketserver spwd sqlite3 sre_compile sre_constants \
+    sre_parse ssl stat statistics string stringprep struct subprocess sunau symtable sys \
+    sysconfig syslog tabnanny tarfile telnetlib tempfile termios textwrap this threading time \
+    timeit tkinter token tokenize tomllib trace traceback tracemalloc tty turtle turtledemo \
+    types typing unicodedata unittest urllib uu uuid venv warnings wave weakref webbrowser \
+    winreg winsound wsgiref xdrlib xml xmlrpc zipapp zipfile zipimport zlib zoneinfo";
+/// The modules of Node itself.
+const NODE_MODULES: &str = "assert async_hooks buffer child_process cluster console constants crypto dgram \
+    diagnostics_channel dns domain events fs http http2 https inspector module net os path \
+    perf_hooks process punycode querystring readline repl stream string_decoder sys timers tls \
+    trace_events tty url util v8 vm wasi worker_threads zlib";
 
 /// Returns the package to which a module belongs that an interpreter did not find, such as
 /// `PIL.Image` or `@scope/name/file`; `None` if no package can be named. A program wrote the name,
@@ -50,20 +65,30 @@ pub fn package_of_module(registry: Registry, module: &str) -> Option<ListedPacka
     let name = match registry {
         Registry::Pypi => {
             let top = module.split('.').next().unwrap_or(module);
-            let is_private = top.starts_with('_');
+            if top.starts_with('_')
+                || SHARED_NAMESPACES.contains(&top)
+                || contains(PYTHON_MODULES, top)
+            {
+                return None;
+            }
             let known = PYTHON_PACKAGES.iter().find(|(module, _)| *module == top);
-            let has_package = !is_private && !NO_PACKAGES.contains(&top);
-            known
-                .map(|(_, package)| *package)
-                .or(has_package.then_some(top))?
+            known.map_or(top, |(_, package)| *package)
         }
         Registry::Npm => {
             let parts = if module.starts_with('@') { 2 } else { 1 };
             let end = module.match_indices('/').nth(parts - 1);
-            &module[..end.map_or(module.len(), |(index, _)| index)]
+            let name = &module[..end.map_or(module.len(), |(index, _)| index)];
+            if contains(NODE_MODULES, name) {
+                return None;
+            }
+            name
         }
     };
     ListedPackage::of_registry(registry, name, "settings").ok()
+}
+
+fn contains(names: &str, name: &str) -> bool {
+    names.split(' ').any(|known| known == name)
 }
 
 #[cfg(test)]
@@ -84,5 +109,7 @@ mod tests {
         assert_eq!(node("@a/b/c").as_deref(), Some("npm:@a/b"));
         assert_eq!(node("@a"), None);
         assert_eq!(node("/x"), None);
+        assert_eq!(node("fs/promises"), None);
+        assert_eq!(node("node:fs"), None);
     }
 }

@@ -390,7 +390,10 @@ fn settings_add_packages_for_a_skill_that_declares_none() {
     let demo = user.fixture.path().join("skills/demo");
     fs::remove_file(demo.join("scripts/requirements.txt")).unwrap();
     let status = user.json(&["deps", "status", "demo"]);
-    assert_eq!(status["skills"][0]["packages"], "none");
+    assert_eq!(
+        status["skills"][0]["mentioned"],
+        json!(["demo_pkg", "needed"])
+    );
 
     // A project that is not trusted adds none.
     let project = ".skills/config.toml";
@@ -439,23 +442,23 @@ fn packages_that_instructions_name_are_offered_and_not_installed() {
         "skills/demo/SKILL.md",
         "---\nname: demo\ndescription: Shows versions.\n---\nFirst `pip install \"demo-pkg>=1\"`.\n",
     );
-    let accept = "skills config set skills.demo.packages \"demo-pkg>=1\"";
+    let accept = "skills config set skills.demo.packages \"demo-pkg>=1\" needed";
     let (code, text) = user.run(&["deps", "plan", "demo"]);
     assert_eq!(code, 0, "{text}");
     assert_eq!(
         text,
         format!(
-            "skill `demo` declares no packages; its instructions name demo-pkg>=1\nhelp: accept them with `{accept}`\n"
+            "skill `demo` declares no packages; its instructions and scripts name demo-pkg>=1, needed\nhelp: accept them with `{accept}`\n"
         )
     );
     assert_eq!(
         user.json(&["deps", "plan", "demo"]),
-        json!({"skill": "demo", "plan": null, "mentioned": ["demo-pkg>=1"], "accept": accept})
+        json!({"skill": "demo", "plan": null, "mentioned": ["demo-pkg>=1", "needed"], "accept": accept})
     );
     let status = user.json(&["deps", "status"]);
     assert_eq!(
         status["skills"],
-        json!([{"skill": "demo", "packages": "mentioned", "missing": [], "mentioned": ["demo-pkg>=1"]}])
+        json!([{"skill": "demo", "packages": "mentioned", "missing": [], "mentioned": ["demo-pkg>=1", "needed"]}])
     );
     let (_, text) = user.run(&["deps", "install", "demo", "--yes"]);
     assert!(text.contains(accept), "{text}");

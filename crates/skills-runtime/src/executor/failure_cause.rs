@@ -46,7 +46,7 @@ pub enum FailureCause {
         #[serde(skip_serializing_if = "Option::is_none")]
         declared: Option<DeclaredPackages>,
         /// The packages that a user can accept for the skill, so that it has this one: those that
-        /// are configured, those that its text names, and this one. Empty if it is declared, or if
+        /// are configured, those that its text names or its scripts import, and this one. Empty if it is declared, or if
         /// packages are not configured.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         acceptable: Vec<String>,

@@ -1,4 +1,4 @@
-//! Packages that the instructions of a skill name.
+//! Packages that the instructions and scripts of a skill name.
 
 use serde_json::{Value, json};
 use skills_runtime::SkillRuntime;
@@ -8,7 +8,7 @@ use crate::lookup;
 use crate::output::{Output, line};
 use crate::remedies::accept_command;
 
-/// Packages that a skill does not declare, and that its instructions name.
+/// Packages that a skill does not declare, and that its instructions or scripts name.
 pub(super) struct Mentioned {
     skill: String,
     packages: Vec<String>,
@@ -40,7 +40,7 @@ impl Mentioned {
         }
         let packages: Vec<String> = self.packages.iter().map(|package| line(package)).collect();
         output.status(&format!(
-            "skill `{}` declares no packages; its instructions name {}",
+            "skill `{}` declares no packages; its instructions and scripts name {}",
             self.skill,
             packages.join(", ")
         ));

@@ -16,7 +16,7 @@ use crate::signals;
 ///
 /// Asks the index for versions and installs nothing. The plan is kept, so that the same versions are
 /// installed later. If a skill declares no packages, lists those that its instructions name in
-/// commands such as `pip install`, and how to accept them.
+/// commands such as `pip install` or its scripts import, and how to accept them.
 #[derive(Debug, Args)]
 pub(crate) struct Plan {
     #[command(flatten)]

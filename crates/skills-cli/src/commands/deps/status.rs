@@ -16,7 +16,7 @@ use crate::program_args::ProgramArgs;
 
 /// Show which packages of skills are missing, and the installed environments
 ///
-/// `mentioned` is a skill that declares no packages, and names some in its instructions.
+/// `mentioned` is a skill that declares no packages, and names some in its instructions or scripts.
 #[derive(Debug, Args)]
 pub(crate) struct Status {
     /// Skills to check [default: all]

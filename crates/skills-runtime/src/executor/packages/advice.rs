@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use skills_deps::{
-    ListedPackage, Project, Registry, mentioned_packages, missing_node_packages, package_of_module,
+    ListedPackage, Project, Registry, imported_packages, mentioned_packages, missing_node_packages,
+    package_of_module,
 };
 use skills_sandbox::ScriptType;
 
@@ -14,21 +15,25 @@ use crate::executor::run_plan::RunPlan;
 use crate::executor::run_subject::SkillSubject;
 
 impl Executor {
-    /// Returns the packages that the text of a skill names and that it does not find.
+    /// Returns the packages that the text of a skill names or its scripts import, and that it does not
+    /// find.
     pub(super) fn mentioned_packages(
         &self,
         skill: &SkillSubject,
         script: Option<&str>,
     ) -> Vec<ListedPackage> {
-        let Ok(document) = skill.files.document() else {
-            return Vec::new();
-        };
-        let mut mentioned = mentioned_packages(document.body());
-        if mentioned.is_empty() {
-            return mentioned;
-        }
-        let installed = self.installed_python(skill.entry.name().as_str());
         let read = text_reader(&skill.files);
+        let document = skill.files.document();
+        let mut mentioned = document.map_or_else(
+            |_| Vec::new(),
+            |document| mentioned_packages(document.body()),
+        );
+        let listing = skill.files.list("").unwrap_or_default();
+        let paths = listing.resources.into_iter().map(|resource| resource.path);
+        mentioned.extend(imported_packages(&paths.collect::<Vec<_>>(), &read));
+        let mut names = BTreeSet::new();
+        mentioned.retain(|package| names.insert(package.name()));
+        let installed = self.installed_python(skill.entry.name().as_str());
         mentioned.retain(|package| {
             let listed = Project::read(&|_| None, script, std::slice::from_ref(package));
             let lacks_python = listed
@@ -78,7 +83,7 @@ impl Executor {
     }
 
     /// Returns the packages that `skills.NAME.packages` can list for a skill: those that it lists
-    /// already, those that the text names, and the missing one. Empty if the missing one is
+    /// already, those that its text names or its scripts import, and the missing one. Empty if the missing one is
     /// declared.
     fn acceptable_packages(
         &self,

@@ -20,8 +20,8 @@ use crate::{CallContext, ExecutionOptions};
 pub enum PackageStatus {
     /// It declares none.
     NothingDeclared,
-    /// It declares none, and its text names some in commands such as `pip install`, which its
-    /// interpreters do not have. A user can accept them by [`PackageConfig::skill_packages`].
+    /// It declares none, and its text names some in commands such as `pip install`, or its scripts
+    /// import them, which its interpreters do not have. A user can accept them by [`PackageConfig::skill_packages`].
     Mentioned(Vec<ListedPackage>),
     /// The interpreter has all of them.
     Present,
