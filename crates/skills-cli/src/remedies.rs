@@ -58,6 +58,13 @@ impl RemedyDescriptions {
     pub(crate) fn describe(&self, remedy: &Remedy) -> Option<String> {
         match remedy {
             Remedy::Allow(targets) => self.allow(targets),
+            Remedy::InstallPackages { skill } => {
+                let skill = shell_word(skill)?;
+                let option = self.option("--allow packages");
+                Some(format!(
+                    "install its packages with `skills deps install {skill}`, or let runs install packages with {option}"
+                ))
+            }
             Remedy::Interpreter {
                 skill,
                 script_type,

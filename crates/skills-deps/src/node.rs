@@ -20,7 +20,7 @@ const FIELDS: [&str; 7] = [
 ];
 
 /// The packages that a skill declares for Node.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NodeProject {
     /// The files that declare them, as paths in the skill.

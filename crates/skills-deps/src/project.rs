@@ -60,6 +60,14 @@ impl Project {
         }
     }
 
+    /// Returns true if another project declares the same for each ecosystem of this one, so that its
+    /// environment has the packages of this one.
+    #[must_use]
+    pub fn is_part_of(&self, other: &Self) -> bool {
+        (self.python.is_none() || self.python == other.python)
+            && (self.node.is_none() || self.node == other.node)
+    }
+
     /// Returns true if the package is declared, in any version.
     #[must_use]
     pub fn declares(&self, package: &ListedPackage) -> bool {
@@ -137,5 +145,24 @@ mod tests {
         assert_eq!(has(Some("scripts/x.mjs")), (false, true));
         assert_eq!(has(Some("scripts/x.sh")), (true, true));
         assert_eq!(has(None), (true, true));
+    }
+
+    #[test]
+    fn a_script_needs_a_part_of_what_the_skill_declares() {
+        let files = |path: &str| match path {
+            "requirements.txt" => Some("a\n".to_owned()),
+            "package.json" => Some(r#"{"dependencies": {"b": "1"}}"#.to_owned()),
+            "scripts/own/requirements.txt" => Some("c\n".to_owned()),
+            _ => None,
+        };
+        let of_skill = Project::read(&files, None, &[]);
+        let is_part = |script| Project::read(&files, Some(script), &[]).is_part_of(&of_skill);
+        assert!(is_part("scripts/x.py"));
+        assert!(is_part("scripts/x.mjs"));
+        assert!(!is_part("scripts/own/x.py"));
+        let package = |text| ListedPackage::parse(text, "settings").unwrap();
+        assert!(of_skill.declares(&package("A>=2")));
+        assert!(of_skill.declares(&package("npm:b")));
+        assert!(!of_skill.declares(&package("b")));
     }
 }

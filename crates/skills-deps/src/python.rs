@@ -18,7 +18,7 @@ use crate::project::ReadFile;
 const MAX_REQUIREMENTS: usize = 512;
 
 /// The packages that a skill declares for Python.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PythonProject {
     /// The files that declare them, as paths in the skill.

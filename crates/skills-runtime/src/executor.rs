@@ -509,7 +509,7 @@ impl Executor {
                     .or_else(|| self.interpreter(plan, script_type))
             },
         )?;
-        Some(self.with_package_advice(plan, cause))
+        Some(self.with_package_advice(plan, packages, cause))
     }
 
     /// Rejects a granted directory that contains the scratch directory: the program could access

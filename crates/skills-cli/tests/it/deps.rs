@@ -418,6 +418,10 @@ fn settings_add_packages_for_a_skill_that_declares_none() {
     let (code, text) = user.run(&["run", "demo"]);
     assert_eq!(code, 1, "{text}");
     assert!(text.contains("missing packages: demo-pkg<1.2"), "{text}");
+    assert!(
+        text.contains("help: install its packages with `skills deps install demo`"),
+        "{text}"
+    );
     let (code, text) = user.run(&["run", "demo", "--allow", "packages"]);
     assert_eq!((code, text.as_str()), (0, "demo 1.0 3.1\n"));
 

@@ -45,6 +45,9 @@ pub enum FailureCause {
         /// compiled in.
         #[serde(skip_serializing_if = "Option::is_none")]
         declared: Option<DeclaredPackages>,
+        /// Whether the skill declares this package, and the run had no environment with its packages,
+        /// since nothing allowed to install them.
+        is_installable: bool,
         /// The packages that a user can accept for the skill, so that it has this one: those that
         /// are configured, those that its text names or its scripts import, and this one. Empty if it is declared, or if
         /// packages are not configured.
@@ -106,6 +109,7 @@ pub(super) fn failure_cause(
         script_type,
         interpreter: interpreter(script_type),
         declared: None,
+        is_installable: false,
         acceptable: Vec::new(),
     })
 }

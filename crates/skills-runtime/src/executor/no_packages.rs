@@ -56,7 +56,12 @@ impl Executor {
     }
 
     #[expect(clippy::unused_self, reason = "the same as with packages")]
-    pub(super) fn with_package_advice(&self, _plan: &RunPlan, cause: FailureCause) -> FailureCause {
+    pub(super) fn with_package_advice(
+        &self,
+        _plan: &RunPlan,
+        _packages: &RunPackages,
+        cause: FailureCause,
+    ) -> FailureCause {
         cause
     }
 }

@@ -83,7 +83,7 @@ impl Executor {
         let Some(missing) = self.missing_packages(plan, config) else {
             return Ok(RunPackages::default());
         };
-        if let Some(environment) = config.store.get(&missing.key) {
+        if let Some(environment) = self.installed_environment(plan, &missing, config) {
             return Ok(match self.denied_package(plan, environment.plan()) {
                 Some(rule) => RunPackages::without(&missing, &rule),
                 None => RunPackages {

@@ -19,6 +19,11 @@ use skills_runtime::{
 pub enum Remedy {
     /// Allow permissions, in the syntax of rules.
     Allow(Vec<String>),
+    /// Install the packages that a skill declares, or run its scripts with another interpreter.
+    InstallPackages {
+        /// The name of the skill.
+        skill: String,
+    },
     /// Run scripts of this type with another interpreter, which has the package, or accept packages
     /// for the skill.
     Interpreter {
@@ -87,6 +92,12 @@ impl Remedy {
             all.push(Self::Allow(targets));
         }
         match &artifacts.failure_cause {
+            Some(FailureCause::MissingPackage {
+                is_installable: true,
+                ..
+            }) => all.push(Self::InstallPackages {
+                skill: artifacts.skill.clone(),
+            }),
             Some(FailureCause::MissingPackage {
                 package,
                 script_type,

@@ -8,6 +8,7 @@ use skills_deps::{
 };
 use skills_sandbox::ScriptType;
 
+use super::RunPackages;
 use super::declared::{script_of, text_reader};
 use crate::executor::Executor;
 use crate::executor::failure_cause::{DeclaredPackages, FailureCause};
@@ -51,12 +52,14 @@ impl Executor {
     pub(in crate::executor) fn with_package_advice(
         &self,
         plan: &RunPlan,
+        packages: &RunPackages,
         mut cause: FailureCause,
     ) -> FailureCause {
         let FailureCause::MissingPackage {
             package,
             script_type,
             declared,
+            is_installable,
             acceptable,
             ..
         } = &mut cause
@@ -77,24 +80,23 @@ impl Executor {
         if self.config().packages.is_some()
             && let Some(missing) = package_of_module(registry, package)
         {
-            *acceptable = self.acceptable_packages(skill, script, &project, missing);
+            if project.declares(&missing) {
+                *is_installable = packages.environment.is_none();
+            } else {
+                *acceptable = self.acceptable_packages(skill, script, missing);
+            }
         }
         cause
     }
 
     /// Returns the packages that `skills.NAME.packages` can list for a skill: those that it lists
-    /// already, those that its text names or its scripts import, and the missing one. Empty if the missing one is
-    /// declared.
+    /// already, those that its text names or its scripts import, and the missing one.
     fn acceptable_packages(
         &self,
         skill: &SkillSubject,
         script: Option<&str>,
-        project: &Project,
         missing: ListedPackage,
     ) -> Vec<String> {
-        if project.declares(&missing) {
-            return Vec::new();
-        }
         let mut all = self.configured_packages(skill.entry.name().as_str());
         all.extend(self.mentioned_packages(skill, script));
         all.push(missing);

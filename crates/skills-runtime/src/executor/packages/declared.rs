@@ -1,7 +1,7 @@
 //! What a skill declares and the host does not have.
 
 use skills_deps::{
-    EnvironmentKey, InstalledPython, KeyInput, ListedPackage, Project, Registry,
+    Environment, EnvironmentKey, InstalledPython, KeyInput, ListedPackage, Project, Registry,
     missing_node_packages,
 };
 use skills_discovery::SkillFiles;
@@ -63,11 +63,35 @@ impl Executor {
         plan: &RunPlan,
         config: &PackageConfig,
     ) -> Option<MissingPackages> {
-        let skill = plan.subject.skill()?;
         if matches!(plan.mode, ExecutionMode::Wasm { .. }) {
             return None;
         }
-        let script = script_of(&plan.mode);
+        self.missing_of_script(plan.subject.skill()?, script_of(&plan.mode), config)
+    }
+
+    /// Returns the environment that has the missing packages of a run: its own, or the one of all
+    /// scripts of the skill.
+    pub(super) fn installed_environment(
+        &self,
+        plan: &RunPlan,
+        missing: &MissingPackages,
+        config: &PackageConfig,
+    ) -> Option<Environment> {
+        config.store.get(&missing.key).or_else(|| {
+            script_of(&plan.mode)?;
+            let of_skill = self.missing_of_script(plan.subject.skill()?, None, config)?;
+            let is_part = missing.project.is_part_of(&of_skill.project);
+            is_part.then(|| config.store.get(&of_skill.key))?
+        })
+    }
+
+    /// Returns the missing packages of a script, or of any command of the skill.
+    fn missing_of_script(
+        &self,
+        skill: &SkillSubject,
+        script: Option<&str>,
+        config: &PackageConfig,
+    ) -> Option<MissingPackages> {
         let mut project = self.declared_packages(skill, script);
         if project.is_empty() {
             return None;

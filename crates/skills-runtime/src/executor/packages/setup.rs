@@ -73,7 +73,7 @@ impl Executor {
         let Some(missing) = self.missing_packages(&run, config) else {
             return Ok(self.status_of_complete(&run));
         };
-        Ok(match config.store.get(&missing.key) {
+        Ok(match self.installed_environment(&run, &missing, config) {
             Some(environment) => PackageStatus::Installed(environment),
             None => PackageStatus::Missing(missing.names),
         })
