@@ -28,8 +28,10 @@ const PROGRAMS: [&str; 10] = [
     "/usr/bin/sleep",
     "/usr/bin/touch",
 ];
-/// Directories of Debian with the wheels that `python -m venv` installs.
+/// The directory of Debian with the wheels that `python -m venv` installs.
 const WHEELS: &str = "/usr/share/python-wheels";
+/// The certificates with which pip checks indexes.
+const CERTIFICATES: &str = "/etc/ssl/certs/ca-certificates.crt";
 /// How often and how long to wait for the socket.
 const SOCKET_INTERVAL: Duration = Duration::from_millis(100);
 const SOCKET_ATTEMPTS: u32 = 100;
@@ -169,6 +171,9 @@ fn create_root(root: &Path) -> Result<()> {
         symlink(target, root.join(link))?;
     }
     fs::write(root.join("etc/passwd"), "root:x:0:0::/:/bin/sh\n")?;
+    if Path::new(CERTIFICATES).exists() {
+        copy_file(Path::new(CERTIFICATES), root)?;
+    }
     let mut libraries = BTreeSet::new();
     for program in PROGRAMS {
         copy_file(Path::new(program), root)?;

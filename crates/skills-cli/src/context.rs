@@ -203,6 +203,7 @@ impl Context {
             &settings.interpreters,
             &self.environment,
         )?;
+        let builder = crate::containers::configure(builder, self)?;
         #[cfg(feature = "wasm")]
         let builder = crate::wasm_compiler::configure(builder, &self.environment);
         let builder = match settings.latent_search {

@@ -17,6 +17,7 @@
 mod approver;
 mod cli;
 mod commands;
+mod containers;
 mod context;
 mod counted;
 mod deferred;

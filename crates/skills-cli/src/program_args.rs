@@ -8,6 +8,7 @@ use skills_runtime::policy::{Effect, Policy, Rule, RuleSource, Target};
 use skills_runtime::{Builder, ExecutionOptions, OnMissing, ResourceLimits, Secrets, Workspace};
 use skills_tools::{HookMode, ProgramOptions};
 
+use crate::containers::SandboxArg;
 use crate::context::Context;
 use crate::env_files;
 use crate::error::CommandError;
@@ -52,6 +53,10 @@ pub(crate) struct ProgramArgs {
     /// environment.
     #[arg(long, value_name = "[SKILL:]KIND=PATH", value_parser = parse_interpreter)]
     pub(crate) interpreter: Vec<InterpreterArg>,
+
+    /// Run programs in this sandbox, or not at all [default: of the settings, else auto]
+    #[arg(long, value_enum, value_name = "SANDBOX")]
+    pub(crate) sandbox: Option<SandboxArg>,
 
     /// Deadline in seconds, at most 600 [default: 30]
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
@@ -141,6 +146,10 @@ impl ProgramArgs {
             // the approvals.
             .hide(state::hidden_dirs(&context.environment))
             .secrets(self.secrets(context)?);
+        let builder = self
+            .sandbox
+            .iter()
+            .fold(builder, |builder, choice| builder.sandbox(choice.0));
         let builder = if self.ignore_requirements {
             builder.on_missing_requirements(OnMissing::Warn)
         } else {

@@ -14,6 +14,7 @@ mod keys;
 use std::path::{Path, PathBuf};
 
 use skills_runtime::ResourceLimits;
+use skills_runtime::SandboxChoice;
 use skills_runtime::discovery::{ConfigRule, Trust};
 use skills_runtime::policy::RuleSource;
 
@@ -38,6 +39,7 @@ pub(crate) struct Settings {
     pub(crate) usage_ledger: Option<bool>,
     /// Whether skills are ranked by latent semantics, too; by default they are.
     pub(crate) latent_search: Option<bool>,
+    pub(crate) sandbox: SandboxSettings,
     pub(crate) packages: PackageSettings,
     pub(crate) env_files: Vec<PathBuf>,
     /// Whether the skills, settings and policy of the project are used.
@@ -57,6 +59,18 @@ pub(crate) struct Settings {
     pub(crate) problems: Vec<String>,
     /// The values in effect with the file of each, in the order in which they apply.
     pub(crate) sources: Vec<(String, String, PathBuf)>,
+}
+
+/// Settings about the sandbox of programs.
+#[derive(Debug, Default)]
+pub(crate) struct SandboxSettings {
+    pub(crate) choice: SandboxChoice,
+    /// The choices for skills, by name.
+    pub(crate) of_skills: Vec<(String, SandboxChoice)>,
+    pub(crate) image: Option<String>,
+    pub(crate) socket: Option<PathBuf>,
+    pub(crate) runtime: Option<String>,
+    pub(crate) keep_seconds: u64,
 }
 
 /// Settings about packages that skills declare.
@@ -190,6 +204,17 @@ impl Settings {
             (SettingKey::NpmRegistry, Text(url)) => self.packages.npm_registry = Some(url),
             (SettingKey::PackageHosts, Texts(hosts)) => self.packages.hosts.extend(hosts),
             (SettingKey::PackageBuilds, Switch(is_allowed)) => self.packages.builds = is_allowed,
+            (SettingKey::Sandbox, Text(word)) => {
+                self.sandbox.choice = word.parse().unwrap_or_default();
+            }
+            (SettingKey::SkillSandbox(skill), Text(word)) => {
+                let choice = word.parse().unwrap_or_default();
+                self.sandbox.of_skills.push((skill, choice));
+            }
+            (SettingKey::ContainerImage, Text(image)) => self.sandbox.image = Some(image),
+            (SettingKey::ContainerSocket, One(path)) => self.sandbox.socket = Some(path),
+            (SettingKey::ContainerRuntime, Text(name)) => self.sandbox.runtime = Some(name),
+            (SettingKey::ContainerKeep, Number(seconds)) => self.sandbox.keep_seconds = seconds,
             (SettingKey::EnvFiles, Paths(files)) => self.env_files.extend(files),
             (SettingKey::Roots, Paths(roots)) => self.roots.extend(roots),
             (SettingKey::TrustedProjects, Paths(roots)) => self.trusted_projects.extend(roots),

@@ -147,11 +147,27 @@ def install(request):
     return {}
 
 
+def list_packages(request):
+    """Lists the packages that this interpreter has, with what their extras need."""
+    import importlib.metadata
+
+    packages = []
+    for found in importlib.metadata.distributions():
+        name = found.metadata["Name"]
+        extras = [required for required in found.requires or [] if "extra" in required]
+        if name:
+            packages.append({"name": name, "version": found.version, "extras": extras})
+    return {"packages": packages, "minor_version": sys.version_info[1]}
+
+
+ACTIONS = {"plan": plan, "install": install, "list": list_packages}
+
+
 def main():
     request = json.loads(read("request.json"))
     environment(request)
     try:
-        result = {"plan": plan, "install": install}[request["action"]](request)
+        result = ACTIONS[request["action"]](request)
     except (Failure, OSError, ValueError) as error:
         result = {"error": str(error)}
     shutil.rmtree(path("tmp"), ignore_errors=True)

@@ -32,8 +32,31 @@ pub struct InstalledPython {
 #[derive(Debug, Clone)]
 struct InstalledPackage {
     version: Option<Version>,
-    /// The metadata directory, or file.
-    metadata: PathBuf,
+    extras: Extras,
+}
+
+/// What the extras of a package need.
+#[derive(Debug, Clone)]
+enum Extras {
+    /// As its metadata directory, or file, says.
+    InMetadata(PathBuf),
+    /// Requirements with markers.
+    Listed(Vec<String>),
+}
+
+/// The packages that an interpreter reported.
+#[derive(Debug, Clone, Default, serde::Deserialize, serde::Serialize)]
+#[serde(default)]
+pub(crate) struct ReportedPython {
+    packages: Vec<ReportedPackage>,
+    minor_version: Option<u32>,
+}
+
+#[derive(Debug, Clone, serde::Deserialize, serde::Serialize)]
+struct ReportedPackage {
+    name: String,
+    version: String,
+    extras: Vec<String>,
 }
 
 impl InstalledPython {
@@ -73,6 +96,26 @@ impl InstalledPython {
         directories
             .iter()
             .for_each(|directory| installed.add_directory(directory));
+        installed
+    }
+
+    /// Takes the packages that an interpreter reported, which this system cannot read.
+    pub(crate) fn of_report(report: ReportedPython) -> Self {
+        let mut installed = Self {
+            minor_version: report.minor_version,
+            ..Self::default()
+        };
+        for package in report.packages {
+            let name = normalize_name(&package.name);
+            // The first one takes precedence, as in the search path of Python.
+            installed
+                .packages
+                .entry(name)
+                .or_insert_with(|| InstalledPackage {
+                    version: Version::from_str(&package.version).ok(),
+                    extras: Extras::Listed(package.extras),
+                });
+        }
         installed
     }
 
@@ -146,14 +189,9 @@ impl InstalledPython {
         if extras.is_empty() {
             return true;
         }
-        let metadata = read_bounded(&package.metadata.join("METADATA")).unwrap_or_default();
-        let required = metadata
-            .lines()
-            .take_while(|line| !line.is_empty())
-            .filter_map(|line| {
-                Requirement::from_str(line.strip_prefix("Requires-Dist:")?.trim()).ok()
-            });
+        let required = package.extras.requirements();
         required
+            .into_iter()
             .filter(|required: &Requirement| {
                 required.evaluate_markers(markers, extras)
                     && !required.evaluate_markers(markers, &[])
@@ -171,7 +209,7 @@ impl InstalledPython {
                 .entry(name)
                 .or_insert_with(|| InstalledPackage {
                     version: version.and_then(|version| Version::from_str(&version).ok()),
-                    metadata: path,
+                    extras: Extras::InMetadata(path),
                 });
         }
     }
@@ -204,6 +242,21 @@ impl InstalledPython {
         };
         MarkerEnvironment::try_from(builder)
             .unwrap_or_else(|error| unreachable!("versions are numbers: {error}"))
+    }
+}
+
+impl Extras {
+    fn requirements(&self) -> Vec<Requirement> {
+        let parse = |text: &str| Requirement::from_str(text.trim()).ok();
+        match self {
+            Self::Listed(texts) => texts.iter().filter_map(|text| parse(text)).collect(),
+            Self::InMetadata(directory) => {
+                let metadata = read_bounded(&directory.join("METADATA")).unwrap_or_default();
+                let fields = metadata.lines().take_while(|line| !line.is_empty());
+                let required = fields.filter_map(|line| line.strip_prefix("Requires-Dist:"));
+                required.filter_map(parse).collect()
+            }
+        }
     }
 }
 

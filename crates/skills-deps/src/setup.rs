@@ -14,6 +14,7 @@ use skills_sandbox::{
 };
 
 use crate::error::{SetupError, SetupErrorKind};
+use crate::installed::ReportedPython;
 use crate::plan::{Plan, host_of};
 use crate::project::Project;
 
@@ -134,6 +135,15 @@ impl SetupContext {
         Ok(plan)
     }
 
+    /// Asks the interpreter of the backend which packages it has, in an empty directory.
+    pub(crate) async fn list_python(
+        &self,
+        directory: &Path,
+        cache: &Path,
+    ) -> Result<ReportedPython, SetupError> {
+        python::list(self, directory, cache).await
+    }
+
     /// Installs a plan in an empty directory and verifies the result.
     pub(crate) async fn install(
         &self,
@@ -214,7 +224,8 @@ impl SetupContext {
             .write(step.cache)
             .spawn_any()
             .limits(limits);
-        let hosts = self.hosts(step.index)?;
+        let hosts = step.index.map(|index| self.hosts(index)).transpose()?;
+        let hosts = hosts.unwrap_or_default();
         Ok(hosts.into_iter().fold(request, Request::connect))
     }
 
@@ -259,8 +270,8 @@ struct Step<'a> {
     args: &'a [&'a str],
     directory: &'a Path,
     cache: &'a Path,
-    /// The URL whose hosts it may reach.
-    index: &'a str,
+    /// The URL whose hosts it may reach; `None` for a step without network.
+    index: Option<&'a str>,
 }
 
 /// Rejects declarations that cannot be installed.

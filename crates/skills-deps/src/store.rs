@@ -15,12 +15,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use sha2::{Digest, Sha256};
+
 use crate::environment::{Environment, RECORD_FILE};
 use crate::error::SetupError;
 use crate::files::{
     cannot, create_dir, list, open, open_lock, read_bounded, remove, replace_file, size_of,
     write_file,
 };
+use crate::installed::InstalledPython;
 use crate::key::EnvironmentKey;
 use crate::plan::Plan;
 use crate::project::Project;
@@ -28,6 +31,8 @@ use crate::setup::{SetupContext, SetupPhase};
 
 const BUILDS: &str = "builds";
 const PLANS: &str = "plans";
+/// What interpreters of images have.
+const IMAGES: &str = "images";
 const LOCKS: &str = "locks";
 const CACHE: &str = "cache";
 const WORK: &str = "work";
@@ -139,6 +144,37 @@ impl Store {
             .map_err(|error| SetupError::store(error.to_string()))?;
         replace_file(&self.plan_path(key), &text)?;
         Ok(plan)
+    }
+
+    /// Returns the packages that the interpreter of an image has, if it was
+    /// [asked](Self::ask_image) before.
+    #[must_use]
+    pub fn python_of_image(&self, image: &str) -> Option<InstalledPython> {
+        let text = read_bounded(&self.image_path(image))?;
+        Some(InstalledPython::of_report(
+            serde_json::from_str(&text).ok()?,
+        ))
+    }
+
+    /// Asks the interpreter of an image, in which the sandbox runs programs, for the packages that it
+    /// has, and stores them: an image with the same digest has the same packages. Nothing of a skill
+    /// runs.
+    ///
+    /// # Errors
+    /// Fails if the interpreter cannot be started.
+    pub async fn ask_image(&self, image: &str, context: &SetupContext) -> Result<(), SetupError> {
+        let work = WorkDir::new(&self.directory.join(WORK))?;
+        let cache = self.cache(context)?;
+        let report = context.list_python(work.path(), cache.path()).await?;
+        create_dir(&self.directory.join(IMAGES))?;
+        let text =
+            serde_json::to_string(&report).map_err(|error| SetupError::store(error.to_string()))?;
+        replace_file(&self.image_path(image), &text)
+    }
+
+    fn image_path(&self, image: &str) -> PathBuf {
+        let digest = hex::encode(Sha256::digest(image));
+        self.directory.join(IMAGES).join(format!("{digest}.json"))
     }
 
     /// Removes the stored plan, so that the next one has the newest versions.

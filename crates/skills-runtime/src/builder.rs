@@ -266,10 +266,12 @@ impl Builder {
         self
     }
 
-    /// Sets the preferred sandbox. A policy can require another one; if the preferred one contradicts
-    /// that, nothing runs. Default: [`SandboxChoice::Auto`].
+    /// Sets the preferred sandbox for all programs, also those of skills that had one of their own. A
+    /// policy can require another one; if the preferred one contradicts that, nothing runs. Default:
+    /// [`SandboxChoice::Auto`].
     pub fn sandbox(mut self, choice: SandboxChoice) -> Self {
         self.backends.preferred = choice;
+        self.backends.preferred_by_skill.clear();
         self
     }
 

@@ -109,6 +109,8 @@ pub use skills_sandbox::{
     Quota, QuotaExceeded, QuotaPart, Refusal, Refusals, RefusedOperation, Restriction, Sandbox,
     SandboxError, ScriptType, Termination,
 };
+#[cfg(all(feature = "container", unix))]
+pub use skills_sandbox_container::{ContainerSandbox, ImageReference};
 #[cfg(feature = "wasm")]
 pub use skills_sandbox_wasm::{
     CacheUsage, CodeCache, CodeCacheError, CompileCommand, WasmProfile, compile_child,

@@ -55,16 +55,16 @@ impl MountSources {
     /// # Errors
     /// Fails if a mount is another file.
     #[cfg(target_os = "linux")]
-    pub(crate) fn compare(
+    pub(crate) async fn compare(
         &self,
         pid: Option<i32>,
         request: &ContainerRequest,
     ) -> Result<MountCheck, SandboxError> {
-        verify::compare(&self.0, pid, request)
+        verify::compare(&self.0, pid, request).await
     }
 
     #[cfg(not(target_os = "linux"))]
-    pub(crate) fn compare(
+    pub(crate) async fn compare(
         &self,
         _pid: Option<i32>,
         _request: &ContainerRequest,

@@ -232,7 +232,7 @@ impl ContainerSandbox {
         let executable =
             find_program(&engine.client, container.name(), &engine.image, wanted).await?;
         let running = container.start().await?;
-        let mounts = sources.compare(running.pid, &plan.container)?;
+        let mounts = sources.compare(running.pid, &plan.container).await?;
         let ends_at = tokio::time::Instant::now() + Duration::from_secs(plan.container.max_seconds);
         let kept = KeptContainer {
             running,
@@ -376,6 +376,10 @@ impl fmt::Debug for ContainerSandbox {
 impl Sandbox for ContainerSandbox {
     fn name(&self) -> &'static str {
         BACKEND
+    }
+
+    fn image(&self) -> Option<String> {
+        Some(self.image.digest().to_owned())
     }
 
     /// Connects to the engine on a thread of its own, so it may be called anywhere.

@@ -81,6 +81,13 @@ pub trait Sandbox: Send + Sync {
     /// Returns the name of the backend: one lowercase word.
     fn name(&self) -> &'static str;
 
+    /// Identifies the files that programs have apart from granted ones, if these are not those of the
+    /// host: the digest of an image. What is installed for one of them does not fit another. The default
+    /// is `None`.
+    fn image(&self) -> Option<String> {
+        None
+    }
+
     /// Reports the restrictions that a run would get on this host, without running anything.
     /// Restrictions that depend on the grants are omitted.
     ///

@@ -150,15 +150,20 @@ impl Set {
                 Value::from(paths?)
             }
             SettingKey::Workspace
+            | SettingKey::ContainerSocket
             | SettingKey::Interpreter(_)
             | SettingKey::SkillInterpreter(..) => Value::from(path(one()?)?),
             SettingKey::PackageHosts | SettingKey::SkillPackages(_) => {
                 Value::from(self.value.iter().collect::<Array>())
             }
-            SettingKey::Packages | SettingKey::PythonIndex | SettingKey::NpmRegistry => {
-                Value::from(one()?)
-            }
-            SettingKey::Timeout | SettingKey::Memory => {
+            SettingKey::Packages
+            | SettingKey::PythonIndex
+            | SettingKey::NpmRegistry
+            | SettingKey::Sandbox
+            | SettingKey::SkillSandbox(_)
+            | SettingKey::ContainerImage
+            | SettingKey::ContainerRuntime => Value::from(one()?),
+            SettingKey::Timeout | SettingKey::Memory | SettingKey::ContainerKeep => {
                 let number: Result<i64, _> = one()?.parse();
                 let expected =
                     |_| CommandError::input(format!("invalid `{key}`: expected a number"));

@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use skills_runtime::policy::HostPattern;
-use skills_runtime::{ResourceLimits, ScriptType};
+use skills_runtime::{ResourceLimits, SandboxChoice, ScriptType};
 use toml_edit::{Document, Item, TableLike};
 
 use crate::permission::similar;
@@ -15,7 +15,7 @@ pub(crate) const MAX_MIB: u64 = 2048;
 /// Start of a path in the home directory.
 pub(crate) const HOME_PREFIX: &str = "~/";
 /// The keys with what they mean, as `skills config` lists them.
-pub(crate) const KEYS: [(&str, &str); 19] = [
+pub(crate) const KEYS: [(&str, &str); 25] = [
     ("workspace", "directory that programs work on"),
     ("timeout-seconds", "deadline of a run, at most 600"),
     ("memory-mib", "memory of a run, at most 2048"),
@@ -43,11 +43,35 @@ pub(crate) const KEYS: [(&str, &str); 19] = [
         "true to build packages from source in the sandbox",
     ),
     (
+        "sandbox",
+        "`auto`, `native`, `wasm` or `container`, for programs of all skills",
+    ),
+    (
+        "container-image",
+        "image of containers, by its digest: `NAME@sha256:DIGEST`",
+    ),
+    (
+        "container-socket",
+        "socket of Docker or Podman, by default the first that exists",
+    ),
+    (
+        "container-runtime",
+        "OCI runtime of containers, such as `runsc`",
+    ),
+    (
+        "container-keep-seconds",
+        "how long a server keeps containers for further runs, at most 3600",
+    ),
+    (
         "interpreters.KIND",
         "interpreter for python, shell, node, deno, ruby or perl",
     ),
     ("skills.NAME.enabled", "true or false"),
     ("skills.NAME.pin", "true to list the skill first"),
+    (
+        "skills.NAME.sandbox",
+        "sandbox for programs of one skill, as `sandbox`",
+    ),
     (
         "skills.NAME.packages",
         "list of packages for a skill that does not declare them: `pypdf>=4`, `npm:left-pad@1`",
@@ -58,7 +82,7 @@ pub(crate) const KEYS: [(&str, &str); 19] = [
     ),
 ];
 /// The keys at the top of a file.
-const TOP: [&str; 16] = [
+const TOP: [&str; 21] = [
     "workspace",
     "timeout-seconds",
     "memory-mib",
@@ -73,13 +97,20 @@ const TOP: [&str; 16] = [
     "npm-registry",
     "package-hosts",
     "package-builds",
+    "sandbox",
+    "container-image",
+    "container-socket",
+    "container-runtime",
+    "container-keep-seconds",
     "interpreters",
     "skills",
 ];
 /// The values of `packages`.
 const PACKAGE_MODES: [&str; 2] = ["ask", "ignore"];
 /// The keys of a skill.
-const OF_SKILL: [&str; 4] = ["enabled", "pin", "packages", "interpreters"];
+const OF_SKILL: [&str; 5] = ["enabled", "pin", "sandbox", "packages", "interpreters"];
+/// The longest time for which a container is kept, in seconds.
+const MAX_KEEP_SECONDS: u64 = 3_600;
 
 /// A key that has a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -99,9 +130,15 @@ pub(crate) enum SettingKey {
     NpmRegistry,
     PackageHosts,
     PackageBuilds,
+    Sandbox,
+    ContainerImage,
+    ContainerSocket,
+    ContainerRuntime,
+    ContainerKeep,
     Interpreter(ScriptType),
     SkillEnabled(String),
     SkillPinned(String),
+    SkillSandbox(String),
     SkillPackages(String),
     SkillInterpreter(String, ScriptType),
 }
@@ -179,9 +216,15 @@ impl SettingKey {
             ["npm-registry"] => Self::NpmRegistry,
             ["package-hosts"] => Self::PackageHosts,
             ["package-builds"] => Self::PackageBuilds,
+            ["sandbox"] => Self::Sandbox,
+            ["container-image"] => Self::ContainerImage,
+            ["container-socket"] => Self::ContainerSocket,
+            ["container-runtime"] => Self::ContainerRuntime,
+            ["container-keep-seconds"] => Self::ContainerKeep,
             ["interpreters", kind] => Self::Interpreter(parse_kind(kind)?),
             ["skills", name, "enabled"] => Self::SkillEnabled((*name).to_owned()),
             ["skills", name, "pin"] => Self::SkillPinned((*name).to_owned()),
+            ["skills", name, "sandbox"] => Self::SkillSandbox((*name).to_owned()),
             ["skills", name, "packages"] => Self::SkillPackages((*name).to_owned()),
             ["skills", name, "interpreters", kind] => {
                 Self::SkillInterpreter((*name).to_owned(), parse_kind(kind)?)
@@ -198,14 +241,11 @@ impl SettingKey {
     /// Parses a dotted key of the command line. Names of skills can contain dots.
     pub(crate) fn parse_dotted(text: &str) -> Result<Self, String> {
         let of_skill = text.strip_prefix("skills.").unwrap_or_default();
-        if let Some(name) = of_skill.strip_suffix(".enabled") {
-            return Self::parse(&["skills", name, "enabled"]);
-        }
-        if let Some(name) = of_skill.strip_suffix(".pin") {
-            return Self::parse(&["skills", name, "pin"]);
-        }
-        if let Some(name) = of_skill.strip_suffix(".packages") {
-            return Self::parse(&["skills", name, "packages"]);
+        let value = of_skill
+            .rsplit_once('.')
+            .filter(|(_, key)| OF_SKILL.contains(key) && *key != "interpreters");
+        if let Some((name, key)) = value {
+            return Self::parse(&["skills", name, key]);
         }
         if let Some((name, kind)) = of_skill.rsplit_once(".interpreters.") {
             return Self::parse(&["skills", name, "interpreters", kind]);
@@ -230,7 +270,13 @@ impl SettingKey {
             Self::NpmRegistry => &["npm-registry"],
             Self::PackageHosts => &["package-hosts"],
             Self::PackageBuilds => &["package-builds"],
+            Self::Sandbox => &["sandbox"],
+            Self::ContainerImage => &["container-image"],
+            Self::ContainerSocket => &["container-socket"],
+            Self::ContainerRuntime => &["container-runtime"],
+            Self::ContainerKeep => &["container-keep-seconds"],
             Self::Interpreter(kind) => &["interpreters", kind.as_str()],
+            Self::SkillSandbox(name) => &["skills", name, "sandbox"],
             Self::SkillEnabled(name) => &["skills", name, "enabled"],
             Self::SkillPinned(name) => &["skills", name, "pin"],
             Self::SkillPackages(name) => &["skills", name, "packages"],
@@ -247,7 +293,10 @@ impl SettingKey {
     ) -> Result<SettingValue, Cow<'static, str>> {
         let path = |text: &str| directories.resolve(text);
         match self {
-            Self::Workspace | Self::Interpreter(_) | Self::SkillInterpreter(..) => {
+            Self::Workspace
+            | Self::ContainerSocket
+            | Self::Interpreter(_)
+            | Self::SkillInterpreter(..) => {
                 let text = item.as_str().ok_or("expected a path")?;
                 Ok(SettingValue::Path(path(text)?))
             }
@@ -267,6 +316,30 @@ impl SettingKey {
                 let max = ResourceLimits::default_ceiling().wall_time.as_secs();
                 let seconds = seconds.filter(|seconds| (1..=max).contains(seconds));
                 Ok(SettingValue::Number(seconds.ok_or(EXPECTED)?))
+            }
+            Self::ContainerKeep => {
+                const EXPECTED: &str = "expected 0 to 3600 seconds";
+                let seconds = item
+                    .as_integer()
+                    .and_then(|number| u64::try_from(number).ok());
+                let seconds = seconds.filter(|seconds| *seconds <= MAX_KEEP_SECONDS);
+                Ok(SettingValue::Number(seconds.ok_or(EXPECTED)?))
+            }
+            Self::Sandbox | Self::SkillSandbox(_) => {
+                let word = item.as_str().ok_or("expected the name of a sandbox")?;
+                let choice = word.parse::<SandboxChoice>();
+                choice.map_err(|error| error.to_string())?;
+                Ok(SettingValue::Text(word.to_owned()))
+            }
+            Self::ContainerImage => {
+                let text = item.as_str().ok_or("expected an image")?;
+                crate::containers::check_image(text)?;
+                Ok(SettingValue::Text(text.to_owned()))
+            }
+            Self::ContainerRuntime => {
+                let name = item.as_str().filter(|name| !name.is_empty());
+                let name = name.ok_or("expected the name of a runtime")?;
+                Ok(SettingValue::Text(name.to_owned()))
             }
             Self::Memory => {
                 const EXPECTED: &str = "expected 1 to 2048 MiB";

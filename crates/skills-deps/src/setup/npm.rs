@@ -157,7 +157,7 @@ async fn run(
         args,
         directory: &directory.join(NODE_DIR),
         cache,
-        index: &context.npm_registry,
+        index: Some(&context.npm_registry),
     };
     let output = context.run(step).await?;
     check_ended(action, &output)?;

@@ -9,7 +9,7 @@ use super::{SetupContext, Step, check_ended, failure, failure_of_run};
 use crate::environment::PYTHON_DIR;
 use crate::error::{SetupError, SetupErrorKind};
 use crate::files::{read_bounded, write_file};
-use crate::installed::InstalledPython;
+use crate::installed::{InstalledPython, ReportedPython};
 use crate::listed::Registry;
 use crate::plan::{Plan, parse_pip_report, parse_uv_lock};
 use crate::python::PythonProject;
@@ -42,6 +42,18 @@ struct SetupResult {
     report: Option<String>,
     tool: String,
     python: String,
+    #[serde(flatten)]
+    interpreter: ReportedPython,
+}
+
+/// Asks the interpreter of the backend which packages it has.
+pub(super) async fn list(
+    context: &SetupContext,
+    directory: &Path,
+    cache: &Path,
+) -> Result<ReportedPython, SetupError> {
+    let request = SetupRequest::new(context, "list", cache);
+    Ok(run(context, &request, directory).await?.interpreter)
 }
 
 pub(super) async fn plan(
@@ -124,7 +136,7 @@ async fn run(
         args: &[],
         directory,
         cache: request.cache,
-        index: request.index,
+        index: (request.action != "list").then_some(request.index),
     };
     let output = context.run(step).await?;
     check_ended(request.action, &output)?;

@@ -13,6 +13,7 @@
 mod advice;
 mod config;
 mod declared;
+mod image;
 mod setup;
 
 use std::sync::Arc;
@@ -80,6 +81,7 @@ impl Executor {
         let Some(config) = &self.config().packages else {
             return Ok(RunPackages::default());
         };
+        self.ask_image(plan, config).await;
         let Some(missing) = self.missing_packages(plan, config) else {
             return Ok(RunPackages::default());
         };

@@ -8,26 +8,33 @@ use std::fs;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
+use std::time::Duration;
 
 use nix::fcntl::{AT_FDCWD, OFlag, OpenHow, ResolveFlag, open, openat2};
 use nix::sys::stat::{Mode, fstat};
 use skills_sandbox::SandboxError;
+use tokio::time::timeout;
 
 use super::{FileIdentity, MountCheck};
 use crate::BACKEND;
 use crate::request::ContainerRequest;
+
+/// How long the runtime may take, once the engine has started a container, to execute its first
+/// process.
+const EXEC_TIMEOUT: Duration = Duration::from_millis(500);
+const EXEC_INTERVAL: Duration = Duration::from_millis(2);
 
 pub(super) fn identify(path: &Path) -> io::Result<FileIdentity> {
     let file = open_path(AT_FDCWD, path, ResolveFlag::RESOLVE_NO_SYMLINKS)?;
     identity_of(&file)
 }
 
-pub(super) fn compare(
+pub(super) async fn compare(
     sources: &[FileIdentity],
     pid: Option<i32>,
     request: &ContainerRequest,
 ) -> Result<MountCheck, SandboxError> {
-    let root = match container_root(pid, request) {
+    let root = match container_root(pid, request).await {
         Ok(root) => root,
         Err(reason) => return Ok(MountCheck::NotVisible(reason)),
     };
@@ -49,11 +56,16 @@ pub(super) fn compare(
 
 /// Opens the root directory of the container, if its first process is a process of this kernel: the
 /// number that an engine returns can be one of a virtual machine.
-fn container_root(pid: Option<i32>, request: &ContainerRequest) -> Result<OwnedFd, String> {
+async fn container_root(pid: Option<i32>, request: &ContainerRequest) -> Result<OwnedFd, String> {
     let pid = pid.ok_or("the engine does not return its process")?;
     let expected = format!("{}\0{}\0", request.waiting_program, request.max_seconds);
-    let command = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    if command != expected.as_bytes() {
+    let is_waiting = async {
+        let path = format!("/proc/{pid}/cmdline");
+        while fs::read(&path).ok().as_deref() != Some(expected.as_bytes()) {
+            tokio::time::sleep(EXEC_INTERVAL).await;
+        }
+    };
+    if timeout(EXEC_TIMEOUT, is_waiting).await.is_err() {
         return Err("its processes are not visible on this host".to_owned());
     }
     let root = format!("/proc/{pid}/root");

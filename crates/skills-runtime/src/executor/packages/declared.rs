@@ -66,7 +66,7 @@ impl Executor {
         if matches!(plan.mode, ExecutionMode::Wasm { .. }) {
             return None;
         }
-        self.missing_of_script(plan.subject.skill()?, script_of(&plan.mode), config)
+        self.missing_of_script(plan, script_of(&plan.mode), config)
     }
 
     /// Returns the environment that has the missing packages of a run: its own, or the one of all
@@ -79,32 +79,51 @@ impl Executor {
     ) -> Option<Environment> {
         config.store.get(&missing.key).or_else(|| {
             script_of(&plan.mode)?;
-            let of_skill = self.missing_of_script(plan.subject.skill()?, None, config)?;
+            let of_skill = self.missing_of_script(plan, None, config)?;
             let is_part = missing.project.is_part_of(&of_skill.project);
             is_part.then(|| config.store.get(&of_skill.key))?
         })
     }
 
+    /// Returns what decides an environment apart from the declarations: indexes, and the programs that
+    /// install and use it.
+    fn key_input(&self, plan: &RunPlan, project: &Project, config: &PackageConfig) -> KeyInput {
+        let finder = self.library().finder(plan.subject.name());
+        let image = self.image_of_run(plan);
+        let with_programs = |input: KeyInput, script_type, tool: &str| match &image {
+            Some(image) => input.value(image),
+            None => input
+                .program(self.interpreter(plan, script_type).as_deref())
+                .program(find_tool(finder, tool).as_deref()),
+        };
+        let mut input = KeyInput::default().value(config.allows_builds);
+        if project.python.is_some() {
+            let indexed = input.value(&config.python_index);
+            input = with_programs(indexed, ScriptType::Python, "uv");
+        }
+        if project.node.is_some() {
+            let indexed = input.value(&config.npm_registry);
+            input = with_programs(indexed, ScriptType::Node, "npm");
+        }
+        input
+    }
+
     /// Returns the missing packages of a script, or of any command of the skill.
     fn missing_of_script(
         &self,
-        skill: &SkillSubject,
+        plan: &RunPlan,
         script: Option<&str>,
         config: &PackageConfig,
     ) -> Option<MissingPackages> {
+        let skill = plan.subject.skill()?;
         let mut project = self.declared_packages(skill, script);
         if project.is_empty() {
             return None;
         }
         let read = text_reader(&skill.files);
-        let skill = skill.entry.name().as_str();
-        let python = self
-            .config()
-            .backends
-            .interpreter(skill, ScriptType::Python);
         let (mut names, mut permissions) = (Vec::new(), Vec::new());
         if let Some(declared) = &project.python {
-            let installed = self.installed_python(skill);
+            let installed = self.python_of_run(plan, config);
             let missing = installed.missing(&declared.requirements);
             names.extend(missing.iter().map(ToString::to_string));
             permissions.extend(
@@ -130,18 +149,7 @@ impl Executor {
         if names.is_empty() {
             return None;
         }
-        let finder = self.library().finder(skill);
-        let tool = |name: &str| find_tool(finder, name);
-        let mut input = KeyInput::default().value(config.allows_builds);
-        if project.python.is_some() {
-            let input_of_python = input.value(&config.python_index).program(python.as_deref());
-            input = input_of_python.program(tool("uv").as_deref());
-        }
-        if project.node.is_some() {
-            let node = self.config().backends.interpreter(skill, ScriptType::Node);
-            let input_of_node = input.value(&config.npm_registry).program(node.as_deref());
-            input = input_of_node.program(tool("npm").as_deref());
-        }
+        let input = self.key_input(plan, &project, config);
         Some(MissingPackages {
             key: EnvironmentKey::new(&project, &input),
             project,

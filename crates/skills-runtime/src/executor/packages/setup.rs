@@ -107,6 +107,7 @@ impl Executor {
     ) -> Result<Option<PackagePlan>, RuntimeError> {
         let config = self.package_config()?;
         let run = self.plan(name, options.clone(), None)?;
+        self.ask_image(&run, config).await;
         let Some(missing) = self.missing_packages(&run, config) else {
             return Ok(None);
         };
@@ -171,7 +172,8 @@ impl Executor {
                 authorize_setup(&policy, &executor.with_protected_paths(request.clone()))
             }),
             python: self.interpreter(plan, ScriptType::Python),
-            uv: find_tool(self.library().finder(skill), "uv"),
+            // An image has the package managers that it has.
+            uv: find_tool(self.library().finder(skill), "uv").filter(|_| !plan.is_in_container()),
             python_index: config.python_index.clone(),
             npm_registry: config.npm_registry.clone(),
             file_hosts: config.file_hosts.clone(),

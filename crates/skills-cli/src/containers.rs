@@ -1,0 +1,116 @@
+//! The sandbox of programs, and containers.
+
+use clap::ValueEnum;
+use clap::builder::PossibleValue;
+use skills_runtime::{Builder, SandboxChoice};
+
+use crate::context::Context;
+
+/// The sandbox of `--sandbox`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct SandboxArg(pub(crate) SandboxChoice);
+
+const ARGUMENTS: [SandboxArg; 4] = [
+    SandboxArg(SandboxChoice::Auto),
+    SandboxArg(SandboxChoice::Native),
+    SandboxArg(SandboxChoice::Wasm),
+    SandboxArg(SandboxChoice::Container),
+];
+
+impl ValueEnum for SandboxArg {
+    fn value_variants<'a>() -> &'a [Self] {
+        &ARGUMENTS
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let help = match self.0 {
+            SandboxChoice::Native => "Of the operating system, for scripts and commands",
+            SandboxChoice::Wasm => "Of WebAssembly, for modules",
+            SandboxChoice::Container => "A container of Docker or Podman, for scripts and commands",
+            _ => "Of WebAssembly for modules, else of the operating system",
+        };
+        Some(PossibleValue::new(self.0.as_str()).help(help))
+    }
+}
+
+/// Configures the sandbox of the settings, and the backend for containers.
+pub(crate) fn configure(builder: Builder, context: &Context) -> anyhow::Result<Builder> {
+    let settings = &context.settings()?.sandbox;
+    let builder = builder.sandbox(settings.choice);
+    let builder = settings
+        .of_skills
+        .iter()
+        .fold(builder, |builder, (skill, choice)| {
+            builder.skill_sandbox(skill, *choice)
+        });
+    #[cfg(all(feature = "container", unix))]
+    let builder = engine::with_containers(builder, context)?;
+    Ok(builder)
+}
+
+/// Checks the reference of an image.
+#[cfg(all(feature = "container", unix))]
+pub(crate) fn check_image(text: &str) -> Result<(), String> {
+    let parsed = text.parse::<skills_runtime::ImageReference>();
+    parsed.map(|_| ()).map_err(|error| error.to_string())
+}
+
+/// Accepts every text: this program starts no containers.
+#[cfg(not(all(feature = "container", unix)))]
+pub(crate) fn check_image(_text: &str) -> Result<(), String> {
+    Ok(())
+}
+
+#[cfg(all(feature = "container", unix))]
+mod engine {
+    use std::path::PathBuf;
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use skills_runtime::{Builder, ContainerSandbox};
+
+    use crate::context::Context;
+    use crate::error::CommandError;
+    use crate::process_environment::Environment;
+
+    /// The variable by which clients of Docker find the engine; only `unix://` is used.
+    const ENGINE_VARIABLE: &str = "DOCKER_HOST";
+    /// Where Podman of root and Docker listen.
+    const SYSTEM_SOCKETS: [&str; 2] = ["/run/podman/podman.sock", "/var/run/docker.sock"];
+
+    /// Adds the backend, if the settings name an image.
+    pub(super) fn with_containers(builder: Builder, context: &Context) -> anyhow::Result<Builder> {
+        let settings = &context.settings()?.sandbox;
+        let Some(image) = &settings.image else {
+            return Ok(builder);
+        };
+        let image = image
+            .parse()
+            .map_err(|error| CommandError::input(format!("{error}")))?;
+        let environment = &context.environment;
+        let socket = settings.socket.clone();
+        let socket = socket.unwrap_or_else(|| find_socket(environment));
+        let sandbox = ContainerSandbox::new(socket, image, environment.temp_dir())
+            .keep_warm(Duration::from_secs(settings.keep_seconds));
+        let sandbox = settings
+            .runtime
+            .iter()
+            .fold(sandbox, |sandbox, name| sandbox.runtime(name));
+        Ok(builder.container_sandbox(Arc::new(sandbox)))
+    }
+
+    /// Returns the first socket that exists; the last one if there is none, which a run reports.
+    fn find_socket(environment: &Environment) -> PathBuf {
+        let of_variable = environment
+            .variable(ENGINE_VARIABLE)
+            .and_then(|value| value.to_str()?.strip_prefix("unix://"));
+        let of_user = environment
+            .path("XDG_RUNTIME_DIR")
+            .map(|directory| directory.join("podman/podman.sock"));
+        let mut all: Vec<PathBuf> = of_variable.map(PathBuf::from).into_iter().collect();
+        all.extend(of_user);
+        all.extend(SYSTEM_SOCKETS.map(PathBuf::from));
+        let found = all.iter().find(|socket| socket.exists()).cloned();
+        found.unwrap_or_else(|| SYSTEM_SOCKETS[1].into())
+    }
+}
