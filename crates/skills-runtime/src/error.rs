@@ -54,7 +54,7 @@ impl RuntimeError {
             Repr::Hook { .. } => ErrorKind::NothingToRun,
             Repr::Cancelled => ErrorKind::Cancelled,
             Repr::Closed => ErrorKind::Sandbox,
-            Repr::Sandbox(_) | Repr::RequiredSandbox { .. } => ErrorKind::Sandbox,
+            Repr::Sandbox(_) => ErrorKind::Sandbox,
             #[cfg(all(feature = "packages", unix))]
             Repr::Packages(_) | Repr::PackageDenied { .. } | Repr::NoPackages => {
                 ErrorKind::Packages
@@ -229,12 +229,6 @@ pub(crate) enum Repr {
         "cannot run skill `{skill}`: no `.wasm` in its directory or `wasm/`, and no script in `scripts/`"
     )]
     NothingToRun { skill: String },
-    #[error("cannot run `{skill}` in the sandbox `{preferred}`: the policy requires {requirement}")]
-    RequiredSandbox {
-        skill: String,
-        requirement: String,
-        preferred: skills_policy::SandboxChoice,
-    },
     #[error("skill `{skill}` has no script `{program}`")]
     UnknownProgram {
         skill: String,

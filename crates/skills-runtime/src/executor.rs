@@ -269,19 +269,20 @@ impl Executor {
         Some(async { Ok(unfinished.await?) })
     }
 
-    /// Probes the backends for scripts and for WebAssembly and returns the restrictions that they
-    /// would enforce on this machine. No skill runs.
+    /// Probes the backends and returns the restrictions that they would enforce on this machine. No
+    /// skill runs.
     ///
-    /// The names of the two results are `scripts` and `wasm`, in this order. An unavailable backend
+    /// The names of the results are `scripts`, `wasm` and, if there is a [container
+    /// backend](crate::Builder::container_sandbox), `containers`, in this order. An unavailable backend
     /// returns the same error as a run.
     ///
     /// ```
     /// use skills_runtime::SkillRuntime;
     ///
-    /// let [(scripts, _), (wasm, _)] = SkillRuntime::new().executor().probe();
-    /// assert_eq!((scripts, wasm), ("scripts", "wasm"));
+    /// let probed = SkillRuntime::new().executor().probe();
+    /// assert!(probed.iter().map(|(name, _)| *name).eq(["scripts", "wasm"]));
     /// ```
-    pub fn probe(&self) -> [(&'static str, Result<EnforcementReport, SandboxError>); 2] {
+    pub fn probe(&self) -> Vec<(&'static str, Result<EnforcementReport, SandboxError>)> {
         self.config().backends.probe()
     }
 

@@ -11,6 +11,8 @@ mod build;
 mod check;
 mod collections;
 mod compile_wasm;
+#[cfg(all(target_os = "linux", feature = "container", feature = "packages"))]
+mod containers;
 mod deprecated_aliases;
 #[cfg(all(target_os = "linux", feature = "packages"))]
 mod deps;

@@ -63,15 +63,19 @@ impl Backends {
         find_interpreter(self.finders.for_skill(skill), script_type)
     }
 
-    /// Probes the backends for scripts and for WebAssembly and returns the restrictions that each
-    /// would enforce on this machine.
-    pub(crate) fn probe(&self) -> [(&'static str, Result<EnforcementReport, SandboxError>); 2] {
+    /// Probes the backends for scripts, for WebAssembly and, if there is one, for containers, and returns
+    /// the restrictions that each would enforce on this machine.
+    pub(crate) fn probe(&self) -> Vec<(&'static str, Result<EnforcementReport, SandboxError>)> {
         let native = self.native.as_ref().ok_or_else(native_unavailable);
         let wasm = self.wasm.as_ref().ok_or_else(wasm_unavailable);
+        let container = self.container.iter();
         [
             ("scripts", native.and_then(|backend| backend.probe())),
             ("wasm", wasm.and_then(|backend| backend.probe())),
         ]
+        .into_iter()
+        .chain(container.map(|backend| ("containers", backend.probe())))
+        .collect()
     }
 
     /// Returns the preferred sandbox for the programs of a skill.

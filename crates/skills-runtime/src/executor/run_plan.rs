@@ -10,7 +10,7 @@ use skills_manifest::RequiredPackage;
 use skills_manifest::{HookAction, Manifest, Requirements};
 use skills_policy::{Request, SandboxChoice, Secret, VariableSource};
 use skills_prompt::MissingRequirements;
-use skills_sandbox::ScriptType;
+use skills_sandbox::{SandboxError, ScriptType};
 
 use super::Executor;
 use super::checked_skills::ReadableSkills;
@@ -19,7 +19,7 @@ use super::run_subject::{
 };
 use super::skill_copies::SkillCopy;
 use super::workspace::ActiveWorkspace;
-use crate::error::{Repr, RuntimeError};
+use crate::error::RuntimeError;
 use crate::library::{OpenedSkill, RunHost, read_requirements};
 use crate::secrets::Redactor;
 use crate::{
@@ -157,7 +157,7 @@ impl Executor {
         skill: &str,
         directory: &Path,
         of_call: SandboxChoice,
-    ) -> Result<SandboxChoice, RuntimeError> {
+    ) -> Result<SandboxChoice, SandboxError> {
         let preferred = match of_call {
             SandboxChoice::Auto => self.config().backends.preferred(skill),
             chosen => chosen,
@@ -166,12 +166,8 @@ impl Executor {
         policy
             .select_sandbox(directory, preferred)
             .map_err(|requirement| {
-                Repr::RequiredSandbox {
-                    skill: skill.to_owned(),
-                    requirement: requirement.to_string(),
-                    preferred,
-                }
-                .into()
+                let reason = format!("the policy requires {requirement}");
+                SandboxError::rejected(preferred.as_str(), reason)
             })
     }
 
