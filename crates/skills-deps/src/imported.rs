@@ -48,6 +48,14 @@ pub fn imported_packages(paths: &[String], read: &ReadFile<'_>) -> Vec<ListedPac
     packages
 }
 
+/// Returns true if a module of Python is one of the files or directories of the skill.
+#[must_use]
+pub fn is_local_module(paths: &[String], module: &str) -> bool {
+    let top = module.split('.').next().unwrap_or(module);
+    let mut names = paths.iter().flat_map(|path| local_names(path));
+    names.any(|name| name == top)
+}
+
 /// Returns the names by which scripts of a skill import one of its files: its directories and its
 /// name without the extension.
 fn local_names(path: &str) -> impl Iterator<Item = &str> {
@@ -205,6 +213,9 @@ from where they are
             ("scripts/helpers.py", "import google.cloud\n"),
             ("README.md", "import markdown\n"),
         ];
+        let paths = ["core/gif.py".to_owned()];
+        assert!(is_local_module(&paths, "core.gif") && is_local_module(&paths, "gif"));
+        assert!(!is_local_module(&paths, "pypdf"));
         let expected = ["pypdf", "lxml", "pillow", "pdfplumber", "PyYAML"];
         assert_eq!(imported(&files), expected);
     }

@@ -51,7 +51,7 @@ mod store;
 
 pub use environment::Environment;
 pub use error::{SetupError, SetupErrorKind};
-pub use imported::imported_packages;
+pub use imported::{imported_packages, is_local_module};
 pub use installed::{InstalledPython, missing_node_packages};
 pub use key::{EnvironmentKey, KeyInput};
 pub use listed::{InvalidPackage, ListedPackage, Registry};

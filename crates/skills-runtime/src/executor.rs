@@ -501,7 +501,7 @@ impl Executor {
     ) -> Option<FailureCause> {
         let cause = failure_cause::failure_cause(
             output,
-            plan.mode.script_type(),
+            failure_cause::interpreted_type(&plan.mode),
             granted.limits().memory_bytes,
             |script_type| {
                 let of_environment = packages.python();

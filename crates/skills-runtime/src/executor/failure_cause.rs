@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use serde::Serialize;
 use skills_sandbox::{Refusal, RefusedOperation, RunOutput, ScriptType, Termination};
 
+use crate::ExecutionMode;
+
 /// The end of each stream that is read: programs report an error last.
 const MAX_TEXT_BYTES: usize = 8_192;
 /// Maximum length of a package name, in characters.
@@ -114,6 +116,20 @@ pub(super) fn failure_cause(
     })
 }
 
+/// Returns the type of the code that a run executes: of its script, or of a command such as
+/// `python3.12 -c CODE`.
+pub(super) fn interpreted_type(mode: &ExecutionMode) -> Option<ScriptType> {
+    let ExecutionMode::Command { program } = mode else {
+        return mode.script_type();
+    };
+    let name = program.rsplit('/').next().unwrap_or(program);
+    match name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.') {
+        "python" => Some(ScriptType::Python),
+        "node" => Some(ScriptType::Node),
+        _ => None,
+    }
+}
+
 /// Returns the end of a text that is searched.
 fn last_part(text: &str) -> String {
     let start = text.len().saturating_sub(MAX_TEXT_BYTES);
@@ -141,6 +157,17 @@ fn missing_package(line: &str, script_type: ScriptType) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn commands_execute_code_of_the_type_of_their_program() {
+        let type_of = |program: &str| {
+            let program = program.to_owned();
+            interpreted_type(&ExecutionMode::Command { program })
+        };
+        assert_eq!(type_of("python3.12"), Some(ScriptType::Python));
+        assert_eq!(type_of("/usr/bin/node"), Some(ScriptType::Node));
+        assert_eq!(type_of("bash"), None);
+    }
 
     #[test]
     fn messages_of_interpreters_name_the_missing_package() {

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use skills_deps::{
-    ListedPackage, Project, Registry, imported_packages, mentioned_packages, missing_node_packages,
-    package_of_module,
+    ListedPackage, Project, Registry, imported_packages, is_local_module, mentioned_packages,
+    missing_node_packages, package_of_module,
 };
 use skills_sandbox::ScriptType;
 
@@ -29,9 +29,7 @@ impl Executor {
             |_| Vec::new(),
             |document| mentioned_packages(document.body()),
         );
-        let listing = skill.files.list("").unwrap_or_default();
-        let paths = listing.resources.into_iter().map(|resource| resource.path);
-        mentioned.extend(imported_packages(&paths.collect::<Vec<_>>(), &read));
+        mentioned.extend(imported_packages(&paths_of(skill), &read));
         let mut names = BTreeSet::new();
         mentioned.retain(|package| names.insert(package.name()));
         let installed = self.installed_python(skill.entry.name().as_str());
@@ -78,6 +76,7 @@ impl Executor {
         let project = self.declared_packages(skill, script);
         *declared = declared_of_registry(&project, registry);
         if self.config().packages.is_some()
+            && !(registry == Registry::Pypi && is_local_module(&paths_of(skill), package))
             && let Some(missing) = package_of_module(registry, package)
         {
             if project.declares(&missing) {
@@ -106,6 +105,13 @@ impl Executor {
             .filter(|package| names.insert(package.name()));
         new.map(|package| package.to_string()).collect()
     }
+}
+
+/// Returns the paths of the files of a skill.
+fn paths_of(skill: &SkillSubject) -> Vec<String> {
+    let listing = skill.files.list("").unwrap_or_default();
+    let paths = listing.resources.into_iter().map(|resource| resource.path);
+    paths.collect()
 }
 
 /// Returns what a project declares for one registry, as text.
