@@ -201,6 +201,20 @@ impl Unset {
     }
 }
 
+/// Sets a list in the settings of the user.
+pub(crate) fn set_list(
+    key: &SettingKey,
+    values: &[String],
+    context: &Context,
+) -> anyhow::Result<()> {
+    let value = Value::from(values.iter().collect::<Array>());
+    TargetFile::USER.edit(context, |document, path| {
+        put(document.as_table_mut(), &key.path(), Item::Value(value));
+        check_value(&document.to_string(), path, key)
+    })?;
+    Ok(())
+}
+
 fn put(table: &mut dyn TableLike, path: &[String], value: Item) {
     match path {
         [] => {}

@@ -8,7 +8,7 @@ mod status;
 
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
-use skills_runtime::deps::Plan;
+use skills_runtime::deps::{ListedPackage, Plan};
 use skills_runtime::{ExecutionOptions, HostCommand, RunTarget, SkillRuntime};
 
 use crate::context::Context;
@@ -62,13 +62,29 @@ struct PackageArgs {
     programs: ProgramArgs,
 }
 
+/// Packages that the user accepts for a skill.
+struct AcceptedPackages<'a> {
+    skill: &'a str,
+    packages: Vec<ListedPackage>,
+}
+
+/// A skill whose packages are planned.
+struct OpenedPackages {
+    runtime: SkillRuntime,
+    /// The name of the skill, or its directory.
+    name: String,
+    /// The options that select the program.
+    options: ExecutionOptions,
+}
+
 impl PackageArgs {
-    /// Returns the runtime, the name of the skill, and the options that select the program.
+    /// Returns the runtime, with packages in addition to those of the settings.
     fn open(
         &self,
         allow_builds: bool,
+        accepted: Option<AcceptedPackages<'_>>,
         context: &Context,
-    ) -> anyhow::Result<(SkillRuntime, String, ExecutionOptions)> {
+    ) -> anyhow::Result<OpenedPackages> {
         let interpreters = crate::virtual_env::interpreters(
             &self.programs,
             crate::virtual_env::AskUser::No,
@@ -76,11 +92,20 @@ impl PackageArgs {
         )?;
         let builder = context.builder(&interpreters)?;
         let mut builder = self.programs.configure(builder, Vec::new(), context)?;
-        if allow_builds && let Some(config) = package_config(context)? {
-            builder = builder.packages(config.allow_builds(true));
+        if let Some(mut config) = package_config(context)? {
+            if allow_builds {
+                config = config.allow_builds(true);
+            }
+            if let Some(AcceptedPackages { skill, packages }) = accepted {
+                config = config.skill_packages(skill, packages);
+            }
+            builder = builder.packages(config);
         }
-        let name = input::resolve_skill_name(&self.name);
-        Ok((builder.build(), name, options(self.script.as_deref())))
+        Ok(OpenedPackages {
+            runtime: builder.build(),
+            name: input::resolve_skill_name(&self.name),
+            options: options(self.script.as_deref()),
+        })
     }
 }
 

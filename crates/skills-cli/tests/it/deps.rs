@@ -11,6 +11,7 @@ use skills_test_support::{host, skip, skip_part, skip_without_sandbox};
 use crate::fixture::Fixture;
 use crate::package_index::PackageIndex;
 use crate::skills::command_with_state;
+use crate::terminal::answered;
 
 /// A user with a skill that requires packages, and an index that has them.
 struct User {
@@ -480,5 +481,36 @@ fn packages_that_instructions_name_are_offered_and_not_installed() {
     let set = ["config", "set", "skills.demo.packages", "demo-pkg>=1"];
     assert_eq!(user.run(&set).0, 0);
     let (code, text) = user.run(&["run", "demo", "--allow", "packages"]);
+    assert_eq!((code, text.as_str()), (0, "demo 1.2 3.1\n"));
+}
+
+#[test]
+fn a_user_accepts_mentioned_packages_with_one_answer() {
+    let Some(user) = User::new(&PACKAGES).map(User::with_uv) else {
+        return;
+    };
+    let demo = user.fixture.path().join("skills/demo");
+    fs::remove_file(demo.join("scripts/requirements.txt")).unwrap();
+    let install = |answer| {
+        let command = user.command(&["deps", "install", "demo"]);
+        answered(command, "as packages of `demo`? [y/N]", answer, || {})
+    };
+    let (code, text) = install("n");
+    assert_eq!(code, 3, "{text}");
+    assert!(
+        text.contains("its instructions and scripts name demo_pkg, needed"),
+        "{text}"
+    );
+    assert_eq!(user.builds(), 0);
+    let settings = user.fixture.path().join("home/.config/skills/config.toml");
+    assert!(!settings.exists());
+
+    let (code, text) = install("y");
+    assert_eq!(code, 0, "{text}");
+    assert_eq!(
+        fs::read_to_string(settings).unwrap(),
+        "[skills.demo]\npackages = [\"demo_pkg\", \"needed\"]\n"
+    );
+    let (code, text) = user.run(&["run", "demo"]);
     assert_eq!((code, text.as_str()), (0, "demo 1.2 3.1\n"));
 }

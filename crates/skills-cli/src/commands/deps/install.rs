@@ -2,16 +2,19 @@
 
 use clap::Args;
 use serde_json::json;
-use skills_runtime::{CallContext, PackagePlan, PackageStatus, RuntimeError, SkillRuntime};
+use skills_runtime::deps::ListedPackage;
+use skills_runtime::{CallContext, PackagePlan, PackageStatus};
 
 use super::mentioned::Mentioned;
-use super::{PackageArgs, plan_json, plan_lines};
-use crate::approver::{Confirmation, confirm};
+use super::{AcceptedPackages, OpenedPackages, PackageArgs, plan_json, plan_lines};
+use crate::approver::{Confirmation, confirm, is_terminal};
+use crate::commands::config::set_list;
 use crate::context::Context;
 use crate::exit::Exit;
 use crate::lookup;
 use crate::output::Output;
 use crate::packages::SetupProgress;
+use crate::settings::SettingKey;
 use crate::signals;
 
 /// Install the packages that a skill declares and that are missing
@@ -19,6 +22,9 @@ use crate::signals;
 /// Shows what would be installed and asks. The package manager runs in the sandbox, with access to
 /// the index alone and without secrets; the skill is not changed. Runs of the skill then use the
 /// packages without a question.
+///
+/// If a skill declares no packages, offers those that its instructions name or its scripts import; what
+/// you accept is kept in the setting `skills.NAME.packages`.
 #[derive(Debug, Args)]
 pub(crate) struct Install {
     #[command(flatten)]
@@ -33,75 +39,131 @@ pub(crate) struct Install {
     yes: bool,
 }
 
+/// What there is to install.
+enum Planned {
+    Nothing,
+    Packages(PackagePlan),
+    Interrupted,
+}
+
 impl Install {
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Exit> {
         let output = context.output;
-        let (runtime, name, mut options) = self.package.open(self.build, context)?;
-        let call = std::mem::take(&mut options.context);
-        let explain = |error| lookup::explain_error(&runtime, &name, error);
-        let (call, progress) = SetupProgress::add_to(call);
-        options.context = call;
-        let planned = runtime.executor().plan_packages(&name, &options, false);
-        let planned = signals::run_until_interrupt(planned)?;
-        drop(progress);
-        let Some(planned) = planned else {
-            return Ok(Exit::Interrupted);
-        };
-        let Some(plan) = planned.map_err(explain)? else {
-            let status = runtime.executor().package_status(&name, &options)?;
-            if let PackageStatus::Mentioned(packages) = status {
-                Mentioned::new(&runtime, &name, &packages)?.print("installed", output)?;
-            } else if output.is_json() {
-                output.print_json(&json!({"skill": name, "installed": null}))?;
-            } else {
-                output.status(&format!("no package of skill `{name}` is missing"));
+        let opened = self.package.open(self.build, None, context)?;
+        match plan(&opened)? {
+            Planned::Interrupted => Ok(Exit::Interrupted),
+            Planned::Packages(plan) => {
+                if !self.yes && !is_agreed(&plan, "Install them? [y/N]", output) {
+                    return Ok(Exit::Denied);
+                }
+                install(&opened, &plan, output)
             }
-            return Ok(Exit::Success);
-        };
-        if !self.yes && !self.is_agreed(&plan, output)? {
-            return Ok(Exit::Denied);
-        }
-        match install(&runtime, &plan)? {
-            None => Ok(Exit::Interrupted),
-            Some(installed) => {
-                let directory = installed.map_err(explain)?;
+            Planned::Nothing => {
+                let OpenedPackages {
+                    runtime,
+                    name,
+                    options,
+                } = &opened;
+                let status = runtime.executor().package_status(name, options)?;
+                if let PackageStatus::Mentioned(packages) = status {
+                    return self.offer(&opened, packages, context);
+                }
                 if output.is_json() {
-                    let packages = plan_json(plan.packages());
-                    output.print_json(
-                        &json!({"skill": name, "installed": packages, "directory": directory}),
-                    )?;
+                    output.print_json(&json!({"skill": name, "installed": null}))?;
                 } else {
-                    let count = plan.packages().packages.len();
-                    output.status(&format!("installed {count} packages for skill `{name}`"));
+                    output.status(&format!("no package of skill `{name}` is missing"));
                 }
                 Ok(Exit::Success)
             }
         }
     }
 
-    fn is_agreed(&self, plan: &PackagePlan, output: Output) -> anyhow::Result<bool> {
-        for line in plan_lines(plan.packages()) {
-            output.status(&line);
+    /// Lists packages that the skill does not declare. At a terminal the user can accept them, so that
+    /// they are kept in the settings and installed.
+    fn offer(
+        &self,
+        opened: &OpenedPackages,
+        packages: Vec<ListedPackage>,
+        context: &Context,
+    ) -> anyhow::Result<Exit> {
+        let output = context.output;
+        let mentioned = Mentioned::new(&opened.runtime, &opened.name, &packages)?;
+        mentioned.print("installed", output)?;
+        // `--yes` is about packages that the user could know.
+        if self.yes || output.is_json() || !is_terminal() {
+            return Ok(Exit::Success);
         }
-        Ok(match confirm("Install them? [y/N]", output) {
-            Confirmation::Yes => true,
-            Confirmation::No => {
-                output.status("nothing was installed");
-                false
-            }
-            Confirmation::Unanswered => false,
-        })
+        let skill = mentioned.skill();
+        let accepted = AcceptedPackages { skill, packages };
+        let opened = self.package.open(self.build, Some(accepted), context)?;
+        let plan = match plan(&opened)? {
+            Planned::Interrupted => return Ok(Exit::Interrupted),
+            Planned::Nothing => return Ok(Exit::Success),
+            Planned::Packages(plan) => plan,
+        };
+        let question = format!("Install them, and keep them as packages of `{skill}`? [y/N]");
+        if !is_agreed(&plan, &question, output) {
+            return Ok(Exit::Denied);
+        }
+        let key = SettingKey::SkillPackages(skill.to_owned());
+        set_list(&key, mentioned.packages(), context)?;
+        install(&opened, &plan, output)
     }
 }
 
-/// Installs a plan; `None` after a signal.
-fn install(
-    runtime: &SkillRuntime,
-    plan: &PackagePlan,
-) -> anyhow::Result<Option<Result<String, RuntimeError>>> {
-    let (call, _progress) = SetupProgress::add_to(CallContext::default());
+/// Shows a plan, and returns true if the user agrees.
+fn is_agreed(plan: &PackagePlan, question: &str, output: Output) -> bool {
+    for line in plan_lines(plan.packages()) {
+        output.status(&line);
+    }
+    match confirm(question, output) {
+        Confirmation::Yes => true,
+        Confirmation::No => {
+            output.status("nothing was installed");
+            false
+        }
+        Confirmation::Unanswered => false,
+    }
+}
+
+/// Selects the packages to install.
+fn plan(opened: &OpenedPackages) -> anyhow::Result<Planned> {
+    let OpenedPackages {
+        runtime,
+        name,
+        options,
+    } = opened;
+    let mut options = options.clone();
+    let (call, progress) = SetupProgress::add_to(options.context);
+    options.context = call;
+    let planned = runtime.executor().plan_packages(name, &options, false);
+    let planned = signals::run_until_interrupt(planned)?;
+    drop(progress);
+    let Some(planned) = planned else {
+        return Ok(Planned::Interrupted);
+    };
+    let planned = planned.map_err(|error| lookup::explain_error(runtime, name, error))?;
+    Ok(planned.map_or(Planned::Nothing, Planned::Packages))
+}
+
+/// Installs a plan.
+fn install(opened: &OpenedPackages, plan: &PackagePlan, output: Output) -> anyhow::Result<Exit> {
+    let OpenedPackages { runtime, name, .. } = opened;
+    let (call, progress) = SetupProgress::add_to(CallContext::default());
     let installed = signals::run_until_interrupt(runtime.executor().install_packages(plan, &call))?;
-    Ok(installed.map(|installed| {
-        installed.map(|environment| environment.directory().display().to_string())
-    }))
+    drop(progress);
+    let Some(installed) = installed else {
+        return Ok(Exit::Interrupted);
+    };
+    let environment = installed.map_err(|error| lookup::explain_error(runtime, name, error))?;
+    if output.is_json() {
+        let packages = plan_json(plan.packages());
+        let directory = environment.directory().display().to_string();
+        output
+            .print_json(&json!({"skill": name, "installed": packages, "directory": directory}))?;
+    } else {
+        let count = plan.packages().packages.len();
+        output.status(&format!("installed {count} packages for skill `{name}`"));
+    }
+    Ok(Exit::Success)
 }

@@ -27,6 +27,16 @@ impl Mentioned {
         })
     }
 
+    /// Returns the name of the skill.
+    pub(super) fn skill(&self) -> &str {
+        &self.skill
+    }
+
+    /// Returns the packages, as the setting lists them.
+    pub(super) fn packages(&self) -> &[String] {
+        &self.packages
+    }
+
     /// Prints the packages with the command that accepts them; in JSON `result` is null.
     pub(super) fn print(&self, result: &str, output: Output) -> anyhow::Result<()> {
         let accept = accept_command(&self.skill, &self.packages);

@@ -5,7 +5,7 @@ use serde_json::json;
 use skills_runtime::PackageStatus;
 
 use super::mentioned::Mentioned;
-use super::{PackageArgs, plan_json, plan_lines};
+use super::{OpenedPackages, PackageArgs, plan_json, plan_lines};
 use crate::context::Context;
 use crate::exit::Exit;
 use crate::lookup;
@@ -30,7 +30,11 @@ pub(crate) struct Plan {
 impl Plan {
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Exit> {
         let output = context.output;
-        let (runtime, name, mut options) = self.package.open(false, context)?;
+        let OpenedPackages {
+            runtime,
+            name,
+            mut options,
+        } = self.package.open(false, None, context)?;
         let (call, progress) = SetupProgress::add_to(options.context);
         options.context = call;
         let executor = runtime.executor();
