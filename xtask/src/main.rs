@@ -19,6 +19,7 @@ mod image;
 mod interop;
 mod mutants;
 mod platforms;
+mod registries;
 mod skills_command;
 mod skips;
 mod test;
@@ -113,6 +114,12 @@ enum Task {
     Image,
     /// Run the official MCP conformance suite and Inspector (needs Node 22)
     Conformance,
+    /// Test the packages of skills with PyPI and npm (needs network)
+    Registries {
+        /// Use this `skills` command instead of building it
+        #[arg(long, value_name = "FILE")]
+        skills: Option<PathBuf>,
+    },
     /// Check crate dependencies, file sizes, docs and undeclared tests
     Tidy,
     /// Build the WebAssembly guests
@@ -189,6 +196,7 @@ fn main() -> anyhow::Result<()> {
         #[cfg(not(unix))]
         Task::Image => anyhow::bail!("needs Linux"),
         Task::Conformance => conformance::conformance(),
+        Task::Registries { skills } => registries::registries(skills.as_deref()),
         Task::Tidy => tidy::tidy(),
         Task::Skills { check } => guests::guests(if check {
             guests::GuestMode::Check
