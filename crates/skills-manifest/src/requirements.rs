@@ -1,9 +1,13 @@
 //! What a skill declares that it needs, merged from all places where it can be declared.
 
+mod server;
+
 use std::collections::BTreeSet;
 
 use crate::openclaw::RequiresBlock;
-use crate::{EnvVar, InstallSpec, Manifest, OpenAiMetadata, ToolDependency, is_invisible};
+use crate::{EnvVar, InstallSpec, Manifest, OpenAiMetadata, ToolDependency};
+
+pub use server::RequiredServer;
 
 /// The requirements that a skill declares, in the order of their declaration.
 ///
@@ -69,20 +73,6 @@ impl RequiredPackage {
     }
 }
 
-/// A required MCP server.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct RequiredServer {
-    /// The name that the skill gives it.
-    pub name: String,
-    /// Its identity: `mcp__{transport}__{url or command}`. Two names of one server have one key.
-    pub key: String,
-    /// `streamable_http` or `stdio`.
-    pub transport: String,
-    /// Its URL, or the command that starts it, which is a program without arguments.
-    pub locator: String,
-}
-
 /// Whether a skill works without a requirement.
 #[derive(Clone, Copy, PartialEq)]
 enum Necessity {
@@ -138,7 +128,7 @@ impl Requirements {
 
     fn add_tool(&mut self, tool: &ToolDependency) {
         match tool.kind.to_ascii_lowercase().as_str() {
-            "mcp" => match parse_server(tool) {
+            "mcp" => match RequiredServer::parse(tool) {
                 Ok(server) if self.servers.iter().any(|known| known.key == server.key) => {}
                 Ok(server) => self.servers.push(server),
                 Err(reason) => self.invalid.push(reason),
@@ -228,58 +218,8 @@ impl Requirements {
     }
 }
 
-/// Parses an MCP server. The transport defaults to HTTP, as in Codex.
-fn parse_server(tool: &ToolDependency) -> Result<RequiredServer, String> {
-    let name = &tool.value;
-    let transport = tool
-        .transport
-        .as_deref()
-        .unwrap_or("streamable_http")
-        .to_ascii_lowercase();
-    let (locator, field) = match transport.as_str() {
-        "streamable_http" => (tool.url.as_deref(), "url"),
-        "stdio" => (tool.command.as_deref(), "command"),
-        _ => {
-            return Err(format!(
-                "unsupported MCP transport `{transport}` of server `{name}`"
-            ));
-        }
-    };
-    if !is_server_name(name) {
-        return Err(format!("invalid MCP server name `{name}`"));
-    }
-    let Some(locator) = locator.map(str::trim).filter(|locator| !locator.is_empty()) else {
-        return Err(format!("missing `{field}` of MCP server `{name}`"));
-    };
-    // The user must see exactly what is installed: nothing hidden, and no arguments, which could
-    // make any program run any code.
-    let is_visible = !locator
-        .chars()
-        .any(|c| c.is_whitespace() || is_invisible(c));
-    let is_url =
-        transport == "stdio" || locator.starts_with("https://") || locator.starts_with("http://");
-    if !is_visible || !is_url {
-        return Err(format!(
-            "invalid `{field}` of MCP server `{name}`: `{locator}`"
-        ));
-    }
-    Ok(RequiredServer {
-        name: name.clone(),
-        key: format!("mcp__{transport}__{locator}"),
-        locator: locator.to_owned(),
-        transport,
-    })
-}
-
 fn is_variable_name(name: &str) -> bool {
     !name.is_empty()
         && !name.starts_with(|c: char| c.is_ascii_digit())
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
-}
-
-/// Returns true if `name` cannot pass for a part of the question in which it is shown.
-fn is_server_name(name: &str) -> bool {
-    let is_plain =
-        |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '/' | '@' | ':' | '+');
-    !name.is_empty() && name.chars().count() <= 64 && name.chars().all(is_plain)
 }

@@ -51,9 +51,9 @@ pub use mentions::{
     SuggestionReason, UserInput,
 };
 pub use requirements::{
-    HostProbe, InvalidRequirement, MissingProgram, MissingRequirements, MissingServer,
-    MissingVariable, PromptPolicy, PromptResponse, Prompter, RequirementSession, SetupPrompt,
-    UnsupportedSystem, resolve_requirements,
+    HostProbe, InstalledServers, InvalidRequirement, MissingProgram, MissingRequirements,
+    MissingServer, MissingVariable, PromptPolicy, PromptResponse, Prompter, RequirementSession,
+    ResolvedRequirements, SetupPrompt, UnsupportedSystem, resolve_requirements,
 };
 pub use role::Role;
 pub use script_instructions::{SkillScripts, script_tool_instructions};

@@ -1,5 +1,6 @@
 //! Missing requirements of skills, and the questions that they raise.
 
+mod installed_servers;
 mod setup;
 
 use skills_discovery::Entry;
@@ -7,8 +8,10 @@ use skills_manifest::{EnvVar, InstallSpec, RequiredProgram, RequiredServer, Requ
 
 use crate::sanitize::escape_tags;
 
+pub use installed_servers::InstalledServers;
 pub use setup::{
-    PromptPolicy, PromptResponse, Prompter, RequirementSession, SetupPrompt, resolve_requirements,
+    PromptPolicy, PromptResponse, Prompter, RequirementSession, ResolvedRequirements, SetupPrompt,
+    resolve_requirements,
 };
 
 /// Reports what is available on the host and in the configuration of the client.

@@ -79,9 +79,21 @@ pub enum PromptPolicy {
     /// The user is asked.
     #[default]
     Ask,
-    /// The user has agreed in advance (the full access of Codex). Secrets are asked for
-    /// nevertheless.
+    /// The user has agreed in advance to servers with a URL (the full access of Codex). Secrets are
+    /// asked for nevertheless, and so are servers that the client starts: their commands run
+    /// outside of any sandbox, so a person sees each of them.
     AssumeYes,
+}
+
+/// The result of [`resolve_requirements`].
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ResolvedRequirements {
+    /// The servers that were installed. The client has to connect to them before the turn uses
+    /// them.
+    pub installed: Vec<MissingServer>,
+    /// The failed installations, one message each.
+    pub failures: Vec<String>,
 }
 
 /// Asks the user and installs MCP servers; implemented by the host application.
@@ -123,6 +135,25 @@ impl RequirementSession {
             prompts.push(server_prompt(&servers, turn));
         }
         prompts
+    }
+
+    /// Returns true if the user was asked for a server with this [key](skills_manifest::RequiredServer::key).
+    #[must_use]
+    pub fn was_asked_for(&self, key: &str) -> bool {
+        self.asked.contains(key)
+    }
+
+    /// Returns the servers that are installed without a question under
+    /// [`PromptPolicy::AssumeYes`], and marks them as asked for.
+    fn claim_servers_with_url(&mut self, missing: &MissingRequirements) -> Vec<MissingServer> {
+        let with_url = missing
+            .servers
+            .iter()
+            .filter(|server| !server.server.is_program());
+        with_url
+            .filter(|server| self.asked.insert(server.server.key.clone()))
+            .cloned()
+            .collect()
     }
 
     /// Records the answer to a prompt and returns what follows from it. No answer, a blank one and
@@ -236,38 +267,54 @@ fn server_prompt(servers: &[&MissingServer], turn: &str) -> SetupPrompt {
 fn server_detail(server: &MissingServer) -> String {
     let server = &server.server;
     let (name, locator) = (escape_tags(&server.name), escape_tags(&server.locator));
-    format!("{name}: {} {locator}", server.transport)
+    let effect = if server.is_program() {
+        ", a program that the client starts outside of any sandbox"
+    } else {
+        ""
+    };
+    format!("{name}: {} {locator}{effect}", server.transport)
 }
 
 /// Asks for everything in `missing` that was not asked for before, and installs what the user
 /// agrees to.
 ///
-/// Returns the failed installations, one message each. They do not end the turn: a skill may work
-/// without its server, and says so itself if it does not.
+/// Failed installations do not end the turn: a skill may work without its server, and says so
+/// itself if it does not.
 pub fn resolve_requirements(
     session: &mut RequirementSession,
     missing: &MissingRequirements,
     turn: &str,
     policy: PromptPolicy,
     prompter: &mut dyn Prompter,
-) -> Vec<String> {
-    let mut failures = Vec::new();
+) -> ResolvedRequirements {
+    let mut resolved = ResolvedRequirements::default();
+    let agreed = match policy {
+        PromptPolicy::Ask => Vec::new(),
+        PromptPolicy::AssumeYes => session.claim_servers_with_url(missing),
+    };
+    // A secret is asked for with each policy: nothing else can provide its value.
     for prompt in session.prompts(missing, turn) {
-        let answer = match policy {
-            PromptPolicy::AssumeYes if !prompt.is_secret => Some(INSTALL_OPTION.to_owned()),
-            // A secret is asked for even with `AssumeYes`: nothing else can provide its value.
-            PromptPolicy::Ask | PromptPolicy::AssumeYes => prompter.ask(&prompt),
-        };
+        let answer = prompter.ask(&prompt);
         let response = session.record_response(&prompt, missing, answer.as_deref());
-        let PromptResponse::Install(servers) = response else {
-            continue;
-        };
+        if let PromptResponse::Install(servers) = response {
+            resolved.install(servers, prompter);
+        }
+    }
+    resolved.install(agreed, prompter);
+    resolved
+}
+
+impl ResolvedRequirements {
+    fn install(&mut self, servers: Vec<MissingServer>, prompter: &mut dyn Prompter) {
         for server in servers {
-            if let Err(cause) = prompter.install(&server) {
-                let name = escape_tags(&server.server.name);
-                failures.push(format!("cannot install MCP server `{name}`: {cause}"));
+            match prompter.install(&server) {
+                Ok(()) => self.installed.push(server),
+                Err(cause) => {
+                    let name = escape_tags(&server.server.name);
+                    self.failures
+                        .push(format!("cannot install MCP server `{name}`: {cause}"));
+                }
             }
         }
     }
-    failures
 }

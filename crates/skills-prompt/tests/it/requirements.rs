@@ -109,8 +109,8 @@ fn invalid_requirements_are_reported() {
     a: unknown dependency type `magic`
     a: invalid variable name `A B`
     a: invalid MCP server name `docs, github`
-    a: invalid `command` of MCP server `sh`: `bash -c evil`
-    a: invalid `url` of MCP server `file`: `file:///etc`
+    a: invalid `command` of MCP server `sh`: `bash -c evil` is not one program without arguments
+    a: invalid `url` of MCP server `file`: `file:///etc` does not start with `https://`
     ");
     assert!(missing.servers.is_empty() && missing.variables.is_empty());
 }
@@ -311,7 +311,7 @@ fn each_requirement_is_asked_for_once_per_session() {
 #[test]
 fn accepted_servers_are_installed_and_failures_are_reported() {
     let mut agrees = user(Some("Install"));
-    let failures = resolve_requirements(
+    let resolved = resolve_requirements(
         &mut RequirementSession::default(),
         &both(),
         "1",
@@ -319,8 +319,9 @@ fn accepted_servers_are_installed_and_failures_are_reported() {
         &mut agrees,
     );
     assert_eq!(agrees.installed, ["docs", "local"]);
+    assert_eq!(resolved.installed, both().servers[..1]);
     assert_eq!(
-        failures,
+        resolved.failures,
         ["cannot install MCP server `local`: command not found"]
     );
     let mut declines = user(Some("Continue anyway"));
@@ -332,19 +333,120 @@ fn accepted_servers_are_installed_and_failures_are_reported() {
         &mut declines,
     );
     assert_eq!(declines.installed, Vec::<String>::new());
-    let mut trusts = user(Some("user_note: abc"));
-    resolve_requirements(
-        &mut RequirementSession::default(),
-        &both(),
-        "1",
-        PromptPolicy::AssumeYes,
-        &mut trusts,
-    );
+}
+
+/// An agreement in advance covers servers with a URL: a command runs outside of any sandbox.
+#[test]
+fn a_command_of_a_server_is_asked_for_with_every_policy() {
+    let mut session = RequirementSession::default();
+    let mut trusts = user(None);
+    let mut resolve = |turn: &str| {
+        resolve_requirements(
+            &mut session,
+            &both(),
+            turn,
+            PromptPolicy::AssumeYes,
+            &mut trusts,
+        )
+    };
+    assert_eq!(resolve("1").installed, both().servers[..1]);
+    assert_eq!(resolve("2").installed, [], "once per session");
+    assert_eq!(trusts.installed, ["docs"]);
+    let asked: Vec<&[String]> = trusts
+        .asked
+        .iter()
+        .map(|prompt| &prompt.details[..])
+        .collect();
     assert_eq!(
-        (trusts.installed.len(), trusts.asked.len()),
-        (2, 1),
-        "secrets are asked for nevertheless"
+        asked,
+        [
+            &[] as &[String],
+            &[
+                "local: stdio local-mcp, a program that the client starts outside of any sandbox"
+                    .to_owned()
+            ]
+        ],
+        "a secret, then the command"
     );
+}
+
+#[test]
+fn servers_that_could_mislead_a_user_are_rejected() {
+    let problem = |transport: &str, field: &str, locator: &str| {
+        let text = tools(&format!(
+            "    - {{type: mcp, value: x, transport: {transport}, {field}: '{locator}'}}\n"
+        ));
+        let missing = collect(&[("a", &text)], &FakeHost::default());
+        let reason = missing.invalid.into_iter().next().map(|one| one.reason);
+        let start = format!("invalid `{field}` of MCP server `x`: `{locator}` ");
+        reason.map(|reason| reason.replacen(&start, "", 1))
+    };
+    for url in [
+        "https://docs.example/mcp",
+        "http://localhost:1/mcp",
+        "http://127.0.0.1:8640/mcp",
+        "http://[::1]:8640/mcp?a=b",
+        "https://docs.example/@scope",
+    ] {
+        assert_eq!(problem("streamable_http", "url", url), None, "{url}");
+    }
+    let urls = [
+        "http://docs.example/mcp",
+        "http://127.0.0.1.evil.example/mcp",
+        "http://localhost.evil.example/",
+        "http://10.0.0.1/mcp",
+        "https://docs.example@evil.example/mcp",
+        "https:///mcp",
+        "https://d\u{43e}cs.example/mcp",
+        "https://docs.example\\@evil.example",
+        "HTTP://docs.example",
+        "ftp://docs.example",
+    ];
+    let shown = urls.map(|url| {
+        let reason = problem("streamable_http", "url", url);
+        let url = url.replace('\u{43e}', r"\u{43e}");
+        format!("{url} {}", reason.unwrap_or_default())
+    });
+    assert_snapshot!(shown.join("\n"), @r"
+    http://docs.example/mcp is not encrypted
+    http://127.0.0.1.evil.example/mcp is not encrypted
+    http://localhost.evil.example/ is not encrypted
+    http://10.0.0.1/mcp is not encrypted
+    https://docs.example@evil.example/mcp has a user name or password
+    https:///mcp has no host
+    https://d\u{43e}cs.example/mcp has characters that are not allowed in a URL
+    https://docs.example\@evil.example has characters that are not allowed in a URL
+    HTTP://docs.example does not start with `https://`
+    ftp://docs.example does not start with `https://`
+    ");
+    for command in [
+        "local-mcp",
+        "/usr/bin/local-mcp",
+        "C:\\bin\\mcp.exe",
+        "C:/mcp",
+    ] {
+        assert_eq!(problem("stdio", "command", command), None, "{command}");
+    }
+    let commands = [
+        "./server",
+        "scripts/server",
+        "..\\server",
+        "~/server",
+        "C:server/x",
+        "sh -c x",
+    ];
+    let shown = commands.map(|command| {
+        let reason = problem("stdio", "command", command);
+        format!("{command} {}", reason.unwrap_or_default())
+    });
+    assert_snapshot!(shown.join("\n"), @r"
+    ./server is a relative path
+    scripts/server is a relative path
+    ..\server is a relative path
+    ~/server is a relative path
+    C:server/x is a relative path
+    sh -c x is not one program without arguments
+    ");
 }
 
 #[test]
