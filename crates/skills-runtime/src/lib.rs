@@ -7,7 +7,7 @@
 //!   execute_skill(name) -> ExecutionArtifacts     authorize, run in a sandbox, record
 //!   start_session(name) -> SkillSession           hooks around tools; a fork returns a summary
 //!     |-- library() -> Library                    catalog, generations, requirements
-//!     |-- prompt() -> PromptRenderer              skills section, mentions, injections
+//!     |-- prompt() -> PromptRenderer              skills section, mentions, injections, turns
 //!     `-- executor() -> Executor                  previews, approvals, commands, backends
 //! ```
 //!
@@ -67,7 +67,8 @@ pub use private_file::PrivateFile;
 #[cfg(feature = "search")]
 pub use prompt_renderer::ListRequest;
 pub use prompt_renderer::{
-    ActivationResult, ForkPrompt, InjectionFormat, Injections, PromptRenderer, TextPart,
+    ActivationResult, ForkPrompt, InjectionFormat, Injections, MentionDecision, PreparedTurn,
+    PromptRenderer, TextPart, TurnInput, TurnMention, TurnSession,
 };
 pub use runtime::SkillRuntime;
 pub use sanitize::{escape_line, escape_terminal, mark_messages, message_label};

@@ -27,7 +27,7 @@ use skills_discovery::{
 use skills_discovery::{CatalogChange, RootWatcher, WatchOptions};
 use skills_ledger::Ledger;
 use skills_manifest::Requirements;
-use skills_prompt::{ListingMode, ListingModes, MissingRequirements};
+use skills_prompt::{InstalledServers, ListingMode, ListingModes, MissingRequirements};
 
 use crate::program_search::{Finders, ProgramSearch};
 use crate::{RuntimeError, Secrets, UsageRecorder};
@@ -306,7 +306,8 @@ impl Library {
     ///
     /// A run checks the same, with the variables of its options. A run has no MCP servers, so all
     /// declared ones are listed; settings of the client count as present.
-    /// [`MissingRequirements::collect`] takes the probe of a client, which knows both.
+    /// [`MissingRequirements::collect`] takes the probe of a client, which knows both, and
+    /// [`PromptRenderer::prepare_turn`](crate::PromptRenderer::prepare_turn) its servers.
     #[must_use]
     pub fn missing_requirements<'a>(
         &self,
@@ -328,8 +329,22 @@ impl Library {
         declared: &Requirements,
         missing: &mut MissingRequirements,
     ) {
-        let has_variable = |name: &str| self.has_variable(name);
+        let servers = InstalledServers::default();
+        self.check_requirements_of_client(skill, declared, &servers, &|_| false, missing);
+    }
+
+    /// Adds to `missing` what a client with these servers and additional variables lacks.
+    pub(crate) fn check_requirements_of_client(
+        &self,
+        skill: &str,
+        declared: &Requirements,
+        servers: &InstalledServers,
+        has_variable: &dyn Fn(&str) -> bool,
+        missing: &mut MissingRequirements,
+    ) {
+        let has_variable = |name: &str| self.has_variable(name) || has_variable(name);
         let host = RunHost {
+            servers,
             has_variable: &has_variable,
             finder: Some(self.finder(skill)),
         };

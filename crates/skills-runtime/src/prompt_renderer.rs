@@ -2,6 +2,7 @@
 
 mod fork;
 mod offers;
+mod turn;
 
 use std::sync::Arc;
 
@@ -21,6 +22,7 @@ use crate::error::{Repr, RuntimeError};
 use crate::library::{Library, SkillPrograms, find_entry, open_files, read_error, scripts};
 
 pub use fork::ForkPrompt;
+pub use turn::{MentionDecision, PreparedTurn, TurnInput, TurnMention, TurnSession};
 
 /// The prompt part of a runtime: renders what a model sees of the skills.
 ///

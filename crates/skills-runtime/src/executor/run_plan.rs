@@ -9,7 +9,7 @@ use skills_discovery::Entry;
 use skills_manifest::RequiredPackage;
 use skills_manifest::{HookAction, Manifest, Requirements};
 use skills_policy::{Request, SandboxChoice, Secret, VariableSource};
-use skills_prompt::MissingRequirements;
+use skills_prompt::{InstalledServers, MissingRequirements};
 use skills_sandbox::{SandboxError, ScriptType};
 
 use super::Executor;
@@ -258,6 +258,7 @@ impl Executor {
         let mut missing = MissingRequirements::default();
         let name = skill.entry.name().as_str();
         let host = RunHost {
+            servers: &InstalledServers::default(),
             has_variable: &has_variable,
             finder: (!plan.is_in_container()).then(|| self.library().finder(name)),
         };

@@ -3,7 +3,7 @@
 use skills_discovery::SkillFiles;
 use skills_manifest::{Manifest, Requirements};
 use skills_policy::is_unsafe_variable;
-use skills_prompt::HostProbe;
+use skills_prompt::{HostProbe, InstalledServers};
 use skills_sandbox::Environment;
 
 use crate::program_search::{ProgramSearch, has_program};
@@ -30,16 +30,17 @@ pub(crate) fn read_requirements(manifest: &Manifest, files: &SkillFiles) -> Requ
     Requirements::new(manifest, Some(&metadata))
 }
 
-/// The host as a run in a sandbox finds it.
+/// The host as a run in a sandbox finds it, and the servers of the client, which a run has not.
 pub(crate) struct RunHost<'a> {
+    pub(crate) servers: &'a InstalledServers,
     pub(crate) has_variable: &'a dyn Fn(&str) -> bool,
     /// Finds programs of the host; `None` for a container, whose image has programs of its own.
     pub(crate) finder: Option<&'a ProgramSearch>,
 }
 
 impl HostProbe for RunHost<'_> {
-    fn has_server(&self, _key: &str) -> bool {
-        false
+    fn has_server(&self, key: &str) -> bool {
+        self.servers.contains(key)
     }
 
     fn may_set_variable(&self, name: &str) -> bool {

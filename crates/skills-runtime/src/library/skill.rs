@@ -32,7 +32,7 @@ pub struct SkillDescriptor {
 }
 
 impl SkillDescriptor {
-    pub(super) fn new(entry: &Entry) -> Self {
+    pub(crate) fn new(entry: &Entry) -> Self {
         Self {
             id: entry.name().to_string(),
             description: entry.manifest().description().to_owned(),

@@ -28,6 +28,7 @@ mod readable_skills;
 mod search;
 mod secrets;
 mod session;
+mod turn;
 mod usage;
 mod vulnerabilities;
 #[cfg(feature = "watch")]
