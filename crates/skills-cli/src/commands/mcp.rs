@@ -1,5 +1,6 @@
 //! `skills mcp`: the MCP server and its registration with clients.
 
+mod client_config;
 #[cfg(feature = "mcp-http")]
 mod http;
 mod install;

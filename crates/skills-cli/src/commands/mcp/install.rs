@@ -1,33 +1,16 @@
 //! `skills mcp install`: registers the server with a client.
 
-mod atomic_replace;
-mod client;
-mod client_environment;
-mod client_spec;
-mod client_table;
-mod config_edit;
-mod config_file;
-mod config_language;
-mod config_path;
-mod diff;
-mod server_entry;
-
-use std::fs::File;
 use std::path::PathBuf;
-use std::time::Duration;
 
-use anyhow::{Context as _, bail};
+use anyhow::bail;
 use clap::{ArgMatches, Args};
 use serde::Serialize;
 use serde_json::json;
-use similar::ChangeTag;
-use skills_runtime::PrivateFile;
 
-use self::atomic_replace::{Replacement, Snapshot};
-use self::client::{Client, Scope};
-use self::config_edit::ConfigEdit;
-use self::config_file::ConfigFile;
-use self::server_entry::{ConfigEditError, EntryChange, ServerEntry, Transport};
+use super::client_config::{
+    Client, ConfigTarget, Consent, EntryChange, Proposal, Scope, ServerEntry, Transport, Written,
+    current_program,
+};
 use crate::approver::{self, Confirmation};
 use crate::context::Context;
 use crate::error::{CommandError, first_line};
@@ -35,14 +18,6 @@ use crate::exit::Exit;
 use crate::global_options::GlobalOptions;
 use crate::input;
 use crate::output::Output;
-use crate::process_environment::Environment;
-
-/// Maximum number of attempts if other programs write the file in the meantime.
-const MAX_ATTEMPTS: usize = 50;
-/// Delay between two attempts.
-const RETRY_INTERVAL: Duration = Duration::from_millis(10);
-/// Timeout for the lock among calls of this command, each of which holds it for milliseconds.
-const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Register the server with a client
 ///
@@ -121,14 +96,14 @@ impl Install {
         let output = context.output;
         let proposal = target
             .propose()
-            .inspect_err(|_| target.show_manual_entry(output))?;
-        if proposal.edit.change == EntryChange::Unchanged {
-            return target.report(InstallStatus::Unchanged, &proposal, output);
+            .inspect_err(|_| target.show_manual_entries(output))?;
+        if proposal.is_unchanged() {
+            return report(&target, InstallStatus::Unchanged, &proposal, output);
         }
         if self.dry_run {
-            return target.report(InstallStatus::Planned, &proposal, output);
+            return report(&target, InstallStatus::Planned, &proposal, output);
         }
-        output.status_lines(&target.describe(&proposal));
+        output.status_lines(&describe(&target, &proposal));
         let agreed = if self.yes {
             Consent::Any
         } else {
@@ -137,16 +112,20 @@ impl Install {
                 // shown and not for any later edit.
                 Confirmation::Yes => Consent::Proposal(&proposal),
                 Confirmation::No => {
-                    return target.report(InstallStatus::Declined, &proposal, output);
+                    return report(&target, InstallStatus::Declined, &proposal, output);
                 }
                 Confirmation::Unanswered => {
-                    return target.report(InstallStatus::Unanswered, &proposal, output);
+                    return report(&target, InstallStatus::Unanswered, &proposal, output);
                 }
             }
         };
         // The report shows what was written, which can differ from the proposal in its position.
-        let (status, written) = target.write(agreed, &context.environment)?;
-        target.report(status, &written, output)
+        let (written, proposal) = target.write(agreed, &context.environment)?;
+        let status = match written {
+            Written::Yes => InstallStatus::Written,
+            Written::Unchanged => InstallStatus::Unchanged,
+        };
+        report(&target, status, &proposal, output)
     }
 
     /// Rejects global options, which have no effect here: the user meant them for the server.
@@ -173,7 +152,7 @@ impl Install {
         )))
     }
 
-    fn target(&self, context: &Context) -> anyhow::Result<InstallTarget> {
+    fn target(&self, context: &Context) -> anyhow::Result<ConfigTarget> {
         let environment = &context.environment;
         let (client, title) = (self.client, self.client.title());
         let separator = client.spec().separator;
@@ -196,15 +175,11 @@ impl Install {
             Some(url) => self.http_transport(url)?,
             None => self.stdio_transport(scope, context)?,
         };
-        Ok(InstallTarget {
-            client,
-            scope,
-            entry: ServerEntry {
-                name: self.name.clone(),
-                transport,
-            },
-            file: find_config_file(client, scope, environment)?,
-        })
+        let entry = ServerEntry {
+            name: self.name.clone(),
+            transport,
+        };
+        ConfigTarget::find(client, scope, vec![entry], environment)
     }
 
     fn http_transport(&self, url: &str) -> anyhow::Result<Transport> {
@@ -221,7 +196,7 @@ impl Install {
     }
 
     fn stdio_transport(&self, scope: Scope, context: &Context) -> anyhow::Result<Transport> {
-        let command = client_environment::current_program()?;
+        let command = current_program()?;
         // The client would start another program than the one that was shown.
         if self.client.expands(&command) {
             let title = self.client.title();
@@ -271,231 +246,69 @@ impl Install {
     }
 }
 
-/// The server entry, and the configuration file for it.
-struct InstallTarget {
-    client: Client,
-    scope: Scope,
-    entry: ServerEntry,
-    file: ConfigFile,
-}
-
-/// An edit of the file's content at one point in time.
-struct Proposal {
-    before: Snapshot,
-    edit: ConfigEdit,
-}
-
-/// The changes that the user has agreed to.
-#[derive(Clone, Copy)]
-enum Consent<'a> {
-    /// Changes with the same effect on the entry as this one.
-    Proposal(&'a Proposal),
-    /// Every change (`--yes`).
-    Any,
-}
-
-impl InstallTarget {
-    /// Plans the edit of the file's current content.
-    fn propose(&self) -> anyhow::Result<Proposal> {
-        let before = self.file.read()?;
-        let edit = config_edit::plan_edit(self.client, before.text(), &self.entry)
-            .map_err(|error| self.unusable_config_error(&error))?;
-        Ok(Proposal { before, edit })
-    }
-
-    fn unusable_config_error(&self, error: &ConfigEditError) -> CommandError {
-        let line = error.line().map(|line| format!(":{line}"));
-        let path = self.file.path().display();
-        let message = format!("{path}{}: {error}", line.unwrap_or_default());
-        CommandError::input(message).with_help(match error {
-            ConfigEditError::UnsupportedLayout => {
-                "nothing was written; add the entry in your editor"
-            }
-            _ => "nothing was written; fix the file or move it away",
-        })
-    }
-
-    /// Prints the entry for a file with a layout that cannot be edited.
-    fn show_manual_entry(&self, output: Output) {
-        let Ok(before) = self.file.read() else { return };
-        let planned = config_edit::plan_edit(self.client, before.text(), &self.entry);
-        if planned == Err(ConfigEditError::UnsupportedLayout)
-            && let Ok(new) = config_edit::plan_edit(self.client, None, &self.entry)
-        {
-            output.status_lines(new.text.trim_end());
-        }
-    }
-
-    /// Applies the change to the file's current content, which other programs may have changed
-    /// since the prompt. Their changes are never lost; if they keep writing, this fails without a
-    /// change.
-    fn write(
-        &self,
-        agreed: Consent<'_>,
-        environment: &Environment,
-    ) -> anyhow::Result<(InstallStatus, Proposal)> {
-        let path = self.file.path().display();
-        // Clients take no lock. This one is for concurrent calls of this command, which could
-        // otherwise lose an entry of each other.
-        let lock = lock_installs(environment);
-        let _lock = lock.with_context(|| format!("cannot write `{path}`"))?;
-        for attempt in 0..MAX_ATTEMPTS {
-            if attempt > 0 {
-                std::thread::sleep(RETRY_INTERVAL);
-            }
-            // From the current content: an edit of the content that was shown would undo what was
-            // written since.
-            let proposal = self.propose()?;
-            if proposal.edit.change == EntryChange::Unchanged {
-                return Ok((InstallStatus::Unchanged, proposal));
-            }
-            // The entry itself is what the user has seen and confirmed.
-            if !agreed.covers(&proposal) {
-                bail!(
-                    "cannot write `{path}`: server `{}` in it changed during the prompt; try again",
-                    self.entry.name
-                );
-            }
-            let text = &proposal.edit.text;
-            let replaced = self.file.replace(&proposal.before, text, self.scope)?;
-            if replaced == Replacement::Done {
-                return Ok((InstallStatus::Written, proposal));
-            }
-        }
-        bail!(
-            "cannot write `{path}`: another program keeps changing it; stop that program and try again"
-        )
-    }
-
-    /// Describes the change for the confirmation prompt.
-    fn describe(&self, proposal: &Proposal) -> String {
-        let Self {
-            client,
-            entry,
-            file,
-            ..
-        } = self;
-        let title = client.title();
-        let link = file
-            .link()
-            .map(|target| format!(", symlink to {}", target.display()));
-        let mut text = format!(
-            "{} (MCP servers of {title}{})\n{}",
-            file.path().display(),
-            link.unwrap_or_default(),
-            proposal.diff()
-        );
-        if proposal.edit.change == EntryChange::Replaced {
+/// Describes the change for the confirmation prompt.
+fn describe(target: &ConfigTarget, proposal: &Proposal) -> String {
+    let title = target.client().title();
+    let mut text = target.describe(proposal);
+    for (entry, change) in target.entries().iter().zip(proposal.changes()) {
+        if *change == EntryChange::Replaced {
             text.push_str(&format!(
                 "this replaces another server named `{}`; pass `--name` to keep both\n",
                 entry.name
             ));
         }
-        match &entry.transport {
-            Transport::Stdio { command, arguments } => {
-                text.push_str(&format!("{title} will start: {command:?}"));
-                // The command is shown with quotes, so that an argument with spaces does not look
-                // like several.
-                for word in arguments {
-                    text.push_str(&format!(" {word:?}"));
-                }
-            }
-            Transport::Http {
-                url,
-                token_variable,
-            } => text.push_str(&format!(
-                "{title} will connect to {url} with the token in `{token_variable}`"
-            )),
-        }
-        text
+        text.push_str(&entry.describe_use(title));
     }
+    text
+}
 
-    /// Prints the result and returns the exit code.
-    fn report(
-        &self,
-        status: InstallStatus,
-        proposal: &Proposal,
-        output: Output,
-    ) -> anyhow::Result<Exit> {
-        let Self {
-            client,
-            scope,
-            entry,
-            file,
-        } = self;
-        let path = file.path().display();
-        if output.is_json() {
-            output.print_json(&json!({
-                "client": client.as_str(),
-                "file": file.path(),
-                "leads_to": file.link(),
-                "server": entry.to_json(),
-                "change": proposal.edit.change,
-                "diff": proposal.diff(),
-                "status": status,
-            }))?;
+/// Prints the result and returns the exit code.
+fn report(
+    target: &ConfigTarget,
+    status: InstallStatus,
+    proposal: &Proposal,
+    output: Output,
+) -> anyhow::Result<Exit> {
+    let path = target.path().display();
+    let client = target.client();
+    let servers = target.entries().iter().zip(proposal.changes());
+    for (entry, change) in servers.clone().filter(|_| output.is_json()) {
+        output.print_json(&json!({
+            "client": client.as_str(),
+            "file": target.path(),
+            "leads_to": target.link(),
+            "server": entry.to_json(),
+            "change": change,
+            "diff": proposal.diff(),
+            "status": status,
+        }))?;
+    }
+    match status {
+        InstallStatus::Unchanged => {
+            output.status(&format!("unchanged: {path} already has this server"));
         }
-        match status {
-            InstallStatus::Unchanged => {
-                output.status(&format!("unchanged: {path} already has this server"));
-            }
-            InstallStatus::Written => {
-                output.status(&format!("wrote {path}; {}", client.next_step(*scope)));
-                if let Transport::Http { token_variable, .. } = &entry.transport {
+        InstallStatus::Written => {
+            output.status(&format!("wrote {path}; {}", target.next_step()));
+            for (entry, _) in servers {
+                if let Some(variable) = entry.token_variable() {
                     output.status(&format!(
-                        "set `{token_variable}` to the token of the server in the environment of {}; `skills mcp token --show` prints it",
+                        "set `{variable}` to the token of the server in the environment of {}; `skills mcp token --show` prints it",
                         client.title()
                     ));
                 }
             }
-            InstallStatus::Declined => output.status(&format!("{path} was not changed")),
-            InstallStatus::Planned if !output.is_json() => {
-                output.lines([self.describe(proposal)])?
-            }
-            // `approver::confirm` has reported that there is no terminal.
-            InstallStatus::Planned | InstallStatus::Unanswered => {}
         }
-        Ok(match status {
-            InstallStatus::Declined | InstallStatus::Unanswered => Exit::Denied,
-            _ => Exit::Success,
-        })
+        InstallStatus::Declined => output.status(&format!("{path} was not changed")),
+        InstallStatus::Planned if !output.is_json() => {
+            output.lines([describe(target, proposal)])?;
+        }
+        // `approver::confirm` has reported that there is no terminal.
+        InstallStatus::Planned | InstallStatus::Unanswered => {}
     }
-}
-
-/// Acquires the lock among all calls of this command. Returns `None` without a state directory.
-fn lock_installs(environment: &Environment) -> anyhow::Result<Option<File>> {
-    // Without a lock concurrent calls can lose an entry, but a single one works.
-    let Some(state) = environment.state_dir() else {
-        return Ok(None);
-    };
-    let path = state.join("mcp-install");
-    let lock = PrivateFile::new(&path).lock_with_timeout(LOCK_TIMEOUT);
-    lock.map(Some)
-        .with_context(|| format!("cannot lock `{}.lock`", path.display()))
-}
-
-impl Proposal {
-    fn diff(&self) -> String {
-        diff::render(self.before.text().unwrap_or_default(), &self.edit.text)
-    }
-
-    fn changed_lines(&self) -> Vec<(ChangeTag, String)> {
-        diff::changed_lines(self.before.text().unwrap_or_default(), &self.edit.text)
-    }
-}
-
-impl Consent<'_> {
-    /// Returns true if the user has agreed to a change. For a new entry its position does not
-    /// matter; for an updated or replaced entry, the changed lines must be the ones that were
-    /// shown.
-    fn covers(self, proposal: &Proposal) -> bool {
-        let Self::Proposal(shown) = self else {
-            return true;
-        };
-        let is_new = proposal.edit.change == EntryChange::Added;
-        proposal.edit.change == shown.edit.change
-            && (is_new || proposal.changed_lines() == shown.changed_lines())
-    }
+    Ok(match status {
+        InstallStatus::Declined | InstallStatus::Unanswered => Exit::Denied,
+        _ => Exit::Success,
+    })
 }
 
 /// The result of `skills mcp install`.
@@ -529,29 +342,6 @@ fn is_stdio_server(matches: &ArgMatches) -> bool {
     matches.subcommand().is_some_and(|(name, mcp)| {
         name == "mcp" && mcp.subcommand_name().is_none() && !mcp.contains_id("http")
     })
-}
-
-fn find_config_file(
-    client: Client,
-    scope: Scope,
-    environment: &Environment,
-) -> anyhow::Result<ConfigFile> {
-    let surroundings = client_environment::client_environment(client, environment);
-    let paths = config_path::config_paths(client, scope, &surroundings);
-    // A client that supports several names reads the one that its user has chosen.
-    let existing = paths.iter().find(|path| path.symlink_metadata().is_ok());
-    let path = existing.or(paths.first()).cloned().ok_or_else(|| {
-        let cause = match scope {
-            Scope::User => "no home directory",
-            Scope::Project => "no working directory",
-        };
-        let title = client.title();
-        CommandError::input(format!("cannot find the configuration of {title}: {cause}"))
-    })?;
-    // Only the content of a project is not trusted: in the home directory a symlink may lead
-    // anywhere.
-    let project = surroundings.project.filter(|_| scope == Scope::Project);
-    ConfigFile::find(path, project.as_deref())
 }
 
 /// Parses a URL that every client uses as it is written.

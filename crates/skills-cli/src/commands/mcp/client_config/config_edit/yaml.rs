@@ -7,9 +7,11 @@
 use serde_json::{Map, Value as Json};
 use serde_yaml::{Mapping, Value};
 
-use crate::commands::mcp::install::client_spec::{ClientSpec, EntryField};
-use crate::commands::mcp::install::config_language::ConfigLanguage;
-use crate::commands::mcp::install::server_entry::{ConfigEditError, EntryChange, ServerEntry};
+use crate::commands::mcp::client_config::client_spec::{ClientSpec, EntryField};
+use crate::commands::mcp::client_config::config_language::ConfigLanguage;
+use crate::commands::mcp::client_config::server_entry::{
+    ConfigEditError, EntryChange, ServerEntry,
+};
 
 /// Indentation of an entry in a new table, in spaces.
 const INDENTATION: usize = 2;

@@ -22,6 +22,35 @@ pub(crate) struct ConfigEdit {
     pub(crate) change: EntryChange,
 }
 
+/// The new content of a file, and the kind of change of each entry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ConfigEdits {
+    pub(crate) text: String,
+    pub(crate) changes: Vec<EntryChange>,
+}
+
+/// Adds or updates entries, one after another; see [`plan_edit`].
+///
+/// # Errors
+/// Fails like [`plan_edit`] if one of the edits does.
+pub(crate) fn plan_edits(
+    client: Client,
+    existing: Option<&str>,
+    entries: &[ServerEntry],
+) -> Result<ConfigEdits, ConfigEditError> {
+    let mut text = existing.map(str::to_owned);
+    let mut changes = Vec::new();
+    for entry in entries {
+        let edit = plan_edit(client, text.as_deref(), entry)?;
+        changes.push(edit.change);
+        text = Some(edit.text);
+    }
+    Ok(ConfigEdits {
+        text: text.unwrap_or_default(),
+        changes,
+    })
+}
+
 /// Adds or updates an entry in the text of a client's file. `None` is a file that does not exist.
 /// Bytes outside the entry are preserved.
 ///

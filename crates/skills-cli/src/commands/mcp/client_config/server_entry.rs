@@ -30,6 +30,31 @@ impl ServerEntry {
             }
         }
     }
+
+    /// Returns the variable of the client's environment with the token, if the entry has one.
+    pub(crate) fn token_variable(&self) -> Option<&str> {
+        match &self.transport {
+            Transport::Stdio { .. } => None,
+            Transport::Http { token_variable, .. } => Some(token_variable),
+        }
+    }
+
+    /// Describes what a client with this product name does with the entry.
+    pub(crate) fn describe_use(&self, title: &str) -> String {
+        match &self.transport {
+            Transport::Stdio { command, arguments } => {
+                // The command is shown with quotes, so that an argument with spaces does not look
+                // like several.
+                let words = std::iter::once(command).chain(arguments);
+                let words: Vec<String> = words.map(|word| format!("{word:?}")).collect();
+                format!("{title} will start: {}", words.join(" "))
+            }
+            Transport::Http {
+                url,
+                token_variable,
+            } => format!("{title} will connect to {url} with the token in `{token_variable}`"),
+        }
+    }
 }
 
 /// How the client reaches the server.

@@ -32,7 +32,7 @@ pub(super) fn client_environment(client: Client, environment: &Environment) -> C
 ///
 /// # Errors
 /// Fails if the program no longer exists, as after an update, or if its path is not valid Unicode.
-pub(super) fn current_program() -> anyhow::Result<String> {
+pub(crate) fn current_program() -> anyhow::Result<String> {
     let path = env::current_exe()?;
     // On Linux the path of a deleted program ends with ` (deleted)`.
     if !path.is_absolute() || !path.is_file() {

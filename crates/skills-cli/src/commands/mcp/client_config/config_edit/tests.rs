@@ -7,7 +7,7 @@ use serde_json::Value;
 use similar::ChangeTag;
 
 use super::*;
-use crate::commands::mcp::install::server_entry::Transport;
+use crate::commands::mcp::client_config::server_entry::Transport;
 
 mod opencode;
 mod toml;
