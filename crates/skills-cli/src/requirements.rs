@@ -33,7 +33,8 @@ pub(crate) fn to_json(missing: &MissingRequirements) -> Value {
     })
 }
 
-fn server_to_json(missing: &MissingServer) -> Value {
+/// Returns an MCP server that skills require.
+pub(crate) fn server_to_json(missing: &MissingServer) -> Value {
     let server = &missing.server;
     json!({
         "name": server.name,

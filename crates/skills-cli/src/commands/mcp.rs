@@ -1,5 +1,6 @@
 //! `skills mcp`: the MCP server and its registration with clients.
 
+mod add_servers;
 mod client_config;
 #[cfg(feature = "mcp-http")]
 mod http;
@@ -34,6 +35,7 @@ pub(crate) struct Mcp {
 #[derive(Debug, Subcommand)]
 enum McpCommand {
     Install(install::Install),
+    AddServers(add_servers::AddServers),
     #[cfg(feature = "mcp-http")]
     Token(token::Token),
 }
@@ -42,6 +44,7 @@ impl Mcp {
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Exit> {
         match &self.command {
             Some(McpCommand::Install(install)) => install.run(context),
+            Some(McpCommand::AddServers(add)) => add.run(context),
             #[cfg(feature = "mcp-http")]
             Some(McpCommand::Token(token)) => token.run(context),
             None => self.serve.run(context),

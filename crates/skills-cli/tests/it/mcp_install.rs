@@ -1,5 +1,6 @@
 //! Tests of `mcp install` and the configuration files of clients.
 
+mod add_servers;
 mod clients;
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 mod concurrent;
@@ -46,10 +47,11 @@ impl Fixture {
     }
 
     fn command(&self, arguments: &[&str]) -> std::process::Command {
-        let mut command = command(
-            &[&["mcp", "install"], arguments].concat(),
-            &self.path("home"),
-        );
+        self.mcp_command(&[&["install"], arguments].concat())
+    }
+
+    fn mcp_command(&self, arguments: &[&str]) -> std::process::Command {
+        let mut command = command(&[&["mcp"], arguments].concat(), &self.path("home"));
         command.current_dir(self.path("project/inner"));
         command
     }
@@ -60,9 +62,13 @@ impl Fixture {
 
     /// Runs the command, and replaces the paths of the program and of this test.
     fn page(&self, arguments: &[&str]) -> String {
+        self.redacted_page(self.command(arguments))
+    }
+
+    fn redacted_page(&self, command: std::process::Command) -> String {
         let hidden =
             |text: &str| redacted(text).replace(&self.path("").display().to_string(), "HERE/");
-        let done = self.call(arguments);
+        let done = done(command);
         Done {
             stdout: hidden(&done.stdout),
             stderr: hidden(&done.stderr),

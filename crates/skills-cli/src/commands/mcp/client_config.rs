@@ -23,8 +23,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
+use serde::Serialize;
 use similar::ChangeTag;
 use skills_runtime::PrivateFile;
+use skills_runtime::prompt::InstalledServers;
 
 use self::atomic_replace::{Replacement, Snapshot};
 pub(super) use self::client::{Client, Scope};
@@ -32,8 +34,9 @@ pub(super) use self::client_environment::current_program;
 use self::config_edit::ConfigEdits;
 use self::config_file::ConfigFile;
 use self::server_entry::ConfigEditError;
-pub(super) use self::server_entry::{EntryChange, ServerEntry, Transport};
+pub(super) use self::server_entry::{EntryChange, EntryOrigin, ServerEntry, Transport};
 use crate::error::CommandError;
+use crate::exit::Exit;
 use crate::output::Output;
 use crate::process_environment::Environment;
 
@@ -50,6 +53,7 @@ pub(super) struct ConfigTarget {
     scope: Scope,
     entries: Vec<ServerEntry>,
     file: ConfigFile,
+    on_existing: OnExisting,
 }
 
 /// An edit of the file's content at one point in time.
@@ -67,13 +71,32 @@ pub(super) enum Consent<'a> {
     Any,
 }
 
-/// The result of [`ConfigTarget::write`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Written {
-    /// The file was replaced.
-    Yes,
-    /// The file already had all entries.
+/// What to do with an existing entry.
+enum OnExisting {
+    /// Update or replace the one of the same name.
+    Update,
+    /// Keep all, and add no second entry for a server, also not for one of these.
+    Keep(InstalledServers),
+}
+
+/// The result of an edit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum EditStatus {
     Unchanged,
+    Planned,
+    Written,
+    Declined,
+    Unanswered,
+}
+
+impl EditStatus {
+    pub(super) fn exit(self) -> Exit {
+        match self {
+            Self::Declined | Self::Unanswered => Exit::Denied,
+            _ => Exit::Success,
+        }
+    }
 }
 
 impl ConfigTarget {
@@ -92,7 +115,14 @@ impl ConfigTarget {
             scope,
             entries,
             file: find_config_file(client, scope, environment)?,
+            on_existing: OnExisting::Update,
         })
+    }
+
+    /// Keeps all existing entries, and adds none for a server that the file or `others` has.
+    pub(super) fn keep_existing(mut self, others: InstalledServers) -> Self {
+        self.on_existing = OnExisting::Keep(others);
+        self
     }
 
     /// Returns the client.
@@ -126,7 +156,8 @@ impl ConfigTarget {
     /// Fails if the file cannot be read or edited.
     pub(super) fn propose(&self) -> anyhow::Result<Proposal> {
         let before = self.file.read()?;
-        let edit = config_edit::plan_edits(self.client, before.text(), &self.entries)
+        let edit = self
+            .plan(before.text())
             .map_err(|error| self.unusable_config_error(&error))?;
         Ok(Proposal { before, edit })
     }
@@ -148,9 +179,9 @@ impl ConfigTarget {
     /// Prints the entries for a file with a layout that cannot be edited.
     pub(super) fn show_manual_entries(&self, output: Output) {
         let Ok(before) = self.file.read() else { return };
-        let planned = config_edit::plan_edits(self.client, before.text(), &self.entries);
+        let planned = self.plan(before.text());
         if planned == Err(ConfigEditError::UnsupportedLayout)
-            && let Ok(new) = config_edit::plan_edits(self.client, None, &self.entries)
+            && let Ok(new) = self.plan(None)
         {
             output.status_lines(new.text.trim_end());
         }
@@ -166,7 +197,7 @@ impl ConfigTarget {
         &self,
         agreed: Consent<'_>,
         environment: &Environment,
-    ) -> anyhow::Result<(Written, Proposal)> {
+    ) -> anyhow::Result<(EditStatus, Proposal)> {
         let path = self.path().display();
         // Clients take no lock. This one is for concurrent calls of this command, which could
         // otherwise lose an entry of each other.
@@ -180,7 +211,7 @@ impl ConfigTarget {
             // written since.
             let proposal = self.propose()?;
             if proposal.is_unchanged() {
-                return Ok((Written::Unchanged, proposal));
+                return Ok((EditStatus::Unchanged, proposal));
             }
             // The entries themselves are what the user has seen and confirmed.
             if let Some(changed) = agreed.changed_since(&proposal) {
@@ -192,12 +223,21 @@ impl ConfigTarget {
             let text = &proposal.edit.text;
             let replaced = self.file.replace(&proposal.before, text, self.scope)?;
             if replaced == Replacement::Done {
-                return Ok((Written::Yes, proposal));
+                return Ok((EditStatus::Written, proposal));
             }
         }
         bail!(
             "cannot write `{path}`: another program keeps changing it; stop that program and try again"
         )
+    }
+
+    fn plan(&self, text: Option<&str>) -> Result<ConfigEdits, ConfigEditError> {
+        match &self.on_existing {
+            OnExisting::Update => config_edit::plan_edits(self.client, text, &self.entries),
+            OnExisting::Keep(others) => {
+                config_edit::plan_additions(self.client, text, &self.entries, others)
+            }
+        }
     }
 
     fn unusable_config_error(&self, error: &ConfigEditError) -> CommandError {
@@ -222,7 +262,7 @@ impl Proposal {
     /// Returns true if the file stays as it is.
     pub(super) fn is_unchanged(&self) -> bool {
         let mut changes = self.changes().iter();
-        changes.all(|change| *change == EntryChange::Unchanged)
+        changes.all(|change| matches!(change, EntryChange::Unchanged | EntryChange::NameTaken))
     }
 
     /// Returns the change of the file as a unified diff.
@@ -245,13 +285,26 @@ impl Consent<'_> {
         };
         let has_same_lines = proposal.changed_lines() == shown.changed_lines();
         let is_covered = |(new, shown): (&EntryChange, &EntryChange)| match new {
-            EntryChange::Unchanged => true,
+            EntryChange::Unchanged | EntryChange::NameTaken => true,
             EntryChange::Added => shown == new,
             EntryChange::Updated | EntryChange::Replaced => shown == new && has_same_lines,
         };
         let changes = proposal.changes().iter().zip(shown.changes());
         changes.into_iter().position(|changes| !is_covered(changes))
     }
+}
+
+/// Returns the servers in the configuration of a client, in one scope. A file that cannot be read
+/// has none.
+pub(super) fn configured_servers(
+    client: Client,
+    scope: Scope,
+    environment: &Environment,
+) -> InstalledServers {
+    let file = find_config_file(client, scope, environment);
+    let content = file.and_then(|file| file.read()).ok();
+    let servers = content.and_then(|content| config_edit::servers(client, content.text()).ok());
+    servers.unwrap_or_default().keys()
 }
 
 fn find_config_file(

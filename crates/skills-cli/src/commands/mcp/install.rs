@@ -4,12 +4,11 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 use clap::{ArgMatches, Args};
-use serde::Serialize;
 use serde_json::json;
 
 use super::client_config::{
-    Client, ConfigTarget, Consent, EntryChange, Proposal, Scope, ServerEntry, Transport, Written,
-    current_program,
+    Client, ConfigTarget, Consent, EditStatus, EntryChange, EntryOrigin, Proposal, Scope,
+    ServerEntry, Transport, current_program,
 };
 use crate::approver::{self, Confirmation};
 use crate::context::Context;
@@ -98,10 +97,10 @@ impl Install {
             .propose()
             .inspect_err(|_| target.show_manual_entries(output))?;
         if proposal.is_unchanged() {
-            return report(&target, InstallStatus::Unchanged, &proposal, output);
+            return report(&target, EditStatus::Unchanged, &proposal, output);
         }
         if self.dry_run {
-            return report(&target, InstallStatus::Planned, &proposal, output);
+            return report(&target, EditStatus::Planned, &proposal, output);
         }
         output.status_lines(&describe(&target, &proposal));
         let agreed = if self.yes {
@@ -112,19 +111,15 @@ impl Install {
                 // shown and not for any later edit.
                 Confirmation::Yes => Consent::Proposal(&proposal),
                 Confirmation::No => {
-                    return report(&target, InstallStatus::Declined, &proposal, output);
+                    return report(&target, EditStatus::Declined, &proposal, output);
                 }
                 Confirmation::Unanswered => {
-                    return report(&target, InstallStatus::Unanswered, &proposal, output);
+                    return report(&target, EditStatus::Unanswered, &proposal, output);
                 }
             }
         };
         // The report shows what was written, which can differ from the proposal in its position.
-        let (written, proposal) = target.write(agreed, &context.environment)?;
-        let status = match written {
-            Written::Yes => InstallStatus::Written,
-            Written::Unchanged => InstallStatus::Unchanged,
-        };
+        let (status, proposal) = target.write(agreed, &context.environment)?;
         report(&target, status, &proposal, output)
     }
 
@@ -162,15 +157,7 @@ impl Install {
                 self.name
             )));
         }
-        let scope = if self.project {
-            Scope::Project
-        } else {
-            Scope::User
-        };
-        if scope == Scope::Project && client.spec().project.is_empty() {
-            let message = format!("{title} has no configuration of projects");
-            bail!(CommandError::input(message).with_help("register without `--project`"));
-        }
+        let scope = client.scope(self.project)?;
         let transport = match &self.http {
             Some(url) => self.http_transport(url)?,
             None => self.stdio_transport(scope, context)?,
@@ -178,6 +165,7 @@ impl Install {
         let entry = ServerEntry {
             name: self.name.clone(),
             transport,
+            origin: EntryOrigin::ThisProgram,
         };
         ConfigTarget::find(client, scope, vec![entry], environment)
     }
@@ -191,7 +179,7 @@ impl Install {
         }
         Ok(Transport::Http {
             url: url.to_owned(),
-            token_variable: self.token_variable.clone(),
+            token_variable: Some(self.token_variable.clone()),
         })
     }
 
@@ -265,7 +253,7 @@ fn describe(target: &ConfigTarget, proposal: &Proposal) -> String {
 /// Prints the result and returns the exit code.
 fn report(
     target: &ConfigTarget,
-    status: InstallStatus,
+    status: EditStatus,
     proposal: &Proposal,
     output: Output,
 ) -> anyhow::Result<Exit> {
@@ -284,10 +272,10 @@ fn report(
         }))?;
     }
     match status {
-        InstallStatus::Unchanged => {
+        EditStatus::Unchanged => {
             output.status(&format!("unchanged: {path} already has this server"));
         }
-        InstallStatus::Written => {
+        EditStatus::Written => {
             output.status(&format!("wrote {path}; {}", target.next_step()));
             for (entry, _) in servers {
                 if let Some(variable) = entry.token_variable() {
@@ -298,28 +286,14 @@ fn report(
                 }
             }
         }
-        InstallStatus::Declined => output.status(&format!("{path} was not changed")),
-        InstallStatus::Planned if !output.is_json() => {
+        EditStatus::Declined => output.status(&format!("{path} was not changed")),
+        EditStatus::Planned if !output.is_json() => {
             output.lines([describe(target, proposal)])?;
         }
         // `approver::confirm` has reported that there is no terminal.
-        InstallStatus::Planned | InstallStatus::Unanswered => {}
+        EditStatus::Planned | EditStatus::Unanswered => {}
     }
-    Ok(match status {
-        InstallStatus::Declined | InstallStatus::Unanswered => Exit::Denied,
-        _ => Exit::Success,
-    })
-}
-
-/// The result of `skills mcp install`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-enum InstallStatus {
-    Unchanged,
-    Planned,
-    Written,
-    Declined,
-    Unanswered,
+    Ok(status.exit())
 }
 
 /// Parses the arguments as the server will, so that a mistake is reported now.

@@ -1,9 +1,11 @@
 //! Supported clients and their configuration formats.
 
+use anyhow::bail;
 use clap::ValueEnum;
 
 use super::client_spec::ClientSpec;
 use super::client_table;
+use crate::error::CommandError;
 
 /// A client that uses servers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -84,6 +86,21 @@ impl Client {
     /// Returns the product name of the client.
     pub(crate) fn title(self) -> &'static str {
         self.spec().title
+    }
+
+    /// Returns the scope of its configuration.
+    ///
+    /// # Errors
+    /// Fails for the one of a project if the client has none.
+    pub(crate) fn scope(self, is_project: bool) -> anyhow::Result<Scope> {
+        if !is_project {
+            return Ok(Scope::User);
+        }
+        if self.spec().project.is_empty() {
+            let message = format!("{} has no configuration of projects", self.title());
+            bail!(CommandError::input(message).with_help("register without `--project`"));
+        }
+        Ok(Scope::Project)
     }
 
     /// Returns true if the client would expand a variable in this text.

@@ -1,9 +1,10 @@
 //! The data that describes how a client stores its servers.
 
 use serde_json::{Map, Value, json};
+use skills_runtime::manifest::RequiredServer;
 
 use super::config_language::ConfigLanguage;
-use super::server_entry::{ServerEntry, Transport, is_this_program};
+use super::server_entry::{EntryOrigin, ServerEntry, Transport, is_this_program};
 
 /// Keys of a remote server, which clients prefer over a command.
 const REMOTE_KEYS: [&str; 4] = ["url", "httpUrl", "serverUrl", "uri"];
@@ -75,6 +76,8 @@ pub(crate) enum Field {
     Kind(&'static str, &'static str),
     /// A field of new entries with this value. Existing entries keep theirs.
     Default(&'static str, DefaultValue),
+    /// A default that only entries of this program have: their calls can wait for an approval.
+    Timeout(&'static str, DefaultValue),
     /// The program.
     Program(&'static str),
     /// The arguments of the program.
@@ -104,6 +107,8 @@ pub(crate) enum DefaultValue {
     All,
     /// The name of the server.
     Name,
+    /// What the server is for.
+    Description,
 }
 
 /// Which text of an entry a client replaces by the value of a variable.
@@ -182,6 +187,16 @@ impl ClientSpec {
         }
     }
 
+    /// Returns the [key](RequiredServer::key) of an existing entry, whatever its name.
+    pub(crate) fn key_of(&self, existing: &Map<String, Value>) -> Option<String> {
+        let text = |key: &&str| existing.get(*key).and_then(Value::as_str);
+        if let Some(url) = REMOTE_KEYS.iter().find_map(text) {
+            return Some(RequiredServer::url_key(url));
+        }
+        let (program, _) = self.started_program(existing);
+        program.map(RequiredServer::command_key)
+    }
+
     /// Returns the program of an existing entry and its first argument.
     fn started_program<'a>(
         &self,
@@ -215,7 +230,8 @@ impl Field {
                 value: json!(value),
                 presence: Presence::IfPresent,
             },
-            (Self::Default(key, value), _) => EntryField {
+            (Self::Timeout(..), _) if entry.origin == EntryOrigin::Requirement => return None,
+            (Self::Default(key, value) | Self::Timeout(key, value), _) => EntryField {
                 key,
                 value: value.to_json(entry),
                 presence: Presence::NewOnly,
@@ -229,16 +245,13 @@ impl Field {
                 field(key, json!(words))
             }
             (Self::Url(key), Transport::Http { url, .. }) => field(key, json!(url)),
-            (Self::BearerHeader(key, before, after), Transport::Http { token_variable, .. }) => {
-                let header = format!("Bearer {before}{token_variable}{after}");
+            (Self::BearerHeader(key, before, after), _) => {
+                let variable = entry.token_variable()?;
+                let header = format!("Bearer {before}{variable}{after}");
                 field(key, json!({"Authorization": header}))
             }
-            (Self::TokenVariable(key), Transport::Http { token_variable, .. }) => {
-                field(key, json!(token_variable))
-            }
-            (Self::TokenVariables(key), Transport::Http { token_variable, .. }) => {
-                field(key, json!([token_variable]))
-            }
+            (Self::TokenVariable(key), _) => field(key, json!(entry.token_variable()?)),
+            (Self::TokenVariables(key), _) => field(key, json!([entry.token_variable()?])),
             _ => return None,
         })
     }
@@ -253,6 +266,10 @@ impl DefaultValue {
             Self::NumberIn(key, number) => json!({key: number}),
             Self::All => json!(["*"]),
             Self::Name => json!(entry.name),
+            Self::Description => match entry.origin {
+                EntryOrigin::ThisProgram => json!("Agent skills"),
+                EntryOrigin::Requirement => json!("Required by a skill"),
+            },
         }
     }
 }

@@ -21,25 +21,25 @@ const OPENCODE_COMMAND: &[Field] = &[
     Field::Kind("type", "local"),
     Field::CommandLine("command"),
     Field::Default("enabled", DefaultValue::True),
-    Field::Default("timeout", DefaultValue::Number(TIMEOUT_MILLISECONDS)),
+    Field::Timeout("timeout", DefaultValue::Number(TIMEOUT_MILLISECONDS)),
 ];
 const OPENCODE_REMOTE: &[Field] = &[
     Field::Kind("type", "remote"),
     Field::Url("url"),
     Field::Default("enabled", DefaultValue::True),
     Field::BearerHeader("headers", "{env:", "}"),
-    Field::Default("timeout", DefaultValue::Number(TIMEOUT_MILLISECONDS)),
+    Field::Timeout("timeout", DefaultValue::Number(TIMEOUT_MILLISECONDS)),
 ];
 /// Entries of Gemini CLI, and of Qwen Code, which is built on it.
 const GEMINI_COMMAND: &[Field] = &[
     Field::Program("command"),
     Field::Arguments("args"),
-    Field::Default("timeout", DefaultValue::Number(TIMEOUT_MILLISECONDS)),
+    Field::Timeout("timeout", DefaultValue::Number(TIMEOUT_MILLISECONDS)),
 ];
 const GEMINI_REMOTE: &[Field] = &[
     Field::Url("httpUrl"),
     Field::BearerHeader("headers", "${", "}"),
-    Field::Default("timeout", DefaultValue::Number(TIMEOUT_MILLISECONDS)),
+    Field::Timeout("timeout", DefaultValue::Number(TIMEOUT_MILLISECONDS)),
 ];
 
 const fn below(base: Base, path: &'static str) -> Location {
@@ -89,12 +89,12 @@ pub(super) const CODEX: ClientSpec = ClientSpec {
     stdio: &[
         Field::Program("command"),
         Field::Arguments("args"),
-        Field::Default("tool_timeout_sec", DefaultValue::Number(TIMEOUT_SECONDS)),
+        Field::Timeout("tool_timeout_sec", DefaultValue::Number(TIMEOUT_SECONDS)),
     ],
     http: &[
         Field::Url("url"),
         Field::TokenVariable("bearer_token_env_var"),
-        Field::Default("tool_timeout_sec", DefaultValue::Number(TIMEOUT_SECONDS)),
+        Field::Timeout("tool_timeout_sec", DefaultValue::Number(TIMEOUT_SECONDS)),
     ],
     expansion: Expansion::Never,
     project_variable: None,
@@ -177,13 +177,13 @@ const OPENCODE_2: ClientSpec = ClientSpec {
     stdio: &[
         Field::Kind("type", "local"),
         Field::CommandLine("command"),
-        Field::Default("timeout", OPENCODE_2_TIMEOUT),
+        Field::Timeout("timeout", OPENCODE_2_TIMEOUT),
     ],
     http: &[
         Field::Kind("type", "remote"),
         Field::Url("url"),
         Field::BearerHeader("headers", "{env:", "}"),
-        Field::Default("timeout", OPENCODE_2_TIMEOUT),
+        Field::Timeout("timeout", OPENCODE_2_TIMEOUT),
     ],
     ..OPENCODE_1
 };
@@ -353,21 +353,21 @@ pub(super) const GOOSE: ClientSpec = ClientSpec {
         Field::Default("enabled", DefaultValue::True),
         Field::Kind("type", "stdio"),
         Field::Default("name", DefaultValue::Name),
-        Field::Default("description", DefaultValue::Text("Agent skills")),
+        Field::Default("description", DefaultValue::Description),
         Field::Program("cmd"),
         Field::Arguments("args"),
-        Field::Default("timeout", DefaultValue::Number(TIMEOUT_SECONDS)),
+        Field::Timeout("timeout", DefaultValue::Number(TIMEOUT_SECONDS)),
     ],
     http: &[
         Field::Default("enabled", DefaultValue::True),
         Field::Kind("type", "streamable_http"),
         Field::Default("name", DefaultValue::Name),
-        Field::Default("description", DefaultValue::Text("Agent skills")),
+        Field::Default("description", DefaultValue::Description),
         Field::Url("uri"),
         // Headers can use only the variables of this list.
         Field::TokenVariables("env_keys"),
         Field::BearerHeader("headers", "${", "}"),
-        Field::Default("timeout", DefaultValue::Number(TIMEOUT_SECONDS)),
+        Field::Timeout("timeout", DefaultValue::Number(TIMEOUT_SECONDS)),
     ],
     expansion: Expansion::Braces,
     project_variable: None,

@@ -1,11 +1,15 @@
 //! Edits of a client's configuration, as pure functions from text to text.
 
+mod configured_servers;
 mod json;
 #[cfg(test)]
 mod tests;
 mod toml;
 mod yaml;
 
+use skills_runtime::prompt::InstalledServers;
+
+use self::configured_servers::ConfiguredServers;
 use super::client::Client;
 use super::client_spec::ClientSpec;
 use super::config_language::ConfigLanguage;
@@ -49,6 +53,56 @@ pub(crate) fn plan_edits(
         text: text.unwrap_or_default(),
         changes,
     })
+}
+
+/// Adds the entries for servers that neither the text nor `others` has. Existing entries are kept.
+///
+/// # Errors
+/// Fails like [`plan_edit`] if one of the edits does.
+pub(crate) fn plan_additions(
+    client: Client,
+    existing: Option<&str>,
+    entries: &[ServerEntry],
+    others: &InstalledServers,
+) -> Result<ConfigEdits, ConfigEditError> {
+    let mut text = existing.map(str::to_owned);
+    let mut changes = Vec::new();
+    for entry in entries {
+        let present = servers(client, text.as_deref())?;
+        let key = entry.key();
+        changes.push(if present.has_key(&key) || others.contains(&key) {
+            EntryChange::Unchanged
+        } else if present.has_name(&entry.name) {
+            EntryChange::NameTaken
+        } else {
+            let edit = plan_edit(client, text.as_deref(), entry)?;
+            text = Some(edit.text);
+            edit.change
+        });
+    }
+    Ok(ConfigEdits {
+        text: text.unwrap_or_default(),
+        changes,
+    })
+}
+
+/// Reads the servers in the text of a client's file. `None` is a file that does not exist.
+///
+/// # Errors
+/// Fails if the text is invalid, or if the servers are not a table.
+pub(crate) fn servers(
+    client: Client,
+    existing: Option<&str>,
+) -> Result<ConfiguredServers, ConfigEditError> {
+    let whole = existing.unwrap_or_default();
+    let text = whole.strip_prefix(BYTE_ORDER_MARK).unwrap_or(whole);
+    let client = client.spec();
+    let document = match client.language {
+        ConfigLanguage::Json => json::parse_json(text),
+        ConfigLanguage::Toml => toml::parse_toml(text),
+        ConfigLanguage::Yaml => yaml::parse_yaml(text),
+    }?;
+    ConfiguredServers::read(client, &document)
 }
 
 /// Adds or updates an entry in the text of a client's file. `None` is a file that does not exist.

@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 use serde_json::{Value, json};
+use skills_runtime::manifest::RequiredServer;
 
 use super::config_language::ConfigLanguage;
 
@@ -12,6 +13,16 @@ use super::config_language::ConfigLanguage;
 pub(crate) struct ServerEntry {
     pub(crate) name: String,
     pub(crate) transport: Transport,
+    pub(crate) origin: EntryOrigin,
+}
+
+/// Why an entry is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum EntryOrigin {
+    /// It is the server of this program.
+    ThisProgram,
+    /// A skill requires it. It gets no timeout, and nothing else that this program needs.
+    Requirement,
 }
 
 impl ServerEntry {
@@ -31,11 +42,19 @@ impl ServerEntry {
         }
     }
 
+    /// Returns the [key](RequiredServer::key) of the server.
+    pub(crate) fn key(&self) -> String {
+        match &self.transport {
+            Transport::Stdio { command, .. } => RequiredServer::command_key(command),
+            Transport::Http { url, .. } => RequiredServer::url_key(url),
+        }
+    }
+
     /// Returns the variable of the client's environment with the token, if the entry has one.
     pub(crate) fn token_variable(&self) -> Option<&str> {
         match &self.transport {
             Transport::Stdio { .. } => None,
-            Transport::Http { token_variable, .. } => Some(token_variable),
+            Transport::Http { token_variable, .. } => token_variable.as_deref(),
         }
     }
 
@@ -51,8 +70,9 @@ impl ServerEntry {
             }
             Transport::Http {
                 url,
-                token_variable,
-            } => format!("{title} will connect to {url} with the token in `{token_variable}`"),
+                token_variable: Some(variable),
+            } => format!("{title} will connect to {url} with the token in `{variable}`"),
+            Transport::Http { url, .. } => format!("{title} will connect to {url}"),
         }
     }
 }
@@ -70,8 +90,8 @@ pub(crate) enum Transport {
     /// The client connects to it.
     Http {
         url: String,
-        /// The variable of the client's environment with the token.
-        token_variable: String,
+        /// The variable of the client's environment with the token; `None` for a server without one.
+        token_variable: Option<String>,
     },
 }
 
@@ -88,6 +108,9 @@ pub(crate) enum EntryChange {
     Updated,
     /// The entry was for another server, and was replaced.
     Replaced,
+    /// The entry is for another server, and was kept.
+    #[serde(rename = "name-taken")]
+    NameTaken,
 }
 
 /// Why a file cannot be edited.

@@ -1,6 +1,7 @@
 //! Edits JSON configuration. Comments, trailing commas, indentation and order are preserved.
 
 use jsonc_parser::cst::{CstInputValue, CstObject, CstObjectProp, CstRootNode};
+use jsonc_parser::errors::ParseError;
 use jsonc_parser::{ParseOptions, parse_to_serde_value};
 use serde_json::{Map, Value};
 
@@ -25,18 +26,20 @@ const PARSE_OPTIONS: ParseOptions = ParseOptions {
     allow_extended_string_escapes: false,
 };
 
+/// Parses a text. An empty one is null.
+pub(super) fn parse_json(text: &str) -> Result<Value, ConfigEditError> {
+    let parsed: Option<Value> =
+        parse_to_serde_value(text, &PARSE_OPTIONS).map_err(|error| syntax_error(&error))?;
+    Ok(parsed.unwrap_or_default())
+}
+
 /// Adds or updates an entry in a text.
 pub(super) fn edit_json(
     text: &str,
     client: &ClientSpec,
     entry: &ServerEntry,
 ) -> Result<(String, EntryChange), ConfigEditError> {
-    let root =
-        CstRootNode::parse(text, &PARSE_OPTIONS).map_err(|error| ConfigEditError::Syntax {
-            language: ConfigLanguage::Json,
-            line: error.line_display(),
-            message: error.kind().to_string(),
-        })?;
+    let root = CstRootNode::parse(text, &PARSE_OPTIONS).map_err(|error| syntax_error(&error))?;
     let top = root
         .object_value_or_create()
         .ok_or(ConfigEditError::NotATable { key: None })?;
@@ -197,5 +200,13 @@ fn to_cst(value: &Value) -> CstInputValue {
                 .map(|(key, value)| (key.clone(), to_cst(value)))
                 .collect(),
         ),
+    }
+}
+
+fn syntax_error(error: &ParseError) -> ConfigEditError {
+    ConfigEditError::Syntax {
+        language: ConfigLanguage::Json,
+        line: error.line_display(),
+        message: error.kind().to_string(),
     }
 }

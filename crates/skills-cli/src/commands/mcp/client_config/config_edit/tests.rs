@@ -7,7 +7,7 @@ use serde_json::Value;
 use similar::ChangeTag;
 
 use super::*;
-use crate::commands::mcp::client_config::server_entry::Transport;
+use crate::commands::mcp::client_config::server_entry::{EntryOrigin, Transport};
 
 mod opencode;
 mod toml;
@@ -25,6 +25,7 @@ fn entry_with_root() -> ServerEntry {
             command: "/opt/skills/bin/skills".to_owned(),
             arguments,
         },
+        origin: EntryOrigin::ThisProgram,
     }
 }
 
@@ -201,6 +202,7 @@ fn entry(arguments: &[&str]) -> ServerEntry {
             command: "/opt/skills/bin/skills".to_owned(),
             arguments,
         },
+        origin: EntryOrigin::ThisProgram,
     }
 }
 
@@ -229,8 +231,9 @@ fn http_entry() -> ServerEntry {
         name: "skills".to_owned(),
         transport: Transport::Http {
             url: "http://127.0.0.1:8640/mcp".to_owned(),
-            token_variable: "SKILLS_MCP_TOKEN".to_owned(),
+            token_variable: Some("SKILLS_MCP_TOKEN".to_owned()),
         },
+        origin: EntryOrigin::ThisProgram,
     }
 }
 

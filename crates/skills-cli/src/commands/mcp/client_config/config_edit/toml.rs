@@ -18,15 +18,18 @@ enum TableStyle {
     Inline,
 }
 
+/// Parses a text.
+pub(super) fn parse_toml(text: &str) -> Result<Json, ConfigEditError> {
+    Ok(Json::Object(members(parse(text)?.as_table())))
+}
+
 /// Adds or updates an entry in a text. The result has uniform line ends.
 pub(super) fn edit_toml(
     text: &str,
     client: &ClientSpec,
     entry: &ServerEntry,
 ) -> Result<(String, EntryChange), ConfigEditError> {
-    let mut document: DocumentMut = text
-        .parse()
-        .map_err(|error: toml_edit::TomlError| syntax_error(text, &error))?;
+    let mut document = parse(text)?;
     let no_table = || ConfigEditError::NotATable {
         key: Some(client.section.to_owned()),
     };
@@ -149,6 +152,11 @@ fn set_value(table: &mut dyn TableLike, key: &str, mut value: Value) {
         }
         None => drop(table.insert(key, Item::Value(value))),
     }
+}
+
+fn parse(text: &str) -> Result<DocumentMut, ConfigEditError> {
+    let parsed = text.parse();
+    parsed.map_err(|error: toml_edit::TomlError| syntax_error(text, &error))
 }
 
 fn syntax_error(text: &str, error: &toml_edit::TomlError) -> ConfigEditError {

@@ -16,6 +16,11 @@ use crate::commands::mcp::client_config::server_entry::{
 /// Indentation of an entry in a new table, in spaces.
 const INDENTATION: usize = 2;
 
+/// Parses a text. Values that JSON cannot express are null.
+pub(super) fn parse_yaml(text: &str) -> Result<Json, ConfigEditError> {
+    Ok(serde_json::to_value(parse(text)?).unwrap_or_default())
+}
+
 /// Adds or updates an entry in a text.
 pub(super) fn edit_yaml(
     text: &str,
