@@ -22,6 +22,14 @@ pub(crate) fn describe_servers(missing: &MissingRequirements) -> Vec<String> {
 /// Returns missing requirements, and the questions that a client would ask, as JSON.
 pub(crate) fn to_json(missing: &MissingRequirements) -> Value {
     let questions = RequirementSession::default().prompts(missing, "1");
+    to_json_with_questions(missing, &questions)
+}
+
+/// Returns missing requirements, and these questions about them, as JSON.
+pub(crate) fn to_json_with_questions(
+    missing: &MissingRequirements,
+    questions: &[SetupPrompt],
+) -> Value {
     let invalid = missing.invalid.iter();
     let invalid = invalid.map(|invalid| json!({"skill": invalid.skill, "message": invalid.reason}));
     json!({
@@ -65,6 +73,7 @@ fn program_to_json(program: &MissingProgram) -> Value {
 
 fn question_to_json(question: &SetupPrompt) -> Value {
     json!({
+        "call_id": question.call_id,
         "id": question.id,
         "header": question.header,
         "text": question.text,

@@ -1,7 +1,7 @@
 //! `skills mcp`: the MCP server and its registration with clients.
 
 mod add_servers;
-mod client_config;
+pub(crate) mod client_config;
 #[cfg(feature = "mcp-http")]
 mod http;
 mod install;

@@ -5,6 +5,7 @@ mod fork;
 mod list;
 pub(crate) mod load;
 pub(crate) mod mentions;
+mod turn;
 
 use clap::{Args, Subcommand};
 
@@ -31,6 +32,7 @@ pub(crate) enum PromptCommand {
     Fork(fork::Fork),
     Mentions(mentions::Mentions),
     Detect(detect::Detect),
+    Turn(turn::Turn),
 }
 
 impl Prompt {
@@ -49,6 +51,7 @@ impl Prompt {
             PromptCommand::Fork(fork) => fork.run(context),
             PromptCommand::Mentions(mentions) => mentions.run(context),
             PromptCommand::Detect(detect) => detect.run(context),
+            PromptCommand::Turn(turn) => turn.run(context),
         }
     }
 }

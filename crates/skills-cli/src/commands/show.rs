@@ -6,6 +6,7 @@ use std::fmt::Write;
 
 use clap::Args;
 use serde_json::{Value, json};
+use skills_runtime::prompt::MissingServer;
 use skills_runtime::{Entry, LoadedSkill, Manifest};
 
 use super::list::warnings_to_json;
@@ -14,6 +15,7 @@ use crate::exit::Exit;
 use crate::input;
 use crate::lookup;
 use crate::output::line;
+use crate::requirements::server_to_json;
 
 /// Show a skill's manifest, files and instructions
 ///
@@ -41,18 +43,24 @@ impl Show {
         let catalog = runtime.library().catalog();
         let mut entries = catalog.entries().iter();
         let entry = entries.find(|entry| entry.directory() == skill.directory);
+        // A runtime has no servers, so all that the skill declares are missing.
+        let servers = runtime.library().missing_requirements(entry).servers;
         if output.is_json() {
-            return output.json(&to_json(&skill, entry));
+            return output.json(&to_json(&skill, entry, &servers));
         }
-        output.text(&render_text(&skill)?)?;
+        output.text(&render_text(&skill, &servers)?)?;
         for warning in entry.map(Entry::warnings).unwrap_or_default() {
             output.status(&format!("warning: {warning}"));
+        }
+        if !servers.is_empty() {
+            let help = "`skills mcp add-servers` adds the MCP servers of a skill to a client";
+            output.status(&format!("help: {help}"));
         }
         Ok(Exit::Success)
     }
 }
 
-fn to_json(skill: &LoadedSkill, entry: Option<&Entry>) -> Value {
+fn to_json(skill: &LoadedSkill, entry: Option<&Entry>, servers: &[MissingServer]) -> Value {
     let manifest = &skill.manifest;
     let (resources, outline) = (&skill.resources, &skill.outline);
     let files = resources.resources.iter();
@@ -76,6 +84,7 @@ fn to_json(skill: &LoadedSkill, entry: Option<&Entry>) -> Value {
         "allowed_tools": manifest.allowed_tools().iter().map(ToString::to_string).collect::<Vec<_>>(),
         "user_invocable": manifest.user_invocable(),
         "model_invocable": manifest.model_invocable(),
+        "mcp_servers": servers.iter().map(server_to_json).collect::<Vec<_>>(),
         "metadata": manifest.metadata(),
         "extra": manifest.extra(),
         "resources": files,
@@ -87,7 +96,7 @@ fn to_json(skill: &LoadedSkill, entry: Option<&Entry>) -> Value {
     })
 }
 
-fn render_text(skill: &LoadedSkill) -> Result<String, std::fmt::Error> {
+fn render_text(skill: &LoadedSkill, servers: &[MissingServer]) -> Result<String, std::fmt::Error> {
     let manifest = &skill.manifest;
     let mut text = String::new();
     let description: Vec<&str> = manifest.description().split_whitespace().collect();
@@ -102,6 +111,16 @@ fn render_text(skill: &LoadedSkill) -> Result<String, std::fmt::Error> {
     writeln!(text, "scope           {}", skill.location)?;
     for (name, value) in manifest_fields(manifest) {
         writeln!(text, "{:<15} {}", line(&name), line(&value))?;
+    }
+    for required in servers {
+        let server = &required.server;
+        let place = format!("({} {})", server.transport, server.locator);
+        writeln!(
+            text,
+            "MCP server      {} {}",
+            line(&server.name),
+            line(&place)
+        )?;
     }
     for file in &skill.resources.resources {
         let (path, bytes) = (line(&file.path), file.bytes);

@@ -268,6 +268,153 @@ fn mentions() {
     );
 }
 
+/// A directory with a skill that requires two servers and a variable.
+fn skill_with_servers() -> tempfile::TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    let write = |path: &str, text: &str| {
+        let path = directory.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    write(
+        "ask/SKILL.md",
+        "---\nname: ask\ndescription: d\n---\nRead the docs.\n",
+    );
+    write(
+        "ask/agents/openai.yaml",
+        "dependencies:\n  tools:\n    - {type: mcp, value: docs, url: 'https://docs.example/mcp'}\n    - {type: mcp, value: local, transport: stdio, command: local-mcp}\n    - {type: env_var, value: NO_SUCH_TOKEN}\n",
+    );
+    directory
+}
+
+#[test]
+fn a_turn_is_planned_without_asking() {
+    let directory = skill_with_servers();
+    let root = directory.path().canonicalize().unwrap();
+    let root = root.to_str().unwrap();
+    let turn = |arguments: &[&str]| {
+        skills(
+            &[
+                &["prompt", "turn", "Use $ask and $nothing", "--root", root],
+                arguments,
+            ]
+            .concat(),
+        )
+    };
+    assert_snapshot!(turn(&[]).page().replace(root, "ROOT"), @r#"
+    exit 0
+    -- stdout
+    <skill>
+    <name>ask</name>
+    <path>ROOT/ask/SKILL.md</path>
+    ---
+    name: ask
+    description: d
+    ---
+    Read the docs.
+
+    </skill>
+    -- stderr
+    "ask": selected
+    "nothing": unknown skill
+    missing requirement: variable `NO_SUCH_TOKEN`
+    question: The skill "ask" requires "NO_SUCH_TOKEN" to be set. This is an experimental internal feature. The value is stored in memory for this session only.
+    question: The following MCP servers are required by the selected skills but are not installed yet: docs, local. Install them now?
+      docs: streamable_http https://docs.example/mcp
+      local: stdio local-mcp, a program that the client starts outside of any sandbox
+    "#);
+    let first = turn(&["--json", "--turn", "7"]).json();
+    assert_eq!(first["injections"][0]["role"], "user");
+    assert_eq!(
+        (
+            &first["mentions"][1]["decision"],
+            &first["mentions"][1]["resolution"]
+        ),
+        (&"ignored".into(), &"unknown".into())
+    );
+    assert_eq!(first["missing"]["questions"][1]["call_id"], "mcp-deps-7");
+    assert_eq!(
+        first["asked"],
+        serde_json::json!([
+            "env_var__NO_SUCH_TOKEN",
+            "mcp__stdio__local-mcp",
+            "mcp__streamable_http__https://docs.example/mcp"
+        ])
+    );
+    let asked = first["asked"].as_array().unwrap();
+    let mut arguments = vec!["--json"];
+    for key in asked {
+        arguments.extend(["--asked", key.as_str().unwrap()]);
+    }
+    let second = turn(&arguments).json();
+    assert_eq!(second["missing"]["questions"], serde_json::json!([]));
+    assert_eq!(second["missing"]["servers"].as_array().unwrap().len(), 2);
+    let rest = turn(&[
+        "--json",
+        "--variable",
+        "NO_SUCH_TOKEN",
+        "--installed",
+        "mcp__stdio__local-mcp",
+    ])
+    .json();
+    assert_eq!(
+        rest["asked"],
+        serde_json::json!(["mcp__streamable_http__https://docs.example/mcp"])
+    );
+}
+
+#[test]
+fn servers_in_the_configuration_of_a_client_are_installed() {
+    let directory = skill_with_servers();
+    let home = directory.path().join("home");
+    std::fs::create_dir_all(home.join(".codex")).unwrap();
+    std::fs::write(
+        home.join(".codex/config.toml"),
+        "[mcp_servers.alias]\nurl = \"https://docs.example/mcp\"\n[mcp_servers.x]\ncommand = \"local-mcp\"\nargs = [\"-v\"]\n",
+    )
+    .unwrap();
+    let root = directory.path().to_str().unwrap();
+    let servers = |client: &[&str]| {
+        let arguments = [
+            &["prompt", "turn", "$ask", "--json", "--root", root],
+            client,
+        ]
+        .concat();
+        let output = crate::skills::command(&arguments, &home).output().unwrap();
+        let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        document["missing"]["servers"].as_array().unwrap().len()
+    };
+    assert_eq!(servers(&[]), 2);
+    assert_eq!(servers(&["--client", "codex"]), 0);
+    assert_eq!(servers(&["--client", "claude"]), 2);
+}
+
+#[test]
+fn show_names_the_servers_of_a_skill() {
+    let directory = skill_with_servers();
+    let root = directory.path().canonicalize().unwrap();
+    let root = root.to_str().unwrap();
+    let shown = skills(&["show", "ask", "--root", root]);
+    assert_snapshot!(shown.page().replace(root, "ROOT"), @"
+    exit 0
+    -- stdout
+    ask
+      d
+
+    directory       ROOT/ask
+    scope           custom
+    MCP server      docs (streamable_http https://docs.example/mcp)
+    MCP server      local (stdio local-mcp)
+    file            agents/openai.yaml (201 bytes)
+
+    Read the docs.
+    -- stderr
+    help: `skills mcp add-servers` adds the MCP servers of a skill to a client
+    ");
+    let json = skills(&["show", "ask", "--root", root, "--json"]).json();
+    assert_eq!(json["mcp_servers"][1]["key"], "mcp__stdio__local-mcp");
+}
+
 #[test]
 fn mentions_report_missing_requirements() {
     let directory = tempfile::tempdir().unwrap();

@@ -39,6 +39,11 @@ impl InstalledServers {
         self.0.insert(server.key.clone());
     }
 
+    /// Adds the servers of another client or scope.
+    pub fn extend(&mut self, others: Self) {
+        self.0.extend(others.0);
+    }
+
     /// Returns true if a server with this key is installed.
     #[must_use]
     pub fn contains(&self, key: &str) -> bool {

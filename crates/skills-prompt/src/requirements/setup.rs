@@ -137,6 +137,21 @@ impl RequirementSession {
         prompts
     }
 
+    /// Creates the state of a session in which these questions were asked before, for applications
+    /// that keep [`asked`](Self::asked) in another place.
+    pub fn with_asked<S: Into<String>>(keys: impl IntoIterator<Item = S>) -> Self {
+        Self {
+            asked: keys.into_iter().map(Into::into).collect(),
+            secrets: BTreeMap::new(),
+        }
+    }
+
+    /// Returns what the user was asked for, sorted: keys of servers, and `env_var__NAME` for
+    /// variables.
+    pub fn asked(&self) -> impl Iterator<Item = &str> {
+        self.asked.iter().map(String::as_str)
+    }
+
     /// Returns true if the user was asked for a server with this [key](skills_manifest::RequiredServer::key).
     #[must_use]
     pub fn was_asked_for(&self, key: &str) -> bool {

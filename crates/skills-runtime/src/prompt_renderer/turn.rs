@@ -284,6 +284,13 @@ impl PromptRenderer {
             input.max_bytes,
             &mut session.active,
         );
+        let removed = injections.injected.iter().filter_map(|one| one.removed);
+        turn.warnings.extend(removed.map(|c| {
+            let code = u32::from(c);
+            format!(
+                "invisible characters were removed from the text of a skill, the first is U+{code:04X}"
+            )
+        }));
         turn.injected = injections.injected;
         turn.already_active = injections.already_active;
         turn.warnings.extend(injections.warnings);

@@ -254,6 +254,21 @@ fn an_unusable_requirement_is_a_warning_and_the_turn_goes_on() {
 }
 
 #[test]
+fn removed_characters_are_a_warning() {
+    let fixture = Fixture::new();
+    fixture.file(
+        "one/SKILL.md",
+        "---\nname: one\ndescription: d\n---\nDo\u{200b}this\n",
+    );
+    let runtime = fixture.builder().build();
+    let turn = prepare(&runtime, "$one", &mut User::default());
+    assert_eq!(
+        turn.warnings,
+        ["invisible characters were removed from the text of a skill, the first is U+200B"]
+    );
+}
+
+#[test]
 fn a_declined_server_is_asked_for_once_per_session() {
     let fixture = Fixture::new();
     skill(&fixture, "one", &[DOCS, TOKEN]);

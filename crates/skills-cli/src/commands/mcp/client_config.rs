@@ -29,7 +29,7 @@ use skills_runtime::PrivateFile;
 use skills_runtime::prompt::InstalledServers;
 
 use self::atomic_replace::{Replacement, Snapshot};
-pub(super) use self::client::{Client, Scope};
+pub(crate) use self::client::{Client, Scope};
 pub(super) use self::client_environment::current_program;
 use self::config_edit::ConfigEdits;
 use self::config_file::ConfigFile;
@@ -296,7 +296,7 @@ impl Consent<'_> {
 
 /// Returns the servers in the configuration of a client, in one scope. A file that cannot be read
 /// has none.
-pub(super) fn configured_servers(
+pub(crate) fn configured_servers(
     client: Client,
     scope: Scope,
     environment: &Environment,

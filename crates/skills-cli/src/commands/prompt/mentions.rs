@@ -20,9 +20,16 @@ use crate::requirements;
 /// Find skill mentions in a text
 #[derive(Debug, Args)]
 pub(crate) struct Mentions {
+    #[command(flatten)]
+    input: MentionArgs,
+}
+
+/// The input of a user, and how skill mentions are found in it.
+#[derive(Debug, Args)]
+pub(crate) struct MentionArgs {
     /// User input as text, @FILE, or - for standard input
     #[arg(value_name = "TEXT|@FILE|-")]
-    text: String,
+    pub(crate) text: String,
 
     /// Skill selected in a user interface (repeatable)
     #[arg(long, value_name = "NAME=PATH")]
@@ -45,11 +52,11 @@ impl Mentions {
     /// Finds skill mentions in a text and prints how each is resolved.
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Exit> {
         let (runtime, output) = (context.runtime()?, context.output);
-        let text = input::read_text(&self.text)?;
-        let mut inputs = self.selected_skills()?;
+        let text = input::read_text(&self.input.text)?;
+        let mut inputs = self.input.selected_skills()?;
         inputs.push(UserInput::Text(&text));
         let index = runtime.prompt().mention_index();
-        let found = index.find(&inputs, &self.options(context)?);
+        let found = index.find(&inputs, &self.input.options(context)?);
         let selected = found.selected.iter().copied();
         let usage = runtime.library().usage();
         usage.record(selected, Activity::Mentioned, None);
@@ -83,8 +90,10 @@ impl Mentions {
         }
         Ok(Exit::Success)
     }
+}
 
-    fn selected_skills(&self) -> anyhow::Result<Vec<UserInput<'_>>> {
+impl MentionArgs {
+    pub(crate) fn selected_skills(&self) -> anyhow::Result<Vec<UserInput<'_>>> {
         let mut inputs = Vec::new();
         for skill in &self.skill {
             let (name, path) = skill.split_once('=').ok_or_else(|| {
@@ -95,7 +104,7 @@ impl Mentions {
         Ok(inputs)
     }
 
-    fn options(&self, context: &Context) -> anyhow::Result<MentionOptions> {
+    pub(crate) fn options(&self, context: &Context) -> anyhow::Result<MentionOptions> {
         let options = MentionOptions::default()
             .connectors(&self.connector)
             .working_directory(context.environment.current_dir()?)
