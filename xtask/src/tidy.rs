@@ -105,6 +105,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("host-wasm-only", &["skills-runtime"]),
     ("host-everything", &["skills-runtime"]),
     ("host-middleware", &["skills-runtime", "skills-tools"]),
+    ("host-turn", &["skills-runtime"]),
     (
         "host-policy-and-sandbox",
         &["skills-policy", "skills-sandbox", "skills-sandbox-linux"],
