@@ -76,14 +76,23 @@ impl Engine {
         bail!("podman does not listen on {}", engine.socket.display())
     }
 
+    pub(crate) fn socket(&self) -> &Path {
+        &self.socket
+    }
+
+    /// Returns the digest of the image.
+    pub(crate) fn image(&self) -> &str {
+        &self.image
+    }
+
     /// Returns the variables by which tests find the engine.
     pub(crate) fn variables(&self) -> [(&'static str, String); 2] {
         [
             (
                 "SKILLS_TEST_CONTAINER_SOCKET",
-                self.socket.display().to_string(),
+                self.socket().display().to_string(),
             ),
-            ("SKILLS_TEST_CONTAINER_IMAGE", self.image.clone()),
+            ("SKILLS_TEST_CONTAINER_IMAGE", self.image().to_owned()),
         ]
     }
 }

@@ -14,7 +14,6 @@ mod eval;
 mod example_hosts;
 mod fuzz;
 mod guests;
-#[cfg(unix)]
 mod image;
 mod interop;
 mod mutants;
@@ -191,10 +190,7 @@ fn main() -> anyhow::Result<()> {
             fuzz::InputMode::Deterministic,
         ),
         Task::Mutants { packages, files } => mutants::mutants(&packages, &files),
-        #[cfg(unix)]
         Task::Image => image::image(),
-        #[cfg(not(unix))]
-        Task::Image => anyhow::bail!("needs Linux"),
         Task::Conformance => conformance::conformance(),
         Task::Registries { skills } => registries::registries(skills.as_deref()),
         Task::Tidy => tidy::tidy(),

@@ -17,6 +17,7 @@ use serde_json::Value;
 use skills_test_support::host;
 use tempfile::TempDir;
 
+use crate::image::Engine;
 use crate::skills_command::SkillsCommand;
 use client::Client;
 
@@ -51,13 +52,11 @@ struct Backend {
     name: &'static str,
     /// The options of `skills` that select it.
     options: &'static [&'static str],
+    /// Settings that it needs.
+    settings: Vec<(&'static str, String)>,
+    /// Why it has no packages for Node.
+    lacks_node: Option<&'static str>,
 }
-
-/// The backends with which each case runs. One that runs containers is another entry.
-const BACKENDS: [Backend; 1] = [Backend {
-    name: "native",
-    options: &[],
-}];
 
 /// One use of packages.
 struct Case {
@@ -108,14 +107,17 @@ pub(crate) fn registries(skills: Option<&Path>) -> Result<()> {
         None => SkillsCommand::build()?.path().to_owned(),
     };
     let mut failures = Vec::new();
-    for backend in &BACKENDS {
+    let engine = Engine::start()
+        .inspect_err(|reason| eprintln!("skipped containers: {reason:#}"))
+        .ok();
+    for backend in backends(engine.as_ref()) {
         for case in &CASES {
             let label = format!("{}: {}", backend.name, case.name);
-            if let Some(reason) = case.registries.iter().find_map(Registry::skip_reason) {
+            if let Some(reason) = backend.skip_reason(case) {
                 eprintln!("skipped {label}: {reason}");
                 continue;
             }
-            let user = User::new(&skills, backend)?;
+            let user = User::new(&skills, &backend)?;
             let started = Instant::now();
             match (case.run)(&user) {
                 Ok(()) => println!("ok      {label} ({:.1} s)", started.elapsed().as_secs_f64()),
@@ -130,6 +132,39 @@ pub(crate) fn registries(skills: Option<&Path>) -> Result<()> {
         bail!("registries: {}", failures.join(", "));
     }
     Ok(())
+}
+
+/// Returns the backends with which each case runs.
+fn backends(engine: Option<&Engine>) -> Vec<Backend> {
+    let native = Backend {
+        name: "native",
+        options: &[],
+        settings: Vec::new(),
+        lacks_node: None,
+    };
+    let container = engine.map(|engine| Backend {
+        name: "container",
+        options: &["--sandbox", "container"],
+        settings: vec![
+            ("container-socket", engine.socket().display().to_string()),
+            ("container-image", engine.image().to_owned()),
+        ],
+        lacks_node: Some("the image has no Node"),
+    });
+    [native].into_iter().chain(container).collect()
+}
+
+impl Backend {
+    fn skip_reason(&self, case: &Case) -> Option<String> {
+        let needs_node = case
+            .registries
+            .iter()
+            .any(|registry| registry.host == NPM.host);
+        let lacks_node = self.lacks_node.filter(|_| needs_node);
+        lacks_node
+            .map(str::to_owned)
+            .or_else(|| case.registries.iter().find_map(Registry::skip_reason))
+    }
 }
 
 impl Registry {
@@ -169,11 +204,15 @@ impl User {
     fn new(skills: &Path, backend: &Backend) -> Result<Self> {
         let directory = tempfile::tempdir()?;
         fixtures::write(directory.path())?;
-        Ok(Self {
+        let user = Self {
             directory,
             skills: skills.to_owned(),
             options: backend.options,
-        })
+        };
+        for (key, value) in &backend.settings {
+            text(&user.command("config", &["set", key, value]).output()?)?;
+        }
+        Ok(user)
     }
 
     /// Returns a command of `skills`. `arguments` that select a backend follow the subcommand.

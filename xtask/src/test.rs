@@ -10,6 +10,7 @@ use skills_test_support::RECORD;
 
 use crate::command::{cargo, output, run, target_dir, workspace_dir};
 use crate::guests::{GuestMode, guests};
+use crate::image::Engine;
 use crate::skips::{self, Skips, Strictness, User};
 
 /// The crates whose behavior depends on the user.
@@ -67,12 +68,10 @@ fn run_all(skips: &Path) -> Result<()> {
     let mut tests = cargo(&["test", "--workspace", "--locked"]);
     // A snapshot that differs must fail and not be replaced.
     tests.env("INSTA_UPDATE", "no").env(RECORD, skips);
-    #[cfg(unix)]
-    let engine = crate::image::Engine::start()
+    let engine = Engine::start()
         .inspect_err(|reason| eprintln!("no container engine for tests: {reason:#}"))
         .ok();
-    #[cfg(unix)]
-    tests.envs(engine.iter().flat_map(crate::image::Engine::variables));
+    tests.envs(engine.iter().flat_map(Engine::variables));
     run(&mut tests)
 }
 
