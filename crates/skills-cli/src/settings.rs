@@ -424,12 +424,12 @@ mod tests {
     #[test]
     fn problems_have_file_line_and_the_nearest_name() {
         let text = "memroy-mib = 512\nmemory-mib = \"much\"\n[interpreters]\npyhton = \"/x\"\n[skills.pdf]\nenable = false\n[colour]\na = 1\n";
-        insta::assert_snapshot!(effective(text, "", Trust::Untrusted), @r"
+        insta::assert_snapshot!(effective(text, "", Trust::Untrusted), @r#"
         /user:1: unknown key `memroy-mib`; did you mean `memory-mib`?
         /user:2: invalid `memory-mib`: expected 1 to 2048 MiB
         /user:4: unknown key `pyhton`; did you mean `python`?
         /user:6: unknown key `enable`; did you mean `enabled`?
-        /user:8: unknown key `colour`: expected one of workspace, timeout-seconds, memory-mib, hooks, env-files, roots, usage-ledger, trusted-projects, latent-search, packages, python-index, npm-registry, package-hosts, package-builds, interpreters, skills
-        ");
+        /user:8: unknown key `colour`: expected one of workspace, timeout-seconds, memory-mib, hooks, env-files, roots, usage-ledger, trusted-projects, latent-search, packages, python-index, npm-registry, package-hosts, package-builds, sandbox, container-image, container-socket, container-runtime, container-keep-seconds, interpreters, skills
+        "#);
     }
 }
