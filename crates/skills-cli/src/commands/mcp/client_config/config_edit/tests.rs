@@ -9,6 +9,7 @@ use similar::ChangeTag;
 use super::*;
 use crate::commands::mcp::client_config::server_entry::{EntryOrigin, Transport};
 
+mod additions;
 mod opencode;
 mod toml;
 mod yaml;
