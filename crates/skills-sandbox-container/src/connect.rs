@@ -1,6 +1,7 @@
 //! Connections to the engine.
 
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use bollard::errors::Error;
@@ -48,7 +49,7 @@ impl Engine {
             .info()
             .await
             .map_err(|error| unreachable_error(socket, &error))?;
-        let facts = EngineFacts::new(&version, &info);
+        let facts = EngineFacts::new(&version, &info, owner_of(socket));
         facts.check(runtime)?;
         let image = find_image(&client, image).await?;
         Ok(Self {
@@ -57,6 +58,12 @@ impl Engine {
             image,
         })
     }
+}
+
+/// Returns the user that a socket belongs to. One that was just used exists.
+fn owner_of(socket: &Path) -> u32 {
+    let metadata = socket.metadata();
+    metadata.map_or(0, |metadata| metadata.uid())
 }
 
 async fn find_image(

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use bollard::models::{ImageInspect, SystemInfo, SystemVersion};
+use bollard::models::{ImageInspect, SystemInfo, SystemInfoCgroupVersionEnum, SystemVersion};
 use skills_sandbox::SandboxError;
 
 use crate::ImageReference;
@@ -29,7 +29,8 @@ pub(crate) struct EngineFacts {
 }
 
 impl EngineFacts {
-    pub(crate) fn new(version: &SystemVersion, info: &SystemInfo) -> Self {
+    /// Takes the answers of the engine. `socket_owner` is the user that the socket belongs to.
+    pub(crate) fn new(version: &SystemVersion, info: &SystemInfo, socket_owner: u32) -> Self {
         let engine = version.components.iter().flatten().next();
         let product = match engine {
             Some(component) if component.name.contains("Podman") => Product::Podman,
@@ -56,15 +57,22 @@ impl EngineFacts {
             .iter()
             .any(|option| option.contains("name=seccomp") && option.contains("unconfined"));
         let runtimes = info.runtimes.iter().flatten();
+        // Podman does not report it in each version.
+        let is_rootless = has("rootless") || (product == Product::Podman && socket_owner != 0);
+        // Such engines accept limits, and ignore them.
+        let ignores_limits =
+            is_rootless && info.cgroup_version == Some(SystemInfoCgroupVersionEnum::_1);
         Self {
             product,
             version: format!("{name} {}", version.version.as_deref().unwrap_or("unknown")),
-            is_rootless: has("rootless"),
+            is_rootless,
             runtimes: runtimes.map(|(name, _)| name.clone()).collect(),
             default_runtime: info.default_runtime.clone().unwrap_or_default(),
             has_seccomp: has("seccomp") && !is_unconfined,
             // Podman does not report the limit of processes.
-            has_limits: info.memory_limit == Some(true) && info.pids_limit != Some(false),
+            has_limits: info.memory_limit == Some(true)
+                && info.pids_limit != Some(false)
+                && !ignores_limits,
         }
     }
 
@@ -93,8 +101,8 @@ impl EngineFacts {
         if !self.has_limits {
             return Err(SandboxError::unavailable(
                 "the memory and process limits of the container engine",
-                format!("{} cannot limit them", self.version),
-                "delegate the cgroup controllers `memory` and `pids` to the engine",
+                format!("{} does not enforce them", self.version),
+                "delegate the cgroup controllers `memory` and `pids` to the engine, or run it as root",
             ));
         }
         match runtime {
@@ -185,7 +193,7 @@ mod tests {
             runtimes: Some([("runc".to_owned(), Default::default())].into()),
             ..Default::default()
         };
-        EngineFacts::new(&version, &info)
+        EngineFacts::new(&version, &info, 0)
     }
 
     #[test]
@@ -213,6 +221,33 @@ mod tests {
             ..docker
         };
         assert!(unlimited.check(None).is_err());
+    }
+
+    #[test]
+    fn an_engine_without_root_that_ignores_limits_is_rejected() {
+        let version = SystemVersion {
+            components: Some(vec![SystemVersionComponents {
+                name: "Podman Engine".to_owned(),
+                ..Default::default()
+            }]),
+            ..Default::default()
+        };
+        let mut info = SystemInfo {
+            security_options: Some(vec!["name=seccomp,profile=default".to_owned()]),
+            memory_limit: Some(true),
+            cgroup_version: Some(SystemInfoCgroupVersionEnum::_1),
+            ..Default::default()
+        };
+        let check = |info: &SystemInfo, owner| EngineFacts::new(&version, info, owner).check(None);
+        assert!(check(&info, 0).is_ok());
+        let error = check(&info, 1000).unwrap_err();
+        assert!(
+            error.to_string().contains("does not enforce them"),
+            "{error}"
+        );
+        info.cgroup_version = Some(SystemInfoCgroupVersionEnum::_2);
+        assert!(check(&info, 1000).is_ok());
+        assert!(EngineFacts::new(&version, &info, 1000).is_rootless);
     }
 
     #[test]

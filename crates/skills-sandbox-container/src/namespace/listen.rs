@@ -152,3 +152,55 @@ fn wait(child: libc::pid_t) -> io::Result<c_int> {
         }
     }
 }
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use std::io::{BufRead, BufReader};
+    use std::process::{Command, Stdio};
+
+    use skills_test_support::skip;
+
+    use super::*;
+
+    /// Brings the loopback device up, as runtimes do, and waits.
+    const SCRIPT: &str = "import fcntl, socket, struct, time\nfcntl.ioctl(socket.socket(), 0x8914, struct.pack('16sH14s', b'lo', 1, b''))\nprint('up', flush=True)\ntime.sleep(60)";
+
+    #[test]
+    fn listeners_are_in_the_namespaces_of_the_process() {
+        let mut child = Command::new("unshare")
+            .args([
+                "--user",
+                "--map-root-user",
+                "--net",
+                "/usr/bin/python3",
+                "-c",
+                SCRIPT,
+            ])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        let mut output = BufReader::new(child.stdout.take().unwrap());
+        output.read_line(&mut line).unwrap();
+        if line != "up\n" {
+            skip("user and network namespaces cannot be created".to_owned());
+            return;
+        }
+        let pid = i32::try_from(child.id()).unwrap();
+        let listeners = listen(pid, &[3128, 8080]).unwrap();
+        let ports: Vec<u16> = listeners
+            .iter()
+            .map(|listener| listener.local_addr().unwrap().port())
+            .collect();
+        let sockets = fs::read_to_string(format!("/proc/{pid}/net/tcp")).unwrap();
+        let missing = listen(i32::MAX, &[1]).unwrap_err();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(ports, [3128, 8080]);
+        assert!(sockets.contains("0100007F:0C38"), "{sockets}");
+        assert!(sockets.contains("0100007F:1F90"), "{sockets}");
+        assert_eq!(missing.kind(), io::ErrorKind::NotFound);
+    }
+}
