@@ -58,23 +58,22 @@ impl RemedyDescriptions {
     pub(crate) fn describe(&self, remedy: &Remedy) -> Option<String> {
         match remedy {
             Remedy::Allow(targets) => self.allow(targets),
-            Remedy::InstallPackages { skill } => {
-                let skill = shell_word(skill)?;
-                let option = self.option("--allow packages");
-                Some(format!(
-                    "install its packages with `skills deps install {skill}`, or let runs install packages with {option}"
-                ))
-            }
             Remedy::Interpreter {
                 skill,
                 script_type,
                 interpreter,
                 package,
+                is_installable,
                 acceptable,
             } => {
                 let other = self.interpreter(*script_type, interpreter.as_deref(), package);
-                Some(match accept_packages(skill, acceptable) {
-                    Some(accept) => format!("{accept}, or {other}"),
+                let install = if *is_installable {
+                    self.install_packages(skill)
+                } else {
+                    accept_packages(skill, acceptable)
+                };
+                Some(match install {
+                    Some(install) => format!("{install}, or {other}"),
                     None => other,
                 })
             }
@@ -110,6 +109,15 @@ impl RemedyDescriptions {
             }
             _ => None,
         }
+    }
+
+    /// Returns how the user installs declared packages; `None` if the name needs more than quotes.
+    fn install_packages(&self, skill: &str) -> Option<String> {
+        let skill = shell_word(skill)?;
+        let option = self.option("--allow packages");
+        Some(format!(
+            "install its packages with `skills deps install {skill}` or let runs install packages with {option}"
+        ))
     }
 
     fn allow(&self, targets: &[String]) -> Option<String> {

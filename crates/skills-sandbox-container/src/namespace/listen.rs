@@ -154,7 +154,6 @@ fn wait(child: libc::pid_t) -> io::Result<c_int> {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
     use std::io::{BufRead, BufReader};
     use std::process::{Command, Stdio};
@@ -185,6 +184,7 @@ mod tests {
         let mut output = BufReader::new(child.stdout.take().unwrap());
         output.read_line(&mut line).unwrap();
         if line != "up\n" {
+            child.wait().unwrap();
             skip("user and network namespaces cannot be created".to_owned());
             return;
         }

@@ -19,13 +19,8 @@ use skills_runtime::{
 pub enum Remedy {
     /// Allow permissions, in the syntax of rules.
     Allow(Vec<String>),
-    /// Install the packages that a skill declares, or run its scripts with another interpreter.
-    InstallPackages {
-        /// The name of the skill.
-        skill: String,
-    },
-    /// Run scripts of this type with another interpreter, which has the package, or accept packages
-    /// for the skill.
+    /// Run scripts of this type with another interpreter, which has the package, install the packages
+    /// that the skill declares, or accept packages for it.
     Interpreter {
         /// The name of the skill.
         skill: String,
@@ -35,6 +30,9 @@ pub enum Remedy {
         script_type: ScriptType,
         /// The interpreter that ran, if it is known.
         interpreter: Option<PathBuf>,
+        /// Whether the package is [declared and not
+        /// installed](FailureCause::MissingPackage::is_installable).
+        is_installable: bool,
         /// The packages that [can be accepted](FailureCause::MissingPackage::acceptable).
         acceptable: Vec<String>,
     },
@@ -93,15 +91,10 @@ impl Remedy {
         }
         match &artifacts.failure_cause {
             Some(FailureCause::MissingPackage {
-                is_installable: true,
-                ..
-            }) => all.push(Self::InstallPackages {
-                skill: artifacts.skill.clone(),
-            }),
-            Some(FailureCause::MissingPackage {
                 package,
                 script_type,
                 interpreter,
+                is_installable,
                 acceptable,
                 ..
             }) => all.push(Self::Interpreter {
@@ -109,6 +102,7 @@ impl Remedy {
                 package: package.clone(),
                 script_type: *script_type,
                 interpreter: interpreter.clone(),
+                is_installable: *is_installable,
                 acceptable: acceptable.clone(),
             }),
             Some(FailureCause::OutOfMemory { limit_bytes }) => all.push(Self::Memory {
