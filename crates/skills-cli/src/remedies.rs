@@ -67,13 +67,14 @@ impl RemedyDescriptions {
                 acceptable,
             } => {
                 let other = self.interpreter(*script_type, interpreter.as_deref(), package);
-                let install = if *is_installable {
-                    self.install_packages(skill)
+                let packages = if *is_installable {
+                    install_command(skill)
+                        .map(|install| format!("install its packages with {install}"))
                 } else {
                     accept_packages(skill, acceptable)
                 };
-                Some(match install {
-                    Some(install) => format!("{install}, or {other}"),
+                Some(match packages {
+                    Some(packages) => format!("{packages}, or {other}"),
                     None => other,
                 })
             }
@@ -109,15 +110,6 @@ impl RemedyDescriptions {
             }
             _ => None,
         }
-    }
-
-    /// Returns how the user installs declared packages; `None` if the name needs more than quotes.
-    fn install_packages(&self, skill: &str) -> Option<String> {
-        let skill = shell_word(skill)?;
-        let option = self.option("--allow packages");
-        Some(format!(
-            "install its packages with `skills deps install {skill}` or let runs install packages with {option}"
-        ))
     }
 
     fn allow(&self, targets: &[String]) -> Option<String> {
@@ -207,10 +199,14 @@ impl RemedyDescriptions {
 /// `None` without packages.
 fn accept_packages(skill: &str, packages: &[String]) -> Option<String> {
     let command = accept_command(skill, packages)?;
-    let skill = shell_word(skill)?;
+    let install = install_command(skill)?;
     Some(format!(
-        "accept its packages with `{command}` and install them with `skills deps install {skill}`"
+        "accept its packages with `{command}` and install them with {install}"
     ))
+}
+
+fn install_command(skill: &str) -> Option<String> {
+    Some(format!("`skills deps install {}`", shell_word(skill)?))
 }
 
 /// Returns the command that accepts packages for a skill; `None` without packages, or if a name needs

@@ -19,8 +19,8 @@ use skills_runtime::{
 pub enum Remedy {
     /// Allow permissions, in the syntax of rules.
     Allow(Vec<String>),
-    /// Run scripts of this type with another interpreter, which has the package, install the packages
-    /// that the skill declares, or accept packages for it.
+    /// Run scripts of this type with another interpreter, which has the package, or install the
+    /// packages of the skill.
     Interpreter {
         /// The name of the skill.
         skill: String,
@@ -30,8 +30,7 @@ pub enum Remedy {
         script_type: ScriptType,
         /// The interpreter that ran, if it is known.
         interpreter: Option<PathBuf>,
-        /// Whether the package is [declared and not
-        /// installed](FailureCause::MissingPackage::is_installable).
+        /// Whether the skill declares the package, which was not installed.
         is_installable: bool,
         /// The packages that [can be accepted](FailureCause::MissingPackage::acceptable).
         acceptable: Vec<String>,

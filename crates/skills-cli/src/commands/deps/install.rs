@@ -42,7 +42,7 @@ pub(crate) struct Install {
 /// What there is to install.
 enum Planned {
     Nothing,
-    Packages(PackagePlan),
+    Packages(Box<PackagePlan>),
     Interrupted,
 }
 
@@ -143,7 +143,7 @@ fn plan(opened: &OpenedPackages) -> anyhow::Result<Planned> {
         return Ok(Planned::Interrupted);
     };
     let planned = planned.map_err(|error| lookup::explain_error(runtime, name, error))?;
-    Ok(planned.map_or(Planned::Nothing, Planned::Packages))
+    Ok(planned.map_or(Planned::Nothing, |plan| Planned::Packages(Box::new(plan))))
 }
 
 /// Installs a plan.
