@@ -1,18 +1,20 @@
-//! `skills publish`: writes skills as the files of a web site.
+//! `skills publish`: writes skills as the files of a web site, and prints what their publisher signs.
 
 use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::json;
 use skills_install::WellKnownSite;
+use skills_runtime::SkillRuntime;
 use skills_runtime::discovery::SkillFiles;
 
 use crate::context::Context;
 use crate::counted::counted;
+use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::install::failed;
 use crate::lookup::get_skill;
-use crate::output::line;
+use crate::output::{Output, line};
 
 /// Write skills as the files of a web site
 ///
@@ -20,6 +22,10 @@ use crate::output::line;
 /// which `skills add https://SITE` and other programs install them. Without names, all skills that
 /// are in use are published. The index lists only these: files of other skills that an earlier index
 /// lists are removed, also of those that cannot be published any more.
+///
+/// With --statement, prints the text that a signature of a skill covers: its name, its content and which
+/// files are executable. Sign it with minisign and put the signature beside the directory of the skill:
+/// skills publish NAME --statement > NAME.txt; minisign -S -m NAME.txt -x NAME.minisig
 #[derive(Debug, Args)]
 pub(crate) struct Publish {
     /// Skills to publish [default: all]
@@ -27,13 +33,20 @@ pub(crate) struct Publish {
     names: Vec<String>,
 
     /// Top directory of the web site
-    #[arg(long, value_name = "DIR", required = true)]
-    well_known: PathBuf,
+    #[arg(long, value_name = "DIR", required_unless_present = "statement")]
+    well_known: Option<PathBuf>,
+
+    /// Print the text that the publisher of one skill signs
+    #[arg(long, requires = "names", conflicts_with = "well_known")]
+    statement: bool,
 }
 
 impl Publish {
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Exit> {
         let (runtime, output) = (context.unrecorded_builder()?.build(), context.output);
+        let Some(well_known) = &self.well_known else {
+            return self.print_statement(&runtime, output);
+        };
         let directories: Vec<PathBuf> = if self.names.is_empty() {
             let catalog = runtime.library().catalog();
             let entries = catalog.entries().iter();
@@ -54,17 +67,33 @@ impl Publish {
             }
         }
         // The rest is written: readers of the site have more of that than of nothing.
-        site.write(&self.well_known).map_err(failed)?;
+        site.write(well_known).map_err(failed)?;
         let names: Vec<&str> = site.names().collect();
         if output.is_json() {
-            output.print_json(&json!({"directory": self.well_known, "skills": names}))?;
+            output.print_json(&json!({"directory": well_known, "skills": names}))?;
         } else {
-            let shown = line(&self.well_known.to_string_lossy());
+            let shown = line(&well_known.to_string_lossy());
             output.status(&format!(
                 "published {} in {shown}",
                 counted(names.len(), "skill")
             ));
         }
         Ok(exit)
+    }
+
+    /// Prints the statement of the only named skill, byte for byte.
+    fn print_statement(&self, runtime: &SkillRuntime, output: Output) -> anyhow::Result<Exit> {
+        let [name] = self.names.as_slice() else {
+            let message = "`--statement` takes one skill: each has a signature of its own";
+            return Err(CommandError::input(message.to_owned()).into());
+        };
+        let skill = get_skill(runtime, name)?;
+        let statement = skills_install::statement(&skill.directory).map_err(failed)?;
+        if output.is_json() {
+            output.print_json(&json!({"skill": name, "statement": statement}))?;
+        } else {
+            output.text(&statement)?;
+        }
+        Ok(Exit::Success)
     }
 }

@@ -505,6 +505,26 @@ fn serve(directory: PathBuf) -> String {
 }
 
 #[test]
+fn the_statement_that_a_publisher_signs_is_printed() {
+    let fixture = fixture();
+    let publish = ["--root", "../source", "publish"];
+    let printed = run(&fixture, &[&publish[..], &["pdf", "--statement"]].concat());
+    assert_eq!(printed.code, 0, "{}", printed.stderr);
+    assert_snapshot!(printed.stdout, @r#"
+    skill 1
+    name pdf
+    content sha256:53599967b08fb54e9683d9efe1ecfbd4c9135bd2c1b064c4ad7e0f8a7961fbe8
+    "#);
+    let both = run(
+        &fixture,
+        &[&publish[..], &["pdf", "notes", "--statement"]].concat(),
+    );
+    assert_eq!(both.code, 2);
+    let without = run(&fixture, &publish);
+    assert_eq!(without.code, 2);
+}
+
+#[test]
 fn skills_of_a_published_site_are_installed() {
     let fixture = fixture();
     let publish = ["--root", "../source", "publish", "--well-known", "../site"];
