@@ -202,6 +202,7 @@ impl Unset {
 }
 
 /// Sets a list in the settings of the user.
+#[cfg(all(feature = "packages", unix))]
 pub(crate) fn set_list(
     key: &SettingKey,
     values: &[String],
