@@ -10,7 +10,7 @@ const CHECKED_TARGETS: [&str; 2] = ["aarch64-apple-darwin", "x86_64-pc-windows-m
 /// The features with many dependencies, but without C code.
 const HEAVY_FEATURES: &str = "skills-runtime/native";
 /// The crates without C code in their dependency trees, if other features are off.
-const PORTABLE_CRATES: [&str; 19] = [
+const PORTABLE_CRATES: [&str; 20] = [
     "host-text-only",
     "skills-address",
     "skills-audit",
@@ -28,6 +28,7 @@ const PORTABLE_CRATES: [&str; 19] = [
     "skills-sandbox-linux",
     "skills-sandbox-seatbelt",
     "skills-script",
+    "skills-seccomp",
     "skills-tools",
     "skills-mcp",
 ];

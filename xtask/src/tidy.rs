@@ -32,6 +32,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("skills-deps", &["skills-policy", "skills-sandbox"]),
     ("skills-process", &["skills-policy", "skills-sandbox"]),
     ("skills-egress", &["skills-address", "skills-policy"]),
+    ("skills-seccomp", &[]),
     (
         "skills-sandbox-wasm",
         &[
@@ -48,6 +49,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
             "skills-policy",
             "skills-process",
             "skills-sandbox",
+            "skills-seccomp",
         ],
     ),
     (
@@ -57,6 +59,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
             "skills-policy",
             "skills-process",
             "skills-sandbox",
+            "skills-seccomp",
         ],
     ),
     (

@@ -28,14 +28,14 @@ use crate::plan::Plan;
 use crate::rlimits::{MemoryCounting, Rlimits, rlimits};
 use crate::rootfs::{RootFs, nul_error};
 use crate::run_network::RunNetwork;
-use crate::seccomp::{
-    AllocationPolicy, FilterConfig, Observation, ProcessPolicy, SharedMemoryPolicy, SocketPolicy,
-    build_filter, unobserved_directory,
-};
 use crate::setup_step::SetupStep;
 use crate::stack::Stack;
 use crate::user_ids::UserIds;
 use crate::watchdog::Announcement;
+use skills_seccomp::{
+    AllocationPolicy, FilterConfig, MetadataPolicy, Observation, ProcessPolicy, SharedMemoryPolicy,
+    SocketPolicy, build_filter, unobserved_directory,
+};
 
 /// The standard streams of the child, as descriptors above 2.
 pub(crate) type Streams = [RawFd; 3];
@@ -447,7 +447,12 @@ fn filter(plan: &Plan, memory: MemoryCounting, observation: Observation) -> Arc<
 
 fn filter_config(plan: &Plan, memory: MemoryCounting, observation: Observation) -> FilterConfig {
     FilterConfig {
-        isolation: plan.isolation,
+        // Landlock does not cover metadata.
+        metadata: if plan.isolation == IsolationLevel::Landlock {
+            MetadataPolicy::Deny
+        } else {
+            MetadataPolicy::Any
+        },
         processes: if plan.spawn == SpawnGrant::None {
             ProcessPolicy::SingleProcess
         } else {

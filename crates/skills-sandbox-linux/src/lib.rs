@@ -93,7 +93,6 @@ mod rootfs;
 mod rootfs_plan;
 mod run_network;
 mod sandbox;
-mod seccomp;
 mod setup_step;
 mod spawn;
 mod spawner;

@@ -13,7 +13,6 @@ use crate::isolation::{IsolationLevel, IsolationMode};
 use crate::plan::Plan;
 use crate::rlimits::has_own_process_count;
 use crate::run_network::RunNetwork;
-use crate::seccomp::denied_calls;
 
 /// Examples of protected names.
 const PROTECTED_EXAMPLES: &str = ".git, .claude, .vscode, .envrc and others";
@@ -283,7 +282,7 @@ fn add_probed_restrictions(
 }
 
 fn denied_calls_detail() -> String {
-    format!("{} denied (seccomp)", denied_calls())
+    format!("{} denied (seccomp)", skills_seccomp::denied_calls())
 }
 
 /// Returns what happens to granted hosts, to follow "granted hosts are".

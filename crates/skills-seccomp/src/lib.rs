@@ -1,7 +1,37 @@
-//! The seccomp filter: system calls that fail in the sandbox.
+//! The seccomp filter of sandboxed programs: system calls that fail.
+//!
+//! ```text
+//! FilterConfig --> table: call -> conditions on arguments -> error --> BPF program --> the kernel
+//! ```
 //!
 //! The filter is a denylist. Interpreters use too many system calls, and different ones in each
-//! version, for a list of allowed ones.
+//! version, for a list of allowed ones. It denies other processes, namespaces, mounts, the
+//! administration of the kernel, resources that no limit counts, files that run with the rights of
+//! their owner, and sockets other than TCP.
+//!
+//! This crate must not know who installs the filter, or what a skill is. It is empty on systems other
+//! than Linux.
+//!
+//! ```
+//! # #[cfg(target_os = "linux")] {
+//! use skills_seccomp::{
+//!     AllocationPolicy, FilterConfig, MetadataPolicy, Observation, ProcessPolicy,
+//!     SharedMemoryPolicy, SocketPolicy, build_filter,
+//! };
+//!
+//! let filter = build_filter(FilterConfig {
+//!     metadata: MetadataPolicy::Any,
+//!     processes: ProcessPolicy::MultiProcess,
+//!     sockets: SocketPolicy::Loopback,
+//!     shared_memory: SharedMemoryPolicy::Allow,
+//!     allocation: AllocationPolicy::Any,
+//!     observation: Observation::Disabled,
+//! });
+//! // The kernel accepts at most 4,096 instructions.
+//! assert!(filter.len() < 4_096);
+//! # }
+//! ```
+#![cfg(target_os = "linux")]
 
 mod bpf;
 mod syscalls;
@@ -12,7 +42,6 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use libc::{c_long, sock_filter};
 
-use crate::isolation::IsolationLevel;
 use bpf::{Action, ArgCmp, ArgCondition, RuleCase, SyscallRule, Table, compile};
 
 use syscalls::{
@@ -23,19 +52,35 @@ use syscalls::{
 
 /// The properties of a run that its filter depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct FilterConfig {
-    pub(crate) isolation: IsolationLevel,
-    pub(crate) processes: ProcessPolicy,
-    pub(crate) sockets: SocketPolicy,
-    pub(crate) shared_memory: SharedMemoryPolicy,
-    pub(crate) allocation: AllocationPolicy,
-    pub(crate) observation: Observation,
+pub struct FilterConfig {
+    /// Whether files may be changed other than in their content.
+    pub metadata: MetadataPolicy,
+    /// The processes that the program may create.
+    pub processes: ProcessPolicy,
+    /// The sockets that it may create.
+    pub sockets: SocketPolicy,
+    /// Whether it may share memory without a file.
+    pub shared_memory: SharedMemoryPolicy,
+    /// How it may allocate space on a disk.
+    pub allocation: AllocationPolicy,
+    /// Whether the host process is notified.
+    pub observation: Observation,
+}
+
+/// Whether a program may change owners, attributes and modes of files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum MetadataPolicy {
+    /// It may, where the file system allows it.
+    Any,
+    /// It may not. Modes and given times are ignored, since libraries set them when they copy a
+    /// file. For a restriction of files that does not cover metadata, such as Landlock.
+    Deny,
 }
 
 /// Whether the host process is notified of refusals that a user may want to allow. It cannot change
 /// them: it only answers with the error that the filter would have returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Observation {
+pub enum Observation {
     /// It is not; the kernel returns the error.
     Disabled,
     /// It is notified of new processes and Internet sockets that are refused, of programs to start,
@@ -45,7 +90,7 @@ pub(crate) enum Observation {
 
 /// The processes that a program may create.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum ProcessPolicy {
+pub enum ProcessPolicy {
     /// Threads only.
     SingleProcess,
     /// Processes and threads, but no new namespaces.
@@ -54,7 +99,7 @@ pub(crate) enum ProcessPolicy {
 
 /// The sockets that a program may create, in addition to connected pairs of local streams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum SocketPolicy {
+pub enum SocketPolicy {
     /// None.
     None,
     /// TCP, in a network namespace in which only processes of the run can be reached.
@@ -65,7 +110,7 @@ pub(crate) enum SocketPolicy {
 
 /// Whether memory may be shared with other processes without a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum SharedMemoryPolicy {
+pub enum SharedMemoryPolicy {
     /// Allowed: the memory limit counts it (`RLIMIT_AS`).
     Allow,
     /// Denied: the memory limit does not count it (`RLIMIT_DATA`).
@@ -74,7 +119,7 @@ pub(crate) enum SharedMemoryPolicy {
 
 /// How a program may allocate space on a disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum AllocationPolicy {
+pub enum AllocationPolicy {
     /// In any way.
     Any,
     /// By writing only, in runs with a quota: a gigabyte that is allocated in one call exceeds the
@@ -96,12 +141,14 @@ impl Observation {
 const REFLINK_IOCTLS: [u32; 2] = [0x4004_9409, 0x4020_940d];
 
 /// Returns the number of system calls that fail in every run.
-pub(crate) fn denied_calls() -> usize {
+#[must_use]
+pub fn denied_calls() -> usize {
     DENIED_CALLS.len() + DENIED_X86_64.len()
 }
 
 /// Builds the filter, each kind once per process.
-pub(crate) fn build_filter(config: FilterConfig) -> Arc<[sock_filter]> {
+#[must_use]
+pub fn build_filter(config: FilterConfig) -> Arc<[sock_filter]> {
     static FILTERS: Mutex<BTreeMap<FilterConfig, Arc<[sock_filter]>>> = Mutex::new(BTreeMap::new());
     let mut filters = FILTERS.lock().unwrap_or_else(PoisonError::into_inner);
     Arc::clone(
@@ -169,9 +216,9 @@ fn build_table(config: FilterConfig) -> Table {
     }
     add_mapping_rules(&mut table, config.shared_memory);
     add_ioctl_rules(&mut table, config.allocation);
-    if config.isolation == IsolationLevel::Landlock {
-        // Landlock does not cover metadata. Calls that set a mode are ignored before the rules for
-        // modes, since the first case decides.
+    if config.metadata == MetadataPolicy::Deny {
+        // Calls that set a mode are ignored before the rules for modes, since the first case
+        // decides.
         add_all(&mut table, &[METADATA_CALLS, METADATA_X86_64], FAIL_EPERM);
         add_all(&mut table, &[IGNORED_CALLS, IGNORED_X86_64], IGNORED_CALL);
         add_time_rules(&mut table);
@@ -204,7 +251,8 @@ fn add_observed_calls(table: &mut Table, sockets: SocketPolicy) {
 /// notifications. The kernel ignores the descriptor, since the path is absolute.
 ///
 /// It is random, so that a program cannot use it to start others unnoticed.
-pub(crate) fn unobserved_directory() -> i32 {
+#[must_use]
+pub fn unobserved_directory() -> i32 {
     static DIRECTORY: OnceLock<i32> = OnceLock::new();
     *DIRECTORY.get_or_init(|| {
         let random = RandomState::new().build_hasher().finish();

@@ -289,10 +289,9 @@ mod tests {
     #[test]
     fn a_program_returns_the_actions_of_its_table() {
         use super::super::{
-            AllocationPolicy, FilterConfig, Observation, ProcessPolicy, SharedMemoryPolicy,
-            SocketPolicy, build_table,
+            AllocationPolicy, FilterConfig, MetadataPolicy, Observation, ProcessPolicy,
+            SharedMemoryPolicy, SocketPolicy, build_table,
         };
-        use crate::isolation::IsolationLevel;
         let values = [
             0,
             1,
@@ -316,9 +315,9 @@ mod tests {
             1 << 32,
             1 << 63,
         ];
-        for (isolation, processes, sockets, shared, allocation, observation) in [
+        for (metadata, processes, sockets, shared, allocation, observation) in [
             (
-                IsolationLevel::Namespaces,
+                MetadataPolicy::Any,
                 ProcessPolicy::SingleProcess,
                 SocketPolicy::Loopback,
                 SharedMemoryPolicy::Deny,
@@ -326,7 +325,7 @@ mod tests {
                 Observation::Enabled,
             ),
             (
-                IsolationLevel::Namespaces,
+                MetadataPolicy::Any,
                 ProcessPolicy::MultiProcess,
                 SocketPolicy::Proxy,
                 SharedMemoryPolicy::Allow,
@@ -334,7 +333,7 @@ mod tests {
                 Observation::Enabled,
             ),
             (
-                IsolationLevel::Landlock,
+                MetadataPolicy::Deny,
                 ProcessPolicy::SingleProcess,
                 SocketPolicy::None,
                 SharedMemoryPolicy::Allow,
@@ -342,7 +341,7 @@ mod tests {
                 Observation::Disabled,
             ),
             (
-                IsolationLevel::Landlock,
+                MetadataPolicy::Deny,
                 ProcessPolicy::MultiProcess,
                 SocketPolicy::None,
                 SharedMemoryPolicy::Deny,
@@ -351,7 +350,7 @@ mod tests {
             ),
         ] {
             let table = build_table(FilterConfig {
-                isolation,
+                metadata,
                 processes,
                 sockets,
                 shared_memory: shared,
@@ -373,7 +372,7 @@ mod tests {
                         assert_eq!(
                             run(&program, number, arguments),
                             expected(&table, number, arguments),
-                            "{isolation:?} {number} {arguments:x?}"
+                            "{metadata:?} {number} {arguments:x?}"
                         );
                     }
                 }

@@ -109,7 +109,7 @@ pub(super) const DENIED_X86_64: &[c_long] = &[
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) const DENIED_X86_64: &[c_long] = &[];
 
-/// Calls that fail if Landlock is the only restriction of files: it does not cover metadata.
+/// Calls that fail if the restriction of files does not cover metadata.
 pub(super) const METADATA_CALLS: &[c_long] = &[
     libc::SYS_fchown,
     libc::SYS_fchownat,
