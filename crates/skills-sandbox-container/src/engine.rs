@@ -126,6 +126,8 @@ impl EngineFacts {
 pub(crate) struct ImageFacts {
     /// The identifier by which a container is created: `sha256:` and digits.
     pub(crate) id: String,
+    /// As engines name it, such as `amd64`.
+    pub(crate) architecture: String,
     /// The directories in which programs are searched.
     pub(crate) search_path: Vec<String>,
 }
@@ -163,6 +165,7 @@ impl ImageFacts {
             .unwrap_or(DEFAULT_SEARCH_PATH);
         Ok(Self {
             id,
+            architecture: image.architecture.clone().unwrap_or_default(),
             search_path: search_path
                 .split(':')
                 .filter(|directory| Path::new(directory).is_absolute())

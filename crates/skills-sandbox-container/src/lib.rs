@@ -9,7 +9,8 @@
 //!
 //! A container is created for each run, from an [image](ImageReference) that is selected by its digest
 //! and never pulled. Its first process only waits; the program of the run is started in it once the
-//! mounts were compared with the granted files and the proxy listens. Containers can be
+//! mounts were compared with the granted files and the proxy listens. A launcher that is mounted into
+//! the container installs a filter of system calls before, in addition to that of the engine. Containers can be
 //! [kept](ContainerSandbox::keep_warm) for further runs of the same caller with the same grants.
 //!
 //! A program has the files of the image, read-only, and the granted files at their paths. It has no
@@ -26,6 +27,8 @@ mod container;
 #[cfg(unix)]
 mod engine;
 mod image;
+#[cfg(unix)]
+mod launcher;
 #[cfg(unix)]
 mod mounts;
 #[cfg(unix)]

@@ -8,6 +8,7 @@ use skills_process::ProtectedEntries;
 use skills_sandbox::SandboxError;
 
 use crate::BACKEND;
+use crate::launcher;
 
 /// Directories that a container has of its own, or that lead to devices, the kernel and the engine. A
 /// mount at or of one of them would replace what the sandbox relies on.
@@ -39,9 +40,11 @@ pub(crate) struct MountInput<'a> {
     /// An empty directory of the host, which is mounted over hidden ones. Not a file system in memory,
     /// since Podman copies what is below it into that.
     pub(crate) empty: &'a Path,
+    /// The directory with the programs of [`launcher`], if there are some for the image.
+    pub(crate) launcher: Option<&'a Path>,
 }
 
-/// Creates the mounts of a run, outer ones before inner ones, and those of aliases last. Returns them
+/// Creates the mounts of a run, outer ones before inner ones, then those of aliases and the launcher. Returns them
 /// with the aliases that are mounted.
 pub(crate) fn plan_mounts(
     input: &MountInput<'_>,
@@ -69,6 +72,11 @@ pub(crate) fn plan_mounts(
         .collect();
     mounts.extend(hidden_mounts(grants, input.empty)?);
     let aliases = add_aliases(&mut mounts, input);
+    mounts.extend(input.launcher.map(|directory| ContainerMount {
+        source: directory.to_owned(),
+        target: launcher::DIRECTORY.into(),
+        is_writable: false,
+    }));
     Ok((mounts, aliases))
 }
 
@@ -221,7 +229,7 @@ fn relocated(mount: &ContainerMount, path: &Path, alias: &Path) -> ContainerMoun
 fn check_path(path: &Path, socket: &Path) -> Result<(), SandboxError> {
     let shown = path.display();
     let is_reserved = RESERVED.iter().any(|reserved| Path::new(reserved) == path)
-        || ["/proc", "/sys", "/dev"]
+        || ["/proc", "/sys", "/dev", launcher::DIRECTORY]
             .iter()
             .any(|top| path.starts_with(top));
     if is_reserved {

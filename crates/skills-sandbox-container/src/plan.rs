@@ -10,10 +10,12 @@ use skills_sandbox::{Environment, Job, Program, SandboxError, ScriptType};
 
 use crate::BACKEND;
 use crate::engine::{EngineFacts, ImageFacts};
+use crate::launcher;
 use crate::mounts::{MountInput, plan_mounts, scratch_path};
 use crate::request::{ContainerRequest, ContainerUser};
 
-/// The first process of a container, which every image with a shell has.
+/// The first process of a container without the programs of [`launcher`]. Every image with a shell has
+/// it.
 const WAITING_PROGRAM: &str = "sleep";
 /// How long a container stays after the deadline of its run, in seconds, if the host process dies.
 const EXTRA_SECONDS: u64 = 60;
@@ -30,6 +32,8 @@ pub(crate) struct PlanContext<'a> {
     pub(crate) socket: &'a Path,
     /// An empty directory of the host.
     pub(crate) empty: &'a Path,
+    /// The directory with the programs of [`launcher`], if there are some for the image.
+    pub(crate) launcher: Option<&'a Path>,
     pub(crate) labels: BTreeMap<String, String>,
     /// How long a container is kept for further runs.
     pub(crate) keep_seconds: u64,
@@ -39,6 +43,9 @@ pub(crate) struct PlanContext<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RunPlan {
     pub(crate) container: ContainerRequest,
+    /// The program that installs the filter of system calls and executes that of the run; `None` if
+    /// there is none for the image.
+    pub(crate) launcher: Option<String>,
     pub(crate) protected: ProtectedEntries,
     /// The ports of the proxy, if hosts are granted.
     pub(crate) endpoint: Option<ProxyEndpoint>,
@@ -89,6 +96,7 @@ impl RunPlan {
             read_only: &further_directories(job),
             socket: context.socket,
             empty: context.empty,
+            launcher: context.launcher,
         })?;
         let endpoint = match grants.network() {
             NetworkGrant::Hosts(hosts) => Some(ProxyEndpoint::new(hosts)),
@@ -104,10 +112,17 @@ impl RunPlan {
                 mounts,
                 scratch: scratch_path(grants),
                 limits,
-                waiting_program: WAITING_PROGRAM.to_owned(),
+                waiting_program: context.launcher.map_or_else(
+                    || WAITING_PROGRAM.to_owned(),
+                    |_| launcher_path(launcher::WAIT),
+                ),
                 max_seconds,
                 labels: context.labels.clone(),
             },
+            launcher: context.launcher.map(|_| match job.quotas() {
+                [] => launcher_path(launcher::LAUNCH),
+                _ => launcher_path(launcher::LAUNCH_WITH_QUOTA),
+            }),
             protected,
             endpoint,
             aliases,
@@ -121,7 +136,8 @@ impl RunPlan {
             Program::Script { kind, path } => Some((*kind, path.to_string_lossy().into_owned())),
             _ => None,
         };
-        let mut args = vec![executable.to_owned()];
+        let mut args: Vec<String> = self.launcher.iter().cloned().collect();
+        args.push(executable.to_owned());
         if let Some((kind, script)) = script {
             let name = Path::new(executable).file_name().unwrap_or_default();
             let leading = interpreter_args(kind, &name.to_string_lossy());
@@ -186,6 +202,11 @@ impl WantedProgram {
             |path| Self::Path(path.clone()),
         )
     }
+}
+
+/// Returns the path of a program of [`launcher`] in the container.
+fn launcher_path(name: &str) -> String {
+    format!("{}/{name}", launcher::DIRECTORY)
 }
 
 fn names_of(kind: ScriptType) -> Vec<String> {

@@ -9,6 +9,7 @@ use skills_sandbox::{EnforcementReport, Job, Quota};
 use crate::BACKEND;
 use crate::connect::Engine;
 use crate::engine::EngineFacts;
+use crate::launcher;
 use crate::namespace::MountCheck;
 use crate::plan::RunPlan;
 
@@ -26,7 +27,7 @@ pub(crate) fn report(
     let report = report.enforced("network", network_detail(plan, log));
     let report = add_processes(report, plan, job.grants().spawn());
     let limits = &plan.container.limits;
-    let report = add_fixed(report)
+    let report = add_fixed(report, plan.launcher.is_some())
         .enforced(
             "memory",
             format!(
@@ -73,7 +74,7 @@ pub(crate) fn probe_report(engine: &Engine, runtime: Option<&str>) -> Enforcemen
             "processes",
             "any program of the image; their number is limited",
         );
-    add_fixed(report)
+    add_fixed(report, launcher::exists_for(&engine.image.architecture))
 }
 
 fn host_fields(facts: &EngineFacts, image: &str, runtime: Option<&str>) -> EnforcementReport {
@@ -100,11 +101,25 @@ fn add_files(report: EnforcementReport, mounts: &MountCheck) -> EnforcementRepor
     }
 }
 
-/// Adds what does not depend on the run.
-fn add_fixed(report: EnforcementReport) -> EnforcementReport {
+/// Adds what does not depend on the run, with or without the filter of the launcher.
+fn add_fixed(report: EnforcementReport, has_filter: bool) -> EnforcementReport {
+    const PROFILE: &str = "the engine's seccomp profile";
+    let report = if has_filter {
+        let count = launcher::denied_calls();
+        report
+            .enforced("privileges", "no capabilities, and programs cannot get any")
+            .enforced(
+                "system-calls",
+                format!("{count} denied (seccomp), and {PROFILE}"),
+            )
+    } else {
+        let privileges = "no capabilities, except in new user namespaces if the engine's seccomp profile allows them";
+        report.partial("privileges", privileges).partial(
+            "system-calls",
+            format!("only {PROFILE}: the image is for another architecture than that of this host"),
+        )
+    };
     report
-        .enforced("privileges", "no capabilities, and programs cannot get any")
-        .enforced("system-calls", "filtered by the engine's seccomp profile")
         .enforced("signals", "other processes are not visible")
         .enforced("cpu", "one processor")
 }

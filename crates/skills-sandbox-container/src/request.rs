@@ -151,7 +151,8 @@ impl ContainerRequest {
             hard: Some(value),
         };
         vec![
-            limit("core", 0),
+            // With 1 the kernel does not even start a handler, which ignores 0.
+            limit("core", 1),
             limit("fsize", to_i64(self.limits.file_bytes)),
             limit("nofile", to_i64(self.limits.open_files)),
             limit("nproc", USER_PROCESSES),

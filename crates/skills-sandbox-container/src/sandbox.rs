@@ -16,6 +16,7 @@ use tokio::sync::OnceCell;
 
 use crate::connect::Engine;
 use crate::container::Container;
+use crate::launcher;
 use crate::namespace::{self, MountCheck, MountSources};
 use crate::plan::{PlanContext, RunPlan, WantedProgram};
 use crate::programs::find_program;
@@ -63,8 +64,16 @@ pub struct ContainerSandbox {
 struct Shared {
     engine: OnceCell<Engine>,
     kept: KeptContainers,
-    /// An empty directory, which is mounted over hidden ones.
-    empty: OnceLock<ScratchDir>,
+    mounted: OnceLock<MountedDirectories>,
+}
+
+/// Directories of the host that containers have in addition to granted ones.
+struct MountedDirectories {
+    /// An empty one, which is mounted over hidden ones.
+    empty: PathBuf,
+    /// The one with the programs of [`launcher`], if there are some for the image.
+    launcher: Option<PathBuf>,
+    _parent: ScratchDir,
 }
 
 /// A container in which the program can be started.
@@ -80,8 +89,9 @@ struct RunNetwork {
 }
 
 impl ContainerSandbox {
-    /// Creates the backend for the engine behind `socket`, a path. An empty directory that is mounted
-    /// over hidden ones is created below `scratch_parent`.
+    /// Creates the backend for the engine behind `socket`, a path. The files that
+    /// containers have of this backend are created below `scratch_parent`, which must allow to execute
+    /// programs.
     #[must_use]
     pub fn new(
         socket: impl Into<PathBuf>,
@@ -166,6 +176,7 @@ impl ContainerSandbox {
     }
 
     fn context<'a>(&'a self, engine: &'a Engine) -> Result<PlanContext<'a>, SandboxError> {
+        let mounted = self.mounted_directories(&engine.image.architecture)?;
         let (user, group) = (nix::unistd::geteuid(), nix::unistd::getegid());
         Ok(PlanContext {
             engine: &engine.facts,
@@ -173,19 +184,20 @@ impl ContainerSandbox {
             runtime: self.runtime.as_deref(),
             ids: (user.as_raw(), group.as_raw()),
             socket: &self.socket,
-            empty: self.empty_directory()?,
+            empty: &mounted.empty,
+            launcher: mounted.launcher.as_deref(),
             labels: owner_labels(),
             keep_seconds: self.keep.as_secs(),
         })
     }
 
-    fn empty_directory(&self) -> Result<&Path, SandboxError> {
-        if let Some(directory) = self.shared.empty.get() {
-            return Ok(directory.path());
+    fn mounted_directories(&self, architecture: &str) -> Result<&MountedDirectories, SandboxError> {
+        if let Some(mounted) = self.shared.mounted.get() {
+            return Ok(mounted);
         }
-        let created = ScratchDir::new(&self.scratch_parent)
-            .map_err(|error| SandboxError::setup("creating an empty directory", error))?;
-        Ok(self.shared.empty.get_or_init(|| created).path())
+        let created = MountedDirectories::new(&self.scratch_parent, architecture)
+            .map_err(|error| SandboxError::setup("creating the launcher of programs", error))?;
+        Ok(self.shared.mounted.get_or_init(|| created))
     }
 
     /// Takes a kept container or starts one, and returns it with the path of the program.
@@ -301,6 +313,23 @@ impl ContainerSandbox {
             return Ok(());
         }
         kept.running.container.remove().await
+    }
+}
+
+impl MountedDirectories {
+    fn new(parent: &Path, architecture: &str) -> std::io::Result<Self> {
+        let parent = ScratchDir::new(parent)?;
+        // Mounts of paths with symlinks are rejected.
+        let root = parent.path().canonicalize()?;
+        let (empty, programs) = (root.join("empty"), root.join("launcher"));
+        std::fs::create_dir(&empty)?;
+        std::fs::create_dir(&programs)?;
+        let has_programs = launcher::write_programs(&programs, architecture)?;
+        Ok(Self {
+            empty,
+            launcher: has_programs.then_some(programs),
+            _parent: parent,
+        })
     }
 }
 

@@ -18,6 +18,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::connect::setup_error;
 use crate::container::RunningContainer;
+use crate::launcher;
 use crate::plan::ExecRequest;
 
 /// How often it is checked whether the program has ended while others keep its output open.
@@ -76,6 +77,9 @@ pub(crate) async fn run_program(
             Termination::MemoryLimit {
                 limit_bytes: bounds.limits.memory_bytes,
             }
+        }
+        StopReason::Exit(code) if let Some(error) = launch_error(code, &captured.stderr) => {
+            return Err(error);
         }
         StopReason::Exit(code) => exit_termination(code),
         stop => {
@@ -249,6 +253,27 @@ impl Captured {
         stream.push(&chunk.into_bytes(), limits.captured_bytes);
         stream.total_bytes() > limits.output_limit_bytes
     }
+}
+
+/// Returns the error of a program that the launcher did not start. A program that prints the same only
+/// hides its own result.
+fn launch_error(code: Option<i64>, stderr: &CapturedOutput) -> Option<SandboxError> {
+    let is_from_launcher = |(exit_code, text): (i64, &str)| {
+        code == Some(exit_code) && stderr.head() == text.as_bytes()
+    };
+    let failed = |step, cause: &str| SandboxError::setup(step, std::io::Error::other(cause));
+    if is_from_launcher(launcher::FILTER_FAILED) {
+        return Some(failed(
+            "installing the filter of system calls",
+            "the kernel or the container runtime rejects it",
+        ));
+    }
+    is_from_launcher(launcher::EXECUTE_FAILED).then(|| {
+        failed(
+            "starting the program in the container",
+            "it is not executable, or its interpreter is missing",
+        )
+    })
 }
 
 /// Returns how a program ended by itself. It can exit with the code by which engines report a signal, so

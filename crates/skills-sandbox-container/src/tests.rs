@@ -21,6 +21,7 @@ fn engine(product: Product, is_rootless: bool) -> EngineFacts {
 fn image() -> ImageFacts {
     ImageFacts {
         id: "sha256:1234".to_owned(),
+        architecture: "amd64".to_owned(),
         search_path: vec!["/usr/local/bin".to_owned(), "/usr/bin".to_owned()],
     }
 }
@@ -58,6 +59,7 @@ fn plan_with(
         ids: (1000, 1000),
         socket: Path::new("/run/podman/podman.sock"),
         empty: Path::new("/state/empty"),
+        launcher: Some(Path::new("/state/launcher")),
         labels: [("skills.owner".to_owned(), "1".to_owned())].into(),
         keep_seconds: 0,
     };
@@ -82,6 +84,7 @@ fn the_request_has_every_restriction() {
     let exec = plan.exec(&job, &image(), "/usr/bin/bash");
     insta::assert_debug_snapshot!(exec.args, @r#"
     [
+        "/.sandbox/launch",
         "/usr/bin/bash",
         "--noprofile",
         "--norc",

@@ -1,0 +1,82 @@
+//! Two small programs that containers run: one that waits, and one that starts the program of a run.
+//!
+//! | program | what it does |
+//! |---|---|
+//! | `wait SECONDS` | the first process: closes its memory to others, lets the kernel reap orphans, and ends after that time |
+//! | `launch PROGRAM …` | installs the filter of system calls, and executes the program in its place |
+//! | `launch-quota PROGRAM …` | the same, with the filter of runs with a quota |
+//!
+//! Profiles of engines differ: some allow namespaces, keyrings and set-user-ID files. So the filter is
+//! installed in addition to that of the engine, and no program can run without it. An image needs no
+//! program for this, and cannot replace it.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "writes files to a private directory of this process"
+)]
+
+use std::io;
+use std::path::Path;
+
+/// The directory in a container.
+pub(crate) const DIRECTORY: &str = "/.sandbox";
+
+/// The programs in [`DIRECTORY`].
+pub(crate) const WAIT: &str = "wait";
+pub(crate) const LAUNCH: &str = "launch";
+pub(crate) const LAUNCH_WITH_QUOTA: &str = "launch-quota";
+
+/// What the launcher prints, with its exit code, if the filter cannot be installed, and if the program
+/// cannot be executed.
+pub(crate) const FILTER_FAILED: (i64, &str) =
+    (126, "sandbox: cannot install the system call filter\n");
+pub(crate) const EXECUTE_FAILED: (i64, &str) = (127, "sandbox: cannot execute the program\n");
+
+/// Writes the programs into a directory, for images of an architecture as engines name it. Returns false
+/// if there are none for it: this host has another one, or another system.
+pub(crate) fn write_programs(directory: &Path, architecture: &str) -> io::Result<bool> {
+    match images::all(architecture) {
+        None => Ok(false),
+        Some(programs) => {
+            for (name, image) in programs {
+                write_program(&directory.join(name), &image)?;
+            }
+            Ok(true)
+        }
+    }
+}
+
+/// Returns whether there are programs for images of an architecture.
+pub(crate) fn exists_for(architecture: &str) -> bool {
+    images::all(architecture).is_some()
+}
+
+/// Returns the number of system calls that the launcher denies.
+pub(crate) fn denied_calls() -> usize {
+    images::denied_calls()
+}
+
+fn write_program(path: &Path, image: &[u8]) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::write(path, image)?;
+    std::fs::set_permissions(path, PermissionsExt::from_mode(0o555))
+}
+
+#[cfg(not(all(
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+)))]
+mod images {
+    pub(super) fn all(_architecture: &str) -> Option<[(&'static str, Vec<u8>); 0]> {
+        None
+    }
+
+    pub(super) fn denied_calls() -> usize {
+        0
+    }
+}
+
+#[cfg(all(
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+))]
+mod images;
