@@ -6,8 +6,8 @@
 //! ```
 //!
 //! The table holds the required result of each attempt in each [`BackendVariant`]. A backend
-//! implements the attempts itself and reports results that it observed. A missing result fails like
-//! a wrong one, so no backend can omit a case.
+//! makes the attempts, of which [`attempts`] has those that Python can make, and reports results that it
+//! observed ([`Observations`]). A missing result fails like a wrong one, so no backend can omit a case.
 //!
 //! ```
 //! use std::collections::BTreeMap;
@@ -25,11 +25,14 @@
 //! ```
 
 mod attempt_result;
+pub mod attempts;
 mod case;
 mod cases;
 mod check;
+mod observations;
 
 pub use attempt_result::AttemptResult;
 pub use case::{BackendVariant, Case, Category};
 pub use cases::CASES;
 pub use check::{Mismatch, SkippedCase, assert_conforms, check};
+pub use observations::Observations;

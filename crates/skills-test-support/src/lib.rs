@@ -1,4 +1,5 @@
-//! Test support for several crates: detects what this host supports, and records skipped tests.
+//! Test support for several crates: detects what this host supports, creates what surrounds a sandboxed
+//! program, and records skipped tests.
 //!
 //! ```text
 //! host: system calls in a child process --> Ok
@@ -29,8 +30,14 @@
     clippy::disallowed_methods,
     reason = "it inspects the host of the tests, and reads where to write the record"
 )]
+#![cfg_attr(
+    unix,
+    expect(clippy::panic, clippy::unwrap_used, reason = "tests fail by panicking")
+)]
 
 pub mod host;
+#[cfg(unix)]
+pub mod scene;
 mod skip;
 
 pub use skip::{RECORD, skip, skip_part, skip_without_file_events, skip_without_sandbox};

@@ -52,6 +52,10 @@ async fn run_all(column: BackendVariant, mode: IsolationMode) {
     output::run(&mut observations).await;
     privilege::run(&mut observations).await;
     runtime::run(&mut observations).await;
+    let observations = observations.into_inner();
+    for line in observations.unexpected() {
+        eprintln!("{line}");
+    }
     let observations = observations.finish();
     for (number, skipped) in observations
         .iter()

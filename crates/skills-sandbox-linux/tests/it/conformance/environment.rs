@@ -8,9 +8,13 @@ use std::os::unix::fs::MetadataExt;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use skills_policy::{Authorization, Policy, Request, RuleSource, VariablePattern, VariableSource};
 use skills_sandbox::conformance::AttemptResult;
+use skills_sandbox::conformance::attempts::{
+    DESCRIPTORS, DOCUMENTED_VARIABLES, HOST_VARIABLES, TERMINALS, attempts_of,
+};
 use skills_sandbox::{Job, Program, ScriptType};
+use skills_test_support::scene::syscall_numbers;
 
-use super::attempts::{node, python, shell, with_case};
+use super::attempts::{node, python, shell};
 use super::host;
 use super::observations::Observations;
 use super::scene::{create_scene, has_node};
@@ -24,60 +28,9 @@ pub(crate) async fn run(observations: &mut Observations) {
     observations.finish_group("environment");
 }
 
-const CANARIES: [&str; 22] = [
-    "AWS_ACCESS_KEY_ID",
-    "AWS_SECRET_ACCESS_KEY",
-    "OPENAI_API_KEY",
-    "ANTHROPIC_API_KEY",
-    "GITHUB_TOKEN",
-    "SSH_AUTH_SOCK",
-    "LD_LIBRARY_PATH",
-    "LD_BIND_NOW",
-    "PYTHONPATH",
-    "PYTHONSTARTUP",
-    "PYTHONHOME",
-    "NODE_OPTIONS",
-    "NODE_PATH",
-    "BASH_ENV",
-    "ENV",
-    "GIT_SSH_COMMAND",
-    "GIT_DIR",
-    "HTTPS_PROXY",
-    "DOCKER_HOST",
-    "DISPLAY",
-    "DBUS_SESSION_BUS_ADDRESS",
-    "XDG_RUNTIME_DIR",
-];
-/// The documented variables, and those that shells set themselves.
-const DOCUMENTED: [&str; 23] = [
-    "DEBIAN_FRONTEND",
-    "GIT_PAGER",
-    "GIT_TERMINAL_PROMPT",
-    "HOME",
-    "LANG",
-    "LOGNAME",
-    "OMP_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "PAGER",
-    "PATH",
-    "PIP_DISABLE_PIP_VERSION_CHECK",
-    "PIP_NO_INPUT",
-    "PYTHONDONTWRITEBYTECODE",
-    "PYTHONNOUSERSITE",
-    "PYTHONUNBUFFERED",
-    "SHELL",
-    "TERM",
-    "TMPDIR",
-    "USER",
-    "PWD",
-    "OLDPWD",
-    "SHLVL",
-    "_",
-];
-
 fn host_variables(observations: &mut Observations) {
     let mut command = host::command("environment", observations.mode);
-    CANARIES.iter().for_each(|name| {
+    HOST_VARIABLES.iter().for_each(|name| {
         command.env(name, "/canary-value");
     });
     let lines = host::marked_lines(&String::from_utf8(command.output().unwrap().stdout).unwrap());
@@ -96,7 +49,7 @@ fn host_variables(observations: &mut Observations) {
             68,
             line,
             AttemptResult::Denied,
-            DOCUMENTED.contains(&name) && !line.contains("canary"),
+            DOCUMENTED_VARIABLES.contains(&name) && !line.contains("canary"),
         );
     }
 }
@@ -175,45 +128,8 @@ async fn descriptors(observations: &mut Observations) {
 async fn terminals(observations: &mut Observations) {
     let pty = nix::pty::openpty(None, None).unwrap();
     let skill = create_scene(observations.mode);
-    let mut attempts: Vec<(u8, &str)> = with_case(
-        71,
-        &[
-            "os.ttyname(0)",
-            "os.ttyname(1)",
-            "os.ttyname(2)",
-            "open('/dev/tty', 'r+b', buffering=0)",
-            "os.tcgetpgrp(0)",
-            "pipes() or os.stat('/nowhere')",
-            "fcntl.ioctl(0, 0x540e, 1)",
-        ],
-    )
-    .collect();
-    attempts.extend(with_case(
-        72,
-        &[
-            "everywhere(0x5412, b'x')",
-            "everywhere(0x5412 | 1 << 32, b'x')",
-            "everywhere(0x541c, b'\\x02')",
-            "everywhere(0x5423, b'\\x01\\0\\0\\0')",
-        ],
-    ));
-    attempts.extend(with_case(
-        74,
-        &[
-            "call(number('keyctl'), 6, -3, 0, 0)",
-            "call(number('keyctl'), 0, -3, 0)",
-            "call(number('keyctl'), 11, -3, 0, 0)",
-            "call(number('add_key'), b'user', b'x', b'y', 1, -3)",
-            "call(number('request_key'), b'user', b'x', 0, -3)",
-            "open('/proc/keys').read()",
-        ],
-    ));
-    let prelude = format!(
-        "{}def pipes(): return not all(stat.S_ISFIFO(os.fstat(fd).st_mode) for fd in range(3))\n\
-         def everywhere(command, data):\n    buffer = ctypes.create_string_buffer(data)\n    for fd in range(1024):\n        \
-         if libc.ioctl(fd, ctypes.c_ulong(command), buffer) >= 0: return fd\n        if fd < 3 and ctypes.get_errno() != errno.EPERM: return ctypes.get_errno()\n    raise OSError(errno.EPERM, '')",
-        super::privilege::numbers()
-    );
+    let attempts = attempts_of(TERMINALS);
+    let prelude = format!("{}{DESCRIPTORS}", syscall_numbers());
     let (tried, _) = python(&skill, &prelude, &attempts).await;
     observations.check_denied(&tried);
     observations.check_denied(

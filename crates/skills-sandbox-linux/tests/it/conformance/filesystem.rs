@@ -4,8 +4,11 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 
 use skills_sandbox::conformance::AttemptResult;
+use skills_sandbox::conformance::attempts::{
+    AttemptOutput, CHANGES, GRANTED, METADATA, READ_ONLY, READS, attempts_of,
+};
 
-use super::attempts::{AttemptOutput, node, python, shell, with_case};
+use super::attempts::{node, python, shell};
 use super::observations::Observations;
 use super::scene::{create_scene, has_node, metadata_of_tree, python_paths};
 use crate::skill::Skill;
@@ -20,67 +23,6 @@ pub(crate) async fn run(observations: &mut Observations) {
     observations.finish_group("files");
 }
 
-/// Paths that a script tries to read, by case.
-const READS: &[(u8, &[&str])] = &[
-    (
-        1,
-        &[
-            "open('/etc/shadow').read()",
-            "open('/etc/gshadow').read()",
-            "open(outside + '/home/.ssh/id_rsa').read()",
-            "open('/root/.ssh/id_rsa').read()",
-        ],
-    ),
-    (
-        2,
-        &[
-            "open(outside + '/public.txt').read()",
-            "open('../outside/public.txt').read()",
-            "open('/var/lib/dpkg/status').read()",
-            "open('/etc/machine-id').read()",
-            "os.open(outside, os.O_RDONLY | os.O_DIRECTORY)",
-            "mmap.mmap(os.open(outside + '/public.txt', os.O_RDONLY), 0, prot=mmap.PROT_READ)",
-            "subprocess.os.execv(outside + '/public.txt', ['x'])",
-        ],
-    ),
-    (
-        4,
-        &[
-            "open(root + '/sibling/SKILL.md').read()",
-            "open('../sibling/SKILL.md').read()",
-            "os.listdir('../sibling')",
-        ],
-    ),
-    (
-        13,
-        &[
-            "os.open('/dev/sda', os.O_RDONLY)",
-            "os.open('/dev/vda', os.O_RDONLY)",
-            "os.open('/dev/mem', os.O_RDONLY)",
-            "os.open('/dev/kmsg', os.O_RDONLY)",
-            "os.open('/dev/kvm', os.O_RDWR)",
-            "os.open('/dev/fuse', os.O_RDWR)",
-            "os.open('/dev/dri/card0', os.O_RDWR)",
-            "os.open('/dev/loop-control', os.O_RDWR)",
-            "os.open('/dev/net/tun', os.O_RDWR)",
-            "os.open('/dev/ptmx', os.O_RDWR)",
-            "os.open('/dev/console', os.O_RDWR)",
-        ],
-    ),
-    (
-        14,
-        &[
-            "open('../' * 60 + 'etc/shadow').read()",
-            "open('../' * 60 + outside.lstrip('/') + '/public.txt').read()",
-            "open('/proc/self/cwd/../outside/public.txt').read()",
-            "open(os.getcwd() + '/./../outside/public.txt').read()",
-            "open('/usr/../' + outside + '/public.txt').read()",
-            "os.open('../outside/public.txt', os.O_RDONLY, dir_fd=os.open('.', os.O_RDONLY))",
-            "os.open('outside/public.txt', os.O_RDONLY, dir_fd=os.open('..', os.O_PATH))",
-        ],
-    ),
-];
-
 async fn reading(observations: &mut Observations) {
     let skill = create_scene(observations.mode);
     assert_eq!(
@@ -88,10 +30,7 @@ async fn reading(observations: &mut Observations) {
         "outside",
         "the host can read it"
     );
-    let attempts: Vec<(u8, &str)> = READS
-        .iter()
-        .flat_map(|(case, codes)| with_case(*case, codes))
-        .collect();
+    let attempts = attempts_of(READS);
     let (tried, _) = python(&skill, &python_paths(&skill), &attempts).await;
     observations.check_denied(&tried);
     let listings = [
@@ -101,6 +40,7 @@ async fn reading(observations: &mut Observations) {
         (3, "os.listdir('/home')"),
     ];
     let (tried, _) = python(&skill, &python_paths(&skill), &listings).await;
+    let has_namespaces = observations.has_namespaces();
     for AttemptOutput { code, result, .. } in &tried {
         match result {
             // Only the directories that lead to granted paths are listed, and nothing next to them.
@@ -114,8 +54,7 @@ async fn reading(observations: &mut Observations) {
                     3,
                     &shown,
                     AttemptResult::Contained,
-                    observations.has_namespaces()
-                        && !hidden.iter().any(|name| listed.contains(name)),
+                    has_namespaces && !hidden.iter().any(|name| listed.contains(name)),
                 );
             }
             Err(_) if observations.has_namespaces() => {}
@@ -209,52 +148,7 @@ async fn changing(observations: &mut Observations) {
                 skill.tool(tool)
             });
         let outside = metadata_of_tree(&skill.path("outside"));
-        let attempts: Vec<(u8, &str)> = [
-            (
-                5,
-                &[
-                    "write('SKILL.md')",
-                    "open('main.py', 'a')",
-                    "open('main.py', 'r+')",
-                    "os.unlink('SKILL.md')",
-                    "os.mkdir('new')",
-                    "os.rename('SKILL.md', 'other')",
-                    "os.symlink('a', 'b')",
-                    "os.open('.', os.O_TMPFILE | os.O_RDWR, 0o600)",
-                    "os.truncate('SKILL.md', 0)",
-                    "write(home + '/mine'); os.rename(home + '/mine', 'SKILL.md')",
-                    "os.rmdir('.')",
-                    "os.rename(root + '/skill', root + '/elsewhere')",
-                ][..],
-            ),
-            (
-                6,
-                &[
-                    "write('/usr/lib/planted')",
-                    "write('/usr/local/bin/planted')",
-                    "write('/etc/planted')",
-                    "open('/etc/passwd', 'a')",
-                    "open('/etc/hosts', 'w')",
-                    "write('/root/planted')",
-                    "write(outside + '/home/.bashrc')",
-                    "write(outside + '/public.txt')",
-                    "os.mkdir('/planted')",
-                    "os.unlink(outside + '/public.txt')",
-                    "os.rmdir(root + '/sibling')",
-                    "write('/dev/planted')",
-                ],
-            ),
-            (
-                7,
-                &[
-                    "os.truncate(outside + '/victim.txt', 0)",
-                    "os.open(outside + '/victim.txt', os.O_RDONLY | os.O_TRUNC)",
-                ],
-            ),
-        ]
-        .iter()
-        .flat_map(|(case, codes)| with_case(*case, codes))
-        .collect();
+        let attempts = attempts_of(CHANGES);
         let (tried, _) = python(&skill, &python_paths(&skill), &attempts).await;
         observations.check_denied(&tried);
         unchanged(
@@ -285,32 +179,7 @@ async fn metadata(observations: &mut Observations) {
         metadata_of_tree(&skill.path("outside")),
         metadata_of_tree(&skill.path("skill/SKILL.md")),
     );
-    let attempts: Vec<(u8, &str)> = with_case(
-        8,
-        &[
-            "os.chmod(outside + '/victim.txt', 0o777)",
-            "os.chmod('../outside/victim.txt', 0o4755)",
-            "os.chown(outside + '/victim.txt', os.getuid(), os.getgid())",
-            "os.lchown(outside + '/victim.txt', os.getuid(), -1)",
-            "os.utime(outside + '/victim.txt', (0, 0))",
-            "os.utime(outside + '/victim.txt')",
-            "os.setxattr(outside + '/victim.txt', 'user.a', b'b')",
-            "os.removexattr(outside + '/victim.txt', 'user.a')",
-            "os.chmod('SKILL.md', 0o777)",
-            "os.fchmod(os.open('SKILL.md', os.O_RDONLY), 0o777)",
-            "os.utime(os.open('SKILL.md', os.O_RDONLY), (0, 0))",
-            "fcntl.ioctl(os.open('SKILL.md', os.O_RDONLY), 0x40086602, b'\\0' * 8)",
-        ],
-    )
-    .chain([
-        (9, "os.stat(outside + '/victim.txt').st_size"),
-        (9, "os.lstat('../outside').st_mtime"),
-        (
-            9,
-            "os.access(outside + '/victim.txt', os.R_OK) or os.stat('/nowhere')",
-        ),
-    ])
-    .collect();
+    let attempts = attempts_of(METADATA);
     // The directory of the skill was read before, so reading it again changes no time.
     let (tried, report) = python(&skill, &python_paths(&skill), &attempts).await;
     if before
@@ -337,19 +206,7 @@ async fn metadata(observations: &mut Observations) {
 async fn granted(observations: &mut Observations) {
     let skill = create_scene(observations.mode).tool("Read");
     let before = metadata_of_tree(&skill.path("workspace"));
-    let attempts: Vec<(u8, &str)> = with_case(
-        10,
-        &[
-            "write(workspace + '/new')",
-            "write(workspace + '/known.txt')",
-            "os.unlink(workspace + '/known.txt')",
-            "os.mkdir(workspace + '/new')",
-            "os.truncate(workspace + '/known.txt', 0)",
-            "os.symlink('a', workspace + '/new')",
-            "os.mkfifo(workspace + '/new')",
-        ],
-    )
-    .collect();
+    let attempts = attempts_of(READ_ONLY);
     let (tried, _) = python(
         &skill,
         &format!(
@@ -368,20 +225,7 @@ async fn granted(observations: &mut Observations) {
     );
 
     let skill = create_scene(observations.mode).tool("Write");
-    let (tried, _) = python(
-        &skill,
-        &python_paths(&skill),
-        &[
-            (11, "write(workspace + '/made.txt', 'made')"),
-            (12, "os.mknod(workspace + '/c', 0o20666, os.makedev(1, 3))"),
-            (12, "os.mknod(workspace + '/b', 0o60666, os.makedev(8, 0))"),
-            (12, "os.mknod(workspace + '/zero', 0o20666, 0)"),
-            (12, "os.mknod(home + '/c', 0o20666, os.makedev(1, 1)); os.open(home + '/c', os.O_RDONLY)"),
-            (12, "os.open(workspace + '/c', os.O_RDONLY)"),
-            (12, "os.open(home + '/c', os.O_RDONLY)"),
-        ],
-    )
-    .await;
+    let (tried, _) = python(&skill, &python_paths(&skill), &attempts_of(GRANTED)).await;
     let (made, devices): (Vec<AttemptOutput>, Vec<AttemptOutput>) =
         tried.into_iter().partition(|tried| tried.case == 11);
     let owner = fs::metadata(skill.path("workspace/made.txt"))

@@ -3,9 +3,10 @@
 use std::net::{TcpListener, UdpSocket};
 
 use skills_sandbox::conformance::AttemptResult;
+use skills_sandbox::conformance::attempts::{FORGET_PROXY, NEXT_TO_PROXY, SOCKETS, attempts_of};
 use skills_sandbox::{Sandbox, SandboxErrorKind};
 
-use super::attempts::{node, python, shell, with_case};
+use super::attempts::{node, python, shell};
 use super::observations::Observations;
 use super::scene::{ConnectionCount, create_scene, has_node};
 
@@ -18,59 +19,6 @@ pub(crate) async fn run(observations: &mut Observations) {
     next_to_the_proxy(observations).await;
     observations.finish_group("network");
 }
-
-/// Attempts of a script, by case.
-const SOCKETS: &[(u8, &[&str])] = &[
-    (
-        32,
-        &[
-            "socket.create_connection(('127.0.0.1', TCP), 2)",
-            "socket.create_connection(('0.0.0.0', TCP), 2)",
-            "socket.create_connection(('localhost', TCP), 2)",
-        ],
-    ),
-    (
-        33,
-        &[
-            "socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'x', ('127.0.0.1', UDP))",
-            "socket.socket(socket.AF_INET, socket.SOCK_DGRAM, socket.IPPROTO_ICMP)",
-            "socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)",
-            "socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW)",
-            "socket.socket(socket.AF_INET6, socket.SOCK_RAW, 58)",
-            "socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 768)",
-            "socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, 768)",
-            "socket.socket(socket.AF_INET, socket.SOCK_SEQPACKET, 132)",
-            "socket.socket(socket.AF_INET, socket.SOCK_STREAM, 262)",
-        ],
-    ),
-    (
-        35,
-        &[
-            "socket.getaddrinfo('skills.invalid', 80)",
-            "socket.gethostbyname('skills.invalid')",
-            "socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'x', ('127.0.0.53', 53))",
-            "socket.create_connection(('127.0.0.53', 53), 1)",
-            "socket.socket(socket.AF_UNIX).connect('/run/nscd/socket')",
-            "socket.socket(socket.AF_UNIX).connect('/run/systemd/resolve/io.systemd.Resolve')",
-        ],
-    ),
-    (
-        36,
-        &[
-            "socket.create_connection(('::1', SIX), 2)",
-            "socket.socket(socket.AF_INET6).connect(('::ffff:127.0.0.1', TCP))",
-            "socket.socket(socket.AF_INET6, socket.SOCK_DGRAM).sendto(b'x', ('::ffff:127.0.0.1', UDP))",
-        ],
-    ),
-    (
-        37,
-        &[
-            "socket.create_connection(('169.254.169.254', 80), 1)",
-            "socket.create_connection(('fd00:ec2::254', 80), 1)",
-        ],
-    ),
-    (44, FAMILIES),
-];
 
 async fn without_hosts(observations: &mut Observations) {
     let skill = create_scene(observations.mode);
@@ -86,10 +34,7 @@ async fn without_hosts(observations: &mut Observations) {
         udp.local_addr().unwrap().port(),
         six.as_ref().map_or(9, port),
     );
-    let attempts: Vec<(u8, &str)> = SOCKETS
-        .iter()
-        .flat_map(|(case, codes)| with_case(*case, codes))
-        .collect();
+    let attempts = attempts_of(SOCKETS);
     let (tried, _) = python(
         &skill,
         &format!("TCP, UDP, SIX = {tcp_port}, {udp_port}, {six_port}"),
@@ -148,7 +93,7 @@ async fn listeners(observations: &mut Observations) {
     ];
     let skill = create_scene(observations.mode).tool("Write");
     if !observations.has_namespaces() {
-        let attempts: Vec<(u8, &str)> = with_case(34, LISTEN).collect();
+        let attempts = attempts_of(&[(34, LISTEN)]);
         observations.check_denied(&python(&skill, "", &attempts).await.0);
         if has_node() {
             let listen = "new Promise((d, f) => { const s = net.createServer(); s.on('error', f); s.listen(0, '127.0.0.1', d); })";
@@ -192,24 +137,6 @@ while not os.path.exists('../workspace/tried'): time.sleep(0.005)";
     );
 }
 
-const FAMILIES: &[&str] = &[
-    "socket.socket(40, socket.SOCK_STREAM)",
-    "socket.socket(40, socket.SOCK_DGRAM)",
-    "socket.socket(16, socket.SOCK_RAW, 0)",
-    "socket.socket(16, socket.SOCK_DGRAM, 9)",
-    "socket.socket(38, socket.SOCK_SEQPACKET)",
-    "socket.socket(31, socket.SOCK_RAW, 1)",
-    "socket.socket(44, socket.SOCK_RAW)",
-    "socket.socket(15, socket.SOCK_RAW, 2)",
-    "socket.socket(29, socket.SOCK_RAW, 1)",
-    "socket.socket(30, socket.SOCK_STREAM)",
-    "socket.socket(33, socket.SOCK_DGRAM)",
-    "socket.socket(43, socket.SOCK_STREAM)",
-    "socket.socket(17, socket.SOCK_RAW, 768)",
-    "socket.socket(1, socket.SOCK_STREAM)",
-    "socket.socket(1, socket.SOCK_DGRAM)",
-];
-
 /// With granted hosts a script has a network namespace, which contains only the proxy.
 async fn next_to_the_proxy(observations: &mut Observations) {
     let skill = create_scene(observations.mode).tool("WebFetch(domain:skills.example)");
@@ -233,38 +160,9 @@ async fn next_to_the_proxy(observations: &mut Observations) {
     let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
     // If another program uses the port already, there is nothing to count.
     let other = TcpListener::bind(("127.0.0.2", PROXY_PORT)).ok();
-    let attempts: Vec<(u8, &str)> = [
-        (
-            43,
-            &[
-                "socket.create_connection(('127.0.0.1', TCP), 2)",
-                "socket.create_connection(('192.0.2.1', 80), 2)",
-                "socket.create_connection(('2001:db8::1', 80), 2)",
-                "socket.create_connection(('169.254.169.254', 80), 2)",
-                "urllib.request.urlopen('http://127.0.0.1:%d/' % TCP, timeout=2)",
-                "socket.socket(socket.AF_INET, socket.SOCK_DGRAM)",
-                "socket.socket(socket.AF_INET, socket.SOCK_RAW, 1)",
-                "socket.socket(socket.AF_INET, socket.SOCK_STREAM, 262)",
-            ][..],
-        ),
-        (44, FAMILIES),
-        (
-            45,
-            &[
-                "socket.create_connection(('127.0.0.2', 3128), 2)",
-                "socket.create_connection(('0.0.0.0', 3129), 2)",
-                "socket.create_connection(('::1', 3128), 2)",
-                "socket.create_connection(('192.0.2.1', 3128), 2)",
-            ],
-        ),
-    ]
-    .iter()
-    .flat_map(|(case, codes)| with_case(*case, codes))
-    .collect();
+    let attempts = attempts_of(NEXT_TO_PROXY);
     let port = tcp.local_addr().unwrap().port();
-    let prelude = format!(
-        "import urllib.request\nTCP = {port}\nfor name in list(os.environ):\n    if name.lower().endswith('_proxy'): del os.environ[name]\nos.environ['NO_PROXY'] = '*'"
-    );
+    let prelude = format!("{FORGET_PROXY}TCP = {port}");
     let (tried, _) = python(&skill, &prelude, &attempts).await;
     observations.check_denied(&tried);
     observations.check(

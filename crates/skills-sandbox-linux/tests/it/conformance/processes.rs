@@ -3,20 +3,18 @@
 use std::time::Duration;
 
 use skills_sandbox::conformance::AttemptResult;
+use skills_sandbox::conformance::attempts::{
+    ALL_AT_ONCE, DAEMON, SIGNALS, SPAWNING, attempts_of, quoted,
+};
 use skills_sandbox::{Sandbox, Termination};
+use skills_test_support::scene::syscall_numbers;
 use tokio::time::timeout;
 
-use super::attempts::{node, python, with_case};
+use super::attempts::{node, python};
 use super::observations::Observations;
 use super::scene::{Victim, create_scene, has_node, python_paths};
 use super::{host, scene};
 use crate::lifetime_pipe::{LifetimePipe, TEST_TIMEOUT};
-
-/// Leaves a daemon that holds the pipe `alive` open, in its own session if possible.
-const DAEMON: &str = "import os, signal, time\nif os.fork() == 0:\n    try: os.setsid()\n    except OSError: pass\n    if os.fork() == 0:\n        \
-                      os.write(os.open('../workspace/alive', os.O_WRONLY), b'beat')\n        open('../workspace/up', 'w')\n        \
-                      while True: signal.pause()\n    os._exit(0)\n\
-                      while not os.path.exists('../workspace/up'): time.sleep(0.01)\nprint('started', flush=True)\n";
 
 pub(crate) async fn run(observations: &mut Observations) {
     signals(observations).await;
@@ -29,50 +27,15 @@ pub(crate) async fn run(observations: &mut Observations) {
 }
 
 async fn signals(observations: &mut Observations) {
-    let (skill, mut victim) = (create_scene(observations.mode).tool("Bash"), Victim::new());
+    let (skill, mut victim) = (
+        create_scene(observations.mode).tool("Bash"),
+        Victim::start(),
+    );
     let (host, other) = (std::process::id(), victim.pid());
-    let attempts: Vec<(u8, &str)> = [
-        (
-            50,
-            &[
-                "os.kill(HOST, 0)",
-                "os.kill(OTHER, signal.SIGTERM)",
-                "os.kill(OTHER, signal.SIGKILL)",
-                "os.killpg(os.getpgid(OTHER), signal.SIGKILL)",
-                "call(number('tgkill'), OTHER, OTHER, 9)",
-                "call(number('tkill'), OTHER, 9)",
-                "signal.pidfd_send_signal(os.pidfd_open(OTHER), 9)",
-                "named('sigqueue', OTHER, 9, 0)",
-                "fcntl.fcntl(0, fcntl.F_SETOWN, OTHER); fcntl.fcntl(0, 10, 9); os.stat('/nowhere')",
-                // To all at once, only after it is known that one cannot be reached.
-                "all_at_once()",
-            ][..],
-        ),
-        (
-            51,
-            &[
-                "call(number('ptrace'), 16, HOST, 0, 0)",
-                "call(number('ptrace'), 0x4206, OTHER, 0, 0)",
-                "call(number('process_vm_readv'), OTHER, 0, 0, 0, 0, 0)",
-                "call(number('process_vm_writev'), HOST, 0, 0, 0, 0, 0)",
-                "call(438, os.pidfd_open(HOST), 1, 0)",
-                "call(438, 0, 1, 0)",
-                "call(434, OTHER, 0)",
-                "call(number('kcmp'), HOST, OTHER, 0, 0, 0)",
-                "resource.prlimit(OTHER, resource.RLIMIT_NOFILE, (64, 64))",
-                "os.setpriority(os.PRIO_PROCESS, OTHER, 19)",
-                "os.sched_setaffinity(OTHER, {0})",
-                "named('setpgid', OTHER, OTHER)",
-            ],
-        ),
-    ]
-    .iter()
-    .flat_map(|(case, codes)| with_case(*case, codes))
-    .collect();
+    let attempts = attempts_of(SIGNALS);
     let prelude = format!(
-        "HOST, OTHER = {host}, {other}\n{}\
-         def all_at_once():\n    try: os.kill(OTHER, 0)\n    except OSError: os.kill(-1, signal.SIGKILL)\n    else: return 'it would reach all processes'",
-        super::privilege::numbers()
+        "HOST, OTHER = {host}, {other}\n{}{ALL_AT_ONCE}",
+        syscall_numbers()
     );
     let (tried, report) = python(&skill, &prelude, &attempts).await;
     let debugging: Vec<_> = tried.into_iter().filter(|tried| tried.case == 51).collect();
@@ -141,7 +104,7 @@ async fn daemons(observations: &mut Observations) {
     let mut skill = create_scene(observations.mode).tool("Bash");
     skill.limits.wall_time = Duration::from_millis(150);
     for round in 0..12 {
-        others.push(Victim::new());
+        others.push(Victim::start());
         let script = if round % 2 == 0 {
             ":"
         } else {
@@ -213,30 +176,9 @@ async fn unresponsive(observations: &mut Observations) {
 
 async fn spawning(observations: &mut Observations) {
     let skill = create_scene(observations.mode);
-    let attempts: Vec<(u8, &str)> = with_case(
-        58,
-        &[
-            "os.fork()",
-            "os.forkpty()",
-            "subprocess.run(['/bin/true'])",
-            "subprocess.run('true', shell=True, check=True)",
-            "os.posix_spawn('/bin/true', ['true'], {})",
-            "os.execv('/bin/true', ['true'])",
-            "os.execv('/bin/sh', ['sh', '-c', ':'])",
-            "failing(os.system('true'))",
-            "named('vfork')",
-            "named('posix_spawn', 0, b'/bin/true', 0, 0, 0, 0) and os.stat('/nowhere')",
-            "os.popen('echo x').read() or os.stat('/nowhere')",
-            "__import__('multiprocessing').get_context('fork').Process(target=print).start()",
-        ],
-    )
-    .collect();
+    let attempts = attempts_of(SPAWNING);
     // For functions that return a status instead of raising an error.
     let prelude = "def failing(status):\n    if status != 0: raise OSError(errno.EPERM, '')";
-    let attempts: Vec<_> = attempts
-        .into_iter()
-        .filter(|(_, code)| !code.starts_with("named('posix_spawn'"))
-        .collect();
     let (tried, _) = python(&skill, prelude, &attempts).await;
     observations.check_denied(&tried);
     for code in [
@@ -284,7 +226,7 @@ async fn inherited(observations: &mut Observations) {
          def privileges():\n    data = (ctypes.c_uint32 * 6)(*[9] * 6)\n    head = (ctypes.c_uint32 * 2)(0x20080522, 0)\n    libc.capget(head, data)\n    \
          bounding = [n for n in range(41) if libc.prctl(24, n, 0, 0, 0) == 1]\n    return list(data), libc.prctl(39, 0, 0, 0, 0), libc.prctl(21, 0, 0, 0, 0), bounding",
         python_paths(&skill),
-        super::attempts::quoted(again)
+        quoted(again)
     );
     let attempts = [
         (59, "in_thread()"),

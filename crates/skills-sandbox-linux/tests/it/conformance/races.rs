@@ -11,9 +11,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
 use skills_policy::{Authorization, Grants, Policy, Request};
 use skills_sandbox::conformance::AttemptResult;
+use skills_sandbox::conformance::attempts::{LINKS, PROTECTED, attempts_of};
 use skills_sandbox::{Job, Program, Sandbox, ScriptType};
 
-use super::attempts::{python, with_case};
+use super::attempts::python;
 use super::observations::Observations;
 use super::scene::{create_scene, metadata_of_tree, python_paths};
 
@@ -31,54 +32,7 @@ pub(crate) async fn run(observations: &mut Observations) {
 async fn links(observations: &mut Observations) {
     let skill = create_scene(observations.mode).tool("Write");
     let before = metadata_of_tree(&skill.path("outside"));
-    let attempts: Vec<(u8, &str)> = [
-        (
-            16,
-            &[
-                "open('link').read()",
-                "open('shadow').read()",
-                "open('directory/public.txt').read()",
-                "os.listdir('directory')",
-                "write('directory/planted')",
-            ][..],
-        ),
-        (
-            17,
-            &[
-                "follow(outside + '/public.txt', workspace + '/l1')",
-                "follow(outside + '/public.txt', home + '/l2')",
-                "follow('/etc/shadow', workspace + '/l3')",
-                "os.symlink(outside, workspace + '/l4'); write(workspace + '/l4/planted')",
-                "os.symlink('/proc/self/root', workspace + '/l5'); open(workspace + '/l5' + outside + '/public.txt')",
-                "os.symlink(outside + '/victim.txt', home + '/l6'); os.truncate(home + '/l6', 0)",
-            ],
-        ),
-        (
-            19,
-            &[
-                "os.link(outside + '/public.txt', workspace + '/h1')",
-                "os.link(outside + '/public.txt', home + '/h2')",
-                "os.link('SKILL.md', workspace + '/h3')",
-                "os.link('/usr/bin/env', workspace + '/h4')",
-                "os.link('/usr/bin/env', home + '/h5')",
-                "os.link('/proc/self/fd/%d' % os.open('SKILL.md', os.O_RDONLY), workspace + '/h6', follow_symlinks=True)",
-            ],
-        ),
-        (
-            20,
-            &[
-                "os.rename(outside + '/public.txt', workspace + '/r1')",
-                "os.rename('SKILL.md', workspace + '/r2')",
-                "write(workspace + '/mine'); os.rename(workspace + '/mine', outside + '/r3')",
-                "os.rename(workspace + '/mine', 'r4')",
-                "os.rename(outside, workspace + '/r5')",
-                "named('renameat2', -100, (outside + '/public.txt').encode(), -100, (workspace + '/known.txt').encode(), 2)",
-            ],
-        ),
-    ]
-    .iter()
-    .flat_map(|(case, codes)| with_case(*case, codes))
-    .collect();
+    let attempts = attempts_of(LINKS);
     let prelude = format!(
         "{}def follow(target, place):\n    os.symlink(target, place)\n    return open(place).read()",
         python_paths(&skill)
@@ -163,22 +117,7 @@ async fn protected(observations: &mut Observations) {
         metadata_of_tree(&skill.path("workspace/.git/config")),
         metadata_of_tree(&skill.path("workspace/.git/hooks")),
     );
-    let attempts: Vec<(u8, &str)> = with_case(
-        21,
-        &[
-            "write(workspace + '/.git/config')",
-            "write(workspace + '/.git/hooks/post-commit')",
-            "os.rename(workspace + '/.git', workspace + '/.moved')",
-            "os.rename(workspace + '/.git/hooks', workspace + '/.git/moved')",
-            "os.rename(workspace + '/.git/config', workspace + '/.git/moved')",
-            "write(workspace + '/evil'); os.rename(workspace + '/evil', workspace + '/.git/config')",
-            "os.mkdir(workspace + '/other'); named('renameat2', -100, (workspace + '/other').encode(), -100, (workspace + '/.git').encode(), 2)",
-            "named('renameat2', -100, (workspace + '/other').encode(), -100, (workspace + '/.git/hooks').encode(), 2)",
-            "os.unlink(workspace + '/.git/config')",
-            "os.truncate(workspace + '/.git/config', 0)",
-        ],
-    )
-    .collect();
+    let attempts = attempts_of(PROTECTED);
     let (tried, report) = python(&skill, &python_paths(&skill), &attempts).await;
     let after = (
         metadata_of_tree(&skill.path("workspace/.git/config")),

@@ -4,7 +4,11 @@ use std::fs;
 use std::time::Duration;
 
 use skills_sandbox::conformance::AttemptResult;
+use skills_sandbox::conformance::attempts::{
+    HOG, LIMITS, POOLS, SET_LIMIT, TIMERS, TOGETHER, WAYS_OF_HOG, attempts_of,
+};
 use skills_sandbox::{Job, Sandbox, Termination};
+use skills_test_support::scene::syscall_numbers;
 use tokio::time::timeout;
 
 use super::attempts::python;
@@ -61,56 +65,8 @@ const TOTAL_BYTES: u64 = 640 << 20;
 /// How much a run may exceed its limit: the memory of its interpreters before the script starts.
 const TOLERANCE_BYTES: u64 = 128 << 20;
 
-/// Uses memory in one way, keeps it until the test has measured it, and prints the error that
-/// stopped it.
-const HOG: &str = r#"import ctypes, errno, mmap, os, sys, time
-way, workspace, total = sys.argv[2], sys.argv[3], int(sys.argv[4])
-step, held = 16 << 20, []
-libc = ctypes.CDLL(None, use_errno=True)
-libc.mmap.restype = ctypes.c_void_p
-libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] + [ctypes.c_int] * 3 + [ctypes.c_long]
-def mapped(flags, file=-1):
-    address = libc.mmap(None, step, 3, flags, file, 0)
-    if address == ctypes.c_void_p(-1).value: raise OSError(ctypes.get_errno(), '')
-    ctypes.memset(address, 1, step)
-    return address
-def sized(file):
-    os.posix_fallocate(file, 0, step)
-    return file
-def hidden():
-    if libc.mprotect(ctypes.c_void_p(mapped(0x22)), ctypes.c_size_t(step), 1) < 0: raise OSError(ctypes.get_errno(), '')
-ways = {
-    'bytes': lambda number: held.append(bytearray(step)),
-    'private': lambda number: mapped(0x22),
-    'shared': lambda number: mapped(0x21),
-    'zeros': lambda number: mapped(0x01, os.open('/dev/zero', os.O_RDWR)),
-    'memory-file': lambda number: mapped(0x01, sized(os.memfd_create('x'))),
-    'scratch-file': lambda number: mapped(0x01, sized(os.open('%s/%d' % (os.environ['TMPDIR'], number), os.O_CREAT | os.O_RDWR))),
-    'stack': lambda number: mapped(0x122),
-    'read-only': lambda number: hidden(),
-}
-why = 'nothing'
-try:
-    for number in range(total // step): ways[way](number)
-except MemoryError: why = 'ENOMEM'
-except OSError as error: why = errno.errorcode[error.errno]
-open(workspace + '/held', 'w')
-while not os.path.exists(workspace + '/measured'): time.sleep(0.005)
-print('stopped by', why)
-"#;
-const WAYS: [&str; 8] = [
-    "bytes",
-    "private",
-    "shared",
-    "zeros",
-    "memory-file",
-    "scratch-file",
-    "stack",
-    "read-only",
-];
-
 async fn memory(observations: &mut Observations) {
-    for way in WAYS {
+    for way in WAYS_OF_HOG {
         let mut skill = create_scene(observations.mode).tool("Write");
         skill.limits.scratch_bytes = 64 << 20;
         hog(
@@ -127,7 +83,7 @@ async fn memory(observations: &mut Observations) {
             "Buffer.alloc(step, 1)",
             "new Uint8Array(new SharedArrayBuffer(step)).fill(1)",
         ];
-        for take in takes.into_iter().chain(WAYS) {
+        for take in takes.into_iter().chain(WAYS_OF_HOG) {
             let mut skill = create_scene(observations.mode).tool("Write").tool("Bash");
             skill.limits.scratch_bytes = 64 << 20;
             fs::write(skill.path("skill/hog.py"), HOG).unwrap();
@@ -218,30 +174,6 @@ fn resident(skill: &Skill) -> u64 {
         << 10
 }
 
-/// Prints how many of four processes had 70 MiB each at the same time. The kernel may kill all of
-/// them, or one.
-const TOGETHER: &str = "import os, time
-ready, go, ended = os.pipe(), os.pipe(), {}
-for _ in range(4):
-    if os.fork() == 0:
-        held = bytearray(b'x') * (70 << 20)
-        os.write(ready[1], b'x')
-        os.read(go[0], 1)
-        os._exit(0)
-os.set_blocking(ready[0], False)
-held = 0
-while held + len(ended) < 4:
-    try: held += len(os.read(ready[0], 4))
-    except BlockingIOError: time.sleep(0.005)
-    child, status = os.waitpid(-1, os.WNOHANG)
-    if child: ended[child] = status
-os.write(go[1], b'xxxx')
-while len(ended) < 4:
-    child, status = os.wait()
-    ended[child] = status
-print(list(ended.values()).count(0), flush=True)
-";
-
 async fn together(observations: &mut Observations) {
     // Four times 70 MiB with a limit of 128 MiB.
     let mut skill = create_scene(observations.mode).tool("Bash");
@@ -298,10 +230,11 @@ async fn disk(observations: &mut Observations) {
             );
         }
     }
+    let result = observations.result_of(63).unwrap();
     observations.check(
         63,
         "left in the scratch directory",
-        observations.result_of(63).unwrap(),
+        result,
         skill.leftovers() == 0,
     );
 }
@@ -309,36 +242,13 @@ async fn disk(observations: &mut Observations) {
 async fn limits(observations: &mut Observations) {
     let mut skill = create_scene(observations.mode);
     skill.limits.file_bytes = 1 << 20;
-    let prelude = "def limit(resource, soft, hard):\n    return named('setrlimit', resource, (ctypes.c_ulong * 2)(soft, hard))";
-    let attempts = [
-        (64, "open(home + '/big', 'wb').write(b'x' * (2 << 20))"),
-        (64, "os.truncate(home + '/big', 2 << 20)"),
-        (
-            64,
-            "[os.open('/dev/null', os.O_RDONLY) for _ in range(300)]",
-        ),
-        (
-            64,
-            "os.posix_fallocate(os.open(home + '/other', os.O_CREAT | os.O_WRONLY), 0, 2 << 20)",
-        ),
-        (64, "limit(resource.RLIMIT_FSIZE, 1 << 30, 1 << 30)"),
-        (64, "limit(resource.RLIMIT_NOFILE, 4096, 4096)"),
-        (64, "limit(resource.RLIMIT_CPU, 1 << 40, 1 << 40)"),
-        (64, "limit(resource.RLIMIT_CORE, 1 << 30, 1 << 30)"),
-        (64, "limit(resource.RLIMIT_MEMLOCK, 1 << 20, 1 << 20)"),
-        (64, "limit(resource.RLIMIT_RTPRIO, 1, 1)"),
-        (
-            64,
-            "named('prlimit', 0, resource.RLIMIT_NOFILE, (ctypes.c_ulong * 2)(4096, 4096), None)",
-        ),
-        (64, "named('mlockall', 1)"),
-    ];
+    let attempts = attempts_of(LIMITS);
     // Descriptors that stay open would affect the other attempts.
     let (many, others): (Vec<_>, Vec<_>) = attempts
         .into_iter()
         .partition(|(_, code)| code.contains("range(300)"));
-    observations.check_denied(&python(&skill, prelude, &many).await.0);
-    observations.check_denied(&python(&skill, prelude, &others).await.0);
+    observations.check_denied(&python(&skill, SET_LIMIT, &many).await.0);
+    observations.check_denied(&python(&skill, SET_LIMIT, &others).await.0);
 }
 
 async fn time(observations: &mut Observations) {
@@ -403,19 +313,7 @@ async fn core(observations: &mut Observations) {
 /// Resources that are counted per user or per host, so that one run could use them up.
 async fn pools(observations: &mut Observations) {
     let skill = create_scene(observations.mode);
-    let prelude = format!(
-        "{}def timers():\n    for _ in range(20_000): call(number('timer_create'), 1, 0, ctypes.byref(ctypes.c_int()))",
-        super::privilege::numbers()
-    );
-    let attempts = [
-        (
-            101,
-            "call(number('io_setup'), 1, ctypes.byref(ctypes.c_ulong()))",
-        ),
-        (101, "call(number('inotify_init1'), 0)"),
-        (101, "call(number('fanotify_init'), 0, 0)"),
-        (101, "fcntl.fcntl(os.pipe()[1], 1031, 1 << 20)"),
-        (101, "timers()"),
-    ];
+    let prelude = format!("{}{TIMERS}", syscall_numbers());
+    let attempts = attempts_of(POOLS);
     observations.check_denied(&python(&skill, &prelude, &attempts).await.0);
 }

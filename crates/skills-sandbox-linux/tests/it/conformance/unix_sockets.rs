@@ -4,47 +4,11 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 
 use skills_sandbox::conformance::AttemptResult;
+use skills_sandbox::conformance::attempts::{LOCAL_SOCKETS, attempts_of};
 
-use super::attempts::{node, python, with_case};
+use super::attempts::{node, python};
 use super::observations::Observations;
 use super::scene::{ConnectionCount, create_scene, has_node, python_paths};
-
-/// Attempts of a script, by case.
-const CONNECTS: &[(u8, &[&str])] = &[
-    (
-        46,
-        &[
-            "connect('\\0' + NAME)",
-            "connect('\\0' + NAME, socket.SOCK_DGRAM)",
-            "connect('\\0' + NAME, socket.SOCK_SEQPACKET)",
-            "connect('\\0/tmp/.X11-unix/X0')",
-        ],
-    ),
-    (
-        47,
-        &[
-            "connect(outside + '/agent')",
-            "connect('../outside/agent')",
-            "connect('/run/docker.sock')",
-            "connect('/var/run/docker.sock')",
-            "connect('/run/containerd/containerd.sock')",
-            "connect('/run/dbus/system_bus_socket')",
-            "connect('/run/user/%d/bus' % os.getuid())",
-            "connect('/run/systemd/private')",
-            "connect('/run/systemd/journal/socket', socket.SOCK_DGRAM)",
-            "connect('/tmp/.X11-unix/X0')",
-        ],
-    ),
-    (
-        48,
-        &[
-            "connect(workspace + '/helper')",
-            "connect(workspace + '/helper', socket.SOCK_DGRAM)",
-            "pair().connect(workspace + '/helper')",
-        ],
-    ),
-    (49, &["talk()"]),
-];
 
 pub(crate) async fn run(observations: &mut Observations) {
     let skill = create_scene(observations.mode).tool("Write").tool("Bash");
@@ -59,10 +23,7 @@ pub(crate) async fn run(observations: &mut Observations) {
         UnixListener::bind(skill.path("outside/agent")).unwrap(),
         UnixListener::bind(skill.path("workspace/helper")).unwrap(),
     );
-    let attempts: Vec<(u8, &str)> = CONNECTS
-        .iter()
-        .flat_map(|(case, codes)| with_case(*case, codes))
-        .collect();
+    let attempts = attempts_of(LOCAL_SOCKETS);
     let prelude = format!(
         "{}NAME = {name:?}\n\
          def connect(path, kind=socket.SOCK_STREAM):\n    socket.socket(socket.AF_UNIX, kind).connect(path)\n\

@@ -1,0 +1,148 @@
+//! Collects the observations of all cases.
+
+use std::collections::BTreeMap;
+
+use super::attempts::AttemptOutput;
+use super::{AttemptResult, BackendVariant, CASES, SkippedCase};
+use crate::{EnforcementReport, EnforcementStatus};
+
+/// The results that the tests of a backend observed so far.
+#[derive(Debug)]
+pub struct Observations {
+    column: BackendVariant,
+    results: BTreeMap<u8, Result<AttemptResult, SkippedCase>>,
+    unexpected: Vec<String>,
+}
+
+impl Observations {
+    /// Creates an empty collection for a column of the table.
+    #[must_use]
+    pub fn new(column: BackendVariant) -> Self {
+        Self {
+            column,
+            results: BTreeMap::new(),
+            unexpected: Vec::new(),
+        }
+    }
+
+    /// Returns the column.
+    #[must_use]
+    pub fn column(&self) -> BackendVariant {
+        self.column
+    }
+
+    /// Records an observation. A case can be observed in several ways; one that is not expected
+    /// decides.
+    pub fn observe(&mut self, number: u8, what: &str, result: AttemptResult) {
+        let case = CASES.iter().find(|case| case.number == number);
+        let is_right = case.is_some_and(|case| case.expected(self.column).contains(&result));
+        if !is_right {
+            let name = case.map_or("unknown", |case| case.name);
+            self.unexpected.push(format!(
+                "case {number} {name} ({}): {result}: {what}",
+                self.column
+            ));
+        }
+        if !is_right || !self.results.contains_key(&number) {
+            self.results.insert(number, Ok(result));
+        }
+    }
+
+    /// Records `result` if `is_so`, otherwise a failed case.
+    pub fn check(&mut self, number: u8, what: &str, result: AttemptResult, is_so: bool) {
+        let otherwise = if result == AttemptResult::Succeeded {
+            AttemptResult::Denied
+        } else {
+            AttemptResult::Succeeded
+        };
+        self.observe(number, what, if is_so { result } else { otherwise });
+    }
+
+    /// Records a restriction that is not fully enforced on this host: the report must say so.
+    pub fn check_reported(&mut self, number: u8, report: &EnforcementReport, restriction: &str) {
+        let is_reported = report.restrictions().iter().any(|known| {
+            known.name() == restriction && known.status() != EnforcementStatus::Enforced
+        });
+        self.observe(
+            number,
+            &format!("restriction {restriction} of the report"),
+            if is_reported {
+                AttemptResult::Reported
+            } else {
+                AttemptResult::Succeeded
+            },
+        );
+    }
+
+    /// Records attempts of which each must have failed.
+    pub fn check_denied(&mut self, tried: &[AttemptOutput]) {
+        for AttemptOutput { case, code, result } in tried {
+            match result {
+                Ok(value) => self.observe(
+                    *case,
+                    &format!("{code} gave {value}"),
+                    AttemptResult::Succeeded,
+                ),
+                Err(error) if is_from_restriction(code, error) => {
+                    self.observe(*case, code, AttemptResult::Denied);
+                }
+                Err(error) => self.observe(
+                    *case,
+                    &format!("{code} failed for another reason: {error}"),
+                    AttemptResult::Succeeded,
+                ),
+            }
+        }
+    }
+
+    /// Records attempts that changed nothing, as checked from outside: denied if each failed.
+    pub fn check_without_effect(&mut self, number: u8, tried: &[AttemptOutput]) {
+        let results: Vec<bool> = tried
+            .iter()
+            .filter(|tried| tried.case == number)
+            .map(|tried| tried.result.is_ok())
+            .collect();
+        let result = match results.as_slice() {
+            [] => AttemptResult::Succeeded,
+            results if results.contains(&true) => AttemptResult::NoEffect,
+            _ => AttemptResult::Denied,
+        };
+        self.observe(number, "seen from outside", result);
+    }
+
+    /// Records that a case cannot be tried on this host.
+    pub fn skip(&mut self, number: u8, reason: &str) {
+        self.results.entry(number).or_insert_with(|| {
+            Err(SkippedCase {
+                reason: reason.to_owned(),
+            })
+        });
+    }
+
+    /// Returns the result of a case so far.
+    #[must_use]
+    pub fn result_of(&self, number: u8) -> Option<AttemptResult> {
+        self.results.get(&number)?.as_ref().ok().copied()
+    }
+
+    /// Returns a line for each observation that the table does not expect.
+    #[must_use]
+    pub fn unexpected(&self) -> &[String] {
+        &self.unexpected
+    }
+
+    /// Returns the results, for [`assert_conforms`](super::assert_conforms).
+    #[must_use]
+    pub fn finish(self) -> BTreeMap<u8, Result<AttemptResult, SkippedCase>> {
+        self.results
+    }
+}
+
+/// Returns whether an error comes from a restriction. A bare system call or a new socket can also
+/// fail because of its arguments, which proves nothing.
+fn is_from_restriction(code: &str, error: &str) -> bool {
+    let is_bare = code.starts_with("call(") && !code.contains("os.open");
+    let is_socket =
+        code.starts_with("socket.socket(") && code.ends_with(')') && code.matches('(').count() == 1;
+    !(is_bare || is_socket) || ["EPERM", "ENOSYS"].contains(&error)
+}
