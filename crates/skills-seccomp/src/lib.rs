@@ -47,7 +47,7 @@ use bpf::{Action, ArgCmp, ArgCondition, RuleCase, SyscallRule, Table, compile};
 use syscalls::{
     ALLOCATING_COMMANDS, DENIED_CALLS, DENIED_COMMANDS, DENIED_X86_64, FORKS, IGNORED_CALLS,
     IGNORED_X86_64, METADATA_CALLS, METADATA_X86_64, MODE_CALLS, MODE_CALLS_X86_64, NEW_NAMESPACES,
-    SOCKET_KIND_BITS, TIME_CALLS, TIME_CALLS_X86_64,
+    NODE_CALLS, NODE_CALLS_X86_64, SOCKET_KIND_BITS, TIME_CALLS, TIME_CALLS_X86_64,
 };
 
 /// The properties of a run that its filter depends on.
@@ -409,8 +409,15 @@ fn add_time_rules(table: &mut Table) {
 }
 
 /// Denies the set-user-ID and set-group-ID modes: other users of the host could execute such a file
-/// in a writable directory with the rights of the user.
+/// in a writable directory with the rights of the user. Denies device nodes too: the kernel lets every
+/// user create the one with number 0, which hides files where file systems are stacked.
 fn add_mode_rules(table: &mut Table) {
+    for (call, mode) in NODE_CALLS.iter().chain(NODE_CALLS_X86_64) {
+        for kind in [libc::S_IFCHR, libc::S_IFBLK] {
+            let is_device = condition(*mode, ArgCmp::MaskedEq(libc::S_IFMT, kind));
+            add(table, *call, FAIL_EPERM, &[is_device]);
+        }
+    }
     let temporary = libc::O_TMPFILE & !libc::O_DIRECTORY;
     for (call, mode, flags) in MODE_CALLS.iter().chain(MODE_CALLS_X86_64) {
         let set = has_any(*mode, [libc::S_ISUID, libc::S_ISGID]);

@@ -217,3 +217,10 @@ pub(super) const MODE_CALLS_X86_64: &[(c_long, u8, Option<u8>)] = &[
 ];
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) const MODE_CALLS_X86_64: &[(c_long, u8, Option<u8>)] = &[];
+
+/// Calls that create a node, with the index of the argument with its mode.
+pub(super) const NODE_CALLS: &[(c_long, u8)] = &[(libc::SYS_mknodat, 2)];
+#[cfg(target_arch = "x86_64")]
+pub(super) const NODE_CALLS_X86_64: &[(c_long, u8)] = &[(libc::SYS_mknod, 1)];
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) const NODE_CALLS_X86_64: &[(c_long, u8)] = &[];
