@@ -11,7 +11,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use nix::fcntl::{AT_FDCWD, OFlag, OpenHow, ResolveFlag, open, openat2};
-use nix::sys::stat::{Mode, fstat};
+use nix::sys::stat::{Mode, SFlag, fstat};
 use skills_sandbox::SandboxError;
 use tokio::time::timeout;
 
@@ -26,6 +26,11 @@ const EXEC_INTERVAL: Duration = Duration::from_millis(2);
 
 pub(super) fn identify(path: &Path) -> io::Result<FileIdentity> {
     let file = open_path(AT_FDCWD, path, ResolveFlag::RESOLVE_NO_SYMLINKS)?;
+    // The last component is opened itself.
+    let kind = SFlag::from_bits_truncate(fstat(&file)?.st_mode) & SFlag::S_IFMT;
+    if kind == SFlag::S_IFLNK {
+        return Err(nix::errno::Errno::ELOOP.into());
+    }
     identity_of(&file)
 }
 
