@@ -20,6 +20,8 @@ const SHARED_MEMORY_BYTES: i64 = 64 << 20;
 const NANO_CPUS_OF_ONE: i64 = 1_000_000_000;
 /// Processes of the same user in all containers. Engines set a value that some hosts reject.
 const USER_PROCESSES: i64 = 16_384;
+/// Pending signals and timers.
+const PENDING_SIGNALS: i64 = 1_024;
 /// Variables by which engines pass on their own proxy, which can contain a password.
 const PROXY_VARIABLES: [&str; 8] = [
     "HTTP_PROXY",
@@ -156,6 +158,16 @@ impl ContainerRequest {
             limit("fsize", to_i64(self.limits.file_bytes)),
             limit("nofile", to_i64(self.limits.open_files)),
             limit("nproc", USER_PROCESSES),
+            // All processes of a run together use one processor until the deadline.
+            limit(
+                "cpu",
+                to_i64(self.limits.wall_time.as_secs().saturating_add(1)),
+            ),
+            // Counted for all processes of the user on the host.
+            limit("memlock", 0),
+            limit("msgqueue", 0),
+            limit("rtprio", 0),
+            limit("sigpending", PENDING_SIGNALS),
         ]
     }
 }
