@@ -47,6 +47,10 @@ pub(crate) fn report(
                 plan.container.max_seconds
             ),
         );
+    let report = report.partial(
+        "termination",
+        "the end by a signal is reported as exit code 128 plus its number",
+    );
     let report = add_protected(report, plan);
     job.quotas().iter().fold(report, |report, quota| {
         // Partial, since it is measured while the program runs, and without deleted files that a

@@ -158,6 +158,7 @@ async fn a_container_is_as_restricted_as_its_report_says() {
     time enforced: 60000 ms, then all processes are killed
     scratch enforced: 256 MiB in memory
     host-death partial: if the host process dies, the container ends after 120 s
+    termination partial: the end by a signal is reported as exit code 128 plus its number
     "#);
 }
 
