@@ -1,6 +1,7 @@
 //! A container from its creation to its removal.
 
 use std::io;
+use std::path::Path;
 
 use bollard::Docker;
 use bollard::errors::Error;
@@ -35,10 +36,11 @@ pub(crate) struct RunningContainer {
 }
 
 impl Container {
-    /// Creates a container, which runs nothing yet.
+    /// Creates a container, which runs nothing yet, with the directory of its input.
     pub(crate) async fn create(
         client: &Docker,
         request: &ContainerRequest,
+        input: Option<&Path>,
     ) -> Result<Self, SandboxError> {
         let name = random_name()?;
         // Before the request: the engine may create the container although the answer is lost.
@@ -51,7 +53,7 @@ impl Container {
             .name(&container.name)
             .build();
         client
-            .create_container(Some(options), request.body())
+            .create_container(Some(options), request.body(input))
             .await
             .map_err(|error| setup_error("creating the container", error))?;
         Ok(container)

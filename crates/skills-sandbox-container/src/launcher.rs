@@ -3,12 +3,15 @@
 //! | program | what it does |
 //! |---|---|
 //! | `wait SECONDS` | the first process: closes its memory to others, lets the kernel reap orphans, and ends after that time |
-//! | `launch PROGRAM …` | installs the filter of system calls, and executes the program in its place |
+//! | `launch PROGRAM …` | opens the input, installs the filter of system calls, and executes the program in its place |
 //! | `launch-quota PROGRAM …` | the same, with the filter of runs with a quota |
 //!
 //! Profiles of engines differ: some allow namespaces, keyrings and set-user-ID files. So the filter is
 //! installed in addition to that of the engine, and no program can run without it. An image needs no
 //! program for this, and cannot replace it.
+//!
+//! The input is a file, since an engine loses output of a program that does not read all of what is sent
+//! to it.
 #![expect(
     clippy::disallowed_methods,
     reason = "writes files to a private directory of this process"
@@ -25,10 +28,17 @@ pub(crate) const WAIT: &str = "wait";
 pub(crate) const LAUNCH: &str = "launch";
 pub(crate) const LAUNCH_WITH_QUOTA: &str = "launch-quota";
 
-/// What the launcher prints, with its exit code, if the filter cannot be installed, and if the program
-/// cannot be executed.
-pub(crate) const FILTER_FAILED: (i64, &str) =
-    (126, "sandbox: cannot install the system call filter\n");
+/// The directory in [`DIRECTORY`] at which the one with the input of a container is mounted, and the file
+/// in it.
+pub(crate) const INPUT: &str = "input";
+pub(crate) const INPUT_FILE: &str = "stdin";
+
+/// What the launcher prints, with its exit code, if the input cannot be opened or the filter cannot be
+/// installed, and if the program cannot be executed.
+pub(crate) const SETUP_FAILED: (i64, &str) = (
+    126,
+    "sandbox: cannot open the input or install the filter\n",
+);
 pub(crate) const EXECUTE_FAILED: (i64, &str) = (127, "sandbox: cannot execute the program\n");
 
 /// Writes the programs into a directory, for images of an architecture as engines name it. Returns false
@@ -40,9 +50,15 @@ pub(crate) fn write_programs(directory: &Path, architecture: &str) -> io::Result
             for (name, image) in programs {
                 write_program(&directory.join(name), &image)?;
             }
+            std::fs::create_dir(directory.join(INPUT))?;
             Ok(true)
         }
     }
+}
+
+/// Writes the input of a run into the directory that its container has.
+pub(crate) fn write_input(directory: &Path, input: &[u8]) -> io::Result<()> {
+    std::fs::write(directory.join(INPUT_FILE), input)
 }
 
 /// Returns whether there are programs for images of an architecture.

@@ -69,6 +69,8 @@ pub(crate) struct ExecRequest {
     pub(crate) args: Vec<String>,
     pub(crate) env: Environment,
     pub(crate) current_dir: String,
+    /// Whether the input is sent to the program, and not opened by the launcher.
+    pub(crate) is_input_sent: bool,
 }
 
 impl RunPlan {
@@ -152,6 +154,7 @@ impl RunPlan {
             args,
             env: self.environment(job, image),
             current_dir: self.current_dir.display().to_string(),
+            is_input_sent: self.launcher.is_none(),
         }
     }
 

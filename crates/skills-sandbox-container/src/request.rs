@@ -1,7 +1,7 @@
 //! The request that creates a container, as plain data.
 
 use std::collections::{BTreeMap, HashMap};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use bollard::models::{
     ContainerCreateBody, HostConfig, HostConfigCgroupnsModeEnum, HostConfigLogConfig, Mount,
@@ -10,6 +10,7 @@ use bollard::models::{
 use skills_policy::ResourceLimits;
 
 use crate::engine::{EngineFacts, Product};
+use crate::launcher;
 use crate::mounts::ContainerMount;
 
 /// The fewest processes that a container may have: the runtime itself needs some to start a program.
@@ -90,8 +91,9 @@ impl ContainerRequest {
         self.limits.processes.saturating_add(1).max(MIN_PROCESSES)
     }
 
-    /// Returns the body of the request to the engine.
-    pub(crate) fn body(&self) -> ContainerCreateBody {
+    /// Returns the body of the request to the engine. `input` is a directory of this container only, so
+    /// it is not part of the value.
+    pub(crate) fn body(&self, input: Option<&Path>) -> ContainerCreateBody {
         let (user, group) = self.user.ids;
         ContainerCreateBody {
             image: Some(self.image.clone()),
@@ -104,18 +106,23 @@ impl ContainerRequest {
             working_dir: Some("/".to_owned()),
             labels: Some(self.labels.clone().into_iter().collect()),
             stop_timeout: Some(1),
-            host_config: Some(self.host_config()),
+            host_config: Some(self.host_config(input)),
             ..Default::default()
         }
     }
 
-    fn host_config(&self) -> HostConfig {
+    fn host_config(&self, input: Option<&Path>) -> HostConfig {
+        let input = input.map(|directory| ContainerMount {
+            source: directory.to_owned(),
+            target: Path::new(launcher::DIRECTORY).join(launcher::INPUT),
+            is_writable: false,
+        });
         let memory = to_i64(self.limits.memory_bytes);
         HostConfig {
             network_mode: Some("none".to_owned()),
             readonly_rootfs: Some(true),
             tmpfs: Some(self.scratch_mount()),
-            mounts: Some(self.mounts.iter().map(bind_mount).collect()),
+            mounts: Some(self.mounts.iter().chain(&input).map(bind_mount).collect()),
             cap_drop: Some(vec!["ALL".to_owned()]),
             privileged: Some(false),
             security_opt: Some(vec!["no-new-privileges".to_owned()]),

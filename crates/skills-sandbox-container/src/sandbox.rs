@@ -145,11 +145,18 @@ impl ContainerSandbox {
         let (ready, executable) = self.prepare(&engine, &plan, &job, &wanted).await?;
         let ReadyContainer { kept, network } = ready;
         let exec = plan.exec(&job, &engine.image, &executable);
+        if let Some(directory) = &kept.input {
+            launcher::write_input(directory.path(), job.stdin_bytes()).map_err(input_error)?;
+        }
         let bounds = Bounds {
             limits: &plan.container.limits,
             quotas: Arc::new(quotas),
             cancellation: job.cancellation_token(),
-            input: job.stdin_bytes(),
+            input: if exec.is_input_sent {
+                job.stdin_bytes()
+            } else {
+                &[]
+            },
         };
         let log = network.as_ref().map(|network| network.proxy.log());
         let program = run_program(&kept.running, &exec, &bounds);
@@ -200,6 +207,10 @@ impl ContainerSandbox {
         Ok(self.shared.mounted.get_or_init(|| created))
     }
 
+    fn input_directory(&self) -> Result<ScratchDir, SandboxError> {
+        ScratchDir::new(&self.scratch_parent).map_err(input_error)
+    }
+
     /// Takes a kept container or starts one, and returns it with the path of the program.
     async fn prepare(
         &self,
@@ -240,7 +251,12 @@ impl ContainerSandbox {
         wanted: &WantedProgram,
     ) -> Result<(KeptContainer, String), SandboxError> {
         let sources = MountSources::identify(&plan.container.mounts)?;
-        let container = Container::create(&engine.client, &plan.container).await?;
+        let input = plan
+            .launcher
+            .as_ref()
+            .map(|_| self.input_directory())
+            .transpose()?;
+        let container = create_container(engine, plan, input.as_ref()).await?;
         let executable =
             find_program(&engine.client, container.name(), &engine.image, wanted).await?;
         let running = container.start().await?;
@@ -249,6 +265,7 @@ impl ContainerSandbox {
         let kept = KeptContainer {
             running,
             mounts,
+            input,
             ends_at,
         };
         Ok((kept, executable))
@@ -331,6 +348,23 @@ impl MountedDirectories {
             _parent: parent,
         })
     }
+}
+
+fn input_error(error: std::io::Error) -> SandboxError {
+    SandboxError::setup("writing the input", error)
+}
+
+/// Creates the container of a plan with the directory of its input.
+async fn create_container(
+    engine: &Engine,
+    plan: &RunPlan,
+    input: Option<&ScratchDir>,
+) -> Result<Container, SandboxError> {
+    let input = input
+        .map(|directory| directory.path().canonicalize())
+        .transpose()
+        .map_err(input_error)?;
+    Container::create(&engine.client, &plan.container, input.as_deref()).await
 }
 
 /// Searches for protected paths, on a blocking thread.

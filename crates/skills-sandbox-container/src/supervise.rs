@@ -102,7 +102,7 @@ async fn create_exec(
 ) -> Result<String, SandboxError> {
     let variables = exec.env.variables().iter();
     let options = CreateExecOptions {
-        attach_stdin: Some(true),
+        attach_stdin: Some(exec.is_input_sent),
         attach_stdout: Some(true),
         attach_stderr: Some(true),
         tty: Some(false),
@@ -262,9 +262,9 @@ fn launch_error(code: Option<i64>, stderr: &CapturedOutput) -> Option<SandboxErr
         code == Some(exit_code) && stderr.head() == text.as_bytes()
     };
     let failed = |step, cause: &str| SandboxError::setup(step, std::io::Error::other(cause));
-    if is_from_launcher(launcher::FILTER_FAILED) {
+    if is_from_launcher(launcher::SETUP_FAILED) {
         return Some(failed(
-            "installing the filter of system calls",
+            "opening the input or installing the filter of system calls",
             "the kernel or the container runtime rejects it",
         ));
     }

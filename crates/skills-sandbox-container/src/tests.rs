@@ -77,7 +77,7 @@ fn the_request_has_every_restriction() {
         .path_alias("/skills", "/skills/pdf");
     let protected = ProtectedEntries::find(job.grants()).unwrap();
     let plan = plan_with(&job, &engine(Product::Podman, true), protected).unwrap();
-    let body = serde_json::to_value(plan.container.body()).unwrap();
+    let body = serde_json::to_value(plan.container.body(Some(Path::new("/state/input")))).unwrap();
     let shown = serde_json::to_string_pretty(&without_nulls(body)).unwrap();
     let shown = shown.replace(workspace.to_str().unwrap(), "WORKSPACE");
     insta::assert_snapshot!(shown);
@@ -238,7 +238,7 @@ fn the_user_outside_is_always_that_of_the_host_process() {
         let body = plan(&job, &engine(product, is_rootless))
             .unwrap()
             .container
-            .body();
+            .body(None);
         let mode = body.host_config.unwrap().userns_mode;
         assert_eq!((body.user.as_deref().unwrap(), mode.as_deref()), expected);
     }

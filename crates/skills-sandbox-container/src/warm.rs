@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use bollard::Docker;
 use bollard::query_parameters::ListContainersOptionsBuilder;
+use skills_process::ScratchDir;
 use tokio::time::Instant;
 
 use crate::container::{RunningContainer, remove};
@@ -25,6 +26,8 @@ const MAX_KEPT: usize = 16;
 pub(crate) struct KeptContainer {
     pub(crate) running: RunningContainer,
     pub(crate) mounts: MountCheck,
+    /// The directory with the input, if the launcher opens it.
+    pub(crate) input: Option<ScratchDir>,
     /// When its first process ends.
     pub(crate) ends_at: Instant,
 }

@@ -108,6 +108,21 @@ std::arch::global_asm!(
     ".pushsection .rodata.skills_container, \"a\", @progbits",
     ".balign 8",
     "skills_container_launch_start:",
+    "mov eax, 2", // open(input, O_RDONLY)
+    "lea rdi, [rip + 6f]",
+    "xor esi, esi",
+    "xor edx, edx",
+    "syscall",
+    "mov edi, eax",
+    "test edi, edi",
+    "js 2f",
+    "jz 7f",
+    "mov eax, 33", // dup2(input, 0)
+    "xor esi, esi",
+    "syscall",
+    "mov eax, 3", // close(input)
+    "syscall",
+    "7:",
     "mov eax, 157", // prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     "mov edi, 38",
     "mov esi, 1",
@@ -134,7 +149,7 @@ std::arch::global_asm!(
     "jmp 3f",
     "2:",
     "lea rsi, [rip + 4f]",
-    "mov edx, 47",
+    "mov edx, 53",
     "mov r12d, 126",
     "3:",
     "mov eax, 1", // write(2, message)
@@ -144,9 +159,11 @@ std::arch::global_asm!(
     "mov edi, r12d",
     "syscall",
     "4:",
-    ".ascii \"sandbox: cannot install the system call filter\\n\"",
+    ".ascii \"sandbox: cannot open the input or install the filter\\n\"",
     "5:",
     ".ascii \"sandbox: cannot execute the program\\n\"",
+    "6:",
+    ".asciz \"/.sandbox/input/stdin\"",
     ".balign 8",
     "skills_container_launch_end:",
     "skills_container_wait_start:",
@@ -199,6 +216,24 @@ std::arch::global_asm!(
     ".pushsection .rodata.skills_container, \"a\", @progbits",
     ".balign 8",
     "skills_container_launch_start:",
+    "mov x8, #56", // openat(AT_FDCWD, input, O_RDONLY)
+    "mov x0, #-100",
+    "adr x1, 6f",
+    "mov x2, #0",
+    "mov x3, #0",
+    "svc #0",
+    "cmp w0, #0",
+    "b.lt 2f",
+    "b.eq 7f",
+    "mov w19, w0",
+    "mov x8, #24", // dup3(input, 0, 0)
+    "mov x1, #0",
+    "mov x2, #0",
+    "svc #0",
+    "mov x8, #57", // close(input)
+    "mov w0, w19",
+    "svc #0",
+    "7:",
     "mov x8, #167", // prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     "mov x0, #38",
     "mov x1, #1",
@@ -224,7 +259,7 @@ std::arch::global_asm!(
     "b 3f",
     "2:",
     "adr x1, 4f",
-    "mov x2, #47",
+    "mov x2, #53",
     "mov x19, #126",
     "3:",
     "mov x8, #64", // write(2, message)
@@ -234,9 +269,11 @@ std::arch::global_asm!(
     "mov x0, x19",
     "svc #0",
     "4:",
-    ".ascii \"sandbox: cannot install the system call filter\\n\"",
+    ".ascii \"sandbox: cannot open the input or install the filter\\n\"",
     "5:",
     ".ascii \"sandbox: cannot execute the program\\n\"",
+    "6:",
+    ".asciz \"/.sandbox/input/stdin\"",
     ".balign 8",
     "skills_container_launch_end:",
     "skills_container_wait_start:",
@@ -323,7 +360,7 @@ unsafe fn between(start: *const u8, end: *const u8) -> &'static [u8] {
 mod tests {
     use std::process::Command;
 
-    use super::super::{EXECUTE_FAILED, FILTER_FAILED, write_programs};
+    use super::super::{EXECUTE_FAILED, SETUP_FAILED, write_programs};
     use super::*;
 
     #[test]
@@ -334,16 +371,30 @@ mod tests {
         let launch = |arguments: &[&str]| {
             Command::new(directory.path().join(LAUNCH))
                 .args(arguments)
+                .current_dir(directory.path())
                 .env_clear()
                 .env("NAME", "value")
                 .output()
                 .unwrap()
         };
-        let script = "echo \"$0 $1 $NAME\"; while read -r line; do case $line in Seccomp:*|NoNewPrivs:*) echo $line;; esac; done < /proc/self/status";
+        let failed = launch(&["/bin/sh"]);
+        assert_eq!(failed.status.code().map(i64::from), Some(SETUP_FAILED.0));
+        assert_eq!(String::from_utf8(failed.stderr).unwrap(), SETUP_FAILED.1);
+        // The same program with a path of the same length that exists here.
+        let path = b"/.sandbox/input/stdin";
+        let here = b".///////////////stdin";
+        let mut image = std::fs::read(directory.path().join(LAUNCH)).unwrap();
+        let at = image.windows(path.len()).position(|found| found == path);
+        image[at.unwrap()..][..path.len()].copy_from_slice(here);
+        let program = directory.path().join(LAUNCH);
+        std::fs::remove_file(&program).unwrap();
+        super::super::write_program(&program, &image).unwrap();
+        super::super::write_input(directory.path(), b"input").unwrap();
+        let script = "read -r input; echo \"$0 $1 $NAME $input\"; while read -r line; do case $line in Seccomp:*|NoNewPrivs:*) echo $line;; esac; done < /proc/self/status";
         let output = launch(&["/bin/sh", "-c", script, "a b", "c"]);
         assert_eq!(
             String::from_utf8(output.stdout).unwrap(),
-            "a b c value\nNoNewPrivs: 1\nSeccomp: 2\n"
+            "a b c value input\nNoNewPrivs: 1\nSeccomp: 2\n"
         );
         let failed = launch(&["/nowhere"]);
         assert_eq!(failed.status.code().map(i64::from), Some(EXECUTE_FAILED.0));
@@ -354,8 +405,8 @@ mod tests {
                 .windows(message.len())
                 .any(|found| found == message.as_bytes())
         };
-        assert!(text(FILTER_FAILED.1) && text(EXECUTE_FAILED.1));
-        assert_eq!((FILTER_FAILED.1.len(), EXECUTE_FAILED.1.len()), (47, 36));
+        assert!(text(SETUP_FAILED.1) && text(EXECUTE_FAILED.1));
+        assert_eq!((SETUP_FAILED.1.len(), EXECUTE_FAILED.1.len()), (53, 36));
     }
 
     #[test]
