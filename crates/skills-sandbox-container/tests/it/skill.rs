@@ -16,7 +16,8 @@ pub(crate) struct Skill {
     directory: TempDir,
     pub(crate) limits: ResourceLimits,
     rules: Vec<String>,
-    has_workspace: bool,
+    /// The tool that requests the workspace.
+    workspace_tool: Option<&'static str>,
 }
 
 impl Skill {
@@ -31,13 +32,20 @@ impl Skill {
             directory,
             limits,
             rules: Vec::new(),
-            has_workspace: false,
+            workspace_tool: None,
         }
     }
 
     /// Grants the workspace for reading and writing.
     pub(crate) fn workspace(mut self) -> Self {
-        self.has_workspace = true;
+        self.workspace_tool = Some("Write");
+        self
+    }
+
+    /// Grants the workspace for reading.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn readable_workspace(mut self) -> Self {
+        self.workspace_tool = Some("Read");
         self
     }
 
@@ -58,12 +66,11 @@ impl Skill {
 
     pub(crate) fn grants(&self) -> Grants {
         let request = Request::new(self.path("skill")).limits(self.limits.clone());
-        let request = if self.has_workspace {
-            request
+        let request = match self.workspace_tool {
+            Some(tool) => request
                 .workspace(self.path("workspace"))
-                .allowed_tool("Write", None)
-        } else {
-            request
+                .allowed_tool(tool, None),
+            None => request,
         };
         let rules = self
             .rules

@@ -26,12 +26,13 @@ impl Case {
     /// one only if the result depends on the host.
     #[must_use]
     pub fn expected(&self, column: BackendVariant) -> &'static [AttemptResult] {
-        let [isolated, landlock, seatbelt, wasm] = self.expected;
+        let [isolated, landlock, seatbelt, wasm, container] = self.expected;
         match column {
             BackendVariant::LinuxNamespaces => isolated,
             BackendVariant::LinuxLandlock => landlock,
             BackendVariant::Seatbelt => seatbelt,
             BackendVariant::Wasm => wasm,
+            BackendVariant::Container => container,
         }
     }
 
@@ -68,15 +69,18 @@ pub enum BackendVariant {
     Seatbelt,
     /// WebAssembly, on any host.
     Wasm,
+    /// A container of an engine on the same Linux host, from an image for its architecture.
+    Container,
 }
 
 impl BackendVariant {
     /// All backend variants, in the order of the columns.
-    pub const ALL: [Self; 4] = [
+    pub const ALL: [Self; 5] = [
         Self::LinuxNamespaces,
         Self::LinuxLandlock,
         Self::Seatbelt,
         Self::Wasm,
+        Self::Container,
     ];
 }
 
@@ -87,6 +91,7 @@ impl fmt::Display for BackendVariant {
             Self::LinuxLandlock => "linux, landlock",
             Self::Seatbelt => "seatbelt",
             Self::Wasm => "webassembly",
+            Self::Container => "container",
         })
     }
 }

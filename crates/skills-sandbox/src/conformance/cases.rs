@@ -54,6 +54,8 @@ const NOT_APPLICABLE: &[AttemptResult] = &[AttemptResult::NotApplicable];
 /// Contained if the host has the mechanism; otherwise the report says that it is unavailable.
 const CONTAINED_OR_REPORTED: &[AttemptResult] =
     &[AttemptResult::Contained, AttemptResult::Reported];
+/// Denied to other users; root may create files in directories that only the run has.
+const DENIED_OR_CONTAINED: &[AttemptResult] = &[AttemptResult::Denied, AttemptResult::Contained];
 /// No effect if the kernel is recent enough; otherwise the report says that the restriction is
 /// unavailable.
 const NO_EFFECT_OR_REPORTED: &[AttemptResult] = &[AttemptResult::NoEffect, AttemptResult::Reported];

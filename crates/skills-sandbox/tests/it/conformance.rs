@@ -9,8 +9,9 @@ const HEAD: &str = "\
 
 Attempts to escape from a sandbox, with the required result in each backend. On Linux the tests run every attempt. The Seatbelt column is checked by
 evaluating the profile; what a profile does not decide is not tested yet. For WebAssembly the tests run every attempt that is applicable, with
-programs of WASI 0.2 and 0.3; not-applicable means that no WASI call could do it. A test generates this page from the table in
-`crates/skills-sandbox/src/conformance/cases`.
+programs of WASI 0.2 and 0.3; not-applicable means that no WASI call could do it. For containers the tests run every attempt with Podman and
+runc, as root, on hosts that have both. Case 96 has a thousand runs, 64 at a time; with containers 16, 8 at a time. A test generates this page
+from the table in `crates/skills-sandbox/src/conformance/cases`.
 
 | result | meaning |
 |---|---|

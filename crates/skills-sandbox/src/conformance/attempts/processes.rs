@@ -212,7 +212,7 @@ pub const TERMINALS: &[(u8, &[&str])] = &[
 ];
 
 /// Functions for [`TERMINALS`].
-pub const DESCRIPTORS: &str = "def pipes(): return not all(stat.S_ISFIFO(os.fstat(fd).st_mode) for fd in range(3))\n\
+pub const DESCRIPTORS: &str = "def pipes(): return not all(stat.S_ISFIFO(os.fstat(fd).st_mode) or fd == 0 and stat.S_ISREG(os.fstat(0).st_mode) for fd in range(3))\n\
          def everywhere(command, data):\n    buffer = ctypes.create_string_buffer(data)\n    for fd in range(1024):\n        \
          if libc.ioctl(fd, ctypes.c_ulong(command), buffer) >= 0: return fd\n        if fd < 3 and ctypes.get_errno() != errno.EPERM: return ctypes.get_errno()\n    raise OSError(errno.EPERM, '')\n";
 
