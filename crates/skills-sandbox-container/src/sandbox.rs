@@ -324,6 +324,10 @@ impl ContainerSandbox {
             && self.is_kept(plan)
             && container.process_count(engine.facts.product).await == Some(PROCESSES_OF_IDLE)
         {
+            // The input can contain secrets.
+            if let Some(directory) = &kept.input {
+                launcher::write_input(directory.path(), &[])?;
+            }
             self.shared
                 .kept
                 .keep(caller, &plan.container, kept, self.keep);
