@@ -36,7 +36,8 @@ pub(crate) fn load(paths: &PolicyPaths, project_trust: Trust) -> anyhow::Result<
         };
         // A rule for a symlink must also apply to its target, which is the path that a decision is
         // about.
-        parsed.push(file.expand_rules(expand_spellings)?);
+        let file = file.expand_rules(expand_spellings)?;
+        parsed.push(file.expand_sandboxes(path_spellings));
         files.push((source, path.clone()));
     }
     let rules = Policy::from_files(&parsed);

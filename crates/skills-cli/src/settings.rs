@@ -102,7 +102,7 @@ impl Settings {
         for path in paths.project {
             let mut file = read(RuleSource::Project, Some(path), environment);
             if let Ok(Some((path, file))) = &mut file {
-                settings.drop_trust(path, file);
+                settings.drop_settings_of_users(path, file);
             }
             match (settings.project_trust, file) {
                 (_, Ok(None)) => {}
@@ -129,18 +129,18 @@ impl Settings {
         })
     }
 
-    /// Removes the trust that a project states: only the user gives it.
-    fn drop_trust(&mut self, path: &Path, file: &mut FileSettings) {
-        let before = file.values.len();
-        file.values
-            .retain(|(key, _)| *key != SettingKey::TrustedProjects);
-        if file.values.len() < before {
-            let key = SettingKey::TrustedProjects;
-            self.problems.push(format!(
-                "{}: `{key}` of a project has no effect",
-                path.display()
-            ));
-        }
+    /// Removes what only a user states, also if the project is trusted: whom to trust, and the sandbox.
+    fn drop_settings_of_users(&mut self, path: &Path, file: &mut FileSettings) {
+        file.values.retain(|(key, _)| {
+            let is_allowed = !key.is_of_user();
+            if !is_allowed {
+                self.problems.push(format!(
+                    "{}: `{key}` of a project has no effect",
+                    path.display()
+                ));
+            }
+            is_allowed
+        });
     }
 
     /// Applies all settings of a file.

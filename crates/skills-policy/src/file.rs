@@ -1,6 +1,6 @@
 //! The parser of policy files.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -191,6 +191,23 @@ impl PolicyFile {
         let expanded: Result<Vec<Vec<Rule>>, E> = self.rules.iter().map(expand).collect();
         self.rules = expanded?.concat();
         Ok(self)
+    }
+
+    /// Replaces each requirement of a sandbox within a directory by one for each of the directories that
+    /// `expand` returns for it, for example both spellings of a path.
+    pub fn expand_sandboxes(mut self, expand: impl Fn(&Path) -> Vec<PathBuf>) -> Self {
+        let expanded = self.sandboxes.iter().flat_map(|requirement| {
+            let directories = match &requirement.within {
+                None => vec![None],
+                Some(within) => expand(within).into_iter().map(Some).collect(),
+            };
+            directories.into_iter().map(|within| SandboxRequirement {
+                within,
+                ..requirement.clone()
+            })
+        });
+        self.sandboxes = expanded.collect();
+        self
     }
 
     /// Returns the rules in the order allow, ask, deny, those of `[[within]]` last. The order has

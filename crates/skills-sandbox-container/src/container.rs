@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::Path;
+use std::time::Duration;
 
 use bollard::Docker;
 use bollard::errors::Error;
@@ -11,27 +12,34 @@ use bollard::query_parameters::{
     TopOptionsBuilder,
 };
 use skills_sandbox::SandboxError;
+use tokio::runtime::RuntimeFlavor;
+use tokio::time::timeout;
 
 use crate::connect::setup_error;
 use crate::engine::Product;
 use crate::namespace;
 use crate::request::ContainerRequest;
 
+/// How long the removal of a container may take.
+const REMOVE_TIMEOUT: Duration = Duration::from_secs(15);
 /// Number of random bytes in a name.
 const NAME_BYTES: usize = 12;
 
-/// A container of one run or session. Dropping it kills and removes the container in the background;
-/// [`remove`](Self::remove) waits for that.
+/// A container of one run or session. Dropping it kills and removes the container, and waits for that
+/// on this thread, at most [`REMOVE_TIMEOUT`]; [`remove`](Self::remove) waits without blocking.
 pub(crate) struct Container {
     client: Docker,
     name: String,
+    /// The identifier that the engine gave; empty before it is created.
+    id: String,
     is_removed: bool,
 }
 
 /// A running container.
 pub(crate) struct RunningContainer {
     pub(crate) container: Container,
-    /// The first process, as the host of the engine numbers it.
+    /// The first process, as the host of the engine numbers it; `None` once it is known that this is
+    /// another host.
     pub(crate) pid: Option<i32>,
 }
 
@@ -44,23 +52,35 @@ impl Container {
     ) -> Result<Self, SandboxError> {
         let name = random_name()?;
         // Before the request: the engine may create the container although the answer is lost.
-        let container = Self {
+        let mut container = Self {
             client: client.clone(),
             name,
+            id: String::new(),
             is_removed: false,
         };
         let options = CreateContainerOptionsBuilder::default()
             .name(&container.name)
             .build();
-        client
+        let created = client
             .create_container(Some(options), request.body(input))
             .await
             .map_err(|error| setup_error("creating the container", error))?;
+        container.id = created.id;
         Ok(container)
     }
 
     pub(crate) fn name(&self) -> &str {
         &self.name
+    }
+
+    pub(crate) fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Returns true if its first process runs.
+    pub(crate) async fn is_running(&self) -> bool {
+        let state = self.inspect().await.ok().and_then(|found| found.state);
+        state.is_some_and(|state| state.running == Some(true))
     }
 
     pub(crate) fn client(&self) -> &Docker {
@@ -137,10 +157,19 @@ impl Drop for Container {
         if self.is_removed {
             return;
         }
-        // Outside of a Tokio runtime nothing can be sent; the container ends by itself.
-        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            let (client, name) = (self.client.clone(), std::mem::take(&mut self.name));
-            runtime.spawn(async move { remove(&client, &name).await });
+        // A task of this runtime could be dropped before it has sent anything, if the runtime ends.
+        let (client, name) = (self.client.clone(), std::mem::take(&mut self.name));
+        let removal = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()?;
+            runtime.block_on(remove(&client, &name))
+        });
+        let wait = || drop(removal.join());
+        let runtime = tokio::runtime::Handle::try_current();
+        match runtime.map(|runtime| runtime.runtime_flavor()) {
+            Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(wait),
+            _ => wait(),
         }
     }
 }
@@ -156,6 +185,12 @@ async fn kill(client: &Docker, name: &str) {
 /// Kills the processes of a container and removes it. Killed first, since engines wait some seconds
 /// for a process that they ask to end.
 pub(crate) async fn remove(client: &Docker, name: &str) -> io::Result<()> {
+    timeout(REMOVE_TIMEOUT, kill_and_remove(client, name))
+        .await
+        .unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+}
+
+async fn kill_and_remove(client: &Docker, name: &str) -> io::Result<()> {
     kill(client, name).await;
     let options = RemoveContainerOptionsBuilder::default()
         .force(true)

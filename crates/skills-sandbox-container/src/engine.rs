@@ -130,6 +130,8 @@ pub(crate) struct ImageFacts {
     pub(crate) architecture: String,
     /// The directories in which programs are searched.
     pub(crate) search_path: Vec<String>,
+    /// The directories for which the engine would create volumes on the disk of the host.
+    pub(crate) volumes: Vec<String>,
 }
 
 /// The search path of engines for images that set none.
@@ -163,6 +165,11 @@ impl ImageFacts {
             .flatten()
             .find_map(|variable| variable.strip_prefix("PATH="))
             .unwrap_or(DEFAULT_SEARCH_PATH);
+        let volumes = image
+            .config
+            .as_ref()
+            .and_then(|config| config.volumes.as_ref());
+        let volumes = volumes.into_iter().flatten();
         Ok(Self {
             id,
             architecture: image.architecture.clone().unwrap_or_default(),
@@ -171,6 +178,7 @@ impl ImageFacts {
                 .filter(|directory| Path::new(directory).is_absolute())
                 .map(str::to_owned)
                 .collect(),
+            volumes: volumes.cloned().collect(),
         })
     }
 }

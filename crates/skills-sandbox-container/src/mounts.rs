@@ -17,6 +17,16 @@ const RESERVED: [&str; 18] = [
     "/sbin", "/sys", "/usr", "/usr/bin", "/usr/lib", "/var", "/var/run",
 ];
 
+/// Where engines and their parts listen. A program that can connect there controls the host.
+const ENGINE_SOCKETS: [&str; 6] = [
+    "/run/podman/podman.sock",
+    "/run/docker.sock",
+    "/var/run/docker.sock",
+    "/run/containerd/containerd.sock",
+    "/run/crio/crio.sock",
+    "/run/buildkit/buildkitd.sock",
+];
+
 /// The default path of the scratch space, and of `HOME` and `TMPDIR`.
 const SCRATCH_PATH: &str = "/tmp";
 
@@ -78,6 +88,16 @@ pub(crate) fn plan_mounts(
         is_writable: false,
     }));
     Ok((mounts, aliases))
+}
+
+/// Checks that granted paths can be mounted, without what depends on the run.
+pub(crate) fn check_mounts(grants: &Grants, socket: &Path) -> Result<(), SandboxError> {
+    granted_mounts(grants)
+        .iter()
+        .try_for_each(|(target, (source, _))| {
+            check_path(source, socket)?;
+            check_path(target, socket)
+        })
 }
 
 /// Returns the path of the scratch space: `/tmp`, unless that is granted.
@@ -225,6 +245,14 @@ fn relocated(mount: &ContainerMount, path: &Path, alias: &Path) -> ContainerMoun
     }
 }
 
+/// Returns the paths of sockets of engines, each also without symlinks, as granted paths are.
+fn engine_sockets(configured: &Path) -> impl Iterator<Item = PathBuf> {
+    let known = ENGINE_SOCKETS.iter().map(Path::new);
+    let all = [configured].into_iter().chain(known);
+    all.flat_map(|socket| [Some(socket.to_owned()), socket.canonicalize().ok()])
+        .flatten()
+}
+
 /// Rejects paths that a container must not have, or that it has of its own.
 fn check_path(path: &Path, socket: &Path) -> Result<(), SandboxError> {
     let shown = path.display();
@@ -238,7 +266,7 @@ fn check_path(path: &Path, socket: &Path) -> Result<(), SandboxError> {
             format!("`{shown}` cannot be mounted in a container; grant a narrower directory"),
         ));
     }
-    if socket.starts_with(path) {
+    if engine_sockets(socket).any(|socket| socket.starts_with(path)) {
         return Err(SandboxError::rejected(
             BACKEND,
             format!(

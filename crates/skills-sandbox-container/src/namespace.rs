@@ -14,6 +14,8 @@ use std::path::Path;
 use skills_sandbox::SandboxError;
 
 use crate::BACKEND;
+use crate::connect::Engine;
+use crate::container::RunningContainer;
 use crate::mounts::ContainerMount;
 use crate::request::ContainerRequest;
 
@@ -27,7 +29,7 @@ pub(crate) enum MountCheck {
 }
 
 /// The sources of mounts, as they were when the run was planned.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) struct MountSources(Vec<FileIdentity>);
 
 /// Device and inode number.
@@ -57,16 +59,18 @@ impl MountSources {
     #[cfg(target_os = "linux")]
     pub(crate) async fn compare(
         &self,
-        pid: Option<i32>,
+        running: &RunningContainer,
+        engine: &Engine,
         request: &ContainerRequest,
     ) -> Result<MountCheck, SandboxError> {
-        verify::compare(&self.0, pid, request).await
+        verify::compare(&self.0, running, engine, request).await
     }
 
     #[cfg(not(target_os = "linux"))]
     pub(crate) async fn compare(
         &self,
-        _pid: Option<i32>,
+        _running: &RunningContainer,
+        _engine: &Engine,
         _request: &ContainerRequest,
     ) -> Result<MountCheck, SandboxError> {
         let _ = &self.0;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use skills_egress::ProxyEndpoint;
-use skills_policy::NetworkGrant;
+use skills_policy::{Grants, NetworkGrant};
 use skills_process::{ProtectedEntries, interpreter_args, interpreter_names};
 use skills_sandbox::{Environment, Job, Program, SandboxError, ScriptType};
 
@@ -18,7 +18,7 @@ use crate::request::{ContainerRequest, ContainerUser};
 /// it.
 const WAITING_PROGRAM: &str = "sleep";
 /// How long a container stays after the deadline of its run, in seconds, if the host process dies.
-const EXTRA_SECONDS: u64 = 60;
+const EXTRA_SECONDS: u64 = 10;
 /// Where packages for Node are found from every directory.
 const NODE_MODULES_PATH: &str = "/node_modules";
 
@@ -113,6 +113,7 @@ impl RunPlan {
                 user: ContainerUser::new(context.engine, context.ids),
                 mounts,
                 scratch: scratch_path(grants),
+                volumes: volumes(context.image, grants),
                 limits,
                 waiting_program: context.launcher.map_or_else(
                     || WAITING_PROGRAM.to_owned(),
@@ -216,6 +217,19 @@ fn names_of(kind: ScriptType) -> Vec<String> {
     interpreter_names(kind)
         .iter()
         .map(|name| (*name).to_owned())
+        .collect()
+}
+
+/// Returns the directories of the image that would be writable: its volumes, and those that Podman makes
+/// writable in each container. A granted path is mounted in place of one.
+fn volumes(image: &ImageFacts, grants: &Grants) -> Vec<PathBuf> {
+    const OF_PODMAN: [&str; 2] = ["/run", "/var/tmp"];
+    let of_image = image.volumes.iter().map(String::as_str);
+    of_image
+        .chain(OF_PODMAN)
+        .map(PathBuf::from)
+        .filter(|path| path.is_absolute() && *path != scratch_path(grants))
+        .filter(|path| grants.files().iter().all(|file| file.path() != path))
         .collect()
 }
 

@@ -8,7 +8,7 @@ use skills_sandbox::{EnforcementReport, Job, Quota};
 
 use crate::BACKEND;
 use crate::connect::Engine;
-use crate::engine::EngineFacts;
+use crate::engine::{EngineFacts, Product};
 use crate::launcher;
 use crate::namespace::MountCheck;
 use crate::plan::RunPlan;
@@ -52,13 +52,17 @@ pub(crate) fn report(
         "the end by a signal is reported as exit code 128 plus its number",
     );
     let report = add_protected(report, plan);
+    let report = add_variables(report, engine.facts.product, job);
+    let uncounted = match mounts {
+        MountCheck::Verified => "",
+        MountCheck::NotVisible(_) => "; deleted files that are still open do not count",
+    };
     job.quotas().iter().fold(report, |report, quota| {
-        // Partial, since it is measured while the program runs, and without deleted files that a
-        // process of the container holds open.
+        // Partial, since it is measured while the program runs.
         report.partial(
             "workspace",
             format!(
-                "private, at most {}",
+                "private, at most {}{uncounted}",
                 Quota::describe_limit(quota.max_bytes())
             ),
         )
@@ -165,6 +169,18 @@ fn time_detail(wall_time: Duration) -> String {
     format!(
         "{} ms, then all processes are killed",
         wall_time.as_millis()
+    )
+}
+
+/// Reports that Podman keeps what starts a program, if that includes values of granted variables.
+fn add_variables(report: EnforcementReport, product: Product, job: &Job) -> EnforcementReport {
+    let has_values = !job.grants().variables().is_empty();
+    if product != Product::Podman || !has_values {
+        return report;
+    }
+    report.partial(
+        "variables",
+        "Podman writes their values to its private database on the disk of its user",
     )
 }
 

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 use bollard::models::{
-    ContainerCreateBody, HostConfig, HostConfigCgroupnsModeEnum, HostConfigLogConfig, Mount,
-    MountBindOptions, MountBindOptionsPropagationEnum, MountType, ResourcesUlimits,
+    ContainerCreateBody, HealthConfig, HostConfig, HostConfigCgroupnsModeEnum, HostConfigLogConfig,
+    Mount, MountBindOptions, MountBindOptionsPropagationEnum, MountType, ResourcesUlimits,
 };
 use skills_policy::ResourceLimits;
 
@@ -48,6 +48,9 @@ pub(crate) struct ContainerRequest {
     pub(crate) mounts: Vec<ContainerMount>,
     /// The path of the scratch space.
     pub(crate) scratch: PathBuf,
+    /// Directories that the engine would otherwise make writable on the disk of the host, or without a
+    /// limit.
+    pub(crate) volumes: Vec<PathBuf>,
     pub(crate) limits: ResourceLimits,
     /// The first process, which waits until it is killed, or for so many seconds.
     pub(crate) waiting_program: String,
@@ -106,6 +109,11 @@ impl ContainerRequest {
             working_dir: Some("/".to_owned()),
             labels: Some(self.labels.clone().into_iter().collect()),
             stop_timeout: Some(1),
+            // A program of the image would run beside that of the run.
+            healthcheck: Some(HealthConfig {
+                test: Some(vec!["NONE".to_owned()]),
+                ..Default::default()
+            }),
             host_config: Some(self.host_config(input)),
             ..Default::default()
         }
@@ -121,7 +129,7 @@ impl ContainerRequest {
         HostConfig {
             network_mode: Some("none".to_owned()),
             readonly_rootfs: Some(true),
-            tmpfs: Some(self.scratch_mount()),
+            tmpfs: Some(self.scratch_mounts()),
             mounts: Some(self.mounts.iter().chain(&input).map(bind_mount).collect()),
             cap_drop: Some(vec!["ALL".to_owned()]),
             privileged: Some(false),
@@ -145,12 +153,16 @@ impl ContainerRequest {
         }
     }
 
-    fn scratch_mount(&self) -> HashMap<String, String> {
+    /// Returns the file systems in memory, which count as memory of the run.
+    fn scratch_mounts(&self) -> HashMap<String, String> {
         let options = format!(
             "rw,noexec,nosuid,nodev,mode=1777,size={}",
             self.limits.scratch_bytes
         );
-        HashMap::from([(self.scratch.display().to_string(), options)])
+        let paths = [&self.scratch].into_iter().chain(&self.volumes);
+        paths
+            .map(|path| (path.display().to_string(), options.clone()))
+            .collect()
     }
 
     fn ulimits(&self) -> Vec<ResourcesUlimits> {

@@ -9,19 +9,22 @@ use skills_egress::{Connector, HostConnector, Proxy, ProxyLog, SystemConnector};
 use skills_policy::{Grants, NetworkGrant};
 use skills_process::{ProtectedEntries, QuotaMonitor, ScratchDir};
 use skills_sandbox::{
-    EnforcementReport, HostConnections, Job, Refusals, RunFuture, RunOutput, Sandbox, SandboxError,
+    CapturedOutput, EnforcementReport, HostConnections, Job, Refusals, RunFuture, RunOutput,
+    Sandbox, SandboxError, Termination,
 };
 use tokio::net::TcpListener;
 use tokio::sync::OnceCell;
+use tokio::time::timeout;
 
 use crate::connect::Engine;
 use crate::container::Container;
 use crate::launcher;
+use crate::mounts::check_mounts;
 use crate::namespace::{self, MountCheck, MountSources};
 use crate::plan::{PlanContext, RunPlan, WantedProgram};
 use crate::programs::find_program;
 use crate::report::{probe_report, report};
-use crate::supervise::{Bounds, ProgramOutput, run_program};
+use crate::supervise::{Bounds, ProgramOutput, run_program, wait_cancelled};
 use crate::warm::{KeptContainer, KeptContainers, owner_labels, remove_abandoned};
 use crate::{BACKEND, ImageReference};
 
@@ -31,8 +34,8 @@ use crate::{BACKEND, ImageReference};
 /// [`SystemConnector`]. Clones share the connection and the kept containers. The first run connects,
 /// and removes containers of processes that have died.
 ///
-/// [`run`](Sandbox::run) needs a Tokio runtime with I/O and time enabled. Dropping its future removes
-/// the container in the background; a container also ends by itself a minute after the deadline.
+/// [`run`](Sandbox::run) needs a Tokio runtime with I/O and time enabled. Dropping its future waits
+/// until the container is removed; a container also ends by itself some seconds after the deadline.
 ///
 /// ```
 /// use std::time::Duration;
@@ -142,7 +145,16 @@ impl ContainerSandbox {
         let plan = RunPlan::new(&job, protected, &self.context(&engine)?)?;
         let quotas = QuotaMonitor::open(job.quotas())
             .map_err(|error| SandboxError::setup("opening a directory with a quota", error))?;
-        let (ready, executable) = self.prepare(&engine, &plan, &job, &wanted).await?;
+        let prepared = tokio::select! {
+            biased;
+            () = wait_cancelled(job.cancellation_token()) => return Ok(cancelled_output(started)),
+            prepared = timeout(
+                plan.container.limits.wall_time,
+                self.prepare(&engine, &plan, &job, &wanted),
+            ) => prepared,
+        };
+        let (ready, executable) = prepared
+            .map_err(|elapsed| SandboxError::setup("creating the container", elapsed.into()))??;
         let ReadyContainer { kept, network } = ready;
         let exec = plan.exec(&job, &engine.image, &executable);
         if let Some(directory) = &kept.input {
@@ -152,6 +164,7 @@ impl ContainerSandbox {
             limits: &plan.container.limits,
             quotas: Arc::new(quotas),
             cancellation: job.cancellation_token(),
+            first_process: kept.running.pid,
             input: if exec.is_input_sent {
                 job.stdin_bytes()
             } else {
@@ -219,7 +232,7 @@ impl ContainerSandbox {
         job: &Job,
         wanted: &WantedProgram,
     ) -> Result<(ReadyContainer, String), SandboxError> {
-        let kept = self.take_kept(plan, job);
+        let kept = self.take_kept(plan, job).await;
         let (kept, executable) = match kept {
             Some(kept) => {
                 let name = kept.running.container.name();
@@ -234,10 +247,18 @@ impl ContainerSandbox {
 
     /// Only a run without hosts uses a kept container: the ports of the proxy of an earlier run could
     /// still be in use.
-    fn take_kept(&self, plan: &RunPlan, job: &Job) -> Option<KeptContainer> {
+    async fn take_kept(&self, plan: &RunPlan, job: &Job) -> Option<KeptContainer> {
         let caller = job.requested_by().filter(|_| self.is_kept(plan))?;
         let wall_time = plan.container.limits.wall_time;
-        self.shared.kept.take(caller, &plan.container, wall_time)
+        let kept = self.shared.kept.take(caller, &plan.container, wall_time)?;
+        // A directory that was replaced is another one, although its path is the same.
+        let sources = MountSources::identify(&plan.container.mounts).ok()?;
+        let is_usable = sources == kept.sources && kept.running.container.is_running().await;
+        if is_usable {
+            return Some(kept);
+        }
+        let _ = kept.running.container.remove().await;
+        None
     }
 
     fn is_kept(&self, plan: &RunPlan) -> bool {
@@ -259,12 +280,17 @@ impl ContainerSandbox {
         let container = create_container(engine, plan, input.as_ref()).await?;
         let executable =
             find_program(&engine.client, container.name(), &engine.image, wanted).await?;
-        let running = container.start().await?;
-        let mounts = sources.compare(running.pid, &plan.container).await?;
+        let mut running = container.start().await?;
+        let mounts = sources.compare(&running, engine, &plan.container).await?;
+        if mounts != MountCheck::Verified {
+            // The number can be that of another process of this host.
+            running.pid = None;
+        }
         let ends_at = tokio::time::Instant::now() + Duration::from_secs(plan.container.max_seconds);
         let kept = KeptContainer {
             running,
             mounts,
+            sources,
             input,
             ends_at,
         };
@@ -394,6 +420,17 @@ async fn with_proxy(
     }
 }
 
+/// Returns the output of a run that was cancelled before its program was started.
+fn cancelled_output(started: Instant) -> RunOutput {
+    RunOutput::new(
+        Termination::Cancelled,
+        CapturedOutput::default(),
+        CapturedOutput::default(),
+        started.elapsed(),
+        EnforcementReport::new(BACKEND),
+    )
+}
+
 fn network_error(reason: &str) -> SandboxError {
     SandboxError::unavailable(
         "access to hosts from a container",
@@ -466,6 +503,10 @@ impl Sandbox for ContainerSandbox {
         let engine = std::thread::scope(|scope| scope.spawn(connect).join())
             .map_err(|_| failed(std::io::Error::other("the connection panicked")))??;
         Ok(probe_report(&engine, self.runtime.as_deref()))
+    }
+
+    fn check_grants(&self, grants: &Grants) -> Result<(), SandboxError> {
+        check_mounts(grants, &self.socket)
     }
 
     fn run(&self, job: Job) -> RunFuture<'_> {

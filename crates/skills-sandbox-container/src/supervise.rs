@@ -36,6 +36,9 @@ pub(crate) struct Bounds<'a> {
     pub(crate) quotas: Arc<QuotaMonitor>,
     pub(crate) cancellation: Option<&'a CancellationToken>,
     pub(crate) input: &'a [u8],
+    /// The first process of the container, if it is visible. Deleted files that processes of its
+    /// namespace hold open count against quotas.
+    pub(crate) first_process: Option<i32>,
 }
 
 /// The end of a program with its output.
@@ -151,7 +154,11 @@ async fn supervise(
     captured: &mut Captured,
 ) -> StopReason {
     let limits = bounds.limits;
-    let watch = QuotaWatch::new(Arc::clone(&bounds.quotas), None, limits.file_bytes);
+    let watch = QuotaWatch::new(
+        Arc::clone(&bounds.quotas),
+        bounds.first_process,
+        limits.file_bytes,
+    );
     let mut deadline = std::pin::pin!(sleep(limits.wall_time));
     let mut cancelled = std::pin::pin!(wait_cancelled(bounds.cancellation));
     let mut exceeded = std::pin::pin!(watch.wait_exceeded());
@@ -189,7 +196,8 @@ async fn feed(mut stdin: Pin<Box<dyn AsyncWrite + Send>>, input: &[u8]) -> Infal
     std::future::pending().await
 }
 
-async fn wait_cancelled(token: Option<&CancellationToken>) {
+/// Waits until a run is cancelled, which never happens without a token.
+pub(crate) async fn wait_cancelled(token: Option<&CancellationToken>) {
     match token {
         Some(token) => token.cancelled().await,
         None => std::future::pending().await,

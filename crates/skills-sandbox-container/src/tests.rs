@@ -23,6 +23,7 @@ fn image() -> ImageFacts {
         id: "sha256:1234".to_owned(),
         architecture: "amd64".to_owned(),
         search_path: vec!["/usr/local/bin".to_owned(), "/usr/bin".to_owned()],
+        volumes: vec!["/data".to_owned(), "relative".to_owned()],
     }
 }
 
@@ -262,6 +263,15 @@ fn paths_that_lead_to_the_host_are_rejected() {
             "{path}: {error}"
         );
     }
+    // A socket that is configured through a symlink.
+    let directory = tempfile::tempdir().unwrap();
+    let real = directory.path().canonicalize().unwrap().join("real");
+    std::fs::create_dir(&real).unwrap();
+    std::fs::write(real.join("engine.sock"), "").unwrap();
+    std::os::unix::fs::symlink(&real, directory.path().join("link")).unwrap();
+    let socket = directory.path().join("link/engine.sock");
+    let grants = job(&real, &[]).grants().clone();
+    assert!(crate::mounts::check_mounts(&grants, &socket).is_err());
     let tool = job(Path::new("/work"), &[]).tool("/usr/bin/uv");
     assert!(plan(&tool, &engine(Product::Docker, false)).is_err());
 }

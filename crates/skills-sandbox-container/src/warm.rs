@@ -14,7 +14,7 @@ use skills_process::ScratchDir;
 use tokio::time::Instant;
 
 use crate::container::{RunningContainer, remove};
-use crate::namespace::MountCheck;
+use crate::namespace::{MountCheck, MountSources};
 use crate::request::ContainerRequest;
 
 /// The label with the process that a container belongs to.
@@ -26,6 +26,8 @@ const MAX_KEPT: usize = 16;
 pub(crate) struct KeptContainer {
     pub(crate) running: RunningContainer,
     pub(crate) mounts: MountCheck,
+    /// What was mounted when it was created.
+    pub(crate) sources: MountSources,
     /// The directory with the input, if the launcher opens it.
     pub(crate) input: Option<ScratchDir>,
     /// When its first process ends.
@@ -86,19 +88,24 @@ impl KeptContainers {
             .unwrap_or(0);
         all.insert(key.clone(), (number, kept));
         drop(all);
-        let containers = self.clone();
+        // Not held until then: the containers are removed with the backend.
+        let containers = Arc::downgrade(&self.0);
         tokio::spawn(async move {
             tokio::time::sleep(duration).await;
-            containers.expire(&key, number);
+            if let Some(containers) = containers.upgrade() {
+                Self(containers).expire(&key, number);
+            }
         });
     }
 
     /// Removes a container if no run has taken it since.
     fn expire(&self, key: &Key, number: u64) {
         let mut all = self.lock();
-        if all.get(key).is_some_and(|(kept, _)| *kept == number) {
-            all.remove(key);
-        }
+        let is_same = all.get(key).is_some_and(|(kept, _)| *kept == number);
+        let expired = is_same.then(|| all.remove(key));
+        // Removing it takes a while, so not while others wait.
+        drop(all);
+        drop(expired);
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<Key, (u64, KeptContainer)>> {
@@ -161,7 +168,9 @@ mod owner {
     fn scope() -> String {
         let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
         let namespace = fs::read_link("/proc/self/ns/pid").unwrap_or_default();
-        format!("{}/{}", boot.trim(), namespace.display())
+        // Processes of other users can be hidden.
+        let user = nix::unistd::geteuid();
+        format!("{}/{}/{user}", boot.trim(), namespace.display())
     }
 
     /// Returns the start time of a process, in ticks since the boot.

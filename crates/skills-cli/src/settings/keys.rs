@@ -122,7 +122,6 @@ pub(crate) enum SettingKey {
     EnvFiles,
     Roots,
     UsageLedger,
-    /// Of the user only.
     TrustedProjects,
     LatentSearch,
     Packages,
@@ -251,6 +250,21 @@ impl SettingKey {
             return Self::parse(&["skills", name, "interpreters", kind]);
         }
         Self::parse(&text.split('.').collect::<Vec<_>>())
+    }
+
+    /// Returns true for a key that has no effect in a project: a repository could otherwise trust itself,
+    /// or select a weaker sandbox than its user.
+    pub(super) fn is_of_user(&self) -> bool {
+        matches!(
+            self,
+            Self::TrustedProjects
+                | Self::Sandbox
+                | Self::SkillSandbox(_)
+                | Self::ContainerImage
+                | Self::ContainerSocket
+                | Self::ContainerRuntime
+                | Self::ContainerKeep
+        )
     }
 
     /// Returns the tables and the name of the key.

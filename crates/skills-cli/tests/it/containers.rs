@@ -107,6 +107,17 @@ fn a_skill_runs_in_a_container_by_option_setting_or_policy() {
     assert_eq!(code, 3, "{text}");
     assert!(text.contains("it runs WebAssembly modules"), "{text}");
 
+    // A project selects no sandbox, also if it is trusted.
+    let project = user.fixture.path().join(".skills/config.toml");
+    fs::create_dir_all(project.parent().unwrap()).unwrap();
+    fs::write(
+        &project,
+        "sandbox = \"native\"\n[skills.demo]\nsandbox = \"native\"\n",
+    )
+    .unwrap();
+    assert_eq!(backend(&["--trust-project"]), "container");
+    fs::remove_file(project).unwrap();
+
     // A policy is not overridden by an option.
     let policy = user.fixture.path().join("home/.config/skills/policy.toml");
     fs::write(&policy, "require-sandbox = \"container\"\n").unwrap();
@@ -117,6 +128,17 @@ fn a_skill_runs_in_a_container_by_option_setting_or_policy() {
         text.contains("the policy requires sandbox container"),
         "{text}"
     );
+
+    // Its directory can be spelled with a symlink.
+    let link = user.fixture.path().join("link");
+    std::os::unix::fs::symlink(user.fixture.path().join("skills"), &link).unwrap();
+    let within = format!(
+        "[[within]]\ndirectory = {:?}\nrequire-sandbox = \"container\"\n",
+        link.display().to_string()
+    );
+    fs::write(&policy, within).unwrap();
+    let (code, text) = user.run(&["run", "demo", "--sandbox", "native"]);
+    assert_eq!(code, 3, "{text}");
 }
 
 #[test]

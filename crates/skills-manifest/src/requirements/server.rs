@@ -89,12 +89,27 @@ fn key(transport: &str, locator: &str) -> String {
     format!("mcp__{transport}__{locator}")
 }
 
+/// Maximum length of a command, in bytes.
+const MAX_COMMAND_BYTES: usize = 256;
+
+/// Returns true for what names of programs consist of. Other letters can look the same, and other signs
+/// mean something to shells.
+fn is_command_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"._+@/:\\-".contains(&byte)
+}
+
 /// Returns why a command is rejected.
 fn command_problem(command: &str) -> Option<&'static str> {
     // The user must see exactly what is started: nothing hidden, and no arguments, which could
     // make any program run any code.
-    if has_unclear_character(command) {
+    if has_unclear_character(command) || !command.bytes().all(is_command_byte) {
         return Some("is not one program without arguments");
+    }
+    if command.len() > MAX_COMMAND_BYTES {
+        return Some("is too long");
+    }
+    if command.split(['/', '\\']).any(|part| part == "..") {
+        return Some("is a path with `..`");
     }
     // A relative path would start a file of the project in which the client happens to run.
     let is_path = command.contains(['/', '\\']);

@@ -29,8 +29,9 @@ pub struct QuotaWatch {
 }
 
 impl QuotaWatch {
-    /// Creates a watch. Deleted files that processes of `group` hold open are counted, on Linux and
-    /// if there is one; `max_file_bytes` is the maximum size of a file that the run may write.
+    /// Creates a watch. Deleted files that processes of `group`, or of the process namespace of its leader,
+    /// hold open are counted, on Linux and if there is one; `max_file_bytes` is the maximum size of a
+    /// file that the run may write.
     #[must_use]
     pub fn new(monitor: Arc<QuotaMonitor>, group: Option<i32>, max_file_bytes: u64) -> Self {
         Self {

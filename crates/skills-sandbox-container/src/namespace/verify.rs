@@ -17,10 +17,14 @@ use tokio::time::timeout;
 
 use super::{FileIdentity, MountCheck};
 use crate::BACKEND;
+use crate::connect::Engine;
+use crate::container::RunningContainer;
 use crate::request::ContainerRequest;
 
-/// How long the runtime may take, once the engine has started a container, to execute its first
-/// process.
+const NOT_VISIBLE: &str = "its processes are not visible on this host";
+/// Runtimes that execute the first process on the kernel of the engine.
+const DIRECT_RUNTIMES: [&str; 2] = ["runc", "crun"];
+/// How long other runtimes may take to execute the first process.
 const EXEC_TIMEOUT: Duration = Duration::from_millis(500);
 const EXEC_INTERVAL: Duration = Duration::from_millis(2);
 
@@ -36,10 +40,11 @@ pub(super) fn identify(path: &Path) -> io::Result<FileIdentity> {
 
 pub(super) async fn compare(
     sources: &[FileIdentity],
-    pid: Option<i32>,
+    running: &RunningContainer,
+    engine: &Engine,
     request: &ContainerRequest,
 ) -> Result<MountCheck, SandboxError> {
-    let root = match container_root(pid, request).await {
+    let root = match container_root(running, engine, request).await {
         Ok(root) => root,
         Err(reason) => return Ok(MountCheck::NotVisible(reason)),
     };
@@ -59,10 +64,24 @@ pub(super) async fn compare(
     Ok(MountCheck::Verified)
 }
 
-/// Opens the root directory of the container, if its first process is a process of this kernel: the
-/// number that an engine returns can be one of a virtual machine.
-async fn container_root(pid: Option<i32>, request: &ContainerRequest) -> Result<OwnedFd, String> {
-    let pid = pid.ok_or("the engine does not return its process")?;
+/// Opens the root directory of the container, if its first process is visible on this host.
+///
+/// The number that an engine returns can be one of a virtual machine, so the control group of the process
+/// must name the container. Runtimes that execute the process themselves may take a while for it after
+/// the engine has started the container; the deadline of the run bounds that, since a container whose
+/// mounts are unknown must not be used. With others the process is inside of a sandbox of their own.
+async fn container_root(
+    running: &RunningContainer,
+    engine: &Engine,
+    request: &ContainerRequest,
+) -> Result<OwnedFd, String> {
+    let pid = running
+        .pid
+        .ok_or("the engine does not return its process")?;
+    let groups = fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap_or_default();
+    if !groups.contains(running.container.id()) {
+        return Err(NOT_VISIBLE.to_owned());
+    }
     let expected = format!("{}\0{}\0", request.waiting_program, request.max_seconds);
     let is_waiting = async {
         let path = format!("/proc/{pid}/cmdline");
@@ -70,8 +89,12 @@ async fn container_root(pid: Option<i32>, request: &ContainerRequest) -> Result<
             tokio::time::sleep(EXEC_INTERVAL).await;
         }
     };
-    if timeout(EXEC_TIMEOUT, is_waiting).await.is_err() {
-        return Err("its processes are not visible on this host".to_owned());
+    let runtime = request.runtime.as_deref();
+    let runtime = runtime.unwrap_or(&engine.facts.default_runtime);
+    if DIRECT_RUNTIMES.iter().any(|name| runtime.contains(name)) {
+        is_waiting.await;
+    } else if timeout(EXEC_TIMEOUT, is_waiting).await.is_err() {
+        return Err(NOT_VISIBLE.to_owned());
     }
     let root = format!("/proc/{pid}/root");
     open(
