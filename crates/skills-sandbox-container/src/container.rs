@@ -120,7 +120,7 @@ impl Container {
         kill(&self.client, &self.name).await;
     }
 
-    /// Returns whether the engine noticed that a process was killed for want of memory.
+    /// Returns whether the engine noticed that a process was killed because memory ran out.
     pub(crate) async fn ran_out_of_memory(&self) -> bool {
         let state = self.inspect().await.ok().and_then(|found| found.state);
         state.is_some_and(|state| state.oom_killed == Some(true))
@@ -143,7 +143,7 @@ impl Container {
 }
 
 impl RunningContainer {
-    /// Counts processes that were killed for want of memory.
+    /// Counts processes that were killed because memory ran out.
     pub(crate) async fn memory_kills(&self) -> u64 {
         match self.pid.and_then(namespace::memory_kills) {
             Some(count) => count,

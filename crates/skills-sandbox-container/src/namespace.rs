@@ -94,7 +94,7 @@ pub(crate) fn listen(_pid: i32, _ports: &[u16]) -> io::Result<Vec<TcpListener>> 
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Returns how many processes of a container were killed for want of memory; `None` if that is not
+/// Returns how many processes of a container were killed because memory ran out; `None` if that is not
 /// visible on this host.
 #[cfg(target_os = "linux")]
 pub(crate) fn memory_kills(pid: i32) -> Option<u64> {

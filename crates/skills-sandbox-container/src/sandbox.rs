@@ -488,7 +488,7 @@ impl Sandbox for ContainerSandbox {
 
     /// Connects to the engine on a thread of its own, so it may be called anywhere.
     fn probe(&self) -> Result<EnforcementReport, SandboxError> {
-        let failed = |error| SandboxError::setup("asking the container engine", error);
+        let failed = |error| SandboxError::setup("connecting to the container engine", error);
         let connect = || {
             let runtime = tokio::runtime::Builder::new_current_thread()
                 .enable_all()

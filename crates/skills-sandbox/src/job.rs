@@ -286,8 +286,9 @@ impl Job {
     }
 
     /// Sets the caller that the job runs for, such as a session. This grants nothing: backends
-    /// share their resources fairly among callers, and compile at most one WebAssembly module at a
-    /// time for each. Jobs without a caller share one anonymous caller.
+    /// share their resources fairly among callers, compile at most one WebAssembly module at a
+    /// time for each, and can keep a container for further jobs of a caller with the same grants. Jobs
+    /// without a caller share one anonymous caller, and no container.
     pub fn caller(mut self, caller: impl Into<String>) -> Self {
         self.caller = Some(caller.into());
         self

@@ -106,7 +106,7 @@ impl Executor {
             .await
         {
             Ok(resolved) => resolved,
-            // Nobody asked for these packages yet, and the script may not need them.
+            // These packages were not requested yet, and the script may not need them.
             Err(error) if error.kind() == SetupErrorKind::Declaration => {
                 return Ok(RunPackages::without(&missing, &error.to_string()));
             }

@@ -1,4 +1,4 @@
-//! Counts processes that the kernel killed for want of memory, in the cgroup of a container.
+//! Counts processes that the kernel killed because memory ran out, in the cgroup of a container.
 #![expect(
     clippy::disallowed_methods,
     reason = "files of the kernel about processes, not of a skill"
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 const CGROUPS: &str = "/sys/fs/cgroup";
 
-/// Returns how many processes of the container were killed for want of memory; `None` if its cgroup is
+/// Returns how many processes of the container were killed because memory ran out; `None` if its cgroup is
 /// not visible on this host. Engines report it for the first process only.
 pub(super) fn memory_kills(pid: i32) -> Option<u64> {
     let groups = fs::read_to_string(format!("/proc/{pid}/cgroup")).ok()?;
