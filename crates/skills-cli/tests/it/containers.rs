@@ -88,9 +88,10 @@ fn a_skill_runs_in_a_container_by_option_setting_or_policy() {
         "--json",
     ];
     let backend = |arguments: &[&str]| {
-        let (code, text) = user.run(&[&run[..], arguments].concat());
-        assert_eq!(code, 0, "{text}");
-        let document: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let output = user.command(&[&run[..], arguments].concat()).output();
+        let output = output.unwrap();
+        assert!(output.status.success(), "{}", text_of(&output).1);
+        let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
         document["sandbox"]["backend"].as_str().unwrap().to_owned()
     };
     assert_eq!(
