@@ -267,7 +267,7 @@ fn paths_that_lead_to_the_host_are_rejected() {
     let directory = tempfile::tempdir().unwrap();
     let real = directory.path().canonicalize().unwrap().join("real");
     std::fs::create_dir(&real).unwrap();
-    std::fs::write(real.join("engine.sock"), "").unwrap();
+    let _listener = std::os::unix::net::UnixListener::bind(real.join("engine.sock")).unwrap();
     std::os::unix::fs::symlink(&real, directory.path().join("link")).unwrap();
     let socket = directory.path().join("link/engine.sock");
     let grants = job(&real, &[]).grants().clone();
