@@ -80,6 +80,8 @@ impl ListedPackage {
         requirement: &str,
         source: &str,
     ) -> Result<Self, InvalidPackage> {
+        // A quoted argument can have spaces around the name.
+        let requirement = requirement.trim();
         let checked = match registry {
             _ if requirement.len() > MAX_BYTES => Err("more than 256 bytes"),
             Registry::Pypi => check_python(requirement),

@@ -271,6 +271,7 @@ mod tests {
             ),
             ("pip install pypdf>=4 > log.txt 2>&1", &["pypdf>=4"]),
             ("PIP_NO_INPUT=1 pip install pypdf || exit 1", &["pypdf"]),
+            ("npm i 'left-pad '", &["npm:left-pad"]),
             ("pip install PyPDF pypdf py.pdf", &["PyPDF", "py.pdf"]),
         ] {
             check(&code(line), expected);
