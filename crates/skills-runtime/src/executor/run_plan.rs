@@ -267,9 +267,9 @@ impl Executor {
     }
 
     /// Returns the requirements without programs that packages of the skill install.
+    #[cfg(all(feature = "packages", unix))]
     fn without_installable(&self, requirements: &Requirements) -> Requirements {
         let mut requirements = requirements.clone();
-        #[cfg(all(feature = "packages", unix))]
         if self.config().packages.is_some() {
             requirements.programs.retain(|program| {
                 let mut installs = program.installs.iter();
@@ -277,6 +277,12 @@ impl Executor {
             });
         }
         requirements
+    }
+
+    /// Returns all requirements: this build installs no packages.
+    #[cfg(not(all(feature = "packages", unix)))]
+    fn without_installable(&self, requirements: &Requirements) -> Requirements {
+        requirements.clone()
     }
 }
 
