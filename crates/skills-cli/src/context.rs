@@ -242,6 +242,7 @@ impl Context {
     }
 
     /// Returns the roots in search order, without a scan.
+    #[cfg(feature = "install")]
     pub(crate) fn roots(&self) -> anyhow::Result<Vec<Root>> {
         Ok(self.discovery()?.roots().to_vec())
     }

@@ -18,8 +18,10 @@ use skills_runtime::SandboxChoice;
 use skills_runtime::discovery::{ConfigRule, Trust};
 use skills_runtime::policy::RuleSource;
 
+#[cfg(feature = "packages")]
+pub(crate) use self::keys::is_index_url;
 use self::keys::{BaseDirs, FileProblem, FileSettings};
-pub(crate) use self::keys::{HOME_PREFIX, KEYS, MAX_MIB, SettingKey, is_index_url};
+pub(crate) use self::keys::{HOME_PREFIX, KEYS, MAX_MIB, SettingKey};
 use crate::error::CommandError;
 use crate::interpreters::InterpreterArg;
 use crate::policy_files::read_source_file;
