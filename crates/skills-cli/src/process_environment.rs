@@ -108,6 +108,7 @@ impl Environment {
 
     /// Returns `$XDG_DATA_HOME/skills/environments`, else `~/.local/share/skills/environments`: the
     /// store of packages.
+    #[cfg(feature = "packages")]
     pub(crate) fn environments_dir(&self) -> Option<PathBuf> {
         let data = self.xdg_dir("XDG_DATA_HOME", ".local/share");
         data.map(|data| data.join("environments"))
