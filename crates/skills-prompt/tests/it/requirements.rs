@@ -439,14 +439,14 @@ fn servers_that_could_mislead_a_user_are_rejected() {
         let reason = problem("stdio", "command", command);
         format!("{command} {}", reason.unwrap_or_default())
     });
-    assert_snapshot!(shown.join("\n"), @r"
+    assert_snapshot!(shown.join("\n"), @r#"
     ./server is a relative path
     scripts/server is a relative path
-    ..\server is a relative path
-    ~/server is a relative path
+    ..\server is a path with `..`
+    ~/server is not one program without arguments
     C:server/x is a relative path
     sh -c x is not one program without arguments
-    ");
+    "#);
 }
 
 #[test]
