@@ -36,6 +36,11 @@ mod interpreter;
 mod protected_entries;
 mod quota_monitor;
 mod scratch_dir;
+#[cfg(all(
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+))]
+mod small_executable;
 #[cfg(unix)]
 mod supervise;
 
@@ -47,6 +52,11 @@ pub use interpreter::{
 pub use protected_entries::{ProtectedEntries, SearchLimit};
 pub use quota_monitor::QuotaMonitor;
 pub use scratch_dir::ScratchDir;
+#[cfg(all(
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+))]
+pub use small_executable::small_executable;
 #[cfg(unix)]
 pub use supervise::{
     Bounds, GroupLeader, Leader, LeaderStatus, Pipes, Process, QuotaWatch, SpawnedGroup,

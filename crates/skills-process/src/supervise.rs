@@ -32,7 +32,9 @@ use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use skills_policy::ResourceLimits;
-use skills_sandbox::{CancellationToken, CapturedOutput, QuotaExceeded, Termination};
+use skills_sandbox::{
+    CancellationToken, CapturedOutput, QuotaExceeded, Termination, wait_cancelled,
+};
 use tokio::time::timeout;
 
 use crate::QuotaMonitor;
@@ -176,13 +178,6 @@ fn termination(stop: StopReason, status: LeaderStatus, limits: &ResourceLimits) 
         (StopReason::Exit, LeaderStatus::Exited(code)) => Termination::Exited { code },
         (StopReason::Exit, LeaderStatus::Signaled(signal)) => Termination::Signaled { signal },
         (StopReason::Exit, LeaderStatus::Unknown) => Termination::Unknown,
-    }
-}
-
-async fn wait_cancelled(token: Option<&CancellationToken>) {
-    match token {
-        Some(token) => token.cancelled().await,
-        None => std::future::pending().await,
     }
 }
 

@@ -14,21 +14,12 @@
 //! | 1 | gets one byte as soon as no process of the run can read this one's memory |
 #![expect(unsafe_code, reason = "the code of a program without a library")]
 
+use skills_process::small_executable;
+
 /// The descriptor on which the wait status of the program is reported.
 pub(crate) const STATUS_DESCRIPTOR: i32 = 0;
 /// The descriptor on which the first process reports that it is ready.
 pub(crate) const READY_DESCRIPTOR: i32 = 1;
-
-/// Where the program is loaded: above the lowest mappable addresses, and aligned to any page size.
-const LOAD_ADDRESS: u64 = 0x40_0000;
-const ELF_HEADER_BYTES: u64 = 64;
-const PROGRAM_HEADER_BYTES: u64 = 56;
-const HEADER_BYTES: u64 = ELF_HEADER_BYTES + PROGRAM_HEADER_BYTES;
-
-#[cfg(target_arch = "x86_64")]
-const MACHINE: u16 = 62;
-#[cfg(target_arch = "aarch64")]
-const MACHINE: u16 = 183;
 
 // The first child is process 2. `wait4` returns a negative number if it was interrupted (4) or if
 // no child exists, which cannot happen before that child has ended.
@@ -131,38 +122,7 @@ unsafe extern "C" {
 
 /// Returns the program as an executable file.
 pub(crate) fn init_image() -> Vec<u8> {
-    let code = code();
-    let size = HEADER_BYTES + code.len() as u64;
-    let mut image = Vec::with_capacity(size as usize);
-    // 64 bits, little-endian.
-    image.extend_from_slice(b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0");
-    let mut half = |value: u16| image.extend_from_slice(&value.to_le_bytes());
-    half(2); // an executable at a fixed address
-    half(MACHINE);
-    image.extend_from_slice(&1u32.to_le_bytes());
-    for value in [LOAD_ADDRESS + HEADER_BYTES, ELF_HEADER_BYTES, 0] {
-        image.extend_from_slice(&value.to_le_bytes());
-    }
-    image.extend_from_slice(&0u32.to_le_bytes());
-    for value in [
-        ELF_HEADER_BYTES as u16,
-        PROGRAM_HEADER_BYTES as u16,
-        1,
-        64,
-        0,
-        0,
-    ] {
-        image.extend_from_slice(&value.to_le_bytes());
-    }
-    // One segment with the whole file, readable and executable.
-    for value in [1u32, 5] {
-        image.extend_from_slice(&value.to_le_bytes());
-    }
-    for value in [0, LOAD_ADDRESS, LOAD_ADDRESS, size, size, 0x1_0000] {
-        image.extend_from_slice(&value.to_le_bytes());
-    }
-    image.extend_from_slice(code);
-    image
+    small_executable(code(), |_| Vec::new())
 }
 
 fn code() -> &'static [u8] {
