@@ -20,10 +20,7 @@ pub(crate) fn check_hidden_paths(
         IsolationLevel::Landlock | IsolationLevel::None => Cow::Owned(grants.with_real_paths()),
     };
     for hidden in grants.hidden() {
-        let Some(granted) = grants
-            .innermost_writable(hidden)
-            .or_else(|| grants.innermost_grant(hidden))
-        else {
+        let Some(granted) = grants.deciding_grant(hidden) else {
             continue;
         };
         let exists = hidden.symlink_metadata().is_ok();

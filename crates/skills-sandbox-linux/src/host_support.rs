@@ -64,8 +64,8 @@ impl HostSupport {
     /// yet, which takes a few milliseconds.
     ///
     /// # Errors
-    /// Fails if the host does not support what the mode requires. There is no fallback to fewer
-    /// restrictions than the mode allows. Also if no process can be created at all.
+    /// Fails if the host does not support what the mode requires; a level with fewer
+    /// restrictions than the mode allows is not used. Also if no process can be created at all.
     pub(crate) fn isolation_level(
         &self,
         mode: IsolationMode,

@@ -24,9 +24,7 @@ use std::sync::{Mutex, PoisonError};
 use libc::{c_int, c_long, seccomp_notif, seccomp_notif_resp};
 use skills_egress::ProxySummary;
 use skills_policy::SpawnGrant;
-use skills_sandbox::{
-    Evidence, HostConnections, Refusal, Refusals, RefusedOperation, SandboxError,
-};
+use skills_sandbox::{Evidence, Refusal, Refusals, RefusedOperation, SandboxError};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
@@ -215,15 +213,6 @@ pub(crate) fn refusals(observer: Option<Observer>, summary: &ProxySummary) -> Re
         refusals.add_connections(host, count);
     }
     refusals
-}
-
-/// Returns the hosts that the proxy connected to.
-pub(crate) fn connections(summary: &ProxySummary) -> Vec<HostConnections> {
-    let reached = summary.reached().iter().map(|reached| HostConnections {
-        host: reached.host.clone(),
-        count: reached.count,
-    });
-    reached.collect()
 }
 
 /// What the listener has.

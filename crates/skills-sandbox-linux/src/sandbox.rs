@@ -27,7 +27,7 @@ use crate::excluded_paths::{check_hidden_paths, check_skill_in_writable};
 use crate::host_support::unsupported;
 use crate::host_support::{HostSupport, host_support};
 use crate::isolation::{IsolationLevel, IsolationMode};
-use crate::observer::{Observer, connections, observed, refusals};
+use crate::observer::{Observer, observed, refusals};
 use crate::path_rule::PlanContext;
 use crate::plan::Plan;
 use crate::program_status::program_termination;
@@ -72,7 +72,7 @@ use crate::watchdog::{self, WatchedGroup};
 ///         assert_eq!(report.field_value("isolation"), Some("namespaces"));
 ///         assert!(sandbox.check_grants(&grants).is_ok());
 ///     }
-///     // There is no fallback: the host does not support namespaces, so nothing runs.
+///     // The host does not support namespaces, so nothing runs.
 ///     Err(error) => assert!(sandbox.check_grants(&grants).is_err(), "{error}"),
 /// }
 /// # }
@@ -255,7 +255,7 @@ impl LinuxSandbox {
         )
         .notes(plan.protected.changes(job.grants()))
         .refusals(refusals)
-        .connections(connections(&requests), requests.omitted().0))
+        .connections(requests.reached_hosts(), requests.omitted().0))
     }
 
     /// Starts the program at the strongest level that the mode allows and the host supports.

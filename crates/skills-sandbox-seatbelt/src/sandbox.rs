@@ -13,8 +13,8 @@ use skills_process::ProgramFinder;
 use skills_process::{Bounds, SpawnedGroup, SupervisedOutput, supervise};
 use skills_process::{QuotaMonitor, ScratchDir};
 use skills_sandbox::{
-    EnforcementReport, HostConnections, Job, Quota, Refusals, RunFuture, RunOutput, Sandbox,
-    SandboxError, Termination,
+    EnforcementReport, Job, Quota, Refusals, RunFuture, RunOutput, Sandbox, SandboxError,
+    Termination,
 };
 use tokio::net::TcpListener;
 use tokio::process::Command;
@@ -213,7 +213,7 @@ fn run_output(
         report,
     )
     .refusals(refusals(&requests))
-    .connections(connections(&requests), requests.omitted().0)
+    .connections(requests.reached_hosts(), requests.omitted().0)
 }
 
 /// Supervises a process, and serves its proxy meanwhile if it has one.
@@ -296,17 +296,6 @@ fn refusals(requests: &ProxySummary) -> Refusals {
         refusals.add_connections(host, count);
     }
     refusals
-}
-
-fn connections(requests: &ProxySummary) -> Vec<HostConnections> {
-    requests
-        .reached()
-        .iter()
-        .map(|reached| HostConnections {
-            host: reached.host.clone(),
-            count: reached.count,
-        })
-        .collect()
 }
 
 /// Distinguishes a failure of `sandbox-exec` (nothing ran) from one of the script.

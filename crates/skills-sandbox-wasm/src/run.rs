@@ -204,13 +204,9 @@ fn requests(context: &StoreState, refusals: &mut Refusals) -> Requests {
     for (host, count) in summary.rejected_hosts() {
         refusals.add_connections(host, count);
     }
-    let reached = summary.reached().iter().map(|reached| HostConnections {
-        host: reached.host.clone(),
-        count: reached.count,
-    });
     Requests {
         summary: Some(summary.to_string()),
-        connections: reached.collect(),
+        connections: summary.reached_hosts().map(Into::into).collect(),
         connections_omitted: summary.omitted().0,
     }
 }

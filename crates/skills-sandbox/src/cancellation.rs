@@ -68,6 +68,14 @@ impl CancellationToken {
     }
 }
 
+/// Waits until a run is cancelled, which never happens without a token. Cancel safe.
+pub async fn wait_cancelled(token: Option<&CancellationToken>) {
+    match token {
+        Some(token) => token.cancelled().await,
+        None => std::future::pending().await,
+    }
+}
+
 /// A registered waiter; dropping it unregisters it.
 struct WaitForCancellation<'a> {
     cancellation: &'a CancellationToken,

@@ -41,7 +41,7 @@ mod report;
 mod run_output;
 mod sandbox;
 
-pub use cancellation::CancellationToken;
+pub use cancellation::{CancellationToken, wait_cancelled};
 pub use capture::CapturedOutput;
 pub use error::{SandboxError, SandboxErrorKind};
 pub use job::{Job, Program, ScriptType};

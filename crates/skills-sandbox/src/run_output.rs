@@ -59,6 +59,12 @@ pub struct HostConnections {
     pub count: u64,
 }
 
+impl From<(String, u64)> for HostConnections {
+    fn from((host, count): (String, u64)) -> Self {
+        Self { host, count }
+    }
+}
+
 impl RunOutput {
     /// Creates an output from its parts.
     pub fn new(
@@ -81,10 +87,14 @@ impl RunOutput {
         }
     }
 
-    /// Sets the hosts that it connected to, and the number of connections to further ones. Default:
-    /// none.
-    pub fn connections(mut self, connections: Vec<HostConnections>, omitted: u64) -> Self {
-        self.connections = connections;
+    /// Sets the hosts that it connected to, each with the number of connections, and the number of
+    /// connections to further ones. Default: none.
+    pub fn connections(
+        mut self,
+        connections: impl IntoIterator<Item = impl Into<HostConnections>>,
+        omitted: u64,
+    ) -> Self {
+        self.connections = connections.into_iter().map(Into::into).collect();
         self.connections_omitted = omitted;
         self
     }

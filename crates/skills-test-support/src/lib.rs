@@ -12,6 +12,9 @@
 //! that supports it fails its tests instead of skipping them. `cargo xtask test` reads the record,
 //! prints it and, in CI, fails on a skip that `xtask/expected-skips.txt` does not list.
 //!
+//! [`host_process`] starts a test program again as another process, and [`scene`] creates what an attempt
+//! to leave a sandbox needs.
+//!
 //! It must never know what is tested, and only tests may depend on it.
 //!
 //! ```
@@ -30,12 +33,11 @@
     clippy::disallowed_methods,
     reason = "it inspects the host of the tests, and reads where to write the record"
 )]
-#![cfg_attr(
-    unix,
-    expect(clippy::panic, clippy::unwrap_used, reason = "tests fail by panicking")
-)]
+#![cfg_attr(unix, expect(clippy::panic, reason = "tests fail by panicking"))]
+#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 pub mod host;
+pub mod host_process;
 #[cfg(unix)]
 pub mod scene;
 mod skip;

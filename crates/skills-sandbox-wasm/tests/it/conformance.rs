@@ -1,6 +1,7 @@
 //! The conformance suite: programs make the attempts, and the tests check the results inside and
 //! outside. Attempts that no WASI call can make are not run.
 
+mod denied;
 mod files;
 mod hosts;
 mod kernel;
@@ -8,18 +9,15 @@ mod killed_host;
 mod layout;
 mod links;
 mod network;
-mod observations;
 mod output;
 mod resources;
 mod runtime;
 
-use skills_sandbox::conformance::{BackendVariant, assert_conforms};
-
-use observations::Observations;
+use skills_sandbox::conformance::{BackendVariant, Observations, assert_conforms};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn webassembly_matches_the_conformance_table() {
-    let mut observations = Observations::default();
+    let mut observations = Observations::new(BackendVariant::Wasm);
     files::observe(&mut observations).await;
     links::observe(&mut observations).await;
     kernel::observe(&mut observations).await;
@@ -29,5 +27,9 @@ async fn webassembly_matches_the_conformance_table() {
     resources::observe(&mut observations).await;
     output::observe(&mut observations).await;
     runtime::observe(&mut observations).await;
+    observations.skip_not_applicable();
+    for line in observations.unexpected() {
+        eprintln!("{line}");
+    }
     assert_conforms(BackendVariant::Wasm, &observations.finish());
 }

@@ -1,10 +1,27 @@
 //! Collects the observations of all cases.
 
 use std::collections::BTreeMap;
+use std::path::Path;
+
+use skills_policy::{Authorization, Effect, Policy, Request, Rule, RuleSource, VariableSource};
 
 use super::attempts::AttemptOutput;
 use super::{AttemptResult, BackendVariant, CASES, SkippedCase};
-use crate::{EnforcementReport, EnforcementStatus};
+use crate::{EnforcementReport, EnforcementStatus, Job, Program};
+
+/// Variables that change which code a program runs.
+const UNSAFE_VARIABLES: [&str; 10] = [
+    "BASH_ENV",
+    "DYLD_INSERT_LIBRARIES",
+    "HOME",
+    "IFS",
+    "LD_LIBRARY_PATH",
+    "LD_PRELOAD",
+    "NODE_OPTIONS",
+    "PATH",
+    "PYTHONPATH",
+    "PYTHONSTARTUP",
+];
 
 /// The results that the tests of a backend observed so far.
 #[derive(Debug)]
@@ -108,6 +125,63 @@ impl Observations {
             _ => AttemptResult::Denied,
         };
         self.observe(number, "seen from outside", result);
+    }
+
+    /// Records whether the reports of runs are true (case 98): each restriction that one of them calls
+    /// enforced must have been tested by cases, by its name in `cases_of_restrictions`, and all of them
+    /// must have been blocked so far.
+    pub fn check_reports(
+        &mut self,
+        reports: &[EnforcementReport],
+        cases_of_restrictions: &[(&str, &[u8])],
+    ) {
+        let enforced = reports
+            .iter()
+            .flat_map(EnforcementReport::restrictions)
+            .filter(|restriction| restriction.status() == EnforcementStatus::Enforced);
+        for restriction in enforced {
+            let mut known = cases_of_restrictions.iter();
+            let cases = known
+                .find(|(name, _)| *name == restriction.name())
+                .map_or(&[][..], |(_, cases)| cases);
+            let is_blocked = cases.iter().all(|case| {
+                let result = self.result_of(*case);
+                result.is_some_and(AttemptResult::is_blocked)
+            });
+            self.check(
+                98,
+                &format!("{restriction}, tested by {cases:?}"),
+                AttemptResult::Succeeded,
+                is_blocked && !cases.is_empty(),
+            );
+        }
+    }
+
+    /// Records whether a skill can set variables that change which code runs (case 69): even if rules
+    /// allow all variables, none of these is granted, or no job takes it.
+    pub fn check_unsafe_variables(&mut self, skill: &Path) {
+        for name in UNSAFE_VARIABLES {
+            let request = Request::new(skill).variable(name, VariableSource::Secret);
+            let rule = Rule::parse(Effect::Allow, RuleSource::User, "env:*");
+            let policy = Policy::default().with_rules(rule);
+            let is_rejected = match policy.authorize(&request) {
+                Authorization::Granted(grants) => {
+                    let job = Job::new(grants, Program::command("sh"));
+                    job.secret_env(name, "/evil").is_err()
+                }
+                Authorization::Denied(_) => true,
+            };
+            self.check(69, name, AttemptResult::Denied, is_rejected);
+        }
+    }
+
+    /// Records all cases of the column that do not apply to it.
+    pub fn skip_not_applicable(&mut self) {
+        for case in CASES {
+            if case.expected(self.column) == [AttemptResult::NotApplicable].as_slice() {
+                self.observe(case.number, "does not apply", AttemptResult::NotApplicable);
+            }
+        }
     }
 
     /// Records that a case cannot be tried on this host.

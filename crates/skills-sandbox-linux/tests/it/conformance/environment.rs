@@ -6,12 +6,11 @@ use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
-use skills_policy::{Authorization, Policy, Request, RuleSource, VariablePattern, VariableSource};
 use skills_sandbox::conformance::AttemptResult;
 use skills_sandbox::conformance::attempts::{
     DESCRIPTORS, DOCUMENTED_VARIABLES, HOST_VARIABLES, TERMINALS, attempts_of,
 };
-use skills_sandbox::{Job, Program, ScriptType};
+use skills_test_support::host_process::marked_lines;
 use skills_test_support::scene::syscall_numbers;
 
 use super::attempts::{node, python, shell};
@@ -33,7 +32,7 @@ fn host_variables(observations: &mut Observations) {
     HOST_VARIABLES.iter().for_each(|name| {
         command.env(name, "/canary-value");
     });
-    let lines = host::marked_lines(&String::from_utf8(command.output().unwrap().stdout).unwrap());
+    let lines = marked_lines(&String::from_utf8(command.output().unwrap().stdout).unwrap());
     assert!(
         lines.iter().any(|line| line.starts_with("HOME=")),
         "{lines:?}"
@@ -55,34 +54,9 @@ fn host_variables(observations: &mut Observations) {
 }
 
 async fn skill_variables(observations: &mut Observations) {
-    let names = [
-        "LD_PRELOAD",
-        "LD_LIBRARY_PATH",
-        "DYLD_INSERT_LIBRARIES",
-        "PYTHONSTARTUP",
-        "PYTHONPATH",
-        "NODE_OPTIONS",
-        "PATH",
-        "HOME",
-        "BASH_ENV",
-        "IFS",
-    ];
-    let all: VariablePattern = "*".parse().unwrap();
-    for name in names {
-        let skill = create_scene(observations.mode);
-        let request = Request::new(skill.path("skill")).variable(name, VariableSource::Secret);
-        // Even if rules allow all variables, a skill cannot set any of these.
-        let rules = Policy::default().allow(RuleSource::User, all.clone());
-        if let Authorization::Granted(grants) = rules.authorize(&request) {
-            let job = Job::new(grants, Program::script(ScriptType::Shell, "/main.sh"))
-                .secret_env(name, "/evil");
-            observations.check(69, name, AttemptResult::Denied, job.is_err());
-        } else {
-            observations.observe(69, name, AttemptResult::Denied);
-        }
-    }
-    // Variables that the backend sets cannot be replaced.
     let skill = create_scene(observations.mode);
+    observations.check_unsafe_variables(&skill.path("skill"));
+    // Variables that the backend sets cannot be replaced.
     let job = skill.job("main.sh", "echo \"$PATH $HOME $TMPDIR $PYTHONNOUSERSITE\"");
     let job = ["PATH", "HOME", "TMPDIR", "PYTHONNOUSERSITE"]
         .iter()

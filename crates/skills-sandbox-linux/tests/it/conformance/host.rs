@@ -7,51 +7,29 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::Arc;
 
 use skills_policy::{Authorization, Capability, Policy, Request, RuleSource};
 use skills_sandbox::{Job, Program, Sandbox, ScriptType};
 use skills_sandbox_linux::{IsolationMode, LinuxSandbox};
+use skills_test_support::host_process::{self, print_marked};
 
 use super::scene::{create_scene, has_node};
 use crate::skill::Skill;
 
-/// The prefix of lines that a host process prints.
-const LINE_PREFIX: &str = "> ";
-
 /// Returns a command that starts a host process for `task`.
 pub(crate) fn command(task: &str, mode: IsolationMode) -> Command {
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args([
-        "--exact",
-        "conformance::host::a_host_process_for_one_task",
-        "--nocapture",
-        "--test-threads=1",
-    ]);
+    let test = "conformance::host::a_host_process_for_one_task";
+    let mut command = host_process::command(test, task);
+    command.env("SKILLS_TEST_ISOLATION", format!("{mode:?}"));
     command
-        .env("SKILLS_TEST_TASK", task)
-        .env("SKILLS_TEST_ISOLATION", format!("{mode:?}"))
-        .stdout(Stdio::piped());
-    command
-}
-
-/// Returns the lines of a host process without those of the test harness.
-pub(crate) fn marked_lines(text: &str) -> Vec<String> {
-    text.lines()
-        .filter_map(|line| line.split_once(LINE_PREFIX))
-        .map(|(_, line)| line.to_owned())
-        .collect()
-}
-
-fn print_marked(line: impl std::fmt::Display) {
-    println!("\n{LINE_PREFIX}{line}");
 }
 
 /// Does nothing unless [`command`] started this process.
 #[tokio::test(flavor = "multi_thread", worker_threads = 8)]
 async fn a_host_process_for_one_task() {
-    let Ok(task) = std::env::var("SKILLS_TEST_TASK") else {
+    let Some(task) = host_process::task() else {
         return;
     };
     let mode = match std::env::var("SKILLS_TEST_ISOLATION").unwrap().as_str() {

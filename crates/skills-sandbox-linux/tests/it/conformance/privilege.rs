@@ -10,6 +10,7 @@ use skills_sandbox::conformance::attempts::{
 };
 use skills_sandbox::{RunOutput, Termination};
 use skills_test_support::host::landlock_version;
+use skills_test_support::host_process::marked_lines;
 use skills_test_support::scene::syscall_numbers;
 
 use super::attempts::python;
@@ -249,7 +250,7 @@ async fn nested(observations: &mut Observations) {
         stderr,
         ..
     } = skill.run(skill.job("main.sh", &script)).await;
-    let lines = host::marked_lines(&stdout.text());
+    let lines = marked_lines(&stdout.text());
     let shown = format!("{termination:?} {lines:?} {}", stderr.text());
     let has = |start: &str| lines.iter().any(|line| line.starts_with(start));
     let is_rejected = has("rejected: ") && !Path::new(&skill.path("workspace/inner")).exists();

@@ -1,14 +1,14 @@
 //! The backend itself: cases 94 to 100.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::task::Poll;
 
 use skills_process::ProgramFinder;
 use skills_sandbox::conformance::AttemptResult;
-use skills_sandbox::{EnforcementReport, EnforcementStatus, Sandbox, SandboxErrorKind, ScriptType};
+use skills_sandbox::{EnforcementReport, Sandbox, SandboxErrorKind, ScriptType};
 use skills_sandbox_linux::{IsolationMode, SetupStep};
+use skills_test_support::host_process::marked_lines;
 use skills_test_support::skip_part;
 
 use super::host;
@@ -99,7 +99,7 @@ fn many(observations: &mut Observations) {
         .stderr(Stdio::piped())
         .output()
         .unwrap();
-    let lines = host::marked_lines(&String::from_utf8_lossy(&output.stdout));
+    let lines = marked_lines(&String::from_utf8_lossy(&output.stdout));
     let shown = format!("{lines:?} {}", String::from_utf8_lossy(&output.stderr));
     observations.check(
         96,
@@ -189,28 +189,7 @@ async fn reports_match_results(observations: &mut Observations) {
             reports.push(output.enforcement);
         }
     }
-    let cases_by_name: BTreeMap<&str, &[u8]> = CASES_OF_RESTRICTIONS.into();
-    for restriction in reports
-        .iter()
-        .flat_map(EnforcementReport::restrictions)
-        .filter(|restriction| restriction.status() == EnforcementStatus::Enforced)
-    {
-        let cases = cases_by_name
-            .get(restriction.name())
-            .copied()
-            .unwrap_or_default();
-        let is_blocked = cases.iter().all(|case| {
-            observations
-                .result_of(*case)
-                .is_some_and(AttemptResult::is_blocked)
-        });
-        observations.check(
-            98,
-            &format!("{restriction}, tested by {cases:?}"),
-            AttemptResult::Succeeded,
-            is_blocked && !cases.is_empty(),
-        );
-    }
+    observations.check_reports(&reports, &CASES_OF_RESTRICTIONS);
 }
 
 async fn interpreters(observations: &mut Observations) {

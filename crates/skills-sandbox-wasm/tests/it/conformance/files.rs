@@ -4,10 +4,10 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
-use skills_sandbox::conformance::AttemptResult;
+use skills_sandbox::conformance::{AttemptResult, Observations};
 
+use super::denied::check_denied;
 use super::layout::{asked_for, create_layout, everywhere, words};
-use super::observations::Observations;
 use crate::cases::fixture::Generation;
 
 pub(crate) async fn observe(observations: &mut Observations) {
@@ -25,55 +25,59 @@ async fn reading(observations: &mut Observations, generation: Generation) {
     let fixture = create_layout(generation).writable();
     let read =
         |paths: &[PathBuf]| [everywhere(&["read", "raw-read"], paths), asked_for(paths)].concat();
-    observations
-        .check_denied(
-            1,
-            &fixture,
-            &read(&[
-                "/etc/shadow".into(),
-                fixture.path("outside/home/.ssh/id_rsa"),
-            ]),
-        )
-        .await;
-    observations
-        .check_denied(
-            2,
-            &fixture,
-            &read(&[
-                "/etc/passwd".into(),
-                "/etc/hosts".into(),
-                fixture.path("outside/data.txt"),
-            ]),
-        )
-        .await;
-    observations
-        .check_denied(
-            3,
-            &fixture,
-            &everywhere(
-                &["list"],
-                &[
-                    "/".into(),
-                    "/root".into(),
-                    fixture.path(""),
-                    fixture.path("outside/home"),
-                ],
-            ),
-        )
-        .await;
-    observations
-        .check_denied(4, &fixture, &read(&[fixture.path("sibling/SKILL.md")]))
-        .await;
-    observations
-        .check_denied(
-            4,
-            &fixture,
-            &words(&[
-                &["raw-read", "/skill/../sibling/SKILL.md"],
-                &["list", "/skill/../sibling"],
-            ]),
-        )
-        .await;
+    check_denied(
+        observations,
+        1,
+        &fixture,
+        &read(&[
+            "/etc/shadow".into(),
+            fixture.path("outside/home/.ssh/id_rsa"),
+        ]),
+    )
+    .await;
+    check_denied(
+        observations,
+        2,
+        &fixture,
+        &read(&[
+            "/etc/passwd".into(),
+            "/etc/hosts".into(),
+            fixture.path("outside/data.txt"),
+        ]),
+    )
+    .await;
+    check_denied(
+        observations,
+        3,
+        &fixture,
+        &everywhere(
+            &["list"],
+            &[
+                "/".into(),
+                "/root".into(),
+                fixture.path(""),
+                fixture.path("outside/home"),
+            ],
+        ),
+    )
+    .await;
+    check_denied(
+        observations,
+        4,
+        &fixture,
+        &read(&[fixture.path("sibling/SKILL.md")]),
+    )
+    .await;
+    check_denied(
+        observations,
+        4,
+        &fixture,
+        &words(&[
+            &["raw-read", "/skill/../sibling/SKILL.md"],
+            &["list", "/skill/../sibling"],
+        ]),
+    )
+    .await;
     let up = [
         "/skill/..",
         "/skill/sub/../..",
@@ -82,18 +86,18 @@ async fn reading(observations: &mut Observations, generation: Generation) {
         "/skill/directory/..",
     ];
     let climbs = up.map(|up| vec!["raw-read".to_owned(), format!("{up}/secret.txt")]);
-    observations.check_denied(14, &fixture, &climbs).await;
-    observations
-        .check_denied(
-            14,
-            &fixture,
-            &words(&[
-                &["open-in", "/skill", ".."],
-                &["open-in", "/skill", "../secret.txt"],
-                &["list", "/skill/.."],
-            ]),
-        )
-        .await;
+    check_denied(observations, 14, &fixture, &climbs).await;
+    check_denied(
+        observations,
+        14,
+        &fixture,
+        &words(&[
+            &["open-in", "/skill", ".."],
+            &["open-in", "/skill", "../secret.txt"],
+            &["list", "/skill/.."],
+        ]),
+    )
+    .await;
 }
 
 async fn changing(observations: &mut Observations, generation: Generation) {
@@ -111,37 +115,37 @@ async fn changing(observations: &mut Observations, generation: Generation) {
         &["rename", "/workspace/known.txt", "/skill/data.txt"],
         &["symlink", "data.txt", "/skill/new"],
     ]);
-    observations.check_denied(5, &fixture, &attempts).await;
+    check_denied(observations, 5, &fixture, &attempts).await;
     let places = [
         "/etc/planted".into(),
         "/usr/local/bin/planted".into(),
         fixture.path("outside/planted"),
         fixture.path("outside/data.txt"),
     ];
-    observations
-        .check_denied(
-            6,
-            &fixture,
-            &everywhere(&["write", "create", "make-directory", "unlink"], &places),
-        )
-        .await;
-    observations
-        .check_denied(
-            7,
-            &fixture,
-            &everywhere(
-                &["truncate"],
-                &[fixture.path("outside/data.txt"), fixture.path("secret.txt")],
-            ),
-        )
-        .await;
-    observations
-        .check_denied(
-            7,
-            &fixture,
-            &words(&[&["resize", "/workspace/../outside/data.txt", "0"]]),
-        )
-        .await;
+    check_denied(
+        observations,
+        6,
+        &fixture,
+        &everywhere(&["write", "create", "make-directory", "unlink"], &places),
+    )
+    .await;
+    check_denied(
+        observations,
+        7,
+        &fixture,
+        &everywhere(
+            &["truncate"],
+            &[fixture.path("outside/data.txt"), fixture.path("secret.txt")],
+        ),
+    )
+    .await;
+    check_denied(
+        observations,
+        7,
+        &fixture,
+        &words(&[&["resize", "/workspace/../outside/data.txt", "0"]]),
+    )
+    .await;
     let after = (fixture.tree("skill"), fixture.tree("outside"));
     observations.check(
         5,
@@ -158,49 +162,49 @@ async fn metadata(observations: &mut Observations, generation: Generation) {
     let fixture = create_layout(generation).writable();
     let before = (fixture.tree("skill"), fixture.tree("outside"));
     let outside = [fixture.path("outside/data.txt"), fixture.path("outside")];
-    observations
-        .check_denied(
-            8,
-            &fixture,
-            &everywhere(&["set-times", "set-times-through"], &outside),
-        )
-        .await;
-    observations
-        .check_denied(
-            8,
-            &fixture,
-            &words(&[
-                &["set-times", "/skill/data.txt"],
-                &["set-times-through", "/skill/link"],
-            ]),
-        )
-        .await;
+    check_denied(
+        observations,
+        8,
+        &fixture,
+        &everywhere(&["set-times", "set-times-through"], &outside),
+    )
+    .await;
+    check_denied(
+        observations,
+        8,
+        &fixture,
+        &words(&[
+            &["set-times", "/skill/data.txt"],
+            &["set-times-through", "/skill/link"],
+        ]),
+    )
+    .await;
     observations.check(
         8,
         "seen from outside",
         AttemptResult::Denied,
         before == (fixture.tree("skill"), fixture.tree("outside")),
     );
-    observations
-        .check_denied(
-            9,
-            &fixture,
-            &everywhere(
-                &["stat"],
-                &["/etc/passwd".into(), fixture.path("outside/data.txt")],
-            ),
-        )
-        .await;
-    observations
-        .check_denied(
-            9,
-            &fixture,
-            &words(&[
-                &["stat", "/skill/link"],
-                &["stat", "/skill/directory/data.txt"],
-            ]),
-        )
-        .await;
+    check_denied(
+        observations,
+        9,
+        &fixture,
+        &everywhere(
+            &["stat"],
+            &["/etc/passwd".into(), fixture.path("outside/data.txt")],
+        ),
+    )
+    .await;
+    check_denied(
+        observations,
+        9,
+        &fixture,
+        &words(&[
+            &["stat", "/skill/link"],
+            &["stat", "/skill/directory/data.txt"],
+        ]),
+    )
+    .await;
 }
 
 async fn granted(observations: &mut Observations, generation: Generation) {
@@ -215,7 +219,7 @@ async fn granted(observations: &mut Observations, generation: Generation) {
         &["symlink", "a", "/workspace/new"],
         &["set-times", "/workspace/known.txt"],
     ]);
-    observations.check_denied(10, &fixture, &attempts).await;
+    check_denied(observations, 10, &fixture, &attempts).await;
     observations.check(
         10,
         "seen from outside",
@@ -242,24 +246,24 @@ async fn devices(observations: &mut Observations, generation: Generation) {
         "/dev/dri/card0",
         "/dev/zero",
     ];
-    observations
-        .check_denied(
-            13,
-            &fixture,
-            &[
-                everywhere(&["raw-read", "truncate"], &devices),
-                asked_for(&devices),
-            ]
-            .concat(),
-        )
-        .await;
-    observations
-        .check_denied(
-            13,
-            &fixture,
-            &words(&[&["raw-read", "/skill/zero"], &["create", "/skill/zero"]]),
-        )
-        .await;
+    check_denied(
+        observations,
+        13,
+        &fixture,
+        &[
+            everywhere(&["raw-read", "truncate"], &devices),
+            asked_for(&devices),
+        ]
+        .concat(),
+    )
+    .await;
+    check_denied(
+        observations,
+        13,
+        &fixture,
+        &words(&[&["raw-read", "/skill/zero"], &["create", "/skill/zero"]]),
+    )
+    .await;
     // A device in the workspace; only root can create it, and without it the other devices are
     // tried.
     let device = fixture.path("workspace/device");
@@ -268,16 +272,16 @@ async fn devices(observations: &mut Observations, generation: Generation) {
         .args(["c", "1", "5"])
         .output();
     if made.is_ok_and(|output| output.status.success()) {
-        observations
-            .check_denied(
-                13,
-                &fixture,
-                &words(&[
-                    &["raw-read", "/workspace/device"],
-                    &["truncate", "/workspace/device"],
-                ]),
-            )
-            .await;
+        check_denied(
+            observations,
+            13,
+            &fixture,
+            &words(&[
+                &["raw-read", "/workspace/device"],
+                &["truncate", "/workspace/device"],
+            ]),
+        )
+        .await;
     }
 }
 
@@ -289,24 +293,24 @@ async fn temporary(observations: &mut Observations, generation: Generation) {
         "left-by-a-program-{}-{generation:?}",
         std::process::id()
     ));
-    observations
-        .check_denied(
-            15,
-            &fixture,
-            &[
-                everywhere(&["raw-read", "truncate"], &[hosts.path()]),
-                everywhere(&["write"], &[&left]),
-            ]
-            .concat(),
-        )
-        .await;
-    observations
-        .check_denied(
-            15,
-            &fixture,
-            &[vec!["pour", left.to_str().unwrap(), "1000"]],
-        )
-        .await;
+    check_denied(
+        observations,
+        15,
+        &fixture,
+        &[
+            everywhere(&["raw-read", "truncate"], &[hosts.path()]),
+            everywhere(&["write"], &[&left]),
+        ]
+        .concat(),
+    )
+    .await;
+    check_denied(
+        observations,
+        15,
+        &fixture,
+        &[vec!["pour", left.to_str().unwrap(), "1000"]],
+    )
+    .await;
     let is_same = !left.exists() && fs::read(hosts.path()).unwrap() == b"host";
     observations.check(15, "seen from outside", AttemptResult::Denied, is_same);
 }

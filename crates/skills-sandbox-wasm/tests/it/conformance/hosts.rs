@@ -2,10 +2,9 @@
 
 use std::net::{TcpListener, UdpSocket};
 
-use skills_sandbox::conformance::AttemptResult;
+use skills_sandbox::conformance::{AttemptResult, Observations};
 
 use super::network::no_client;
-use super::observations::Observations;
 use crate::cases::fixture as files;
 use crate::http::fixture::{Generation, HttpFixture, OK, PUBLIC};
 

@@ -2,10 +2,10 @@
 
 use std::fs;
 
-use skills_sandbox::conformance::AttemptResult;
+use skills_sandbox::conformance::{AttemptResult, Observations};
 
+use super::denied::check_denied;
 use super::layout::{asked_for, create_layout, everywhere};
-use super::observations::Observations;
 use crate::cases::fixture::Generation;
 
 /// Paths to read, by case.
@@ -63,33 +63,41 @@ pub(crate) async fn observe(observations: &mut Observations) {
     for &generation in Generation::ALL {
         let fixture = create_layout(generation).writable();
         for (case, paths) in READ {
-            observations
-                .check_denied(
-                    *case,
-                    &fixture,
-                    &[everywhere(&["raw-read"], paths), asked_for(paths)].concat(),
-                )
-                .await;
+            check_denied(
+                observations,
+                *case,
+                &fixture,
+                &[everywhere(&["raw-read"], paths), asked_for(paths)].concat(),
+            )
+            .await;
         }
         let host = [
             format!("/proc/{}/environ", std::process::id()),
             format!("/proc/{}/mem", std::process::id()),
         ];
-        observations
-            .check_denied(26, &fixture, &everywhere(&["raw-read", "truncate"], &host))
-            .await;
+        check_denied(
+            observations,
+            26,
+            &fixture,
+            &everywhere(&["raw-read", "truncate"], &host),
+        )
+        .await;
         for (case, paths) in WRITE {
-            observations
-                .check_denied(*case, &fixture, &everywhere(&["truncate", "create"], paths))
-                .await;
-        }
-        observations
-            .check_denied(
-                29,
+            check_denied(
+                observations,
+                *case,
                 &fixture,
-                &everywhere(&["list"], &["/proc", "/proc/self/task"]),
+                &everywhere(&["truncate", "create"], paths),
             )
             .await;
+        }
+        check_denied(
+            observations,
+            29,
+            &fixture,
+            &everywhere(&["list"], &["/proc", "/proc/self/task"]),
+        )
+        .await;
         // Memory that the host shares with other programs; without such a directory there is
         // nothing to find.
         let shared = tempfile::NamedTempFile::new_in("/dev/shm").ok();
@@ -97,9 +105,13 @@ pub(crate) async fn observe(observations: &mut Observations) {
             .as_ref()
             .map_or("/dev/shm/nothing".into(), |file| file.path().to_owned());
         let _ = fs::write(&path, "host");
-        observations
-            .check_denied(93, &fixture, &everywhere(&["raw-read", "write"], &[&path]))
-            .await;
+        check_denied(
+            observations,
+            93,
+            &fixture,
+            &everywhere(&["raw-read", "write"], &[&path]),
+        )
+        .await;
         observations.check(
             93,
             "seen from outside",

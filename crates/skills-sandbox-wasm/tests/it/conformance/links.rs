@@ -8,12 +8,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use skills_policy::{Authorization, Grants, Policy, Request};
-use skills_sandbox::conformance::AttemptResult;
+use skills_sandbox::conformance::{AttemptResult, Observations};
 use skills_sandbox::{Job, Program, Sandbox};
 use skills_sandbox_wasm::WasmSandbox;
 
+use super::denied::check_denied;
 use super::layout::{create_layout, everywhere, words};
-use super::observations::Observations;
 use crate::cases::fixture::Generation;
 
 pub(crate) async fn observe(observations: &mut Observations) {
@@ -38,19 +38,23 @@ async fn links(observations: &mut Observations, generation: Generation) {
         "/skill/directory/data.txt",
         "/skill/directory/../secret.txt",
     ];
-    observations
-        .check_denied(16, &fixture, &targets.map(|path| vec!["raw-read", path]))
-        .await;
-    observations
-        .check_denied(
-            16,
-            &fixture,
-            &words(&[
-                &["list", "/skill/directory"],
-                &["write", "/skill/directory/new.txt"],
-            ]),
-        )
-        .await;
+    check_denied(
+        observations,
+        16,
+        &fixture,
+        &targets.map(|path| vec!["raw-read", path]),
+    )
+    .await;
+    check_denied(
+        observations,
+        16,
+        &fixture,
+        &words(&[
+            &["list", "/skill/directory"],
+            &["write", "/skill/directory/new.txt"],
+        ]),
+    )
+    .await;
 
     let targets = [
         "../outside/data.txt",
@@ -62,28 +66,28 @@ async fn links(observations: &mut Observations, generation: Generation) {
         let link = format!("/workspace/link{number}");
         // Whether it can be created does not matter, as long as it does not lead outside.
         fixture.attempt(&["symlink", target, &link]).await;
-        observations
-            .check_denied(
-                17,
-                &fixture,
-                &["raw-read", "truncate", "set-times-through"]
-                    .map(|action| vec![action, link.as_str()]),
-            )
-            .await;
+        check_denied(
+            observations,
+            17,
+            &fixture,
+            &["raw-read", "truncate", "set-times-through"]
+                .map(|action| vec![action, link.as_str()]),
+        )
+        .await;
     }
     fixture
         .attempt(&["symlink", "../outside", "/workspace/directory"])
         .await;
-    observations
-        .check_denied(
-            17,
-            &fixture,
-            &words(&[
-                &["write", "/workspace/directory/new"],
-                &["unlink", "/workspace/directory/data.txt"],
-            ]),
-        )
-        .await;
+    check_denied(
+        observations,
+        17,
+        &fixture,
+        &words(&[
+            &["write", "/workspace/directory/new"],
+            &["unlink", "/workspace/directory/data.txt"],
+        ]),
+    )
+    .await;
 
     let linked = words(&[
         &["link", "/workspace/../outside/data.txt", "/workspace/h1"],
@@ -93,7 +97,7 @@ async fn links(observations: &mut Observations, generation: Generation) {
         &["link", "/etc/passwd", "/workspace/h5"],
         &["link", "/workspace/mine.txt", "/workspace/../outside/h6"],
     ]);
-    observations.check_denied(19, &fixture, &linked).await;
+    check_denied(observations, 19, &fixture, &linked).await;
     let moved = words(&[
         &["rename", "/workspace/../outside/data.txt", "/workspace/r1"],
         &["rename", "/workspace/directory/data.txt", "/workspace/r1"],
@@ -103,7 +107,7 @@ async fn links(observations: &mut Observations, generation: Generation) {
         &["rename", "/workspace/mine.txt", "/skill/r4"],
         &["rename", "/etc/hostname", "/workspace/r5"],
     ]);
-    observations.check_denied(20, &fixture, &moved).await;
+    check_denied(observations, 20, &fixture, &moved).await;
     let is_same = before == (fixture.tree("outside"), fixture.tree("skill"));
     [16, 17, 19, 20].iter().for_each(|case| {
         observations.check(*case, "files outside", AttemptResult::Denied, is_same)
@@ -181,7 +185,7 @@ async fn protected(observations: &mut Observations, generation: Generation) {
         &["unlink", "/workspace/.git/config"],
         &["truncate", "/workspace/.git/config"],
     ]);
-    observations.check_denied(21, &fixture, &attempts).await;
+    check_denied(observations, 21, &fixture, &attempts).await;
     observations.check(
         21,
         "seen from outside",

@@ -4,10 +4,10 @@ use std::io::ErrorKind;
 use std::net::{TcpListener, UdpSocket};
 use std::os::unix::net::UnixListener;
 
-use skills_sandbox::conformance::AttemptResult;
+use skills_sandbox::conformance::{AttemptResult, Observations};
 
+use super::denied::check_denied;
 use super::layout::{create_layout, words};
-use super::observations::Observations;
 use crate::cases::fixture::Generation;
 
 pub(crate) async fn observe(observations: &mut Observations) {
@@ -35,59 +35,57 @@ async fn four(observations: &mut Observations, generation: Generation) {
         tcp.local_addr().unwrap().port().to_string(),
         udp.local_addr().unwrap().port().to_string(),
     );
-    observations
-        .check_denied(
-            32,
-            &fixture,
-            &words(&[
-                &["connect", &stream],
-                &["connect", &stream, "0", "0", "0", "0"],
-            ]),
-        )
-        .await;
-    observations
-        .check_denied(
-            33,
-            &fixture,
-            &words(&[
-                &["datagram", &datagram],
-                &["datagram", &datagram, "0", "0", "0", "0"],
-            ]),
-        )
-        .await;
-    observations
-        .check_denied(34, &fixture, &words(&[&["listen"]]))
-        .await;
+    check_denied(
+        observations,
+        32,
+        &fixture,
+        &words(&[
+            &["connect", &stream],
+            &["connect", &stream, "0", "0", "0", "0"],
+        ]),
+    )
+    .await;
+    check_denied(
+        observations,
+        33,
+        &fixture,
+        &words(&[
+            &["datagram", &datagram],
+            &["datagram", &datagram, "0", "0", "0", "0"],
+        ]),
+    )
+    .await;
+    check_denied(observations, 34, &fixture, &words(&[&["listen"]])).await;
     let server = ["127", "0", "0", "53"];
     let asked = [["datagram", "53"].as_slice(), &server].concat();
-    observations
-        .check_denied(
-            35,
-            &fixture,
-            &words(&[
-                &["resolve", "localhost"],
-                &["resolve", "skills.invalid"],
-                &["resolve", "127.0.0.1"],
-                &asked,
-            ]),
-        )
-        .await;
-    observations
-        .check_denied(
-            37,
-            &fixture,
-            &words(&[&["connect", "80", "169", "254", "169", "254"]]),
-        )
-        .await;
-    observations
-        .check_denied(
-            37,
-            &fixture,
-            &words(&[&[
-                "connect", "80", "64768", "60418", "0", "0", "0", "0", "0", "596",
-            ]]),
-        )
-        .await;
+    check_denied(
+        observations,
+        35,
+        &fixture,
+        &words(&[
+            &["resolve", "localhost"],
+            &["resolve", "skills.invalid"],
+            &["resolve", "127.0.0.1"],
+            &asked,
+        ]),
+    )
+    .await;
+    check_denied(
+        observations,
+        37,
+        &fixture,
+        &words(&[&["connect", "80", "169", "254", "169", "254"]]),
+    )
+    .await;
+    check_denied(
+        observations,
+        37,
+        &fixture,
+        &words(&[&[
+            "connect", "80", "64768", "60418", "0", "0", "0", "0", "0", "596",
+        ]]),
+    )
+    .await;
     observations.check(32, "visits", AttemptResult::Denied, no_client(tcp.accept()));
     observations.check(
         33,
@@ -111,7 +109,7 @@ async fn six(observations: &mut Observations, generation: Generation) {
             "connect", &mapped, "0", "0", "0", "0", "0", "65535", "32512", "1",
         ],
     ];
-    observations.check_denied(36, &fixture, &attempts).await;
+    check_denied(observations, 36, &fixture, &attempts).await;
     for listener in listener.iter().chain([&four]) {
         listener.set_nonblocking(true).unwrap();
         observations.check(
@@ -128,17 +126,17 @@ async fn local(observations: &mut Observations, generation: Generation) {
     let listeners = ["workspace/socket", "skill/socket"]
         .map(|place| UnixListener::bind(fixture.path(place)).unwrap());
     for action in ["raw-read", "truncate", "create"] {
-        observations
-            .check_denied(
-                47,
-                &fixture,
-                &words(&[
-                    &[action, "/workspace/socket"],
-                    &[action, "/skill/socket"],
-                    &[action, "/run/docker.sock"],
-                ]),
-            )
-            .await;
+        check_denied(
+            observations,
+            47,
+            &fixture,
+            &words(&[
+                &[action, "/workspace/socket"],
+                &[action, "/skill/socket"],
+                &[action, "/run/docker.sock"],
+            ]),
+        )
+        .await;
     }
     for listener in listeners {
         listener.set_nonblocking(true).unwrap();

@@ -1,10 +1,9 @@
 //! Output and termination: cases 73 and 75 to 79.
 
-use skills_sandbox::conformance::AttemptResult;
+use skills_sandbox::conformance::{AttemptResult, Observations};
 use skills_sandbox::{CapturedOutput, Termination};
 
 use super::layout::create_layout;
-use super::observations::Observations;
 use crate::cases::fixture::{Generation, kind};
 
 pub(crate) async fn observe(observations: &mut Observations) {

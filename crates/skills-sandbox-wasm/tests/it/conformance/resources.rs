@@ -3,12 +3,11 @@
 use std::fs::{self, File};
 use std::time::Duration;
 
-use skills_policy::{Authorization, Policy, Request, RuleSource, VariablePattern, VariableSource};
-use skills_sandbox::conformance::AttemptResult;
-use skills_sandbox::{Job, Program, Termination};
+use skills_sandbox::Termination;
+use skills_sandbox::conformance::{AttemptResult, Observations};
 
+use super::denied::check_denied;
 use super::layout::{asked_for, create_layout, everywhere, words};
-use super::observations::Observations;
 use crate::cases::fixture::{Generation, kind};
 use crate::cases::programs;
 
@@ -27,12 +26,14 @@ pub(crate) async fn observe(observations: &mut Observations) {
 /// Only the standard library of WASI 0.2 has calls for this.
 async fn programs(observations: &mut Observations) {
     let fixture = create_layout(Generation::P2).writable();
-    observations
-        .check_denied(58, &fixture, &words(&[&["spawn"]]))
-        .await;
-    observations
-        .check_denied(59, &fixture, &words(&[&["spawn"], &["thread"]]))
-        .await;
+    check_denied(observations, 58, &fixture, &words(&[&["spawn"]])).await;
+    check_denied(
+        observations,
+        59,
+        &fixture,
+        &words(&[&["spawn"], &["thread"]]),
+    )
+    .await;
 }
 
 async fn memory(observations: &mut Observations, generation: Generation) {
@@ -97,7 +98,7 @@ async fn disk(observations: &mut Observations, generation: Generation) {
         &["resize", "/workspace/large", "2000000"],
         &["resize", "/workspace/large", "18446744073709551615"],
     ]);
-    observations.check_denied(64, &fixture, &large).await;
+    check_denied(observations, 64, &fixture, &large).await;
     let length = fs::metadata(fixture.path("workspace/large")).unwrap().len();
     observations.check(
         64,
@@ -151,29 +152,7 @@ async fn variables(observations: &mut Observations, generation: Generation) {
     );
     let output = fixture.attempt(&["environment"]).await;
     observations.check(68, &output, AttemptResult::Denied, output.is_empty());
-    let all: VariablePattern = "*".parse().unwrap();
-    for name in [
-        "LD_PRELOAD",
-        "DYLD_INSERT_LIBRARIES",
-        "PYTHONPATH",
-        "NODE_OPTIONS",
-        "PATH",
-        "HOME",
-        "BASH_ENV",
-        "IFS",
-    ] {
-        let request = Request::new(fixture.path("skill")).variable(name, VariableSource::Secret);
-        // Even if rules allow all variables, none of these can be set by a skill.
-        let Authorization::Granted(grants) = Policy::default()
-            .allow(RuleSource::User, all.clone())
-            .authorize(&request)
-        else {
-            observations.observe(69, name, AttemptResult::Denied);
-            continue;
-        };
-        let job = Job::new(grants, Program::Wasm(generation.guest())).secret_env(name, "/evil");
-        observations.check(69, name, AttemptResult::Denied, job.is_err());
-    }
+    observations.check_unsafe_variables(&fixture.path("skill"));
 }
 
 /// Attempts of the WASI 0.2 guest only.
@@ -195,17 +174,15 @@ async fn terminals(observations: &mut Observations) {
             ]
         })
         .collect::<Vec<_>>();
-    observations
-        .check_denied(70, &fixture, &asked_for(&numbers))
-        .await;
+    check_denied(observations, 70, &fixture, &asked_for(&numbers)).await;
     drop(open);
     let output = fixture.attempt(&["terminals"]).await;
     observations.check(71, &output, AttemptResult::Denied, output == "0 of 3");
-    observations
-        .check_denied(
-            71,
-            &fixture,
-            &everywhere(&["raw-read"], &["/dev/tty", "/dev/console", "/dev/pts/0"]),
-        )
-        .await;
+    check_denied(
+        observations,
+        71,
+        &fixture,
+        &everywhere(&["raw-read"], &["/dev/tty", "/dev/console", "/dev/pts/0"]),
+    )
+    .await;
 }

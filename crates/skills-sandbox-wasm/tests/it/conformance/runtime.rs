@@ -5,14 +5,13 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use skills_sandbox::conformance::AttemptResult;
-use skills_sandbox::{EnforcementStatus, Sandbox};
+use skills_sandbox::Sandbox;
+use skills_sandbox::conformance::{AttemptResult, Observations};
 use skills_sandbox_wasm::WasmSandbox;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use super::layout::create_layout;
-use super::observations::Observations;
 use crate::cases::fixture::Generation;
 
 pub(crate) async fn observe(observations: &mut Observations) {
@@ -21,7 +20,7 @@ pub(crate) async fn observe(observations: &mut Observations) {
     }
     many(observations).await;
     thread_ends(observations).await;
-    honest(observations).await;
+    reports_match_results(observations).await;
 }
 
 /// A part that a run requires is missing or replaced; then nothing runs.
@@ -156,7 +155,7 @@ async fn thread_ends(observations: &mut Observations) {
 }
 
 /// The cases that test each restriction of a report.
-const PROVOKED: [(&str, &[u8]); 7] = [
+const CASES_OF_RESTRICTIONS: [(&str, &[u8]); 7] = [
     (
         "files",
         &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 14, 16, 17, 18, 19, 20, 21],
@@ -169,34 +168,13 @@ const PROVOKED: [(&str, &[u8]); 7] = [
     ("environment", &[68, 69, 70, 71]),
 ];
 
-/// Every restriction that a report calls enforced must have been attacked above, and have held.
-async fn honest(observations: &mut Observations) {
+/// Each restriction that a report calls enforced must have been tested by cases above.
+async fn reports_match_results(observations: &mut Observations) {
     for &generation in Generation::ALL {
-        let report = create_layout(generation)
+        let output = create_layout(generation)
             .writable()
             .run(&["list", "/skill"])
-            .await
-            .enforcement;
-        for layer in report
-            .restrictions()
-            .iter()
-            .filter(|layer| layer.status() == EnforcementStatus::Enforced)
-        {
-            let cases = PROVOKED
-                .iter()
-                .find(|(name, _)| *name == layer.name())
-                .map_or(&[][..], |(_, cases)| cases);
-            let held = cases.iter().all(|case| {
-                observations
-                    .result_of(*case)
-                    .is_some_and(AttemptResult::is_blocked)
-            });
-            observations.check(
-                98,
-                &format!("{layer}, provoked by {cases:?}"),
-                AttemptResult::Succeeded,
-                held && !cases.is_empty(),
-            );
-        }
+            .await;
+        observations.check_reports(&[output.enforcement], &CASES_OF_RESTRICTIONS);
     }
 }
