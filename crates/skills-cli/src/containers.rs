@@ -43,25 +43,25 @@ pub(crate) fn configure(builder: Builder, context: &Context) -> anyhow::Result<B
         .fold(builder, |builder, (skill, choice)| {
             builder.skill_sandbox(skill, *choice)
         });
-    #[cfg(all(feature = "container", unix))]
+    #[cfg(all(feature = "container", target_os = "linux"))]
     let builder = engine::with_containers(builder, context)?;
     Ok(builder)
 }
 
 /// Checks the reference of an image.
-#[cfg(all(feature = "container", unix))]
+#[cfg(all(feature = "container", target_os = "linux"))]
 pub(crate) fn check_image(text: &str) -> Result<(), String> {
     let parsed = text.parse::<skills_runtime::ImageReference>();
     parsed.map(|_| ()).map_err(|error| error.to_string())
 }
 
 /// Accepts every text: this program starts no containers.
-#[cfg(not(all(feature = "container", unix)))]
+#[cfg(not(all(feature = "container", target_os = "linux")))]
 pub(crate) fn check_image(_text: &str) -> Result<(), String> {
     Ok(())
 }
 
-#[cfg(all(feature = "container", unix))]
+#[cfg(all(feature = "container", target_os = "linux"))]
 mod engine {
     use std::path::PathBuf;
     use std::sync::Arc;

@@ -89,6 +89,12 @@ impl ProxySummary {
         &self.reached
     }
 
+    /// Returns the same hosts as pairs of host and number of connections.
+    pub fn reached_hosts(&self) -> impl Iterator<Item = (String, u64)> {
+        let reached = self.reached.iter();
+        reached.map(|reached| (reached.host.clone(), reached.count))
+    }
+
     /// Returns the rejected requests, in order of their first occurrence; at most 16.
     #[must_use]
     pub fn rejected(&self) -> &[RejectedRequest] {

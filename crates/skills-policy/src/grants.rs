@@ -272,6 +272,14 @@ impl Grants {
         enclosing.max_by_key(|file| file.path.components().count())
     }
 
+    /// Returns the grant that decides the access to `path`: the innermost writable one, else the innermost
+    /// one.
+    #[must_use]
+    pub fn deciding_grant(&self, path: &Path) -> Option<&FileGrant> {
+        self.innermost_writable(path)
+            .or_else(|| self.innermost_grant(path))
+    }
+
     /// Returns the innermost protected path at or above `path` and strictly below `granted`, the
     /// path of a grant; `None` if there is none.
     #[must_use]

@@ -110,7 +110,7 @@ pub use skills_sandbox::{
     Quota, QuotaExceeded, QuotaPart, Refusal, Refusals, RefusedOperation, Restriction, Sandbox,
     SandboxError, ScriptType, Termination,
 };
-#[cfg(all(feature = "container", unix))]
+#[cfg(all(feature = "container", target_os = "linux"))]
 pub use skills_sandbox_container::{ContainerSandbox, ImageReference};
 #[cfg(feature = "wasm")]
 pub use skills_sandbox_wasm::{

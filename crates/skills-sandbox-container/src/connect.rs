@@ -10,6 +10,7 @@ use skills_sandbox::SandboxError;
 
 use crate::ImageReference;
 use crate::engine::{EngineFacts, ImageFacts};
+use crate::launcher;
 
 /// How long a request may take, in seconds, without the output of a program.
 const TIMEOUT_SECONDS: u64 = 60;
@@ -52,6 +53,13 @@ impl Engine {
         let facts = EngineFacts::new(&version, &info, owner_of(socket));
         facts.check(runtime)?;
         let image = find_image(&client, image).await?;
+        if !launcher::exists_for(&image.architecture) {
+            return Err(SandboxError::unavailable(
+                "the launcher of programs in containers",
+                format!("the image is for the architecture `{}`", image.architecture),
+                "use an image for the architecture of this host, x86-64 or AArch64",
+            ));
+        }
         Ok(Self {
             client,
             facts,

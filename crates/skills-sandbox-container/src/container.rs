@@ -17,7 +17,7 @@ use tokio::time::timeout;
 
 use crate::connect::setup_error;
 use crate::engine::Product;
-use crate::namespace;
+use crate::namespace::{self, FirstProcess};
 use crate::request::ContainerRequest;
 
 /// How long the removal of a container may take.
@@ -35,12 +35,14 @@ pub(crate) struct Container {
     is_removed: bool,
 }
 
-/// A running container.
+/// A running container. Its first process, and with it all others, is also killed directly if it is
+/// visible: an engine that does not answer cannot do that.
 pub(crate) struct RunningContainer {
     pub(crate) container: Container,
-    /// The first process, as the host of the engine numbers it; `None` once it is known that this is
-    /// another host.
-    pub(crate) pid: Option<i32>,
+    /// The first process, as the engine numbers it.
+    pub(crate) reported_pid: Option<i32>,
+    /// The same, once it is known that it is a process of this host.
+    pub(crate) first_process: Option<FirstProcess>,
 }
 
 impl Container {
@@ -48,7 +50,7 @@ impl Container {
     pub(crate) async fn create(
         client: &Docker,
         request: &ContainerRequest,
-        input: Option<&Path>,
+        input: &Path,
     ) -> Result<Self, SandboxError> {
         let name = random_name()?;
         // Before the request: the engine may create the container although the answer is lost.
@@ -104,7 +106,8 @@ impl Container {
         let pid = state.pid.and_then(|pid| i32::try_from(pid).ok());
         Ok(RunningContainer {
             container: self,
-            pid: pid.filter(|pid| *pid > 0),
+            reported_pid: pid.filter(|pid| *pid > 0),
+            first_process: None,
         })
     }
 
@@ -113,11 +116,6 @@ impl Container {
             .inspect_container(&self.name, None)
             .await
             .map_err(|error| setup_error("inspecting the container", error))
-    }
-
-    /// Kills all its processes.
-    pub(crate) async fn kill(&self) {
-        kill(&self.client, &self.name).await;
     }
 
     /// Returns whether the engine noticed that a process was killed because memory ran out.
@@ -136,7 +134,7 @@ impl Container {
     }
 
     /// Kills its processes and removes it.
-    pub(crate) async fn remove(mut self) -> io::Result<()> {
+    async fn remove(mut self) -> io::Result<()> {
         self.is_removed = true;
         remove(&self.client, &self.name).await
     }
@@ -145,10 +143,37 @@ impl Container {
 impl RunningContainer {
     /// Counts processes that were killed because memory ran out.
     pub(crate) async fn memory_kills(&self) -> u64 {
-        match self.pid.and_then(namespace::memory_kills) {
+        match self.pid().and_then(namespace::memory_kills) {
             Some(count) => count,
             None => u64::from(self.container.ran_out_of_memory().await),
         }
+    }
+
+    /// Returns the number of the first process on this host; `None` if it is on another one.
+    pub(crate) fn pid(&self) -> Option<i32> {
+        self.first_process.as_ref().map(FirstProcess::pid)
+    }
+
+    /// Kills all processes.
+    pub(crate) async fn kill(&self) {
+        self.kill_directly();
+        let _ = timeout(
+            REMOVE_TIMEOUT,
+            kill(&self.container.client, &self.container.name),
+        )
+        .await;
+    }
+
+    fn kill_directly(&self) {
+        if let Some(process) = &self.first_process {
+            process.kill();
+        }
+    }
+
+    /// Kills all processes and removes the container.
+    pub(crate) async fn remove(self) -> io::Result<()> {
+        self.kill_directly();
+        self.container.remove().await
     }
 }
 

@@ -41,19 +41,12 @@ pub(crate) const SETUP_FAILED: (i64, &str) = (
 );
 pub(crate) const EXECUTE_FAILED: (i64, &str) = (127, "sandbox: cannot execute the program\n");
 
-/// Writes the programs into a directory, for images of an architecture as engines name it. Returns false
-/// if there are none for it: this host has another one, or another system.
-pub(crate) fn write_programs(directory: &Path, architecture: &str) -> io::Result<bool> {
-    match images::all(architecture) {
-        None => Ok(false),
-        Some(programs) => {
-            for (name, image) in programs {
-                write_program(&directory.join(name), &image)?;
-            }
-            std::fs::create_dir(directory.join(INPUT))?;
-            Ok(true)
-        }
+/// Writes the programs into a directory.
+pub(crate) fn write_programs(directory: &Path) -> io::Result<()> {
+    for (name, image) in images::all() {
+        write_program(&directory.join(name), &image)?;
     }
+    std::fs::create_dir(directory.join(INPUT))
 }
 
 /// Writes the input of a run into the directory that its container has.
@@ -61,9 +54,10 @@ pub(crate) fn write_input(directory: &Path, input: &[u8]) -> io::Result<()> {
     std::fs::write(directory.join(INPUT_FILE), input)
 }
 
-/// Returns whether there are programs for images of an architecture.
+/// Returns true if there are programs for images of an architecture, as engines name it: that of this
+/// host.
 pub(crate) fn exists_for(architecture: &str) -> bool {
-    images::all(architecture).is_some()
+    images::ARCHITECTURE == Some(architecture)
 }
 
 /// Returns the number of system calls that the launcher denies.
@@ -77,13 +71,12 @@ fn write_program(path: &Path, image: &[u8]) -> io::Result<()> {
     std::fs::set_permissions(path, PermissionsExt::from_mode(0o555))
 }
 
-#[cfg(not(all(
-    target_os = "linux",
-    any(target_arch = "x86_64", target_arch = "aarch64")
-)))]
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod images {
-    pub(super) fn all(_architecture: &str) -> Option<[(&'static str, Vec<u8>); 0]> {
-        None
+    pub(super) const ARCHITECTURE: Option<&str> = None;
+
+    pub(super) fn all() -> [(&'static str, Vec<u8>); 0] {
+        []
     }
 
     pub(super) fn denied_calls() -> usize {
@@ -91,8 +84,5 @@ mod images {
     }
 }
 
-#[cfg(all(
-    target_os = "linux",
-    any(target_arch = "x86_64", target_arch = "aarch64")
-))]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod images;

@@ -50,12 +50,12 @@ pub(crate) struct MountInput<'a> {
     /// An empty directory of the host, which is mounted over hidden ones. Not a file system in memory,
     /// since Podman copies what is below it into that.
     pub(crate) empty: &'a Path,
-    /// The directory with the programs of [`launcher`], if there are some for the image.
-    pub(crate) launcher: Option<&'a Path>,
+    /// The directory with the programs of [`launcher`].
+    pub(crate) launcher: &'a Path,
 }
 
-/// Creates the mounts of a run, outer ones before inner ones, then those of aliases and the launcher. Returns them
-/// with the aliases that are mounted.
+/// Creates the mounts of a run, outer ones before inner ones, then those of aliases and of the launcher.
+/// Returns them with the aliases that are mounted.
 pub(crate) fn plan_mounts(
     input: &MountInput<'_>,
 ) -> Result<(Vec<ContainerMount>, Vec<PathBuf>), SandboxError> {
@@ -82,11 +82,11 @@ pub(crate) fn plan_mounts(
         .collect();
     mounts.extend(hidden_mounts(grants, input.empty)?);
     let aliases = add_aliases(&mut mounts, input);
-    mounts.extend(input.launcher.map(|directory| ContainerMount {
-        source: directory.to_owned(),
+    mounts.push(ContainerMount {
+        source: input.launcher.to_owned(),
         target: launcher::DIRECTORY.into(),
         is_writable: false,
-    }));
+    });
     Ok((mounts, aliases))
 }
 
@@ -163,10 +163,7 @@ fn bind_writable_parents(bound: &mut Bound, grants: &Grants) {
 fn hidden_mounts(grants: &Grants, empty: &Path) -> Result<Vec<ContainerMount>, SandboxError> {
     let mut mounts = Vec::new();
     for hidden in grants.hidden() {
-        let Some(granted) = grants
-            .innermost_writable(hidden)
-            .or_else(|| grants.innermost_grant(hidden))
-        else {
+        let Some(granted) = grants.deciding_grant(hidden) else {
             continue;
         };
         let mut mask = |source: &Path| {

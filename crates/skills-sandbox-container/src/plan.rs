@@ -14,9 +14,6 @@ use crate::launcher;
 use crate::mounts::{MountInput, plan_mounts, scratch_path};
 use crate::request::{ContainerRequest, ContainerUser};
 
-/// The first process of a container without the programs of [`launcher`]. Every image with a shell has
-/// it.
-const WAITING_PROGRAM: &str = "sleep";
 /// How long a container stays after the deadline of its run, in seconds, if the host process dies.
 const EXTRA_SECONDS: u64 = 10;
 /// Where packages for Node are found from every directory.
@@ -32,8 +29,8 @@ pub(crate) struct PlanContext<'a> {
     pub(crate) socket: &'a Path,
     /// An empty directory of the host.
     pub(crate) empty: &'a Path,
-    /// The directory with the programs of [`launcher`], if there are some for the image.
-    pub(crate) launcher: Option<&'a Path>,
+    /// The directory with the programs of [`launcher`].
+    pub(crate) launcher: &'a Path,
     pub(crate) labels: BTreeMap<String, String>,
     /// How long a container is kept for further runs.
     pub(crate) keep_seconds: u64,
@@ -43,9 +40,8 @@ pub(crate) struct PlanContext<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RunPlan {
     pub(crate) container: ContainerRequest,
-    /// The program that installs the filter of system calls and executes that of the run; `None` if
-    /// there is none for the image.
-    pub(crate) launcher: Option<String>,
+    /// The program that installs the filter of system calls and executes that of the run.
+    launcher: String,
     pub(crate) protected: ProtectedEntries,
     /// The ports of the proxy, if hosts are granted.
     pub(crate) endpoint: Option<ProxyEndpoint>,
@@ -69,8 +65,6 @@ pub(crate) struct ExecRequest {
     pub(crate) args: Vec<String>,
     pub(crate) env: Environment,
     pub(crate) current_dir: String,
-    /// Whether the input is sent to the program, and not opened by the launcher.
-    pub(crate) is_input_sent: bool,
 }
 
 impl RunPlan {
@@ -115,16 +109,13 @@ impl RunPlan {
                 scratch: scratch_path(grants),
                 volumes: volumes(context.image, grants),
                 limits,
-                waiting_program: context.launcher.map_or_else(
-                    || WAITING_PROGRAM.to_owned(),
-                    |_| launcher_path(launcher::WAIT),
-                ),
+                waiting_program: launcher_path(launcher::WAIT),
                 max_seconds,
                 labels: context.labels.clone(),
             },
-            launcher: context.launcher.map(|_| match job.quotas() {
-                [] => launcher_path(launcher::LAUNCH),
-                _ => launcher_path(launcher::LAUNCH_WITH_QUOTA),
+            launcher: launcher_path(match job.quotas() {
+                [] => launcher::LAUNCH,
+                _ => launcher::LAUNCH_WITH_QUOTA,
             }),
             protected,
             endpoint,
@@ -139,8 +130,7 @@ impl RunPlan {
             Program::Script { kind, path } => Some((*kind, path.to_string_lossy().into_owned())),
             _ => None,
         };
-        let mut args: Vec<String> = self.launcher.iter().cloned().collect();
-        args.push(executable.to_owned());
+        let mut args = vec![self.launcher.clone(), executable.to_owned()];
         if let Some((kind, script)) = script {
             let name = Path::new(executable).file_name().unwrap_or_default();
             let leading = interpreter_args(kind, &name.to_string_lossy());
@@ -155,7 +145,6 @@ impl RunPlan {
             args,
             env: self.environment(job, image),
             current_dir: self.current_dir.display().to_string(),
-            is_input_sent: self.launcher.is_none(),
         }
     }
 
@@ -201,10 +190,12 @@ impl WantedProgram {
     /// A chosen interpreter is also the one that a command names.
     fn of_command(job: &Job, name: &str) -> Self {
         let chosen = ScriptType::from_program(name).and_then(|kind| job.interpreters().get(&kind));
-        chosen.map_or_else(
-            || Self::Named(vec![name.to_owned()]),
-            |path| Self::Path(path.clone()),
-        )
+        match (chosen, name) {
+            (Some(path), _) => Self::Path(path.clone()),
+            // Some images have Python under its other name only, as some hosts have.
+            (None, "python") => Self::Named(vec![name.to_owned(), "python3".to_owned()]),
+            (None, _) => Self::Named(vec![name.to_owned()]),
+        }
     }
 }
 

@@ -27,7 +27,7 @@ pub(crate) fn report(
     let report = report.enforced("network", network_detail(plan, log));
     let report = add_processes(report, plan, job.grants().spawn());
     let limits = &plan.container.limits;
-    let report = add_fixed(report, plan.launcher.is_some())
+    let report = add_fixed(report)
         .enforced(
             "memory",
             format!(
@@ -82,7 +82,7 @@ pub(crate) fn probe_report(engine: &Engine, runtime: Option<&str>) -> Enforcemen
             "processes",
             "any program of the image; their number is limited",
         );
-    add_fixed(report, launcher::exists_for(&engine.image.architecture))
+    add_fixed(report)
 }
 
 fn host_fields(facts: &EngineFacts, image: &str, runtime: Option<&str>) -> EnforcementReport {
@@ -109,25 +109,15 @@ fn add_files(report: EnforcementReport, mounts: &MountCheck) -> EnforcementRepor
     }
 }
 
-/// Adds what does not depend on the run, with or without the filter of the launcher.
-fn add_fixed(report: EnforcementReport, has_filter: bool) -> EnforcementReport {
-    const PROFILE: &str = "the engine's seccomp profile";
-    let report = if has_filter {
-        let count = launcher::denied_calls();
-        report
-            .enforced("privileges", "no capabilities, and programs cannot get any")
-            .enforced(
-                "system-calls",
-                format!("{count} denied (seccomp), and {PROFILE}"),
-            )
-    } else {
-        let privileges = "no capabilities, except in new user namespaces if the engine's seccomp profile allows them";
-        report.partial("privileges", privileges).partial(
-            "system-calls",
-            format!("only {PROFILE}: the image is for another architecture than that of this host"),
-        )
-    };
+/// Adds what does not depend on the run.
+fn add_fixed(report: EnforcementReport) -> EnforcementReport {
+    let count = launcher::denied_calls();
     report
+        .enforced("privileges", "no capabilities, and programs cannot get any")
+        .enforced(
+            "system-calls",
+            format!("{count} denied (seccomp), and the engine's seccomp profile"),
+        )
         .enforced("signals", "other processes are not visible")
         .enforced("cpu", "one processor")
 }

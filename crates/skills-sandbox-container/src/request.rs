@@ -96,7 +96,7 @@ impl ContainerRequest {
 
     /// Returns the body of the request to the engine. `input` is a directory of this container only, so
     /// it is not part of the value.
-    pub(crate) fn body(&self, input: Option<&Path>) -> ContainerCreateBody {
+    pub(crate) fn body(&self, input: &Path) -> ContainerCreateBody {
         let (user, group) = self.user.ids;
         ContainerCreateBody {
             image: Some(self.image.clone()),
@@ -119,18 +119,18 @@ impl ContainerRequest {
         }
     }
 
-    fn host_config(&self, input: Option<&Path>) -> HostConfig {
-        let input = input.map(|directory| ContainerMount {
-            source: directory.to_owned(),
+    fn host_config(&self, input: &Path) -> HostConfig {
+        let input = ContainerMount {
+            source: input.to_owned(),
             target: Path::new(launcher::DIRECTORY).join(launcher::INPUT),
             is_writable: false,
-        });
+        };
         let memory = to_i64(self.limits.memory_bytes);
         HostConfig {
             network_mode: Some("none".to_owned()),
             readonly_rootfs: Some(true),
             tmpfs: Some(self.scratch_mounts()),
-            mounts: Some(self.mounts.iter().chain(&input).map(bind_mount).collect()),
+            mounts: Some(self.mounts.iter().chain([&input]).map(bind_mount).collect()),
             cap_drop: Some(vec!["ALL".to_owned()]),
             privileged: Some(false),
             security_opt: Some(vec!["no-new-privileges".to_owned()]),
@@ -140,7 +140,7 @@ impl ContainerRequest {
             shm_size: Some(SHARED_MEMORY_BYTES.min(memory)),
             pids_limit: Some(to_i64(self.max_processes())),
             memory: Some(memory),
-            // Memory and swap together, so there is no swap.
+            // The sum of memory and swap, so no swap is used.
             memory_swap: Some(memory),
             nano_cpus: Some(NANO_CPUS_OF_ONE),
             ulimits: Some(self.ulimits()),
@@ -199,6 +199,8 @@ fn bind_mount(mount: &ContainerMount) -> Mount {
         read_only: Some(!mount.is_writable),
         bind_options: Some(MountBindOptions {
             propagation: Some(MountBindOptionsPropagationEnum::RPRIVATE),
+            // With those below it a read-only directory could have writable ones on some engines.
+            non_recursive: Some(true),
             ..Default::default()
         }),
         ..Default::default()

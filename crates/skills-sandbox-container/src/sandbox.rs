@@ -9,8 +9,8 @@ use skills_egress::{Connector, HostConnector, Proxy, ProxyLog, SystemConnector};
 use skills_policy::{Grants, NetworkGrant};
 use skills_process::{ProtectedEntries, QuotaMonitor, ScratchDir};
 use skills_sandbox::{
-    CapturedOutput, EnforcementReport, HostConnections, Job, Refusals, RunFuture, RunOutput,
-    Sandbox, SandboxError, Termination,
+    CapturedOutput, EnforcementReport, Job, Refusals, RunFuture, RunOutput, Sandbox, SandboxError,
+    Termination, wait_cancelled,
 };
 use tokio::net::TcpListener;
 use tokio::sync::OnceCell;
@@ -21,12 +21,20 @@ use crate::container::Container;
 use crate::launcher;
 use crate::mounts::check_mounts;
 use crate::namespace::{self, MountCheck, MountSources};
-use crate::plan::{PlanContext, RunPlan, WantedProgram};
+use crate::plan::{ExecRequest, PlanContext, RunPlan, WantedProgram};
 use crate::programs::find_program;
 use crate::report::{probe_report, report};
-use crate::supervise::{Bounds, ProgramOutput, run_program, wait_cancelled};
+use crate::supervise::{Bounds, ProgramOutput, run_program};
 use crate::warm::{KeptContainer, KeptContainers, owner_labels, remove_abandoned};
 use crate::{BACKEND, ImageReference};
+
+/// What a run says whose engine does not answer.
+const LOST_NOTE: &str = "the connection to the container engine was lost, so the run was stopped";
+/// How long the creation of a container may take in addition to the deadline of its run: engines take a
+/// second or two for it, and more on a busy machine.
+const SETUP_ALLOWANCE: Duration = Duration::from_secs(10);
+/// How long the engine may take to answer a probe.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Runs scripts and commands in containers of the engine behind a Unix socket.
 ///
@@ -74,15 +82,19 @@ struct Shared {
 struct MountedDirectories {
     /// An empty one, which is mounted over hidden ones.
     empty: PathBuf,
-    /// The one with the programs of [`launcher`], if there are some for the image.
-    launcher: Option<PathBuf>,
+    /// The one with the programs of [`launcher`].
+    launcher: PathBuf,
     _parent: ScratchDir,
 }
 
-/// A container in which the program can be started.
-struct ReadyContainer {
-    kept: KeptContainer,
+/// A run whose program can be started.
+struct ReadyRun {
+    engine: Engine,
+    plan: RunPlan,
+    quotas: Arc<QuotaMonitor>,
+    container: KeptContainer,
     network: Option<RunNetwork>,
+    exec: ExecRequest,
 }
 
 /// The proxy of a run, and the listener through which the container reaches it.
@@ -112,7 +124,7 @@ impl ContainerSandbox {
         }
     }
 
-    /// Sets the OCI runtime by the name that the engine knows, such as `runsc` (gVisor) or `kata`.
+    /// Sets the OCI runtime by its name in the configuration of the engine, such as `runsc` (gVisor) or `kata`.
     /// Default: that of the engine. Runs fail if the engine does not have it.
     #[must_use]
     pub fn runtime(mut self, name: impl Into<String>) -> Self {
@@ -139,46 +151,65 @@ impl ContainerSandbox {
 
     async fn run_job(&self, job: Job) -> Result<RunOutput, SandboxError> {
         let started = Instant::now();
-        let wanted = WantedProgram::new(&job)?;
-        let engine = self.engine().await?;
-        let protected = find_protected(job.grants()).await?;
-        let plan = RunPlan::new(&job, protected, &self.context(&engine)?)?;
-        let quotas = QuotaMonitor::open(job.quotas())
-            .map_err(|error| SandboxError::setup("opening a directory with a quota", error))?;
+        let deadline = job.grants().limits().wall_time + SETUP_ALLOWANCE;
         let prepared = tokio::select! {
             biased;
             () = wait_cancelled(job.cancellation_token()) => return Ok(cancelled_output(started)),
-            prepared = timeout(
-                plan.container.limits.wall_time,
-                self.prepare(&engine, &plan, &job, &wanted),
-            ) => prepared,
+            prepared = timeout(deadline, self.prepare(&job)) => prepared,
         };
-        let (ready, executable) = prepared
+        let ReadyRun {
+            engine,
+            plan,
+            quotas,
+            container,
+            network,
+            exec,
+        } = prepared
             .map_err(|elapsed| SandboxError::setup("creating the container", elapsed.into()))??;
-        let ReadyContainer { kept, network } = ready;
-        let exec = plan.exec(&job, &engine.image, &executable);
-        if let Some(directory) = &kept.input {
-            launcher::write_input(directory.path(), job.stdin_bytes()).map_err(input_error)?;
-        }
         let bounds = Bounds {
             limits: &plan.container.limits,
-            quotas: Arc::new(quotas),
+            quotas,
             cancellation: job.cancellation_token(),
-            first_process: kept.running.pid,
-            input: if exec.is_input_sent {
-                job.stdin_bytes()
-            } else {
-                &[]
-            },
+            first_process: container.running.pid(),
         };
         let log = network.as_ref().map(|network| network.proxy.log());
-        let program = run_program(&kept.running, &exec, &bounds);
+        let program = run_program(&container.running, &exec, &bounds);
         let output = with_proxy(network, program).await?;
-        let report = report(&engine, &plan, &job, &kept.mounts, log.as_ref());
-        let cleanup = self.finish(&engine, &plan, &job, kept, &output).await;
+        let report = report(&engine, &plan, &job, &container.mounts, log.as_ref());
+        let cleanup = self.finish(&engine, &plan, &job, container, &output).await;
         let notes = plan.protected.changes(job.grants());
+        let lost = output.is_lost.then(|| LOST_NOTE.to_owned());
         let report = report.cleanup_of("container", cleanup);
-        Ok(run_output(output, started, report, log.as_ref()).notes(notes))
+        Ok(run_output(output, started, report, log.as_ref()).notes(notes.into_iter().chain(lost)))
+    }
+
+    /// Does all that precedes the start of the program.
+    async fn prepare(&self, job: &Job) -> Result<ReadyRun, SandboxError> {
+        let wanted = WantedProgram::new(job)?;
+        let engine = self.engine().await?;
+        let protected = find_protected(job.grants()).await?;
+        let plan = RunPlan::new(job, protected, &self.context(&engine)?)?;
+        let quotas = QuotaMonitor::open(job.quotas())
+            .map_err(|error| SandboxError::setup("opening a directory with a quota", error))?;
+        let (container, executable) = match self.take_kept(&plan, job).await {
+            Some(kept) => {
+                let name = kept.running.container.name();
+                let executable = find_program(&engine.client, name, &engine.image, &wanted).await?;
+                (kept, executable)
+            }
+            None => self.start(&engine, &plan, &wanted).await?,
+        };
+        let network = self.open_network(&plan, job.grants(), &container)?;
+        launcher::write_input(container.input.path(), job.stdin_bytes()).map_err(input_error)?;
+        let exec = plan.exec(job, &engine.image, &executable);
+        Ok(ReadyRun {
+            engine,
+            plan,
+            quotas: Arc::new(quotas),
+            container,
+            network,
+            exec,
+        })
     }
 
     async fn engine(&self) -> Result<Engine, SandboxError> {
@@ -196,7 +227,7 @@ impl ContainerSandbox {
     }
 
     fn context<'a>(&'a self, engine: &'a Engine) -> Result<PlanContext<'a>, SandboxError> {
-        let mounted = self.mounted_directories(&engine.image.architecture)?;
+        let mounted = self.mounted_directories()?;
         let (user, group) = (nix::unistd::geteuid(), nix::unistd::getegid());
         Ok(PlanContext {
             engine: &engine.facts,
@@ -205,44 +236,19 @@ impl ContainerSandbox {
             ids: (user.as_raw(), group.as_raw()),
             socket: &self.socket,
             empty: &mounted.empty,
-            launcher: mounted.launcher.as_deref(),
+            launcher: &mounted.launcher,
             labels: owner_labels(),
             keep_seconds: self.keep.as_secs(),
         })
     }
 
-    fn mounted_directories(&self, architecture: &str) -> Result<&MountedDirectories, SandboxError> {
+    fn mounted_directories(&self) -> Result<&MountedDirectories, SandboxError> {
         if let Some(mounted) = self.shared.mounted.get() {
             return Ok(mounted);
         }
-        let created = MountedDirectories::new(&self.scratch_parent, architecture)
+        let created = MountedDirectories::new(&self.scratch_parent)
             .map_err(|error| SandboxError::setup("creating the launcher of programs", error))?;
         Ok(self.shared.mounted.get_or_init(|| created))
-    }
-
-    fn input_directory(&self) -> Result<ScratchDir, SandboxError> {
-        ScratchDir::new(&self.scratch_parent).map_err(input_error)
-    }
-
-    /// Takes a kept container or starts one, and returns it with the path of the program.
-    async fn prepare(
-        &self,
-        engine: &Engine,
-        plan: &RunPlan,
-        job: &Job,
-        wanted: &WantedProgram,
-    ) -> Result<(ReadyContainer, String), SandboxError> {
-        let kept = self.take_kept(plan, job).await;
-        let (kept, executable) = match kept {
-            Some(kept) => {
-                let name = kept.running.container.name();
-                let executable = find_program(&engine.client, name, &engine.image, wanted).await?;
-                (kept, executable)
-            }
-            None => self.start(engine, plan, wanted).await?,
-        };
-        let network = self.open_network(plan, job.grants(), &kept)?;
-        Ok((ReadyContainer { kept, network }, executable))
     }
 
     /// Only a run without hosts uses a kept container: the ports of the proxy of an earlier run could
@@ -257,7 +263,7 @@ impl ContainerSandbox {
         if is_usable {
             return Some(kept);
         }
-        let _ = kept.running.container.remove().await;
+        let _ = kept.running.remove().await;
         None
     }
 
@@ -272,20 +278,15 @@ impl ContainerSandbox {
         wanted: &WantedProgram,
     ) -> Result<(KeptContainer, String), SandboxError> {
         let sources = MountSources::identify(&plan.container.mounts)?;
-        let input = plan
-            .launcher
-            .as_ref()
-            .map(|_| self.input_directory())
-            .transpose()?;
-        let container = create_container(engine, plan, input.as_ref()).await?;
+        let input = ScratchDir::new(&self.scratch_parent).map_err(input_error)?;
+        let input_path = input.path().canonicalize().map_err(input_error)?;
+        let container = Container::create(&engine.client, &plan.container, &input_path).await?;
         let executable =
             find_program(&engine.client, container.name(), &engine.image, wanted).await?;
         let mut running = container.start().await?;
-        let mounts = sources.compare(&running, engine, &plan.container).await?;
-        if mounts != MountCheck::Verified {
-            // The number can be that of another process of this host.
-            running.pid = None;
-        }
+        let mounts = sources
+            .compare(&mut running, engine, &plan.container)
+            .await?;
         let ends_at = tokio::time::Instant::now() + Duration::from_secs(plan.container.max_seconds);
         let kept = KeptContainer {
             running,
@@ -308,7 +309,7 @@ impl ContainerSandbox {
         else {
             return Ok(None);
         };
-        let pid = match (&kept.mounts, kept.running.pid) {
+        let pid = match (&kept.mounts, kept.running.pid()) {
             (MountCheck::Verified, Some(pid)) => pid,
             (MountCheck::NotVisible(reason), _) => return Err(network_error(reason)),
             (MountCheck::Verified, None) => return Err(network_error("it has no process")),
@@ -351,30 +352,28 @@ impl ContainerSandbox {
             && container.process_count(engine.facts.product).await == Some(PROCESSES_OF_IDLE)
         {
             // The input can contain secrets.
-            if let Some(directory) = &kept.input {
-                launcher::write_input(directory.path(), &[])?;
-            }
+            launcher::write_input(kept.input.path(), &[])?;
             self.shared
                 .kept
                 .keep(caller, &plan.container, kept, self.keep);
             return Ok(());
         }
-        kept.running.container.remove().await
+        kept.running.remove().await
     }
 }
 
 impl MountedDirectories {
-    fn new(parent: &Path, architecture: &str) -> std::io::Result<Self> {
+    fn new(parent: &Path) -> std::io::Result<Self> {
         let parent = ScratchDir::new(parent)?;
         // Mounts of paths with symlinks are rejected.
         let root = parent.path().canonicalize()?;
         let (empty, programs) = (root.join("empty"), root.join("launcher"));
         std::fs::create_dir(&empty)?;
         std::fs::create_dir(&programs)?;
-        let has_programs = launcher::write_programs(&programs, architecture)?;
+        launcher::write_programs(&programs)?;
         Ok(Self {
             empty,
-            launcher: has_programs.then_some(programs),
+            launcher: programs,
             _parent: parent,
         })
     }
@@ -382,19 +381,6 @@ impl MountedDirectories {
 
 fn input_error(error: std::io::Error) -> SandboxError {
     SandboxError::setup("writing the input", error)
-}
-
-/// Creates the container of a plan with the directory of its input.
-async fn create_container(
-    engine: &Engine,
-    plan: &RunPlan,
-    input: Option<&ScratchDir>,
-) -> Result<Container, SandboxError> {
-    let input = input
-        .map(|directory| directory.path().canonicalize())
-        .transpose()
-        .map_err(input_error)?;
-    Container::create(&engine.client, &plan.container, input.as_deref()).await
 }
 
 /// Searches for protected paths, on a blocking thread.
@@ -450,10 +436,6 @@ fn run_output(
     for (host, count) in requests.rejected_hosts() {
         refusals.add_connections(host, count);
     }
-    let connections = requests.reached().iter().map(|reached| HostConnections {
-        host: reached.host.clone(),
-        count: reached.count,
-    });
     RunOutput::new(
         output.termination,
         output.stdout,
@@ -462,7 +444,7 @@ fn run_output(
         report,
     )
     .refusals(refusals)
-    .connections(connections.collect(), requests.omitted().0)
+    .connections(requests.reached_hosts(), requests.omitted().0)
 }
 
 /// The connector and the connection have no useful `Debug` output.
@@ -494,11 +476,10 @@ impl Sandbox for ContainerSandbox {
                 .enable_all()
                 .build()
                 .map_err(failed)?;
-            runtime.block_on(Engine::connect(
-                &self.socket,
-                &self.image,
-                self.runtime.as_deref(),
-            ))
+            let connect = Engine::connect(&self.socket, &self.image, self.runtime.as_deref());
+            runtime
+                .block_on(async { timeout(PROBE_TIMEOUT, connect).await })
+                .map_err(|elapsed| failed(elapsed.into()))?
         };
         let engine = std::thread::scope(|scope| scope.spawn(connect).join())
             .map_err(|_| failed(std::io::Error::other("the connection panicked")))??;

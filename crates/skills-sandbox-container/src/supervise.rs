@@ -1,6 +1,5 @@
 //! Runs the program in its container, until it ends or exceeds a limit.
 
-use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,8 +11,9 @@ use bollard::exec::{CreateExecOptions, StartExecOptions, StartExecResults};
 use futures_util::{Stream, StreamExt};
 use skills_policy::ResourceLimits;
 use skills_process::{QuotaMonitor, QuotaWatch};
-use skills_sandbox::{CancellationToken, CapturedOutput, QuotaExceeded, SandboxError, Termination};
-use tokio::io::{AsyncWrite, AsyncWriteExt};
+use skills_sandbox::{
+    CancellationToken, CapturedOutput, QuotaExceeded, SandboxError, Termination, wait_cancelled,
+};
 use tokio::time::{sleep, timeout};
 
 use crate::connect::setup_error;
@@ -25,17 +25,16 @@ use crate::plan::ExecRequest;
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// How long output may arrive after the program has ended.
 const DRAIN_TIMEOUT: Duration = Duration::from_millis(500);
-/// How long the exit code may take once the output has ended.
-const EXIT_TIMEOUT: Duration = Duration::from_secs(10);
+/// How soon it is checked first, once the output has ended.
+const FIRST_POLL_INTERVAL: Duration = Duration::from_millis(1);
 
 type Output = Pin<Box<dyn Stream<Item = Result<LogOutput, Error>> + Send>>;
 
-/// What bounds a run, and its input.
+/// What bounds a run.
 pub(crate) struct Bounds<'a> {
     pub(crate) limits: &'a ResourceLimits,
     pub(crate) quotas: Arc<QuotaMonitor>,
     pub(crate) cancellation: Option<&'a CancellationToken>,
-    pub(crate) input: &'a [u8],
     /// The first process of the container, if it is visible. Deleted files that processes of its
     /// namespace hold open count against quotas.
     pub(crate) first_process: Option<i32>,
@@ -48,11 +47,15 @@ pub(crate) struct ProgramOutput {
     pub(crate) stderr: CapturedOutput,
     /// Whether it ended by itself, so that nothing of it may be left in the container.
     pub(crate) has_exited: bool,
+    /// Whether the connection to the engine was lost, so that all processes were killed.
+    pub(crate) is_lost: bool,
 }
 
 /// Why the program ended.
 enum StopReason {
     Exit(Option<i64>),
+    /// The engine does not answer.
+    Lost,
     Deadline,
     OutputLimit,
     Cancelled,
@@ -70,10 +73,11 @@ pub(crate) async fn run_program(
     let client = container.client();
     let memory_kills = running.memory_kills().await;
     let id = create_exec(client, container.name(), exec).await?;
-    let (output, input) = start_exec(client, &id).await?;
+    let output = start_exec(client, &id).await?;
     let mut captured = Captured::default();
-    let stop = supervise(client, &id, output, input, bounds, &mut captured).await;
+    let stop = supervise(client, &id, output, bounds, &mut captured).await;
     let has_exited = matches!(stop, StopReason::Exit(_));
+    let is_lost = matches!(stop, StopReason::Lost);
     let termination = match stop {
         // Also if only a process that the program started was killed.
         StopReason::Exit(_) if running.memory_kills().await > memory_kills => {
@@ -86,7 +90,7 @@ pub(crate) async fn run_program(
         }
         StopReason::Exit(code) => exit_termination(code),
         stop => {
-            container.kill().await;
+            running.kill().await;
             stop.termination(bounds.limits)
         }
     };
@@ -95,6 +99,7 @@ pub(crate) async fn run_program(
         stdout: captured.stdout,
         stderr: captured.stderr,
         has_exited,
+        is_lost,
     })
 }
 
@@ -105,7 +110,8 @@ async fn create_exec(
 ) -> Result<String, SandboxError> {
     let variables = exec.env.variables().iter();
     let options = CreateExecOptions {
-        attach_stdin: Some(exec.is_input_sent),
+        // The launcher opens the input.
+        attach_stdin: Some(false),
         attach_stdout: Some(true),
         attach_stderr: Some(true),
         tty: Some(false),
@@ -125,10 +131,7 @@ async fn create_exec(
         .id)
 }
 
-async fn start_exec(
-    client: &Docker,
-    id: &str,
-) -> Result<(Output, Pin<Box<dyn AsyncWrite + Send>>), SandboxError> {
+async fn start_exec(client: &Docker, id: &str) -> Result<Output, SandboxError> {
     const STEP: &str = "starting the program in the container";
     let options = StartExecOptions {
         detach: false,
@@ -136,7 +139,7 @@ async fn start_exec(
         output_capacity: None,
     };
     match client.start_exec(id, Some(options)).await {
-        Ok(StartExecResults::Attached { output, input }) => Ok((output, input)),
+        Ok(StartExecResults::Attached { output, .. }) => Ok(output),
         Ok(StartExecResults::Detached) => Err(SandboxError::setup(
             STEP,
             std::io::ErrorKind::NotConnected.into(),
@@ -148,8 +151,7 @@ async fn start_exec(
 async fn supervise(
     client: &Docker,
     id: &str,
-    mut output: Output,
-    input: Pin<Box<dyn AsyncWrite + Send>>,
+    output: Output,
     bounds: &Bounds<'_>,
     captured: &mut Captured,
 ) -> StopReason {
@@ -159,79 +161,66 @@ async fn supervise(
         bounds.first_process,
         limits.file_bytes,
     );
-    let mut deadline = std::pin::pin!(sleep(limits.wall_time));
-    let mut cancelled = std::pin::pin!(wait_cancelled(bounds.cancellation));
-    let mut exceeded = std::pin::pin!(watch.wait_exceeded());
-    let mut exited = std::pin::pin!(wait_exited(client, id));
-    let mut feeding = std::pin::pin!(feed(input, bounds.input));
-    let code = loop {
-        tokio::select! {
-            biased;
-            () = &mut deadline => return StopReason::Deadline,
-            () = &mut cancelled => return StopReason::Cancelled,
-            exceeded = &mut exceeded => return StopReason::Quota(exceeded),
-            chunk = output.next() => match chunk {
-                Some(Ok(chunk)) => if captured.push(chunk, limits) { return StopReason::OutputLimit },
-                Some(Err(_)) | None => break wait_code(client, id).await,
-            },
-            code = &mut exited => {
-                drain(&mut output, captured, limits).await;
-                break code;
-            }
-            never = &mut feeding => match never {},
-        }
+    let stop = tokio::select! {
+        biased;
+        () = sleep(limits.wall_time) => StopReason::Deadline,
+        () = wait_cancelled(bounds.cancellation) => StopReason::Cancelled,
+        exceeded = watch.wait_exceeded() => StopReason::Quota(exceeded),
+        stop = read_to_end(client, id, output, captured, limits) => stop,
     };
     // A program can exceed a quota between the last measurement and its exit.
-    match watch.final_check().await {
-        Some(exceeded) => StopReason::Quota(exceeded),
-        None => StopReason::Exit(code),
+    match stop {
+        StopReason::Exit(code) => match watch.final_check().await {
+            Some(exceeded) => StopReason::Quota(exceeded),
+            None => StopReason::Exit(code),
+        },
+        stop => stop,
     }
 }
 
-/// Writes the input and closes it. A program that does not read it is not an error.
-async fn feed(mut stdin: Pin<Box<dyn AsyncWrite + Send>>, input: &[u8]) -> Infallible {
-    let _ = stdin.write_all(input).await;
-    let _ = stdin.shutdown().await;
-    // The connection also carries the output, so it stays open.
-    std::future::pending().await
-}
-
-/// Waits until a run is cancelled, which never happens without a token.
-pub(crate) async fn wait_cancelled(token: Option<&CancellationToken>) {
-    match token {
-        Some(token) => token.cancelled().await,
-        None => std::future::pending().await,
-    }
-}
-
-/// Waits until the program has ended, although processes that it started keep its output open.
-async fn wait_exited(client: &Docker, id: &str) -> Option<i64> {
+/// Captures the output until the program has ended.
+async fn read_to_end(
+    client: &Docker,
+    id: &str,
+    mut output: Output,
+    captured: &mut Captured,
+    limits: &ResourceLimits,
+) -> StopReason {
+    let mut exited = std::pin::pin!(wait_exited(client, id, POLL_INTERVAL));
     loop {
-        sleep(POLL_INTERVAL).await;
-        if let Ok(state) = client.inspect_exec(id).await
-            && state.running == Some(false)
-        {
-            return state.exit_code;
+        tokio::select! {
+            biased;
+            chunk = output.next() => match chunk {
+                Some(Ok(chunk)) => {
+                    if captured.push(chunk, limits) {
+                        return StopReason::OutputLimit;
+                    }
+                }
+                Some(Err(_)) | None => break,
+            },
+            // Processes that the program started keep its output open.
+            stop = &mut exited => {
+                drain(&mut output, captured, limits).await;
+                return stop;
+            }
         }
     }
+    // Mostly it has ended, which the engine records a moment later. It can also have closed its output.
+    wait_exited(client, id, FIRST_POLL_INTERVAL).await
 }
 
-/// Returns the exit code of a program whose output has ended. Engines record it a moment later.
-async fn wait_code(client: &Docker, id: &str) -> Option<i64> {
-    const FIRST_DELAY: Duration = Duration::from_millis(1);
-    let code = async {
-        let mut delay = FIRST_DELAY;
-        loop {
-            match client.inspect_exec(id).await {
-                Ok(state) if state.running == Some(false) => break state.exit_code,
-                Ok(_) => {}
-                Err(_) => break None,
-            }
-            sleep(delay).await;
-            delay = (delay * 2).min(POLL_INTERVAL);
+/// Waits until the program has ended, and returns its exit code.
+async fn wait_exited(client: &Docker, id: &str, first_interval: Duration) -> StopReason {
+    let mut interval = first_interval;
+    loop {
+        sleep(interval).await;
+        match client.inspect_exec(id).await {
+            Ok(state) if state.running == Some(false) => return StopReason::Exit(state.exit_code),
+            Ok(_) => {}
+            Err(_) => return StopReason::Lost,
         }
-    };
-    timeout(EXIT_TIMEOUT, code).await.ok().flatten()
+        interval = (interval * 2).min(POLL_INTERVAL);
+    }
 }
 
 /// Reads what is left of the output.
@@ -295,7 +284,7 @@ impl StopReason {
     /// Returns how the run ended. What killed the program then is not reported.
     fn termination(self, limits: &ResourceLimits) -> Termination {
         match self {
-            Self::Exit(_) => Termination::Unknown,
+            Self::Exit(_) | Self::Lost => Termination::Unknown,
             Self::Deadline => Termination::TimedOut {
                 limit_ms: limits.wall_time.as_millis().try_into().unwrap_or(u64::MAX),
             },

@@ -1,9 +1,4 @@
 //! Plans of runs, as they are printed.
-#![expect(
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test fails by panicking"
-)]
 
 use std::path::Path;
 
@@ -60,7 +55,7 @@ fn plan_with(
         ids: (1000, 1000),
         socket: Path::new("/run/podman/podman.sock"),
         empty: Path::new("/state/empty"),
-        launcher: Some(Path::new("/state/launcher")),
+        launcher: Path::new("/state/launcher"),
         labels: [("skills.owner".to_owned(), "1".to_owned())].into(),
         keep_seconds: 0,
     };
@@ -78,7 +73,7 @@ fn the_request_has_every_restriction() {
         .path_alias("/skills", "/skills/pdf");
     let protected = ProtectedEntries::find(job.grants()).unwrap();
     let plan = plan_with(&job, &engine(Product::Podman, true), protected).unwrap();
-    let body = serde_json::to_value(plan.container.body(Some(Path::new("/state/input")))).unwrap();
+    let body = serde_json::to_value(plan.container.body(Path::new("/state/input"))).unwrap();
     let shown = serde_json::to_string_pretty(&without_nulls(body)).unwrap();
     let shown = shown.replace(workspace.to_str().unwrap(), "WORKSPACE");
     insta::assert_snapshot!(shown);
@@ -239,7 +234,7 @@ fn the_user_outside_is_always_that_of_the_host_process() {
         let body = plan(&job, &engine(product, is_rootless))
             .unwrap()
             .container
-            .body(None);
+            .body(Path::new("/state/input"));
         let mode = body.host_config.unwrap().userns_mode;
         assert_eq!((body.user.as_deref().unwrap(), mode.as_deref()), expected);
     }

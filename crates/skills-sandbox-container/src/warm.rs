@@ -5,7 +5,7 @@
 )]
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bollard::Docker;
@@ -28,30 +28,23 @@ pub(crate) struct KeptContainer {
     pub(crate) mounts: MountCheck,
     /// What was mounted when it was created.
     pub(crate) sources: MountSources,
-    /// The directory with the input, if the launcher opens it.
-    pub(crate) input: Option<ScratchDir>,
+    /// The directory with the input, which the launcher opens.
+    pub(crate) input: ScratchDir,
     /// When its first process ends.
     pub(crate) ends_at: Instant,
 }
 
 /// The containers that are kept: at most one for each caller and request, which a run takes out.
 #[derive(Default, Clone)]
-pub(crate) struct KeptContainers(Arc<Mutex<HashMap<Key, (u64, KeptContainer)>>>);
+pub(crate) struct KeptContainers(Arc<Mutex<Vec<Kept>>>);
 
-#[derive(Clone, PartialEq, Eq, Hash)]
-struct Key {
+struct Kept {
     caller: String,
-    /// The request as text. Only equal grants may share a container.
-    request: String,
-}
-
-impl Key {
-    fn new(caller: &str, request: &ContainerRequest) -> Self {
-        Self {
-            caller: caller.to_owned(),
-            request: format!("{request:?}"),
-        }
-    }
+    /// Only equal requests share a container.
+    request: ContainerRequest,
+    /// Counted for each time that a container is kept.
+    number: u64,
+    container: KeptContainer,
 }
 
 impl KeptContainers {
@@ -63,52 +56,50 @@ impl KeptContainers {
         request: &ContainerRequest,
         wall_time: Duration,
     ) -> Option<KeptContainer> {
-        let (_, kept) = self.lock().remove(&Key::new(caller, request))?;
+        let is_same = |kept: &Kept| kept.caller == caller && kept.request == *request;
+        let container = self.remove(is_same)?;
         // Dropping one that ends too soon removes it.
-        (kept.ends_at >= Instant::now() + wall_time).then_some(kept)
+        (container.ends_at >= Instant::now() + wall_time).then_some(container)
     }
 
-    /// Keeps a container for `duration`, in place of an older one.
+    /// Keeps a container for `duration`; if too many are kept, in place of the oldest one.
     pub(crate) fn keep(
         &self,
         caller: &str,
         request: &ContainerRequest,
-        kept: KeptContainer,
+        container: KeptContainer,
         duration: Duration,
     ) {
-        let key = Key::new(caller, request);
         let mut all = self.lock();
-        if all.len() >= MAX_KEPT && !all.contains_key(&key) {
-            return;
-        }
-        let number = all
-            .values()
-            .map(|(number, _)| number + 1)
-            .max()
-            .unwrap_or(0);
-        all.insert(key.clone(), (number, kept));
+        let number = all.last().map_or(0, |last| last.number + 1);
+        let oldest = (all.len() >= MAX_KEPT).then(|| all.remove(0));
+        all.push(Kept {
+            caller: caller.to_owned(),
+            request: request.clone(),
+            number,
+            container,
+        });
         drop(all);
+        drop(oldest);
         // Not held until then: the containers are removed with the backend.
         let containers = Arc::downgrade(&self.0);
         tokio::spawn(async move {
             tokio::time::sleep(duration).await;
             if let Some(containers) = containers.upgrade() {
-                Self(containers).expire(&key, number);
+                // If no run has taken it since.
+                drop(Self(containers).remove(|kept| kept.number == number));
             }
         });
     }
 
-    /// Removes a container if no run has taken it since.
-    fn expire(&self, key: &Key, number: u64) {
+    fn remove(&self, is_wanted: impl Fn(&Kept) -> bool) -> Option<KeptContainer> {
+        // Dropping a container takes a while, so it is returned, and the lock released.
         let mut all = self.lock();
-        let is_same = all.get(key).is_some_and(|(kept, _)| *kept == number);
-        let expired = is_same.then(|| all.remove(key));
-        // Removing it takes a while, so not while others wait.
-        drop(all);
-        drop(expired);
+        let index = all.iter().position(is_wanted)?;
+        Some(all.remove(index).container)
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<Key, (u64, KeptContainer)>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<Kept>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -141,7 +132,6 @@ pub(crate) async fn remove_abandoned(client: &Docker) {
 }
 
 /// Identifies processes: the boot and the process namespace, the number and the start time.
-#[cfg(target_os = "linux")]
 mod owner {
     use std::fs;
 
@@ -195,17 +185,5 @@ mod owner {
             assert!(!has_died(&format!("other/{}/{start}0", std::process::id())));
             assert!(!has_died("nonsense"));
         }
-    }
-}
-
-/// Elsewhere containers are only removed by the process that created them.
-#[cfg(not(target_os = "linux"))]
-mod owner {
-    pub(super) fn current() -> String {
-        std::process::id().to_string()
-    }
-
-    pub(super) fn has_died(_label: &str) -> bool {
-        false
     }
 }

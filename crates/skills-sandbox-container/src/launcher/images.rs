@@ -1,8 +1,8 @@
-//! The programs as executable files for Linux: position-independent code, an ELF header, and the filter
-//! as data behind the code.
+//! The code of the programs, and the filter as data behind the code of the launcher.
 #![expect(unsafe_code, reason = "the code of programs without a library")]
 
 use libc::sock_filter;
+use skills_process::small_executable;
 use skills_seccomp::{
     AllocationPolicy, FilterConfig, MetadataPolicy, Observation, ProcessPolicy, SharedMemoryPolicy,
     SocketPolicy, build_filter,
@@ -10,34 +10,22 @@ use skills_seccomp::{
 
 use super::{LAUNCH, LAUNCH_WITH_QUOTA, WAIT};
 
-/// Where a program is loaded: above the lowest mappable addresses, and aligned to any page size.
-const LOAD_ADDRESS: u64 = 0x40_0000;
-const ELF_HEADER_BYTES: u64 = 64;
-const PROGRAM_HEADER_BYTES: u64 = 56;
-const HEADER_BYTES: u64 = ELF_HEADER_BYTES + PROGRAM_HEADER_BYTES;
 /// Size of the structure that points to a filter: its length, and its address at the second half.
 const FILTER_POINTER_BYTES: u64 = 16;
 
-#[cfg(target_arch = "x86_64")]
-const MACHINE: u16 = 62;
-#[cfg(target_arch = "aarch64")]
-const MACHINE: u16 = 183;
-
 /// The architecture of this host, as engines name it.
 #[cfg(target_arch = "x86_64")]
-const ARCHITECTURE: &str = "amd64";
+pub(super) const ARCHITECTURE: Option<&str> = Some("amd64");
 #[cfg(target_arch = "aarch64")]
-const ARCHITECTURE: &str = "arm64";
+pub(super) const ARCHITECTURE: Option<&str> = Some("arm64");
 
 /// Returns the programs with their names.
-pub(super) fn all(architecture: &str) -> Option<[(&'static str, Vec<u8>); 3]> {
-    (architecture == ARCHITECTURE).then(|| {
-        [
-            (WAIT, executable(wait_code(), &[])),
-            (LAUNCH, launcher(AllocationPolicy::Any)),
-            (LAUNCH_WITH_QUOTA, launcher(AllocationPolicy::WriteOnly)),
-        ]
-    })
+pub(super) fn all() -> [(&'static str, Vec<u8>); 3] {
+    [
+        (WAIT, small_executable(wait_code(), |_| Vec::new())),
+        (LAUNCH, launcher(AllocationPolicy::Any)),
+        (LAUNCH_WITH_QUOTA, launcher(AllocationPolicy::WriteOnly)),
+    ]
 }
 
 pub(super) fn denied_calls() -> usize {
@@ -55,9 +43,9 @@ fn launcher(allocation: AllocationPolicy) -> Vec<u8> {
         allocation,
         observation: Observation::Disabled,
     });
-    let code = launch_code();
-    let address = LOAD_ADDRESS + HEADER_BYTES + code.len() as u64;
-    executable(code, &filter_data(&filter, address + FILTER_POINTER_BYTES))
+    small_executable(launch_code(), |address| {
+        filter_data(&filter, address + FILTER_POINTER_BYTES)
+    })
 }
 
 /// Returns what the kernel takes as a filter: its length, its address, and the instructions.
@@ -71,36 +59,6 @@ fn filter_data(filter: &[sock_filter], address: u64) -> Vec<u8> {
         data.extend(instruction.k.to_le_bytes());
     }
     data
-}
-
-/// Returns an executable file with one segment, which is never written.
-fn executable(code: &[u8], data: &[u8]) -> Vec<u8> {
-    const FIXED_ADDRESS: u16 = 2;
-    const READABLE_AND_EXECUTABLE: u32 = 5;
-    let size = HEADER_BYTES + (code.len() + data.len()) as u64;
-    // 64 bits, little-endian.
-    let mut image = Vec::from(*b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0");
-    for value in [FIXED_ADDRESS, MACHINE] {
-        image.extend(value.to_le_bytes());
-    }
-    image.extend(1u32.to_le_bytes());
-    for value in [LOAD_ADDRESS + HEADER_BYTES, ELF_HEADER_BYTES, 0] {
-        image.extend(value.to_le_bytes());
-    }
-    image.extend(0u32.to_le_bytes());
-    let sizes = [ELF_HEADER_BYTES as u16, PROGRAM_HEADER_BYTES as u16];
-    for value in sizes.into_iter().chain([1, 64, 0, 0]) {
-        image.extend(value.to_le_bytes());
-    }
-    for value in [1, READABLE_AND_EXECUTABLE] {
-        image.extend(value.to_le_bytes());
-    }
-    for value in [0, LOAD_ADDRESS, LOAD_ADDRESS, size, size, 0x1_0000] {
-        image.extend(value.to_le_bytes());
-    }
-    image.extend_from_slice(code);
-    image.extend_from_slice(data);
-    image
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -366,8 +324,7 @@ mod tests {
     #[test]
     fn the_launcher_executes_a_program_with_the_filter() {
         let directory = tempfile::tempdir().unwrap();
-        assert!(write_programs(directory.path(), ARCHITECTURE).unwrap());
-        assert!(!write_programs(directory.path(), "other").unwrap());
+        write_programs(directory.path()).unwrap();
         let launch = |arguments: &[&str]| {
             Command::new(directory.path().join(LAUNCH))
                 .args(arguments)
@@ -412,7 +369,7 @@ mod tests {
     #[test]
     fn the_waiting_program_ends_after_its_time() {
         let directory = tempfile::tempdir().unwrap();
-        write_programs(directory.path(), ARCHITECTURE).unwrap();
+        write_programs(directory.path()).unwrap();
         let started = std::time::Instant::now();
         let status = Command::new(directory.path().join(WAIT)).arg("1").status();
         assert!(status.unwrap().success());

@@ -33,7 +33,11 @@ struct Namespaces {
     network: File,
 }
 
-pub(super) fn listen(pid: i32, ports: &[u16]) -> io::Result<Vec<TcpListener>> {
+/// Listens on ports of the loopback device of the network of a process.
+///
+/// # Errors
+/// Fails if this process may not enter the namespace.
+pub(crate) fn listen(pid: i32, ports: &[u16]) -> io::Result<Vec<TcpListener>> {
     let namespaces = Namespaces::open(pid)?;
     let addresses: Vec<libc::sockaddr_in> = ports.iter().map(|port| loopback(*port)).collect();
     let (reader, writer) = nix::unistd::pipe2(nix::fcntl::OFlag::O_CLOEXEC)?;

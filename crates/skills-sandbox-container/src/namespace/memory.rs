@@ -11,7 +11,7 @@ const CGROUPS: &str = "/sys/fs/cgroup";
 
 /// Returns how many processes of the container were killed because memory ran out; `None` if its cgroup is
 /// not visible on this host. Engines report it for the first process only.
-pub(super) fn memory_kills(pid: i32) -> Option<u64> {
+pub(crate) fn memory_kills(pid: i32) -> Option<u64> {
     let groups = fs::read_to_string(format!("/proc/{pid}/cgroup")).ok()?;
     let file = counter_files(&groups).find_map(|file| fs::read_to_string(file).ok())?;
     parse_kills(&file)

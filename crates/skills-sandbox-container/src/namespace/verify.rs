@@ -15,7 +15,7 @@ use nix::sys::stat::{Mode, SFlag, fstat};
 use skills_sandbox::SandboxError;
 use tokio::time::timeout;
 
-use super::{FileIdentity, MountCheck};
+use super::{FileIdentity, FirstProcess};
 use crate::BACKEND;
 use crate::connect::Engine;
 use crate::container::RunningContainer;
@@ -38,16 +38,12 @@ pub(super) fn identify(path: &Path) -> io::Result<FileIdentity> {
     identity_of(&file)
 }
 
-pub(super) async fn compare(
+/// Compares each mount below the root directory of a container with its source.
+pub(super) fn compare(
     sources: &[FileIdentity],
-    running: &RunningContainer,
-    engine: &Engine,
+    root: &OwnedFd,
     request: &ContainerRequest,
-) -> Result<MountCheck, SandboxError> {
-    let root = match container_root(running, engine, request).await {
-        Ok(root) => root,
-        Err(reason) => return Ok(MountCheck::NotVisible(reason)),
-    };
+) -> Result<(), SandboxError> {
     for (mount, source) in request.mounts.iter().zip(sources) {
         let found = open_path(root.as_fd(), &mount.target, ResolveFlag::RESOLVE_IN_ROOT)
             .and_then(|file| identity_of(&file));
@@ -61,48 +57,56 @@ pub(super) async fn compare(
             ));
         }
     }
-    Ok(MountCheck::Verified)
+    Ok(())
 }
 
-/// Opens the root directory of the container, if its first process is visible on this host.
+/// Finds the first process of a container on this host, once it has executed its program.
 ///
 /// The number that an engine returns can be one of a virtual machine, so the control group of the process
 /// must name the container. Runtimes that execute the process themselves may take a while for it after
 /// the engine has started the container; the deadline of the run bounds that, since a container whose
 /// mounts are unknown must not be used. With others the process is inside of a sandbox of their own.
-async fn container_root(
+pub(super) async fn find_first_process(
     running: &RunningContainer,
     engine: &Engine,
     request: &ContainerRequest,
-) -> Result<OwnedFd, String> {
-    let pid = running
-        .pid
-        .ok_or("the engine does not return its process")?;
+) -> Result<FirstProcess, String> {
+    let reported = running.reported_pid;
+    // Opened first: what is checked then is this process, or none.
+    let process = reported.and_then(FirstProcess::open).ok_or(NOT_VISIBLE)?;
+    let pid = process.pid();
     let groups = fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap_or_default();
     if !groups.contains(running.container.id()) {
         return Err(NOT_VISIBLE.to_owned());
     }
     let expected = format!("{}\0{}\0", request.waiting_program, request.max_seconds);
     let is_waiting = async {
-        let path = format!("/proc/{pid}/cmdline");
-        while fs::read(&path).ok().as_deref() != Some(expected.as_bytes()) {
+        // A process that has ended has no arguments to read.
+        while let Ok(arguments) = fs::read(format!("/proc/{pid}/cmdline")) {
+            if arguments == expected.as_bytes() {
+                return true;
+            }
             tokio::time::sleep(EXEC_INTERVAL).await;
         }
+        false
     };
     let runtime = request.runtime.as_deref();
     let runtime = runtime.unwrap_or(&engine.facts.default_runtime);
-    if DIRECT_RUNTIMES.iter().any(|name| runtime.contains(name)) {
-        is_waiting.await;
-    } else if timeout(EXEC_TIMEOUT, is_waiting).await.is_err() {
-        return Err(NOT_VISIBLE.to_owned());
-    }
+    let is_found = if DIRECT_RUNTIMES.iter().any(|name| runtime.contains(name)) {
+        is_waiting.await
+    } else {
+        timeout(EXEC_TIMEOUT, is_waiting).await.unwrap_or(false)
+    };
+    is_found
+        .then_some(process)
+        .ok_or_else(|| NOT_VISIBLE.to_owned())
+}
+
+/// Opens the root directory of a process.
+pub(super) fn open_root(pid: i32) -> io::Result<OwnedFd> {
     let root = format!("/proc/{pid}/root");
-    open(
-        root.as_str(),
-        OFlag::O_PATH | OFlag::O_CLOEXEC,
-        Mode::empty(),
-    )
-    .map_err(|error| format!("its files are not accessible: {error}"))
+    let flags = OFlag::O_PATH | OFlag::O_CLOEXEC;
+    Ok(open(root.as_str(), flags, Mode::empty())?)
 }
 
 fn open_path(directory: BorrowedFd<'_>, path: &Path, resolve: ResolveFlag) -> io::Result<OwnedFd> {

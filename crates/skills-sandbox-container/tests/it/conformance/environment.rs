@@ -7,13 +7,12 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
-use skills_policy::{Authorization, Policy, Request, RuleSource, VariablePattern, VariableSource};
 use skills_sandbox::conformance::attempts::{
     DESCRIPTORS, DOCUMENTED_VARIABLES, HOST_VARIABLES, TERMINALS, attempts_of,
 };
 use skills_sandbox::conformance::{AttemptResult, Observations};
-use skills_sandbox::{Job, Program, ScriptType};
 use skills_sandbox_container::ContainerSandbox;
+use skills_test_support::host_process::marked_lines;
 use skills_test_support::scene::syscall_numbers;
 use skills_test_support::{host, skip_part};
 
@@ -60,7 +59,7 @@ fn host_variables(observations: &mut Observations) {
         command.env(name, "/canary-value");
     }
     let output = command.output().unwrap();
-    let lines = host_process::marked_lines(&String::from_utf8(output.stdout).unwrap());
+    let lines = marked_lines(&String::from_utf8(output.stdout).unwrap());
     check_variables(observations, &lines);
 }
 
@@ -128,33 +127,8 @@ async fn engine_variables(observations: &mut Observations) {
 }
 
 async fn skill_variables(observations: &mut Observations) {
-    let names = [
-        "LD_PRELOAD",
-        "LD_LIBRARY_PATH",
-        "PYTHONSTARTUP",
-        "PYTHONPATH",
-        "NODE_OPTIONS",
-        "PATH",
-        "HOME",
-        "BASH_ENV",
-        "IFS",
-    ];
-    let all: VariablePattern = "*".parse().unwrap();
     let skill = create_scene();
-    for name in names {
-        let request = Request::new(skill.path("skill")).variable(name, VariableSource::Secret);
-        // Even if rules allow all variables, a skill cannot set any of these.
-        let rules = Policy::default().allow(RuleSource::User, all.clone());
-        let is_rejected = match rules.authorize(&request) {
-            Authorization::Granted(grants) => {
-                Job::new(grants, Program::script(ScriptType::Shell, "/main.sh"))
-                    .secret_env(name, "/evil")
-                    .is_err()
-            }
-            Authorization::Denied(_) => true,
-        };
-        observations.check(69, name, AttemptResult::Denied, is_rejected);
-    }
+    observations.check_unsafe_variables(&skill.path("skill"));
     // Variables that the backend sets cannot be replaced.
     let job = skill.job("main.sh", "echo \"$PATH $HOME $TMPDIR $PYTHONNOUSERSITE\"");
     let job = ["PATH", "HOME", "TMPDIR", "PYTHONNOUSERSITE"]

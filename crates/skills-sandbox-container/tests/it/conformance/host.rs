@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::Arc;
 
 use bollard::Docker;
@@ -13,43 +13,21 @@ use skills_policy::{ApprovalMode, Authorization, Policy, Request};
 use skills_sandbox::{Job, Program, Sandbox, ScriptType};
 use skills_sandbox_container::ContainerSandbox;
 use skills_test_support::host;
+use skills_test_support::host_process::{self, print_marked};
 
 use super::attempts::{create_scene, sandbox, script};
 use super::environment::PRINT_VARIABLES;
 use crate::skill::Skill;
 
-/// The prefix of lines that a host process prints.
-const LINE_PREFIX: &str = "> ";
-
 /// Returns a command that starts a host process for `task`.
 pub(crate) fn command(task: &str) -> Command {
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args([
-        "--exact",
-        "conformance::host::a_host_process_for_one_task",
-        "--nocapture",
-        "--test-threads=1",
-    ]);
-    command.env("SKILLS_TEST_TASK", task).stdout(Stdio::piped());
-    command
-}
-
-/// Returns the lines of a host process without those of the test harness.
-pub(crate) fn marked_lines(text: &str) -> Vec<String> {
-    text.lines()
-        .filter_map(|line| line.split_once(LINE_PREFIX))
-        .map(|(_, line)| line.to_owned())
-        .collect()
-}
-
-fn print_marked(line: impl std::fmt::Display) {
-    println!("\n{LINE_PREFIX}{line}");
+    host_process::command("conformance::host::a_host_process_for_one_task", task)
 }
 
 /// Does nothing unless [`command`] started this process.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_host_process_for_one_task() {
-    let Ok(task) = std::env::var("SKILLS_TEST_TASK") else {
+    let Some(task) = host_process::task() else {
         return;
     };
     match task.as_str() {

@@ -1,6 +1,5 @@
 //! The backend itself: cases 92 and 94 to 100.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -10,9 +9,10 @@ use std::task::Poll;
 
 use skills_sandbox::conformance::attempts::quoted;
 use skills_sandbox::conformance::{AttemptResult, Observations};
-use skills_sandbox::{EnforcementReport, EnforcementStatus, Sandbox, SandboxErrorKind};
+use skills_sandbox::{EnforcementReport, Sandbox, SandboxErrorKind};
 use skills_sandbox_container::ContainerSandbox;
 use skills_test_support::host;
+use skills_test_support::host_process::marked_lines;
 
 use super::attempts::{create_scene, sandbox, script};
 use super::host as host_process;
@@ -60,7 +60,7 @@ async fn nested(observations: &mut Observations) {
     let output = skill
         .run(&sandbox(&skill), skill.job("main.sh", &text))
         .await;
-    let lines = host_process::marked_lines(&output.stdout.text());
+    let lines = marked_lines(&output.stdout.text());
     let has = |start: &str| lines.iter().any(|line| line.starts_with(start));
     observations.check(
         92,
@@ -186,7 +186,7 @@ fn many(observations: &mut Observations) {
         .stderr(Stdio::piped())
         .output()
         .unwrap();
-    let lines = host_process::marked_lines(&String::from_utf8_lossy(&output.stdout));
+    let lines = marked_lines(&String::from_utf8_lossy(&output.stdout));
     let what = format!("{lines:?} {}", String::from_utf8_lossy(&output.stderr));
     observations.check(
         96,
@@ -283,26 +283,5 @@ async fn reports_match_results(observations: &mut Observations) {
     ] {
         reports.push(script(&skill, "").await.enforcement);
     }
-    let cases_by_name: BTreeMap<&str, &[u8]> = CASES_OF_RESTRICTIONS.into();
-    for restriction in reports
-        .iter()
-        .flat_map(EnforcementReport::restrictions)
-        .filter(|restriction| restriction.status() == EnforcementStatus::Enforced)
-    {
-        let cases = cases_by_name
-            .get(restriction.name())
-            .copied()
-            .unwrap_or_default();
-        let is_blocked = cases.iter().all(|case| {
-            observations
-                .result_of(*case)
-                .is_some_and(AttemptResult::is_blocked)
-        });
-        observations.check(
-            98,
-            &format!("{restriction}, tested by {cases:?}"),
-            AttemptResult::Succeeded,
-            is_blocked && !cases.is_empty(),
-        );
-    }
+    observations.check_reports(&reports, &CASES_OF_RESTRICTIONS);
 }

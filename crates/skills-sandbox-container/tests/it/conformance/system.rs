@@ -25,7 +25,7 @@ pub(crate) async fn observe(observations: &mut Observations) {
 }
 
 /// Attempts that are harmless in a container: its own settings are readable, and a process may change
-/// its own identity as far as it is no privilege.
+/// those parts of its own identity that are not privileges.
 const READABLE: [&str; 2] = [
     "open('/proc/sys/kernel/core_pattern').read()",
     "os.listdir('/sys')",
