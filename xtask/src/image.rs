@@ -51,13 +51,16 @@ impl Engine {
     /// With the reason why there can be no engine: not root, or a missing program.
     pub(crate) fn start() -> Result<Self> {
         let image = create_image()?;
-        let socket = target_dir()?.join("image").join("podman.sock");
+        let directory = target_dir()?.join("image");
+        let socket = directory.join("podman.sock");
         if socket.exists() {
             fs::remove_file(&socket)?;
         }
         let service = podman()
             .args(["system", "service", "--time", "0"])
             .arg(format!("unix://{}", socket.display()))
+            // Where memory is exhausted, conmon writes a file `oom` into its working directory.
+            .current_dir(directory)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
