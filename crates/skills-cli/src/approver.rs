@@ -100,7 +100,7 @@ impl Approver for TerminalApprover {
 pub(crate) enum Confirmation {
     Yes,
     No,
-    /// There is no terminal to ask at, which was reported.
+    /// No terminal is available, which was reported.
     Unanswered,
 }
 

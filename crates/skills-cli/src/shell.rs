@@ -18,7 +18,7 @@ pub(crate) fn shell_package(text: &str) -> Option<String> {
     }
     let is_safe = |c: char| c.is_ascii_alphanumeric() || "-_.:/@+<>=~^*,;[] !|".contains(c);
     let is_package = !text.starts_with('-') && text.chars().all(is_safe);
-    // Bash replaces `!` in double quotes, and Windows knows no single quotes.
+    // Bash replaces `!` in double quotes, and Windows does not support single quotes.
     let quote = if text.contains('!') { '\'' } else { '"' };
     is_package.then(|| format!("{quote}{text}{quote}"))
 }

@@ -1,15 +1,14 @@
 //! Programs of skills in containers, with an engine of this host.
 
 use std::fs;
-use std::process::{Command, Output};
+use std::process::Command;
 
 use serde_json::json;
 use skills_test_support::{host, skip};
 
 use crate::fixture::Fixture;
 use crate::mcp::Server;
-use crate::package_index::PackageIndex;
-use crate::skills::command_with_state;
+use crate::package_index::{PackageIndex, text_of};
 
 /// A user with a skill, whose settings name an engine and an image.
 struct User {
@@ -50,29 +49,12 @@ impl User {
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
-        let [scratch, state, home] =
-            ["scratch", "state", "home"].map(|name| self.fixture.path().join(name));
-        for directory in [&scratch, &state, &home] {
-            fs::create_dir_all(directory).unwrap();
-        }
-        let arguments = [&["--root", "skills"], arguments].concat();
-        let mut command = command_with_state(&arguments, &scratch, &state);
-        command
-            .current_dir(self.fixture.path())
-            .env("HOME", &home)
-            .env("XDG_DATA_HOME", home.join("data"))
-            .env("PIP_INDEX_URL", self.index.url());
-        command
+        self.index.command(&self.fixture, arguments)
     }
 
     fn run(&self, arguments: &[&str]) -> (i32, String) {
         text_of(&self.command(arguments).output().unwrap())
     }
-}
-
-fn text_of(output: &Output) -> (i32, String) {
-    let text = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
-    (output.status.code().unwrap_or(-1), text.concat())
 }
 
 #[test]

@@ -2,15 +2,14 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use skills_test_support::{host, skip, skip_part, skip_without_sandbox};
 
 use crate::fixture::Fixture;
-use crate::package_index::PackageIndex;
-use crate::skills::command_with_state;
+use crate::package_index::{PackageIndex, text_of};
 use crate::terminal::answered;
 
 /// A user with a skill that requires packages, and an index that has them.
@@ -58,19 +57,7 @@ impl User {
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
-        let scratch = self.fixture.path().join("scratch");
-        let state = self.fixture.path().join("state");
-        let home = self.fixture.path().join("home");
-        for directory in [&scratch, &state, &home] {
-            fs::create_dir_all(directory).unwrap();
-        }
-        let arguments = [&["--root", "skills"], arguments].concat();
-        let mut command = command_with_state(&arguments, &scratch, &state);
-        command
-            .current_dir(self.fixture.path())
-            .env("HOME", &home)
-            .env("XDG_DATA_HOME", home.join("data"))
-            .env("PIP_INDEX_URL", self.index.url());
+        let mut command = self.index.command(&self.fixture, arguments);
         if let Some(directory) = &self.uv {
             command.env("PATH", directory);
         }
@@ -109,11 +96,6 @@ impl User {
     }
 }
 
-fn text_of(output: &Output) -> (i32, String) {
-    let text = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
-    (output.status.code().unwrap_or(-1), text.concat())
-}
-
 /// Returns all files below a directory with their content.
 fn snapshot(directory: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut files = Vec::new();
@@ -142,7 +124,8 @@ fn missing_packages_are_planned_allowed_and_installed_once() {
     };
     let before = snapshot(&user.fixture.path().join("skills"));
 
-    // Nobody can be asked, so the script runs without its packages, and the index is not asked.
+    // No approver is available, so the script runs without its packages, and the index is not
+    // contacted.
     let (code, text) = user.run(&["run", "demo"]);
     assert_eq!(code, 1, "{text}");
     assert!(text.contains("missing packages: demo-pkg>=1"), "{text}");

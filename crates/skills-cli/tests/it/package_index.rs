@@ -1,14 +1,19 @@
 //! An index of Python packages on the loopback device, with wheels that the test makes.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::io::{BufRead, BufReader, Cursor, Write};
 use std::net::{TcpListener, TcpStream};
+use std::process::{Command, Output};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
 use sha2::{Digest, Sha256};
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
+
+use crate::fixture::Fixture;
+use crate::skills::command_with_state;
 
 /// A server with packages. It serves until the process ends.
 pub(crate) struct PackageIndex {
@@ -17,6 +22,24 @@ pub(crate) struct PackageIndex {
 }
 
 impl PackageIndex {
+    /// Returns a command for the skills of a fixture that installs packages of this index, with all
+    /// other files in the fixture.
+    pub(crate) fn command(&self, fixture: &Fixture, arguments: &[&str]) -> Command {
+        let [scratch, state, home] =
+            ["scratch", "state", "home"].map(|name| fixture.path().join(name));
+        for directory in [&scratch, &state, &home] {
+            fs::create_dir_all(directory).unwrap();
+        }
+        let arguments = [&["--root", "skills"], arguments].concat();
+        let mut command = command_with_state(&arguments, &scratch, &state);
+        command
+            .current_dir(fixture.path())
+            .env("HOME", &home)
+            .env("XDG_DATA_HOME", home.join("data"))
+            .env("PIP_INDEX_URL", self.url());
+        command
+    }
+
     /// Serves packages, each with its version and the packages that it requires. The module of each
     /// prints nothing and has `VERSION`.
     pub(crate) fn start(packages: &[(&str, &str, &[&str])]) -> Self {
@@ -127,4 +150,10 @@ fn build_wheel(module: &str, version: &str, required: &[&str]) -> Vec<u8> {
     record.push_str(&format!("{info}/RECORD,,\n"));
     archive.write_all(record.as_bytes()).unwrap();
     archive.finish().unwrap().into_inner()
+}
+
+/// Returns the exit code of a command, and what it wrote.
+pub(crate) fn text_of(output: &Output) -> (i32, String) {
+    let text = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
+    (output.status.code().unwrap_or(-1), text.concat())
 }

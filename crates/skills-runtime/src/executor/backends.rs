@@ -84,8 +84,8 @@ impl Backends {
         of_skill.copied().unwrap_or(self.preferred)
     }
 
-    /// Returns the backend for a program of a skill, which can have interpreters of its own. There is
-    /// no fallback: a program without its backend fails and never runs in a weaker one.
+    /// Returns the backend for a program of a skill, which can have interpreters of its own. A
+    /// program without its backend fails and never runs in a weaker one.
     pub(crate) fn for_run(
         &self,
         skill: &str,

@@ -122,8 +122,8 @@ impl Executor {
         })
     }
 
-    /// Authorizes a run with its packages. If nothing allows these, and nobody was asked, the run is
-    /// authorized without them.
+    /// Authorizes a run with its packages. If nothing allows these, and no approver is
+    /// available, the run is authorized without them.
     pub(super) async fn authorize_with_packages(
         &self,
         plan: &mut RunPlan,

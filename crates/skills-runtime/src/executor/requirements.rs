@@ -30,7 +30,7 @@ impl Executor {
             }
             .into());
         }
-        // There is no fallback to another backend.
+        // No other backend is used instead.
         let sandbox = self.config().backends.for_run(
             plan.subject.name(),
             &plan.mode,

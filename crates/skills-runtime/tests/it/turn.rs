@@ -11,7 +11,7 @@ use skills_runtime::{
 
 use crate::fixture::Fixture;
 
-/// A user who answers each kind of question in the same way.
+/// A prompter with fixed answers.
 #[derive(Default)]
 struct User {
     install: Option<&'static str>,

@@ -13,7 +13,7 @@ use skills_sandbox::{EnforcementReport, Job, RunFuture, RunOutput, Sandbox, Sand
 use crate::fixture::Fixture;
 use crate::fixture::OptionsExt as _;
 
-/// If a sandbox is unavailable or a program fails, there is no fallback.
+/// If a sandbox is unavailable or a program fails, no other sandbox is used.
 #[tokio::test]
 async fn there_is_no_fallback_after_a_failure() {
     struct Broken(AtomicUsize);

@@ -116,45 +116,48 @@ impl AddServers {
             let (skill, reason) = (&invalid.skill, &invalid.reason);
             output.status(&format!("warning: skill `{skill}`: {reason}"));
         }
-        let names: Vec<&str> = missing
-            .servers
-            .iter()
-            .map(|required| required.server.name.as_str())
-            .collect();
-        if let Some(unknown) = self
-            .server
-            .iter()
-            .find(|name| !names.contains(&name.as_str()))
-        {
-            let message = format!("no skill requires a server `{unknown}`");
-            let help = format!("required servers: {}", names.join(", "));
-            let error = CommandError::input(message);
-            return Err(if names.is_empty() {
-                error.into()
-            } else {
-                error.with_help(&help).into()
-            });
-        }
+        self.check_selection(&missing.servers)?;
         let is_selected = |required: &MissingServer| {
             self.server.is_empty() || self.server.contains(&required.server.name)
         };
         Ok(missing.servers.into_iter().filter(is_selected).collect())
     }
 
+    /// Rejects the name of a server that no skill requires.
+    fn check_selection(&self, required: &[MissingServer]) -> Result<(), CommandError> {
+        let names: Vec<&str> = required
+            .iter()
+            .map(|required| required.server.name.as_str())
+            .collect();
+        let Some(unknown) = self
+            .server
+            .iter()
+            .find(|name| !names.contains(&name.as_str()))
+        else {
+            return Ok(());
+        };
+        let error = CommandError::input(format!("no skill requires a server `{unknown}`"));
+        if names.is_empty() {
+            return Err(error);
+        }
+        Err(error.with_help(format!("required servers: {}", names.join(", "))))
+    }
+
     fn plan(&self, required: Vec<MissingServer>, context: &Context) -> anyhow::Result<Plan> {
         let (client, environment) = (self.client, &context.environment);
         let scope = client.scope(self.project)?;
-        let mut plan = (Vec::new(), Vec::new(), Vec::new());
+        let mut entries = Vec::new();
+        let mut servers = Vec::new();
+        let mut rejected = Vec::new();
         for server in required {
             match entry_for(client, &server) {
                 Ok(entry) => {
-                    plan.0.push(entry);
-                    plan.1.push(server);
+                    entries.push(entry);
+                    servers.push(server);
                 }
-                Err(reason) => plan.2.push((server, reason)),
+                Err(reason) => rejected.push((server, reason)),
             }
         }
-        let (entries, servers, rejected) = plan;
         // The client has the servers of the user in each project.
         let others = match scope {
             Scope::User => InstalledServers::default(),

@@ -290,7 +290,7 @@ fn report(
         EditStatus::Planned if !output.is_json() => {
             output.lines([describe(target, proposal)])?;
         }
-        // `approver::confirm` has reported that there is no terminal.
+        // `approver::confirm` has reported that no terminal is available.
         EditStatus::Planned | EditStatus::Unanswered => {}
     }
     Ok(status.exit())
