@@ -65,7 +65,8 @@ pub enum Allocation {
     #[default]
     Even,
     /// By rank, in the order of the caller, best first: the first skills get complete descriptions.
-    /// If not even all names fit, complete entries get a third of the budget and names the rest.
+    /// If not even the names and paths of all skills fit, complete entries get half of the budget, and
+    /// the last line lists further skills by name alone.
     Ranked,
 }
 
@@ -124,9 +125,10 @@ impl<'a> SkillListRenderer<'a> {
         }
     }
 
-    /// Sets how a reader finds skills that do not fit into the budget, such as `search_skills`. The
-    /// list then ends with one line that says how many more there are, within the budget. The hint
-    /// is one line of text of the caller. Default: none, and no such line.
+    /// Sets how a reader finds skills that do not fit into the budget, such as `search_skills`. An
+    /// incomplete list then ends with one line that says how many more there are, within the budget.
+    /// The hint is one line of text of the caller. Default: none, and no such line in a list that is
+    /// not ranked.
     pub fn search_hint(self, search_hint: &'a str) -> Self {
         Self {
             search_hint: Some(search_hint),
@@ -141,33 +143,72 @@ impl<'a> SkillListRenderer<'a> {
     #[must_use]
     pub fn render(&self, items: &[SkillSummary<'_>]) -> SkillList {
         let list = self.render_entries(items);
-        let Some((hint, smaller)) = self.with_room_for_hint(&list) else {
+        let Some(smaller) = self.with_room_for_last_line(&list) else {
             return list;
         };
         let mut list = smaller.render_entries(items);
         list.report.budget = self.meter.budget;
-        if !list.is_empty() {
-            let line = self.format.more_line(list.report.omitted.len(), hint);
-            list.report.cost += self.meter.entry_cost(&line);
-            list.entries_text.push_str(&line);
-            list.entries_text.push('\n');
-        }
+        self.append_last_line(&mut list);
         list
     }
 
-    /// Returns the search hint, and a renderer whose budget leaves room for its line; `None` if
-    /// `list` is complete, or the budget is too small.
-    fn with_room_for_hint(&self, list: &SkillList) -> Option<(&'a str, Self)> {
-        let hint = self
-            .search_hint
-            .filter(|_| !list.report.omitted.is_empty())?;
+    /// Returns a renderer whose budget leaves room for the last line without names; `None` if `list`
+    /// needs no such line, or the budget is too small.
+    fn with_room_for_last_line(&self, list: &SkillList) -> Option<Self> {
+        let has_last_line = self.allocation == Allocation::Ranked || self.search_hint.is_some();
+        if !has_last_line || list.report.omitted.is_empty() {
+            return None;
+        }
         // The number of skills has at most as many digits as that of all of them.
-        let cost = self
-            .meter
-            .entry_cost(&self.format.more_line(list.report.total, hint));
+        let line = self
+            .format
+            .last_line(&[], list.report.total, self.search_hint);
         let mut smaller = self.clone();
-        smaller.meter.budget = self.meter.budget.without(cost)?;
-        Some((hint, smaller))
+        smaller.meter.budget = self.meter.budget.without(self.meter.entry_cost(&line))?;
+        Some(smaller)
+    }
+
+    /// Appends the line with the names that fit, the number of the other skills, and the hint.
+    fn append_last_line(&self, list: &mut SkillList) {
+        let report = &mut list.report;
+        let can_be_named =
+            |name: &str| self.allocation == Allocation::Ranked && is_plain_name(name);
+        let candidates: Vec<&str> = report
+            .omitted
+            .iter()
+            .map(String::as_str)
+            .filter(|name| can_be_named(name))
+            .collect();
+        let line = |count: usize| {
+            let names = candidates.get(..count).unwrap_or_default();
+            let omitted = report.omitted.len() - names.len();
+            self.format.last_line(names, omitted, self.search_hint)
+        };
+        let rest = self.meter.budget.limit().saturating_sub(report.cost);
+        let fits = |count: usize| self.meter.entry_cost(&line(count)) <= rest;
+        // The line with all names is shorter than others, since it counts no skills.
+        let count = if fits(candidates.len()) {
+            candidates.len()
+        } else {
+            budget_plan::largest_fitting(candidates.len(), fits)
+        };
+        if count == 0 && list.entries_text.is_empty() {
+            return;
+        }
+        let line = line(count);
+        report.cost += self.meter.entry_cost(&line);
+        list.entries_text.push_str(&line);
+        list.entries_text.push('\n');
+        report.included += count;
+        let mut unnamed = count;
+        (report.named, report.omitted) =
+            std::mem::take(&mut report.omitted)
+                .into_iter()
+                .partition(|name| {
+                    let is_named = unnamed > 0 && can_be_named(name);
+                    unnamed -= usize::from(is_named);
+                    is_named
+                });
     }
 
     fn render_entries(&self, items: &[SkillSummary<'_>]) -> SkillList {
@@ -194,13 +235,18 @@ impl<'a> SkillListRenderer<'a> {
     /// order of the list, then the others.
     #[must_use]
     pub fn explain(&self, items: &[SkillSummary<'_>]) -> Vec<EntryReport> {
-        let smaller = self
-            .search_hint
-            .and_then(|_| self.with_room_for_hint(&self.render_entries(items)));
-        match smaller {
-            Some((_, smaller)) => smaller.explain_entries(items),
-            None => self.explain_entries(items),
+        let Some(smaller) = self.with_room_for_last_line(&self.render_entries(items)) else {
+            return self.explain_entries(items);
+        };
+        let mut entries = smaller.explain_entries(items);
+        // In the order of the list, as the entries are.
+        let mut named = self.render(items).report.named.into_iter().peekable();
+        for entry in &mut entries {
+            if entry.inclusion == Inclusion::Omitted && named.next_if_eq(&entry.name).is_some() {
+                entry.inclusion = Inclusion::Named;
+            }
         }
+        entries
     }
 
     fn explain_entries(&self, items: &[SkillSummary<'_>]) -> Vec<EntryReport> {
@@ -358,6 +404,12 @@ impl<'a> SkillListRenderer<'a> {
         }
         (text, report)
     }
+}
+
+/// Returns true for a name that can stand in a line with others: letters, digits and `-_.:`.
+fn is_plain_name(name: &str) -> bool {
+    name.chars()
+        .all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | ':'))
 }
 
 /// The items that may be listed, in the order of the list, with their escaped entries.

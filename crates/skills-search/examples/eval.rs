@@ -280,6 +280,7 @@ fn is_listed(skills: &[Skill], order: &[usize], request: &Request) -> bool {
         .collect();
     let list = SkillListRenderer::new(Budget::Characters(LIST_CHARACTERS))
         .allocation(Allocation::Ranked)
+        .search_hint("search_skills")
         .render(&items);
     let omitted: HashSet<&str> = list.report().omitted.iter().map(String::as_str).collect();
     request

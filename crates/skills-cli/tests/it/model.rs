@@ -40,14 +40,17 @@ fn prompt_for_a_request() {
     let text = found["text"].as_str().unwrap();
     let first = text.lines().find(|line| line.starts_with("- ")).unwrap();
     assert!(first.starts_with("- tax_calculator:"), "{text}");
-    let omitted = found["omitted"].as_array().unwrap().len();
+    let named = found["named"].as_array().unwrap();
+    let named: Vec<&str> = named.iter().map(|name| name.as_str().unwrap()).collect();
     let more = format!(
-        "{omitted} more skills are not listed; find more with `search_skills` or `skills search QUERY`."
+        "Further skills by name: {}. Find more with `search_skills` or `skills search QUERY`.",
+        named.join(", ")
     );
     assert!(
-        omitted > 1 && text.lines().any(|line| line == more),
+        named.len() > 1 && text.lines().any(|line| line == more),
         "{text}"
     );
+    assert_eq!(found["omitted"], json!([]));
     assert!(found["cost"].as_u64().is_some_and(|cost| cost <= 500));
     let recent = examples(&[
         "prompt", "--query", "hello", "--recent", "weather", "--json",

@@ -3,7 +3,8 @@
 /// The inclusion and cost of one skill, as returned by
 /// [`SkillListRenderer::explain`](crate::SkillListRenderer::explain).
 ///
-/// The costs of all entries add up to the cost of the list, apart from a table of root aliases.
+/// The costs of all entries add up to the cost of the list, apart from a table of root aliases and the
+/// last line of an incomplete list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EntryReport {
@@ -34,6 +35,8 @@ pub enum Inclusion {
     },
     /// Name and path only.
     NameOnly,
+    /// Its name only, in the last line of a ranked list.
+    Named,
     /// Omitted because of the budget.
     Omitted,
     /// Not listed because of its listing mode.

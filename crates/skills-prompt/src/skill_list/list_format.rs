@@ -69,14 +69,32 @@ impl ListFormat {
         }
     }
 
-    /// Returns the last line of a list that omits `omitted` skills, without its line end.
-    pub(crate) fn more_line(self, omitted: usize, search_hint: &str) -> String {
+    /// Returns the last line of an incomplete list, without its line end: further skills by name, and
+    /// how many there are without a name. Names need no escaping.
+    pub(crate) fn last_line(
+        self,
+        names: &[&str],
+        omitted: usize,
+        search_hint: Option<&str>,
+    ) -> String {
+        let mut parts = Vec::new();
+        if !names.is_empty() {
+            parts.push(format!("Further skills by name: {}.", names.join(", ")));
+        }
         let skills = if omitted == 1 {
             "skill is"
         } else {
             "skills are"
         };
-        let text = format!("{omitted} more {skills} not listed; find more with {search_hint}.");
+        match search_hint {
+            Some(hint) if omitted == 0 => parts.push(format!("Find more with {hint}.")),
+            Some(hint) => parts.push(format!(
+                "{omitted} more {skills} not listed; find more with {hint}."
+            )),
+            None if omitted == 0 => {}
+            None => parts.push(format!("{omitted} more {skills} not listed.")),
+        }
+        let text = parts.join(" ");
         match self {
             Self::Codex | Self::Markdown => text,
             Self::Xml | Self::XmlCompact => format!("<more_skills>{text}</more_skills>"),

@@ -27,9 +27,11 @@ pub struct RenderReport {
     /// The skills in the list whose description is truncated, including descriptions of more than
     /// 1,024 characters, which are always truncated.
     pub truncated: Vec<String>,
+    /// The skills of which only the name is in the list, in its last line.
+    pub named: Vec<String>,
     /// The skills that were omitted because of the budget.
     pub omitted: Vec<String>,
-    /// The pinned skills among the omitted ones: the budget is too small for them.
+    /// The pinned skills without an entry: the budget is too small for them.
     pub omitted_pinned: Vec<String>,
     /// The number of omitted characters of descriptions, including those of omitted skills.
     pub truncated_characters: usize,
@@ -67,6 +69,7 @@ impl RenderReport {
             included: layout.included,
             described: 0,
             truncated: Vec::new(),
+            named: Vec::new(),
             omitted: Vec::new(),
             omitted_pinned: Vec::new(),
             truncated_characters: layout.truncated,

@@ -217,23 +217,39 @@ fn ranked_skills_fill_the_budget_in_order() {
     - s1: The second one. (file: /s1/SKILL.md)
     - s0: The (file: /s0/SKILL.md)
     ");
-    // If not even the names fit, complete entries get a third of the budget, and the first one half.
+    // If not even the paths fit, complete entries get half of the budget, and names the rest.
     let short = named(&["First.", "Second.", "Third."]);
     let skill_list = SkillListRenderer::new(Budget::Characters(80))
         .allocation(Allocation::Ranked)
         .render(&short);
     assert_snapshot!(list(&skill_list), @"
     - s0: First. (file: /s0/SKILL.md)
-    - s1: (file: /s1/SKILL.md)
+    Further skills by name: s1, s2.
     ");
-    assert_eq!(skill_list.report().omitted, ["s2"]);
+    assert_eq!(skill_list.report().named, ["s1", "s2"]);
     let many = named(&["A short description."; 20]);
-    let skill_list = SkillListRenderer::new(Budget::Characters(450))
+    let skill_list = SkillListRenderer::new(Budget::Characters(150))
         .allocation(Allocation::Ranked)
         .render(&many);
-    let text = list(&skill_list);
-    assert_eq!(text.matches("A short description.").count(), 3, "{text}");
-    assert_eq!(text.lines().count(), 14, "{text}");
+    assert_snapshot!(list(&skill_list), @"
+    - s0: A short description. (file: /s0/SKILL.md)
+    Further skills by name: s1, s2, s3, s4, s5, s6, s7, s8, s9, s10, s11. 8 more skills are not listed.
+    ");
+    assert_eq!(skill_list.report().named.len(), 11);
+}
+
+#[test]
+fn names_that_could_be_several_are_not_in_the_line_of_names() {
+    let mut items = named(&["A short description."; 4]);
+    items[1] = SkillSummary::new("a, b", "A short description.", "/s1/SKILL.md");
+    let skill_list = SkillListRenderer::new(Budget::Characters(109))
+        .allocation(Allocation::Ranked)
+        .render(&items);
+    assert_snapshot!(list(&skill_list), @"
+    - s0: A short description. (file: /s0/SKILL.md)
+    Further skills by name: s2, s3. 1 more skill is not listed.
+    ");
+    assert_eq!(skill_list.report().omitted, ["a, b"]);
 }
 
 #[test]
@@ -267,8 +283,7 @@ fn a_list_with_a_search_hint_says_how_many_more_there_are() {
         .render(&items);
     assert_snapshot!(list(&skill_list), @"
     - s0: First. (file: /s0/SKILL.md)
-    - s1: (file: /s1/SKILL.md)
-    3 more skills are not listed; find more with search_skills.
+    Further skills by name: s1, s2, s3, s4. Find more with search_skills.
     ");
 }
 

@@ -441,6 +441,17 @@ fn list(skill_list: &SkillList) -> String {
         .to_owned()
 }
 
+/// Removes the last line of an incomplete list.
+fn take_last_line(list: &mut String) -> Option<String> {
+    let entries = list.strip_suffix('\n')?;
+    let start = entries.rfind('\n').map_or(0, |end| end + 1);
+    let is_last = ["Further skills by name", "<more_skills>"]
+        .iter()
+        .any(|prefix| list[start..].starts_with(prefix))
+        || list[start..].contains(" not listed.");
+    is_last.then(|| list.split_off(start))
+}
+
 /// Returns the names in a rendered list, without escapes.
 fn names(skill_list: &SkillList, format: ListFormat) -> Vec<String> {
     let list = list(skill_list);
@@ -490,19 +501,26 @@ proptest! {
     fn the_list_never_exceeds_its_budget_and_no_skill_is_lost(given in any_items(), options in any_options()) {
         let (items, renderer) = (as_items(&given), options.renderer());
         let skill_list = renderer.render(&items);
-        let (report, list) = (skill_list.report(), list(&skill_list));
+        let (report, mut list) = (skill_list.report(), list(&skill_list));
+        let last_line = take_last_line(&mut list);
+        let last_line_cost = last_line.as_deref().map_or(0, |line| options.cost(line));
+        let may_end_early = options.allocation == Allocation::Ranked && report.included - report.named.len() < given.len();
+        prop_assert!(last_line.is_none() || may_end_early);
+        prop_assert!(last_line.is_some() || report.named.is_empty());
         let entries: Vec<usize> = options.entries(&list).into_iter().map(|entry| options.cost(entry)).collect();
         // The cost of the alias table is the difference of the text around the list.
         let plain = options.within(1_000_000).renderer().roots([]).render(&[SkillSummary::new("a", "", "/a")]);
         let table = if skill_list.is_empty() { 0 } else { options.frame(&skill_list) - options.frame(&plain) };
         prop_assert_eq!(table > 0, report.root_aliases > 0);
-        prop_assert_eq!(entries.iter().sum::<usize>() + table, report.cost);
+        prop_assert_eq!(entries.iter().sum::<usize>() + table + last_line_cost, report.cost);
         prop_assert!(report.cost <= report.budget.limit(), "{} > {:?}", report.cost, report.budget);
 
-        prop_assert_eq!((entries.len(), report.included), (report.included, given.len() - report.omitted.len()));
-        prop_assert!(report.omitted_pinned.iter().all(|name| report.omitted.contains(name)));
+        prop_assert_eq!((entries.len() + report.named.len(), report.included), (report.included, given.len() - report.omitted.len()));
+        prop_assert!(report.omitted_pinned.iter().all(|name| report.omitted.contains(name) || report.named.contains(name)));
         let reports = renderer.explain(&items);
-        let (omitted, listed): (Vec<_>, Vec<_>) = reports.iter().partition(|report| report.inclusion == Inclusion::Omitted);
+        let (named, reports): (Vec<_>, Vec<_>) = reports.iter().partition(|report| report.inclusion == Inclusion::Named);
+        prop_assert_eq!(named.iter().map(|report| (&report.name, report.cost)).collect::<Vec<_>>(), report.named.iter().map(|name| (name, 0)).collect::<Vec<_>>());
+        let (omitted, listed): (Vec<_>, Vec<_>) = reports.into_iter().partition(|report| report.inclusion == Inclusion::Omitted);
         prop_assert_eq!(listed.iter().map(|report| report.cost).collect::<Vec<_>>(), entries);
         prop_assert_eq!(omitted.iter().map(|report| (&report.name, report.cost)).collect::<Vec<_>>(), report.omitted.iter().map(|name| (name, 0)).collect::<Vec<_>>());
     }

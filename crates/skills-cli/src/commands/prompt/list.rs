@@ -47,7 +47,7 @@ pub(crate) struct SkillsSection {
     /// List the skills for this request first: those that it names, then pinned, recent and
     /// matching ones
     ///
-    /// Complete entries of the best skills get a third of the budget, and names of the next ones the
+    /// Complete entries of the best skills get half of the budget, and names of the next ones the
     /// rest. One line says how many more there are.
     #[arg(long, value_name = "TEXT")]
     query: Option<String>,
@@ -110,6 +110,7 @@ impl SkillsSection {
         let request = self.query.as_deref().map(|query| ListRequest {
             query,
             recent: &recent,
+            ..ListRequest::default()
         });
         let section = match &request {
             Some(request) => prompt.render_section_for(&renderer, request),
@@ -195,6 +196,7 @@ fn to_json(section: &SkillList, scripts: &str, entries: Option<&[EntryReport]>) 
         "total": report.total,
         "included": report.included,
         "shortened": report.truncated,
+        "named": report.named,
         "omitted": report.omitted,
         "omitted_pinned": report.omitted_pinned,
         "truncated_characters": report.truncated_characters,
@@ -216,7 +218,8 @@ fn describe_inclusion(inclusion: Inclusion) -> String {
         } => {
             format!("shortened to {shown_chars} of {total_chars} characters")
         }
-        Inclusion::NameOnly => "name only".to_owned(),
+        Inclusion::NameOnly => "name and path only".to_owned(),
+        Inclusion::Named => "name only".to_owned(),
         Inclusion::Omitted => "omitted".to_owned(),
         Inclusion::Unlisted(mode) => format!("not listed, {}", mode.as_str()),
         _ => "listed".to_owned(),
