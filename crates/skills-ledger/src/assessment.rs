@@ -22,6 +22,11 @@ const MAX_OVERLAP: std::time::Duration = std::time::Duration::from_secs(24 * 60 
 const MAX_ABANDON_RATE: f64 = 0.5;
 /// A skill that was activated as often without ever being in a list or found is hard to find.
 const MIN_ACTIVATIONS: u64 = 5;
+/// A skill that fewer searches found is not judged by them.
+const MIN_FINDS: u64 = 50;
+/// A skill is found too often if it was activated in less than this part of the searches that found
+/// it, with a probability of 95 %.
+const MAX_BROAD_RATE: f64 = 0.02;
 /// Fewer offers of all skills together than this mean that lists are not recorded.
 const MIN_OFFERS: u64 = 100;
 
@@ -105,6 +110,13 @@ pub enum Reason {
         /// How often it was activated.
         activations: u64,
     },
+    /// Searches find it for requests that it is not for: it is seldom activated after them.
+    TooBroad {
+        /// How often it was among the results of a search.
+        found: u64,
+        /// How often it was activated.
+        activations: u64,
+    },
     /// Another skill has almost the same text.
     NearDuplicate(Duplicate),
 }
@@ -154,6 +166,7 @@ impl Assessment {
             });
         }
         assessment.reasons.extend(never_found(&total, summary));
+        assessment.reasons.extend(too_broad(&total));
         let duplicates = facts.duplicates.iter().cloned();
         assessment
             .reasons
@@ -211,6 +224,7 @@ impl Reason {
             Self::Staleness(staleness) => staleness.as_str(),
             Self::Abandoned { .. } => "abandoned",
             Self::NeverFound { .. } => "never-found",
+            Self::TooBroad { .. } => "too-broad",
             Self::NearDuplicate(_) => "near-duplicate",
         }
     }
@@ -229,9 +243,10 @@ impl Reason {
             Self::Staleness(staleness) if staleness.is_stale() => Verdict::Stale,
             // It explains why the skill is not stale.
             Self::Staleness(_) => Verdict::Unknown,
-            Self::Abandoned { .. } | Self::NeverFound { .. } | Self::NearDuplicate(_) => {
-                Verdict::Review
-            }
+            Self::Abandoned { .. }
+            | Self::NeverFound { .. }
+            | Self::TooBroad { .. }
+            | Self::NearDuplicate(_) => Verdict::Review,
         }
     }
 }
@@ -276,6 +291,11 @@ impl fmt::Display for Reason {
             Self::NeverFound { activations } => write!(
                 f,
                 "activated {activations} times, and never in a list or found by a search"
+            ),
+            Self::TooBroad { found, activations } => write!(
+                f,
+                "found by {found} searches and activated {}: its description may promise too much",
+                times(*activations)
             ),
             Self::NearDuplicate(duplicate) => {
                 let share = duplicate.similarity * 100.0;
@@ -389,4 +409,11 @@ fn never_found(total: &Counts, summary: &Summary) -> Option<Reason> {
         .map(|skill| skill.counts.offered + skill.counts.searched)
         .sum();
     (offers >= MIN_OFFERS).then_some(Reason::NeverFound { activations })
+}
+
+fn too_broad(total: &Counts) -> Option<Reason> {
+    let (found, activations) = (total.searched, total.activations());
+    let rate = Rate::new(activations as f64, found as f64);
+    (found >= MIN_FINDS && rate.high < MAX_BROAD_RATE)
+        .then_some(Reason::TooBroad { found, activations })
 }

@@ -76,6 +76,17 @@ fn little_evidence_is_no_verdict() {
 }
 
 #[test]
+fn a_skill_that_searches_find_in_vain_is_too_broad() {
+    const FOUND: Activity = Activity::Searched;
+    let found = |count| repeat(FOUND, count, 10.0, 0.0);
+    insta::assert_snapshot!(judge(&facts(), &[found(400), repeat(READ, 1, 10.0, 0.0)].concat()), @"review; too-broad: found by 400 searches and activated once: its description may promise too much");
+    // Too few searches, or enough uses.
+    assert_eq!(judge(&facts(), &found(49)), "unknown");
+    let used = [found(400), repeat(READ, 20, 10.0, 0.0)].concat();
+    assert_eq!(judge(&facts(), &used), "unknown");
+}
+
+#[test]
 fn old_failures_are_forgotten() {
     let events = [repeat(FAILED, 10, 200.0, 190.0), repeat(RUN, 8, 10.0, 0.0)].concat();
     assert_eq!(judge(&facts(), &events), "healthy");
