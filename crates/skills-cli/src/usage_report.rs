@@ -12,7 +12,7 @@ use skills_runtime::ledger::{
 };
 use skills_runtime::prompt::{ListingMode, ListingModes};
 use skills_runtime::search::NearDuplicate;
-use skills_runtime::{Catalog, Entry, SkillRuntime};
+use skills_runtime::{Catalog, Entry, SkillRuntime, ledger_scope};
 
 use crate::context::Context;
 use crate::counted::counted;
@@ -60,7 +60,7 @@ pub(crate) fn describe_coverage(summary: &Summary) -> String {
 /// Returns what is known about a skill without reading its files: its installation, and whether it
 /// is pinned.
 pub(crate) fn basic_facts(entry: &Entry, modes: &ListingModes) -> SkillFacts {
-    let mut facts = SkillFacts::new(entry.name().as_str(), entry.scope().as_str());
+    let mut facts = SkillFacts::new(entry.name().as_str(), ledger_scope(entry));
     facts.installed = installed(entry);
     facts.is_pinned = modes.get(entry) == ListingMode::Pinned;
     facts

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::path::Path;
 
 use sha2::{Digest as _, Sha256};
 
@@ -11,9 +12,11 @@ use crate::activity::Activity;
 /// Maximum length of the name of a skill in an event, in bytes; the rest is cut.
 pub const MAX_NAME_BYTES: usize = 128;
 /// Maximum length of a scope in an event, in bytes; the rest is cut.
-pub const MAX_SCOPE_BYTES: usize = 16;
+pub const MAX_SCOPE_BYTES: usize = 24;
 /// How many bytes of the digest of a session id are kept.
 const SESSION_BYTES: usize = 6;
+/// The number of bytes of a hash of a directory.
+const DIRECTORY_BYTES: usize = 6;
 
 /// One use of a skill.
 ///
@@ -35,7 +38,7 @@ pub struct Event<'a> {
     pub time: Timestamp,
     /// The name of the skill, at most [`MAX_NAME_BYTES`] bytes.
     pub skill: Cow<'a, str>,
-    /// The scope of the root that contains the skill, such as `user` or `repo`, at most
+    /// The scope of the root that contains the skill, such as `user` or `repo:0a1b2c3d4e5f`, at most
     /// [`MAX_SCOPE_BYTES`] bytes.
     pub scope: Cow<'a, str>,
     /// How the skill was used.
@@ -109,6 +112,21 @@ impl Digest {
         hex::decode_to_slice(digits.get(..32)?, &mut part).ok()?;
         Some(Self(part))
     }
+}
+
+/// Returns the scope of one skill of many that can have the same name, such as those of projects:
+/// the scope, and a part of the SHA-256 of its directory as 12 hexadecimal digits, `repo:0a1b2c3d4e5f`.
+///
+/// ```
+/// use skills_ledger::scope_of_directory;
+///
+/// let scope = scope_of_directory("repo", "/work/.agents/skills/deploy".as_ref());
+/// assert_eq!(scope.len(), "repo:0a1b2c3d4e5f".len());
+/// ```
+#[must_use]
+pub fn scope_of_directory(scope: &str, directory: &Path) -> String {
+    let hash = Sha256::digest(directory.as_os_str().as_encoded_bytes());
+    format!("{scope}:{}", hex::encode(&hash[..DIRECTORY_BYTES]))
 }
 
 impl SessionHash {

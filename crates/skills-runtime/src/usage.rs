@@ -7,7 +7,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use skills_discovery::Entry;
+use skills_discovery::{Entry, Scope};
 #[cfg(feature = "search")]
 use skills_ledger::UsagePrior;
 use skills_ledger::{ActivatedBy, Activity, Digest, Ledger, RunOutcome, SessionHash, Timestamp};
@@ -51,6 +51,20 @@ use worker::{Batch, Worker};
 /// ```
 #[derive(Clone, Default)]
 pub struct UsageRecorder(Option<Arc<Shared>>);
+
+/// Returns the scope of a skill in the ledger.
+///
+/// It is that of its root; in a project or a custom root, of which there are many, it also names the
+/// directory of the skill by a hash, so that skills of the same name in two projects are counted
+/// apart.
+#[must_use]
+pub fn ledger_scope(entry: &Entry) -> String {
+    let scope = entry.scope().as_str();
+    match entry.scope() {
+        Scope::Custom | Scope::Repo => skills_ledger::scope_of_directory(scope, entry.directory()),
+        _ => scope.to_owned(),
+    }
+}
 
 struct Shared {
     ledger: Ledger,

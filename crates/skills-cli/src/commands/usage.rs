@@ -65,23 +65,25 @@ fn rows<'a>(
     summary: &'a Summary,
 ) -> Vec<Row<'a>> {
     let mut rows: Vec<Row<'a>> = known
-        .map(|(entry, facts)| {
-            let (name, scope) = (entry.name().as_str(), entry.scope().as_str());
-            Row {
-                name,
-                scope,
-                entry: Some(entry),
-                usage: summary.skill(name, scope),
-                facts,
-            }
+        .map(|(entry, facts)| Row {
+            name: entry.name().as_str(),
+            scope: entry.scope().as_str(),
+            entry: Some(entry),
+            usage: summary.skill(&facts.name, &facts.scope),
+            facts,
         })
         .collect();
-    let in_catalog: HashSet<(&str, &str)> = rows.iter().map(|row| (row.name, row.scope)).collect();
+    let in_catalog: HashSet<(&str, &str)> = rows
+        .iter()
+        .filter_map(|row| row.usage)
+        .map(|usage| (usage.name.as_str(), usage.scope.as_str()))
+        .collect();
     let is_elsewhere =
         |skill: &&SkillUsage| !in_catalog.contains(&(skill.name.as_str(), skill.scope.as_str()));
     let elsewhere = summary.skills.iter().filter(is_elsewhere).map(|skill| Row {
         name: &skill.name,
-        scope: &skill.scope,
+        // Without the hash of a directory.
+        scope: skill.scope.split(':').next().unwrap_or_default(),
         entry: None,
         usage: Some(skill),
         facts: SkillFacts::new(&*skill.name, &*skill.scope),

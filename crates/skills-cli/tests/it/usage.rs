@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use insta::assert_snapshot;
 use serde_json::Value;
+use skills_runtime::ledger::scope_of_directory;
 
 use crate::fixture::Fixture;
 use crate::skills::{Done, command_with_state};
@@ -86,8 +87,9 @@ impl<'f> State<'f> {
             let mut digests = digests.iter();
             let digest = digests.find(|(known, _)| known == skill);
             let digest = digest.map_or("", |(_, digest)| digest);
+            let scope = self.scope(skill);
             format!(
-                "{{\"t\":{time},\"skill\":\"{skill}\",\"scope\":\"custom\",\"event\":\"{event}\",\"class\":\"{class}\",\"digest\":\"{digest}\"}}\n"
+                "{{\"t\":{time},\"skill\":\"{skill}\",\"scope\":\"{scope}\",\"event\":\"{event}\",\"class\":\"{class}\",\"digest\":\"{digest}\"}}\n"
             )
         };
         fs::write(
@@ -95,6 +97,13 @@ impl<'f> State<'f> {
             events.iter().map(line).collect::<String>(),
         )
         .unwrap();
+    }
+
+    /// Returns the scope of a skill in the ledger.
+    fn scope(&self, skill: &str) -> String {
+        let directory = self.fixture.path().join("skills").join(skill);
+        let directory = directory.canonicalize().unwrap_or(directory);
+        scope_of_directory("custom", &directory)
     }
 
     /// Makes a skill look as if it was installed some days ago.
@@ -333,6 +342,42 @@ fn tree_digest(directory: &Path) -> Vec<(String, Vec<u8>)> {
     }
     files.sort();
     files
+}
+
+#[test]
+fn skills_of_one_name_in_two_places_are_counted_apart() {
+    let fixture = fixture();
+    let state = State::new(&fixture);
+    for _ in 0..3 {
+        state.run(&["prompt", "load", "pdf"]);
+    }
+    fixture.skill("other/pdf", "pdf");
+    let used = |root: &str| {
+        let arguments = ["--root", root, "usage", "--json"];
+        let shown = fixture.run_with_state("", &arguments, state.directory.path());
+        let shown = shown.json();
+        let skills = shown["skills"].as_array().unwrap();
+        let pdf = |skill: &&Value| skill["name"] == "pdf" && skill["path"].is_string();
+        let pdf = skills.iter().find(pdf).unwrap();
+        pdf["counts"]["activated_by_user"]
+            .as_u64()
+            .unwrap_or_default()
+    };
+    assert_eq!((used("skills"), used("other")), (3, 0));
+}
+
+#[test]
+fn a_list_for_a_request_has_used_skills_first() {
+    let fixture = fixture();
+    let state = State::new(&fixture);
+    let first = || {
+        let list = state.run(&["prompt", "--query", "weather"]).stdout;
+        let first = list.lines().find(|line| line.starts_with("- ")).unwrap();
+        first.to_owned()
+    };
+    assert!(first().starts_with("- weather:"));
+    state.plant(&[("tax", "activated", "model", 1)]);
+    assert!(first().starts_with("- tax:"));
 }
 
 #[test]

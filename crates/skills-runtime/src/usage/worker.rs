@@ -7,6 +7,7 @@ use std::thread::JoinHandle;
 use skills_discovery::Entry;
 use skills_ledger::{Activity, Digest, Event, Ledger, SessionHash, Timestamp};
 
+use super::ledger_scope;
 use crate::library::ContentDigests;
 
 /// Number of batches that wait to be written; more are dropped.
@@ -119,7 +120,7 @@ impl Batch {
         skills.into_iter().map(move |(entry, digest)| {
             let name = entry.name().as_str().to_owned();
             let digest = digest.or_else(|| content_digest(&entry, max_bytes, digests));
-            Event::new(name, entry.scope().as_str(), activity, time)
+            Event::new(name, ledger_scope(&entry), activity, time)
                 .digest(digest)
                 .session(session)
         })

@@ -107,7 +107,7 @@ async fn runs_are_recorded_with_their_outcome_and_the_content_that_ran() {
     for line in lines(&fixture.path(".ledger/uses.jsonl")) {
         assert_eq!(line["digest"], expected);
         assert_eq!(line["t"], 1_000);
-        assert_eq!(line["scope"], "repo");
+        assert!(line["scope"].as_str().unwrap().starts_with("repo:"));
         assert!(!line.to_string().contains("the session"));
         assert_eq!(line["session"].as_str().unwrap().len(), 12);
     }
