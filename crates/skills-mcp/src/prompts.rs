@@ -17,6 +17,8 @@ use crate::server_info::quote_for_error;
 pub(crate) const GUIDE_PROMPT: &str = "skill_guide";
 /// The argument of all skill prompts.
 pub(crate) const ARGUMENTS_PARAMETER: &str = "arguments";
+/// The argument of the guide.
+pub(crate) const TASK_PARAMETER: &str = "task";
 
 /// Lists the guide and all user-invocable skills.
 pub(crate) async fn list(
@@ -46,10 +48,13 @@ pub(crate) fn list_and_track(server: &Server) -> Vec<Prompt> {
         // A skill must not replace the guide of the server.
         .filter(|skill| skill.name != GUIDE_PROMPT)
         .map(of_skill);
+    let task = PromptArgument::new(TASK_PARAMETER)
+        .with_description("Task for which fitting skills are listed")
+        .with_required(false);
     let guide = Prompt::new(
         GUIDE_PROMPT,
         Some("How to find, read and run skills on this server"),
-        None,
+        Some(vec![task]),
     )
     .with_title("Guide to skills");
     let prompts = std::iter::once(guide).chain(skills).collect();
@@ -67,22 +72,30 @@ pub(crate) async fn get(
     let (name, arguments) = (request.name, request.arguments.unwrap_or_default());
     let invalid = |message: String| Err(ErrorData::invalid_params(message, None));
     // Unknown arguments are an error, since clients could expect them to have an effect.
-    let known = Some(ARGUMENTS_PARAMETER).filter(|_| name != GUIDE_PROMPT);
-    if let Some(unknown) = arguments.keys().find(|key| Some(key.as_str()) != known) {
+    let known = if name == GUIDE_PROMPT {
+        TASK_PARAMETER
+    } else {
+        ARGUMENTS_PARAMETER
+    };
+    if let Some(unknown) = arguments.keys().find(|key| *key != known) {
         let (unknown, name) = (quote_for_error(unknown), quote_for_error(&name));
         return invalid(format!("unknown argument {unknown} of prompt {name}"));
     }
-    let words = match arguments.get(ARGUMENTS_PARAMETER) {
+    let words = match arguments.get(known) {
         None => String::new(),
         Some(Value::String(words)) => words.clone(),
         Some(_) => {
-            return invalid(format!(
-                "invalid argument `{ARGUMENTS_PARAMETER}`: expected a string"
-            ));
+            return invalid(format!("invalid argument `{known}`: expected a string"));
         }
     };
     if name == GUIDE_PROMPT {
-        let guide = server.run_blocking(|server| server.tools().guide());
+        let guide = server.run_blocking(move |server| {
+            let tools = server.tools();
+            match words.trim() {
+                "" => tools.guide(),
+                task => format!("{}\n\n{}", tools.guide(), tools.skill_list(task)),
+            }
+        });
         let guide = PromptMessage::new_text(Role::User, guide.await?);
         return Ok(GetPromptResult::new(vec![guide]));
     }

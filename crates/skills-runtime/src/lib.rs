@@ -64,12 +64,12 @@ pub use library::{Library, LoadedSkill, OnMissing, SkillDescriptor, SkillProgram
 #[cfg(feature = "search")]
 pub use library::{ReferenceSearch, SearchMethod, SkillIndex, SkillSearch};
 pub use private_file::PrivateFile;
-#[cfg(feature = "search")]
-pub use prompt_renderer::ListRequest;
 pub use prompt_renderer::{
     ActivationResult, ForkPrompt, InjectionFormat, Injections, MentionDecision, PreparedTurn,
     PromptRenderer, TextPart, TurnInput, TurnMention, TurnSession,
 };
+#[cfg(feature = "search")]
+pub use prompt_renderer::{ListPaths, ListRequest};
 pub use runtime::SkillRuntime;
 pub use sanitize::{escape_line, escape_terminal, mark_messages, message_label};
 pub use secrets::{EnvFileWarning, Secrets};
@@ -78,7 +78,7 @@ pub use session::{
     SessionEvent, SessionSummary, SkillSession, ToolAccess,
 };
 
-pub use usage::UsageRecorder;
+pub use usage::{UsageRecorder, ledger_scope};
 
 /// The audit log.
 pub use skills_audit as audit;

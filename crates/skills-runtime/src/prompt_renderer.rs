@@ -107,8 +107,24 @@ pub struct ActivationResult {
 pub struct ListRequest<'a> {
     /// The request of the user, or what is known of the task.
     pub query: &'a str,
-    /// The names of the skills that were used before, the most recent first.
+    /// The names of the skills that were used before, the most recent first. If there are none, those
+    /// that the usage ledger knows as used in the last weeks, at most three.
     pub recent: &'a [&'a str],
+    /// How the paths of skills are written.
+    pub paths: ListPaths,
+}
+
+/// How a list writes the path of a `SKILL.md`.
+#[cfg(feature = "search")]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ListPaths {
+    /// The path of the file.
+    #[default]
+    Files,
+    /// `/skills/NAME/SKILL.md`, for a reader that must not learn paths of the host, and reads the file
+    /// by a tool that knows this path.
+    Virtual,
 }
 
 impl PromptRenderer {
@@ -209,17 +225,29 @@ impl PromptRenderer {
         let input = [UserInput::Text(request.query)];
         let named = mentions.find(&input, &MentionOptions::default()).selected;
         let ranked = index.rank(request.query).into_iter();
+        let recent: Vec<&str> = match request.recent {
+            [] => index
+                .recently_used()
+                .iter()
+                .map(|entry| entry.name().as_str())
+                .collect(),
+            recent => recent.to_vec(),
+        };
         let mut entries: Vec<&Entry> = ranked
             .map(|place| &catalog.entries()[place])
             .filter(|entry| entry.is_model_invocable())
             .collect();
         // The sort is stable, so that the ranking decides among equals.
-        entries.sort_by_key(|entry| self.list_position(entry, &named, request.recent));
+        entries.sort_by_key(|entry| self.list_position(entry, &named, &recent));
         let items: Vec<SkillSummary<'_>> = entries
             .into_iter()
             .map(|entry| {
                 let mode = self.mode_for_request(entry, &named);
-                SkillSummary::from_entry(&catalog, entry).mode(mode)
+                let summary = match request.paths {
+                    ListPaths::Files => SkillSummary::from_entry(&catalog, entry),
+                    ListPaths::Virtual => virtual_summary(entry),
+                };
+                summary.mode(mode)
             })
             .collect();
         let roots = root_paths(&catalog);
@@ -545,4 +573,12 @@ fn random_nonce() -> Result<Nonce, RuntimeError> {
         )
     })?;
     Ok(Nonce::from_random(random))
+}
+
+/// Returns an entry of a list with a path that says nothing about the host.
+#[cfg(feature = "search")]
+fn virtual_summary(entry: &Entry) -> SkillSummary<'_> {
+    let name = entry.name().as_str();
+    let path = format!("/skills/{name}/SKILL.md");
+    SkillSummary::new(name, entry.manifest().description(), path)
 }

@@ -1,7 +1,7 @@
 //! Tests of prompts, injections, mentions and implicit invocation.
 
 use insta::assert_snapshot;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::skills::{examples, skills, skills_with, tree};
 

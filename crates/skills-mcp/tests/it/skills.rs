@@ -357,12 +357,27 @@ async fn users_invoke_skills_by_prompts() {
             .contains("load_skill"),
         "{guide}"
     );
+    let for_task = client
+        .ok(
+            "prompts/get",
+            json!({"name": "skill_guide", "arguments": {"task": "compute the tax of a sum"}}),
+        )
+        .await;
+    let text = for_task["messages"][0]["content"]["text"].as_str().unwrap();
+    let list = text.split("## Skills").nth(1).unwrap();
+    let first = list.lines().find(|line| line.starts_with("- ")).unwrap();
+    assert!(first.starts_with("- **tax_calculator**: "), "{list}");
+    assert!(
+        first.ends_with("(`/skills/tax_calculator/SKILL.md`)"),
+        "{list}"
+    );
     for wrong in [
         json!({"name": "hidden"}),
         json!({"name": "none"}),
         json!({"name": "greet", "arguments": {"other": "x"}}),
         json!({"name": "greet", "arguments": {"arguments": 7}}),
         json!({"name": "skill_guide", "arguments": {"arguments": "x"}}),
+        json!({"name": "skill_guide", "arguments": {"task": 7}}),
     ] {
         assert_eq!(
             client.call("prompts/get", wrong.clone()).await["error"]["code"],

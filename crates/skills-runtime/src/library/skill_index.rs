@@ -13,7 +13,7 @@ use skills_search::{
 
 use super::cache_file::store;
 use super::latent_cache::{LatentCache, LazySpace, SearchMethod};
-use crate::PrivateFile;
+use crate::{PrivateFile, ledger_scope};
 
 /// The number of index files in a cache directory, and of files of latent spaces. Catalogs of
 /// different roots use different ones.
@@ -123,6 +123,20 @@ impl SkillIndex {
         Some(explanation)
     }
 
+    /// Returns the skills that were used most in the last weeks, the most used first; none without a
+    /// usage ledger.
+    pub(crate) fn recently_used(&self) -> Vec<&Entry> {
+        let entries = self.catalog.entries().iter().zip(&self.priors);
+        let mut used: Vec<(&Entry, f32)> = entries
+            .map(|(entry, prior)| (entry, *prior))
+            .filter(|(_, prior)| *prior >= MIN_RECENT_PRIOR)
+            .collect();
+        // The sort is stable, so that equals keep the order of the catalog.
+        used.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let used = used.into_iter().take(MAX_RECENTLY_USED);
+        used.map(|(entry, _)| entry).collect()
+    }
+
     fn prior(&self, document: usize) -> f32 {
         self.priors.get(document).copied().unwrap_or(1.0)
     }
@@ -228,10 +242,15 @@ impl IndexCache {
     }
 }
 
+/// The smallest prior of a skill that counts as recently used: one use of the last 30 days.
+const MIN_RECENT_PRIOR: f32 = 1.011;
+/// Maximum number of recently used skills that precede others in a list.
+const MAX_RECENTLY_USED: usize = 3;
+
 /// Returns the prior of each entry.
 fn priors(prior: &UsagePrior, catalog: &Catalog) -> Vec<f32> {
     let entries = catalog.entries().iter();
-    let factor = |entry: &Entry| prior.factor(entry.name().as_str(), entry.scope().as_str()) as f32;
+    let factor = |entry: &Entry| prior.factor(entry.name().as_str(), &ledger_scope(entry)) as f32;
     entries.map(factor).collect()
 }
 

@@ -9,7 +9,7 @@ use skills_runtime::ledger::{Activity, Event, Ledger, Timestamp};
 use skills_runtime::prompt::{Budget, ListingMode, ListingModes, SkillListRenderer};
 use skills_runtime::search::SearchIndex;
 use skills_runtime::{
-    Builder, ListRequest, ReferenceSearch, Root, Scope, SearchMethod, SkillRuntime,
+    Builder, ListRequest, ReferenceSearch, Root, Scope, SearchMethod, SkillRuntime, ledger_scope,
 };
 
 /// Skills below a temporary directory, with a directory for indexes beside them.
@@ -221,7 +221,11 @@ fn a_list_for_a_request_has_named_pinned_and_recent_skills_first() {
     let runtime = host.builder().modes(modes).build();
     let renderer = SkillListRenderer::new(Budget::Characters(8_000));
     let names = |query: &str, recent: &[&str]| {
-        let request = ListRequest { query, recent };
+        let request = ListRequest {
+            query,
+            recent,
+            ..ListRequest::default()
+        };
         let list = runtime.prompt().render_section_for(&renderer, &request);
         let body = list.body();
         let lines = body.lines().filter_map(|line| line.strip_prefix("- "));
@@ -350,11 +354,16 @@ proptest! {
     ) {
         let host = Host::new(&TABLES);
         let ledger = Ledger::new(host.directory.path().join("ledger"));
+        let library = host.builder().build().library().clone();
+        let catalog = library.catalog();
         let activities: Vec<Activity> = Activity::all().collect();
         let event = |(skill, days, activity): &(usize, u64, usize)| {
             let time = clock() - std::time::Duration::from_secs(days * 24 * 60 * 60);
             let time = Timestamp::from(time);
-            Event::new(TABLES[*skill].0, "custom", activities[*activity], time)
+            let name = TABLES[*skill].0;
+            let mut entries = catalog.entries().iter();
+            let entry = entries.find(|entry| entry.name().as_str() == name).unwrap();
+            Event::new(name, ledger_scope(entry), activities[*activity], time)
         };
         let events: Vec<Event<'_>> = events.iter().map(event).collect();
         ledger.append(&events).unwrap();

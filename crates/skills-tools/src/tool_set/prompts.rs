@@ -1,12 +1,16 @@
 //! Text for a model outside of tool calls: skills that a user invokes, and the guide to the tools.
 
-use skills_runtime::Entry;
 use skills_runtime::ledger::Activity;
+use skills_runtime::prompt::{Budget, ListFormat, SkillListRenderer};
+use skills_runtime::{Entry, ListPaths, ListRequest};
 
 use super::ToolSet;
 use crate::builtin::BuiltinTool;
 use crate::guide::{EnabledTools, ScriptTools};
 use crate::{RenderedPrompt, SkillPrompt, ToolError, guide, user_prompt};
+
+/// Maximum length of a list of skills for a task, in characters.
+const MAX_LIST_CHARS: usize = 8_000;
 
 impl ToolSet {
     /// Returns the skills that a user may invoke by name, in the order of the catalog: active,
@@ -59,6 +63,24 @@ impl ToolSet {
     #[must_use]
     pub fn guide(&self) -> String {
         self.with_enabled_tools(guide::write_guide)
+    }
+
+    /// Returns the skills for a task as a Markdown list of at most 8,000 characters: those that the
+    /// task names, then pinned, recently used and matching ones, complete at first, then by name, and
+    /// how many more there are. Empty without skills. The catalog is refreshed. Performs blocking I/O.
+    #[must_use]
+    pub fn skill_list(&self, task: &str) -> String {
+        let request = ListRequest {
+            query: task,
+            paths: ListPaths::Virtual,
+            ..ListRequest::default()
+        };
+        let renderer = SkillListRenderer::new(Budget::Characters(MAX_LIST_CHARS))
+            .format(ListFormat::Markdown)
+            .search_hint("`search_skills`");
+        let prompt = self.inner.runtime.prompt();
+        let list = prompt.render_section_for(&renderer, &request);
+        list.text()
     }
 
     /// Returns what a client should tell a model about the tools that it lists: at most 2,000 bytes
