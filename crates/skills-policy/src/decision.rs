@@ -111,12 +111,10 @@ pub enum MissingPath {
 }
 
 impl DecisionReason {
-    /// Returns true if an approver was asked, also if there is no response.
+    /// Returns true if an approver was asked, also if there is no response. One that failed could not
+    /// ask, such as a client without a way to.
     pub(crate) fn is_of_approver(&self) -> bool {
-        matches!(
-            self,
-            Self::ApproverResponded { .. } | Self::ApproverFailed { .. } | Self::NoResponse
-        )
+        matches!(self, Self::ApproverResponded { .. } | Self::NoResponse)
     }
 }
 

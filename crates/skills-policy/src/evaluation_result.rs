@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use crate::request::RULES_NAME;
-use crate::{Decision, DecisionReason, HostPattern, PermissionDecision};
+use crate::rule_matching::NOT_DECLARED;
+use crate::{Decision, DecisionReason, HostPattern, Permission, PermissionDecision, RuleSource};
 
 /// The decisions by rules alone; some may still need approval.
 #[derive(Debug)]
@@ -34,10 +35,13 @@ impl RuleEvaluation {
             .collect()
     }
 
-    /// Inserts an allowed permission in the order of permissions. Replaces a denial whose only
-    /// cause is that the skill does not declare the permission: that limits the caller, not the
-    /// operator.
+    /// Inserts an allowed permission in the order of permissions. Replaces denials whose only cause
+    /// is that the skill does not declare the permission, or a program that it includes: that limits
+    /// the caller, not the operator.
     pub(crate) fn add(&mut self, allowed: PermissionDecision) {
+        if allowed.permission == Permission::AnyProgram {
+            self.allow_undeclared_programs(&allowed.reason);
+        }
         let known = self
             .decisions
             .iter()
@@ -60,6 +64,25 @@ impl RuleEvaluation {
         }
     }
 
+    fn allow_undeclared_programs(&mut self, reason: &DecisionReason) {
+        for known in &mut self.decisions {
+            let is_undeclared = matches!(
+                known.reason,
+                DecisionReason::Forbidden { reason } if reason == NOT_DECLARED
+            );
+            if is_undeclared && matches!(known.permission, Permission::Program(_)) {
+                known.decision = Decision::Allow;
+                known.reason = reason.clone();
+            }
+        }
+    }
+
+    /// Returns the decisions that only standing rules request.
+    pub(crate) fn standing_requests(&self) -> impl Iterator<Item = &PermissionDecision> {
+        let decisions = self.decisions.iter();
+        decisions.filter(|decision| is_standing_request(decision))
+    }
+
     /// Returns the decisions without those that only standing rules request.
     pub(crate) fn without_standing_requests(&self) -> Self {
         let decisions = self.decisions.iter().cloned();
@@ -68,6 +91,30 @@ impl RuleEvaluation {
                 .filter(|decision| !is_standing_request(decision))
                 .collect(),
             denied_hosts: self.denied_hosts.clone(),
+        }
+    }
+
+    /// Leaves open what the rules of the invocation allow, and what only standing rules request: an
+    /// approval of the content includes it then. Paths belong to a run, and stay allowed.
+    pub(crate) fn ask_for_rules(&mut self) {
+        let is_kept = |permission: &Permission| {
+            matches!(
+                permission,
+                Permission::Program(_) | Permission::AnyProgram | Permission::Host(_)
+            )
+        };
+        for decision in &mut self.decisions {
+            let is_of_rule = is_standing_request(decision)
+                || matches!(
+                    decision.reason,
+                    DecisionReason::Rule {
+                        source: RuleSource::Invocation,
+                        ..
+                    }
+                );
+            if is_of_rule && decision.decision == Decision::Allow && is_kept(&decision.permission) {
+                decision.decision = Decision::Ask;
+            }
         }
     }
 

@@ -41,6 +41,9 @@ const READING_PROGRAMS: [&str; 24] = [
     "wc",
 ];
 
+/// Why a caller does not get a permission that the skill does not declare.
+pub(crate) const NOT_DECLARED: &str = "the `allowed-tools` of the skill do not include it";
+
 impl Policy {
     /// Applies the rules to each requested permission, and adds those that rules request and
     /// allow.
@@ -297,9 +300,7 @@ fn forbidden_reason(request: &Request, requested: &RequestedPermission) -> Optio
             Some("the variable can change which code runs or which hosts are trusted; it is never granted")
         }
         // A model that calls a skill must not extend it beyond what its author declared.
-        _ if requested.basis == Basis::ExceedsDeclaration => {
-            Some("the `allowed-tools` of the skill do not include it")
-        }
+        _ if requested.basis == Basis::ExceedsDeclaration => Some(NOT_DECLARED),
         _ => None,
     }
 }

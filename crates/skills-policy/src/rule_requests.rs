@@ -10,8 +10,8 @@
 use crate::request::{Basis, RULES_NAME, RequestedPermission};
 use crate::target::Kind;
 use crate::{
-    Capability, Decision, Effect, HostPattern, Permission, PermissionDecision, Policy, Request,
-    Rule, RuleSource,
+    Capability, Decision, Effect, HostPattern, Permission, PermissionDecision, PermissionManager,
+    Policy, Request, Rule, RuleSource,
 };
 
 impl Policy {
@@ -51,6 +51,29 @@ impl Policy {
                     .iter()
                     .any(|decision| is_effective(rule, decision))
             })
+            .collect()
+    }
+}
+
+impl PermissionManager {
+    /// Returns what standing rules allow for this request and the decisions of a run lack: such rules
+    /// add nothing to content that was not approved.
+    #[must_use]
+    pub fn withheld_by_rules(
+        &self,
+        request: &Request,
+        decisions: &[PermissionDecision],
+    ) -> Vec<Permission> {
+        let is_granted = |permission: &Permission| {
+            decisions.iter().any(|decision| {
+                decision.decision() == Decision::Allow && decision.permission().covers(permission)
+            })
+        };
+        let evaluation = self.policy().evaluate(request);
+        evaluation
+            .standing_requests()
+            .map(|decision| decision.permission.clone())
+            .filter(|permission| !is_granted(permission))
             .collect()
     }
 }

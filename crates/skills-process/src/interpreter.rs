@@ -33,6 +33,7 @@ mod prefix;
 mod resolve;
 mod resolved_program;
 mod runtimes;
+mod shebang;
 mod shim;
 mod symlinks;
 

@@ -56,7 +56,7 @@ use grant_checks::{check_canonical, copies, is_writable, used_tools};
 use job::build_job;
 use missing_paths::CreatedFiles;
 use packages::RunPackages;
-use run_notes::{notes_before_run, report_unwritten_files, unused_rules};
+use run_notes::{note_on_withheld, notes_before_run, report_unwritten_files, unused_rules};
 use run_plan::RunPlan;
 use run_record::RunRecord;
 use run_subject::HOST_COMMAND_NAME;
@@ -444,7 +444,12 @@ impl Executor {
     ) -> Vec<String> {
         let policy = self.permissions.policy();
         let mut notes = notes_before_run(&run.plan, &run.grants, &record.redactor, missing);
-        notes.extend(unused_rules(policy, run.grants.decisions()));
+        let decisions = run.grants.decisions();
+        notes.extend(unused_rules(policy, decisions));
+        let withheld = self
+            .permissions
+            .withheld_by_rules(&run.plan.request, decisions);
+        notes.extend(note_on_withheld(run.plan.subject.name(), &withheld));
         notes.extend(run.packages.note.clone());
         notes
     }

@@ -48,7 +48,7 @@ pub(crate) fn has_program(finder: &ProgramSearch, name: &str) -> bool {
 /// Returns the executable of a package manager, also outside of the search path of runs.
 #[cfg(all(feature = "packages", feature = "native", unix))]
 pub(crate) fn find_tool(finder: &ProgramSearch, name: &str) -> Option<PathBuf> {
-    Some(finder.find_tool(name)?.executable)
+    Some(finder.find_program(name)?.executable)
 }
 
 /// A build that searches no programs.

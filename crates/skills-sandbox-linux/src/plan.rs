@@ -453,7 +453,12 @@ fn spawn_rules(grants: &Grants, program_finder: &ProgramFinder) -> Vec<PathRule>
                 .files()
                 .first()
                 .map(|file| PathRule::granted(file.path(), PathAccess::Execute));
+            let of_user = program_finder
+                .fallback_directories()
+                .iter()
+                .map(|directory| PathRule::system(directory, PathAccess::Execute));
             system_rules(&["/usr", "/bin"], PathAccess::Execute)
+                .chain(of_user)
                 .chain(own_dir)
                 .collect()
         }

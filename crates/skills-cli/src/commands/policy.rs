@@ -123,6 +123,10 @@ fn render_preview(preview: &Preview) -> String {
             }
         }
     }
+    for permission in &preview.withheld {
+        let text = format!("{permission}: only for approved content (`skills trust`)");
+        rows.push("withheld", &text);
+    }
     for (tool, why) in &preview.unused_tools {
         rows.push("unused", &format!("{tool}: {why}"));
     }
@@ -215,6 +219,7 @@ fn to_json(preview: &Preview) -> Value {
         "granted": granted,
         "denied": denial,
         "question": preview.approval_request,
+        "withheld": preview.withheld,
         "unused_tools": unused,
     })
 }

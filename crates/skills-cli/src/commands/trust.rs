@@ -159,7 +159,7 @@ impl Trust {
         let output = context.output;
         let options = self.what.options(context)?;
         let preview = lookup::preview(runtime, name, &options)?;
-        let Some(request) = &preview.approval_request else {
+        let Some(request) = &preview.request_in_advance else {
             return report_decided(&preview, output);
         };
         if !self.yes {

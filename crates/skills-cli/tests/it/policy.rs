@@ -645,3 +645,33 @@ fn strict_mode_runs_approved_skills() {
     assert_eq!(call(&["trust", "one", "--yes"]), Some(0));
     assert_eq!(call(&["run", "one"]), Some(0));
 }
+
+#[test]
+fn rules_are_approved_in_advance() {
+    if native_backend().is_none() {
+        return;
+    }
+    let undeclared = || Fixture::new("", "x=$(expr 20 + 22); echo $x\n");
+    let fixture = undeclared();
+    assert_ne!(fixture.call(&["run", "one"]).stdout, "42\n");
+    let trust = fixture.call(&["trust", "one", "--allow", "spawn:expr", "--yes"]);
+    assert!(trust.stderr.contains("spawn `expr`"), "{}", trust.stderr);
+    assert_eq!(fixture.call(&["run", "one"]).stdout, "42\n");
+    let again = fixture.call(&["trust", "one", "--allow", "spawn:expr", "--yes"]);
+    assert!(again.stderr.contains("needs no approval"), "{}", again.stderr);
+
+    // A standing rule applies to approved content only, and says so.
+    let fixture = undeclared();
+    let config = fixture.path("config/skills");
+    fs::create_dir_all(&config).unwrap();
+    fs::write(config.join("policy.toml"), "allow = [\"spawn:expr\"]\n").unwrap();
+    let run = fixture.call(&["run", "one"]);
+    assert_ne!(run.stdout, "42\n");
+    let note = "rules of the policy apply to approved content only, so this run did not get \
+                `spawn:expr`; approve the skill with `skills trust one`";
+    assert!(run.stderr.contains(note), "{}", run.stderr);
+    let check = fixture.page(&["policy", "check", "one"]);
+    assert!(check.contains("withheld"), "{check}");
+    assert_eq!(fixture.call(&["trust", "one", "--yes"]).code, 0);
+    assert_eq!(fixture.call(&["run", "one"]).stdout, "42\n");
+}

@@ -718,11 +718,9 @@ fn a_denial_says_whether_an_approver_was_asked() {
     };
     let silent = Host::with(Ok(None));
     let failing = Host::with(Err("broken"));
-    for approver in [
-        &ApprovalResponse::Deny as &dyn Approver,
-        &*silent,
-        &*failing,
-    ] {
+    // A client that has no way to ask; nobody refused.
+    assert!(!was_asked(Policy::default(), Some(&*failing)));
+    for approver in [&ApprovalResponse::Deny as &dyn Approver, &*silent] {
         // By the permission, and by the content alone.
         assert!(was_asked(Policy::default(), Some(approver)));
         let rule = Policy::default().allow(RuleSource::User, Capability::Spawn);

@@ -375,14 +375,17 @@ impl Case {
 
     /// Decides on each permission; the key is its text.
     pub(crate) fn outcomes(&self) -> BTreeMap<String, Outcome> {
-        let wanted = self
-            .wants()
-            .into_iter()
-            .map(|(text, acts, support)| (text, self.outcome(acts, support)));
-        let added = self
-            .added()
-            .into_iter()
-            .map(|(text, _)| (text, Outcome::Allowed));
+        let added = self.added();
+        let adds_all_programs = added.iter().any(|(text, _)| text == "spawn any program");
+        let wanted = self.wants().into_iter().map(|(text, acts, support)| {
+            let is_program = acts.iter().all(|act| matches!(act, Start(_)));
+            let outcome = match support {
+                Support::Refused if is_program && adds_all_programs => Outcome::Allowed,
+                support => self.outcome(acts, support),
+            };
+            (text, outcome)
+        });
+        let added = added.into_iter().map(|(text, _)| (text, Outcome::Allowed));
         // What the operator allows is allowed, also if the caller may not ask for it.
         wanted.chain(added).collect()
     }

@@ -96,3 +96,17 @@ fn programs_that_only_read_need_no_rule() {
         );
     }
 }
+
+/// `allowed-tools` limit a caller that is a model, not the operator.
+#[test]
+fn a_rule_for_all_programs_covers_undeclared_commands() {
+    let command = request(&[("Read", None)]).spawn("git");
+    assert!(decide(&Policy::default(), &command).contains("allowed-tools"));
+    let allowed = rules(&[(Effect::Allow, RuleSource::Invocation, "spawn")]);
+    assert!(decide(&allowed, &command).contains("any program"));
+    let denied = rules(&[
+        (Effect::Allow, RuleSource::Invocation, "spawn"),
+        (Effect::Deny, RuleSource::User, "spawn:git"),
+    ]);
+    assert!(decide(&denied, &command).contains("allowed-tools"));
+}

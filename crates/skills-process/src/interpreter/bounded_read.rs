@@ -28,6 +28,17 @@ pub(super) fn read_text(path: &Path) -> Result<Option<String>, SkipReason> {
     }
 }
 
+/// Returns the first bytes of a file; `None` if it cannot be read.
+pub(super) fn read_start_of(path: &Path, max_bytes: u64) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open(path)
+        .ok()?
+        .take(max_bytes)
+        .read_to_end(&mut bytes)
+        .ok()?;
+    Some(bytes)
+}
+
 fn read_start(file: File) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     // Version files and shims are small. More than this is something else.

@@ -9,6 +9,7 @@ use super::prefix::remove_nested;
 use super::resolve::resolve;
 use super::resolved_program::ResolvedProgram;
 use super::runtimes::{self, MemoryRlimit};
+use super::shebang::Shebang;
 use super::venv;
 use skills_policy::SpawnGrant;
 use skills_sandbox::{Job, Program, SandboxError, ScriptType};
@@ -62,15 +63,16 @@ impl ProgramFinder {
         }
     }
 
-    /// Sets directories that are searched for interpreters, and only for these, after the search
-    /// path, in this order; relative ones are ignored. They are not part of
-    /// [`path_env`](Self::path_env).
+    /// Sets directories that are searched after the search path, in this order; relative ones are
+    /// ignored. They also come last in [`path_env`](Self::path_env).
     pub fn with_fallback_path(
         mut self,
         directories: impl IntoIterator<Item = impl Into<PathBuf>>,
     ) -> Self {
         for directory in directories.into_iter().map(Into::into) {
-            if !self.search_path.contains(&directory) && !self.fallback_path.contains(&directory) {
+            let is_known =
+                self.search_path.contains(&directory) || self.fallback_path.contains(&directory);
+            if directory.is_absolute() && !is_known {
                 self.fallback_path.push(directory);
             }
         }
@@ -108,7 +110,8 @@ impl ProgramFinder {
     }
 
     /// Finds a program by its bare name; `None` if there is none, or if the name is a path.
-    /// `python` finds `python3` if `python` is not installed.
+    /// `python` finds `python3` if `python` is not installed. A program includes what it cannot work
+    /// without: the interpreter of a script such as `npm`, and the subcommands of `git`.
     #[must_use]
     pub fn find_program(&self, name: &str) -> Option<ResolvedProgram> {
         // A path would bypass the search path and the rules for names.
@@ -119,27 +122,20 @@ impl ProgramFinder {
             let is_python = name == PYTHON.0;
             is_python.then(|| self.resolve(PYTHON.1))?
         })?;
-        Some(ResolvedProgram {
-            memory: MemoryRlimit::for_program(name),
-            ..program
-        })
+        Some(program)
     }
 
-    /// Finds a program by its bare name in the search path, then in the fallback directories, for a
-    /// host application that starts it itself and grants its file.
+    /// Returns the directories of programs outside of the search path: those that were configured
+    /// as fallback.
     #[must_use]
-    pub fn find_tool(&self, name: &str) -> Option<ResolvedProgram> {
-        let in_fallback =
-            || candidate_paths(&self.fallback_path, name).find_map(|path| resolve(&path)?.ok());
-        self.find_program(name)
-            .or_else(|| (!name.contains('/')).then(in_fallback)?)
+    pub fn fallback_directories(&self) -> &[PathBuf] {
+        &self.fallback_path
     }
 
     /// Returns true if a program with this bare name exists for a skill:
     /// [`find_program`](Self::find_program) finds it, or it is the interpreter of a kind of script,
-    /// found by [`find_interpreter`](Self::find_interpreter). An interpreter from an override or
-    /// from the fallback directories runs scripts of its kind only; other programs cannot start it
-    /// by its name.
+    /// found by [`find_interpreter`](Self::find_interpreter). An interpreter from an override runs
+    /// scripts of its kind only; other programs cannot start it by its name.
     #[must_use]
     pub fn has_program(&self, name: &str) -> bool {
         self.find_program(name).is_some()
@@ -181,9 +177,37 @@ impl ProgramFinder {
                 program
             })
         });
-        of_environment.or_else(|| {
-            candidate_paths(&self.search_path, name).find_map(|path| resolve(&path)?.ok())
-        })
+        let mut program = of_environment.or_else(|| self.resolve_plain(name))?;
+        program.memory = MemoryRlimit::for_program(name);
+        self.add_script_interpreter(&mut program);
+        runtimes::add_subcommands(name, &mut program);
+        Some(program)
+    }
+
+    /// Finds a program without its interpreter, if it is a script, and without the environment.
+    fn resolve_plain(&self, name: &str) -> Option<ResolvedProgram> {
+        [&self.search_path, &self.fallback_path]
+            .into_iter()
+            .flat_map(|directories| candidate_paths(directories, name))
+            .find_map(|path| resolve(&path)?.ok())
+    }
+
+    /// Adds the programs with which the kernel starts a program that is a script: those of its first
+    /// line, such as `env` and `node`.
+    fn add_script_interpreter(&self, program: &mut ResolvedProgram) {
+        let Some(shebang) = Shebang::read(&program.executable) else {
+            return;
+        };
+        let interpreter = resolve(&shebang.path).and_then(Result::ok);
+        let by_name = shebang.searched_name.as_deref();
+        let searched = by_name.and_then(|name| self.resolve_plain(name));
+        for found in [interpreter, searched].into_iter().flatten() {
+            program.readable.extend(found.readable);
+            program.executable_paths.extend(found.executable_paths);
+        }
+        program.readable = remove_nested(std::mem::take(&mut program.readable));
+        let name = by_name.or_else(|| shebang.path.file_name()?.to_str());
+        program.memory = name.map_or(program.memory, MemoryRlimit::for_program);
     }
 
     /// Returns the directory of programs of the chosen virtual environment, if there is one.
@@ -262,7 +286,8 @@ impl ProgramFinder {
     /// Returns a [`SandboxError`] that names the searched directories.
     pub fn find_command(&self, name: &str) -> Result<ResolvedProgram, SandboxError> {
         self.find_program(name).ok_or_else(|| {
-            SandboxError::program_not_found(name, &join_paths(self.search_path.iter()))
+            let searched = self.search_path.iter().chain(&self.fallback_path);
+            SandboxError::program_not_found(name, &join_paths(searched))
         })
     }
 
@@ -287,13 +312,14 @@ impl ProgramFinder {
         }
     }
 
-    /// Returns the search path as the value of `PATH`, without the fallback directories. The
-    /// programs of the chosen virtual environment come first.
+    /// Returns the search path as the value of `PATH`: the programs of the chosen virtual environment
+    /// come first, the fallback directories last.
     #[must_use]
     pub fn path_env(&self) -> String {
         self.environment_directory()
             .iter()
             .chain(&self.search_path)
+            .chain(&self.fallback_path)
             .map(|directory| directory.to_string_lossy())
             .collect::<Vec<_>>()
             .join(":")

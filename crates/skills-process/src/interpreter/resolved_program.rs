@@ -26,7 +26,8 @@ pub struct ResolvedProgram {
     /// The directories and files outside of the system directories that must be readable, sorted,
     /// none below another.
     pub readable: Vec<PathBuf>,
-    /// The files that must be readable and executable, [`executable`](Self::executable) first.
+    /// The files and directories that must be readable and executable,
+    /// [`executable`](Self::executable) first.
     pub executable_paths: Vec<PathBuf>,
     /// The variables that it needs in addition to those of the backend.
     pub environment: Vec<(String, String)>,

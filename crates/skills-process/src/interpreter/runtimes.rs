@@ -1,6 +1,10 @@
 //! Programs, arguments and limits for each kind of script.
 
+use std::path::Path;
+
 use skills_sandbox::ScriptType;
+
+use super::resolved_program::ResolvedProgram;
 
 /// The limit of the operating system that bounds the memory of a program. Which one fits depends on
 /// how a runtime reserves addresses.
@@ -32,6 +36,23 @@ impl MemoryRlimit {
             Self::AddressSpace
         }
     }
+}
+
+/// The directories of subcommands, relative to the prefix of a program.
+const SUBCOMMANDS: [(&str, [&str; 2]); 1] = [("git", ["lib/git-core", "libexec/git-core"])];
+
+/// Adds the directory with the subcommands of a program, which it starts as programs of their own.
+pub(super) fn add_subcommands(name: &str, program: &mut ResolvedProgram) {
+    let directories = SUBCOMMANDS.iter().filter(|(known, _)| *known == name);
+    let prefix = program.executable.parent().and_then(Path::parent);
+    let Some(prefix) = prefix.map(Path::to_owned) else {
+        return;
+    };
+    let directories = directories.flat_map(|(_, directories)| directories);
+    let existing = directories.map(|directory| prefix.join(directory));
+    program
+        .executable_paths
+        .extend(existing.filter(|directory| directory.is_dir()));
 }
 
 /// Returns the programs to search for scripts of this kind, the best one first.

@@ -1,6 +1,6 @@
 //! Preview and prior approval of a run.
 
-use skills_policy::{ApprovalRequest, Authorization, Evaluation};
+use skills_policy::{ApprovalRequest, Authorization, Evaluation, Permission};
 
 use super::Executor;
 use super::run_plan::RunPlan;
@@ -26,6 +26,12 @@ pub struct Preview {
     /// mode](skills_policy::ApprovalMode::Strict) a run does not prompt, but the request can still
     /// be approved here.
     pub approval_request: Option<ApprovalRequest>,
+    /// What [`Executor::approve`] can approve in advance, if anything: in addition to
+    /// `approval_request`, programs and hosts that the rules of the invocation allow and those that
+    /// only standing rules request.
+    pub request_in_advance: Option<ApprovalRequest>,
+    /// What standing rules allow, but not to this content, which is not approved.
+    pub withheld: Vec<Permission>,
     /// The entries of `allowed-tools` that have no effect for this run, and why.
     pub unused_tools: Vec<(String, &'static str)>,
     /// Missing requirements.
@@ -98,11 +104,15 @@ impl Executor {
     ) -> Result<Preview, RuntimeError> {
         let (plan, digest) = self.plan_preview(name, options, hook)?;
         let request = plan.request_for_digest(digest.as_deref());
-        let approval_request = match self.permissions.evaluate(&request) {
-            Evaluation::NeedsApproval(pending) => Some(pending.approval_request().clone()),
-            Evaluation::Decided(_) => None,
-        };
+        let approval_request = pending_request(&self.permissions.evaluate(&request));
+        let request_in_advance = pending_request(&self.permissions.evaluate_in_advance(&request));
         let authorization = self.permissions.preview(&request);
+        let withheld = match &authorization {
+            Authorization::Granted(grants) => self
+                .permissions
+                .withheld_by_rules(&request, grants.decisions()),
+            Authorization::Denied(_) => Vec::new(),
+        };
         let backend = self
             .config()
             .backends
@@ -120,6 +130,8 @@ impl Executor {
             digest,
             authorization,
             approval_request,
+            request_in_advance,
+            withheld,
             unused_tools: request.unused_tools(),
             missing_requirements: missing.to_lines(),
             blocking_requirements: self.blocking(&missing),
@@ -154,16 +166,27 @@ impl Executor {
         let (plan, digest) = self.plan_preview(name, options, hook)?;
         let request = plan.request_for_digest(digest.as_deref());
         let permissions = &self.permissions;
-        match permissions.evaluate(&request) {
-            Evaluation::Decided(authorization) => Ok(*authorization),
-            // An answer allows only what the request showed, so the request must not have changed
-            // since.
-            Evaluation::NeedsApproval(pending) if pending.approval_request() == shown => {
-                permissions
-                    .approve_permanently(*pending)
-                    .map_err(|source| Repr::Approval(source).into())
+        let evaluations = [
+            permissions.evaluate(&request),
+            permissions.evaluate_in_advance(&request),
+        ];
+        let mut decided = None;
+        for evaluation in evaluations {
+            match evaluation {
+                Evaluation::Decided(authorization) => decided = Some(authorization),
+                // An answer allows only what the request showed, so the request must not have
+                // changed since.
+                Evaluation::NeedsApproval(pending) if pending.approval_request() == shown => {
+                    return permissions
+                        .approve_permanently(*pending)
+                        .map_err(|source| Repr::Approval(source).into());
+                }
+                Evaluation::NeedsApproval(_) => {}
             }
-            Evaluation::NeedsApproval(_) => Err(Repr::ContentChanged {
+        }
+        match decided {
+            Some(authorization) => Ok(*authorization),
+            None => Err(Repr::ContentChanged {
                 skill: plan.subject.name().to_owned(),
                 path: plan.subject.location(),
             }
@@ -187,5 +210,12 @@ impl Executor {
         let plan = self.with_optional_mounts(plan, digest.as_deref());
         let plan = self.with_programs(plan, digest.as_deref());
         Ok((plan, digest))
+    }
+}
+
+fn pending_request(evaluation: &Evaluation) -> Option<ApprovalRequest> {
+    match evaluation {
+        Evaluation::NeedsApproval(pending) => Some(pending.approval_request().clone()),
+        Evaluation::Decided(_) => None,
     }
 }

@@ -1,6 +1,6 @@
 //! Notes of a run for its caller.
 
-use skills_policy::{Grants, PermissionDecision, Policy};
+use skills_policy::{Grants, Permission, PermissionDecision, Policy};
 use skills_sandbox::Termination;
 
 use super::job::MAX_VARIABLE_INPUT_BYTES;
@@ -45,6 +45,22 @@ pub(super) fn unused_rules(
         .unused_invocation_rules(decisions)
         .into_iter()
         .map(|rule| format!("`{}` had no effect on this run", rule.target()))
+}
+
+/// Describes what standing rules allow, and do not allow to this content.
+pub(super) fn note_on_withheld(skill: &str, withheld: &[Permission]) -> Option<String> {
+    let withheld: Vec<String> = withheld
+        .iter()
+        .filter_map(Permission::rule_target)
+        .map(|target| format!("`{target}`"))
+        .collect();
+    let withheld = withheld.join(", ");
+    (!withheld.is_empty()).then(|| {
+        format!(
+            "rules of the policy apply to approved content only, so this run did not get {withheld}; \
+             approve the skill with `skills trust {skill}`"
+        )
+    })
 }
 
 /// Adds an entry about lost files if the program was stopped at its disk limit.

@@ -58,7 +58,7 @@ fn shells_and_arguments() {
 }
 
 #[test]
-fn fallback_directories_are_searched_for_interpreters_last() {
+fn fallback_directories_are_searched_last() {
     let tree = Tree::new()
         .binary("a/sh")
         .binary("b/bash")
@@ -81,15 +81,17 @@ fn fallback_directories_are_searched_for_interpreters_last() {
         "a worse one in the first directories goes before a better one"
     );
     assert_eq!(
-        (search.find_program("git"), search.path_env()),
-        (None, tree.path("a").display().to_string())
+        search.find_program("git").unwrap().executable,
+        tree.path("b/git")
     );
+    let directories = ["a", "b", "b/bin"].map(|name| tree.path(name).display().to_string());
+    assert_eq!(search.path_env(), directories.join(":"));
     let message = search
         .find_interpreter(ScriptType::Ruby)
         .unwrap_err()
         .to_string()
         .replace(tree.root.to_str().unwrap(), "T");
-    assert_snapshot!(message, @"cannot run in a sandbox: interpreter is unavailable: no `ruby` in T/a, relative, T/b, T/b/bin");
+    assert_snapshot!(message, @"cannot run in a sandbox: interpreter is unavailable: no `ruby` in T/a, T/b, T/b/bin");
     assert!(
         search
             .override_interpreter(ScriptType::Python, "/gone/python3")
@@ -117,8 +119,8 @@ fn interpreters_of_scripts_exist_as_programs() {
     let found = names.into_iter().filter(|name| search.has_program(name));
     assert_eq!(
         found.collect::<Vec<_>>(),
-        ["sh", "ruby", "deno", "deno-2"],
-        "`sh` is not `bash`, and other programs of the fallback path are not found"
+        ["sh", "ruby", "deno", "deno-2", "git"],
+        "`sh` is not `bash`"
     );
     let tree = tree.python("b");
     let python = tree.search(&[]).with_fallback_path([tree.path("b/bin")]);
@@ -172,4 +174,30 @@ fn a_changed_file_is_noticed_by_the_next_search() {
     fs::write(&python, "").unwrap();
     fs::set_permissions(&python, fs::Permissions::from_mode(0o755)).unwrap();
     assert_eq!(prefix(), "2.0");
+}
+
+#[test]
+fn a_script_includes_its_interpreter_and_git_its_subcommands() {
+    let tree = Tree::new()
+        .binary("a/env")
+        .binary("b/node")
+        .binary("b/bin/git")
+        .binary("b/libexec/git-core/git-remote-http");
+    let env = format!("#!{} node\n", tree.path("a/env").display());
+    let tree = tree.script("a/npm", &env).script("a/lost", "#!/gone/sh\n");
+    let search = tree
+        .search(&["a", "b/bin"])
+        .with_fallback_path([tree.path("b")]);
+    let executable = |name: &str| {
+        let program = search.find_program(name).unwrap();
+        let paths = program.executable_paths.iter();
+        let paths = paths.map(|path| path.strip_prefix(&tree.root).unwrap().to_str().unwrap());
+        (paths.collect::<Vec<_>>().join(" "), program.memory)
+    };
+    assert_eq!(
+        executable("npm"),
+        ("a/npm a/env b/node".to_owned(), MemoryRlimit::Data)
+    );
+    assert_eq!(executable("lost").0, "a/lost");
+    assert_eq!(executable("git").0, "b/bin/git b/libexec/git-core");
 }
