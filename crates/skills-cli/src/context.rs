@@ -218,7 +218,7 @@ impl Context {
 
     /// Configures discovery: the roots of `--root`, else those of the client profile, with the
     /// limits and rules of the command line.
-    fn discovery(&self) -> anyhow::Result<Discovery> {
+    pub(crate) fn discovery(&self) -> anyhow::Result<Discovery> {
         let options = &self.options;
         // A default root can be missing; one that is given cannot.
         for root in options.root.iter().chain(&options.add_root) {

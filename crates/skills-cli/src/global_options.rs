@@ -39,7 +39,8 @@ pub(crate) struct GlobalOptions {
     /// Fail if a skill is not that of its skills.lock
     ///
     /// A skill with other content is never used. With this option the command fails as well if a
-    /// locked skill is missing or changed, or if a skill beside a lock file is not listed there.
+    /// locked skill is missing or changed, if a skill is not listed in the lock file of its root, or
+    /// if the project has skills and no lock file.
     #[arg(long, global = true)]
     pub(crate) frozen: bool,
 

@@ -7,9 +7,9 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use self::locked::SharedDigests;
 use self::resolve::LockCheck;
 use crate::file_stamp::ScanStart;
+use crate::locked_content::SharedDigests;
 use crate::openai_file::OPENAI_FILE;
 use crate::stamp_set::is_stamp_current;
 use crate::unread_skills::UnreadSkills;
@@ -199,8 +199,8 @@ impl Catalog {
     }
 
     /// Returns true if nothing changed since the scan, so that a new one would have the same
-    /// result. Reads the metadata of all files, on up to `threads` threads, but no content. Files
-    /// with stamps from the clock tick of the scan count as changed.
+    /// result. Reads the metadata of what the scan read, and of all files of locked skills, on up to
+    /// `threads` threads, but no content. Files with stamps from the clock tick of the scan count as changed.
     #[must_use]
     pub fn is_current(&self, threads: usize) -> bool {
         // The stamps of directories do not show that a symlink in a parent was replaced.
@@ -367,6 +367,13 @@ fn is_entry_current(entry: &Entry) -> bool {
     path.push(entry.directory());
     path.push(entry.file_name());
     if !entry.stamp.is_unchanged(FileStamp::from_path(&path)) {
+        return false;
+    }
+    if entry
+        .locked
+        .as_ref()
+        .is_some_and(|locked| !locked.is_current())
+    {
         return false;
     }
     // If no caller has read `agents/openai.yaml`, the first access will read its current content.

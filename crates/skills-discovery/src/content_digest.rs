@@ -1,5 +1,7 @@
 //! Content digests: one hash over all files of a skill.
 
+mod skill_tree;
+
 use std::collections::HashMap;
 use std::fmt;
 #[cfg(unix)]
@@ -7,16 +9,19 @@ use std::io::Write;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::sync::{Mutex, PoisonError};
 
 use cap_std::fs::{Dir, File};
 use sha2::{Digest as _, Sha256};
 
-use crate::error::{DiscoveryError, Repr};
+use self::skill_tree::SkillTree;
+use crate::error::DiscoveryError;
 use crate::file_stamp::ScanStart;
-use crate::generated_files::{is_generated, is_in_generated_directory};
+use crate::generated_files::is_in_generated_directory;
 use crate::open::open_regular;
 #[cfg(unix)]
 use crate::open::open_root;
+use crate::skill_files::to_slash_path;
 use crate::{FileStamp, SkillFiles};
 
 /// The maximum number of files and directories of a skill with a digest.
@@ -91,7 +96,15 @@ pub struct DigestedContent {
     /// The generated directories that exist, relative to the skill directory, ordered by path. Empty
     /// on systems where the digest covers them.
     pub generated_directories: Vec<PathBuf>,
+    /// The files with the permission to execute them for anyone, relative to the skill directory,
+    /// with `/` as separator, ordered by path. The digest does not cover it. Empty on systems
+    /// without this permission.
+    pub executable: Vec<String>,
 }
+
+/// The stamps of what a digest was computed from, relative to the skill directory: directories and
+/// files, each taken before it was read. `None` if there is none.
+pub(crate) type ContentStamps = Vec<(PathBuf, Option<FileStamp>)>;
 
 /// A cache of the digests of single files, by their stamps, so that unchanged files are not read
 /// again.
@@ -130,34 +143,10 @@ impl DigestCache {
         self.hits
     }
 
-    fn digest_file(
-        &mut self,
-        directory: &Dir,
-        path: &Path,
-        scan_start: ScanStart,
-        budget: &mut ByteBudget,
-    ) -> Result<[u8; 32], DiscoveryError> {
-        let (file, stamp) = budget.open(directory, path)?;
-        if let Some(digest) = self.get(stamp) {
-            self.hits += 1;
-            return Ok(digest);
-        }
-        let digest = hash_file(&file, stamp.bytes(), |_| Ok(()))?;
-        self.insert_unless_racy(stamp.with_scan_start(scan_start), digest);
-        Ok(digest)
-    }
-
     /// Caches a digest, if a change of the file will change its stamp.
     fn insert_unless_racy(&mut self, stamp: FileStamp, digest: [u8; 32]) {
         // Elsewhere a stamp has no change time, and programs can set the time of modification back.
         if cfg!(unix) && stamp.is_settled() {
-            self.insert(stamp, digest);
-        }
-    }
-
-    /// Adds the digests of another cache.
-    pub(crate) fn absorb(&mut self, other: Self) {
-        for (stamp, digest) in other.files.into_iter().chain(other.previous) {
             self.insert(stamp, digest);
         }
     }
@@ -184,6 +173,47 @@ impl DigestCache {
             self.previous = std::mem::take(&mut self.files);
         }
         self.files.insert(stamp, digest);
+    }
+}
+
+/// A cache of the digests of files, owned or shared.
+trait FileDigests {
+    fn cached(&mut self, stamp: FileStamp) -> Option<[u8; 32]>;
+    fn store(&mut self, stamp: FileStamp, digest: [u8; 32]);
+
+    /// Returns the digest of an open file, which is read unless its digest is cached.
+    fn digest_file(&mut self, file: &File, stamp: FileStamp) -> Result<[u8; 32], DiscoveryError> {
+        if let Some(digest) = self.cached(stamp) {
+            return Ok(digest);
+        }
+        let digest = hash_file(file, stamp.bytes(), |_| Ok(()))?;
+        self.store(stamp, digest);
+        Ok(digest)
+    }
+}
+
+impl FileDigests for DigestCache {
+    fn cached(&mut self, stamp: FileStamp) -> Option<[u8; 32]> {
+        let digest = self.get(stamp);
+        self.hits += usize::from(digest.is_some());
+        digest
+    }
+
+    fn store(&mut self, stamp: FileStamp, digest: [u8; 32]) {
+        self.insert_unless_racy(stamp, digest);
+    }
+}
+
+/// Locked for each access only, so that threads read files at the same time.
+impl FileDigests for &Mutex<DigestCache> {
+    fn cached(&mut self, stamp: FileStamp) -> Option<[u8; 32]> {
+        let mut cache = self.lock().unwrap_or_else(PoisonError::into_inner);
+        cache.cached(stamp)
+    }
+
+    fn store(&mut self, stamp: FileStamp, digest: [u8; 32]) {
+        let mut cache = self.lock().unwrap_or_else(PoisonError::into_inner);
+        cache.store(stamp, digest);
     }
 }
 
@@ -231,15 +261,56 @@ impl SkillFiles {
         scan_start: ScanStart,
         max_bytes: u64,
     ) -> Result<DigestedContent, DiscoveryError> {
-        let tree = SkillTree::scan(self.directory())?;
+        self.digest_with_stamps(cache, scan_start, max_bytes, &mut ContentStamps::new())
+    }
+
+    /// Computes the content digest as [`digested_content`](Self::digested_content) does, with a
+    /// shared cache, and adds to `stamps` what the result depends on, also if it is an error.
+    pub(crate) fn stamped_content(
+        &self,
+        cache: &Mutex<DigestCache>,
+        scan_start: ScanStart,
+        stamps: &mut ContentStamps,
+    ) -> Result<DigestedContent, DiscoveryError> {
+        self.digest_with_stamps(&mut { cache }, scan_start, MAX_BYTES, stamps)
+    }
+
+    fn digest_with_stamps(
+        &self,
+        cache: &mut impl FileDigests,
+        scan_start: ScanStart,
+        max_bytes: u64,
+        stamps: &mut ContentStamps,
+    ) -> Result<DigestedContent, DiscoveryError> {
+        let tree = SkillTree::scan_stamped(self.directory(), scan_start, stamps)?;
         let mut budget = ByteBudget(max_bytes);
+        let mut executable = Vec::new();
         let digest = self.combine_digests(&tree, |path| {
-            cache.digest_file(self.directory(), path, scan_start, &mut budget)
+            let opened = budget.open(self.directory(), path);
+            let stamp = match &opened {
+                Ok((_, stamp)) => Some(*stamp),
+                Err(_) => self.stamp_of(path),
+            };
+            let stamp = stamp.map(|stamp| stamp.with_scan_start(scan_start));
+            stamps.push((path.to_owned(), stamp));
+            let (file, stamp) = opened?;
+            if is_executable(&file)? {
+                executable.push(to_slash_path(path));
+            }
+            cache.digest_file(&file, stamp.with_scan_start(scan_start))
         })?;
+        executable.sort_unstable();
         Ok(DigestedContent {
             digest,
             generated_directories: tree.generated_directories,
+            executable,
         })
+    }
+
+    /// Returns the stamp of a file that cannot be opened.
+    fn stamp_of(&self, path: &Path) -> Option<FileStamp> {
+        let metadata = self.directory().symlink_metadata(path).ok()?;
+        Some(FileStamp::from_metadata(&metadata))
     }
 
     /// Computes the content digest from `cache` only, without reading a file; `None` if the cache
@@ -382,76 +453,15 @@ impl ByteBudget {
     }
 }
 
-/// The directories, files and symlinks below a skill directory.
-#[derive(Default)]
-struct SkillTree {
-    /// The directories, each before its subdirectories.
-    directories: Vec<PathBuf>,
-    /// The files and symlinks by path, symlinks with their target. A target is read only once, so
-    /// that the hash and the copy cannot differ.
-    entries: Vec<(PathBuf, Option<PathBuf>)>,
-    /// The generated directories, which are not searched.
-    generated_directories: Vec<PathBuf>,
-    /// The number of directory entries so far.
-    entry_count: usize,
+#[cfg(unix)]
+fn is_executable(file: &File) -> io::Result<bool> {
+    use cap_std::fs::PermissionsExt as _;
+    Ok(file.metadata()?.permissions().mode() & 0o111 != 0)
 }
 
-impl SkillTree {
-    fn scan(handle: &Dir) -> Result<Self, DiscoveryError> {
-        let mut tree = Self::default();
-        tree.collect(handle, Path::new(""), 0)?;
-        // The order of the file system must not change the digest.
-        tree.entries.sort();
-        tree.generated_directories.sort();
-        Ok(tree)
-    }
-
-    /// Adds the entries of a directory. Symlinks are recorded but not followed, so that the
-    /// recursion ends.
-    fn collect(&mut self, handle: &Dir, below: &Path, depth: usize) -> Result<(), DiscoveryError> {
-        if depth > MAX_DEPTH {
-            return Err(Repr::TooManyEntries {
-                what: "directory levels",
-                limit: MAX_DEPTH as u64,
-            }
-            .into());
-        }
-        for entry in handle.entries()? {
-            // Counted before anything is read, so that a huge directory ends the scan early.
-            self.entry_count += 1;
-            if self.entry_count > MAX_FILES {
-                return Err(Repr::TooManyEntries {
-                    what: "files",
-                    limit: MAX_FILES as u64,
-                }
-                .into());
-            }
-            let entry = entry?;
-            let name = entry.file_name();
-            let path = below.join(&name);
-            let file_type = entry.file_type()?;
-            // Elsewhere runs have no copy, so what they could execute must be part of the digest.
-            if cfg!(unix) && is_generated(below, &name, file_type) {
-                self.generated_directories
-                    .extend(file_type.is_dir().then_some(path));
-                continue;
-            }
-            // A skill with a device, FIFO or socket has no digest: their content is not repeatable,
-            // and to ignore them would leave them out of the approval.
-            if file_type.is_dir() {
-                self.directories.push(path.clone());
-                self.collect(&entry.open_dir()?, &path, depth + 1)?;
-            } else if file_type.is_symlink() {
-                let link = handle.read_link_contents(&name)?;
-                self.entries.push((path, Some(link)));
-            } else if file_type.is_file() {
-                self.entries.push((path, None));
-            } else {
-                return Err(Repr::NotRegular.into());
-            }
-        }
-        Ok(())
-    }
+#[cfg(not(unix))]
+fn is_executable(_file: &File) -> io::Result<bool> {
+    Ok(false)
 }
 
 /// Hashes the first `length` bytes of a file and passes them to `consume`.

@@ -16,11 +16,13 @@ pub const LOCK_VERSION: i64 = 1;
 /// Maximum size of a lock file, in bytes.
 const MAX_BYTES: u64 = 16 << 20;
 
-/// The content digest that each locked skill must have, by the name of its directory.
+/// The content that each locked skill must have, by the name of its directory: its digest, and which
+/// files are executable.
 ///
-/// A scan reads the `skills.lock` of each directory with skills. A locked skill whose content has
-/// another digest is inactive, and so are all skills beside a lock file that cannot be read. A
-/// skill that the file does not name is not affected. Other fields of the file are not read.
+/// A scan reads the `skills.lock` of each directory with skills, and of the directories through which
+/// it found a skill. A locked skill with other content is inactive, also one that a symlink replaces,
+/// and so are all skills beside and below a lock file that cannot be read. A skill that the file does
+/// not name is not affected. Other fields of the file are not read.
 ///
 /// ```
 /// use skills_discovery::ContentLock;
@@ -36,7 +38,15 @@ const MAX_BYTES: u64 = 16 << 20;
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ContentLock {
-    digests: BTreeMap<String, ContentDigest>,
+    skills: BTreeMap<String, RequiredContent>,
+}
+
+/// The content that a locked skill must have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct RequiredContent {
+    pub(crate) digest: ContentDigest,
+    /// The executable files, sorted.
+    pub(crate) executable: Vec<String>,
 }
 
 /// A lock file that cannot be read, with the line if it is known.
@@ -85,6 +95,8 @@ struct RawLock {
 struct RawSkill {
     name: toml::Spanned<String>,
     content: toml::Spanned<String>,
+    #[serde(default)]
+    executable: Vec<String>,
 }
 
 impl ContentLock {
@@ -115,8 +127,13 @@ impl ContentLock {
             }
         }
         let raw: RawLock = toml::from_str(text).map_err(|error| syntax(text, &error))?;
-        let mut digests = BTreeMap::new();
-        for RawSkill { name, content } in raw.skill {
+        let mut skills = BTreeMap::new();
+        for raw in raw.skill {
+            let RawSkill {
+                name,
+                content,
+                mut executable,
+            } = raw;
             let at = |span: std::ops::Range<usize>, problem| LockError {
                 line: line(span.start),
                 problem,
@@ -130,11 +147,13 @@ impl ContentLock {
             if name.is_empty() || name == "." || name == ".." || name.contains(['/', '\\', '\0']) {
                 return Err(at(span, Problem::Name(name)));
             }
-            if digests.insert(name.clone(), digest).is_some() {
+            executable.sort_unstable();
+            let required = RequiredContent { digest, executable };
+            if skills.insert(name.clone(), required).is_some() {
                 return Err(at(span, Problem::Duplicate(name)));
             }
         }
-        Ok(Self { digests })
+        Ok(Self { skills })
     }
 
     /// Reads the lock file of a directory with skills; `None` if there is none.
@@ -151,12 +170,17 @@ impl ContentLock {
     /// not locked.
     #[must_use]
     pub fn digest(&self, directory_name: &str) -> Option<ContentDigest> {
-        self.digests.get(directory_name).copied()
+        self.required(directory_name)
+            .map(|required| required.digest)
+    }
+
+    pub(crate) fn required(&self, directory_name: &str) -> Option<&RequiredContent> {
+        self.skills.get(directory_name)
     }
 
     /// Returns the names of the directories of all locked skills, sorted.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.digests.keys().map(String::as_str)
+        self.skills.keys().map(String::as_str)
     }
 }
 

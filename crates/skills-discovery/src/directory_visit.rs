@@ -298,7 +298,7 @@ impl Visitor<'_> {
         if let Some(previous) = (self.previous)(&dir.canonical_path)
             .filter(|entry| entry.is_unchanged(&self.root_path, file_name, stamp))
         {
-            return Ok(Some(previous.for_rescan()));
+            return Ok(Some(previous.for_rescan(&dir.base.walk_path)));
         }
         let stamp = stamp.with_scan_start(self.scan_start);
         // The namespace comes from files outside of the skill, so it is looked up only for skills
@@ -348,6 +348,7 @@ impl Visitor<'_> {
             scan_warnings: warnings,
             warnings: OnceLock::new(),
             stamp,
+            walk_path: Arc::clone(&dir.base.walk_path),
             locked: None,
         }))
     }

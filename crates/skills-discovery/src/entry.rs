@@ -6,7 +6,9 @@ use std::sync::{Arc, OnceLock};
 use skills_manifest::{Manifest, OpenAiMetadata, OpenAiWarning, ReadingRules, SkillName, Warning};
 
 use crate::lazy_metadata::LazyMetadata;
+use crate::locked_content::LockedContent;
 use crate::openai_file::OpenAiFile;
+use crate::walk_path::WalkPath;
 use crate::{ContentDigest, DiscoveryError, FileStamp, SKILL_FILE, Scope, SkillFiles};
 
 /// One skill of a [`Catalog`](crate::Catalog): its metadata and location.
@@ -32,8 +34,10 @@ pub struct Entry {
     /// All warnings, collected on the first access.
     pub(crate) warnings: OnceLock<Vec<EntryWarning>>,
     pub(crate) stamp: FileStamp,
-    /// The content digest of the lock file beside the skill.
-    pub(crate) locked: Option<ContentDigest>,
+    /// How the scan got to the directory.
+    pub(crate) walk_path: Arc<WalkPath>,
+    /// The content that a lock file requires, of the skill or of one that contains it.
+    pub(crate) locked: Option<Arc<LockedContent>>,
 }
 
 impl Entry {
@@ -118,7 +122,22 @@ impl Entry {
     /// run with another content.
     #[must_use]
     pub fn locked_digest(&self) -> Option<ContentDigest> {
-        self.locked
+        let locked = self.locked.as_ref()?;
+        (locked.directory() == self.directory()).then(|| locked.digest())
+    }
+
+    /// Returns the path by which the scan found the skill: that of a symlink, if one leads to it.
+    /// It is [`directory`](Self::directory) for others.
+    #[must_use]
+    pub fn logical_path(&self) -> PathBuf {
+        self.walk_path.logical_path(&self.directory)
+    }
+
+    /// Returns the paths by which lock files can list the skill: its directory, and what the scan
+    /// passed below the root on the way to it, directories and symlinks. The name is that of the
+    /// entry, and the lock file is beside it.
+    pub fn lock_paths(&self) -> impl Iterator<Item = &Path> {
+        self.walk_path.places(&self.directory)
     }
 
     /// Returns true if a skill file that a scan has found is the one that this entry was read from,
@@ -156,7 +175,7 @@ impl Entry {
 
     /// Returns a copy for the next catalog, without the warnings that compare the skill with other
     /// skills and without `agents/openai.yaml`, which may have changed independently.
-    pub(crate) fn for_rescan(&self) -> Self {
+    pub(crate) fn for_rescan(&self, walk_path: &Arc<WalkPath>) -> Self {
         let scan_warnings = self
             .scan_warnings
             .iter()
@@ -167,6 +186,7 @@ impl Entry {
             metadata: self.metadata.without_openai(),
             scan_warnings,
             warnings: OnceLock::new(),
+            walk_path: Arc::clone(walk_path),
             ..self.clone()
         }
     }
@@ -241,8 +261,19 @@ impl Entry {
     /// # Errors
     /// Fails if the directory no longer exists or cannot be read, or if a part of its canonical
     /// path was replaced by a symlink since the scan
-    /// ([`OutsideSkill`](crate::DiscoveryErrorKind::OutsideSkill)).
+    /// ([`OutsideSkill`](crate::DiscoveryErrorKind::OutsideSkill)). Fails if the skill is locked and
+    /// changed since the scan ([`Changed`](crate::DiscoveryErrorKind::Changed)), which compares the
+    /// metadata of all files of a locked skill.
     pub fn open(&self) -> Result<SkillFiles, DiscoveryError> {
+        let files = self.open_unchecked()?;
+        if let Some(locked) = &self.locked {
+            locked.check()?;
+        }
+        Ok(files)
+    }
+
+    /// Opens the skill directory without a comparison with the lock file.
+    pub(crate) fn open_unchecked(&self) -> Result<SkillFiles, DiscoveryError> {
         SkillFiles::open(&self.directory, self.file_name(), self.linked_path.clone())
             .map(|files| files.reading(self.reading))
     }

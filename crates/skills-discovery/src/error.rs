@@ -4,6 +4,8 @@ use std::io;
 
 use skills_manifest::ManifestError;
 
+use crate::LockDifference;
+
 /// The reason why a file or directory of a skill cannot be opened, read or listed.
 ///
 /// The message is a cause without the path, since callers know the path and put it in front:
@@ -32,6 +34,7 @@ impl DiscoveryError {
             Repr::TooLarge { .. } => DiscoveryErrorKind::TooLarge,
             Repr::OutsideSkill => DiscoveryErrorKind::OutsideSkill,
             Repr::Manifest(_) => DiscoveryErrorKind::Manifest,
+            Repr::Changed(_) => DiscoveryErrorKind::Changed,
             Repr::TooManyEntries { .. } => DiscoveryErrorKind::TooLarge,
             Repr::Io(_) => DiscoveryErrorKind::Io,
         }
@@ -90,6 +93,9 @@ pub enum DiscoveryErrorKind {
     OutsideSkill,
     /// The `SKILL.md` is not valid; see [`DiscoveryError::manifest`].
     Manifest,
+    /// The skill is locked, and its content is not that of its lock file any more. Nothing of it is
+    /// read.
+    Changed,
     /// Any other error of the operating system, such as a missing permission.
     Io,
 }
@@ -104,6 +110,7 @@ impl DiscoveryErrorKind {
             Self::TooLarge => "too-large",
             Self::OutsideSkill => "outside-skill",
             Self::Manifest => "manifest",
+            Self::Changed => "changed",
             Self::Io => "io",
         }
     }
@@ -123,6 +130,8 @@ pub(crate) enum Repr {
     OutsideSkill,
     #[error(transparent)]
     Manifest(ManifestError),
+    #[error("changed: {0}")]
+    Changed(LockDifference),
     #[error("I/O error: {0}")]
     Io(io::Error),
 }

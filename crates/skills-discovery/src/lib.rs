@@ -45,6 +45,7 @@ mod generated_files;
 mod generation;
 mod inactive_entry;
 mod lazy_metadata;
+mod locked_content;
 mod namespace;
 mod open;
 mod openai_file;
@@ -61,6 +62,7 @@ mod stamped_listing;
 mod summary;
 mod traversal;
 mod unread_skills;
+mod walk_path;
 #[cfg(feature = "watch")]
 mod watch;
 
@@ -76,7 +78,7 @@ pub use explain::{Explanation, ExplanationStep, SkillStatus};
 pub use file_stamp::FileStamp;
 pub use generated_files::{FOLDER_SETTINGS, is_generated, is_in_generated_directory};
 pub use generation::{Generation, Generations, WatcherRegistration};
-pub use inactive_entry::{InactiveEntry, InactiveReason};
+pub use inactive_entry::{InactiveEntry, InactiveReason, LockDifference};
 pub use root::{
     DirSymlinks, HiddenDirectories, Namespace, NestedSkills, Root, Scope, SearchDepth,
     SkillFileSymlinks, Trust,

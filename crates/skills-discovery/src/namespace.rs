@@ -52,7 +52,10 @@ impl<'a> PluginNamespaces<'a> {
             Namespace::FromManifests => {
                 // A root may be a symlink inside a plugin to a directory outside of it. Its skills
                 // belong to the plugin as well, but not those behind further symlinks.
-                let plugin_of_root = || self.nearest_plugin(self.root).filter(|_| dir.base.is_root);
+                let plugin_of_root = || {
+                    self.nearest_plugin(self.root)
+                        .filter(|_| dir.base.walk_path.is_root())
+                };
                 let plugin = self
                     .nearest_plugin(&dir.canonical_path)
                     .or_else(plugin_of_root)?;

@@ -7,6 +7,7 @@ use cap_std::fs::Dir;
 
 use crate::error::DiscoveryError;
 use crate::open::open_canonical;
+use crate::walk_path::WalkPath;
 
 /// A directory that a walk will visit, opened relative to `base`: the root, or the target of the
 /// last symlink on the way.
@@ -25,7 +26,8 @@ pub(crate) struct WalkBase {
     /// The handle of a root. Targets of symlinks have none, so that a tree of symlinks does not
     /// exhaust the file descriptors.
     pub(crate) handle: Option<Dir>,
-    pub(crate) is_root: bool,
+    /// How the walk got here.
+    pub(crate) walk_path: Arc<WalkPath>,
 }
 
 impl PendingDir {

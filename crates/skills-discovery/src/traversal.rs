@@ -15,6 +15,7 @@ use crate::namespace::PluginNamespaces;
 use crate::open::open_canonical;
 use crate::pending_dir::{PendingDir, WalkBase};
 use crate::read_dir::is_never_searched;
+use crate::walk_path::WalkPath;
 use crate::{
     Catalog, DirSymlinks, Discovery, Entry, Namespace, Root, SkipReason, Skipped, parallel,
 };
@@ -159,7 +160,7 @@ impl Walk<'_> {
         let base = WalkBase {
             path: root_path.to_owned(),
             handle: Some(handle),
-            is_root: true,
+            walk_path: Arc::new(WalkPath::of_root(visitor.root.path(), root_path)),
         };
         let mut level = vec![PendingDir::from_base(Arc::new(base), 0)];
         let mut usage = RootUsage::default();
@@ -302,7 +303,7 @@ impl Walk<'_> {
                 None
             }
             None => {
-                let base = self.resolve_symlink(root, root_path, path)?;
+                let base = self.resolve_symlink(root, root_path, dir, path)?;
                 Some(PendingDir::from_base(Arc::new(base), dir.depth + 1))
             }
         }
@@ -325,12 +326,13 @@ impl Walk<'_> {
         }
     }
 
-    /// Resolves a symlink to a directory. Returns `None` if it is not followed; unless it leads to
+    /// Resolves a symlink in `dir` to a directory. Returns `None` if it is not followed; unless it leads to
     /// a file, the reason is recorded.
     fn resolve_symlink(
         &mut self,
         root: &Root,
         root_path: &Path,
+        dir: &PendingDir,
         link: PathBuf,
     ) -> Option<WalkBase> {
         // One system call decides about links to files and about broken ones; `canonicalize` makes
@@ -350,11 +352,12 @@ impl Walk<'_> {
             self.skip(link, reason);
             return None;
         }
+        let walk_path = Arc::new(dir.base.walk_path.through_link(&link, &target));
         self.output.symlinks.push((link, target.clone()));
         Some(WalkBase {
             path: target,
             handle: None,
-            is_root: false,
+            walk_path,
         })
     }
 }

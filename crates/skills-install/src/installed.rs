@@ -4,7 +4,7 @@ use std::path::Path;
 
 use skills_discovery::{ContentDigest, DigestCache, SkillFiles};
 
-use crate::{LockedSkill, skill_tree};
+use crate::LockedSkill;
 
 /// The state of one entry of a directory of skills.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,14 +26,9 @@ impl Installed {
             Ok(_) => {}
         }
         let files = SkillFiles::open_directory(directory);
-        let read = files.and_then(|files| {
-            let digest = files.digest(&mut DigestCache::default())?;
-            let files = skill_tree::files(&files)?.into_iter();
-            let executable = files.filter(|(_, facts)| facts.is_executable);
-            Ok((digest, executable.map(|(path, _)| path).collect()))
-        });
+        let read = files.and_then(|files| files.digested_content(&mut DigestCache::default()));
         match read {
-            Ok((digest, executable)) => Self::Content(digest, executable),
+            Ok(content) => Self::Content(content.digest, content.executable),
             Err(_) => Self::Other,
         }
     }

@@ -1,13 +1,14 @@
 //! Compares installed skills with the lock file.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
-use skills_discovery::{ContentDigest, SKILL_FILE};
+use skills_discovery::{ContentDigest, ContentLock, Discovery, Entry, Root, Scope, Trust};
 
 use crate::error::InstallError;
 use crate::installed::Installed;
@@ -64,26 +65,31 @@ impl Verification {
     ///
     /// # Errors
     /// Fails if the directory or its lock file cannot be read.
-    pub fn new(root: &Path) -> Result<Self, InstallError> {
-        let handle = Dir::open_ambient_dir(root, ambient_authority())
-            .map_err(|error| InstallError::io("open", root, error))?;
-        let lock_file = LockFile::read_from(&handle, root)?;
-        let mut skills = check_locked(root, &lock_file);
-        let entries = handle
-            .entries()
-            .map_err(|error| InstallError::io("read", root, error))?;
-        for entry in entries {
-            let entry = entry.map_err(|error| InstallError::io("read", root, error))?;
-            let name = entry.file_name().to_string_lossy().into_owned();
-            let is_skill = || handle.metadata(format!("{name}/{SKILL_FILE}")).is_ok();
-            if !skills.contains_key(&name) && is_skill() {
-                skills.insert(name, SkillState::Unlocked);
-            }
+    pub fn new(directory: &Path) -> Result<Self, InstallError> {
+        let root = Root::new(directory, Scope::Custom);
+        Self::of_root(&root, &Discovery::new([]))
+    }
+
+    /// Compares all skills of a root as [`new`](Self::new) does. The scan that finds skills which
+    /// the lock file does not list has the options of the root and the limits of `discovery`, so
+    /// that it finds what an application with these would use.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn of_root(root: &Root, discovery: &Discovery) -> Result<Self, InstallError> {
+        let path = root.path();
+        let handle = Dir::open_ambient_dir(path, ambient_authority())
+            .map_err(|error| InstallError::io("open", path, error))?;
+        let lock_file = LockFile::read_from(&handle, path)?;
+        let mut skills = check_locked(path, &lock_file);
+        for path in find_unlocked(root, discovery, &lock_file) {
+            skills.entry(path).or_insert(SkillState::Unlocked);
         }
         Ok(Self { skills })
     }
 
-    /// Returns the state of each skill by its name.
+    /// Returns the state of each skill by its path below the directory, which is the name of a locked
+    /// skill.
     #[must_use]
     pub fn skills(&self) -> &BTreeMap<String, SkillState> {
         &self.skills
@@ -106,6 +112,38 @@ impl Verification {
             .values()
             .all(|state| matches!(state, SkillState::Unchanged | SkillState::Unlocked))
     }
+}
+
+/// Returns the paths below a root of the skills that its lock file does not list: in its directory,
+/// in one below, or behind a symlink.
+fn find_unlocked(root: &Root, discovery: &Discovery, lock_file: &LockFile) -> Vec<String> {
+    // The skills of untrusted roots are found, but their content is not compared.
+    let root = root.clone().trust(Trust::Untrusted);
+    let catalog = discovery.clone().with_roots([root]).scan();
+    let unlocked = catalog.all_entries().filter_map(|entry| {
+        let directory = catalog.root_of(entry);
+        if is_listed(entry, directory, lock_file) {
+            return None;
+        }
+        let path = entry.logical_path();
+        let below = path.strip_prefix(directory).unwrap_or(&path);
+        Some(below.to_string_lossy().into_owned())
+    });
+    unlocked.collect()
+}
+
+/// Returns true if the lock file of a root lists a skill, or a directory around it.
+fn is_listed(entry: &Entry, root: &Path, lock_file: &LockFile) -> bool {
+    entry.lock_paths().any(|path| {
+        let name = path.file_name().and_then(OsStr::to_str);
+        match (path.parent(), name) {
+            (Some(parent), Some(name)) if parent == root => lock_file.skills().contains_key(name),
+            // The lock file of a root that is a skill is beside the root.
+            (Some(parent), Some(name)) if entry.directory() == root => ContentLock::read(parent)
+                .is_ok_and(|lock| lock.is_some_and(|lock| lock.digest(name).is_some())),
+            _ => false,
+        }
+    })
 }
 
 fn check_locked(root: &Path, lock_file: &LockFile) -> BTreeMap<String, SkillState> {

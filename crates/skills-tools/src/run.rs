@@ -272,8 +272,10 @@ impl RunnableSkill {
     fn try_new(entry: Entry) -> Result<Self, ToolError> {
         match entry.open() {
             Ok(files) => Ok(Self { entry, files }),
-            Err(_) => Err(ToolErrorCode::SkillNotFound
-                .error(format!("cannot open the files of skill `{}`", entry.name()))),
+            Err(error) => Err(ToolErrorCode::SkillNotFound.error(format!(
+                "cannot open the files of skill `{}`: {error}",
+                entry.name()
+            ))),
         }
     }
 }

@@ -4,18 +4,19 @@ use std::path::Path;
 
 use clap::Args;
 use serde_json::{Value, json};
-use skills_install::{SkillState, Verification};
+use skills_install::SkillState;
 
 use crate::context::Context;
 use crate::counted::counted;
 use crate::exit::Exit;
-use crate::install::{Target, failed, locked_directories, parse_target};
+use crate::install::{Target, parse_target, roots_to_verify, verify};
 use crate::output::line;
 
 /// Compare installed skills with skills.lock
 ///
 /// Reads every file. Exits with 1 if a locked skill is missing or has other content; with --frozen,
-/// also if there is a skill that the lock file does not list.
+/// also if there is a skill that the lock file does not list, or a project has skills and no lock
+/// file.
 #[derive(Debug, Args)]
 pub(crate) struct Verify {
     /// Verify the skills of this directory only [default: all directories with a skills.lock]
@@ -26,12 +27,12 @@ pub(crate) struct Verify {
 impl Verify {
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Exit> {
         let (output, is_frozen) = (context.output, context.options.frozen);
-        let directories = locked_directories(self.target.as_ref(), context)?;
+        let roots = roots_to_verify(self.target.as_ref(), context)?;
         let mut exit = Exit::Success;
         let mut documents: Vec<Value> = Vec::new();
         let mut verified = 0;
-        for directory in &directories {
-            let verification = Verification::new(directory).map_err(failed)?;
+        for root in &roots {
+            let (directory, verification) = (root.path(), verify(root, context)?);
             let skills = verification.skills();
             verified += skills.len();
             let is_valid = |state: &SkillState| match state {
@@ -57,7 +58,7 @@ impl Verify {
         if output.is_json() {
             let is_valid = exit == Exit::Success;
             output.print_json(&json!({"valid": is_valid, "skills": documents}))?;
-        } else if directories.is_empty() {
+        } else if roots.is_empty() {
             output.status("no directory with a `skills.lock` found");
         } else if exit == Exit::Success {
             output.status(&format!("verified {}", counted(verified, "skill")));

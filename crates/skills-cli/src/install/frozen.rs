@@ -1,29 +1,50 @@
 //! `--frozen`: the skills must be those of their lock files.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
-use skills_install::LockFile;
-use skills_runtime::discovery::{InactiveReason, LOCK_FILE};
-use skills_runtime::{Catalog, Root};
+use skills_install::SkillState;
+use skills_runtime::Catalog;
+use skills_runtime::discovery::InactiveReason;
 
+use super::target::{roots_to_verify, verify};
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::exit::Exit;
+use crate::output::line;
 
-/// Fails if a skill has other content than its lock file requires, is missing, or is not named by
-/// the lock file beside it.
+/// Fails if a locked skill has other content than its lock file requires or is missing, or if a skill
+/// is not listed by the lock file of its root.
 pub(crate) fn check_frozen(context: &Context) -> anyhow::Result<()> {
     let runtime = context.unrecorded_builder()?.build();
-    let (catalog, roots) = (runtime.library().catalog(), context.roots()?);
+    let mut problems = changed_skills(&runtime.library().catalog());
+    // Also those of untrusted roots, which the scan does not compare.
+    for root in roots_to_verify(None, context)? {
+        let verification = verify(&root, context)?;
+        problems.extend(verification.skills().iter().filter_map(problem));
+    }
+    if problems.is_empty() {
+        return Ok(());
+    }
+    let problems: Vec<String> = problems.into_iter().collect();
+    let message = format!(
+        "skills differ from their lock file: {}",
+        problems.join(", ")
+    );
+    Err(CommandError::new("frozen", Exit::Denied, message)
+        .with_help("`skills verify --frozen` lists them, and `skills add --frozen` restores what the lock file lists")
+        .into())
+}
+
+/// Returns the skills that a scan found changed, also by a lock file that is outside of the roots.
+fn changed_skills(catalog: &Catalog) -> BTreeSet<String> {
     let inactive = catalog.inactive().iter();
-    let mut problems: Vec<String> = inactive
-        .filter(|inactive| {
-            matches!(
-                inactive.reason(),
-                InactiveReason::Changed { .. } | InactiveReason::LockUnreadable { .. }
-            )
-        })
+    let changed = inactive.filter(|inactive| {
+        matches!(
+            inactive.reason(),
+            InactiveReason::Changed { .. } | InactiveReason::LockUnreadable { .. }
+        )
+    });
+    changed
         .map(|inactive| {
             format!(
                 "`{}` is {}",
@@ -31,43 +52,17 @@ pub(crate) fn check_frozen(context: &Context) -> anyhow::Result<()> {
                 inactive.reason().code()
             )
         })
-        .collect();
-    let parents = catalog
-        .all_entries()
-        .filter_map(|entry| entry.directory().parent());
-    let directories: BTreeSet<&Path> = roots.iter().map(Root::path).chain(parents).collect();
-    for directory in directories {
-        problems.extend(compare_names(&catalog, directory)?);
-    }
-    if problems.is_empty() {
-        return Ok(());
-    }
-    let message = format!(
-        "skills differ from their lock file: {}",
-        problems.join(", ")
-    );
-    Err(CommandError::new("frozen", Exit::Denied, message)
-        .with_help("`skills verify` lists them, and `skills add --frozen` restores what the lock file lists")
-        .into())
+        .collect()
 }
 
-/// Returns the skills of one directory that are only in its lock file, or only on disk.
-fn compare_names(catalog: &Catalog, directory: &Path) -> anyhow::Result<Vec<String>> {
-    if directory.join(LOCK_FILE).symlink_metadata().is_err() {
-        return Ok(Vec::new());
-    }
-    let lock = LockFile::read(directory).map_err(super::failed)?;
-    let is_missing = |name: &&String| directory.join(name).symlink_metadata().is_err();
-    let missing = lock.skills().keys().filter(is_missing);
-    let present = catalog
-        .all_entries()
-        .filter(|entry| entry.directory().parent() == Some(directory))
-        .filter_map(|entry| entry.directory().file_name()?.to_str());
-    let unlocked = present.filter(|name| !lock.skills().contains_key(*name));
-    Ok(missing
-        .map(|name| format!("`{name}` is missing"))
-        .chain(unlocked.map(|name| format!("`{name}` is not in the lock file")))
-        .collect())
+fn problem((path, state): (&String, &SkillState)) -> Option<String> {
+    let problem = match state {
+        SkillState::Unchanged => return None,
+        SkillState::Unlocked => "is not in the lock file",
+        SkillState::Missing => "is missing",
+        _ => "is changed",
+    };
+    Some(format!("`{}` {problem}", line(path)))
 }
 
 /// Rejects a command that changes lock files.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use skills_install::LockFile;
+use skills_install::{LockFile, Verification};
 use skills_runtime::Scope;
 use skills_runtime::discovery::{LOCK_FILE, Root, name_similarity};
 
@@ -101,22 +101,64 @@ fn outermost(root: &Path, projects: &[PathBuf]) -> PathBuf {
 }
 
 /// Returns the directories with a lock file: the given one, or all of the roots in use.
-pub(crate) fn locked_directories(
-    target: Option<&Target>,
-    context: &Context,
-) -> anyhow::Result<Vec<PathBuf>> {
+fn locked_directories(target: Option<&Target>, context: &Context) -> anyhow::Result<Vec<PathBuf>> {
     if let Some(target) = target {
         return Ok(vec![target.directory(context)?]);
     }
     let mut directories: Vec<PathBuf> = Vec::new();
     for root in context.roots()? {
         let path = root.path();
-        if path.join(LOCK_FILE).symlink_metadata().is_ok() && !directories.iter().any(|d| d == path)
-        {
+        if has_lock_file(path) && !directories.iter().any(|d| d == path) {
             directories.push(path.to_owned());
         }
     }
     Ok(directories)
+}
+
+/// Returns the roots whose skills are compared with a lock file: that of the given directory, or all
+/// in use that have a lock file, or that need one because of `--frozen`.
+pub(crate) fn roots_to_verify(
+    target: Option<&Target>,
+    context: &Context,
+) -> anyhow::Result<Vec<Root>> {
+    let roots = context.roots()?;
+    if let Some(target) = target {
+        let directory = target.directory(context)?;
+        let known = roots.into_iter().find(|root| root.path() == directory);
+        return Ok(vec![
+            known.unwrap_or_else(|| Root::new(directory, Scope::Custom)),
+        ]);
+    }
+    let is_verified = |root: &Root| {
+        has_lock_file(root.path())
+            || context.options.frozen && needs_lock_file(root, context) && root.path().is_dir()
+    };
+    let mut verified: Vec<Root> = Vec::new();
+    for root in roots.into_iter().filter(is_verified) {
+        if !verified.iter().any(|other| other.path() == root.path()) {
+            verified.push(root);
+        }
+    }
+    Ok(verified)
+}
+
+/// Returns true if `--frozen` accepts no skill of a root without a lock file: a project's skills, and
+/// those of `--root`, are what the command was started for.
+fn needs_lock_file(root: &Root, context: &Context) -> bool {
+    match root.scope() {
+        Scope::Repo => true,
+        Scope::Custom => !context.options.root.is_empty(),
+        _ => false,
+    }
+}
+
+/// Compares the skills of a root with its lock file.
+pub(crate) fn verify(root: &Root, context: &Context) -> anyhow::Result<Verification> {
+    Verification::of_root(root, &context.discovery()?).map_err(super::failed)
+}
+
+fn has_lock_file(directory: &Path) -> bool {
+    directory.join(LOCK_FILE).symlink_metadata().is_ok()
 }
 
 /// Returns the locked skills with the given names by directory, or all if there are none.

@@ -18,6 +18,8 @@ mod deprecated_aliases;
 mod deps;
 mod findings;
 mod fixture;
+#[cfg(all(unix, feature = "install"))]
+mod frozen;
 mod help;
 mod hooks;
 mod inspect;

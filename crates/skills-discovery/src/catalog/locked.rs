@@ -1,32 +1,43 @@
-//! Compares installed skills with the lock files beside them.
+//! Compares installed skills with lock files.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use crate::content_lock::RequiredContent;
 use crate::file_stamp::ScanStart;
+use crate::locked_content::{LockedContent, SharedDigests};
 use crate::{
-    ContentDigest, ContentLock, DigestCache, Entry, InactiveReason, LOCK_FILE, LockError, StampSet,
-    parallel,
+    ContentLock, Entry, InactiveReason, LOCK_FILE, LockDifference, LockError, StampSet, parallel,
 };
 
-/// The digests of the files of locked skills, shared by the catalogs of one program.
-pub(crate) type SharedDigests = Arc<Mutex<DigestCache>>;
-
-/// The lock files beside the skills of a scan.
+/// The lock files beside the skills of a scan, and beside the directories and symlinks that led to
+/// them.
 pub(super) struct Locks(HashMap<PathBuf, Result<ContentLock, LockError>>);
 
+/// How the lock files affect one skill.
+enum Membership<'a> {
+    /// No lock file lists it.
+    Unlocked,
+    /// A lock file lists its directory.
+    Locked(&'a RequiredContent),
+    /// A lock file lists a directory around it.
+    Inside(&'a Path, &'a RequiredContent),
+    Inactive(InactiveReason),
+}
+
 impl Locks {
-    /// Reads the lock file of each directory that contains skills, and records its stamp.
+    /// Reads the lock files, and records their stamps.
     ///
-    /// The directory of a skill decides, not the root: a skill may be reached through a symlink.
+    /// The names by which a scan found a skill decide, and not only its canonical directory: a
+    /// symlink can replace a locked skill.
     pub(super) fn read(entries: &[Entry], stamps: &mut StampSet, scan_start: ScanStart) -> Self {
         let mut locks = HashMap::new();
         let mut previous = None;
-        for entry in entries {
-            let Some(parent) = entry.directory().parent() else {
-                continue;
-            };
+        for parent in entries
+            .iter()
+            .flat_map(|entry| entry.lock_paths().filter_map(Path::parent))
+        {
             // Most entries have the parent of the one before.
             if previous == Some(parent) {
                 continue;
@@ -42,76 +53,151 @@ impl Locks {
         Self(locks)
     }
 
-    /// Checks the skills, and returns for each why its lock file makes it inactive. Active skills
-    /// that are locked get their digest.
+    /// Checks the skills, and returns for each why a lock file makes it inactive. Skills that are
+    /// locked, or inside of one, get the content that they must have.
     pub(super) fn check(
         &self,
         entries: &mut [Entry],
         digests: &SharedDigests,
+        scan_start: ScanStart,
         threads: usize,
     ) -> Vec<Option<InactiveReason>> {
-        if self
-            .0
-            .values()
-            .all(|lock| *lock == Ok(ContentLock::default()))
-        {
+        let is_empty = |lock: &Result<_, _>| *lock == Ok(ContentLock::default());
+        if self.0.values().all(is_empty) {
+            for entry in entries.iter_mut() {
+                entry.locked = None;
+            }
             return entries.iter().map(|_| None).collect();
         }
-        let reasons: Vec<Option<InactiveReason>> = parallel::map(entries, threads, |entry| {
-            self.inactive_reason(entry, digests)
+        let contents: Vec<Option<Arc<LockedContent>>> = parallel::map(entries, threads, |entry| {
+            self.content(entry, digests, scan_start)
         })
         .collect();
-        for entry in entries.iter_mut() {
-            entry.locked = self.locked_digest(entry).ok().flatten();
-        }
-        reasons
+        let by_directory: HashMap<&Path, &Arc<LockedContent>> = contents
+            .iter()
+            .flatten()
+            .map(|content| (content.directory(), content))
+            .collect();
+        let reasons_and_contents: Vec<_> = entries
+            .iter()
+            .map(|entry| self.decide(entry, &by_directory))
+            .collect();
+        let decided = entries.iter_mut().zip(reasons_and_contents);
+        decided
+            .map(|(entry, (reason, content))| {
+                entry.locked = content;
+                reason
+            })
+            .collect()
     }
 
-    fn locked_digest<'a>(
-        &'a self,
-        entry: &'a Entry,
-    ) -> Result<Option<ContentDigest>, (&'a Path, &'a LockError)> {
-        let directory = entry.directory();
-        let (Some(parent), Some(name)) = (directory.parent(), directory.file_name()) else {
-            return Ok(None);
+    /// Returns the content of a skill whose directory is locked. That of the previous scan is
+    /// reused if nothing changed.
+    fn content(
+        &self,
+        entry: &Entry,
+        digests: &SharedDigests,
+        scan_start: ScanStart,
+    ) -> Option<Arc<LockedContent>> {
+        let Membership::Locked(required) = self.membership(entry) else {
+            return None;
         };
-        match self.0.get(parent) {
-            Some(Ok(lock)) => Ok(name.to_str().and_then(|name| lock.digest(name))),
-            Some(Err(error)) => Err((parent, error)),
-            None => Ok(None),
+        let previous = entry.locked.as_ref();
+        if let Some(previous) = previous.filter(|content| content.is_result_for(entry, required)) {
+            return Some(Arc::clone(previous));
+        }
+        let content = LockedContent::read(entry, required, digests, scan_start);
+        Some(Arc::new(content))
+    }
+
+    /// Returns why a skill is inactive, and the content that it must have.
+    fn decide(
+        &self,
+        entry: &Entry,
+        by_directory: &HashMap<&Path, &Arc<LockedContent>>,
+    ) -> (Option<InactiveReason>, Option<Arc<LockedContent>>) {
+        let content_at = |directory: &Path| by_directory.get(directory).copied().map(Arc::clone);
+        match self.membership(entry) {
+            Membership::Unlocked => (None, None),
+            Membership::Inactive(reason) => (Some(reason), None),
+            Membership::Locked(required) => {
+                let content = content_at(entry.directory());
+                let difference = match &content {
+                    Some(content) => content.difference().cloned(),
+                    None => Some(LockDifference::Unreadable),
+                };
+                let reason = difference.map(|difference| changed(required, difference));
+                (reason, content)
+            }
+            Membership::Inside(outer, required) => {
+                // Without an entry the locked directory is no skill any more.
+                let content = content_at(outer).filter(|content| content.difference().is_none());
+                let difference = LockDifference::Outer(outer.to_owned());
+                let reason = content.is_none().then(|| changed(required, difference));
+                (reason, content)
+            }
         }
     }
 
-    fn inactive_reason(&self, entry: &Entry, digests: &SharedDigests) -> Option<InactiveReason> {
-        match self.locked_digest(entry) {
-            Ok(None) => None,
-            Ok(Some(locked)) => {
-                let actual = current_digest(entry, digests);
-                (actual != Some(locked)).then_some(InactiveReason::Changed { locked, actual })
+    fn membership<'a>(&'a self, entry: &'a Entry) -> Membership<'a> {
+        let mut membership = Membership::Unlocked;
+        for path in entry.lock_paths() {
+            let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+                continue;
+            };
+            let lock = match self.0.get(parent) {
+                Some(Ok(lock)) => lock,
+                Some(Err(error)) => {
+                    return Membership::Inactive(InactiveReason::LockUnreadable {
+                        path: parent.join(LOCK_FILE),
+                        error: error.clone(),
+                    });
+                }
+                None => continue,
+            };
+            let required = name.to_str().and_then(|name| lock.required(name));
+            match (required, &membership) {
+                (Some(required), _)
+                    if entry
+                        .walk_path
+                        .links_to(entry.directory())
+                        .any(|link| link == path) =>
+                {
+                    let difference = LockDifference::Symlink(path.to_owned());
+                    return Membership::Inactive(changed(required, difference));
+                }
+                (Some(required), Membership::Unlocked) => {
+                    membership = if path == entry.directory() {
+                        Membership::Locked(required)
+                    } else {
+                        Membership::Inside(path, required)
+                    };
+                }
+                _ => {}
             }
-            Err((directory, error)) => Some(InactiveReason::LockUnreadable {
-                path: directory.join(LOCK_FILE),
-                error: error.clone(),
-            }),
         }
+        if matches!(membership, Membership::Unlocked)
+            && let Some(required) = self.skill_of_name(entry)
+        {
+            return Membership::Inactive(changed(required, LockDifference::Name));
+        }
+        membership
+    }
+
+    /// Returns what a lock file requires of the skill with the name of an unlocked one: it must not
+    /// be used in place of that skill.
+    fn skill_of_name(&self, entry: &Entry) -> Option<&RequiredContent> {
+        let mut parents = entry.lock_paths().filter_map(Path::parent);
+        parents.find_map(|parent| {
+            let lock = self.0.get(parent)?.as_ref().ok()?;
+            lock.required(entry.name().as_str())
+        })
     }
 }
 
-/// Returns the content digest of a skill; `None` if it has none, for example because a file cannot
-/// be read.
-fn current_digest(entry: &Entry, digests: &SharedDigests) -> Option<ContentDigest> {
-    let files = entry.open().ok()?;
-    let cached = {
-        let mut digests = digests.lock().unwrap_or_else(PoisonError::into_inner);
-        files.cached_digest(&mut digests).ok()?
-    };
-    if cached.is_some() {
-        return cached;
+fn changed(required: &RequiredContent, difference: LockDifference) -> InactiveReason {
+    InactiveReason::Changed {
+        locked: required.digest,
+        difference,
     }
-    // Files are read without the lock, so that threads read at the same time.
-    let mut new = DigestCache::default();
-    let digest = files.digest(&mut new).ok()?;
-    let mut digests = digests.lock().unwrap_or_else(PoisonError::into_inner);
-    digests.absorb(new);
-    Some(digest)
 }

@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use unicode_normalization::UnicodeNormalization;
 
-use super::locked::{Locks, SharedDigests};
+use super::locked::Locks;
 use crate::file_stamp::ScanStart;
+use crate::locked_content::SharedDigests;
 use crate::{
     ConfigRule, Discovery, Entry, EntryWarning, InactiveEntry, InactiveReason, Precedence, Root,
     StampSet,
@@ -35,6 +36,7 @@ pub(super) fn resolve_active(
     let changed = locks.check(
         &mut candidates,
         lock_check.digests,
+        lock_check.scan_start,
         discovery.thread_count(),
     );
     let checked = std::mem::take(&mut candidates).into_iter().zip(changed);

@@ -1,6 +1,12 @@
 //! Locked skills: active only with the content of the lock file.
 
-use skills_discovery::{Catalog, ConfigRule, Discovery, Root, Scope, Selector, SkillFiles, Trust};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use skills_discovery::{
+    Catalog, ConfigRule, Discovery, DiscoveryErrorKind, NestedSkills, Root, Scope, Selector,
+    SkillFiles, Trust,
+};
 
 use crate::tree::Tree;
 
@@ -9,9 +15,10 @@ fn lock(tree: &Tree, directory: &str, names: &[&str]) {
     let mut text = "version = 1\n".to_owned();
     for name in names {
         let files = SkillFiles::open_directory(&tree.path(directory).join(name)).unwrap();
-        let digest = files.digest(&mut Default::default()).unwrap();
+        let content = files.digested_content(&mut Default::default()).unwrap();
+        let (digest, executable) = (content.digest, content.executable);
         text.push_str(&format!(
-            "\n[[skill]]\nname = \"{name}\"\ncontent = \"{digest}\"\n"
+            "\n[[skill]]\nname = \"{name}\"\ncontent = \"{digest}\"\nexecutable = {executable:?}\n"
         ));
     }
     tree.file(&format!("{directory}/skills.lock"), text);
@@ -19,6 +26,19 @@ fn lock(tree: &Tree, directory: &str, names: &[&str]) {
 
 fn discovery(tree: &Tree, directory: &str) -> Discovery {
     Discovery::new([Root::new(tree.path(directory), Scope::Repo)])
+}
+
+/// Scans until the catalog is current, which it is not in the clock tick of a write.
+fn settled(discovery: &Discovery) -> Catalog {
+    let mut catalog = discovery.scan();
+    while let Some(newer) = discovery.rescan(&catalog) {
+        catalog = newer;
+    }
+    catalog
+}
+
+fn chmod(tree: &Tree, path: &str, mode: u32) {
+    fs::set_permissions(tree.path(path), fs::Permissions::from_mode(mode)).unwrap();
 }
 
 /// Returns the names of active skills, and of inactive ones with the code of the reason.
@@ -131,4 +151,183 @@ fn skills_that_are_being_installed_are_not_found() {
     let root = Root::new(tree.path("skills"), Scope::Custom)
         .hidden(skills_discovery::HiddenDirectories::Search);
     assert!(states(&Discovery::new([root]).scan()).is_empty());
+}
+
+/// The lock file of the directory that contains the symlink decides, not that of its target.
+#[test]
+fn a_symlink_in_place_of_a_locked_skill_is_changed() {
+    for target in ["evil", "evil/group", "p/skills/same"] {
+        let tree = Tree::new();
+        tree.skill("p/skills/a", "a").skill("p/skills/b", "b");
+        lock(&tree, "p/skills", &["a", "b"]);
+        let target = tree.path(target);
+        fs::create_dir_all(target.parent().unwrap()).unwrap();
+        fs::rename(tree.path("p/skills/a"), &target).unwrap();
+        if target.ends_with("group") {
+            tree.skill("evil/group/sub", "a");
+            fs::remove_file(target.join("SKILL.md")).unwrap();
+        }
+        tree.symlink(&target, "p/skills/a");
+        for root in ["p/skills", "p"] {
+            let states = states(&discovery(&tree, root).scan());
+            assert!(states.contains(&"a changed".to_owned()), "{states:?}");
+            assert!(!states.contains(&"a".to_owned()), "{target:?}: {states:?}");
+        }
+    }
+}
+
+#[test]
+fn a_root_that_is_a_symlink_in_place_of_a_locked_skill_is_changed() {
+    let tree = Tree::new();
+    tree.skill("skills/a", "a");
+    lock(&tree, "skills", &["a"]);
+    fs::rename(tree.path("skills/a"), tree.path("evil")).unwrap();
+    tree.symlink(tree.path("evil"), "skills/a");
+    assert_eq!(states(&discovery(&tree, "skills/a").scan()), ["a changed"]);
+    // A symlink to the directory of the lock file is not in place of a skill.
+    fs::remove_file(tree.path("skills/a")).unwrap();
+    fs::rename(tree.path("evil"), tree.path("skills/a")).unwrap();
+    tree.symlink(tree.path("skills"), "link");
+    assert_eq!(states(&discovery(&tree, "link").scan()), ["a"]);
+}
+
+#[test]
+fn a_directory_in_place_of_a_locked_skill_contains_no_skill() {
+    let tree = Tree::new();
+    tree.skill("skills/a", "a").skill("skills/b", "b");
+    lock(&tree, "skills", &["a"]);
+    fs::remove_file(tree.path("skills/a/SKILL.md")).unwrap();
+    tree.skill("skills/a/x/y", "new");
+    assert_eq!(
+        states(&discovery(&tree, "skills").scan()),
+        ["b", "new changed"]
+    );
+}
+
+#[test]
+fn skills_inside_a_locked_skill_are_active_only_while_it_is_unchanged() {
+    let tree = Tree::new();
+    tree.skill("skills/a", "a").skill("skills/a/inner", "inner");
+    lock(&tree, "skills", &["a"]);
+    let root = Root::new(tree.path("skills"), Scope::Repo).nested(NestedSkills::Search);
+    let discovery = Discovery::new([root]);
+    let catalog = settled(&discovery);
+    assert_eq!(states(&catalog), ["a", "inner"]);
+    let inner = &catalog.entries()[1];
+    assert!(inner.locked_digest().is_none() && inner.open().is_ok());
+    tree.file("skills/a/run.sh", "");
+    let error = inner.open().unwrap_err();
+    assert_eq!(error.kind(), DiscoveryErrorKind::Changed);
+    assert_eq!(
+        states(&discovery.rescan(&catalog).unwrap()),
+        ["a changed", "inner changed"]
+    );
+}
+
+#[test]
+fn the_name_of_a_locked_skill_is_that_of_no_other_directory_beside_it() {
+    let tree = Tree::new();
+    tree.skill("skills/a", "a").skill("skills/b", "b");
+    lock(&tree, "skills", &["a"]);
+    fs::remove_dir_all(tree.path("skills/a")).unwrap();
+    tree.skill("skills/c", "a").skill("skills/group/d", "a");
+    assert_eq!(
+        states(&discovery(&tree, "skills").scan()),
+        ["b", "a changed", "a changed"]
+    );
+}
+
+#[test]
+fn a_locked_skill_with_other_executable_files_is_changed() {
+    let tree = Tree::new();
+    tree.skill("skills/a", "a")
+        .file("skills/a/run.sh", "")
+        .file("skills/a/notes.md", "");
+    chmod(&tree, "skills/a/run.sh", 0o755);
+    lock(&tree, "skills", &["a"]);
+    let discovery = discovery(&tree, "skills");
+    let catalog = settled(&discovery);
+    assert_eq!(states(&catalog), ["a"]);
+    chmod(&tree, "skills/a/notes.md", 0o755);
+    let error = catalog.entries()[0].open().unwrap_err();
+    assert_eq!(error.kind(), DiscoveryErrorKind::Changed);
+    let changed = discovery.rescan(&catalog).unwrap();
+    assert_eq!(states(&changed), ["a changed"]);
+    let reason = changed.inactive()[0].reason().to_string();
+    assert!(reason.contains(r#"["notes.md"] differ"#), "{reason}");
+    chmod(&tree, "skills/a/notes.md", 0o644);
+    chmod(&tree, "skills/a/run.sh", 0o644);
+    assert_eq!(states(&discovery.scan()), ["a changed"]);
+    // Who may execute the file does not matter.
+    chmod(&tree, "skills/a/run.sh", 0o700);
+    assert_eq!(states(&discovery.scan()), ["a"]);
+}
+
+/// The scan stamps all files of locked skills, but only the `SKILL.md` of others.
+#[test]
+fn a_changed_file_of_a_locked_skill_makes_a_catalog_outdated() {
+    let tree = Tree::new();
+    for name in ["a", "b"] {
+        tree.skill(&format!("skills/{name}"), name)
+            .file(&format!("skills/{name}/references/w.md"), "old");
+    }
+    lock(&tree, "skills", &["a"]);
+    let discovery = discovery(&tree, "skills");
+    let mut catalog = settled(&discovery);
+    tree.file("skills/b/references/w.md", "new");
+    assert!(discovery.rescan(&catalog).is_none());
+    for (path, text) in [
+        ("skills/a/references/w.md", "new"),
+        ("skills/a/references/x.md", ""),
+    ] {
+        tree.file(path, text);
+        catalog = discovery.rescan(&catalog).unwrap();
+        assert_eq!(states(&catalog), ["b", "a changed"], "{path}");
+        // Also the change back is noticed.
+        catalog = settled(&discovery);
+        tree.file("skills/a/references/w.md", "old");
+        if path.ends_with("x.md") {
+            fs::remove_file(tree.path(path)).unwrap();
+        }
+        catalog = discovery.rescan(&catalog).unwrap();
+        assert_eq!(states(&catalog), ["a", "b"], "{path}");
+        catalog = settled(&discovery);
+    }
+}
+
+#[test]
+fn a_locked_skill_that_changed_since_the_scan_is_not_opened() {
+    let tree = Tree::new();
+    tree.skill("skills/a", "a")
+        .file("skills/a/references/w.md", "old");
+    lock(&tree, "skills", &["a"]);
+    let catalog = discovery(&tree, "skills").scan();
+    let a = &catalog.entries()[0];
+    assert!(a.open().is_ok());
+    tree.file("skills/a/references/w.md", "new");
+    let error = a.open().unwrap_err();
+    assert_eq!(error.kind(), DiscoveryErrorKind::Changed);
+    assert!(
+        error
+            .to_string()
+            .starts_with("changed: its content is not that of the lock file"),
+        "{error}"
+    );
+    // Only the content counts, not the time of the write.
+    tree.file("skills/a/references/w.md", "old");
+    assert!(a.open().is_ok());
+}
+
+#[test]
+fn a_skill_is_not_locked_any_more_without_the_lock_file() {
+    let tree = Tree::new();
+    tree.skill("skills/a", "a");
+    lock(&tree, "skills", &["a"]);
+    let discovery = discovery(&tree, "skills");
+    let catalog = settled(&discovery);
+    fs::remove_file(tree.path("skills/skills.lock")).unwrap();
+    tree.file("skills/a/run.sh", "");
+    let newer = discovery.rescan(&catalog).unwrap();
+    assert_eq!(states(&newer), ["a"]);
+    assert!(newer.entries()[0].locked_digest().is_none() && newer.entries()[0].open().is_ok());
 }

@@ -168,9 +168,6 @@ const OTHER: &[(&str, Tamper)] = &[
     ("mode in the lock file", |f| {
         edit_lock(f, "scripts/run.sh", "scripts/go.sh")
     }),
-    ("name in the lock file", |f| {
-        edit_lock(f, "name = \"b\"", "name = \"c\"")
-    }),
     ("missing skill", |f| {
         fs::remove_dir_all(f.path("skills/a")).unwrap()
     }),
@@ -183,6 +180,24 @@ const OTHER: &[(&str, Tamper)] = &[
         rename(f, "skills/a", "elsewhere");
         f.symlink(f.path("elsewhere"), "skills/a");
     }),
+    ("link in place of the skill, to another one", |f| {
+        rename(f, "skills/a", "elsewhere");
+        f.file("elsewhere/scripts/run.sh", "echo evil\n");
+        f.symlink("../elsewhere", "skills/a");
+    }),
+    ("link in place of the skill, to a group", |f| {
+        f.file("elsewhere/x", "");
+        rename(f, "skills/a", "elsewhere/a");
+        f.symlink("../elsewhere", "skills/a");
+    }),
+    ("skill below a locked directory", |f| {
+        f.file("skills/a/b/SKILL.md", f.read("skills/a/SKILL.md"));
+        remove(f, "skills/a/SKILL.md");
+    }),
+    ("link in place of the skill file, out of the skill", |f| {
+        rename(f, "skills/a/SKILL.md", "SKILL.md");
+        f.symlink("../../SKILL.md", "skills/a/SKILL.md");
+    }),
 ];
 
 /// Changes that add a skill which the lock file does not name.
@@ -192,6 +207,24 @@ const UNLOCKED: &[(&str, Tamper)] = &[
     }),
     ("copied skill", |f| {
         f.file("skills/c/SKILL.md", f.read("skills/b/SKILL.md"));
+    }),
+    ("skill below a group", |f| {
+        f.skill("skills/group/c", "");
+    }),
+    ("linked skill", |f| {
+        f.skill("elsewhere/c", "");
+        f.symlink("../elsewhere/c", "skills/sl");
+    }),
+    ("linked group", |f| {
+        f.skill("elsewhere/c", "");
+        f.symlink("../elsewhere", "skills/group");
+    }),
+    ("skill with a lock file of its own", |f| {
+        f.skill("skills/group/c", "");
+        f.file(
+            "skills/group/skills.lock",
+            f.read("skills/skills.lock").replace("\"b\"", "\"c\""),
+        );
     }),
     ("removed entry", |f| {
         let lock = f.read("skills/skills.lock");
@@ -413,13 +446,21 @@ fn changed_content_is_refused_by_verification_and_by_the_next_scan() {
 }
 
 #[test]
-fn changed_modes_and_directories_are_refused_by_verification() {
+fn changed_modes_and_directories_are_refused_by_verification_and_by_the_next_scan() {
     for (name, tamper) in OTHER {
         let fixture = installed();
         tamper(&fixture);
         let verification = Verification::new(&fixture.path("skills")).unwrap();
         assert!(!verification.is_unchanged(), "{name}: {verification:?}");
+        assert_eq!(active(&fixture), ["b"], "{name}");
     }
+}
+
+#[test]
+fn a_skill_that_is_locked_by_another_name_is_missing_and_unlocked() {
+    let fixture = installed();
+    edit_lock(&fixture, "name = \"b\"", "name = \"c\"");
+    assert_eq!(fixture.states(), ["a unchanged", "b unlocked", "c missing"]);
 }
 
 #[test]

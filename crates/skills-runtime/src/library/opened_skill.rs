@@ -1,6 +1,6 @@
 //! Finds a skill by name and reads its current `SKILL.md`.
 
-use skills_discovery::{Catalog, DiscoveryError, Entry, Lookup, SkillFiles};
+use skills_discovery::{Catalog, DiscoveryError, DiscoveryErrorKind, Entry, Lookup, SkillFiles};
 use skills_manifest::{Document, Manifest, Warning, WarningKind};
 
 use crate::error::{Repr, RuntimeError};
@@ -61,9 +61,14 @@ pub(crate) fn open_files(entry: &Entry) -> Result<SkillFiles, RuntimeError> {
 
 /// Returns the error for a file of a skill that cannot be read.
 pub(crate) fn read_error(entry: &Entry, source: DiscoveryError) -> RuntimeError {
-    Repr::FileAccess {
-        path: entry.location(),
-        source,
+    let (path, locked) = (entry.location(), entry.locked_digest());
+    match locked.filter(|_| source.kind() == DiscoveryErrorKind::Changed) {
+        Some(locked) => Repr::LockedContent {
+            skill: entry.name().to_string(),
+            path,
+            locked: locked.to_string(),
+        },
+        None => Repr::FileAccess { path, source },
     }
     .into()
 }

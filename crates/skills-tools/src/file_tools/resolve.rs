@@ -1,6 +1,7 @@
 //! Resolution of virtual paths to skills, mounts and directories.
 
 use std::ffi::OsString;
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -109,14 +110,16 @@ impl FileTools {
 
     fn resolve_in_skill(&self, name: &str, rest: &[String]) -> Result<ResolvedPath, ToolError> {
         let (entry, is_draft) = self.find_skill(name)?;
-        let cannot_open = || {
+        let cannot_open = |cause: &dyn Display| {
             ToolErrorCode::SkillNotFound
-                .error(format!("cannot open the files of skill `{name}`"))
+                .error(format!("cannot open the files of skill `{name}`: {cause}"))
                 .with_path(format!("/skills/{name}"))
         };
-        // Opened again for each call: the directory may have been replaced since the scan.
-        let files = entry.open().map_err(|_| cannot_open())?;
-        let directory = files.directory().try_clone().map_err(|_| cannot_open())?;
+        // Opened again for each call: the directory may have been replaced since the scan, and a
+        // locked skill may have changed.
+        let files = entry.open().map_err(|error| cannot_open(&error))?;
+        let directory = files.directory().try_clone();
+        let directory = directory.map_err(|error| cannot_open(&error))?;
         // Decided for each path, since a skill can be accepted at any time and is read-only from
         // then on.
         let may_write = match self.skill_writes {
