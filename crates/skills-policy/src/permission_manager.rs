@@ -185,10 +185,6 @@ impl PermissionManager {
             evaluation.resolve_pending(Decision::Deny, &reason);
             return self.decided(request, evaluation);
         }
-        // Most runs end here, without reading the store.
-        if !evaluation.is_pending() && !self.requires_content_approval(&evaluation, []) {
-            return self.decided(request, evaluation);
-        }
         let approvals = self.load_approvals(request);
         let requires_content_approval =
             self.is_content_unapproved(request, &evaluation, &approvals);
@@ -278,6 +274,12 @@ impl PermissionManager {
             }
         };
         self.finish(pending, decision, &reason)
+    }
+
+    /// Returns true if the decision on a request may depend on its digest: an approval is stored for
+    /// this directory.
+    pub fn has_stored_approval(&self, request: &Request) -> bool {
+        matches!(self.store.load(&request.directory), Ok(Some(_)))
     }
 
     /// Denies a pending request whose approver did not respond in time.

@@ -159,10 +159,31 @@ fn trusted_path_directories_provide_other_interpreters() {
             found,
             (
                 0,
-                "/usr/bin:/bin:/usr/local/bin\n".to_owned(),
+                format!("/usr/bin:/bin:/usr/local/bin:{ours}\n"),
                 String::new()
             )
         );
+    }
+}
+
+/// As a program of a script, with any program or by its name, and as a command.
+#[cfg(target_os = "linux")]
+#[test]
+fn programs_of_trusted_path_directories_are_found() {
+    if skip_without_sandbox() {
+        return;
+    }
+    let temporary = tempfile::tempdir().unwrap();
+    let top = temporary.path().canonicalize().unwrap();
+    let project = top.join("project");
+    skill_in(&project, "main.sh", "greeter hi\n");
+    let tools = top.join("tools");
+    std::fs::create_dir_all(&tools).unwrap();
+    std::fs::copy("/bin/echo", tools.join("greeter")).unwrap();
+    let path = tools.display().to_string();
+    for allowed in ["spawn", "spawn:greeter"] {
+        let (code, output, message) = run_in(&project, &path, &["--allow", allowed]);
+        assert_eq!((code, output.as_str()), (0, "hi\n"), "{allowed}: {message}");
     }
 }
 

@@ -646,9 +646,10 @@ fn strict_mode_runs_approved_skills() {
     assert_eq!(call(&["run", "one"]), Some(0));
 }
 
+#[cfg(target_os = "linux")]
 #[test]
 fn rules_are_approved_in_advance() {
-    if native_backend().is_none() {
+    if skills_test_support::skip_without_sandbox() {
         return;
     }
     let undeclared = || Fixture::new("", "x=$(expr 20 + 22); echo $x\n");
@@ -658,20 +659,34 @@ fn rules_are_approved_in_advance() {
     assert!(trust.stderr.contains("spawn `expr`"), "{}", trust.stderr);
     assert_eq!(fixture.call(&["run", "one"]).stdout, "42\n");
     let again = fixture.call(&["trust", "one", "--allow", "spawn:expr", "--yes"]);
-    assert!(again.stderr.contains("needs no approval"), "{}", again.stderr);
+    assert!(
+        again.stderr.contains("needs no approval"),
+        "{}",
+        again.stderr
+    );
 
     // A standing rule applies to approved content only, and says so.
     let fixture = undeclared();
     let config = fixture.path("config/skills");
     fs::create_dir_all(&config).unwrap();
     fs::write(config.join("policy.toml"), "allow = [\"spawn:expr\"]\n").unwrap();
-    let run = fixture.call(&["run", "one"]);
-    assert_ne!(run.stdout, "42\n");
+    let run = |arguments: &[&str]| {
+        let root = fixture.path("skills").display().to_string();
+        let arguments = [arguments, &["--root", &root]].concat();
+        let state = fixture.path("state");
+        let mut command = crate::skills::command_with_state(&arguments, Path::new("/tmp"), &state);
+        let done = command
+            .env("XDG_CONFIG_HOME", fixture.path("config"))
+            .output();
+        let done = done.unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (text(done.stdout), text(done.stderr))
+    };
+    let (output, messages) = run(&["run", "one"]);
     let note = "rules of the policy apply to approved content only, so this run did not get \
                 `spawn:expr`; approve the skill with `skills trust one`";
-    assert!(run.stderr.contains(note), "{}", run.stderr);
-    let check = fixture.page(&["policy", "check", "one"]);
-    assert!(check.contains("withheld"), "{check}");
-    assert_eq!(fixture.call(&["trust", "one", "--yes"]).code, 0);
-    assert_eq!(fixture.call(&["run", "one"]).stdout, "42\n");
+    assert!(output != "42\n" && messages.contains(note), "{messages}");
+    assert!(run(&["policy", "check", "one"]).0.contains("withheld"));
+    assert!(run(&["trust", "one", "--yes"]).1.contains("spawn `expr`"));
+    assert_eq!(run(&["run", "one"]).0, "42\n");
 }

@@ -72,7 +72,8 @@ impl Executor {
     /// an audit log needs the digest.
     fn decide_without_content(&self, plan: &RunPlan) -> Option<Authorization> {
         let is_locked = plan.subject.locked_digest().is_some();
-        if self.config().recorder.is_enabled() || is_locked {
+        let is_approved = || self.permissions.has_stored_approval(&plan.request);
+        if self.config().recorder.is_enabled() || is_locked || is_approved() {
             return None;
         }
         match self.permissions.evaluate(&plan.request) {
