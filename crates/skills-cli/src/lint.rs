@@ -117,18 +117,33 @@ impl SkillFindings {
         self.report.highest() == Some(Severity::High)
     }
 
-    /// Returns the findings and what was not searched, as escaped lines.
+    /// Returns the findings and what was not searched, as escaped lines. Findings of low severity
+    /// are advice, of which only the number is said.
     #[cfg(feature = "install")]
     pub(crate) fn to_lines(&self) -> Vec<String> {
         let findings = self.report.findings().iter();
         let mut lines: Vec<String> = findings
+            .filter(|finding| finding.severity() > Severity::Low)
             .map(|finding| {
                 let (path, number) = (line(finding.path()), finding.line());
                 format!("{path}:{number}: {}", message(finding))
             })
             .collect();
+        lines.extend(self.advice(|_| true));
         lines.extend(self.notes());
         lines
+    }
+
+    /// Returns the number of findings of low severity that are not listed, if there are any.
+    pub(crate) fn advice(&self, is_omitted: impl Fn(&Finding) -> bool) -> Option<String> {
+        let findings = self.report.findings().iter();
+        let is_low = |finding: &&Finding| finding.severity() == Severity::Low;
+        let count = findings
+            .filter(is_low)
+            .filter(|finding| is_omitted(finding))
+            .count();
+        let findings = counted(count, "finding");
+        (count > 0).then(|| format!("{findings} of low severity; `--json` lists them"))
     }
 
     /// Returns what is not among the findings.

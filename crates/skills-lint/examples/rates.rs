@@ -1,5 +1,6 @@
 //! Prints how many skills of a collection have findings: `cargo run -p skills-lint --profile bench
-//! --example rates -- DIR [SEVERITY]`. With a severity it lists the findings of at least that one.
+//! --example rates -- DIR [SEVERITY [SAMPLE SEED]]`. With a severity it lists the findings of at
+//! least that one; with a sample those of as many random skills among the skills that have any.
 #![expect(
     clippy::disallowed_methods,
     reason = "a tool for developers reads the directory that it is given"
@@ -12,12 +13,17 @@ use std::time::{Duration, Instant};
 use skills_lint::{Linter, Severity, SkillText};
 
 /// Files that are larger are not read, as in the command.
-const MAX_FILE_BYTES: u64 = 1 << 20;
+const MAX_FILE_BYTES: u64 = 4 << 20;
 
 fn main() {
     let mut arguments = std::env::args().skip(1);
     let directory = PathBuf::from(arguments.next().unwrap_or_else(|| ".".to_owned()));
     let shown: Option<Severity> = arguments.next().and_then(|text| text.parse().ok());
+    let sample: Option<usize> = arguments.next().and_then(|text| text.parse().ok());
+    let seed: u64 = arguments
+        .next()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(1);
     let linter = Linter::new();
     let mut skills = Vec::new();
     find_skills(&directory, &mut skills);
@@ -26,13 +32,40 @@ fn main() {
     for skill in &skills {
         totals.add(&linter, skill, &directory, shown);
     }
+    let listed = totals.listed.len();
+    for lines in sampled(
+        std::mem::take(&mut totals.listed),
+        sample.unwrap_or(listed),
+        seed,
+    ) {
+        print!("{lines}");
+    }
     totals.print(skills.len());
+}
+
+/// Returns as many elements as wanted, chosen by the seed, in their order.
+fn sampled(listed: Vec<String>, count: usize, seed: u64) -> Vec<String> {
+    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    let mut keyed: Vec<(u64, usize, String)> = Vec::new();
+    for (index, lines) in listed.into_iter().enumerate() {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        keyed.push((state, index, lines));
+    }
+    keyed.sort();
+    keyed.truncate(count);
+    keyed.sort_by_key(|(_, index, _)| *index);
+    keyed.into_iter().map(|(_, _, lines)| lines).collect()
 }
 
 #[derive(Default)]
 struct Totals {
     by_severity: BTreeMap<Severity, usize>,
-    high_by_rule: BTreeMap<&'static str, usize>,
+    /// Number of skills by rule, with a finding of at least medium severity.
+    by_rule: BTreeMap<(Severity, &'static str), usize>,
+    /// The listed findings of each skill that has any.
+    listed: Vec<String>,
     bytes: usize,
     time: Duration,
 }
@@ -56,22 +89,23 @@ impl Totals {
         if let Some(highest) = report.highest() {
             *self.by_severity.entry(highest).or_default() += 1;
         }
-        let mut rules: Vec<&str> = Vec::new();
+        let mut rules: Vec<(Severity, &str)> = Vec::new();
+        let mut listed = String::new();
         for finding in report.findings() {
-            if finding.severity() == Severity::High && !rules.contains(&finding.rule()) {
-                rules.push(finding.rule());
-                *self.high_by_rule.entry(finding.rule()).or_default() += 1;
+            let (rule, severity) = (finding.rule(), finding.severity());
+            if severity >= Severity::Medium && !rules.contains(&(severity, rule)) {
+                rules.push((severity, rule));
+                *self.by_rule.entry((severity, rule)).or_default() += 1;
             }
-            if shown.is_some_and(|shown| finding.severity() >= shown) {
+            if shown.is_some_and(|shown| severity >= shown) {
                 let place = skill.strip_prefix(directory).unwrap_or(skill).display();
-                let (rule, severity) = (finding.rule(), finding.severity());
                 let quote = finding.quote().escape_debug();
-                println!(
-                    "{place}\t{}:{}\t{rule}\t{severity}\t{quote}",
-                    finding.path(),
-                    finding.line()
-                );
+                let (path, line) = (finding.path(), finding.line());
+                listed += &format!("{place}\t{path}:{line}\t{rule}\t{severity}\t{quote}\n");
             }
+        }
+        if !listed.is_empty() {
+            self.listed.push(listed);
         }
     }
 
@@ -88,8 +122,8 @@ impl Totals {
                 share(count)
             );
         }
-        for (rule, count) in &self.high_by_rule {
-            println!("  high {rule}: {count}");
+        for ((severity, rule), count) in self.by_rule.iter().rev() {
+            println!("  {severity} {rule}: {count}");
         }
         let each = self.time.as_secs_f64() * 1e6 / skills.max(1) as f64;
         println!("{each:.0} µs for each skill on average");

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use crate::patterns::compile;
-use crate::view::{Heading, Surroundings, Unit, View};
+use crate::view::{Heading, Unit, View};
 
 /// Words of headings above passages that describe attacks or forbid something.
 static HEADING: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -24,14 +24,21 @@ static SENTENCE: LazyLock<Option<Regex>> = LazyLock::new(|| {
 /// A prohibition right before what it forbids.
 static PROHIBITION: LazyLock<Option<Regex>> = LazyLock::new(|| {
     compile(
-        r"(?i)(?:\b(?:never|do not|don[’']t|must not|should not|avoid|refuse to|not to)\b(?:\s+(?:ever|blindly|simply|just|directly))?\s+(?:run(?:ning)?|execut(?:e|ing)|pip(?:e|ing)|us(?:e|ing)|do(?:ing)?|past(?:e|ing)|copy(?:ing)?|install(?:ing)?|curl(?:ing)?|follow(?:ing)?|obey(?:ing)?|add(?:ing)?|writ(?:e|ing)|pass(?:ing)?|recommend(?:ing)?|suggest(?:ing)?|set(?:ting)?|read(?:ing)?|access(?:ing)?|send(?:ing)?|upload(?:ing)?|includ(?:e|ing)|commit(?:ting)?|log(?:ging)?|expos(?:e|ing)|chmod|sudo)\b|(?:不要|禁止|切勿|避免|请勿)(?:直接)?(?:运行|执行|使用|安装|粘贴))[^.!?。！？]*$",
+        r"(?i)(?:\b(?:never|do not|don[’']t|must not|should not|avoid|refuse to|not to)\b(?:\s+(?:ever|blindly|simply|just|directly))?\s+(?:run(?:ning)?|execut(?:e|ing)|pip(?:e|ing)|us(?:e|ing)|do(?:ing)?|past(?:e|ing)|copy(?:ing)?|install(?:ing)?|curl(?:ing)?|follow(?:ing)?|obey(?:ing)?|add(?:ing)?|writ(?:e|ing)|pass(?:ing)?|recommend(?:ing)?|suggest(?:ing)?|set(?:ting)?|read(?:ing)?|access(?:ing)?|send(?:ing)?|upload(?:ing)?|includ(?:e|ing)|commit(?:ting)?|log(?:ging)?|expos(?:e|ing)|chmod|sudo)\b|(?:不要|禁止|切勿|避免|请勿)(?:直接)?(?:运行|执行|使用|安装|粘贴)|\bavoid)[^.!?;:,。！？；：，]*$",
+    )
+});
+
+/// A negation right before the verb that a rule found.
+static NEGATION: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    compile(
+        r"(?i)(?:\b(?:never|do not|don[’']t|must not|should not|shall not|cannot)\s+(?:ever\s+)?|(?:不要|禁止|切勿|请勿)\s*)$",
     )
 });
 
 /// Words after which a prohibition demands what follows.
 static EXCEPTION: LazyLock<Option<Regex>> = LazyLock::new(|| {
     compile(
-        r"(?i)\b(?:without|before|until|unless|except|other than|but|only after|first)\b|之前|除非|否则",
+        r"(?i)\b(?:without|before|until|unless|except|other|another|else|than|but|only|after|first|twice|again|as|if|when|while|on|in|with|and|then|yet|manually|instead)\b|之前|除非|否则",
     )
 });
 
@@ -42,10 +49,29 @@ static INSISTENCE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     )
 });
 
-/// Words of addresses that stand for an attacker, as no attacker writes them.
-static FICTION: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    compile(r"(?i)\b(?:attacker|evil|malicious|hacker|victim|bad-?guys?|malware)\b")
+/// Words that deny an attack, such as "this is not malicious", so that they describe none.
+static DENIAL: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    compile(
+        r"(?i)\b(?:not|no|non|never|isn['’]t|aren['’]t|without|zero|nothing)[\s-]+(?:\w+\s+){0,2}?(?:malicious|malware|attack\w*|dangerous|danger|suspicious|unsafe|insecure|risky?|risks|threats?|injection|exfiltrat\w+|vulnerab\w+|payloads?|jailbreak\w*|bad|wrong)\b|\b\w+-free\b|(?:不是|没有|无)(?:恶意|攻击|危险|风险)",
+    )
 });
+
+/// Words before a quotation that only mentions what it quotes.
+static MENTION: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    compile(
+        r"(?i)\b(?:language|phrases?|patterns?|strings?|attempts?|attacks?|inputs?|payloads?|messages?)\b[^.!?]{0,80}\b(?:like|such as|e\.g\.|including)\b[^.!?]{0,80}$|\b(?:language|phrases?|patterns?|attempts?)\s*\([^.!?]{0,160}$",
+    )
+});
+
+/// Words by which a sentence demands what it quotes.
+static DEMAND: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    compile(
+        r"(?i)\b(?:follow|obey|honou?r|accept|apply|use|respect|trust|answer|heed|execute|perform|do)\b",
+    )
+});
+
+/// Marks of comments in scripts.
+const COMMENT_MARKS: [&str; 7] = ["#", "//", "--", "/*", "*", "<!--", "rem "];
 
 /// Words of names and descriptions of skills about security.
 static SECURITY_SKILL: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -69,6 +95,10 @@ pub(crate) fn is_about_security(name: &str, description: &str) -> bool {
 pub(crate) struct Lowered {
     pub(crate) steps: usize,
     pub(crate) note: &'static str,
+}
+
+impl Lowered {
+    const NONE: Self = Self { steps: 0, note: "" };
 }
 
 /// The file that views are of.
@@ -95,46 +125,72 @@ impl Source<'_> {
     }
 }
 
+/// What may lower the severity of a match.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Excuse {
+    /// A command, which runs whatever is written around it: only a prohibition of exactly this one.
+    Prohibition,
+    /// A command that gives control of the machine: a prohibition, by one step.
+    WeakProhibition,
+    /// Prose: what surrounds it.
+    Words,
+    /// Prose that texts quote as the example of an attack.
+    Mention,
+    /// Prose that is a prohibition itself.
+    WordsOnly,
+}
+
 /// Returns how much lower the severity of a match is because of what surrounds it. Text that a
-/// rendered page hides is never excused.
+/// rendered page hides is never excused, and the words around a command excuse it as little: they
+/// cost an attacker nothing.
 pub(crate) fn lowered(
     source: &Source<'_>,
     view: &View,
     unit: &Unit,
     range: &std::ops::Range<usize>,
-    ignores_prohibitions: bool,
+    excuse: Excuse,
     is_security_skill: bool,
 ) -> Lowered {
-    let Surroundings {
-        heading,
-        announcement,
-        is_table,
-        is_comment,
-        is_code,
-    } = unit.surroundings;
-    if is_comment {
-        return Lowered { steps: 0, note: "" };
+    let surroundings = &unit.surroundings;
+    if surroundings.is_comment {
+        return Lowered::NONE;
     }
     let text = view.text_of(unit);
     let before = sentence_before(text, range.start);
     let after = sentence_after(text, range.end);
-    if !ignores_prohibitions && is_prohibition(before) {
+    if excuse != Excuse::WordsOnly && is_forbidden(before, after, surroundings.is_code) {
+        let steps = if excuse == Excuse::WeakProhibition {
+            1
+        } else {
+            2
+        };
+        let note = "lower, since the sentence forbids it";
+        return Lowered { steps, note };
+    }
+    if matches!(excuse, Excuse::Prohibition | Excuse::WeakProhibition) {
+        return Lowered::NONE;
+    }
+    if matches!(excuse, Excuse::Words | Excuse::Mention) && is_match(&NEGATION, before) {
         let note = "lower, since the sentence forbids it";
         return Lowered { steps: 2, note };
     }
-    let is_described = is_documentary_part(before)
-        || is_documentary_part(after)
-        || is_match(&FICTION, &text[range.clone()]);
-    let is_quoted = is_quoted(text, range, is_code);
-    let is_documentary = source.is_documentary(heading);
-    let is_announced = is_documentary_part(source.slice(announcement));
+    let is_described = is_documentary_part(before) || is_documentary_part(after);
+    let is_quoted = is_quoted(text, range, surroundings.is_code);
+    let is_mentioned = is_match(&MENTION, before) && !is_match(&DEMAND, before);
+    if excuse == Excuse::Mention && is_quoted && is_mentioned {
+        let note = "lower, since the sentence quotes it as an example of an attack";
+        return Lowered { steps: 2, note };
+    }
     let signals = [
-        (is_table, "lower, since it is in a table"),
+        (surroundings.is_table, "lower, since it is in a table"),
         (
-            is_documentary,
+            source.is_documentary(surroundings.heading),
             "lower, since the section is about attacks or prohibitions",
         ),
-        (is_announced, "lower, since the sentence before warns of it"),
+        (
+            is_documentary_part(source.slice(surroundings.announcement)),
+            "lower, since the sentence before warns of it",
+        ),
         (is_described, "lower, since the sentence describes it"),
         (is_quoted, "lower, since it is quoted"),
         (
@@ -143,33 +199,38 @@ pub(crate) fn lowered(
         ),
     ];
     let mut present = signals.iter().filter(|(is_present, _)| *is_present);
-    let Some((_, note)) = present.next() else {
-        return Lowered { steps: 0, note: "" };
-    };
-    let steps = if is_security_skill && present.next().is_some() {
-        2
-    } else {
-        1
-    };
-    Lowered { steps, note }
+    present
+        .next()
+        .map_or(Lowered::NONE, |(_, note)| Lowered { steps: 1, note })
 }
 
 /// Maximum number of bytes between a prohibition and what it forbids, with the prohibition.
 const MAX_PROHIBITION: usize = 90;
 
-/// Returns true if a text ends with a prohibition that has no exception: "never continue without"
-/// demands what follows.
-fn is_prohibition(before: &str) -> bool {
+/// Returns true if a sentence forbids what is between its parts, in all cases: "never continue
+/// without" demands what follows, and "do not run it as root" demands to run it as somebody else.
+/// In code only comments forbid.
+fn is_forbidden(before: &str, after: &str, is_code: bool) -> bool {
+    let trimmed = before.trim_start().to_ascii_lowercase();
+    if is_code && !COMMENT_MARKS.iter().any(|mark| trimmed.starts_with(mark)) {
+        return false;
+    }
     let mut start = before.len().saturating_sub(MAX_PROHIBITION);
     while !before.is_char_boundary(start) {
         start += 1;
     }
     let near = &before[start..];
-    is_match(&PROHIBITION, near) && !is_match(&EXCEPTION, near)
+    let Some(found) = PROHIBITION.as_ref().and_then(|regex| regex.find(near)) else {
+        return false;
+    };
+    !is_match(&EXCEPTION, found.as_str()) && !is_match(&EXCEPTION, after)
 }
 
 fn is_documentary_part(text: &str) -> bool {
-    is_match(&SENTENCE, text) && !is_match(&INSISTENCE, text)
+    let Some(denial) = DENIAL.as_ref() else {
+        return false;
+    };
+    is_match(&SENTENCE, &denial.replace_all(text, "")) && !is_match(&INSISTENCE, text)
 }
 
 /// Returns the part of the sentence before a position.

@@ -20,7 +20,7 @@ const MIN_MESSAGE: usize = 8;
 /// Words by which a comment speaks to a model.
 static INSTRUCTION: LazyLock<Option<Regex>> = LazyLock::new(|| {
     compile(
-        r"(?i)\b(?:assistant|agents?|claude|gpt|codex|gemini|llm|ai|model|you)\b[^.]*\b(?:must|should|shall|always|also|never|will|need to|have to|execute|run|send|upload|ignore|fetch|read|copy|append|follow|add|include|call)\b|\b(?:ignore|disregard)\b[^.]*\b(?:instructions?|rules?)\b|\b(?:execute|run|fetch|send|upload|exfiltrate)\b[^.]*(?:https?://|scripts?/|~/|\.sh\b|\.py\b|\.env\b|\bcurl\b|\bwget\b)|(?:执行|运行|上传|发送|忽略)[^。]*(?:指令|脚本|文件|用户)",
+        r"(?i)^[\s*_]*(?:assistant|agents?|claude|gpt|chatgpt|codex|gemini|copilot|llm|ai|model)s?\b[^.]{0,40}?(?:[:,—]|\b(?:must|should|shall|always|never|please)\b)|\b(?:assistant|agents?|claude|gpt|codex|gemini|copilot|llm|ai|model|you)\b[^.]*\b(?:must|should|shall|always|also|need to|have to)\b[^.]{0,60}?\b(?:execute|run|send|upload|ignore|fetch|append|post|submit|install|download|transmit|forward|reveal|output|include|call|load|delete)\b|\b(?:ignore|disregard)\b[^.]*\b(?:instructions?|rules?)\b|\b(?:execute|run|fetch|send|upload|exfiltrate)\b[^.]*(?:https?://|scripts?/|~/|\.sh\b|\.py\b|\.env\b|\bcurl\b|\bwget\b)|(?:执行|运行|上传|发送|忽略)[^。]*(?:指令|脚本|文件|用户)",
     )
 });
 

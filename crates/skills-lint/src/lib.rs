@@ -6,8 +6,9 @@
 //! ```
 //!
 //! Findings are hints for a person, not a permission or a proof: text that says nothing of what it
-//! does has none. What a skill may do is the policy's decision. A finding in a passage that explains
-//! attacks (a heading, a table, a quotation, a prohibition) has a lower severity, never none.
+//! does has none. What a skill may do is the policy's decision. The severity of a command depends on
+//! the command; that of a sentence is lower in a passage that explains attacks (a heading, a table, a
+//! quotation, a prohibition), and never none.
 //!
 //! This crate must never know paths on disk, networks, models, policies, or other skills; path and
 //! text are arguments. Quotes contain text of the skill as it is: escape them for display. The time
@@ -23,6 +24,7 @@
 //! assert_eq!((finding.path(), finding.line()), ("SKILL.md", 5));
 //! ```
 
+mod command;
 mod context;
 mod finding;
 mod hidden;
@@ -31,6 +33,7 @@ mod names;
 mod near;
 mod opaque;
 mod patterns;
+mod plain;
 mod report;
 mod rule;
 mod rules;

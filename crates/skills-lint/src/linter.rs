@@ -8,18 +8,23 @@ use skills_manifest::Document;
 use crate::context::{Lowered, Source, is_about_security, lowered};
 use crate::finding::{Finding, Severity};
 use crate::near::{self, Half};
-use crate::patterns::{Effect, Pattern, PatternSet, Scope};
+use crate::patterns::{Effect, Pattern, PatternSet, Scope, Signal};
 use crate::report::Report;
-use crate::rule::{DOWNLOAD_AND_RUN, PIPE_TO_SHELL, Rule, UNTRUSTED_PACKAGES};
+use crate::rule::{HIDDEN_TEXT, Rule, UNTRUSTED_PACKAGES};
 use crate::rules;
 use crate::skill_text::{File, SkillText};
-use crate::view::{View, Views};
-use crate::words::{is_harmless_address, is_known_installer};
-use crate::{hidden, names, opaque};
+use crate::view::{Unit, View, Views, is_markdown};
+use crate::words::is_harmless_address;
+use crate::{command, hidden, names, opaque};
 
 /// Maximum number of matches of one pattern that are examined in one unit, since the first can be a
 /// harmless one.
 const MAX_ATTEMPTS: usize = 16;
+/// Maximum number of bytes of a match in a line that no person wrote, where words have nothing to
+/// do with each other.
+const MAX_MATCH_OF_MACHINES: usize = 600;
+/// Maximum number of bytes of a line that a person wrote.
+const MAX_LINE_OF_PEOPLE: usize = 20_000;
 /// Maximum number of findings of one severity that are kept of a file before the report is made.
 const MAX_OF_FILE: usize = 1000;
 
@@ -98,7 +103,7 @@ impl Linter {
         let mut deferred = Vec::new();
         self.lines.candidates(&views.lines, |pattern, unit| {
             if let Effect::Signal(signal) = self.lines.patterns[pattern].effect
-                && near::first_of(signal).is_some()
+                && near::is_second(signal)
             {
                 deferred.push((signal, pattern, unit));
                 return;
@@ -119,8 +124,8 @@ impl Linter {
             );
         });
         deferred.retain(|(signal, ..)| {
-            let first = near::first_of(*signal);
-            found.halves.iter().any(|half| Some(half.signal) == first)
+            let mut halves = found.halves.iter();
+            halves.any(|half| near::is_pair(half.signal, *signal))
         });
         for (_, pattern, unit) in deferred {
             search.run(
@@ -194,6 +199,15 @@ struct FileSearch<'a> {
 }
 
 impl FileSearch<'_> {
+    /// Returns true for sentences in programs and data, which nobody is told to follow, and for styles
+    /// in code: a page shows all of it, and user interfaces hide parts of themselves.
+    fn is_beside(&self, rule: &'static Rule, scope: Scope, unit: &Unit) -> bool {
+        let path = self.file.path;
+        let is_long = unit.end - unit.start > MAX_LINE_OF_PEOPLE && !is_markdown(path);
+        let is_sentence = scope == Scope::Prose && (is_program(path) || is_long);
+        is_sentence || (*rule == HIDDEN_TEXT && unit.surroundings.is_code)
+    }
+
     /// Searches one unit of a view for one pattern.
     fn run(&self, pattern: &Pattern, view: &View, index: usize, found: &mut Found) {
         let Some(regex) = pattern.regex() else {
@@ -210,6 +224,9 @@ impl FileSearch<'_> {
                 return;
             };
             start = next_start(text, &whole);
+            if whole.len() > MAX_MATCH_OF_MACHINES && is_of_machine(self.file.path, text) {
+                continue;
+            }
             if is_harmless(&captures) {
                 continue;
             }
@@ -218,11 +235,12 @@ impl FileSearch<'_> {
                 view,
                 unit,
                 &whole.range(),
-                pattern.ignores_prohibitions,
+                pattern.excuse,
                 self.skill.is_about_security,
             );
             let line = view.line_at(unit.start + whole.start());
             match pattern.effect {
+                Effect::Signal(Signal::Download) if command::is_known_download(text) => {}
                 Effect::Signal(signal) => {
                     found.halves.push(Half {
                         signal,
@@ -230,11 +248,18 @@ impl FileSearch<'_> {
                         line,
                         steps: lowered.steps,
                         is_code: unit.surroundings.is_code,
+                        name: captures.name("name").map(|name| base_name(name.as_str())),
                     });
-                    return;
+                    if captures.name("name").is_none() {
+                        return;
+                    }
                 }
                 Effect::Finding(rule, severity) => {
-                    let (severity, note) = judged(rule, severity, lowered, &captures);
+                    let (mut severity, mut note) = judged(rule, severity, lowered, &captures, text);
+                    if severity == Severity::Medium && self.is_beside(rule, pattern.scope, unit) {
+                        severity = Severity::Low;
+                        note = "low, since no reader of the skill is shown it";
+                    }
                     let quote = quote(text, &whole);
                     let finding =
                         Finding::new(rule, severity, self.file.path, line, quote).with_note(note);
@@ -252,6 +277,32 @@ impl FileSearch<'_> {
     }
 }
 
+/// Extensions of the source code of programs.
+const PROGRAMS: [&str; 24] = [
+    "py", "js", "mjs", "cjs", "ts", "tsx", "jsx", "go", "rs", "java", "rb", "php", "c", "cpp", "h",
+    "cs", "swift", "kt", "sh", "bash", "zsh", "ps1", "bat", "lua",
+];
+
+fn is_program(path: &str) -> bool {
+    let extension = path.rsplit_once('.').map_or("", |(_, extension)| extension);
+    PROGRAMS
+        .iter()
+        .any(|known| extension.eq_ignore_ascii_case(known))
+}
+
+/// Returns true for lines that no person wrote: minified programs and data.
+fn is_of_machine(path: &str, line: &str) -> bool {
+    let extension = path.rsplit_once('.').map_or("", |(_, extension)| extension);
+    let is_minified = ["js", "mjs", "cjs"].contains(&extension);
+    is_minified || (line.len() > MAX_LINE_OF_PEOPLE && !is_markdown(path))
+}
+
+/// Returns the last part of a path, without quotes; names of variables are one part.
+fn base_name(path: &str) -> String {
+    let bare = path.trim_matches(['"', '\'', '{', '}']);
+    bare.rsplit('/').next().unwrap_or(bare).to_owned()
+}
+
 fn next_start(text: &str, whole: &Match<'_>) -> usize {
     let mut next = whole.end().max(whole.start() + 1);
     while !text.is_char_boundary(next) {
@@ -266,24 +317,14 @@ fn is_harmless(captures: &Captures<'_>) -> bool {
     address.is_some_and(|address| is_harmless_address(address.as_str()))
 }
 
-/// Returns the severity with what surrounds the match and where a download is from.
+/// Returns the severity with what the command says of itself, and what surrounds the match.
 fn judged(
     rule: &'static Rule,
     severity: Severity,
     lowered: Lowered,
     captures: &Captures<'_>,
+    text: &str,
 ) -> (Severity, &'static str) {
-    let is_download = *rule == PIPE_TO_SHELL || *rule == DOWNLOAD_AND_RUN;
-    let matched = captures.get(0).map_or("", |whole| whole.as_str());
-    if is_download && is_from(matched, is_known_installer) {
-        return (
-            Severity::Low,
-            "low, since it is the installer of a well-known tool",
-        );
-    }
-    if is_download && is_from(matched, is_local) {
-        return (Severity::Low, "low, since the server is this machine");
-    }
     if *rule == UNTRUSTED_PACKAGES {
         let registry = captures
             .name("registry")
@@ -292,46 +333,17 @@ fn judged(
             return (Severity::Low, "low, since it is a usual registry");
         }
     }
-    (severity.lowered(lowered.steps), lowered.note)
-}
-
-/// Returns true if a command downloads once, and from an address that is as expected. Other
-/// addresses make it doubtful, as does a second download, whose address may have no scheme.
-fn is_from(command: &str, is_expected: fn(&str) -> bool) -> bool {
-    let lower = command.to_ascii_lowercase();
-    let downloads = [
-        "curl",
-        "wget",
-        "iwr",
-        "irm",
-        "invoke-webrequest",
-        "downloadstring",
-    ];
-    let count: usize = downloads
-        .iter()
-        .map(|name| lower.matches(&format!("{name} ")).count())
-        .sum();
-    let mut urls = lower.match_indices("http").filter_map(|(start, _)| {
-        let rest = &command[start..];
-        let end = rest.find([' ', '"', '\'', '`', '|', '\\', ')', '>', '<', ';']);
-        let url = &rest[..end.unwrap_or(rest.len())];
-        url.contains("://").then_some(url)
-    });
-    count <= 1 && urls.next().is_some_and(is_expected) && urls.all(is_expected)
-}
-
-fn is_local(url: &str) -> bool {
-    let host = url.split("://").nth(1).unwrap_or_default();
-    ["localhost", "127.0.0.1", "[::1]"].iter().any(|local| {
-        host.strip_prefix(local)
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with([':', '/']))
-    })
+    let by_words = (severity.lowered(lowered.steps), lowered.note);
+    let matched = captures.get(0).map_or("", |whole| whole.as_str());
+    match command::judged(rule, severity, matched, text) {
+        Some(by_command) if by_command.0 <= by_words.0 => by_command,
+        _ => by_words,
+    }
 }
 
 fn is_usual_registry(host: &str) -> bool {
     let usual = [
         "pypi.org",
-        "test.pypi.org",
         "files.pythonhosted.org",
         "download.pytorch.org",
         "registry.npmjs.org",
@@ -353,7 +365,10 @@ fn is_usual_registry(host: &str) -> bool {
         .next()
         .unwrap_or_default()
         .trim_start_matches("www.");
-    usual.iter().any(|known| host.eq_ignore_ascii_case(known))
+    usual.iter().any(|known| {
+        let below = host.strip_suffix(known);
+        host.eq_ignore_ascii_case(known) || below.is_some_and(|below| below.ends_with('.'))
+    })
 }
 
 /// Returns a match with what is around it, so that the quote can be understood.

@@ -2,10 +2,12 @@
 
 use crate::finding::Severity;
 use crate::patterns::Signal;
-use crate::rule::{DOWNLOAD_AND_RUN, PASSWORD_ARCHIVE, PIPE_TO_SHELL, Rule, SECRET_EXFILTRATION};
+use crate::rule::{
+    DECODE_TO_SHELL, DOWNLOAD_AND_RUN, PASSWORD_ARCHIVE, PIPE_TO_SHELL, Rule, SECRET_EXFILTRATION,
+};
 
 /// Where half of a finding is.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Half {
     pub(crate) signal: Signal,
     /// The index of the unit.
@@ -15,6 +17,8 @@ pub(crate) struct Half {
     pub(crate) steps: usize,
     /// Whether it is in a script or a block of code.
     pub(crate) is_code: bool,
+    /// The variable or file that connects the halves, which is the same in both.
+    pub(crate) name: Option<String>,
 }
 
 /// Two halves of a finding.
@@ -51,6 +55,15 @@ const PAIRS: &[Pair] = &[
         is_ordered: false,
     },
     Pair {
+        rule: &SECRET_EXFILTRATION,
+        first: Signal::EnvironmentFile,
+        second: Signal::Send,
+        lines: 3,
+        severity: Severity::High,
+        needs_code: true,
+        is_ordered: true,
+    },
+    Pair {
         rule: &DOWNLOAD_AND_RUN,
         first: Signal::Download,
         second: Signal::Start,
@@ -77,12 +90,56 @@ const PAIRS: &[Pair] = &[
         needs_code: true,
         is_ordered: true,
     },
+    Pair {
+        rule: &PIPE_TO_SHELL,
+        first: Signal::ShellName,
+        second: Signal::PipeToVariable,
+        lines: 200,
+        severity: Severity::High,
+        needs_code: false,
+        is_ordered: true,
+    },
+    Pair {
+        rule: &PIPE_TO_SHELL,
+        first: Signal::Captured,
+        second: Signal::RunVariable,
+        lines: 20,
+        severity: Severity::High,
+        needs_code: false,
+        is_ordered: true,
+    },
+    Pair {
+        rule: &DECODE_TO_SHELL,
+        first: Signal::Decoded,
+        second: Signal::RunVariable,
+        lines: 20,
+        severity: Severity::High,
+        needs_code: false,
+        is_ordered: true,
+    },
+    Pair {
+        rule: &DECODE_TO_SHELL,
+        first: Signal::DecodedFile,
+        second: Signal::RunFile,
+        lines: 20,
+        severity: Severity::High,
+        needs_code: false,
+        is_ordered: true,
+    },
 ];
 
-/// Returns the first half of the findings of which a signal is the second half.
-pub(crate) fn first_of(second: Signal) -> Option<Signal> {
-    let pair = PAIRS.iter().find(|pair| pair.second == second);
-    pair.map(|pair| pair.first)
+/// Maximum number of second halves that are compared with a first one.
+const MAX_SECONDS: usize = 32;
+
+/// Returns true if a signal is the second half of a finding.
+pub(crate) fn is_second(signal: Signal) -> bool {
+    PAIRS.iter().any(|pair| pair.second == signal)
+}
+
+/// Returns true if two signals are the halves of a finding.
+pub(crate) fn is_pair(first: Signal, second: Signal) -> bool {
+    let mut pairs = PAIRS.iter();
+    pairs.any(|pair| pair.first == first && pair.second == second)
 }
 
 /// A finding about two halves: the rule, the severity, and the half that is quoted.
@@ -108,10 +165,9 @@ pub(crate) fn pairs(halves: &[Half]) -> Vec<Found> {
                 first.line.saturating_sub(pair.lines)
             };
             let index = seconds.partition_point(|second| second.line < earliest);
-            let Some(second) = seconds
-                .get(index)
-                .filter(|second| second.line <= first.line + pair.lines)
-            else {
+            let near = seconds[index..].iter().take(MAX_SECONDS);
+            let mut near = near.take_while(|second| second.line <= first.line + pair.lines);
+            let Some(second) = near.find(|second| second.name == first.name) else {
                 continue;
             };
             let is_known = found.iter().rev().take(4).any(|known| {
@@ -123,7 +179,7 @@ pub(crate) fn pairs(halves: &[Half]) -> Vec<Found> {
                 found.push(Found {
                     rule: pair.rule,
                     severity: pair.severity.lowered(first.steps.min(second.steps)),
-                    half: *first,
+                    half: first.clone(),
                 });
             }
         }

@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use regex::Regex;
 
+use crate::context::Excuse;
 use crate::finding::Severity;
 use crate::rule::Rule;
 use crate::view::View;
@@ -31,6 +32,7 @@ pub(crate) enum Effect {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Signal {
     Secret,
+    EnvironmentFile,
     Send,
     Download,
     Start,
@@ -38,6 +40,20 @@ pub(crate) enum Signal {
     Password,
     Fetch,
     Evaluate,
+    /// A variable that holds the name of a shell.
+    ShellName,
+    /// A variable to which a download is piped.
+    PipeToVariable,
+    /// A variable that holds a download.
+    Captured,
+    /// A variable that holds decoded text.
+    Decoded,
+    /// A variable that is executed.
+    RunVariable,
+    /// A file of decoded text.
+    DecodedFile,
+    /// A file that is executed.
+    RunFile,
 }
 
 /// A pattern as rules state it. Lists replace names in braces.
@@ -49,15 +65,16 @@ pub(crate) struct Source {
     /// stands for.
     pub(crate) triggers: &'static str,
     pub(crate) regex: &'static str,
-    /// Whether "do not" before a match does not excuse it, since the rule is about prohibitions.
-    pub(crate) ignores_prohibitions: bool,
+    /// What lowers the severity of a match.
+    pub(crate) excuse: Excuse,
 }
 
 /// A pattern that can be searched for.
 #[derive(Debug)]
 pub(crate) struct Pattern {
+    pub(crate) scope: Scope,
     pub(crate) effect: Effect,
-    pub(crate) ignores_prohibitions: bool,
+    pub(crate) excuse: Excuse,
     source: &'static str,
     /// Compiled when a trigger is found, since most texts have few of them.
     regex: OnceLock<Option<Regex>>,
@@ -95,8 +112,9 @@ impl PatternSet {
                 }
             }
             patterns.push(Pattern {
+                scope: source.scope,
                 effect: source.effect,
-                ignores_prohibitions: source.ignores_prohibitions,
+                excuse: source.excuse,
                 source: source.regex,
                 regex: OnceLock::new(),
             });
@@ -165,7 +183,15 @@ pub(crate) fn expand(expression: &str) -> String {
         ("{GET}", r"(?:curl|wget|aria2c|lwp-request|lynx|fetch|https?ie|xh)\b".to_owned()),
         (
             "{SH}",
-            r"(?:(?:/usr)?(?:/local)?/bin/)?(?:(?:ba|z|da|k|fi|c|tc|a)?sh\b|\$\{?SHELL\b\}?|\$0\b|(?:python[\d.]*|perl|ruby|node|php|deno run|bun|osascript)(?:\s+-)?\s*(?:$|[`;&)<'\x22]))".to_owned(),
+            r"(?:(?:/usr)?(?:/local)?/bin/)?(?:(?:ba|z|da|k|fi|c|tc|a)?sh\b|\$\{?SHELL\b\}?|\$0\b|\$?[(`](?:which|command -v|type -p)\s+\w*sh\b|(?:source|\.)\s+/dev/(?:stdin|fd/0)|eval\b|(?:python[\d.]*|perl|ruby|node|php|deno run|bun|osascript)(?:\s+-)?\s*(?:$|[`;&)<'\x22]))".to_owned(),
+        ),
+        (
+            "{WRAP}",
+            r"[\s`'\x22({!]*(?:(?:/\S*/)?(?:sudo|doas|env|command|exec|builtin|nohup|timeout|busybox|toybox|xargs|nice|ionice|time|setsid|stdbuf|su|chroot)\b(?:\s+[^\s|;&]+){0,6}?\s+)?(?:[A-Za-z_]\w*=\S*\s+)*".to_owned(),
+        ),
+        (
+            "{DECODE}",
+            r"(?:\bbase(?:64|32)\s+(?:-[^\s|]*d|--decode|-D)|\bxxd\s+(?:-\w+\s+)*-\w*r|\bopenssl\s+(?:enc|base64|aes\S*|zlib)\b[^|\n]*-d|\buudecode\b)".to_owned(),
         ),
     ];
     for (name, part) in parts {

@@ -5,6 +5,7 @@ mod download;
 mod secret;
 mod system;
 
+use crate::context::Excuse;
 use crate::finding::Severity::{self, High, Low, Medium};
 use crate::patterns::{Effect, Scope, Signal, Source};
 use crate::rule::Rule;
@@ -33,7 +34,15 @@ const fn line(
         effect: Effect::Finding(rule, severity),
         triggers,
         regex,
-        ignores_prohibitions: false,
+        excuse: Excuse::Prohibition,
+    }
+}
+
+/// Returns a pattern of logical lines with commands that give control of the machine.
+const fn control(rule: &'static Rule, triggers: &'static str, regex: &'static str) -> Source {
+    Source {
+        excuse: Excuse::WeakProhibition,
+        ..line(rule, High, triggers, regex)
     }
 }
 
@@ -46,7 +55,30 @@ const fn prose(
 ) -> Source {
     Source {
         scope: Scope::Prose,
+        excuse: Excuse::Words,
         ..line(rule, severity, triggers, regex)
+    }
+}
+
+/// Returns a pattern of paragraphs that tell how to give control of the machine, which no words
+/// around excuse.
+const fn instruction(rule: &'static Rule, triggers: &'static str, regex: &'static str) -> Source {
+    Source {
+        excuse: Excuse::WeakProhibition,
+        ..prose(rule, High, triggers, regex)
+    }
+}
+
+/// Returns a pattern of paragraphs that texts about attacks quote.
+const fn quotable(
+    rule: &'static Rule,
+    severity: Severity,
+    triggers: &'static str,
+    regex: &'static str,
+) -> Source {
+    Source {
+        excuse: Excuse::Mention,
+        ..prose(rule, severity, triggers, regex)
     }
 }
 
@@ -58,7 +90,7 @@ const fn prohibition(
     regex: &'static str,
 ) -> Source {
     Source {
-        ignores_prohibitions: true,
+        excuse: Excuse::WordsOnly,
         ..prose(rule, severity, triggers, regex)
     }
 }
@@ -70,7 +102,7 @@ const fn signal(signal: Signal, triggers: &'static str, regex: &'static str) -> 
         effect: Effect::Signal(signal),
         triggers,
         regex,
-        ignores_prohibitions: false,
+        excuse: Excuse::Prohibition,
     }
 }
 

@@ -1,5 +1,7 @@
 //! A file as units that rules search: logical lines, and paragraphs of prose.
 
+use crate::plain::plain;
+
 /// Maximum number of lines that are joined to one logical line or paragraph, which bounds how far
 /// apart the parts of a finding may be.
 const MAX_JOINED_LINES: usize = 40;
@@ -134,15 +136,25 @@ struct Joined {
     lines: usize,
     surroundings: Surroundings,
     is_continued: bool,
+    /// Whether the line ended within a word.
+    is_cut: bool,
 }
 
 impl Builder {
     fn line(&mut self, raw: &str, number: usize) {
-        let clean = visible(raw);
+        let is_rendered = self.is_markdown && self.fence.is_none();
+        let clean = plain(raw, is_rendered);
         let trimmed = clean.trim();
         let is_boundary = self.is_markdown && self.markdown_boundary(trimmed);
         let surroundings = self.surroundings(trimmed);
-        self.logical_line(trimmed, number, surroundings);
+        let is_quotation = is_rendered && trimmed.starts_with('>');
+        let command = if is_quotation {
+            trimmed.trim_start_matches(['>', ' '])
+        } else {
+            trimmed
+        };
+        let is_indented = clean.starts_with([' ', '\t']);
+        self.logical_line(command, number, surroundings, is_indented);
         if is_boundary || trimmed.is_empty() || self.starts_item(trimmed) {
             self.end_paragraph();
         }
@@ -226,7 +238,23 @@ impl Builder {
         }
     }
 
-    fn logical_line(&mut self, trimmed: &str, number: usize, surroundings: Surroundings) {
+    fn logical_line(
+        &mut self,
+        trimmed: &str,
+        number: usize,
+        surroundings: Surroundings,
+        is_indented: bool,
+    ) {
+        // A shell skips comments and empty lines after an operator.
+        let is_skipped = trimmed.is_empty() || trimmed.starts_with('#');
+        if surroundings.is_code
+            && self.logical.is_continued
+            && is_skipped
+            && self.logical.lines < MAX_JOINED_LINES
+        {
+            self.logical.lines += 1;
+            return;
+        }
         let joins_previous = self.logical.is_continued || continues_previous(trimmed);
         if !joins_previous || self.logical.lines >= MAX_JOINED_LINES {
             self.end_logical_line();
@@ -235,9 +263,12 @@ impl Builder {
         if self.logical.lines == 0 {
             self.logical.start = view.text.len();
             self.logical.surroundings = surroundings;
-        } else {
+        } else if !self.logical.is_cut || is_indented {
             view.text.push(' ');
         }
+        // A shell joins what is before and after a backslash at the end of a line.
+        let before_mark = trimmed.strip_suffix('\\');
+        self.logical.is_cut = before_mark.is_some_and(|text| text.ends_with(char::is_alphanumeric));
         let (text, is_continued) = match continuation(trimmed, surroundings) {
             Some(text) => (text, true),
             None => (trimmed, false),
@@ -302,17 +333,6 @@ impl Builder {
                 .iter()
                 .any(|mark| trimmed.starts_with(mark))
     }
-}
-
-/// Returns the line without invisible characters and marks of strong emphasis, so that they
-/// do not separate words of a rule.
-fn visible(raw: &str) -> std::borrow::Cow<'_, str> {
-    if raw.is_ascii() && !raw.contains("**") {
-        return raw.into();
-    }
-    let is_hidden = |c: char| c != '\t' && skills_manifest::is_invisible(c);
-    let text: String = raw.chars().filter(|c| !is_hidden(*c)).collect();
-    text.replace("**", "").into()
 }
 
 /// Returns the marker at the start of a block of code, and its length.

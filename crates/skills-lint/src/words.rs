@@ -54,6 +54,39 @@ pub(crate) fn is_known_installer(url: &str) -> bool {
     })
 }
 
+/// Returns true for the domains that are reserved for examples. `.example` is not among them: the
+/// tests of the rules write it for the servers of attackers.
+pub(crate) fn is_example_host(host: &str) -> bool {
+    is_within(host, &["example.com", "example.org", "example.net"])
+}
+
+/// Returns true for hosts by which texts about attacks call the attacker, and which are taken.
+/// Other hosts with such words in their name can be bought.
+pub(crate) fn is_fictional_host(host: &str) -> bool {
+    let taken = [
+        "evil.com",
+        "attacker.com",
+        "malicious.com",
+        "hacker.com",
+        "evil.org",
+        "bad.com",
+    ];
+    is_within(host, &taken)
+}
+
+/// Returns true if a host, with or without a port, is one of the domains or below it.
+fn is_within(host: &str, domains: &[&str]) -> bool {
+    let host = host
+        .split(':')
+        .next()
+        .unwrap_or_default()
+        .to_ascii_lowercase();
+    domains.iter().any(|domain| {
+        let below = host.strip_suffix(domain);
+        below.is_some_and(|below| below.is_empty() || below.ends_with('.'))
+    })
+}
+
 /// Returns true for addresses that no other machine on the Internet has, and for public resolvers.
 pub(crate) fn is_harmless_address(address: &str) -> bool {
     let parts: Vec<u8> = address

@@ -60,6 +60,13 @@ pub(crate) enum ReportFormat {
     Sarif,
 }
 
+/// What is reported of findings of low severity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Advice {
+    Listed,
+    Counted,
+}
+
 impl Validate {
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Exit> {
         if self.strict {
@@ -75,8 +82,13 @@ impl Validate {
         let host = context.runtime_without_skills()?;
         let targets = collection::expand(&self.paths, context);
         let linter = Linter::new();
-        let checks =
-            collection::check_parallel(&targets, |skill| self.check(skill, client, &host, &linter));
+        let advice = match format {
+            ReportFormat::Text | ReportFormat::Github => Advice::Counted,
+            ReportFormat::Json | ReportFormat::Sarif => Advice::Listed,
+        };
+        let checks = collection::check_parallel(&targets, |skill| {
+            self.check(skill, client, &host, &linter, advice)
+        });
         let exit = report::print(&targets, &checks, format)?;
         Ok(exit)
     }
@@ -90,13 +102,22 @@ impl Validate {
         client: Option<Client>,
         host: &SkillRuntime,
         linter: &Linter,
+        advice: Advice,
     ) -> Vec<Finding> {
         let mut findings = lenient_findings(target, client, host);
         let name = target.directory_name();
         if let Ok(found) = SkillFindings::of_directory(linter, target.directory(), &name) {
             let is_denied = |finding: &skills_lint::Finding| self.deny.denies(finding);
+            let is_omitted = |finding: &skills_lint::Finding| {
+                advice == Advice::Counted
+                    && finding.severity() == skills_lint::Severity::Low
+                    && !is_denied(finding)
+            };
             let texts = found.report.findings().iter();
+            let texts = texts.filter(|text| !is_omitted(text));
             findings.extend(texts.map(|text| Finding::of_text(text, is_denied(text))));
+            let omitted = found.advice(is_omitted).into_iter();
+            findings.extend(omitted.map(|note| Finding::warning("low-severity", note)));
             let notes = found.notes().into_iter();
             findings.extend(notes.map(|note| Finding::warning("not-searched", note)));
         }

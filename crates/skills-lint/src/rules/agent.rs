@@ -1,6 +1,6 @@
 //! Instructions to the agent: concealment, overriding, memory, false authority.
 
-use super::{High, Low, Medium, Source, line, prohibition, prose};
+use super::{High, Low, Medium, Source, line, prohibition, prose, quotable};
 use crate::rule::{
     AGENT_MEMORY, CONCEALMENT, FALSE_AUTHORITY, HIDDEN_TEXT, OVERRIDE_INSTRUCTIONS,
     REMOTE_INSTRUCTIONS, WIDE_PERMISSIONS,
@@ -28,8 +28,15 @@ pub(super) const SOURCES: &[Source] = &[
     prose(
         &CONCEALMENT,
         Medium,
-        "silently|quietly|secretly|covertly|discreetly|stealthily|surreptitiously",
-        r"\b(?:secretly|covertly|discreetly|stealthily|surreptitiously|silently|quietly)\s+(?:\w+\s+)?(?:send|upload|post|run|execute|copy|transmit|forward|exfiltrate|collect|fetch|download|install|append|add|read|write|save|record|log|report|submit|call|modify|insert)(?:s|ing|ed)?\b|\b(?:send|upload|post|run|execute|copy|transmit|forward|collect|download|submit)(?:s|ing|ed)?\b{S}\b(?:secretly|covertly|discreetly|stealthily|surreptitiously|silently|quietly)\b",
+        "secretly|covertly|discreetly|stealthily|surreptitiously",
+        r"\b(?:secretly|covertly|discreetly|stealthily|surreptitiously)\s+(?:\w+\s+)?(?:send|upload|post|run|execute|copy|transmit|forward|exfiltrate|collect|fetch|download|install|append|add|read|write|save|record|log|report|submit|call|modify|insert)(?:s|ing|ed)?\b|\b(?:send|upload|post|run|execute|copy|transmit|forward|collect|download|submit)(?:s|ing|ed)?\b{S}\b(?:secretly|covertly|discreetly|stealthily|surreptitiously)\b",
+    ),
+    // "Runs silently" and "fails silently" are said of programs; data that leaves is not.
+    prose(
+        &CONCEALMENT,
+        Medium,
+        "silently|quietly|in the background",
+        r"\b(?:silently|quietly)\s+(?:also\s+)?(?:send|upload|post|transmit|forward|exfiltrate|collect|submit|report|copy|append|modify|insert)\b|\b(?:send|upload|post|transmit|forward|exfiltrate|submit)\s+(?:it|this|them|these|the|all|a|any|every|user)\b(?:\s+\w+){0,4}?\s+(?:silently|quietly|in the background)\b",
     ),
     prohibition(
         &CONCEALMENT,
@@ -43,6 +50,12 @@ pub(super) const SOURCES: &[Source] = &[
         "用户|使用者|客户|主人",
         r"(?:不要|别|无需|不必|不需要|不得|不能|不可|禁止|请勿|切勿|勿|无须|不用|避免)(?:再|主动|特意)?\s*(?:让|向|对|跟|和|给)?\s*(?:用户|使用者|客户|主人)[^。！？\n]{0,6}?(?:告诉|告知|提及|提到|提起|透露|通知|说明|知道|察觉|发现|披露|知晓|看到|汇报)|(?:不要|别|无需|不必|不需要|不得|不能|不可|禁止|请勿|切勿|勿|无须|不用)(?:再|主动|特意)?\s*(?:告诉|告知|通知|提醒|透露给)\s*(?:用户|使用者|客户|主人)|对(?:用户|使用者|客户|主人)(?:保密|隐瞒)|瞒着(?:用户|使用者|客户|主人)|(?:用户|使用者)(?:不知情|无感知|察觉不到)",
     ),
+    prohibition(
+        &CONCEALMENT,
+        High,
+        "nutzer|benutzer|usuari|utilisateur|utente|пользовател|ユーザー|사용자",
+        r"\b(?:sag|sage|sagen|erzähl\w*|erwähn\w*|verrat\w*|informier\w*|melde\w*)\b[^.!?\n]{0,40}\b(?:be)?nutzern?\b[^.!?\n]{0,30}\b(?:nichts?|niemals)\b|\b(?:be)?nutzern?\b[^.!?\n]{0,30}\b(?:nichts?|niemals)\b[^.!?\n]{0,40}\b(?:sag|erzähl|erwähn|verrat|informier|mitteil|wissen|erfahren)\w*|\b(?:no|nunca|sin|não|nunca|non)\s+(?:(?:le|se|lo|o|a|informe|lhe)\s+)*(?:dig\w+|menc\w+|inform\w+|cuent\w+|revel\w+|avis\w+|cont\w+|dire|dica|mostr\w+)\b[^.!?\n]{0,30}\b(?:usuari[oa]|utente)|\bne\s+(?:\w+\s+)?(?:dis|dites|mentionne\w*|inform\w+|rév\w+|parle\w*|signale\w*)\b[^.!?\n]{0,30}\butilisateur|\bне\s+(?:говори|сообща|упомина|рассказыва|показыва|информиру)\w*[^.!?\n]{0,30}пользовател|ユーザー(?:に|へ)(?:は)?[^。\n]{0,15}(?:知らせな|言わな|伝えな|教えな|報告しな|通知しな)|사용자(?:에게|한테)(?:는)?[^.\n]{0,15}(?:알리지|말하지|언급하지|보고하지)",
+    ),
     prose(
         &CONCEALMENT,
         Medium,
@@ -50,43 +63,43 @@ pub(super) const SOURCES: &[Source] = &[
         r"(?:悄悄|偷偷|暗中|静默|秘密)地?[^。！？\n]{0,4}(?:上传|发送|执行|运行|下载|安装|收集|复制|写入|提交)",
     ),
     // Overriding.
-    prose(
+    quotable(
         &OVERRIDE_INSTRUCTIONS,
         High,
         "ignore|disregard|forget|override|bypass|discard|supersede|set aside|drop |cancel|void",
         r"\b(?:ignore|disregard|forget|override|bypass|discard|supersede|set\s+aside|drop|cancel|void|overrule)\b\s+(?:(?:all|any|every|each|the|your|my|its|of|these|those|other|and|both)\s+){0,4}(?:(?:previous|prior|above|earlier|preceding|existing|original|foregoing|initial|former|system|developer|safety|security|other|platform|ethical)(?:ly)?\s*(?:,|and|or|/)?\s*){1,4}(?:instructions?|prompts?|rules?|guidelines?|directives?|messages?|guardrails?|restrictions?|policies|policy|constraints?|safeguards?|training|orders?|protocols?)\b",
     ),
-    prose(
+    quotable(
         &OVERRIDE_INSTRUCTIONS,
         High,
         "ignore|disregard|forget",
         r"\b(?:ignore|disregard|forget)\s+(?:everything|anything|all|whatever)\s+(?:(?:that|which)\s+)?(?:(?:you|i|was|were|has|have|had|the\s+\w+|came|comes)\s+){0,3}(?:above|before|been\s+told|told|said|given|previously|prior|so\s+far|earlier|learned)|\b(?:ignore|disregard)\s+the\s+rules\s+of\s+(?:the\s+)?(?:system|developer|host|platform|user)",
     ),
-    prose(
+    quotable(
         &OVERRIDE_INSTRUCTIONS,
         Medium,
         "precedence|override|overrides|outrank|supersede|priority",
-        r"\b(?:this\s+(?:skill|file|document|section)|these\s+(?:instructions|rules)|it|they|following)\b{S}\b(?:takes?\s+(?:absolute\s+)?(?:precedence|priority)|overrides?|supersedes?|outranks?)\b{S}\b(?:system\s+prompt|system\s+instructions?|(?:all|any)\s+(?:other|previous|prior|earlier)|safety|what\s+the\s+user|user['’]s|developer|platform|guardrails?|restrictions?)",
+        r"\b(?:this\s+(?:skill|file|document|section)|these\s+(?:instructions|rules)|it|they|following)\b{S}\b(?:takes?\s+(?:absolute\s+)?(?:precedence|priority)|overrides?|supersedes?|outranks?)\s{S}\b(?:system\s+prompt|system\s+instructions?|(?:all|any)\s+(?:other|previous|prior|earlier)|safety|what\s+the\s+user|user['’]s|developer|platform|guardrails?|restrictions?)",
     ),
-    prose(
+    quotable(
         &OVERRIDE_INSTRUCTIONS,
         High,
         "you are now|dan mode|jailbreak|god mode|unrestricted mode|no longer bound",
         r"\byou\s+are\s+now\s+(?:in\s+)?(?:an?\s+)?(?:dan\b|developer\s+mode|jailbroken|unrestricted|unfiltered|god\s+mode|free\s+(?:from|of)|no\s+longer\s+bound)|\bno\s+longer\s+bound\s+by\b|\b(?:enter|enable|activate)\s+(?:dan|god|jailbreak|unrestricted)\s+mode\b",
     ),
-    prose(
+    quotable(
         &OVERRIDE_INSTRUCTIONS,
         High,
         "im_start|[system]|[system |system:|<system|</system|system prompt|system override|[inst]|<<sys>>|### system|new instructions|</skill",
         r"<\|im_start\|>\s*system|\[\s*system\s+(?:override|prompt|message)\s*\]|^(?-i:\[SYSTEM\])|^system\s*:\s*(?:you|ignore|the|all|new|override)\b|<<sys>>|^</?system(?:-reminder)?>|</(?:skill|available_skills|instructions)>\s*(?:system|assistant|human|user)\b|\bsystem\s+override\b\s*:|\b(?:replace|rewrite|overwrite|override|change)\s+(?:your|the)\s+system\s+prompt\b|\bnew\s+system\s+(?:prompt|instructions?)\s*:",
     ),
-    prose(
+    quotable(
         &OVERRIDE_INSTRUCTIONS,
         High,
         "指令|指示|提示|规则|限制|设定|要求",
         r"(?:忽略|无视|忘记|忘掉|不理会|抛弃|覆盖|绕过|取消)(?:掉)?[^。！？\n]{0,6}(?:之前|以上|先前|此前|前面|所有|一切|原有|原来|上述|系统|安全)[^。！？\n]{0,12}(?:指令|指示|提示词?|规则|限制|设定|要求|命令)",
     ),
-    prose(
+    quotable(
         &OVERRIDE_INSTRUCTIONS,
         High,
         "instrucciones|instructions précédentes|anweisungen|инструкции|指示を|ignora|ignoriere|игнорируй|ignorez|이전 지시",
@@ -97,13 +110,20 @@ pub(super) const SOURCES: &[Source] = &[
         &FALSE_AUTHORITY,
         Medium,
         "verified|approved|certified|authorized|audited|vetted|consent|confirmed|trusted",
-        r"\b(?:this|the)\s+(?:skill|script|command|step|file|installer)\s+(?:is|was|has\s+been)\s+(?:already\s+|officially\s+|fully\s+|pre-?)*(?:verified|approved|certified|authorized|audited|vetted|whitelisted|signed\s+off)\b{S}\b(?:by|no|so|therefore|without|skip|need|anthropic|openai|security)\b|\b(?:the\s+)?user\s+(?:has\s+)?(?:already\s+|explicitly\s+|previously\s+)+(?:agreed|consented|approved|authorized|confirmed|given\s+(?:consent|permission))",
+        r"\b(?:this|the)\s+(?:skill|script|command|step|file|installer)\s+(?:is|was|has\s+been)\s+(?:already\s+|officially\s+|fully\s+|pre-?)*(?:verified|approved|certified|authorized|audited|vetted|whitelisted|signed\s+off)\b{S}\b(?:by|no|so|therefore|without|skip|need|anthropic|openai|security)\b|(?:^|[.!?;:,(]\s*|\b(?:since|because|as|assume(?:\s+that)?|that)\s+)(?:the\s+)?user\s+(?:has\s+)?(?:already\s+|explicitly\s+|previously\s+)+(?:agreed|consented|approved|authorized|confirmed|given\s+(?:consent|permission))",
     ),
     prose(
         &FALSE_AUTHORITY,
         Medium,
-        "confirm|approv|permission|asking|consent|prompt",
-        r"\b(?:skip|bypass|suppress|auto-?accept|disable|ignore)\s+(?:all\s+|any\s+|the\s+)*(?:confirmations?|confirmation\s+(?:prompts?|dialogs?|steps?)|approvals?|approval\s+(?:prompts?|requests?)|permission\s+(?:prompts?|checks?|requests?|dialogs?)|safety\s+(?:checks?|prompts?|confirmations?)|security\s+(?:checks?|prompts?|warnings?))\b|\b(?:approve|accept|allow|confirm)\s+(?:everything|all\s+(?:tool\s+calls?|requests?|prompts?|permissions?|commands?))\b|\b(?:run|execute)\b{S}\bwithout\s+(?:asking|confirmation|approval|(?:the\s+)?user['’]?s?\s+(?:consent|permission|approval|confirmation))",
+        "confirm|approv|permission|asking|consent|prompt|checks|everything|all ",
+        r"\b(?:skip|bypass|suppress|auto-?accept|disable|ignore)\s+(?:(?:all|any|every|each)\s+(?:of\s+)?(?:the\s+)?(?:\w+\s+)?(?:confirmations?|approvals?|permission\s+\w+|safety\s+\w+|security\s+\w+)|(?:the\s+)?(?:permission|safety|security)\s+(?:prompts?|checks?|requests?|dialogs?|confirmations?|warnings?)|(?:the\s+)?user(?:['’]s)?\s+(?:confirmation|approval|consent|permission)s?)\b|\b(?:approve|accept|allow)\s+(?:everything\b|all\s+(?:tool\s+calls?|requests?|prompts?|permissions?|commands?)\b)|\b(?:run|execute)\b{S}\bwithout\s+(?:asking|(?:the\s+)?user['’]?s?\s+(?:consent|permission|approval|confirmation))",
+    ),
+    // What options of programs are for.
+    prose(
+        &FALSE_AUTHORITY,
+        Low,
+        "confirm|approv",
+        r"\b(?:skip|bypass|suppress|disable)\s+(?:the\s+)?(?:confirmations?|confirmation\s+\w+|approvals?|approval\s+\w+)\b|\b(?:run|execute)\b{S}\bwithout\s+(?:confirmation|approval)",
     ),
     prose(
         &FALSE_AUTHORITY,
@@ -130,31 +150,44 @@ pub(super) const SOURCES: &[Source] = &[
         "按照|遵循|执行|照做",
         r"(?:访问|读取|下载|获取|打开)[^。！？\n]*https?://[^\s。！？]+[^。！？\n]*(?:按照|遵循|执行|照)[^。！？\n]*(?:指令|指示|内容|说明|要求|做)",
     ),
-    // Memory of agents.
+    // Memory of agents. To add a setting or a note is what many skills ask their user for.
+    prose(
+        &AGENT_MEMORY,
+        Low,
+        "{MEMORY}",
+        r"\b(?:append|add|write|insert|put|prepend|save|store|inject|place|copy|paste|overwrite|replace|modify|patch|merge)\b{S}\b(?:to|in|into|at|of|with)\b{S}(?:{MEMORY})|\b(?:edit|update|modify|overwrite|rewrite|patch)\s+(?:\S+\s+){0,4}?(?:\S*/)?(?:{MEMORY})|(?:写入|追加|添加|插入|修改|覆盖|更新|加入)[^。！？\n]*(?:{MEMORY})|(?:在|向|往|到|把|将)[^。！？\n]*(?:{MEMORY})[^。！？\n]*(?:写入|追加|添加|插入|修改|覆盖|加入)",
+    ),
     prose(
         &AGENT_MEMORY,
         Medium,
         "{MEMORY}",
-        r"\b(?:append|add|write|insert|put|prepend|save|store|inject|place|copy|paste|overwrite|replace|modify|patch|merge)\b{S}\b(?:to|in|into|at|of|with)\b{S}(?:{MEMORY})|\b(?:edit|update|modify|overwrite|rewrite|patch)\s+(?:\S+\s+){0,4}?(?:\S*/)?(?:{MEMORY})",
+        r"\b(?:whenever|each\s+time|every\s+time|when(?:ever)?\s+this\s+skill|on\s+(?:load|activation|first\s+use)|immediately|silently|quietly|before\s+(?:you\s+do\s+)?anything|as\s+(?:your|the)\s+first\s+(?:step|action))\b{S}\b(?:append|add|write|insert|put|prepend|inject|place|copy|paste|overwrite|replace|patch)\b{S}\b(?:to|in|into|at|of|with)\b{S}(?:{MEMORY})|\b(?:append|add|write|insert|put|prepend|inject|place|copy|paste|overwrite|replace|patch)\b{S}\b(?:to|in|into|at|of|with)\b{S}(?:{MEMORY}){S}\b(?:(?:later|future|subsequent|all|every|each|next)\s+sessions?|permanently|even\s+after|without\s+asking|silently|survives?|persists?\s+(?:after|across|even))\b|\b(?:append|add|insert|put|prepend|inject|place|overwrite|replace)\b{S}\b(?:to|in|into|at|of|with)\b{S}\bsoul\.md",
     ),
     line(
         &AGENT_MEMORY,
         Medium,
         "{MEMORY}",
-        r"(?:>>?|\btee\s+(?:-a\s+)?|\bsed\s+-i\S*\s[^\n]*)\s*[\x22']?[^\s|;&]*(?:{MEMORY})|(?:open|write_text|writeFile(?:Sync)?|appendFile(?:Sync)?|Add-Content|Set-Content)\b[^\n]*(?:{MEMORY})",
+        r"(?:{GET}|\b(?:iwr|irm)\b|\bbase64\b)[^\n]*(?:>>?|\btee\s+(?:-a\s+)?|\s-o\s*|--output[ =])\s*[\x22']?[^\s|;&]*(?:{MEMORY})|(?:>>|\btee\s+-a\s+|\bsed\s+-i\S*\s[^\n]*)\s*[\x22']?[^\s|;&]*(?:agents|claude|gemini|soul|identity|bootstrap|copilot-instructions)\.md|(?:appendFile(?:Sync)?|Add-Content)\b[^\n]*(?:agents|claude|gemini|soul|identity|bootstrap|copilot-instructions)\.md|\bopen\([^\n]*(?:agents|claude|gemini|soul|identity|bootstrap|copilot-instructions)\.md['\x22)]*\s*,\s*['\x22]a",
     ),
-    prose(
+    line(
         &AGENT_MEMORY,
-        Medium,
+        Low,
         "{MEMORY}",
-        r"(?:写入|追加|添加|插入|修改|覆盖|更新|加入)[^。！？\n]*(?:{MEMORY})|(?:在|向|往|到|把|将)[^。！？\n]*(?:{MEMORY})[^。！？\n]*(?:写入|追加|添加|插入|修改|覆盖|加入)",
+        r"(?:>>?|\btee\s+(?:-a\s+)?|\bsed\s+-i\S*\s[^\n]*)\s*[\x22']?[^\s|;&]*(?:{MEMORY})|(?:write_text|writeFile(?:Sync)?|appendFile(?:Sync)?|Add-Content|Set-Content)\b[^\n]*(?:{MEMORY})",
     ),
     // Wide permissions of agents.
     line(
         &WIDE_PERMISSIONS,
         Medium,
         "skip-permissions|--yolo|no-sandbox|allow-all|bypass-approvals|full-access|bypasspermissions|dangerouslydisable|approval-mode|approval_policy|full-auto|trust-all|autoapprove|auto-approve|dangerously|elevated",
-        r"--(?:dangerously-\w[\w-]*|yolo|no-sandbox|disable-sandbox|allow-all(?:-tools|-paths)?|trust-all-tools|full-auto|approval-mode[ =]yolo|auto-approve-all)\b|\b(?:danger-full-access|bypassPermissions|dangerouslyDisableSandbox|dangerouslyAllow\w*)\b|\bapproval_policy\s*=\s*[\x22']never|\bsandbox_mode\s*=\s*[\x22']danger|[\x22'](?:autoApprove|auto_approve|alwaysAllow)[\x22']\s*:\s*(?:true|\[\s*[\x22']\*)",
+        r"--(?:dangerously-\w[\w-]*|yolo|disable-sandbox|allow-all(?:-tools|-paths)?|trust-all-tools|approval-mode[ =]yolo|auto-approve-all)\b|\b(?:danger-full-access|bypassPermissions|dangerouslyDisableSandbox|dangerouslyAllow\w*)\b|\bapproval_policy\s*=\s*[\x22']never|\bsandbox_mode\s*=\s*[\x22']danger|[\x22'](?:autoApprove|auto_approve|alwaysAllow)[\x22']\s*:\s*(?:true|\[\s*[\x22']\*)",
+    ),
+    // Of browsers in containers, and of agents that stay in a sandbox.
+    line(
+        &WIDE_PERMISSIONS,
+        Low,
+        "no-sandbox|full-auto",
+        r"--(?:no-sandbox|full-auto)\b",
     ),
     // Hidden by style.
     line(

@@ -1,6 +1,6 @@
 //! Secrets and conversations that are sent away, and shells for others.
 
-use super::{High, Medium, Signal, Source, line, prose, signal};
+use super::{High, Medium, Signal, Source, control, line, prose, signal};
 use crate::rule::{REVERSE_SHELL, SECRET_EXFILTRATION, SENDS_CONVERSATION};
 
 pub(super) const SOURCES: &[Source] = &[
@@ -19,8 +19,14 @@ pub(super) const SOURCES: &[Source] = &[
     ),
     signal(
         Signal::Secret,
-        "{SECRET}|security find-|dump-keychain|dict(os.environ|stringify(process.env)|'.env'|\".env\"|os.environ.items|environ.copy",
-        r"(?:{SECRET})|\bsecurity\s+(?:find-(?:generic|internet)-password|dump-keychain)|dict\(os\.environ\)|json\.dumps\(\s*(?:dict\()?os\.environ|os\.environ\.(?:items|copy)\(|JSON\.stringify\(process\.env\)|(?:read\w*|open|Path)\([^\n]*['\x22](?:~/|\S*/)?\.env['\x22]|['\x22]\.env['\x22]\)?\.read",
+        "{SECRET}|security find-|dump-keychain|dict(os.environ|stringify(process.env)|os.environ.items|environ.copy",
+        r"(?:{SECRET})|\bsecurity\s+(?:find-(?:generic|internet)-password|dump-keychain)|dict\(os\.environ\)|json\.dumps\(\s*(?:dict\()?os\.environ|os\.environ\.(?:items|copy)\(|JSON\.stringify\(process\.env\)",
+    ),
+    // Most programs read an environment file of their own.
+    signal(
+        Signal::EnvironmentFile,
+        "'.env'|\".env\"|/.env'|/.env\"",
+        r"(?:read\w*|open|Path)\([^\n]*['\x22](?:~/|\S*/)?\.env['\x22]|['\x22]\.env['\x22]\)?\.read",
     ),
     signal(
         Signal::Send,
@@ -43,7 +49,7 @@ pub(super) const SOURCES: &[Source] = &[
         &SECRET_EXFILTRATION,
         Medium,
         "{SECRET}|{WORD}|.env|keychain|private key|environment variables",
-        r"\b(?:send|upload|post|paste|print|show|include|attach|append|pass|share|output|put|embed|forward|dump|encode|collect|harvest|copy)\b{S}\b(?:content|contents|full text|text|value|values|all|copy|everything)\b{S}(?:{SECRET}|{WORD}|(?:^|[\s/(`'\x22])\.env\b(?:[^.\w]|$)|\bkeychain|\bprivate keys?\b|\benvironment variables\b)",
+        r"\b(?:send|upload|post|paste|print|show|include|attach|append|pass|share|output|put|embed|forward|dump|encode|collect|harvest)\b{S}\b(?:content|contents|full text|text|everything)\b{S}(?:{SECRET}|{WORD}|(?:^|[\s/(`'\x22])\.env\b(?:[^.\w]|$)|\bkeychain|\bprivate keys?\b)|\b(?:send|upload|post|attach|share|forward|dump|encode|collect|harvest)\b\s+(?:the\s+|all\s+|of\s+|your\s+|my\s+){0,4}(?:\w+\s+){0,2}?(?:values?\s+of\s+)?(?:all\s+)?(?:the\s+)?environment variables\b",
     ),
     prose(
         &SECRET_EXFILTRATION,
@@ -62,13 +68,13 @@ pub(super) const SOURCES: &[Source] = &[
         &SECRET_EXFILTRATION,
         High,
         "dig |nslookup|host |ping",
-        r"(?:^|[\s;&|$(`])(?:dig|nslookup|host|ping)\s+[^\n]*(?:\$\(|`)[^\n]*(?:\)|`)\.[\w.-]+",
+        r"(?:^|[\s;&|$(`])(?:dig|nslookup|host|ping)\s+(?:[-+@]\S+(?:\s+\d+)?\s+)*[^\s|`]*(?:\$\(|`)[^\n]*(?:\)|`)\.[\w.-]+",
     ),
     prose(
         &SENDS_CONVERSATION,
         Medium,
         "![",
-        r"!\[[^\]]*\]\(https?://[^)\s]*[?&/=][^)\s]*(?:\{|\$|<|%7b|conversation|base64|secret|token|context|history|prompt|message|user_|data_)[^)]*\)",
+        r"!\[[^\]]*\]\(https?://[^)\s]*(?:\?[^)\s]*(?:\{|\$|<|%7b|conversation|base64|secret|token|context|history|prompt|message|user_|data_)|(?:\{|\$|<|%7b)[^)\s]*(?:conversation|base64|secret|token|context|history|prompt|message|user_|data_|memory|summary|answer))[^)]*\)",
     ),
     prose(
         &SENDS_CONVERSATION,
@@ -89,21 +95,18 @@ pub(super) const SOURCES: &[Source] = &[
         r"(?:(?:完整|全部|所有|整个|当前)[^。！？\n]{0,6}(?:对话|聊天记录|会话|上下文)|系统提示词?)[^。！？\n]*(?:发送|上传|提交|传给|回传|发到)[^。！？\n]*(?:https?://|服务器|接口|地址)",
     ),
     // Shells for others.
-    line(
+    control(
         &REVERSE_SHELL,
-        High,
         "/dev/tcp|/dev/udp",
         r"(?:sh\b[^\n]*|exec\s[^\n]*|[<>]&?\s*)/dev/(?:tcp|udp)/[\w.$\{\}-]+/[\d$\w\{\}]+",
     ),
-    line(
+    control(
         &REVERSE_SHELL,
-        High,
         "nc |ncat|netcat|socat|mkfifo",
-        r"\b(?:nc|ncat|netcat)\b[^\n]*\s(?:-\w*e\w*|-c|--exec|--sh-exec)\s+\S*(?:sh|cmd|powershell)|\bsocat\b[^\n]*exec:[^\n]*sh|\bmkfifo\b[^\n]*\b(?:nc|ncat|netcat|openssl s_client)\b",
+        r"\b(?:nc|ncat|netcat)\b[^\n]*\s(?:-\w*e\w*|-c|--exec|--sh-exec)\s+\S*(?:sh|cmd|powershell)|\bsocat\b[^\n]*exec:[^\n]*sh|\bmkfifo\s+[^\n]*\b(?:nc|ncat|netcat|openssl s_client)\b",
     ),
-    line(
+    control(
         &REVERSE_SHELL,
-        High,
         "dup2|pty.spawn|tcpclient|tcpsocket|fsockopen|io::socket",
         r"socket[^\n]*(?:dup2|pty\.spawn|subprocess)|os\.dup2\([^\n]*fileno|Net\.Sockets\.TCPClient|TCPSocket\.(?:open|new)[^\n]*exec|fsockopen\([^\n]*(?:exec|sh)|IO::Socket::INET[^\n]*exec|pty\.spawn\(\s*['\x22](?:/bin/)?(?:ba)?sh",
     ),

@@ -14,7 +14,7 @@ pub(super) const SOURCES: &[Source] = &[
         &PERSISTENCE,
         Medium,
         "crontab|/etc/cron",
-        r"\|\s*(?:sudo\s+)?crontab\b|\bcrontab\s+(?:-u\s+\S+\s+)?(?:-|/|~|\$|\.|<|[\w-]+\.)[\w./-]*\s*(?:$|[;&|<`])|(?:>>?|\btee\s+(?:-a\s+)?)\s*/etc/cron",
+        r"\|\s*(?:sudo\s+)?crontab\s+(?:-u\s+\S+\s+)?-|\|\s*(?:sudo\s+)?crontab\s*(?:$|[;&`])|\bcrontab\s+(?:-u\s+\S+\s+)?(?:[/~$.<]\s*\S+|[\w-]+\.[\w./-]+)\s*(?:$|[;&|`])|(?:>>?|\btee\s+(?:-a\s+)?)\s*/etc/cron",
     ),
     line(
         &PERSISTENCE,
@@ -38,13 +38,19 @@ pub(super) const SOURCES: &[Source] = &[
         &PERSISTENCE,
         Medium,
         "launchagents|launchdaemons|launchctl",
-        r"(?:>>?|\bcp\b[^\n]*|\bmv\b[^\n]*|\btee\b[^\n]*|\bln\b[^\n]*|write\w*\([^\n]*)\S*Library/Launch(?:Agents|Daemons)|\blaunchctl\s+(?:load|bootstrap|enable)\b",
+        r"(?:>>?\s*|\bcp\b[^\n]*|\bmv\b[^\n]*|\btee\b[^\n]*|\bln\b[^\n]*|write\w*\([^\n]*)\S*Library/Launch(?:Agents|Daemons)",
+    ),
+    line(
+        &PERSISTENCE,
+        Low,
+        "launchctl|systemctl|crontab",
+        r"\blaunchctl\s+(?:load|bootstrap|enable)\b|\bsystemctl\s+(?:--now\s+)?enable\b|\bcrontab\s+-e\b",
     ),
     line(
         &PERSISTENCE,
         Medium,
         "systemctl|/etc/systemd|rc.local|autostart|loginctl|init.d",
-        r"\bsystemctl\s+(?:--user\s+)?(?:--now\s+)?enable\b|(?:>>?|\btee\s+(?:-a\s+)?)\s*[\x22']?(?:/etc/systemd|\S*\.config/systemd|/etc/rc\.local|/etc/init\.d|\S*\.config/autostart)",
+        r"\bsystemctl\s+(?:--now\s+)?--user\s+(?:--now\s+)?enable\b|(?:>>?|\btee\s+(?:-a\s+)?)\s*[\x22']?(?:/etc/systemd|\S*\.config/systemd|/etc/rc\.local|/etc/init\.d|\S*\.config/autostart)",
     ),
     line(
         &PERSISTENCE,
@@ -67,8 +73,14 @@ pub(super) const SOURCES: &[Source] = &[
     prose(
         &PERSISTENCE,
         Medium,
-        "crontab|cron job|launch agent|login item|startup|shell profile|.bashrc|.zshrc|authorized_keys|开机|自启",
-        r"\b(?:append|add|write|install|insert|put|register|create)\b{S}\b(?:to|in|into|as|at|with)\b{S}(?:authorized_keys|\.bashrc|\.zshrc|\.bash_profile|\.profile\b|launch\s+agents?|launchagents|login\s+items?|startup\s+(?:folder|items?|programs?)|shell\s+profile)|(?:开机自启|开机启动|自启动)|(?:写入|追加|添加)[^。！？\n]*(?:crontab|\.bashrc|\.zshrc|authorized_keys)",
+        "launch agent|launchagents|login item|startup|authorized_keys",
+        r"\b(?:append|add|write|install|insert|put|register|create|copy)\b{S}\b(?:to|in|into|as|at|with)\b{S}(?:authorized_keys|launch\s+agents?|launchagents|login\s+items?|startup\s+(?:folder|items?|programs?))|(?:写入|追加|添加)[^。！？\n]*authorized_keys",
+    ),
+    prose(
+        &PERSISTENCE,
+        Low,
+        "shell profile|.bashrc|.zshrc|.bash_profile|.profile|crontab|开机|自启",
+        r"\b(?:append|add|write|install|insert|put|register|create)\b{S}\b(?:to|in|into|as|at|with)\b{S}(?:\.bashrc|\.zshrc|\.bash_profile|\.profile\b|shell\s+profile|crontab)|(?:开机自启|开机启动|自启动)|(?:写入|追加|添加)[^。！？\n]*(?:crontab|\.bashrc|\.zshrc)",
     ),
     // Protections.
     line(
@@ -107,6 +119,12 @@ pub(super) const SOURCES: &[Source] = &[
         Medium,
         "chmod|icacls",
         r"\bchmod\s+(?:-\w+\s+)*(?:0?777|a\+rwx|[ug]\+s|[2467][0-7]{3})\b|\bicacls\b[^\n]*everyone:[^\n]*f\b",
+    ),
+    line(
+        &WIDE_PERMISSIONS,
+        Medium,
+        "docker|podman",
+        r"\b(?:docker|podman)\s+run\b[^\n]*(?:\s-v\s*|--volume[ =])/:/",
     ),
     line(
         &WIDE_PERMISSIONS,

@@ -61,7 +61,7 @@ pub(crate) fn lint(linter: &Linter, planted: &Planted) -> Report {
 fn missed(text: &str) -> Vec<String> {
     let linter = Linter::new();
     let planted = parse(text);
-    assert_eq!(planted.len(), 30);
+    assert!(planted.len() >= 30);
     let missed = planted.iter().filter(|planted| {
         let report = lint(&linter, planted);
         report.highest() < Some(Severity::Medium)
@@ -83,4 +83,40 @@ fn planted_texts_that_the_rules_were_made_with_are_found() {
         missed(include_str!("planted/known.txt")),
         Vec::<String>::new()
     );
+}
+
+/// Evasions whose titles start with `high:` are a download, decoded text or an archive with a
+/// password, which `--deny high` has to stop, whatever is written around them.
+#[test]
+fn evasions_are_found_and_commands_keep_their_severity() {
+    let text = include_str!("planted/evasions.txt");
+    assert_eq!(missed(text), Vec::<String>::new());
+    let linter = Linter::new();
+    let lowered = parse(text).into_iter().filter(|planted| {
+        planted.title.starts_with("high:")
+            && lint(&linter, planted).highest() < Some(Severity::High)
+    });
+    let lowered: Vec<String> = lowered.map(|planted| planted.title).collect();
+    assert_eq!(lowered, Vec::<String>::new());
+}
+
+#[test]
+fn planted_downloads_decoders_and_archives_are_high() {
+    let rules = ["pipe-to-shell", "decode-to-shell", "password-archive"];
+    let linter = Linter::new();
+    for text in [
+        include_str!("planted/held-out.txt"),
+        include_str!("planted/known.txt"),
+    ] {
+        for planted in parse(text) {
+            let report = lint(&linter, &planted);
+            let is_of_rule = report
+                .findings()
+                .iter()
+                .any(|found| rules.contains(&found.rule()));
+            if is_of_rule {
+                assert_eq!(report.highest(), Some(Severity::High), "{}", planted.title);
+            }
+        }
+    }
 }
