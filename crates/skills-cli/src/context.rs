@@ -210,6 +210,10 @@ impl Context {
             Some(false) => builder.search_method(SearchMethod::Words),
             _ => builder,
         };
+        // Grants name canonical paths.
+        let home = self.environment.home();
+        let home = home.and_then(|home| home.canonicalize().ok());
+        let builder = home.into_iter().fold(builder, Builder::user_home);
         let cache = self.environment.cache_dir().into_iter();
         Ok(cache.fold(builder, |builder, cache| {
             builder.search_cache(cache.join(state::SEARCH_CACHE_DIR))

@@ -39,7 +39,9 @@ pub(crate) struct ExecutionArgs {
 impl ExecutionArgs {
     /// Configures a runtime with the policy of all sources, secrets, approval store and audit log.
     pub(crate) fn configure(&self, builder: Builder, context: &Context) -> anyhow::Result<Builder> {
-        self.programs.configure(builder, Vec::new(), context)
+        let rules = self.programs.workspace_rule(context)?;
+        self.programs
+            .configure(builder, rules.into_iter().collect(), context)
     }
 
     /// Converts the arguments to the options of a run.

@@ -1,5 +1,6 @@
 //! The value of `--allow`: a permission, parsed into a rule of the invocation.
 
+use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::path::Path;
 
@@ -7,6 +8,8 @@ use clap::builder::{StyledStr, TypedValueParser};
 use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, Command};
 use skills_runtime::policy::{Effect, PolicyError, Rule, RuleSource};
+
+use crate::process_environment::Environment;
 
 /// Maximum edit distance of a suggestion.
 const MAX_TYPOS: usize = 2;
@@ -40,7 +43,24 @@ impl TypedValueParser for PermissionParser {
 }
 
 fn parse_permission(text: &str) -> Result<Rule, PolicyError> {
-    Rule::parse(Effect::Allow, RuleSource::Invocation, text).map(|rule| rule.origin("--allow"))
+    let text = expand_home(text);
+    Rule::parse(Effect::Allow, RuleSource::Invocation, &text).map(|rule| rule.origin("--allow"))
+}
+
+/// Replaces `~/` at the start of a path, which a shell does not do after a colon.
+fn expand_home(text: &str) -> Cow<'_, str> {
+    let path = text
+        .strip_prefix("read:~/")
+        .or_else(|| text.strip_prefix("write:~/"));
+    let environment = Environment::from_process();
+    let home = environment.home().and_then(Path::to_str);
+    match (path, home) {
+        (Some(path), Some(home)) => {
+            let capability = text.split(':').next().unwrap_or_default();
+            Cow::Owned(format!("{capability}:{home}/{path}"))
+        }
+        _ => Cow::Borrowed(text),
+    }
 }
 
 /// Returns the valid permission that is most similar to an invalid one, if there is one.

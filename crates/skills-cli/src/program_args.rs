@@ -218,7 +218,7 @@ impl ProgramArgs {
             .transpose()
     }
 
-    /// Returns the rule that makes the workspace of a server writable. A working directory that the
+    /// Returns the rule that makes the workspace writable. A working directory of a server that the
     /// user did not name is a default, which `ask` rules of the user restrict.
     pub(crate) fn workspace_rule(&self, context: &Context) -> anyhow::Result<Option<Rule>> {
         let (source, origin) = if self.is_default_workspace {

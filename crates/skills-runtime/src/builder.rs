@@ -49,6 +49,7 @@ pub struct Builder {
     on_missing_requirements: OnMissing,
     max_concurrent_runs: usize,
     hidden_directories: Vec<PathBuf>,
+    user_home: Option<PathBuf>,
     #[cfg(all(feature = "packages", unix))]
     packages: Option<crate::PackageConfig>,
 }
@@ -79,6 +80,7 @@ impl Default for Builder {
             on_missing_requirements: OnMissing::default(),
             max_concurrent_runs: 16,
             hidden_directories: Vec::new(),
+            user_home: None,
             #[cfg(all(feature = "packages", unix))]
             packages: None,
         }
@@ -195,6 +197,14 @@ impl Builder {
     /// Sets the parent directory of scratch directories and private copies. Default: `/tmp`.
     pub fn scratch_directory(mut self, directory: impl Into<PathBuf>) -> Self {
         self.scratch = directory.into();
+        self
+    }
+
+    /// Sets the home directory of the user. `HOME` of programs is a private directory; granted paths
+    /// below the home directory are then also at the same place below `HOME`
+    /// ([`Job::user_home`](skills_sandbox::Job::user_home)). Default: none.
+    pub fn user_home(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.user_home = Some(directory.into());
         self
     }
 
@@ -344,6 +354,7 @@ impl Builder {
             approval_timeout: self.approval_timeout,
             on_missing_requirements: self.on_missing_requirements,
             hidden_directories: self.hidden_directories,
+            user_home: self.user_home,
             max_concurrent_runs: self.max_concurrent_runs,
             #[cfg(all(feature = "packages", unix))]
             packages: self.packages,

@@ -122,6 +122,7 @@ pub(crate) struct Config {
     pub(crate) on_missing_requirements: OnMissing,
     /// Directories that are hidden from all programs.
     pub(crate) hidden_directories: Vec<PathBuf>,
+    pub(crate) user_home: Option<PathBuf>,
     pub(crate) max_concurrent_runs: usize,
     #[cfg(all(feature = "packages", unix))]
     pub(crate) packages: Option<PackageConfig>,
@@ -573,6 +574,7 @@ impl Executor {
         self.check_outside_scratch(grants)?;
         // The backend takes the grants; the original explains what the program could not do.
         let job = packages.add_to(build_job(plan, content.as_deref(), grants.clone())?);
+        let job = self.config().user_home.iter().fold(job, Job::user_home);
         let uncovered = self
             .check_content_unchanged(&plan.subject, content.as_deref())
             .await?;

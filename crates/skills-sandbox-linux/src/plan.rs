@@ -133,6 +133,8 @@ pub struct Plan {
     pub(crate) paths: Vec<PathRule>,
     /// A symlink named `python`, on hosts that have only `python3`, and its target.
     pub(crate) python_link: Option<(PathBuf, PathBuf)>,
+    /// Symlinks in `HOME` to granted paths of the user's home directory, and their targets.
+    pub(crate) home_links: Vec<(PathBuf, PathBuf)>,
     /// Granted paths whose files are at another location of the host.
     pub(crate) relocated: Vec<(PathBuf, PathBuf)>,
     /// The protected paths that exist in writable directories.
@@ -177,11 +179,13 @@ impl Plan {
             paths.extend(exception_rules(grants, &protected));
         }
         let python_link = find_python_link(grants, program_finder, context);
+        let home_links = find_home_links(job, &home_directory(context));
         let rootfs = has_namespaces.then(|| {
             RootFsPlan::new(&paths, grants.limits(), context, UserIds::sandboxed())
                 .with_aliases(job.path_aliases())
                 .with_aliases(node_modules_link(job).as_slice())
                 .with_aliases(python_link.as_slice())
+                .with_home_links(&home_links)
         });
         Ok(Self {
             args: build_args(job, &program, rootfs.as_ref())?,
@@ -193,6 +197,7 @@ impl Plan {
                 endpoint.as_ref(),
             ),
             python_link,
+            home_links,
             current_dir,
             isolation: context.isolation,
             rootfs,
@@ -235,6 +240,7 @@ impl Plan {
             services: Vec::new(),
             paths,
             python_link: None,
+            home_links: Vec::new(),
             relocated: Vec::new(),
             protected: ProtectedEntries::default(),
             spawn: SpawnGrant::None,
@@ -369,6 +375,35 @@ fn search_path(program_finder: &ProgramFinder, link: Option<&(PathBuf, PathBuf)>
     }
 }
 
+/// Returns the path of `HOME`.
+fn home_directory(context: &PlanContext) -> PathBuf {
+    match context.isolation {
+        IsolationLevel::Namespaces => home_path(&context.scratch_path),
+        IsolationLevel::Landlock | IsolationLevel::None => context.scratch_path.clone(),
+    }
+}
+
+/// Returns symlinks in `home` to the granted paths below the user's home directory, without those
+/// below another of them.
+fn find_home_links(job: &Job, home: &Path) -> Vec<(PathBuf, PathBuf)> {
+    let Some(user_home) = job.user_home_path() else {
+        return Vec::new();
+    };
+    let granted = || job.grants().files().iter().map(FileGrant::path);
+    let below_home =
+        |path: &Path| path != user_home && path.starts_with(user_home) && !path.starts_with(home);
+    granted()
+        .filter(|path| below_home(path))
+        .filter(|path| {
+            !granted().any(|other| other != *path && below_home(other) && path.starts_with(other))
+        })
+        .filter_map(|path| {
+            let relative = path.strip_prefix(user_home).ok()?;
+            Some((home.join(relative), path.to_owned()))
+        })
+        .collect()
+}
+
 fn build_environment(
     job: &Job,
     program: &ResolvedProgram,
@@ -377,10 +412,7 @@ fn build_environment(
     endpoint: Option<&ProxyEndpoint>,
 ) -> Environment {
     let scratch = &context.scratch_path;
-    let home = match context.isolation {
-        IsolationLevel::Namespaces => home_path(scratch),
-        IsolationLevel::Landlock | IsolationLevel::None => scratch.clone(),
-    };
+    let home = home_directory(context);
     let mut fixed: Vec<(String, String)> = [
         ("HOME", home.to_string_lossy().as_ref()),
         ("LANG", "C.UTF-8"),

@@ -147,6 +147,14 @@ impl RootFsPlan {
         self
     }
 
+    /// Adds symlinks in `HOME`, which is empty otherwise.
+    pub(crate) fn with_home_links(mut self, links: &[(PathBuf, PathBuf)]) -> Self {
+        let links = links.iter().cloned();
+        self.entries
+            .extend(links.map(|(path, target)| RootFsEntry::Symlink { path, target }));
+        self
+    }
+
     /// Returns true if an alias is a symlink to a path.
     pub(crate) fn is_linked(&self, alias: &Path, to: &Path) -> bool {
         self.entries.iter().any(|entry| {

@@ -384,6 +384,7 @@ impl LinuxSandbox {
         let plan = Plan::new(job, &self.program_finder, &context)?;
         if scratch.is_some() {
             create_python_link(&plan)?;
+            create_home_links(&plan)?;
         }
         Ok(plan)
     }
@@ -458,6 +459,17 @@ fn create_python_link(plan: &Plan) -> Result<(), SandboxError> {
         .map_or(Ok(()), std::fs::create_dir)
         .and_then(|()| std::os::unix::fs::symlink(target, link))
         .map_err(|error| SandboxError::setup("linking `python`", error))
+}
+
+/// Creates the links in `HOME`, which is the scratch directory.
+fn create_home_links(plan: &Plan) -> Result<(), SandboxError> {
+    for (link, target) in &plan.home_links {
+        link.parent()
+            .map_or(Ok(()), std::fs::create_dir_all)
+            .and_then(|()| std::os::unix::fs::symlink(target, link))
+            .map_err(|error| SandboxError::setup("linking the home directory", error))?;
+    }
+    Ok(())
 }
 
 /// Removes what a run created outside of its namespaces, and adds to the report what could not be

@@ -44,6 +44,7 @@ pub struct Job {
     stdin: Vec<u8>,
     current_dir: Option<PathBuf>,
     path_aliases: Vec<(PathBuf, PathBuf)>,
+    user_home: Option<PathBuf>,
     quotas: Vec<Quota>,
     cancellation: Option<CancellationToken>,
     caller: Option<String>,
@@ -192,6 +193,7 @@ impl Job {
             stdin: Vec::new(),
             current_dir: None,
             path_aliases: Vec::new(),
+            user_home: None,
             quotas: Vec::new(),
             cancellation: None,
             caller: None,
@@ -261,6 +263,21 @@ impl Job {
     pub fn path_alias(mut self, alias: impl Into<PathBuf>, path: impl Into<PathBuf>) -> Self {
         self.path_aliases.push((alias.into(), path.into()));
         self
+    }
+
+    /// Sets the home directory of the user. `HOME` of a program is a private directory; with this,
+    /// granted paths below the home directory are also at the same place below `HOME`, by symlinks,
+    /// so that a program finds `~/.tool` where it searches for it. This grants nothing. Only the
+    /// Linux backend does this.
+    pub fn user_home(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.user_home = Some(directory.into());
+        self
+    }
+
+    /// Returns the home directory of the user.
+    #[must_use]
+    pub fn user_home_path(&self) -> Option<&Path> {
+        self.user_home.as_deref()
     }
 
     /// Hides an absolute path and everything below it, also inside a granted directory. A backend that

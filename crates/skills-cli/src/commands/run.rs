@@ -84,7 +84,11 @@ impl Run {
         let output = context.output;
         let interpreters = self.interpreters(context)?;
         let builder = context.builder(&interpreters)?;
-        let builder = self.what.configure(builder, context)?;
+        let builder = if self.has_private_workspace() {
+            self.what.programs.configure(builder, Vec::new(), context)?
+        } else {
+            self.what.configure(builder, context)?
+        };
         let runtime = self.with_profile(builder)?.build();
         let mut options = self.options(context)?;
         let name = input::resolve_skill_name(&self.name);
@@ -201,6 +205,11 @@ impl Run {
         }))
     }
 
+    /// Returns true if input or output files are those of a private workspace.
+    fn has_private_workspace(&self) -> bool {
+        !self.file.is_empty() || self.output.is_some()
+    }
+
     /// Returns the options of the run, without an approver.
     fn options(&self, context: &Context) -> anyhow::Result<ExecutionOptions> {
         let mut options = self.what.options(context)?;
@@ -212,7 +221,7 @@ impl Run {
         options.args = args
             .map(|arg| arg.replace("{workspace}", &workspace))
             .collect();
-        if !self.file.is_empty() || self.output.is_some() {
+        if self.has_private_workspace() {
             // Input and output files are those of a private workspace, so `--workspace` conflicts
             // with both.
             options.workspace = Workspace::Private(read_input_files(&self.file)?);

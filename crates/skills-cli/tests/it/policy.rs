@@ -690,3 +690,68 @@ fn rules_are_approved_in_advance() {
     assert!(run(&["trust", "one", "--yes"]).1.contains("spawn `expr`"));
     assert_eq!(run(&["run", "one"]).0, "42\n");
 }
+
+/// `HOME` of a program is private; a granted path of the user's home directory is also below it.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_granted_path_of_the_home_directory_is_below_home() {
+    if skills_test_support::skip_without_sandbox() {
+        return;
+    }
+    let fixture = Fixture::new(
+        "",
+        "read x < ~/.tool/in && echo \"$x\" > ~/.tool/deep/out\n",
+    );
+    let home = fixture.path("home");
+    fs::create_dir_all(home.join(".tool/deep")).unwrap();
+    fs::write(home.join(".tool/in"), "42\n").unwrap();
+    let run = |permission: &str| {
+        let root = fixture.path("skills").display().to_string();
+        let arguments = ["run", "one", "--root", &root, "--allow", permission];
+        let state = fixture.path("state");
+        let mut command = crate::skills::command_with_state(&arguments, Path::new("/tmp"), &state);
+        command
+            .env("HOME", &home)
+            .output()
+            .unwrap()
+            .status
+            .success()
+    };
+    assert!(!run("read:/usr") && !run("read:~/.tool"));
+    assert!(run("write:~/.tool"));
+    assert_eq!(
+        fs::read_to_string(home.join(".tool/deep/out")).unwrap(),
+        "42\n"
+    );
+}
+
+/// A program that is a script includes its interpreter.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_granted_program_can_be_a_script() {
+    if skills_test_support::skip_without_sandbox() {
+        return;
+    }
+    let fixture = Fixture::new("", "tool\n");
+    let tools = fixture.path("tools");
+    fs::create_dir_all(&tools).unwrap();
+    fs::write(
+        tools.join("tool"),
+        "#!/usr/bin/env sh\necho from a script\n",
+    )
+    .unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(tools.join("tool"), mode).unwrap();
+    let root = fixture.path("skills").display().to_string();
+    let arguments = ["run", "one", "--root", &root, "--allow", "spawn:tool"];
+    let state = fixture.path("state");
+    let mut command = crate::skills::command_with_state(&arguments, Path::new("/tmp"), &state);
+    let done = command.env("PATH", &tools).output().unwrap();
+    let output = String::from_utf8(done.stdout).unwrap();
+    assert_eq!(
+        output,
+        "from a script\n",
+        "{}",
+        String::from_utf8_lossy(&done.stderr)
+    );
+}
