@@ -79,6 +79,7 @@ pub(crate) async fn call(
     // needed.
     if output.has_code(ToolErrorCode::ApprovalRequired) {
         match approver.unresolved() {
+    log_notes(&request.name, &output);
             Some(Unresolved::Prompt(elicitation)) => {
                 return input_required(server, &binding, elicitation).map(Into::into);
             }
@@ -93,6 +94,15 @@ pub(crate) async fn call(
 fn caller_context(caller: &Caller, context: &RequestContext<RoleServer>) -> CallContext {
     let mut call_context = CallContext::default().principal(caller.principal.as_str());
     if let Some(client) = context.client_info() {
+/// Logs the notes of a run, such as missing requirements. They quote texts of skills, so their
+/// control characters are escaped.
+fn log_notes(tool: &str, output: &ToolOutput) {
+    let notes = output.structured["notes"].as_array().into_iter().flatten();
+    for note in notes.filter_map(Value::as_str) {
+        tracing::info!(tool, note = %note.escape_debug(), "note of a call");
+    }
+}
+
         call_context = call_context.client(client.name, client.version);
     }
     if let Some(session) = &caller.session {

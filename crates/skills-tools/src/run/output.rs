@@ -119,6 +119,16 @@ impl ProgramOutput {
             .insert(0, escape_invisible(&line).into_owned());
     }
 
+    /// Adds to a failure the requirements that the run missed, which are its likely cause.
+    pub(super) fn explain_missing_requirements(&mut self, artifacts: &ExecutionArtifacts) {
+        if !self.is_success() {
+            let missing = artifacts.missing_requirements();
+            let lines = missing.map(|missing| format!("Missing requirement: {missing}"));
+            let lines = lines.map(|line| escape_invisible(&line).into_owned());
+            self.explanation.extend(lines);
+        }
+    }
+
     /// Adds what the user can do.
     pub(super) fn add_hints(&mut self, hints: impl IntoIterator<Item = String>) {
         let lines = hints.into_iter().map(|hint| format!("Hint: {hint}"));
@@ -238,9 +248,10 @@ pub(crate) fn mark_program_text(text: &str) -> String {
 }
 
 fn is_result_line(line: &str) -> bool {
-    const LABELS: [&str; 5] = [
+    const LABELS: [&str; 6] = [
         "hint",
         "help",
+        "missing requirement",
         "hook",
         "exit code",
         "failed to setup environment",
