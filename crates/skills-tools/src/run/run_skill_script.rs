@@ -8,14 +8,13 @@ use skills_runtime::{
 use skills_script::file_stem;
 
 use super::named_skills::NamedSkills;
-use super::script_tool::script_error;
+use super::script_tool::{script_error, success_text};
 use super::skill_program::find_in_skill;
 use super::{
     CompletedRun, Deadline, MAX_STDIN_BYTES, MAX_TIMEOUT_SECONDS, ProgramTools, RunnableSkill,
     WorkingDirectory, result_properties,
 };
 use crate::path_map::PathMap;
-use crate::sanitize::strip_terminal_escapes;
 use crate::schema;
 use crate::tool_definition::{Annotations, ToolDefinition};
 use crate::virtual_path::invalid_part_reason;
@@ -153,8 +152,8 @@ fn tool_output(mut completed: CompletedRun, path_map: &PathMap) -> ToolOutput {
             ToolOutput::error_with_data(format!("Error: {}", error.message), data, &error)
         }
         None => {
-            let text = strip_terminal_escapes(output.stdout.trim());
-            ToolOutput::new(output.with_explanation(&text), Value::Object(data))
+            let text = success_text(&output);
+            ToolOutput::new(output.with_explanation(text.trim()), Value::Object(data))
                 .with_files(output.files)
         }
     }

@@ -118,7 +118,7 @@ fn tool_output(output: ProgramOutput, timeout_seconds: &str) -> ToolOutput {
     let error = script_error(&output, timeout_seconds);
     match error {
         None => {
-            let text = output.with_explanation(&strip_terminal_escapes(&output.stdout));
+            let text = output.with_explanation(&success_text(&output));
             ToolOutput::new(text, Value::Object(output.data)).with_files(output.files)
         }
         Some(error) => {
@@ -130,8 +130,19 @@ fn tool_output(output: ProgramOutput, timeout_seconds: &str) -> ToolOutput {
             if !so_far.is_empty() {
                 text = format!("{text}\n{so_far}");
             }
-            ToolOutput::error_with_data(text, output.data, &error)
+            ToolOutput::error_with_data(text, output.data, &error).with_files(output.files)
         }
+    }
+}
+
+/// Returns the output of a script that succeeded: standard output, else standard error, on which
+/// some scripts report what they have done.
+pub(super) fn success_text(output: &ProgramOutput) -> String {
+    let stdout = strip_terminal_escapes(&output.stdout);
+    if stdout.trim().is_empty() {
+        strip_terminal_escapes(&output.stderr)
+    } else {
+        stdout
     }
 }
 
