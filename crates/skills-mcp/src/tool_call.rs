@@ -55,7 +55,11 @@ pub(crate) async fn call(
         always: inner.tenancy == Tenancy::SingleUser,
     };
     // One approver per call: a response for one call can never reach another.
-    let approver = Arc::new(ElicitationApprover::new(channel, allowed_responses));
+    let approver = Arc::new(ElicitationApprover::new(
+        channel,
+        allowed_responses,
+        Arc::clone(&inner.trust_command),
+    ));
     let cancellation = CancellationToken::new();
     let phase = CallPhase::default();
     let call_context = phase
@@ -75,11 +79,11 @@ pub(crate) async fn call(
     .await;
     let mut output =
         output.map_err(|unknown| ErrorData::invalid_params(unknown.to_string(), None))?;
+    log_notes(&request.name, &output);
     // Only if the call ended because of the request. If it succeeded in another way, no response is
     // needed.
     if output.has_code(ToolErrorCode::ApprovalRequired) {
         match approver.unresolved() {
-    log_notes(&request.name, &output);
             Some(Unresolved::Prompt(elicitation)) => {
                 return input_required(server, &binding, elicitation).map(Into::into);
             }
@@ -90,10 +94,6 @@ pub(crate) async fn call(
     Ok(to_result(output))
 }
 
-/// Returns the caller as audit records name it, with what its client says about itself.
-fn caller_context(caller: &Caller, context: &RequestContext<RoleServer>) -> CallContext {
-    let mut call_context = CallContext::default().principal(caller.principal.as_str());
-    if let Some(client) = context.client_info() {
 /// Logs the notes of a run, such as missing requirements. They quote texts of skills, so their
 /// control characters are escaped.
 fn log_notes(tool: &str, output: &ToolOutput) {
@@ -103,6 +103,10 @@ fn log_notes(tool: &str, output: &ToolOutput) {
     }
 }
 
+/// Returns the caller as audit records name it, with what its client says about itself.
+fn caller_context(caller: &Caller, context: &RequestContext<RoleServer>) -> CallContext {
+    let mut call_context = CallContext::default().principal(caller.principal.as_str());
+    if let Some(client) = context.client_info() {
         call_context = call_context.client(client.name, client.version);
     }
     if let Some(session) = &caller.session {
