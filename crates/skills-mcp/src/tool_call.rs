@@ -97,8 +97,7 @@ pub(crate) async fn call(
 /// Logs the notes of a run, such as missing requirements. They quote texts of skills, so their
 /// control characters are escaped.
 fn log_notes(tool: &str, output: &ToolOutput) {
-    let notes = output.structured["notes"].as_array().into_iter().flatten();
-    for note in notes.filter_map(Value::as_str) {
+    for note in &output.notes {
         tracing::info!(tool, note = %note.escape_debug(), "note of a call");
     }
 }

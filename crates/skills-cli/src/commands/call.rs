@@ -1,7 +1,7 @@
 //! `skills call TOOL`: calls a tool as a model would.
 
 use clap::Args;
-use serde_json::{Value, json};
+use serde_json::json;
 use skills_runtime::Builder;
 use skills_tools::{CallContext, ToolErrorCode, ToolGroup, ToolOutput, starts_programs};
 
@@ -77,21 +77,23 @@ fn print_result(result: &ToolOutput, output: Output) -> anyhow::Result<()> {
             "files": result.files,
         }));
     }
+    for note in &result.notes {
+        output.status(&format!("note: {}", line(note)));
+    }
     if result.is_error {
+        print_files(result, output);
+        // Ends with what the user can do.
         output.status_lines(&result.text);
     } else {
         let text = result.text.strip_suffix('\n').unwrap_or(&result.text);
         output.lines([text.to_owned()])?;
+        print_files(result, output);
     }
-    print_files(result, output);
     // The text is what a model reads, so it can contain the hint already.
     if let Some(hint) = result.structured["error"]["hint"].as_str()
         && !result.text.contains(hint)
     {
         output.status(&format!("help: {hint}"));
-    }
-    for note in texts(&result.structured["notes"]) {
-        output.status(&format!("note: {}", line(note)));
     }
     Ok(())
 }
@@ -113,14 +115,6 @@ fn print_files(result: &ToolOutput, output: Output) {
         let bytes = &file["size"];
         output.status(&format!("{change} {} ({bytes} bytes)", line(path)));
     }
-}
-
-fn texts(values: &Value) -> impl Iterator<Item = &str> {
-    values
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
 }
 
 fn exit_status(result: &ToolOutput) -> Exit {

@@ -150,11 +150,14 @@ fn tool_output(mut completed: CompletedRun, path_map: &PathMap) -> ToolOutput {
     match script_error(&output, &completed.timeout_seconds) {
         Some(error) => {
             ToolOutput::error_with_data(format!("Error: {}", error.message), data, &error)
+                .with_files(output.files)
+                .with_notes(output.notes)
         }
         None => {
             let text = success_text(&output);
             ToolOutput::new(output.with_explanation(text.trim()), Value::Object(data))
                 .with_files(output.files)
+                .with_notes(output.notes)
         }
     }
 }

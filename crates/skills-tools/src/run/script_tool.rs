@@ -119,7 +119,9 @@ fn tool_output(output: ProgramOutput, timeout_seconds: &str) -> ToolOutput {
     match error {
         None => {
             let text = output.with_explanation(&success_text(&output));
-            ToolOutput::new(text, Value::Object(output.data)).with_files(output.files)
+            ToolOutput::new(text, Value::Object(output.data))
+                .with_files(output.files)
+                .with_notes(output.notes)
         }
         Some(error) => {
             let so_far = match output.exit {
@@ -130,7 +132,9 @@ fn tool_output(output: ProgramOutput, timeout_seconds: &str) -> ToolOutput {
             if !so_far.is_empty() {
                 text = format!("{text}\n{so_far}");
             }
-            ToolOutput::error_with_data(text, output.data, &error).with_files(output.files)
+            ToolOutput::error_with_data(text, output.data, &error)
+                .with_files(output.files)
+                .with_notes(output.notes)
         }
     }
 }
