@@ -1,6 +1,6 @@
 //! What all commands share: global options, environment, output and the runtime made of them.
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::collections::HashSet;
 use std::path::PathBuf;
 
@@ -20,7 +20,7 @@ use crate::file_mode::is_world_writable;
 use crate::global_options::GlobalOptions;
 use crate::input;
 use crate::interpreters::{self, InterpreterArg};
-use crate::output::Output;
+use crate::output::{Output, line};
 use crate::process_environment::Environment;
 use crate::selector::parse_selector;
 use crate::settings::Settings;
@@ -42,6 +42,8 @@ pub(crate) struct Context {
     pub(crate) command_line: fn() -> Command,
     settings: OnceCell<Settings>,
     settings_secrets: OnceCell<Secrets>,
+    /// Whether missing roots were reported.
+    warned_of_roots: Cell<bool>,
 }
 
 impl Context {
@@ -58,6 +60,7 @@ impl Context {
             command_line,
             settings: OnceCell::new(),
             settings_secrets: OnceCell::new(),
+            warned_of_roots: Cell::new(false),
         }
     }
 
@@ -224,10 +227,7 @@ impl Context {
     /// limits and rules of the command line.
     pub(crate) fn discovery(&self) -> anyhow::Result<Discovery> {
         let options = &self.options;
-        // A default root can be missing; one that is given cannot.
-        for root in options.root.iter().chain(&options.add_root) {
-            input::resolve_directory(root)?;
-        }
+        self.check_given_roots()?;
         let profile = find_profile(options.profile.as_deref())?;
         let discovery = profile.discovery(&self.profile_context()?);
         let settings = self.settings()?;
@@ -243,6 +243,27 @@ impl Context {
         let disabled = options.disable.iter().map(|pattern| disable_rule(pattern));
         let rules = settings.skill_rules.iter().cloned().chain(disabled);
         Ok(discovery.with_roots(roots).limits(limits).rules(rules))
+    }
+
+    /// Warns, once, about roots of the command line that do not exist: a server finds their skills
+    /// when they are created.
+    ///
+    /// # Errors
+    /// Fails if a root is not a directory.
+    fn check_given_roots(&self) -> anyhow::Result<()> {
+        let given = self.options.root.iter().chain(&self.options.add_root);
+        let (missing, existing): (Vec<_>, Vec<_>) = given.partition(|root| !root.exists());
+        for root in existing {
+            input::resolve_directory(root)?;
+        }
+        if !self.warned_of_roots.replace(true) {
+            for root in missing {
+                let root = line(&root.to_string_lossy());
+                self.output
+                    .status(&format!("warning: root `{root}` does not exist"));
+            }
+        }
+        Ok(())
     }
 
     /// Returns the roots in search order, without a scan.

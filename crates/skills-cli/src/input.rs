@@ -165,6 +165,27 @@ pub(crate) fn resolve_directory(path: &Path) -> anyhow::Result<PathBuf> {
     }
 }
 
+/// Returns true if two paths name the same file: by their texts, or as a file that exists.
+pub(crate) fn is_same_path(one: &Path, other: &Path) -> bool {
+    let is_same_text = one == other || path_below(one, other) == Some(PathBuf::new());
+    is_same_text
+        || one
+            .canonicalize()
+            .is_ok_and(|one| other.canonicalize().is_ok_and(|other| one == other))
+}
+
+/// Returns the rest of a path in a directory, each of which can be relative to the working directory
+/// and need not exist; `None` for paths elsewhere.
+pub(crate) fn path_below(directory: &Path, path: &Path) -> Option<PathBuf> {
+    // An empty path has no absolute one. Without `.`, but with `..`.
+    let (directory, path) = (absolute(directory)?, absolute(path)?);
+    Some(path.strip_prefix(directory).ok()?.to_owned())
+}
+
+fn absolute(path: &Path) -> Option<PathBuf> {
+    std::path::absolute(path).ok()
+}
+
 /// Resolves a skill that is given by its directory. A bare name is returned unchanged.
 pub(crate) fn resolve_skill_name(argument: &str) -> String {
     if argument.contains(std::path::is_separator)

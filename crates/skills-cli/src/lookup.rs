@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use skills_runtime::discovery::{ExplanationStep, SkillStatus, Skipped};
+use skills_runtime::discovery::{ExplanationStep, Lookup, SkillStatus, Skipped};
 use skills_runtime::{
     ErrorKind, ExecutionOptions, LoadedSkill, Preview, Root, RuntimeError, SkillRuntime,
 };
@@ -24,7 +24,9 @@ pub(crate) fn explain_error(
     error: RuntimeError,
 ) -> anyhow::Error {
     match error.kind() {
-        ErrorKind::InactiveSkill => CommandError::with_hint(&error, explain_hint(name)).into(),
+        ErrorKind::InactiveSkill => {
+            CommandError::with_hint(&error, inactive_hint(runtime, name)).into()
+        }
         ErrorKind::UnknownSkill => explain_unknown(runtime, name, error),
         _ => error.into(),
     }
@@ -44,6 +46,20 @@ pub(crate) fn preview(
 ) -> anyhow::Result<Preview> {
     let preview = runtime.executor().preview(name, options);
     preview.map_err(|error| explain_error(runtime, name, error))
+}
+
+/// How a user makes the skills of an untrusted project available.
+pub(crate) const TRUST_PROJECT_HINT: &str =
+    "trust its project with `skills trust --project`, or for one command with `--trust-project`";
+
+/// Returns how to make an inactive skill available, or how to see why it is inactive.
+fn inactive_hint(runtime: &SkillRuntime, name: &str) -> String {
+    match runtime.library().catalog().find(name) {
+        Lookup::Inactive(inactive) if inactive.is_of_untrusted_project() => {
+            TRUST_PROJECT_HINT.to_owned()
+        }
+        _ => explain_hint(name),
+    }
 }
 
 fn explain_unknown(runtime: &SkillRuntime, name: &str, error: RuntimeError) -> anyhow::Error {

@@ -281,14 +281,16 @@ impl Catalog {
             .is_some_and(|settings| settings.has_same_settings(discovery))
     }
 
-    /// Finds a skill by its exact name, or by the canonical path of its directory or `SKILL.md`.
+    /// Finds a skill by its exact name, by the canonical path of its directory or `SKILL.md`, or by
+    /// the name of its directory, if only one active skill is in a directory of this name.
     ///
-    /// Names go before paths, and active skills before inactive ones.
+    /// Names go before paths and directories, and active skills before inactive ones.
     #[must_use]
     pub fn find(&self, name: &str) -> Lookup<'_> {
         match self.find_by_name(name) {
             Lookup::Unknown(nearest) => self
                 .find_by_path(Path::new(name))
+                .or_else(|| self.find_by_directory_name(name))
                 .unwrap_or(Lookup::Unknown(nearest)),
             found => found,
         }
@@ -331,6 +333,19 @@ impl Catalog {
                 .find(|inactive| inactive.entry.is_located_at(path))
                 .map(Lookup::Inactive)
         })
+    }
+
+    /// Finds a skill whose name differs from that of its directory.
+    fn find_by_directory_name(&self, name: &str) -> Option<Lookup<'_>> {
+        let is_in = |entry: &&Entry| {
+            let directory = entry.directory().file_name();
+            directory.is_some_and(|directory| directory == name)
+        };
+        let mut found = self.entries.iter().filter(is_in);
+        match (found.next(), found.next()) {
+            (Some(only), None) => Some(Lookup::Found(only)),
+            _ => None,
+        }
     }
 
     fn nearest_names(&self, name: &str) -> Vec<&str> {

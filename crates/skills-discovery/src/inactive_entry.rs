@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::{ConfigRule, ContentDigest, Entry, LockError};
+use crate::{ConfigRule, ContentDigest, Entry, LockError, Scope};
 
 /// A skill that was found but is not in use, with the reason.
 ///
@@ -99,6 +99,12 @@ impl InactiveEntry {
     #[must_use]
     pub fn reason(&self) -> &InactiveReason {
         &self.reason
+    }
+
+    /// Returns true if the skill is active once its project is trusted.
+    #[must_use]
+    pub fn is_of_untrusted_project(&self) -> bool {
+        self.reason == InactiveReason::Untrusted && self.entry.scope() == Scope::Repo
     }
 }
 

@@ -17,6 +17,7 @@ mod request;
 
 pub(crate) use approver::{ElicitationApprover, ElicitationChannel, Unresolved};
 pub(crate) use form::{AllowedResponses, Elicitation};
+pub(crate) use hint::{TrustCommand, default_trust_command};
 
 /// Key of the approval prompt in `inputRequests`.
 pub(crate) const PERMISSION_KEY: &str = "permission";

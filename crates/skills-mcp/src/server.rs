@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 pub use builder::ServerBuilder;
 
 use crate::call_limiter::CallLimiter;
+use crate::elicitation::TrustCommand;
 use crate::list_changes::ListWatcher;
 use crate::list_changes::{ListTracker, LogOnce};
 use crate::request_state::RequestStateSigner;
@@ -73,6 +74,7 @@ pub(crate) struct Inner {
     pub(crate) list_watcher: ListWatcher,
     pub(crate) tenancy: Tenancy,
     pub(crate) result_data: crate::ResultData,
+    pub(crate) trust_command: Arc<TrustCommand>,
     pub(crate) version: String,
     pub(crate) stop: CancellationToken,
     /// Cancels the running calls.

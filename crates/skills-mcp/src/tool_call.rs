@@ -55,7 +55,11 @@ pub(crate) async fn call(
         always: inner.tenancy == Tenancy::SingleUser,
     };
     // One approver per call: a response for one call can never reach another.
-    let approver = Arc::new(ElicitationApprover::new(channel, allowed_responses));
+    let approver = Arc::new(ElicitationApprover::new(
+        channel,
+        allowed_responses,
+        Arc::clone(&inner.trust_command),
+    ));
     let cancellation = CancellationToken::new();
     let phase = CallPhase::default();
     let call_context = phase
@@ -75,6 +79,7 @@ pub(crate) async fn call(
     .await;
     let mut output =
         output.map_err(|unknown| ErrorData::invalid_params(unknown.to_string(), None))?;
+    log_notes(&request.name, &output);
     // Only if the call ended because of the request. If it succeeded in another way, no response is
     // needed.
     if output.has_code(ToolErrorCode::ApprovalRequired) {
@@ -87,6 +92,14 @@ pub(crate) async fn call(
         }
     }
     Ok(to_result(output))
+}
+
+/// Logs the notes of a run, such as missing requirements. They quote texts of skills, so their
+/// control characters are escaped.
+fn log_notes(tool: &str, output: &ToolOutput) {
+    for note in &output.notes {
+        tracing::info!(tool, note = %note.escape_debug(), "note of a call");
+    }
 }
 
 /// Returns the caller as audit records name it, with what its client says about itself.

@@ -50,6 +50,7 @@ pub struct Job {
     caller: Option<String>,
     interpreters: BTreeMap<ScriptType, PathBuf>,
     node_modules: Option<PathBuf>,
+    python_path: Option<PathBuf>,
     tools: Vec<PathBuf>,
 }
 
@@ -199,6 +200,7 @@ impl Job {
             caller: None,
             interpreters: BTreeMap::new(),
             node_modules: None,
+            python_path: None,
             tools: Vec::new(),
         }
     }
@@ -326,6 +328,14 @@ impl Job {
     /// and `require` does.
     pub fn node_modules(mut self, directory: impl Into<PathBuf>) -> Self {
         self.node_modules = Some(directory.into());
+        self
+    }
+
+    /// Sets a directory in which Python finds modules, by its absolute path. The grants must make it
+    /// readable. It comes before installed packages, so it must not be writable for others than the
+    /// author of the script.
+    pub fn python_path(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.python_path = Some(directory.into());
         self
     }
 
@@ -481,6 +491,12 @@ impl Job {
     #[must_use]
     pub fn installed_node_modules(&self) -> Option<&Path> {
         self.node_modules.as_deref()
+    }
+
+    /// Returns the directory in which Python finds modules.
+    #[must_use]
+    pub fn python_module_directory(&self) -> Option<&Path> {
+        self.python_path.as_deref()
     }
 
     /// Returns the further programs that it may start.

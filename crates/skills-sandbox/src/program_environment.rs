@@ -6,6 +6,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::path::Path;
 
 use crate::Job;
 
@@ -64,6 +65,8 @@ impl Environment {
             .map(|(name, value)| (name.to_owned(), value.to_owned()));
         let mut variables: Vec<(String, String)> = jobs.collect();
         variables.extend(fixed);
+        let python_path = job.python_module_directory().and_then(Path::to_str);
+        variables.extend(python_path.map(|path| ("PYTHONPATH".to_owned(), path.to_owned())));
         let is_set = |name: &str| variables.iter().any(|(known, _)| known == name);
         let defaults: Vec<(String, String)> = DEFAULTS
             .iter()
@@ -123,15 +126,17 @@ mod tests {
             grants,
             Program::script(ScriptType::Shell, "/skills/pdf/run.sh"),
         )
-        .env("PATH", "/evil");
+        .env("PATH", "/evil")
+        .python_path("/skills/pdf");
         let job = job
             .env("LD_PRELOAD", "/evil.so")
+            .env("PYTHONPATH", "/evil")
             .env("SKILL_ID", "pdf")
             .secret_env("API_KEY", "hidden")
             .unwrap();
         let environment = Environment::new(&job, vec![("PATH".to_owned(), "/usr/bin".to_owned())]);
         let shown = format!("{environment:?}");
-        let expected = r#"[("SKILL_ID", "pdf"), ("API_KEY", "…"), ("PATH", "/usr/bin"), "#;
+        let expected = r#"[("SKILL_ID", "pdf"), ("API_KEY", "…"), ("PATH", "/usr/bin"), ("PYTHONPATH", "/skills/pdf"), "#;
         assert!(shown.starts_with(expected), "{shown}");
         assert!(
             environment

@@ -471,6 +471,16 @@ impl Framework {
 }
 
 impl JsonType {
+    /// Returns the type of a number or boolean; `None` for other values.
+    pub(crate) fn of_literal(value: &Value) -> Option<Self> {
+        match value {
+            Value::Bool(_) => Some(Self::Boolean),
+            Value::Number(number) if number.is_f64() => Some(Self::Number),
+            Value::Number(_) => Some(Self::Integer),
+            _ => None,
+        }
+    }
+
     /// Returns the name of the type in a schema. `None` for any type.
     pub fn name(self) -> Option<&'static str> {
         Some(match self {

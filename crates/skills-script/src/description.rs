@@ -1,5 +1,6 @@
 //! Descriptions of scripts.
 
+mod command_docstring;
 mod comment;
 
 use skills_manifest::ScriptSpec;
@@ -22,8 +23,8 @@ const MAX_SHELL_LINES: usize = 20;
 ///
 /// The first non-empty source is used: the skill's `scripts` block, the first line of the docstring
 /// of a Python module, `# Description:` in the leading comments or in the first 20 lines of a shell
-/// script, the description that the script gives its parser, the first paragraph of the leading
-/// comments. The fallback is `Execute {script_name} from {skill_name}`, where the script's name is
+/// script, the description that the script gives its parser, or the docstring of its `click` or
+/// `typer` command, the first paragraph of the leading comments. The fallback is `Execute {script_name} from {skill_name}`, where the script's name is
 /// the file name without extension, as in the tool's name.
 ///
 /// If the schema does not say everything, the usage text of the script follows, and the sentence
@@ -99,12 +100,17 @@ fn usage_text(source: &str, file: &str, arguments: &ArgumentSpec) -> String {
 
 /// Returns the description that a script gives its parser of arguments.
 fn parser_description(source: &str, language: Language) -> Option<String> {
-    if source.len() > MAX_SOURCE_BYTES || !source.contains("description") {
+    if source.len() > MAX_SOURCE_BYTES {
         return None;
     }
+    let has = |word| source.contains(word);
     let text = match language {
-        Language::Python => argparse_description(&Tokens::python(source)),
-        Language::JavaScript if source.contains("commander") => {
+        Language::Python if has("ArgumentParser") => argparse_description(&Tokens::python(source)),
+        Language::Python if has("click") || has("typer") => {
+            command_docstring::find(&Tokens::python(source))
+        }
+        Language::Python => None,
+        Language::JavaScript if has("commander") && has("description") => {
             commander_description(&Tokens::javascript(source))
         }
         Language::JavaScript | Language::Shell => None,
@@ -258,6 +264,39 @@ mod tests {
         );
         assert_eq!(
             describe("'''Not shell'''", "a.sh"),
+            "Execute a from weather"
+        );
+    }
+
+    #[test]
+    fn docstrings_of_commands_describe_scripts() {
+        let closed = ArgumentSpec::declared(Vec::new());
+        let describe = |source: &str| tool_description(None, source, "a.py", "weather", &closed);
+        let click = "import click\n@click.command()\n@click.option('--n')\ndef main(n: int) -> None:\n    \"\"\"\n    Counts words.\n\n    More.\n    \"\"\"\n    run(n)\n";
+        assert_eq!(describe(click), "Counts words.");
+        assert_eq!(
+            describe(&click.replace("command()", "command(help='Helps.')")),
+            "Helps."
+        );
+        let group = format!(
+            "{}@main.command()\ndef add():\n  'Adds.'\n",
+            click.replace("command", "group")
+        );
+        assert_eq!(describe(&group), "Counts words.");
+        assert_eq!(
+            describe("import typer\ndef main(n: int):\n  'Sums.'\ntyper.run(main)\n"),
+            "Sums."
+        );
+        let app = "import typer\napp = typer.Typer()\n@app.command()\ndef one():\n  'One.'\n";
+        assert_eq!(describe(app), "One.");
+        let two = format!("{app}@app.command()\ndef two():\n  'Two.'\n");
+        assert_eq!(describe(&two), "Execute a from weather");
+        assert_eq!(
+            describe(&two.replace("Typer()", "Typer(help='Both.')")),
+            "Both."
+        );
+        assert_eq!(
+            describe("import click\n@click.command()\ndef main():\n    run('x')\n"),
             "Execute a from weather"
         );
     }

@@ -33,6 +33,7 @@ mod infer;
 mod keywords;
 mod language;
 mod module;
+mod named_command;
 mod resolve;
 mod schema;
 mod select;
@@ -55,6 +56,7 @@ pub use argument::{
 pub use argv::{ArgvError, ScriptArgv, build_argv, is_command_line};
 pub use language::Language;
 pub use module::{ScriptText, find_modules};
+pub use named_command::names_command;
 pub use select::{
     MAX_SCRIPT_BYTES, ScriptSelection, ScriptSkipReason, SkippedScript, may_be_script,
     select_scripts,

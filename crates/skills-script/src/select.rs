@@ -91,6 +91,15 @@ pub fn select_scripts(files: &[(String, u64)]) -> ScriptSelection {
 }
 
 impl ScriptSelection {
+    /// Moves a script that was skipped to those that become tools.
+    pub fn restore(&mut self, file: &str) {
+        self.skipped.retain(|skipped| skipped.file != file);
+        let at = self
+            .scripts
+            .partition_point(|script| script.as_str() < file);
+        self.scripts.insert(at, file.to_owned());
+    }
+
     /// Moves a script to those that are skipped.
     pub fn skip(&mut self, file: &str, reason: ScriptSkipReason) {
         let Some(index) = self.scripts.iter().position(|script| script == file) else {
@@ -99,6 +108,15 @@ impl ScriptSelection {
         let file = self.scripts.remove(index);
         let at = self.skipped.partition_point(|skipped| skipped.file < file);
         self.skipped.insert(at, SkippedScript { file, reason });
+    }
+}
+
+impl ScriptSkipReason {
+    /// Returns true if the script was skipped because of a convention for names, which its skill
+    /// can contradict.
+    #[must_use]
+    pub fn is_convention(self) -> bool {
+        matches!(self, Self::Private | Self::Test | Self::Configuration)
     }
 }
 
@@ -264,6 +282,16 @@ script `vite.config.js` is not a tool: configuration",
                 "script `b.py` is not a tool: only definitions, for other scripts",
             ]
         );
+    }
+
+    #[test]
+    fn a_skipped_script_can_be_selected_again() {
+        let files = ["a.py", "test_b.py", "c.py"].map(|file| (file.to_owned(), 1));
+        let mut found = select_scripts(&files);
+        assert!(found.skipped[0].reason.is_convention());
+        found.restore("test_b.py");
+        assert_eq!(found.scripts, ["a.py", "c.py", "test_b.py"]);
+        assert_eq!(found.skipped, []);
     }
 
     #[test]

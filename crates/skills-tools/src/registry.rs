@@ -2,6 +2,7 @@
 
 mod options;
 mod script_index;
+mod skill_scripts;
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -17,6 +18,7 @@ use skills_script::{ArgumentSource, MAX_SCRIPT_BYTES, ScriptTool, find_spec};
 
 pub use self::options::DefaultScriptState;
 pub(crate) use self::script_index::ScriptScanner;
+pub(crate) use self::skill_scripts::runnable_programs;
 
 /// Default timeout of a script tool.
 pub(crate) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);

@@ -154,6 +154,7 @@ impl ProgramTools {
         let mut completed = self.complete(artifacts, deadline, timeout_ms, path_map)?;
         let output = &mut completed.output;
         output.explain_missing_package(&completed.artifacts);
+        output.explain_missing_requirements(&completed.artifacts);
         Ok(completed)
     }
 

@@ -25,6 +25,8 @@ pub struct ToolOutput {
     pub is_error: bool,
     /// Virtual paths of the files that the call created or changed.
     pub files: Vec<String>,
+    /// What the host application should know about the run, such as a missing variable.
+    pub notes: Vec<String>,
 }
 
 impl ToolOutput {
@@ -34,6 +36,7 @@ impl ToolOutput {
             structured,
             is_error: false,
             files: Vec::new(),
+            notes: Vec::new(),
         }
     }
 
@@ -54,6 +57,12 @@ impl ToolOutput {
     /// Sets the files that the call created or changed.
     pub(crate) fn with_files(mut self, files: Vec<String>) -> Self {
         self.files = files;
+        self
+    }
+
+    /// Sets the notes about a run.
+    pub(crate) fn with_notes(mut self, notes: Vec<String>) -> Self {
+        self.notes = notes;
         self
     }
 

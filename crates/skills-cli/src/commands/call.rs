@@ -11,7 +11,7 @@ use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::finish_compilations::finish_compilations;
 use crate::input;
-use crate::output::Output;
+use crate::output::{Output, line};
 use crate::remedies::RemedyStyle;
 use crate::signals;
 use crate::tool_host::{CallableTools, HostArgs};
@@ -77,14 +77,18 @@ fn print_result(result: &ToolOutput, output: Output) -> anyhow::Result<()> {
             "files": result.files,
         }));
     }
-    if !result.is_error {
-        return output.lines([result
-            .text
-            .strip_suffix('\n')
-            .unwrap_or(&result.text)
-            .to_owned()]);
+    for note in &result.notes {
+        output.status(&format!("note: {}", line(note)));
     }
-    output.status_lines(&result.text);
+    if result.is_error {
+        print_files(result, output);
+        // Ends with what the user can do.
+        output.status_lines(&result.text);
+    } else {
+        let text = result.text.strip_suffix('\n').unwrap_or(&result.text);
+        output.lines([text.to_owned()])?;
+        print_files(result, output);
+    }
     // The text is what a model reads, so it can contain the hint already.
     if let Some(hint) = result.structured["error"]["hint"].as_str()
         && !result.text.contains(hint)
@@ -92,6 +96,25 @@ fn print_result(result: &ToolOutput, output: Output) -> anyhow::Result<()> {
         output.status(&format!("help: {hint}"));
     }
     Ok(())
+}
+
+/// Prints the files that a program created or changed, as clients of a server get links to them.
+fn print_files(result: &ToolOutput, output: Output) {
+    let changed = result.structured["files_changed"].as_array();
+    for file in changed.into_iter().flatten() {
+        // Files that later calls cannot read are only in the report.
+        let path = file["path"].as_str().unwrap_or_default();
+        if !result.files.iter().any(|known| known == path) {
+            continue;
+        }
+        let change = if file["created"] == json!(true) {
+            "created"
+        } else {
+            "changed"
+        };
+        let bytes = &file["size"];
+        output.status(&format!("{change} {} ({bytes} bytes)", line(path)));
+    }
 }
 
 fn exit_status(result: &ToolOutput) -> Exit {

@@ -6,11 +6,12 @@ use skills_lint::{Finding, Linter, Severity};
 use skills_runtime::discovery::{DiscoveryError, EntryWarning, SkipReason, Skipped, Trust};
 use skills_runtime::{Catalog, EnforcementReport, Entry, SandboxError, SkillRuntime};
 
-use super::list::{inactive_to_json, skipped_to_json, unexpected_skips};
+use super::list::{has_untrusted_project, inactive_to_json, skipped_to_json, unexpected_skips};
 use crate::context::Context;
 use crate::counted::counted;
 use crate::exit::Exit;
 use crate::lint::SkillFindings;
+use crate::lookup::TRUST_PROJECT_HINT;
 use crate::output::line;
 use crate::policy_files;
 use crate::state::PolicyPaths;
@@ -118,13 +119,18 @@ fn detail_rows(catalog: &Catalog, diagnostics: &[Diagnostic]) -> Vec<String> {
         let reason = line(&inactive.reason().to_string());
         format!("inactive: {}: {reason}", inactive.entry().name())
     });
+    let help = has_untrusted_project(catalog).then(|| format!("help: {TRUST_PROJECT_HINT}"));
     let skipped = unexpected_skips(catalog);
     let skipped = skipped.map(|skipped| format!("skipped {}", line(&skipped.to_string())));
     let problems = diagnostics.iter().map(|problem| {
         let (skill, message) = (line(&problem.skill), line(&problem.message));
         format!("{skill}: {message}")
     });
-    inactive.chain(skipped).chain(problems).collect()
+    inactive
+        .chain(help)
+        .chain(skipped)
+        .chain(problems)
+        .collect()
 }
 
 fn sandbox_rows((kind, report): &SandboxCheck) -> Vec<String> {

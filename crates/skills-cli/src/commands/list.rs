@@ -10,6 +10,7 @@ use skills_runtime::{Catalog, Entry, Scope, SkillRuntime};
 
 use crate::context::Context;
 use crate::exit::Exit;
+use crate::lookup::TRUST_PROJECT_HINT;
 use crate::output::{Output, line};
 
 /// List available skills
@@ -67,6 +68,15 @@ fn report_summary(output: Output, catalog: &Catalog) {
     for hint in limit_hints(catalog) {
         output.status(&format!("help: {hint}"));
     }
+    if has_untrusted_project(catalog) {
+        output.status(&format!("help: {TRUST_PROJECT_HINT}"));
+    }
+}
+
+/// Returns true if skills are inactive because their project is not trusted.
+pub(crate) fn has_untrusted_project(catalog: &Catalog) -> bool {
+    let mut inactive = catalog.inactive().iter();
+    inactive.any(InactiveEntry::is_of_untrusted_project)
 }
 
 /// Reports each skill that is not in use, with the reason.

@@ -10,6 +10,7 @@ mod serve;
 mod stdio;
 #[cfg(feature = "mcp-http")]
 mod token;
+mod trust_command;
 mod workspace;
 
 use clap::{Args, Subcommand};

@@ -79,6 +79,13 @@ pub(crate) struct Run {
     args: Vec<String>,
 }
 
+/// Whether a word without a separator can be the command of a program, such as `build`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum IsCommand {
+    Possible,
+    Excluded,
+}
+
 impl Run {
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Exit> {
         let output = context.output;
@@ -230,28 +237,42 @@ impl Run {
             options.starts_in_private_workspace =
                 self.what.programs.cwd != Some(WorkingDirectory::Skill);
             for arg in &mut options.args {
-                *arg = self.private_path(arg);
+                *arg = self.private_argument(arg);
             }
         }
         Ok(options)
     }
 
-    /// Returns an argument with the path that the private workspace has for it: the copy of a file of
-    /// `--file`, or a path in the directory of `--output`. Other arguments are returned as they are,
-    /// also a word without a separator that is the name of that directory: it can be a command.
-    fn private_path(&self, arg: &str) -> String {
+    /// Returns an argument with the path that the private workspace has for it, also if it is the
+    /// value of an option such as `--out=DIR/FILE`.
+    fn private_argument(&self, arg: &str) -> String {
+        if let Some(path) = self.private_path(arg, IsCommand::Possible) {
+            return path;
+        }
+        let value = arg.split_once('=').filter(|_| arg.starts_with('-'));
+        let private = value.and_then(|(option, value)| {
+            let path = self.private_path(value, IsCommand::Excluded)?;
+            Some(format!("{option}={path}"))
+        });
+        private.unwrap_or_else(|| arg.to_owned())
+    }
+
+    /// Returns the path in the private workspace of a file of `--file`, or of a path in the directory
+    /// of `--output`; `None` for other words, also for the name of that directory if it can be a
+    /// command.
+    fn private_path(&self, arg: &str, is_command: IsCommand) -> Option<String> {
         let path = Path::new(arg);
-        let is_input = self.file.iter().any(|file| file == path);
-        if is_input && let Some(name) = path.file_name() {
-            return name.to_string_lossy().into_owned();
+        if self.file.iter().any(|file| input::is_same_path(file, path)) {
+            return Some(path.file_name()?.to_string_lossy().into_owned());
         }
-        let is_path = arg.contains(std::path::is_separator);
-        let below = |directory: &PathBuf| path.strip_prefix(directory).ok().filter(|_| is_path);
-        match self.output.as_ref().and_then(below) {
-            Some(rest) if rest.as_os_str().is_empty() => ".".to_owned(),
-            Some(rest) => rest.to_string_lossy().into_owned(),
-            None => arg.to_owned(),
-        }
+        let is_path = arg.contains(std::path::is_separator) || is_command == IsCommand::Excluded;
+        let directory = self.output.as_deref().filter(|_| is_path)?;
+        let rest = input::path_below(directory, path)?;
+        Some(if rest.as_os_str().is_empty() {
+            ".".to_owned()
+        } else {
+            rest.to_string_lossy().into_owned()
+        })
     }
 
     fn remedies(&self, context: &Context) -> anyhow::Result<RemedyDescriptions> {

@@ -148,9 +148,32 @@ fn an_untrusted_project_is_blocked() {
     exit 1
     -- stderr
     error: skill `near` (PLACE/repo/sub/.claude/skills/near/SKILL.md) is inactive: its root is not trusted
-    help: run `skills show --why near` with the same global options to see why
+    help: trust its project with `skills trust --project`, or for one command with `--trust-project`
     ");
     assert!(!fixture.run("repo/sub", &["prompt"]).stdout.contains("near"));
+}
+
+#[test]
+fn messages_about_an_untrusted_project_name_the_way_to_trust_it() {
+    let fixture = project();
+    let commands: [&[&str]; 9] = [
+        &["run", "near"],
+        &["policy", "check", "near"],
+        &["trust", "near"],
+        &["prompt", "load", "near"],
+        &["show", "--why", "near"],
+        &["list", "--long"],
+        &["doctor"],
+        &["call", "load_skill", r#"{"name": "near"}"#],
+        &["call", "skills_run", r#"{"name": "near", "command": "x"}"#],
+    ];
+    for command in commands {
+        let page = fixture.run("repo/sub", command).page();
+        assert!(
+            page.contains("`skills trust --project`"),
+            "{command:?}: {page}"
+        );
+    }
 }
 
 #[test]

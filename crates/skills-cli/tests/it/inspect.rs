@@ -77,9 +77,11 @@ fn missing_and_empty_roots_are_reported() {
     let empty = skills(&["list", "--root", &directory.path().display().to_string()]);
     let missing = skills(&["list", "--root", "/nowhere/skills"]);
     assert_snapshot!(missing.page(), @"
-    exit 2
+    exit 0
     -- stderr
-    error: cannot open directory `/nowhere/skills`: not found
+    warning: root `/nowhere/skills` does not exist
+    no skills found
+    help: pass `--root DIR`, or list the searched directories with `skills list --roots`
     ");
     assert_snapshot!(empty.page(), @"
     exit 0

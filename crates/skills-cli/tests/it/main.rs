@@ -17,6 +17,7 @@ mod deprecated_aliases;
 #[cfg(all(target_os = "linux", feature = "packages"))]
 mod deps;
 mod findings;
+mod first_try;
 mod fixture;
 #[cfg(all(unix, feature = "install"))]
 mod frozen;

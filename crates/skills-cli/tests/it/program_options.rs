@@ -104,6 +104,8 @@ fn scripts_start_in_the_workspace_in_each_way() {
     exit 0
     -- stdout
     done
+    -- stderr
+    created /workspace/out.txt (4 bytes)
     ");
     let skill = both(&fixture, &["--cwd", "skill"]);
     assert!(

@@ -96,3 +96,23 @@ fn an_unknown_name_returns_up_to_three_similar_names() {
     assert_eq!(nearest("zebar"), "zebra");
     assert_eq!(nearest("unrelated-words"), "");
 }
+
+#[test]
+fn a_skill_is_found_by_the_name_of_its_directory_if_no_other_has_it() {
+    let tree = Tree::new();
+    tree.skill("user/settings", "Plugin Settings")
+        .skill("user/a/same", "One")
+        .skill("user/b/same", "Two")
+        .skill("user/pdf", "docx")
+        .skill("user/other", "pdf")
+        .skill("repo/hidden", "Hidden Skill");
+    let catalog = catalog(&tree);
+    let find = |name: &str| match catalog.find(name) {
+        Lookup::Found(entry) => entry.name().to_string(),
+        _ => String::new(),
+    };
+    assert_eq!(find("settings"), "Plugin Settings");
+    // A name goes before a directory.
+    assert_eq!(find("pdf"), "pdf");
+    assert_eq!([find("same"), find("hidden")], ["", ""]);
+}

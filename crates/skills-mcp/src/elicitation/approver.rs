@@ -1,6 +1,6 @@
 //! The approver of one call.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use rmcp::RoleServer;
 use rmcp::model::ElicitResult;
@@ -10,13 +10,14 @@ use skills_tools::runtime::policy::{ApprovalFuture, ApprovalRequest};
 use tokio::sync::Mutex;
 
 use super::form::{AllowedResponses, Elicitation};
-use super::hint::allow_hint;
+use super::hint::{TrustCommand, allow_hint};
 use super::request::elicit;
 
 /// Approver that prompts the user of the client during one call.
 pub(crate) struct ElicitationApprover {
     channel: ElicitationChannel,
     allowed_responses: AllowedResponses,
+    trust_command: Arc<TrustCommand>,
     /// The first request that was not answered.
     unresolved: OnceLock<Unresolved>,
     /// Locked while a response is awaited.
@@ -43,10 +44,15 @@ pub(crate) enum Unresolved {
 }
 
 impl ElicitationApprover {
-    pub(crate) fn new(channel: ElicitationChannel, allowed_responses: AllowedResponses) -> Self {
+    pub(crate) fn new(
+        channel: ElicitationChannel,
+        allowed_responses: AllowedResponses,
+        trust_command: Arc<TrustCommand>,
+    ) -> Self {
         Self {
             channel,
             allowed_responses,
+            trust_command,
             unresolved: OnceLock::new(),
             prompt: Mutex::default(),
         }
@@ -95,7 +101,10 @@ impl Approver for ElicitationApprover {
                 }
                 ElicitationChannel::None => {
                     let error = "the client does not support elicitation";
-                    (Unresolved::Hint(allow_hint(request)), error)
+                    (
+                        Unresolved::Hint(allow_hint(request, &*self.trust_command)),
+                        error,
+                    )
                 }
             };
             self.unresolved.get_or_init(|| unresolved);

@@ -2,17 +2,19 @@
 
 use skills_tools::runtime::policy::{ApprovalRequest, Permission, PermissionDecision};
 
-/// Returns how the operator of the server can allow the request. Contains no host paths.
-pub(super) fn allow_hint(request: &ApprovalRequest) -> String {
+/// Returns the command with which the operator of a server approves a request; `None` if none does.
+pub(crate) type TrustCommand = dyn Fn(&ApprovalRequest) -> Option<String> + Send + Sync;
+
+/// Returns how the operator of the server can allow the request. Contains no host paths but those
+/// of the command.
+pub(super) fn allow_hint(request: &ApprovalRequest, trust_command: &TrustCommand) -> String {
     let mut options = Vec::new();
-    // The name goes into a command line that a user may copy.
-    let is_plain = request
-        .name
-        .chars()
-        .all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
-    // Commands of a model are not part of what `skills trust` approves.
-    if !request.is_ad_hoc && request.digest.is_some() && is_plain {
-        options.push(format!("run `skills trust {}`", request.name));
+    // Commands of a model are not part of what an approval of a skill covers.
+    if !request.is_ad_hoc
+        && request.digest.is_some()
+        && let Some(command) = trust_command(request)
+    {
+        options.push(format!("run `{command}`"));
     }
     let rules: Option<Vec<String>> = request.pending.iter().map(allow_option).collect();
     if let Some(rules) =
@@ -27,6 +29,14 @@ pub(super) fn allow_hint(request: &ApprovalRequest) -> String {
         options.join(" or ")
     };
     format!("the client does not support elicitation; on the server, {options}")
+}
+
+/// Returns the command that approves the skill of a request, if it is in a default root.
+pub(crate) fn default_trust_command(request: &ApprovalRequest) -> Option<String> {
+    // The name goes into a command line that a user may copy.
+    let mut name = request.name.chars();
+    let is_plain = name.all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
+    is_plain.then(|| format!("skills trust {}", request.name))
 }
 
 /// Returns the option that allows a permission, with `PATH` for paths; `None` if no rule of the

@@ -5,10 +5,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use skills_tools::ToolSet;
+use skills_tools::runtime::policy::ApprovalRequest;
 use tokio_util::sync::CancellationToken;
 
 use super::{Inner, Server, Tenancy};
 use crate::call_limiter::CallLimiter;
+use crate::elicitation::{TrustCommand, default_trust_command};
 use crate::list_changes::ListWatcher;
 use crate::list_changes::{ListTracker, LogOnce};
 use crate::request_state::{RequestStateSigner, STATE_TTL};
@@ -29,6 +31,7 @@ pub struct ServerBuilder {
     tenancy: Tenancy,
     result_data: ResultData,
     max_concurrent_calls: usize,
+    trust_command: Arc<TrustCommand>,
     version: String,
 }
 
@@ -42,6 +45,7 @@ impl ServerBuilder {
             tenancy: Tenancy::SingleUser,
             result_data: ResultData::default(),
             max_concurrent_calls: 64,
+            trust_command: Arc::new(default_trust_command),
             version: env!("CARGO_PKG_VERSION").to_owned(),
         }
     }
@@ -118,6 +122,17 @@ impl ServerBuilder {
         self
     }
 
+    /// Sets which command approves the skill of a request in advance, for clients that cannot prompt
+    /// for it. Models read it, and users copy it into a shell. Default: `skills trust NAME`, which
+    /// finds skills in the default roots.
+    pub fn trust_command(
+        mut self,
+        command: impl Fn(&ApprovalRequest) -> Option<String> + Send + Sync + 'static,
+    ) -> Self {
+        self.trust_command = Arc::new(command);
+        self
+    }
+
     /// Sets the version that the server reports. Default: the version of this crate.
     pub fn version(mut self, version: impl Into<String>) -> Self {
         self.version = version.into();
@@ -149,6 +164,7 @@ impl ServerBuilder {
             result_data: self.result_data,
             shared_tools: self.tools,
             select_workspace: self.select_workspace,
+            trust_command: self.trust_command,
             version: self.version,
             stop: CancellationToken::new(),
             cancel_calls: CancellationToken::new(),

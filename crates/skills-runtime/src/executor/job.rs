@@ -1,6 +1,7 @@
 //! Builds a sandbox job from a plan and its grants.
 
 mod protocol_variables;
+mod python_path;
 
 use skills_policy::{Grants, ResourceLimits};
 use skills_sandbox::{Job, Program, Quota};

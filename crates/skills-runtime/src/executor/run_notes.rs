@@ -8,6 +8,17 @@ use super::run_plan::RunPlan;
 use crate::secrets::Redactor;
 use crate::{ExecutionArtifacts, ExecutionStatus};
 
+/// Start of the notes about missing requirements.
+const MISSING_REQUIREMENT: &str = "missing requirement: ";
+
+impl ExecutionArtifacts {
+    /// Returns the requirements that the run missed, such as a variable, which are also in its notes.
+    pub fn missing_requirements(&self) -> impl Iterator<Item = &str> {
+        let notes = self.notes.iter();
+        notes.filter_map(|note| note.strip_prefix(MISSING_REQUIREMENT))
+    }
+}
+
 /// Describes what the caller should know about a run that is about to start.
 pub(super) fn notes_before_run(
     plan: &RunPlan,
@@ -31,7 +42,7 @@ pub(super) fn notes_before_run(
     notes.extend(
         missing
             .iter()
-            .map(|missing| format!("missing requirement: {missing}")),
+            .map(|missing| format!("{MISSING_REQUIREMENT}{missing}")),
     );
     notes
 }

@@ -7,7 +7,7 @@ use skills_sandbox::ScriptType;
 const WASM_DIRECTORIES: [&str; 2] = ["", "wasm"];
 
 /// The programs in the directory of a skill, where a run looks for them.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SkillPrograms {
     /// Paths of the scripts in `scripts/`, sorted.

@@ -461,6 +461,47 @@ def main(
 }
 
 #[test]
+fn a_default_is_the_type_of_an_argument_without_one() {
+    let click = "import click
+@click.command()
+@click.option('--count', default=1)
+@click.option('--rate', default=0.5)
+@click.option('--on', default=True)
+@click.option('--name', default='x')
+@click.option('--kind', type=Kind, default=1)
+def main(count, rate, on, name, kind): pass
+";
+    let spec = infer("a.py", click);
+    check(
+        &spec,
+        json!({"count": 2, "rate": 1.5, "on": false, "name": "n", "kind": "k"}),
+        "--count·2·--rate·1.5·--on·false·--name·n·--kind·k",
+    );
+    let typer = "import typer
+def main(count=1, rate=typer.Option(0.5), fast=False, name='x'): pass
+typer.run(main)
+";
+    check(
+        &infer("a.py", typer),
+        json!({"count": 2, "rate": 1, "fast": true, "name": "n"}),
+        "--count·2·--rate·1·--fast·--name·n",
+    );
+    let argparse = "import argparse
+parser = argparse.ArgumentParser()
+parser.add_argument('--port', default=80)
+parser.add_argument('--host', default='::')
+parser.parse_args()
+";
+    let spec = infer("a.py", argparse);
+    check(
+        &spec,
+        json!({"port": 8080, "host": "h"}),
+        "--port·8080·--host·h",
+    );
+    check(&spec, json!({"port": "http"}), "--port·http");
+}
+
+#[test]
 fn commander_chains_are_read() {
     let source = "import { Command } from 'commander';
 const program = new Command();

@@ -8,6 +8,7 @@ use skills_runtime::{Entry, InjectionFormat, Manifest, SkillPrograms, TextPart};
 
 use super::{CatalogTools, any_skill_name_schema};
 use crate::path_map::PathMap;
+use crate::registry::runnable_programs;
 use crate::run::output::run_error;
 use crate::schema;
 use crate::tool_definition::{Annotations, ToolDefinition};
@@ -169,32 +170,23 @@ impl CatalogTools {
     /// Returns how to run what the skill has, after a line break; `None` if it has nothing to run,
     /// or if no tool runs it.
     fn usage(&self, entry: &Entry) -> Option<String> {
-        let files = entry.open().ok()?;
         let SkillPrograms {
             scripts, modules, ..
-        } = SkillPrograms::list(&files);
-        let names: Vec<String> = scripts.into_iter().chain(modules).collect();
-        if names.is_empty() {
-            return None;
-        }
+        } = runnable_programs(entry);
+        let shown = shown_paths(scripts.iter().chain(&modules))?;
         let name = entry.name();
-        let more = names.len().saturating_sub(MAX_NAMED);
-        let mut shown: Vec<String> = names
-            .iter()
-            .take(MAX_NAMED)
-            .map(|path| format!("`{}`", escape_invisible(path)))
-            .collect();
-        if more > 0 {
-            shown.push(format!("{more} more"));
-        }
-        let shown = shown.join(", ");
         let has = |group| self.groups.contains(&group);
         let how = if has(ToolGroup::ScriptExecutor) {
-            format!(
-                "run_skill_script with `skill_name` `{name}` and the file name as `script_name`"
-            )
+            format!("run_skill_script with `skill_name` `{name}` and the path as `script_name`")
         } else if has(ToolGroup::Workspace) || has(ToolGroup::Core) {
-            format!("skills_run with `name` `{name}` and the path, with arguments, as `command`")
+            let command = match (scripts.is_empty(), modules.is_empty()) {
+                (_, true) => "the path, with arguments, as `command`",
+                (true, false) => "the path as `command` and the input, a JSON object, as `stdin`",
+                (false, false) => {
+                    "the path, with arguments, as `command`; a `.wasm` module reads its input, a JSON object, from `stdin`"
+                }
+            };
+            format!("skills_run with `name` `{name}` and {command}")
         } else if has(ToolGroup::ScriptTools) || has(ToolGroup::LoadedScripts) {
             format!("the tools skill__{name}__*, one for each script")
         } else {
@@ -230,6 +222,19 @@ impl CatalogTools {
             manifest: document.manifest().clone(),
         })
     }
+}
+
+/// Returns paths as text, or how many there are beyond [`MAX_NAMED`]; `None` without paths.
+fn shown_paths<'a>(paths: impl Iterator<Item = &'a String> + Clone) -> Option<String> {
+    let more = paths.clone().count().saturating_sub(MAX_NAMED);
+    let named = paths.take(MAX_NAMED);
+    let mut shown: Vec<String> = named
+        .map(|path| format!("`{}`", escape_invisible(path)))
+        .collect();
+    if more > 0 {
+        shown.push(format!("{more} more"));
+    }
+    (!shown.is_empty()).then(|| shown.join(", "))
 }
 
 /// Says that the skill runs in a sub-agent, after a line break; empty for other skills.

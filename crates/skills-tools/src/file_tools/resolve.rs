@@ -8,7 +8,7 @@ use std::sync::Arc;
 use cap_fs_ext::DirExt as _;
 use cap_std::fs::Dir;
 use skills_runtime::Entry;
-use skills_runtime::discovery::{InactiveReason, Lookup};
+use skills_runtime::discovery::{InactiveEntry, InactiveReason, Lookup};
 
 use super::{FileTools, SkillWrites};
 use crate::files::sensitive::is_key_file;
@@ -170,7 +170,7 @@ impl FileTools {
                 let reason = inactive.reason().code();
                 Err(
                     error(format!("skill `{escaped_name}` is inactive: {reason}"))
-                        .with_hint("list the available skills: call skills_ls with path `/skills`"),
+                        .with_hint(inactive_hint(inactive)),
                 )
             }
             // Neither is chosen: a new skill must not receive reads and runs that were meant for
@@ -396,4 +396,13 @@ fn join_display(start: &str, parts: &[String]) -> String {
     parts
         .iter()
         .fold(start.to_owned(), |path, part| format!("{path}/{part}"))
+}
+
+/// Returns what the user of a model can do about an inactive skill, or what the model can do.
+fn inactive_hint(inactive: &InactiveEntry) -> &'static str {
+    if inactive.is_of_untrusted_project() {
+        "ask the user to trust the project with `skills trust --project`"
+    } else {
+        "list the available skills: call skills_ls with path `/skills`"
+    }
 }

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use skills_runtime::discovery::{InactiveReason, Lookup};
+use skills_runtime::discovery::{InactiveEntry, InactiveReason, Lookup};
 use skills_runtime::{Catalog, Entry, Library};
 
 use super::snapshot::{self, Capture, CaptureResult};
@@ -221,8 +221,16 @@ impl Publisher {
         let others =
             untrusted.filter(|inactive| !self.files.is_draft(inactive.entry(), inactive.reason()));
         others
-            .map(|inactive| UnpublishedReason::Untrusted.warning(inactive.entry().name().as_str()))
+            .map(|inactive| untrusted_reason(inactive).warning(inactive.entry().name().as_str()))
             .collect()
+    }
+}
+
+fn untrusted_reason(inactive: &InactiveEntry) -> UnpublishedReason {
+    if inactive.is_of_untrusted_project() {
+        UnpublishedReason::UntrustedProject
+    } else {
+        UnpublishedReason::Untrusted
     }
 }
 

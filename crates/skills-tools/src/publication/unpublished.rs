@@ -17,6 +17,8 @@ pub(crate) enum UnpublishedReason {
     NotInvocable,
     #[error("its root is not trusted")]
     Untrusted,
+    #[error("its project is not trusted; trust it with `skills trust --project`")]
+    UntrustedProject,
     #[error("invalid name: expected 1 to 64 of a-z, 0-9 and single inner hyphens")]
     InvalidName,
     #[error("several skills have this name")]
@@ -61,7 +63,7 @@ impl UnpublishedReason {
     pub(crate) fn warning(&self, name: &str) -> String {
         let name = escape_for_display(name);
         match self {
-            Self::UserOnly | Self::NotInvocable | Self::Untrusted => {
+            Self::UserOnly | Self::NotInvocable | Self::Untrusted | Self::UntrustedProject => {
                 format!("skill `{name}` is not published: {self}")
             }
             _ => format!("skill `{name}` is not published, only available through tools: {self}"),

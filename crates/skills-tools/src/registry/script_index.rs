@@ -6,11 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use skills_runtime::discovery::{Generation, InactiveEntry, InactiveReason, StampSet};
 use skills_runtime::{Catalog, Entry, Library};
 
+use super::skill_scripts::{ListedScripts, list_scripts, select};
 use crate::overrides::ScriptId;
-use skills_script::{
-    MAX_SCRIPT_BYTES, ScriptSelection, ScriptSet, ScriptSkipReason, ScriptText, assign_names,
-    find_modules, find_spec, may_be_script, select_scripts, unmatched_specs,
-};
+use skills_script::{ScriptSet, assign_names, may_be_script, unmatched_specs};
 
 /// Maximum number of scripts of one skill that become tools.
 const MAX_SCRIPTS: usize = 200;
@@ -30,9 +28,6 @@ pub(crate) struct ScriptIndex {
     /// listed on every call.
     uncacheable: Vec<(Entry, ListedScripts)>,
 }
-
-/// The files below `scripts/` with their sizes, or the reason why they cannot be listed.
-type ListedScripts = Result<Vec<(String, u64)>, String>;
 
 /// A script and the name of its tool.
 pub(super) struct IndexedScript {
@@ -218,8 +213,7 @@ impl ScriptIndex {
                 .iter()
                 .map(|warning| format!("skill `{skill}`: {warning}")),
         );
-        let mut selection = select_scripts(&files);
-        skip_modules(entry, &mut selection);
+        let selection = select(entry, &files);
         self.warnings.extend(
             selection
                 .skipped
@@ -247,34 +241,6 @@ fn named_skill<'a>(entry: &'a Entry, files: &'a [String]) -> ScriptSet<'a> {
     }
 }
 
-/// Removes the scripts that have only definitions, unless the skill declares them.
-fn skip_modules(entry: &Entry, selection: &mut ScriptSelection) {
-    let specs = &entry.manifest().extensions().scripts;
-    let Ok(files) = entry.open() else {
-        return;
-    };
-    // A script that cannot be read is reported when its tool is made.
-    let texts: Vec<(String, String)> = selection
-        .scripts
-        .iter()
-        .filter_map(|file| {
-            let text = files
-                .read(&format!("scripts/{file}"), MAX_SCRIPT_BYTES)
-                .ok()?;
-            Some((file.clone(), String::from_utf8_lossy(&text).into_owned()))
-        })
-        .collect();
-    let scripts: Vec<ScriptText<'_>> = texts
-        .iter()
-        .map(|(file, text)| ScriptText { file, text })
-        .collect();
-    for (script, is_module) in scripts.iter().zip(find_modules(&scripts)) {
-        if is_module && find_spec(specs, script.file).is_none() {
-            selection.skip(script.file, ScriptSkipReason::Module);
-        }
-    }
-}
-
 /// Returns the directories of files, relative to `scripts/`.
 fn subdirectories(files: &[(String, u64)]) -> BTreeSet<&str> {
     let mut found = BTreeSet::new();
@@ -286,19 +252,6 @@ fn subdirectories(files: &[(String, u64)]) -> BTreeSet<&str> {
         }
     }
     found
-}
-
-fn list_scripts(entry: &Entry) -> ListedScripts {
-    let listed = entry
-        .open()
-        .and_then(|files| files.list("scripts"))
-        .map_err(|error| error.to_string())?;
-    let short = |path: &str| path.strip_prefix("scripts/").unwrap_or(path).to_owned();
-    Ok(listed
-        .resources
-        .iter()
-        .map(|file| (short(&file.path), file.bytes))
-        .collect())
 }
 
 #[cfg(test)]

@@ -126,7 +126,9 @@ impl ProgramTools {
                 };
                 let mut text = output.text;
                 add_line(&mut text, &format!("Error: {}", error.message));
-                output = ToolOutput::error_with_data(text, data, &error).with_files(output.files);
+                output = ToolOutput::error_with_data(text, data, &error)
+                    .with_files(output.files)
+                    .with_notes(output.notes);
             }
         }
         Ok(output)

@@ -4,10 +4,10 @@ use std::path::Path;
 
 use cap_std::fs::Dir;
 use skills_runtime::discovery::Lookup;
-use skills_runtime::{Entry, RunTarget, ScriptType};
+use skills_runtime::{Entry, RunTarget};
 
 use super::command_line::CommandLine;
-use super::skill_program::find_skill_program;
+use super::skill_program::{find_skill_program, program_index};
 use super::{ProgramTools, RunnableSkill};
 use crate::path_map::{PathMap, find_path};
 use crate::virtual_path::escape_for_display;
@@ -228,12 +228,11 @@ impl NamedSkills {
         let script = program_index(&words).and_then(|index| words.get_mut(index))?;
         *script = path_map.replace_in(script);
         let script = script.clone();
-        let (first, rest) = words.split_first()?;
         let index = self.skills.iter().position(|skill| {
             let directory = format!("{SKILLS_DIR}/{}/", skill.entry.name());
             script.starts_with(&directory)
         })?;
-        let (target, args) = find_skill_program(&self.skills[index], first, rest)?;
+        let (target, args) = find_skill_program(&self.skills[index], &words)?;
         let args = args.to_vec();
         Some((self.skills.remove(index), target, args))
     }
@@ -245,13 +244,6 @@ impl NamedSkills {
             .filter(move |invisible| !is_success || !invisible.matters_on_failure_only)
             .map(|invisible| invisible_line(&invisible.path, &invisible.reason))
     }
-}
-
-/// Returns which word of a command is the program that it starts: the first, or the one after an
-/// interpreter.
-fn program_index(words: &[String]) -> Option<usize> {
-    let has_interpreter = ScriptType::from_program(words.first()?).is_some();
-    Some(usize::from(has_interpreter))
 }
 
 /// Returns the line for a path that a command names and does not see.

@@ -28,6 +28,8 @@ pub(crate) struct ProgramOutput {
     pub(crate) data: Map<String, Value>,
     /// Files that the program created or changed, relative to its workspace.
     pub(crate) files: Vec<String>,
+    /// What the host application should know about the run.
+    pub(crate) notes: Vec<String>,
     /// What restrictions stopped and what the user can do, one line each.
     explanation: Vec<String>,
     /// Whether the program failed because a package is not installed.
@@ -71,6 +73,8 @@ impl ProgramOutput {
             .iter()
             .map(|file| file.path.clone())
             .collect();
+        let notes = artifacts.notes.iter().take(MAX_NOTES);
+        let notes = notes.map(|note| path_map.replace_in(note)).collect();
         let data = structured_data(artifacts, &exit, &stdout, &stderr, path_map);
         // Also after a success: a program that ignores what was refused gives a wrong answer.
         let explanation = refusal_lines(artifacts, path_map, remedies);
@@ -81,6 +85,7 @@ impl ProgramOutput {
             exit,
             data,
             files,
+            notes,
             explanation,
             lacks_package: false,
         };
@@ -117,6 +122,16 @@ impl ProgramOutput {
             format!("Failed to setup environment: {declared}`{interpreter}` has no `{package}`");
         self.explanation
             .insert(0, escape_invisible(&line).into_owned());
+    }
+
+    /// Adds to a failure the requirements that the run missed, which are its likely cause.
+    pub(super) fn explain_missing_requirements(&mut self, artifacts: &ExecutionArtifacts) {
+        if !self.is_success() {
+            let missing = artifacts.missing_requirements();
+            let lines = missing.map(|missing| format!("Missing requirement: {missing}"));
+            let lines = lines.map(|line| escape_invisible(&line).into_owned());
+            self.explanation.extend(lines);
+        }
     }
 
     /// Adds what the user can do.
@@ -172,14 +187,18 @@ impl ProgramOutput {
             } else {
                 merged
             };
-            return ToolOutput::new(text, Value::Object(self.data)).with_files(self.files);
+            return ToolOutput::new(text, Value::Object(self.data))
+                .with_files(self.files)
+                .with_notes(self.notes);
         };
         let text = if merged.is_empty() {
             first_line
         } else {
             format!("{first_line}\n{merged}")
         };
-        ToolOutput::error_with_data(text, self.data, &error).with_files(self.files)
+        ToolOutput::error_with_data(text, self.data, &error)
+            .with_files(self.files)
+            .with_notes(self.notes)
     }
 }
 
@@ -238,9 +257,10 @@ pub(crate) fn mark_program_text(text: &str) -> String {
 }
 
 fn is_result_line(line: &str) -> bool {
-    const LABELS: [&str; 5] = [
+    const LABELS: [&str; 6] = [
         "hint",
         "help",
+        "missing requirement",
         "hook",
         "exit code",
         "failed to setup environment",

@@ -8,14 +8,13 @@ use skills_runtime::{
 use skills_script::file_stem;
 
 use super::named_skills::NamedSkills;
-use super::script_tool::script_error;
+use super::script_tool::{script_error, success_text};
 use super::skill_program::find_in_skill;
 use super::{
     CompletedRun, Deadline, MAX_STDIN_BYTES, MAX_TIMEOUT_SECONDS, ProgramTools, RunnableSkill,
     WorkingDirectory, result_properties,
 };
 use crate::path_map::PathMap;
-use crate::sanitize::strip_terminal_escapes;
 use crate::schema;
 use crate::tool_definition::{Annotations, ToolDefinition};
 use crate::virtual_path::invalid_part_reason;
@@ -23,8 +22,8 @@ use crate::{CallContext, ToolError, ToolErrorCode, ToolOutput};
 
 /// Default timeout of a script, in seconds.
 const DEFAULT_TIMEOUT: u64 = 10;
-/// Maximum length of a script's name, in characters.
-const MAX_NAME_CHARS: usize = 64;
+/// Maximum length of a script's name or path, in characters.
+const MAX_NAME_CHARS: usize = 256;
 /// Maximum size of the JSON object, in bytes.
 const MAX_ARGUMENT_BYTES: usize = 120 * 1024;
 
@@ -60,7 +59,7 @@ pub(crate) fn definition() -> ToolDefinition {
         input_schema: schema::input_schema(
             json!({
                 "skill_name": {"type": "string", "minLength": 1, "maxLength": 128, "description": "Name of the skill."},
-                "script_name": {"type": "string", "minLength": 1, "maxLength": MAX_NAME_CHARS, "description": "File name of the script, with or without extension; its path in the skill if it is not in `scripts/`."},
+                "script_name": {"type": "string", "minLength": 1, "maxLength": MAX_NAME_CHARS, "description": "Path of the script or module in the skill, or its file name."},
                 "args": {"type": "object", "default": {}, "description": "Input of the script."},
                 "timeout": {"type": "integer", "minimum": 1, "maximum": MAX_TIMEOUT_SECONDS, "default": DEFAULT_TIMEOUT, "description": "Timeout in seconds."},
                 "stdin": {"type": "string", "maxLength": MAX_STDIN_BYTES, "description": "Standard input; empty unless given."},
@@ -151,11 +150,14 @@ fn tool_output(mut completed: CompletedRun, path_map: &PathMap) -> ToolOutput {
     match script_error(&output, &completed.timeout_seconds) {
         Some(error) => {
             ToolOutput::error_with_data(format!("Error: {}", error.message), data, &error)
+                .with_files(output.files)
+                .with_notes(output.notes)
         }
         None => {
-            let text = strip_terminal_escapes(output.stdout.trim());
-            ToolOutput::new(output.with_explanation(&text), Value::Object(data))
+            let text = success_text(&output);
+            ToolOutput::new(output.with_explanation(text.trim()), Value::Object(data))
                 .with_files(output.files)
+                .with_notes(output.notes)
         }
     }
 }
@@ -183,14 +185,14 @@ fn result_data(completed: &mut CompletedRun, path_map: &PathMap) -> Map<String, 
 }
 
 impl RunnableSkill {
-    /// Finds a script by its path in the skill, or by file name, not hidden, in `scripts/`; else a
-    /// WebAssembly module.
+    /// Finds a script or a WebAssembly module by its path in the skill, or by file name, not hidden:
+    /// a script in `scripts/`, else a module.
     fn find_program(&self, name: &str) -> Result<RunTarget, ToolError> {
         if name.chars().count() > MAX_NAME_CHARS {
-            return Err(invalid_name("longer than 64 characters"));
+            return Err(invalid_name("longer than 256 characters"));
         }
-        if let Some(path) = self.find_script_by_path(name) {
-            return Ok(RunTarget::Script(path));
+        if let Some(target) = self.find_program_by_path(name) {
+            return Ok(target);
         }
         check_file_name(name)?;
         let programs = SkillPrograms::list(&self.files);
@@ -201,11 +203,18 @@ impl RunnableSkill {
             .ok_or_else(|| self.script_not_found(name, &programs))
     }
 
-    /// Finds a script that is not in `scripts/`, as the instructions name it.
-    fn find_script_by_path(&self, name: &str) -> Option<String> {
+    /// Finds a script or module by its path, as the instructions name it.
+    fn find_program_by_path(&self, name: &str) -> Option<RunTarget> {
         let path = find_in_skill(&self.files, self.entry.name().as_str(), name)?;
-        let is_script = name.contains('/') && ScriptType::from_path(path.as_ref()).is_some();
-        is_script.then_some(path)
+        if !name.contains('/') {
+            return None;
+        }
+        let is_script = ScriptType::from_path(path.as_ref()).is_some();
+        match path.ends_with(".wasm") {
+            _ if is_script => Some(RunTarget::Script(path)),
+            true => Some(RunTarget::Module(path)),
+            false => None,
+        }
     }
 
     fn script_not_found(&self, name: &str, programs: &SkillPrograms) -> ToolError {

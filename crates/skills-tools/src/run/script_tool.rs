@@ -118,8 +118,10 @@ fn tool_output(output: ProgramOutput, timeout_seconds: &str) -> ToolOutput {
     let error = script_error(&output, timeout_seconds);
     match error {
         None => {
-            let text = output.with_explanation(&strip_terminal_escapes(&output.stdout));
-            ToolOutput::new(text, Value::Object(output.data)).with_files(output.files)
+            let text = output.with_explanation(&success_text(&output));
+            ToolOutput::new(text, Value::Object(output.data))
+                .with_files(output.files)
+                .with_notes(output.notes)
         }
         Some(error) => {
             let so_far = match output.exit {
@@ -131,7 +133,20 @@ fn tool_output(output: ProgramOutput, timeout_seconds: &str) -> ToolOutput {
                 text = format!("{text}\n{so_far}");
             }
             ToolOutput::error_with_data(text, output.data, &error)
+                .with_files(output.files)
+                .with_notes(output.notes)
         }
+    }
+}
+
+/// Returns the output of a script that succeeded: standard output, else standard error, on which
+/// some scripts report what they have done.
+pub(super) fn success_text(output: &ProgramOutput) -> String {
+    let stdout = strip_terminal_escapes(&output.stdout);
+    if stdout.trim().is_empty() {
+        strip_terminal_escapes(&output.stderr)
+    } else {
+        stdout
     }
 }
 

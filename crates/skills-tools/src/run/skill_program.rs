@@ -5,16 +5,51 @@ use skills_runtime::{RunTarget, ScriptType};
 
 use super::RunnableSkill;
 
+/// Commands that run the rest of a command line in the Python environment of a project. The script of
+/// a skill runs in the environment that the runtime has for it.
+const LAUNCHERS: [[&str; 2]; 4] = [
+    ["uv", "run"],
+    ["poetry", "run"],
+    ["pipenv", "run"],
+    ["pdm", "run"],
+];
+/// Options of launchers that select the environment only.
+const LAUNCHER_SWITCHES: [&str; 17] = [
+    "--active",
+    "--exact",
+    "--frozen",
+    "--isolated",
+    "--locked",
+    "--managed-python",
+    "--no-cache",
+    "--no-config",
+    "--no-dev",
+    "--no-project",
+    "--no-progress",
+    "--no-sync",
+    "--offline",
+    "--quiet",
+    "-q",
+    "--script",
+    "-s",
+];
+/// Options of launchers that select the environment, with a value.
+const LAUNCHER_VALUES: [&str; 5] = ["--extra", "--group", "--python", "-p", "--with"];
+
 /// Finds the script or module of the skill that a command line starts, if there is one, and returns
 /// it with its arguments.
 pub(super) fn find_skill_program<'a>(
     skill: &RunnableSkill,
-    first: &str,
-    rest: &'a [String],
+    words: &'a [String],
 ) -> Option<(RunTarget, &'a [String])> {
+    let command = without_launcher(words);
+    let first = command.first()?;
     let name = skill.entry.name().as_str();
-    if let (Some(script_type), Some((script, arguments))) =
-        (ScriptType::from_program(first), rest.split_first())
+    if let Some(found) = find_python_module(skill, words) {
+        return Some(found);
+    }
+    if let Some(script_type) = ScriptType::from_program(first)
+        && let Some((script, arguments)) = words.get(program_index(words)?..)?.split_first()
         && let Some(path) = find_in_skill(&skill.files, name, script)
             // `python x.sh` does not run a script of the skill as its type demands, so the
             // interpreter counts as a program of the host.
@@ -24,11 +59,79 @@ pub(super) fn find_skill_program<'a>(
     }
     let path = find_in_skill(&skill.files, name, first)?;
     if ScriptType::from_path(path.as_ref()).is_some() {
-        return Some((RunTarget::Script(path), rest));
+        return Some((RunTarget::Script(path), &command[1..]));
     }
     // A module runs in the WebAssembly sandbox and needs no interpreter.
     path.ends_with(".wasm")
-        .then_some((RunTarget::Module(path), rest))
+        .then_some((RunTarget::Module(path), &command[1..]))
+}
+
+/// Returns the command that a launcher runs, or the whole command line without one, or with an option
+/// that does more than select an environment.
+pub(super) fn without_launcher(words: &[String]) -> &[String] {
+    let [program, verb, rest @ ..] = words else {
+        return words;
+    };
+    let mut rest = rest;
+    if !LAUNCHERS.contains(&[program.as_str(), verb.as_str()]) {
+        return words;
+    }
+    while let Some((option, more)) = rest.split_first() {
+        let name = option
+            .split_once('=')
+            .map_or(option.as_str(), |(name, _)| name);
+        let has_value = name != option;
+        let taken = match option.as_str() {
+            "--" => return more,
+            "-m" | "--module" => return rest,
+            _ if LAUNCHER_SWITCHES.contains(&option.as_str()) => 1,
+            _ if LAUNCHER_VALUES.contains(&name) => 2 - usize::from(has_value),
+            option if option.starts_with('-') => return words,
+            _ => return rest,
+        };
+        rest = rest.get(taken..).unwrap_or_default();
+    }
+    words
+}
+
+/// Returns which word of a command is the program that it starts: the first, or the one after a
+/// launcher and an interpreter.
+pub(super) fn program_index(words: &[String]) -> Option<usize> {
+    let command = without_launcher(words);
+    let launcher = words.len() - command.len();
+    let (first, rest) = command.split_first()?;
+    if ScriptType::from_program(first).is_none() {
+        return Some(launcher);
+    }
+    // The output of scripts is not buffered anyway.
+    let unbuffered = rest.iter().take_while(|word| *word == "-u").count();
+    Some(launcher + 1 + unbuffered)
+}
+
+/// Finds the script of the skill that `python -m` names as a module, from the directory of the skill.
+fn find_python_module<'a>(
+    skill: &RunnableSkill,
+    words: &'a [String],
+) -> Option<(RunTarget, &'a [String])> {
+    let command = without_launcher(words);
+    let rest = match command.split_first()? {
+        (first, rest) if ScriptType::from_program(first) == Some(ScriptType::Python) => rest,
+        _ if command.len() < words.len() => command,
+        _ => return None,
+    };
+    let [option, module, arguments @ ..] = rest else {
+        return None;
+    };
+    if !matches!(option.as_str(), "-m" | "--module") || module.contains('/') {
+        return None;
+    }
+    let path = module.replace('.', "/");
+    let files = [format!("{path}.py"), format!("{path}/__main__.py")];
+    let name = skill.entry.name().as_str();
+    let mut found = files
+        .iter()
+        .filter_map(|file| find_in_skill(&skill.files, name, file));
+    Some((RunTarget::Script(found.next()?), arguments))
 }
 
 /// Returns the path of a file in the skill, as the directory spells it. Symlinks and hidden files
@@ -54,4 +157,42 @@ pub(super) fn find_in_skill(files: &SkillFiles, skill: &str, word: &str) -> Opti
         .into_iter()
         .map(|file| file.path)
         .find(|known| known == path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(command: &str, expected: &str, index: usize) {
+        let words: Vec<String> = command.split(' ').map(str::to_owned).collect();
+        assert_eq!(without_launcher(&words).join(" "), expected, "{command}");
+        assert_eq!(program_index(&words), Some(index), "{command}");
+    }
+
+    #[test]
+    fn launchers_are_removed_with_the_options_that_select_an_environment() {
+        check("uv run a.py -v", "a.py -v", 2);
+        check("uv run --no-project -q a.py", "a.py", 4);
+        check(
+            "uv run --with x --python=3.12 python -u a.py",
+            "python -u a.py",
+            7,
+        );
+        check("poetry run python a.py --with b", "python a.py --with b", 3);
+        check("uv run -- a.py", "a.py", 3);
+        check("uv run -m scripts.a b", "-m scripts.a b", 2);
+    }
+
+    #[test]
+    fn other_commands_and_options_are_kept() {
+        for command in [
+            "uv run --directory x a.py",
+            "uv run --with",
+            "uv pip install x",
+            "uv run",
+        ] {
+            check(command, command, 0);
+        }
+        check("python a.py", "python a.py", 1);
+    }
 }

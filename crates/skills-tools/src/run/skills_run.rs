@@ -11,7 +11,7 @@ use skills_runtime::{
 
 use super::command_line::CommandLine;
 use super::implicit_uses::ImplicitUses;
-use super::skill_program::{find_in_skill, find_skill_program};
+use super::skill_program::{find_in_skill, find_skill_program, without_launcher};
 use super::{
     Deadline, ProgramTools, RunnableSkill, WorkingDirectory, command_properties, parse_hosts,
     result_schema,
@@ -43,7 +43,7 @@ pub(crate) fn definition() -> ToolDefinition {
     let mut properties = command_properties(DEFAULT_TIMEOUT);
     properties["name"] = json!({"type": "string", "minLength": 1, "maxLength": 128, "description": "Name of the skill."});
     properties["command"]["description"] = json!(
-        "Such as `python scripts/convert.py /workspace/in.pdf`, or a module `wasm/skill.wasm`."
+        "Such as `python scripts/convert.py /workspace/in.pdf`, or a module `wasm/skill.wasm` with JSON as `stdin`."
     );
     properties["env"] = json!({"type": "object", "additionalProperties": {"type": "string", "maxLength": 32768}, "maxProperties": 32,
                                "description": "Variables that the skill declares."});
@@ -189,12 +189,12 @@ fn parse_run_command(
             return Ok((RunTarget::Command(HostCommand::Shell(text)), Vec::new()));
         }
     };
-    let Some((first, rest)) = words.split_first() else {
-        return Err(ToolErrorCode::InvalidArguments.error("empty command"));
-    };
-    if let Some((target, args)) = find_skill_program(skill, first, rest) {
+    if let Some((target, args)) = find_skill_program(skill, &words) {
         return Ok((target, args.to_vec()));
     }
+    let Some((first, rest)) = without_launcher(&words).split_first() else {
+        return Err(ToolErrorCode::InvalidArguments.error("empty command"));
+    };
     let name = skill.entry.name().as_str();
     // Also after an interpreter: asking for permission to start it would not help.
     let script = rest.first().filter(|word| {
@@ -213,8 +213,9 @@ fn parse_run_command(
             ),
         }));
     }
-    let command = HostCommand::Program(first.clone());
-    Ok((RunTarget::Command(command), rest.to_vec()))
+    let mut words = words.into_iter();
+    let command = HostCommand::Program(words.next().unwrap_or_default());
+    Ok((RunTarget::Command(command), words.collect()))
 }
 
 /// Returns the script or module of a skill that was probably meant by a word.

@@ -1,7 +1,7 @@
 //! Tools with which a model without file access finds and reads skills.
 
 use serde_json::{Value, json};
-use skills_tools::ToolErrorCode;
+use skills_tools::{ToolErrorCode, ToolGroup};
 
 use crate::fixture::{Host, Tools};
 
@@ -239,7 +239,7 @@ async fn a_loaded_skill_is_fenced_and_has_no_host_paths() {
         ),
         (&json!("/skills/gcd"), &json!(false))
     );
-    let usage = "\nPrograms of the skill: `scripts/gcd.py`. Run them with run_skill_script with `skill_name` `gcd` and the file name as `script_name`.";
+    let usage = "\nPrograms of the skill: `scripts/gcd.py`. Run them with run_skill_script with `skill_name` `gcd` and the path as `script_name`.";
     assert!(outcome.text.ends_with(usage), "{}", outcome.text);
     let (before, after) = outcome.text.split_once("Run ").unwrap();
     assert!(
@@ -619,4 +619,47 @@ async fn long_instructions_are_loaded_in_parts() {
         "{}",
         beyond.text
     );
+}
+
+/// The end of the text is what the tools accept: modules for import are not run, and a WebAssembly
+/// module reads its input from standard input.
+#[tokio::test]
+async fn a_loaded_skill_ends_with_the_programs_that_its_tools_run() {
+    let host = Host::new();
+    host.skill("kit", "")
+        .script("kit", "__init__.py", "")
+        .script("kit", "lib.py", "def f():\n    pass\n")
+        .script("kit", "a.py", "from lib import f\nf()\n")
+        .script("kit", "sub/b.py", "print('b')\n")
+        .script("kit", "c.rb", "puts 1\n")
+        .file("skills/kit/wasm/skill.wasm", "\0asm");
+    let tools = host.tools();
+    let outcome = tools.call("load_skill", json!({"name": "kit"})).await;
+    let usage = "\nPrograms of the skill: `scripts/a.py`, `scripts/c.rb`, `scripts/sub/b.py`, `wasm/skill.wasm`. Run them with run_skill_script with `skill_name` `kit` and the path as `script_name`.";
+    assert!(outcome.text.ends_with(usage), "{}", outcome.text);
+    let runtime = host.runtime();
+    let core = host.wrap(
+        host.builder(runtime)
+            .tool_groups(ToolGroup::DEFAULT)
+            .build()
+            .unwrap(),
+    );
+    let outcome = core.call("load_skill", json!({"name": "kit"})).await;
+    let usage = "Run them with skills_run with `name` `kit` and the path, with arguments, as `command`; a `.wasm` module reads its input, a JSON object, from `stdin`.";
+    assert!(outcome.text.ends_with(usage), "{}", outcome.text);
+    // Each path is accepted; without its backend a module does not start.
+    for (path, is_found) in [
+        ("scripts/a.py", true),
+        ("scripts/sub/b.py", true),
+        ("wasm/skill.wasm", true),
+        ("skill.wasm", true),
+        ("wasm/other.wasm", false),
+    ] {
+        let arguments = json!({"skill_name": "kit", "script_name": path});
+        let outcome = tools.call("run_skill_script", arguments).await;
+        let is_unknown = ["script_not_found", "invalid_path"]
+            .map(Some)
+            .contains(&outcome.code());
+        assert_eq!(!is_unknown, is_found, "{path}: {}", outcome.text);
+    }
 }

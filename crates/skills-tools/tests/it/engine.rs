@@ -277,7 +277,7 @@ async fn names_with_paths_out_of_the_skill_are_rejected() {
     let in_skill = json!({"skill_name": "demo", "script_name": "scripts/main.py"});
     let ran = tools.call("run_skill_script", in_skill).await;
     assert_eq!(ran.text, "ran");
-    let long = "x".repeat(65);
+    let long = "x".repeat(257);
     for script in [
         "..",
         "../main.py",
@@ -320,7 +320,7 @@ async fn names_with_paths_out_of_the_skill_are_rejected() {
         ".demo",
         "/etc",
         "Demo",
-        long.as_str(),
+        &long[..65],
     ] {
         let code = refused(skill, "main.py").await;
         assert!(

@@ -570,3 +570,68 @@ fn changed_scripts_are_scanned_again() {
             .any(|definition| definition.description.contains("Says more."))
     );
 }
+
+/// By convention these names are of tests and configuration; a skill says otherwise.
+#[test]
+fn a_script_that_the_instructions_name_as_a_command_is_a_tool() {
+    let host = Host::new();
+    let text = "---\nname: demo\ndescription: d\nscripts:\n  test_declared:\n    description: d\n---\nRun `python scripts/test_suite.py src/`.\n```\n./scripts/setup.py\n```\nSee scripts/test_other.py.\n";
+    host.file("skills/demo/SKILL.md", text);
+    for file in [
+        "test_suite.py",
+        "setup.py",
+        "test_other.py",
+        "test_declared.py",
+    ] {
+        host.script("demo", file, "print(1)\n");
+    }
+    let names = names(&host.tools());
+    assert_eq!(
+        names,
+        [
+            "skill__demo__setup",
+            "skill__demo__test_declared",
+            "skill__demo__test_suite"
+        ]
+    );
+}
+
+#[tokio::test]
+async fn a_script_that_prints_to_standard_error_only_has_that_as_its_result() {
+    if skip_without_sandbox() {
+        return;
+    }
+    let source = "import sys\nprint('saved', file=sys.stderr)\n";
+    let saving = host("", "main.py", source);
+    let tools = saving.tools();
+    assert_eq!(run(&tools, json!({})).await.text.trim(), "saved");
+    let arguments = json!({"skill_name": "demo", "script_name": "main.py"});
+    let outcome = tools.call("run_skill_script", arguments).await;
+    assert_eq!(
+        (outcome.text.as_str(), &outcome.structured["raw"]),
+        ("saved", &json!(""))
+    );
+    let both = host("", "main.py", &format!("{source}print('text')\n"));
+    assert_eq!(run(&both.tools(), json!({})).await.text.trim(), "text");
+}
+
+#[tokio::test]
+async fn a_failed_script_says_which_requirement_it_missed() {
+    if skip_without_sandbox() {
+        return;
+    }
+    let extra = "metadata: {openclaw: {requires: {env: [DEMO_KEY]}}}\n";
+    let failing = host(extra, "main.py", "exit(1)\n");
+    let outcome = run(&failing.tools(), json!({})).await;
+    assert!(outcome.is_error);
+    let line = "Missing requirement: ";
+    assert!(
+        outcome.text.contains(line) && outcome.text.contains("DEMO_KEY"),
+        "{}",
+        outcome.text
+    );
+    let working = host(extra, "main.py", "print(1)\n");
+    let outcome = run(&working.tools(), json!({})).await;
+    assert_eq!(outcome.text.trim(), "1");
+    assert!(outcome.structured["notes"].to_string().contains("DEMO_KEY"));
+}

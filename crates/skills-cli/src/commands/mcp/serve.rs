@@ -15,6 +15,7 @@ use tracing_subscriber::filter::LevelFilter;
 
 use super::log::{self, LogFormat};
 use super::stdio;
+use super::trust_command::{Clients, TrustCommand};
 use super::workspace::{self, ClientWorkspaces};
 use crate::context::Context;
 use crate::error::CommandError;
@@ -172,7 +173,15 @@ impl Serve {
         } else {
             ResultData::Meta
         };
-        Ok(server.result_data(data).max_concurrent_calls(self.calls))
+        let clients = match self.http {
+            None => Clients::Local,
+            Some(_) => Clients::Remote,
+        };
+        let trust_command = TrustCommand::new(&context.options, clients);
+        Ok(server
+            .result_data(data)
+            .max_concurrent_calls(self.calls)
+            .trust_command(move |request| trust_command.for_request(request)))
     }
 
     fn tools(&self, context: &Context) -> anyhow::Result<ToolSet> {

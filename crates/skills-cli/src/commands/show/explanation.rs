@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
-use skills_runtime::discovery::{ExplanationStep, SkillStatus};
+use skills_runtime::discovery::{ExplanationStep, Lookup, SkillStatus};
 
 use crate::context::Context;
 use crate::exit::Exit;
@@ -15,10 +15,8 @@ use crate::output::line;
 pub(crate) fn explain(query: &str, context: &Context) -> anyhow::Result<Exit> {
     let (runtime, output) = (context.runtime()?, context.output);
     let name = input::resolve_skill_name(query);
-    let explanation = runtime
-        .library()
-        .discovery()
-        .explain(&runtime.library().catalog(), &name);
+    let catalog = runtime.library().catalog();
+    let explanation = runtime.library().discovery().explain(&catalog, &name);
     let status = explanation.status();
     // Text output is the error that all other commands report; a JSON document has the steps.
     if status == SkillStatus::NotFound
@@ -36,6 +34,11 @@ pub(crate) fn explain(query: &str, context: &Context) -> anyhow::Result<Exit> {
         let shown = steps.filter(|step| step.code() != "root-missing");
         let lines = shown.map(|step| line(&step.to_string()));
         output.lines(std::iter::once(status.as_str().to_owned()).chain(lines))?;
+        if let Lookup::Inactive(inactive) = catalog.find(&name)
+            && inactive.is_of_untrusted_project()
+        {
+            output.status(&format!("help: {}", lookup::TRUST_PROJECT_HINT));
+        }
     }
     Ok(match status {
         SkillStatus::Skipped | SkillStatus::NotFound => Exit::Failed,

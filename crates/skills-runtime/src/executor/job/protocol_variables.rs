@@ -3,9 +3,10 @@
 //! Granted variables are added by `run_plan`; `HOME`, `PATH` and `TMPDIR` are set by the backend.
 
 use skills_policy::FileGrant;
-use skills_sandbox::Job;
+use skills_sandbox::{Job, ScriptType};
 
 use super::super::run_plan::RunPlan;
+use super::python_path::imports_by_skill_path;
 use crate::{ExecutionMode, ExecutionOptions, InputProtocol, Workspace};
 
 /// Maximum length of `NAME=value` on Linux, with the final NUL. Longer input is passed on standard
@@ -35,6 +36,14 @@ pub(super) fn set_protocol_env(job: Job, plan: &RunPlan, stdin: &[u8]) -> Job {
                 "SKILL_ASSETS_DIR",
                 directory.join("assets").to_string_lossy(),
             );
+        }
+        if let ExecutionMode::Native {
+            script_path,
+            script_type: ScriptType::Python,
+        } = mode
+            && imports_by_skill_path(&skill.files, script_path)
+        {
+            job = job.python_path(directory);
         }
         if options.input_protocol == InputProtocol::OpenSkills {
             let timeout_ms = job.grants().limits().wall_time.as_millis().to_string();

@@ -140,8 +140,14 @@ fn fixed_count(nargs: &Value) -> Option<Nargs> {
 }
 
 fn single_value(call: &Call<'_, '_>, style: ArgumentStyle) -> ArgumentType {
+    // The script gets text, and has a number without it: models pass either.
+    let json_type = if has_number_default(call) {
+        JsonType::Any
+    } else {
+        json_type(call)
+    };
     ArgumentType {
-        json_type: json_type(call),
+        json_type,
         style,
         keywords: enum_keyword(call).into_iter().collect(),
     }
@@ -165,6 +171,11 @@ fn json_type(call: &Call<'_, '_>) -> JsonType {
         Some("float") => JsonType::Number,
         _ => JsonType::String,
     }
+}
+
+fn has_number_default(call: &Call<'_, '_>) -> bool {
+    let default = call.keywords.literal("default");
+    call.keywords.tokens("type").is_none() && default.is_some_and(|default| default.is_number())
 }
 
 /// Returns the choices, if they are values of the type.

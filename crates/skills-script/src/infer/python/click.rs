@@ -261,7 +261,15 @@ fn json_type(call: &Call<'_, '_>) -> JsonType {
     match call.keywords.name("type") {
         Some("int" | "INT") => JsonType::Integer,
         Some("float" | "FLOAT") => JsonType::Number,
-        _ => JsonType::String,
+        Some("bool" | "BOOL") => JsonType::Boolean,
+        Some(_) => JsonType::String,
+        None if call.keywords.tokens("type").is_some() => JsonType::String,
+        None => {
+            // Without a type, that of the default counts.
+            let default = call.keywords.literal("default");
+            let of_default = default.as_ref().and_then(JsonType::of_literal);
+            of_default.unwrap_or(JsonType::String)
+        }
     }
 }
 

@@ -104,8 +104,12 @@ struct Parameter<'t, 'a> {
 
 impl<'t, 'a> Parameter<'t, 'a> {
     fn parse(tokens: Expression<'t, 'a>) -> Option<Self> {
-        let [Token::Name(name), Token::Symbol(':'), rest @ ..] = tokens else {
-            return None;
+        let (name, rest) = match tokens {
+            [Token::Name(name), Token::Symbol(':'), rest @ ..] => (name, rest),
+            [Token::Name(name), Token::Symbol('='), default @ ..] => {
+                return Some(Self::without_annotation(name, default));
+            }
+            _ => return None,
         };
         let (annotation, assigned) = match top_level_equals(rest) {
             Some(at) => (&rest[..at], Some(&rest[at + 1..])),
@@ -122,6 +126,19 @@ impl<'t, 'a> Parameter<'t, 'a> {
             default,
             marker,
         })
+    }
+
+    /// Returns a parameter `name = default`, whose type is that of the default.
+    fn without_annotation(name: &'a str, assigned: Expression<'t, 'a>) -> Self {
+        let (default, marker) = split_marker(Some(assigned));
+        let literal = default.and_then(parse_literal);
+        let json_type = literal.as_ref().and_then(JsonType::of_literal);
+        Self {
+            name,
+            json_type: json_type.unwrap_or(JsonType::String),
+            default,
+            marker,
+        }
     }
 
     fn into_argument(self) -> Option<Argument> {

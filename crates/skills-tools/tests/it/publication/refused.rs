@@ -284,7 +284,7 @@ fn skills_that_are_not_model_invocable_are_not_published() {
     skill `manual` is not published: it is not model-invocable; users can invoke it by its prompt
     skill `off` is not published: it is not model-invocable
     skill `unread` is not published: it is not model-invocable; users can invoke it by its prompt
-    skill `foreign` is not published: its root is not trusted
+    skill `foreign` is not published: its project is not trusted; trust it with `skills trust --project`
     ");
 }
 

@@ -122,6 +122,42 @@ async fn a_long_argument_is_passed_and_a_longer_command_rejected() {
     assert_eq!(outcome.code(), Some("invalid_arguments"));
 }
 
+/// A script that imports by its path in the skill runs however it is started.
+#[tokio::test]
+async fn a_script_is_named_as_a_python_module_of_the_skill() {
+    if skip_without_sandbox() {
+        return;
+    }
+    let show = format!("from scripts.lib import shown\n{SHOW}");
+    let host = kit(&[("show.py", &show), ("lib.py", "shown = 1\n")]);
+    host.file("skills/kit/tool/__main__.py", SHOW);
+    let tools = host.tools();
+    for command in [
+        "python -m scripts.show a",
+        "python3 -m scripts.show a",
+        "uv run -m scripts.show a",
+        "uv run python -m scripts.show a",
+        "python scripts/show.py a",
+        "python -m tool a",
+    ] {
+        assert_eq!(
+            printed(&run(&tools, command).await),
+            json!(["a"]),
+            "{command}"
+        );
+    }
+    // Other modules are programs of the host.
+    let outcome = run(&tools, "python -m json.tool").await;
+    assert_eq!(
+        outcome.code(),
+        Some("approval_required"),
+        "{}",
+        outcome.text
+    );
+    let outcome = tools.call("skill__kit__show", json!({"args": ["b"]})).await;
+    assert_eq!(outcome.text.trim(), "[\"b\"]");
+}
+
 /// The same script under each of its names.
 #[tokio::test]
 async fn a_script_has_several_names_and_needs_no_permission() {
@@ -139,6 +175,11 @@ async fn a_script_has_several_names_and_needs_no_permission() {
         "python3 ",
         "python /skills/kit/",
         "python ./",
+        "python -u ",
+        "uv run ",
+        "uv run --no-project /skills/kit/",
+        "uv run --with requests python ",
+        "poetry run python ",
     ] {
         assert_eq!(
             printed(&run(&tools, &format!("{start}scripts/show.py a")).await),
