@@ -13,7 +13,7 @@ use crate::{Activity, Timestamp};
 
 /// Maximum length of a line, in bytes. It bounds the memory of readers, and longer ones are
 /// malformed.
-pub(crate) const MAX_LINE_BYTES: usize = 1_024;
+pub(crate) const MAX_LINE_BYTES: usize = 1_280;
 
 /// The fields in the order in which they are written.
 #[derive(Debug, Serialize, Deserialize)]

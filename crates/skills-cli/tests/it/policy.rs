@@ -541,19 +541,7 @@ fn the_user_is_asked_at_the_terminal() {
 /// Hints are copied into shells, so text of a skill in them is at most one word.
 #[test]
 fn hints_contain_no_shell_words_of_a_skill() {
-    let fixture = Fixture::new(
-        "allowed-tools: \"Write(out --allow spawn --yes/**)\"\n",
-        "true\n",
-    );
-    fs::create_dir_all(fixture.path("work/out --allow spawn --yes")).unwrap();
-    let work = fixture.path("work").display().to_string();
-    assert_snapshot!(fixture.page(&["run", "one", "--workspace", &work]), @"
-    exit 3
-    -- stderr
-    error: cannot run `one`: permission denied: write `HERE/work/out --allow spawn --yes` (requested by `Write(out --allow spawn --yes/**)`): no rule allows it and no approver is available
-    help: approve this content permanently with `skills trust one` and the same options
-    help: run without it with `--without write`
-    ");
+    let fixture = Fixture::new("", "true\n");
     fs::write(
         fixture.path("skills/one/SKILL.md"),
         "---\nname: sp --yes --allow spawn\ndescription: d\nallowed-tools: Bash\n---\n",

@@ -88,18 +88,13 @@ fn scripts_start_in_the_workspace_in_each_way() {
     let script = "import sys\nopen('out.txt', 'w').write(open('in.txt').read())\nprint('done')\n";
     let fixture = project(script);
     let [run, call] = both(&fixture, &[]);
-    assert_snapshot!(run, @r#"
-    exit 1
+    assert_snapshot!(run, @"
+    exit 0
+    -- stdout
+    done
     -- stderr
-    Traceback (most recent call last):
-      File "PLACE/skills/one/scripts/main.py", line 2, in <module>
-        open('out.txt', 'w').write(open('in.txt').read())
-        ^^^^^^^^^^^^^^^^^^^^
-    OSError: [Errno 30] Read-only file system: 'out.txt'
-    error: `one` failed: exit code 1
-    refused: write `PLACE/work` (reported by the program, not verified)
-    help: allow it with `--allow write:PLACE/work`
-    "#);
+    created out.txt (4 bytes)
+    ");
     assert_snapshot!(call, @"
     exit 0
     -- stdout
@@ -123,7 +118,7 @@ fn refusals_name_one_option_of_the_command() {
     let script = "import subprocess\nsubprocess.run(['ls'])\nopen('out.txt', 'w')\n";
     let [run, call] = both(&project(script), &[]);
     let last = |page: &str| page.lines().last().unwrap().to_owned();
-    assert_snapshot!(last(&run), @"help: allow it with `--allow spawn`; the workspace is read-only, so if it writes files there add `--allow write:PLACE/work`");
+    assert_snapshot!(last(&run), @"help: allow it with `--allow spawn`");
     assert_snapshot!(last(&call), @"Hint: allow it with `--allow spawn`");
     let script = "raise MemoryError\n";
     let [run, call] = both(&project(script), &[]);

@@ -216,8 +216,8 @@ fn a_workspace_is_writable_if_requested_and_allowed() {
         )
         .code
     };
-    assert_eq!(run(&[]), 3);
-    assert_eq!(run(&["--allow", "write"]), 0);
+    assert_eq!(run(&["--without", "write"]), 1);
+    assert_eq!(run(&[]), 0);
     assert_eq!(
         std::fs::read_to_string(workspace.path().join("out.txt")).unwrap(),
         "result"
@@ -229,10 +229,10 @@ fn a_workspace_is_writable_if_requested_and_allowed() {
 }
 
 /// A skill that declares nothing works on the user's files as its instructions say: relative to the
-/// workspace, and after following one printed hint.
+/// workspace.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_refused_write_names_the_option_that_allows_it() {
+fn a_script_works_in_the_workspace() {
     if skills_test_support::skip_without_sandbox() {
         return;
     }
@@ -245,16 +245,11 @@ fn a_refused_write_names_the_option_that_allows_it() {
         let arguments = [arguments, &["--workspace", directory]].concat();
         script("", "main.py", text, &arguments)
     };
-    let refused = run(&[]);
-    assert_eq!(refused.code, 1);
-    let option = format!("write:{directory}");
-    let help = format!("help: allow it with `--allow {option}`\n");
-    assert!(refused.stderr.contains(&help), "{}", refused.stderr);
-    assert_eq!(run(&["--allow", &option]).code, 0);
+    assert_eq!(run(&[]).code, 0);
     let written = std::fs::read_to_string(workspace.path().join("out.txt")).unwrap();
     assert_eq!(written, "data");
     // The directory of the skill is the working directory only on request.
-    assert_eq!(run(&["--cwd", "skill", "--allow", &option]).code, 1);
+    assert_eq!(run(&["--cwd", "skill"]).code, 1);
     let without = script("", "main.py", text, &["--cwd", "workspace"]);
     assert_eq!(without.code, 2);
 }

@@ -1,6 +1,6 @@
 //! Workspaces of runs, and the output files in them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -27,6 +27,8 @@ pub(crate) struct ActiveWorkspace {
     path: PathBuf,
     scratch: Option<ScratchDir>,
     initial: BTreeMap<PathBuf, FileStamp>,
+    /// The entries before the run that are neither files nor directories.
+    initial_special: BTreeSet<(PathBuf, &'static str)>,
 }
 
 impl ActiveWorkspace {
@@ -49,6 +51,7 @@ impl ActiveWorkspace {
             path,
             scratch,
             initial: BTreeMap::new(),
+            initial_special: BTreeSet::new(),
         }))
     }
 
@@ -63,6 +66,7 @@ impl ActiveWorkspace {
             self.initial
                 .insert(path.to_owned(), FileStamp::from_metadata(metadata));
         });
+        self.initial_special = walk.special;
     }
 
     /// Lists files created or changed since `snapshot` and reads those of a private workspace.
@@ -103,9 +107,12 @@ impl ActiveWorkspace {
             changed.truncate(MAX_FILES);
         }
         let files = self.read_output(changed, top.as_ref(), redactor, &mut omitted);
+        let special = walk.special.difference(&self.initial_special);
+        let special = special.map(|(path, kind)| format!("`{}`: {kind}", path.display()));
         let omitted = walk
             .omitted
             .into_iter()
+            .chain(special)
             .chain(omitted)
             // The program controls the number of these entries.
             .take(MAX_FILES)
@@ -223,7 +230,10 @@ fn read_bounded(directory: &Dir, path: &Path, max_bytes: u64) -> std::io::Result
 /// Walks a directory breadth first, in sorted order, without following symlinks.
 #[derive(Default)]
 struct DirectoryWalk {
+    /// What was not visited.
     omitted: Vec<String>,
+    /// The entries that are neither files nor directories, and what they are.
+    special: BTreeSet<(PathBuf, &'static str)>,
     visited: usize,
 }
 
@@ -298,7 +308,7 @@ impl DirectoryWalk {
                 } else {
                     "not a regular file"
                 };
-                self.omitted.push(format!("`{}`: {kind}", path.display()));
+                self.special.insert((path, kind));
             }
         }
         true
