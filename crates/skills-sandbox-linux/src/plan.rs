@@ -131,6 +131,8 @@ pub struct Plan {
     pub(crate) current_dir: PathBuf,
     pub(crate) isolation: IsolationLevel,
     pub(crate) paths: Vec<PathRule>,
+    /// The home directory of the program.
+    pub(crate) home: PathBuf,
     /// A symlink named `python`, on hosts that have only `python3`, and its target.
     pub(crate) python_link: Option<(PathBuf, PathBuf)>,
     /// Granted paths whose files are at another location of the host.
@@ -193,6 +195,7 @@ impl Plan {
                 endpoint.as_ref(),
             ),
             python_link,
+            home: home_of_run(context),
             current_dir,
             isolation: context.isolation,
             rootfs,
@@ -234,6 +237,7 @@ impl Plan {
             network,
             services: Vec::new(),
             paths,
+            home: home_of_run(context),
             python_link: None,
             relocated: Vec::new(),
             protected: ProtectedEntries::default(),
@@ -270,6 +274,12 @@ impl Plan {
         self.paths
             .iter()
             .any(|rule| rule.access == PathAccess::Write && rule.symlinks == SymlinkPolicy::Reject)
+    }
+
+    /// Returns the existing protected paths that the run cannot change.
+    pub(crate) fn read_only_paths(&self) -> Vec<PathBuf> {
+        let protected = self.rootfs.iter().flat_map(|_| self.protected.outermost());
+        protected.map(Path::to_owned).collect()
     }
 
     /// Returns the complete environment of the program, as names and values.
@@ -377,10 +387,7 @@ fn build_environment(
     endpoint: Option<&ProxyEndpoint>,
 ) -> Environment {
     let scratch = &context.scratch_path;
-    let home = match context.isolation {
-        IsolationLevel::Namespaces => home_path(scratch),
-        IsolationLevel::Landlock | IsolationLevel::None => scratch.clone(),
-    };
+    let home = home_of_run(context);
     let mut fixed: Vec<(String, String)> = [
         ("HOME", home.to_string_lossy().as_ref()),
         ("LANG", "C.UTF-8"),
@@ -395,6 +402,13 @@ fn build_environment(
     fixed.extend(program.environment.iter().cloned());
     fixed.extend(endpoint.into_iter().flat_map(ProxyEndpoint::variables));
     Environment::new(job, fixed)
+}
+
+fn home_of_run(context: &PlanContext) -> PathBuf {
+    match context.isolation {
+        IsolationLevel::Namespaces => home_path(&context.scratch_path),
+        IsolationLevel::Landlock | IsolationLevel::None => context.scratch_path.clone(),
+    }
 }
 
 fn build_path_rules(
