@@ -7,7 +7,7 @@ use skills_tools::Remedy;
 
 use crate::process_environment::Environment;
 use crate::settings::MAX_MIB;
-use crate::shell::{shell_package, shell_word};
+use crate::shell::{is_shell_word, shell_package, shell_word};
 use crate::virtual_env;
 
 /// Factor by which an insufficient limit is raised.
@@ -58,6 +58,33 @@ impl RemedyDescriptions {
     pub(crate) fn describe(&self, remedy: &Remedy) -> Option<String> {
         match remedy {
             Remedy::Allow(targets) => self.allow(targets),
+            Remedy::AllowExactly(targets) => self.allow_exactly(targets),
+            Remedy::AllowNext(targets) => {
+                let option = self.option(&allow_options(targets)?);
+                Some(format!(
+                    "its script also starts programs; for these add {option}"
+                ))
+            }
+            Remedy::KeepHome(targets) => {
+                let option = self.option(&allow_options(targets)?);
+                Some(format!(
+                    "keep the files in the home directory of the user with {option}"
+                ))
+            }
+            Remedy::AllowHost => {
+                let option = self.option("--allow network:HOST");
+                Some(format!("allow the host with {option}"))
+            }
+            Remedy::Workspace => {
+                let option = self.option("--workspace DIR");
+                Some(format!("give it a directory for its files with {option}"))
+            }
+            Remedy::Interpreter {
+                package,
+                script_type,
+                is_started_by_script: true,
+                ..
+            } => Some(started_interpreter(*script_type, package)),
             Remedy::Interpreter {
                 skill,
                 script_type,
@@ -65,6 +92,7 @@ impl RemedyDescriptions {
                 package,
                 is_installable,
                 acceptable,
+                ..
             } => {
                 let other = self.interpreter(*script_type, interpreter.as_deref(), package);
                 let packages = if *is_installable {
@@ -113,22 +141,22 @@ impl RemedyDescriptions {
     }
 
     fn allow(&self, targets: &[String]) -> Option<String> {
-        let mut options = Vec::new();
-        for target in targets {
-            // Users copy hints into a shell, and a program can print any name.
-            let Some(target) = shell_word(&self.widen(target)) else {
-                continue;
-            };
-            let option = format!("--allow {target}");
-            if !options.contains(&option) {
-                options.push(option);
-            }
-        }
-        if options.is_empty() {
-            return None;
-        }
-        let option = self.option(&options.join(" "));
+        let targets: Vec<String> = targets.iter().map(|target| self.widen(target)).collect();
+        let option = self.option(&allow_options(&targets)?);
         Some(self.with_write_option(format!("allow it with {option}")))
+    }
+
+    /// Describes how to allow one of several protected paths, each by itself.
+    fn allow_exactly(&self, targets: &[String]) -> Option<String> {
+        let options = targets.iter().filter_map(|target| rule_word(target));
+        let options = options.map(|target| self.option(&format!("--allow {target}")));
+        let options: Vec<String> = options.collect();
+        let (last, others) = options.split_last()?;
+        let list = match others {
+            [] => last.clone(),
+            others => format!("{} or {last}", others.join(", ")),
+        };
+        Some(format!("let it change exactly that path with {list}"))
     }
 
     /// Adds the option that makes a read-only workspace writable: a program that stopped before it
@@ -167,7 +195,10 @@ impl RemedyDescriptions {
         let other = other.and_then(|python| shell_word(&python.to_string_lossy()));
         if let Some(python) = other {
             let option = self.option(&format!("--interpreter python={python}"));
-            let help = format!("run it with the Python of the virtual environment: {option}");
+            let instead = ran.map(|ran| format!(" instead of `{}`", ran.display()));
+            let instead = instead.unwrap_or_default();
+            let help =
+                format!("run it with the Python of the virtual environment{instead}: {option}");
             return self.with_write_option(help);
         }
         let kind = script_type.as_str();
@@ -193,6 +224,36 @@ impl RemedyDescriptions {
             }
         }
     }
+}
+
+/// Returns the options that allow targets, each once; `None` without any that can be copied into a
+/// shell: a program can print any name.
+fn allow_options(targets: &[String]) -> Option<String> {
+    let mut options = Vec::new();
+    for target in targets.iter().filter_map(|target| rule_word(target)) {
+        let option = format!("--allow {target}");
+        if !options.contains(&option) {
+            options.push(option);
+        }
+    }
+    (!options.is_empty()).then(|| options.join(" "))
+}
+
+/// Returns a rule as one word of a shell. No shell expands a tilde after a colon there.
+fn rule_word(rule: &str) -> Option<String> {
+    match rule.split_once(":~/") {
+        Some((_, path)) if is_shell_word(path) => Some(rule.to_owned()),
+        _ => shell_word(rule),
+    }
+}
+
+/// Returns what helps if an interpreter that the script starts has no package. Options select the
+/// interpreters of scripts only.
+fn started_interpreter(script_type: ScriptType, package: &str) -> String {
+    if script_type == ScriptType::Node {
+        return format!("install `{package}` where the `node` that the script starts finds it");
+    }
+    format!("install `{package}` for the `python3` that the script starts")
 }
 
 /// Returns how the user accepts packages for a skill that does not declare them, in the imperative;

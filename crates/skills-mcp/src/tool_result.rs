@@ -10,7 +10,7 @@ use crate::uri;
 /// Key of the report in `_meta` of a result.
 const REPORT_KEY: &str = "skills/report";
 /// Fields of the structured data that describe a call without repeating its text.
-const REPORT_FIELDS: [&str; 11] = [
+const REPORT_FIELDS: [&str; 12] = [
     "error",
     "exit_code",
     "signal",
@@ -21,6 +21,7 @@ const REPORT_FIELDS: [&str; 11] = [
     "sandbox",
     "refused",
     "notes",
+    "help",
     "files_changed",
 ];
 

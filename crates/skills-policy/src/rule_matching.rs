@@ -123,7 +123,7 @@ impl Policy {
         self.matching_rules(directory, permission).deny
     }
 
-    fn decide_permission(
+    pub(crate) fn decide_permission(
         &self,
         request: &Request,
         requested: RequestedPermission,

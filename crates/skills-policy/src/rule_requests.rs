@@ -10,8 +10,8 @@
 use crate::request::{Basis, RULES_NAME, RequestedPermission};
 use crate::target::Kind;
 use crate::{
-    Capability, Decision, Effect, HostPattern, Permission, PermissionDecision, PermissionManager,
-    Policy, Request, Rule, RuleSource,
+    Capability, Decision, DecisionReason, Effect, HostPattern, Permission, PermissionDecision,
+    PermissionManager, Policy, Request, Rule, RuleSource, Target,
 };
 
 impl Policy {
@@ -34,6 +34,48 @@ impl Policy {
                 basis: Basis::ByRule,
             })
             .collect()
+    }
+
+    /// Returns why an `allow` rule of the invocation for `target` would allow nothing of a request:
+    /// another rule denies it, or no rule can allow it. `None` if it would have an effect, or if the
+    /// target names no permission by itself, such as `env:NAME`.
+    ///
+    /// ```
+    /// use skills_policy::{Effect, Policy, Request, Rule, RuleSource, Target};
+    ///
+    /// let deny = Rule::parse(Effect::Deny, RuleSource::User, "spawn:rm")?;
+    /// let policy = Policy::default().rule(deny);
+    /// let request = Request::new("/skills/pdf");
+    /// let obstacle = |target: &str| {
+    ///     let target: Target = target.parse().unwrap();
+    ///     policy.obstacle(&request, &target).map(|reason| reason.to_string())
+    /// };
+    /// assert_eq!(obstacle("spawn:git"), None);
+    /// assert_eq!(obstacle("spawn:rm").unwrap(), "by rule `deny spawn:rm (user)`");
+    /// assert_eq!(
+    ///     obstacle("write:/skills/pdf/out").unwrap(),
+    ///     "the skill directory is always read-only"
+    /// );
+    /// # Ok::<(), skills_policy::PolicyError>(())
+    /// ```
+    #[must_use]
+    pub fn obstacle(&self, request: &Request, target: &Target) -> Option<DecisionReason> {
+        let rule = Rule::new(Effect::Allow, RuleSource::Invocation, target.clone());
+        let permission = permissions(&rule, request)?;
+        if request.is_dropped(permission.capability()) {
+            let reason = "the caller runs it without this permission";
+            return Some(DecisionReason::Forbidden { reason });
+        }
+        let requested = RequestedPermission {
+            permission: request.classify(permission),
+            requested_by: vec![RULES_NAME.to_owned()],
+            basis: Basis::ByRule,
+        };
+        let decision = self
+            .clone()
+            .rule(rule)
+            .decide_permission(request, requested);
+        (decision.decision != Decision::Allow).then_some(decision.reason)
     }
 
     /// Returns the `allow` rules of the invocation that allowed nothing of these decisions, such as

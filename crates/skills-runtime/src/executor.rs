@@ -9,11 +9,13 @@ mod cancellation;
 mod checked_skills;
 mod execution_mode;
 mod failure_cause;
+mod findings;
 mod grant_checks;
 mod host_command;
 mod input_protocol;
 mod job;
 mod missing_paths;
+mod obstacles;
 mod optional_mounts;
 mod options;
 mod output_files;
@@ -25,9 +27,11 @@ mod packages;
 mod precompile;
 mod preview;
 mod program_detection;
+mod program_messages;
 mod readable_skills;
 mod refusals;
 mod requirements;
+mod results;
 mod run_notes;
 mod run_plan;
 mod run_record;
@@ -49,14 +53,12 @@ use tokio::sync::Semaphore;
 
 use crate::error::{Repr, RuntimeError};
 use crate::library::{Library, OnMissing, find_entry};
-use crate::secrets::Redactor;
 use approval_queue::ApprovalQueue;
 use cancellation::unless_cancelled;
-use grant_checks::{check_canonical, copies, is_writable, used_tools};
+use grant_checks::{check_canonical, is_writable};
 use job::build_job;
 use missing_paths::CreatedFiles;
 use packages::RunPackages;
-use run_notes::{note_on_withheld, notes_before_run, report_unwritten_files, unused_rules};
 use run_plan::RunPlan;
 use run_record::RunRecord;
 use run_subject::HOST_COMMAND_NAME;
@@ -68,7 +70,8 @@ pub use artifacts::{ExecutionArtifacts, ExecutionStatus, UnreadableSkill};
 pub(crate) use backends::{Backends, WasmConfig};
 pub use call_context::{CallContext, ProgressReporter};
 pub use execution_mode::ExecutionMode;
-pub use failure_cause::{DeclaredPackages, FailureCause};
+pub use failure_cause::{DeclaredPackages, FailureCause, LimitKind};
+pub use findings::Finding;
 pub use host_command::HostCommand;
 pub use input_protocol::InputProtocol;
 pub use options::{ExecutionOptions, InputFile, RunTarget, Workspace};
@@ -434,89 +437,6 @@ impl Executor {
                 Ok(ExecutionArtifacts::denied(skill, plan.mode, denial))
             }
         }
-    }
-
-    /// Describes what the caller should know about a run that is about to start.
-    fn notes_before_run(
-        &self,
-        run: &GrantedRun,
-        record: &RunRecord,
-        missing: &[String],
-    ) -> Vec<String> {
-        let policy = self.permissions.policy();
-        let mut notes = notes_before_run(&run.plan, &run.grants, &record.redactor, missing);
-        let decisions = run.grants.decisions();
-        notes.extend(unused_rules(policy, decisions));
-        let withheld = self
-            .permissions
-            .withheld_by_rules(&run.plan.request, decisions);
-        notes.extend(note_on_withheld(run.plan.subject.name(), &withheld));
-        notes.extend(run.packages.note.clone());
-        notes
-    }
-
-    /// Collects the results of a run.
-    fn artifacts(
-        &self,
-        run: GrantedRun,
-        output: RunOutput,
-        notes: Vec<String>,
-        redactor: &Redactor,
-    ) -> ExecutionArtifacts {
-        let GrantedRun {
-            mut plan,
-            grants,
-            packages,
-            ..
-        } = run;
-        let unreadable_skills = std::mem::take(&mut plan.readable_skills.unreadable);
-        let output = redactor.redact_streams(output);
-        let skill_dir = plan.subject.skill().map(|skill| skill.entry.directory());
-        let current_dir = plan.options.current_dir.as_deref().or(skill_dir);
-        let current_dir = current_dir.unwrap_or(Path::new("")).to_owned();
-        let aliases = &plan.options.path_aliases;
-        let refusals =
-            refusals::refusals(&output, &grants, &current_dir.to_string_lossy(), aliases);
-        let cause = self.failure_cause(&plan, &output, &grants, &packages);
-        let skill = plan.subject.name().to_owned();
-        let permissions_used = used_tools(&grants, plan.subject.skill());
-        let copies = copies(&grants);
-        let mut artifacts = ExecutionArtifacts::new(skill, plan.mode, output, redactor);
-        artifacts.refusals = refusals::name_programs(refusals, &plan.dropped_programs);
-        artifacts.failure_cause = cause;
-        artifacts.unreadable_skills = unreadable_skills;
-        artifacts.copies = copies;
-        artifacts.output_files = run
-            .workspace
-            .map(|workspace| workspace.collect_output(redactor))
-            .unwrap_or_default();
-        artifacts.decisions = grants.decisions().to_vec();
-        artifacts.permissions_used = permissions_used;
-        artifacts.notes.extend(notes);
-        report_unwritten_files(&mut artifacts);
-        artifacts
-    }
-
-    /// Returns why a run failed, if its output shows a known cause.
-    fn failure_cause(
-        &self,
-        plan: &RunPlan,
-        output: &RunOutput,
-        granted: &Grants,
-        packages: &RunPackages,
-    ) -> Option<FailureCause> {
-        let cause = failure_cause::failure_cause(
-            output,
-            failure_cause::interpreted_type(&plan.mode),
-            granted.limits().memory_bytes,
-            |script_type| {
-                let of_environment = packages.python();
-                of_environment
-                    .filter(|_| script_type == skills_sandbox::ScriptType::Python)
-                    .or_else(|| self.interpreter(plan, script_type))
-            },
-        )?;
-        Some(self.with_package_advice(plan, packages, cause))
     }
 
     /// Rejects a granted directory that contains the scratch directory: the program could access

@@ -54,9 +54,9 @@ pub use builder::Builder;
 pub use error::{ErrorKind, RuntimeError};
 pub use executor::{
     CallContext, DeclaredPackages, ExecutionArtifacts, ExecutionMode, ExecutionOptions,
-    ExecutionStatus, Executor, FailureCause, HostCommand, InputFile, InputProtocol, OutputFile,
-    OutputFiles, Precompile, Preview, ProgressReporter, RunTarget, SessionDirectory,
-    UnreadableSkill, Workspace, detect_execution_mode,
+    ExecutionStatus, Executor, FailureCause, Finding, HostCommand, InputFile, InputProtocol,
+    LimitKind, OutputFile, OutputFiles, Precompile, Preview, ProgressReporter, RunTarget,
+    SessionDirectory, UnreadableSkill, Workspace, detect_execution_mode,
 };
 #[cfg(all(feature = "packages", unix))]
 pub use executor::{PackageConfig, PackagePlan, PackageStatus};

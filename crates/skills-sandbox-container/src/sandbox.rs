@@ -180,7 +180,10 @@ impl ContainerSandbox {
         let notes = plan.protected.changes(job.grants());
         let lost = output.is_lost.then(|| LOST_NOTE.to_owned());
         let report = report.cleanup_of("container", cleanup);
-        Ok(run_output(output, started, report, log.as_ref()).notes(notes.into_iter().chain(lost)))
+        let read_only = plan.protected.outermost().map(Path::to_owned);
+        Ok(run_output(output, started, report, log.as_ref())
+            .notes(notes.into_iter().chain(lost))
+            .read_only_paths(read_only))
     }
 
     /// Does all that precedes the start of the program.

@@ -20,7 +20,10 @@ use libc::{AT_FDCWD, c_int, c_long, c_ulong, c_void, sock_filter};
 
 use crate::child_setup::{ChildSetup, Namespaces, NetworkSetup, Ruleset};
 use crate::setup_step::{Message, READY, SetupStep};
-pub(crate) use channel::{FILTER_LISTENER, MOUNT_NAMESPACE, NETWORK_LISTENER, SERVICE_LISTENER};
+pub(crate) use channel::{
+    FILTER_LISTENER, HOME_DIRECTORY, MOUNT_NAMESPACE, NAME_LISTENER, NETWORK_LISTENER,
+    SERVICE_LISTENER,
+};
 use syscall::{Descriptor, check_result, errno, open, write};
 
 /// The child's entry point; `argument` is a [`ChildSetup`].
@@ -163,8 +166,19 @@ fn enter_namespaces(
     begin_step(setup, SetupStep::Proc)?;
     begin_step(setup, SetupStep::Pivot)?;
     namespaces::enter_rootfs(&namespaces.rootfs, op_index, |root| {
+        send_home(root, namespaces);
         init::create_file(root, init_image)
     })
+}
+
+/// Sends the home directory to the host process, which lists after the run what the program left in
+/// it. If that fails, nothing is listed.
+fn send_home(root: &Descriptor, namespaces: &Namespaces) {
+    let flags = libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW;
+    let step = SetupStep::RootFs;
+    if let Ok(home) = open(root.number(), &namespaces.home, flags, step) {
+        let _ = channel::send_descriptor(home.number(), HOME_DIRECTORY, namespaces.channel, step);
+    }
 }
 
 /// Sends the mount namespace to the host process, which thereby decides when the kernel removes the
@@ -186,6 +200,8 @@ fn begin_network(setup: &ChildSetup, namespaces: &Namespaces) -> Result<(), Setu
     };
     begin_step(setup, SetupStep::Network)?;
     network::bring_up_loopback()?;
+    // Without it lookups fail as well, in the words of the program.
+    let _ = network::listen_for_names(namespaces.channel);
     let Some(listener) = listener else {
         return Ok(());
     };

@@ -116,6 +116,8 @@ pub(crate) struct Namespaces {
     pub(crate) channel: RawFd,
     /// The ports of further listeners, for services of the host's loopback device.
     pub(crate) services: Vec<u16>,
+    /// The home directory, relative to the new root.
+    pub(crate) home: CString,
 }
 
 /// The network of the child.
@@ -255,6 +257,7 @@ impl ChildSetup {
                 network,
                 child_channel,
                 plan.services.clone(),
+                &plan.home,
             )?),
             None => None,
         };
@@ -413,7 +416,9 @@ impl Namespaces {
         network: NetworkSetup,
         channel: RawFd,
         services: Vec<u16>,
+        home: &Path,
     ) -> Result<Self, SandboxError> {
+        let home = home.strip_prefix("/").unwrap_or(home);
         let sandboxed = UserIds::sandboxed();
         let host = UserIds::host();
         Ok(Self {
@@ -423,6 +428,7 @@ impl Namespaces {
             network,
             channel,
             services,
+            home: c_string(home.as_os_str().as_bytes())?,
         })
     }
 }
@@ -518,10 +524,12 @@ fn pipe() -> Result<(OwnedFd, OwnedFd), SandboxError> {
 }
 
 /// Creates a pair of sockets and returns the child's end and the parent's.
+/// Creates the socket for descriptors: a stream, of which the kernel queues any number of bytes and a
+/// read ends at each descriptor.
 fn socket_pair() -> Result<(OwnedFd, OwnedFd), SandboxError> {
     let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
     let (child_end, parent_end) =
-        socketpair(AddressFamily::Unix, SockType::Datagram, None, flags).map_err(pipe_error)?;
+        socketpair(AddressFamily::Unix, SockType::Stream, None, flags).map_err(pipe_error)?;
     Ok((above_standard(child_end)?, above_standard(parent_end)?))
 }
 

@@ -70,6 +70,7 @@ struct GrantedPrograms {
 enum NotifiedCall {
     Process,
     Socket,
+    Watch,
     Program,
     Connection,
 }
@@ -168,6 +169,7 @@ impl Observer {
         let operation = match call {
             NotifiedCall::Process => RefusedOperation::StartProcess,
             NotifiedCall::Socket => RefusedOperation::Connect { host: None },
+            NotifiedCall::Watch => RefusedOperation::WatchFiles,
             NotifiedCall::Program => {
                 let program = read_program(notification)?;
                 let name = self.programs.refused(&program)?;
@@ -228,6 +230,7 @@ impl NotifiedCall {
             libc::SYS_execve | libc::SYS_execveat => Self::Program,
             libc::SYS_connect => Self::Connection,
             libc::SYS_socket => Self::Socket,
+            libc::SYS_inotify_init1 => Self::Watch,
             _ => Self::Process,
         }
     }
@@ -302,7 +305,7 @@ fn answer(listener: RawFd, id: u64, call: &NotifiedCall) {
         NotifiedCall::Program | NotifiedCall::Connection => {
             (0, libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32)
         }
-        NotifiedCall::Process | NotifiedCall::Socket => (-libc::EPERM, 0),
+        NotifiedCall::Process | NotifiedCall::Socket | NotifiedCall::Watch => (-libc::EPERM, 0),
     };
     let mut response = seccomp_notif_resp {
         id,

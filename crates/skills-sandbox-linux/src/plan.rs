@@ -131,6 +131,8 @@ pub struct Plan {
     pub(crate) current_dir: PathBuf,
     pub(crate) isolation: IsolationLevel,
     pub(crate) paths: Vec<PathRule>,
+    /// The home directory of the program.
+    pub(crate) home: PathBuf,
     /// A symlink named `python`, on hosts that have only `python3`, and its target.
     pub(crate) python_link: Option<(PathBuf, PathBuf)>,
     /// Symlinks in `HOME` to granted paths of the user's home directory, and their targets.
@@ -179,7 +181,7 @@ impl Plan {
             paths.extend(exception_rules(grants, &protected));
         }
         let python_link = find_python_link(grants, program_finder, context);
-        let home_links = find_home_links(job, &home_directory(context));
+        let home_links = find_home_links(job, &home_of_run(context));
         let rootfs = has_namespaces.then(|| {
             RootFsPlan::new(&paths, grants.limits(), context, UserIds::sandboxed())
                 .with_aliases(job.path_aliases())
@@ -198,6 +200,7 @@ impl Plan {
             ),
             python_link,
             home_links,
+            home: home_of_run(context),
             current_dir,
             isolation: context.isolation,
             rootfs,
@@ -239,6 +242,7 @@ impl Plan {
             network,
             services: Vec::new(),
             paths,
+            home: home_of_run(context),
             python_link: None,
             home_links: Vec::new(),
             relocated: Vec::new(),
@@ -276,6 +280,12 @@ impl Plan {
         self.paths
             .iter()
             .any(|rule| rule.access == PathAccess::Write && rule.symlinks == SymlinkPolicy::Reject)
+    }
+
+    /// Returns the existing protected paths that the run cannot change.
+    pub(crate) fn read_only_paths(&self) -> Vec<PathBuf> {
+        let protected = self.rootfs.iter().flat_map(|_| self.protected.outermost());
+        protected.map(Path::to_owned).collect()
     }
 
     /// Returns the complete environment of the program, as names and values.
@@ -375,14 +385,6 @@ fn search_path(program_finder: &ProgramFinder, link: Option<&(PathBuf, PathBuf)>
     }
 }
 
-/// Returns the path of `HOME`.
-fn home_directory(context: &PlanContext) -> PathBuf {
-    match context.isolation {
-        IsolationLevel::Namespaces => home_path(&context.scratch_path),
-        IsolationLevel::Landlock | IsolationLevel::None => context.scratch_path.clone(),
-    }
-}
-
 /// Returns symlinks in `home` to the granted paths below the user's home directory, without those
 /// below another of them.
 fn find_home_links(job: &Job, home: &Path) -> Vec<(PathBuf, PathBuf)> {
@@ -412,7 +414,7 @@ fn build_environment(
     endpoint: Option<&ProxyEndpoint>,
 ) -> Environment {
     let scratch = &context.scratch_path;
-    let home = home_directory(context);
+    let home = home_of_run(context);
     let mut fixed: Vec<(String, String)> = [
         ("HOME", home.to_string_lossy().as_ref()),
         ("LANG", "C.UTF-8"),
@@ -427,6 +429,13 @@ fn build_environment(
     fixed.extend(program.environment.iter().cloned());
     fixed.extend(endpoint.into_iter().flat_map(ProxyEndpoint::variables));
     Environment::new(job, fixed)
+}
+
+fn home_of_run(context: &PlanContext) -> PathBuf {
+    match context.isolation {
+        IsolationLevel::Namespaces => home_path(&context.scratch_path),
+        IsolationLevel::Landlock | IsolationLevel::None => context.scratch_path.clone(),
+    }
 }
 
 fn build_path_rules(

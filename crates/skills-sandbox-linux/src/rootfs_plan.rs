@@ -121,7 +121,11 @@ impl RootFsPlan {
                 });
             }
         }
-        entries.extend(identity_files(user, &home_path(scratch)));
+        entries.extend(identity_files(
+            user,
+            &home_path(scratch),
+            context.own_network,
+        ));
         entries.extend(bind_entries(paths));
         let hidden = paths
             .iter()
@@ -222,13 +226,19 @@ pub(crate) fn home_path(scratch: &Path) -> PathBuf {
     scratch.join("home")
 }
 
-/// Returns `/etc/passwd`, `group`, `hosts` and `nsswitch.conf`: one user, no DNS.
-fn identity_files(UserIds { user, group }: UserIds, home: &Path) -> [RootFsEntry; 4] {
+/// Returns `/etc/passwd`, `group`, `hosts`, `nsswitch.conf` and `resolv.conf`: one user, and a name
+/// server that knows no name, if the run has a network for it.
+fn identity_files(
+    UserIds { user, group }: UserIds,
+    home: &Path,
+    has_names: bool,
+) -> Vec<RootFsEntry> {
     let file = |path: &str, text: String| RootFsEntry::File {
         path: path.into(),
         text,
     };
-    [
+    let hosts = if has_names { "files dns" } else { "files" };
+    let mut files = vec![
         file(
             "/etc/passwd",
             format!("skill:x:{user}:{group}::{}:/bin/sh\n", home.display()),
@@ -237,9 +247,16 @@ fn identity_files(UserIds { user, group }: UserIds, home: &Path) -> [RootFsEntry
         file("/etc/hosts", "127.0.0.1 localhost\n".to_owned()),
         file(
             "/etc/nsswitch.conf",
-            "passwd: files\ngroup: files\nhosts: files\n".to_owned(),
+            format!("passwd: files\ngroup: files\nhosts: {hosts}\n"),
         ),
-    ]
+    ];
+    if has_names {
+        // By TCP, since runs have no datagrams. Without `search`, names would also be looked up below
+        // the domain of the host.
+        let text = "nameserver 127.0.0.1\nsearch .\noptions use-vc timeout:1 attempts:1\n";
+        files.push(file("/etc/resolv.conf", text.to_owned()));
+    }
+    files
 }
 
 /// Returns the paths of the host, outer ones before inner ones, so that inner mounts cover outer

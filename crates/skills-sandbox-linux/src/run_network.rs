@@ -42,8 +42,7 @@ impl RunNetwork {
     }
 }
 
-/// Returns where the run reaches its proxy. The child sends a socket for each service before the host
-/// process receives them, with three other messages, and the kernel queues ten.
+/// Returns where the run reaches its proxy.
 pub(crate) fn proxy_endpoint(grants: &Grants) -> Option<ProxyEndpoint> {
     match grants.network() {
         NetworkGrant::Hosts(hosts) => Some(ProxyEndpoint::new(hosts)),

@@ -23,10 +23,12 @@ use tokio::time::timeout;
 use crate::cgroup::Cgroup;
 use crate::child_setup::{ChildOptions, ChildSetup, ParentStreams};
 use crate::excluded_paths::{check_hidden_paths, check_skill_in_writable};
+use crate::home_files;
 #[cfg(feature = "fault-injection")]
 use crate::host_support::unsupported;
 use crate::host_support::{HostSupport, host_support};
 use crate::isolation::{IsolationLevel, IsolationMode};
+use crate::name_server::{NameServer, with_names};
 use crate::observer::{Observer, observed, refusals};
 use crate::path_rule::PlanContext;
 use crate::plan::Plan;
@@ -215,13 +217,20 @@ impl LinuxSandbox {
         let watched_group = child.watched_group.take();
         let program_status = child.program_status.take();
         let mount_namespace = child.listeners.mount_namespace.take();
+        let home = child.listeners.home.take();
+        let name_server = NameServer::start(child.listeners.names.take());
         let observer = Observer::start(child.listeners.filter.take(), &plan)?;
         let resident_monitor = ResidentMonitor::new(&child, &plan, cgroup.as_ref());
         let (result, has_exceeded) = run_monitored(
-            observed(self.supervise_run(child, &job, &bounds), observer.as_ref()),
+            with_names(
+                observed(self.supervise_run(child, &job, &bounds), observer.as_ref()),
+                name_server.as_ref(),
+            ),
             resident_monitor.as_ref(),
         )
         .await;
+        let has_own_files = plan.rootfs.is_some();
+        let private_home = has_own_files.then(|| home_files::list(home, plan.home.clone()));
         // The kernel then removes all mounts of the run, which takes longer than all that follows.
         tokio::task::spawn_blocking(move || drop(mount_namespace));
         let (supervised, log) = result?;
@@ -254,6 +263,13 @@ impl LinuxSandbox {
             report,
         )
         .notes(plan.protected.changes(job.grants()))
+        .read_only_paths(plan.read_only_paths())
+        .private_home(private_home)
+        .lookups(
+            name_server
+                .map(NameServer::into_lookups)
+                .unwrap_or_default(),
+        )
         .refusals(refusals)
         .connections(requests.reached_hosts(), requests.omitted().0))
     }

@@ -10,7 +10,10 @@ use nix::sys::wait::{Id, WaitPidFlag, waitid};
 use nix::unistd::Pid;
 use skills_sandbox::SandboxError;
 
-use crate::child::{self, FILTER_LISTENER, MOUNT_NAMESPACE, NETWORK_LISTENER, SERVICE_LISTENER};
+use crate::child::{
+    self, FILTER_LISTENER, HOME_DIRECTORY, MOUNT_NAMESPACE, NAME_LISTENER, NETWORK_LISTENER,
+    SERVICE_LISTENER,
+};
 use crate::child_setup::{ChildSetup, Namespaces, ParentEnds, ParentStreams};
 use crate::setup_step::{Message, READY, SetupStep, StepFailure};
 use crate::stack::Stack;
@@ -35,6 +38,10 @@ pub(crate) struct Listeners {
     pub(crate) network: Option<OwnedFd>,
     /// The sockets for granted services of the loopback device.
     pub(crate) services: Vec<OwnedFd>,
+    /// The socket for name lookups, if the run has a network of its own.
+    pub(crate) names: Option<OwnedFd>,
+    /// The home directory, if it is in the run's own file system.
+    pub(crate) home: Option<OwnedFd>,
     /// The mount namespace of the run, if it has one.
     pub(crate) mount_namespace: Option<OwnedFd>,
     /// The listener of the seccomp filter, if the kernel allows one.
@@ -167,6 +174,8 @@ fn receive_listeners(channel: &OwnedFd) -> Listeners {
     while let Some((purpose, listener)) = receive_descriptor(channel) {
         match purpose {
             NETWORK_LISTENER => listeners.network = Some(listener),
+            NAME_LISTENER => listeners.names = Some(listener),
+            HOME_DIRECTORY => listeners.home = Some(listener),
             MOUNT_NAMESPACE => listeners.mount_namespace = Some(listener),
             SERVICE_LISTENER => listeners.services.push(listener),
             FILTER_LISTENER => listeners.filter = Some(listener),

@@ -49,5 +49,5 @@ pub use program_environment::Environment;
 pub use quota::{Quota, QuotaExceeded, QuotaPart};
 pub use refusal::{Evidence, Refusal, Refusals, RefusedOperation};
 pub use report::{EnforcementReport, EnforcementStatus, ReportField, Restriction};
-pub use run_output::{HostConnections, RunOutput, Termination};
+pub use run_output::{HostConnections, PrivateHome, RunOutput, Termination};
 pub use sandbox::{Preparation, PrepareFuture, RunFuture, Sandbox};

@@ -1,6 +1,8 @@
 //! Operations that a restriction stopped during a run.
 
+use std::collections::BTreeSet;
 use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use skills_policy::Target;
 
@@ -28,6 +30,10 @@ pub struct Refusal {
     pub evidence: Evidence,
     /// How often it was tried; at least 1.
     pub count: u32,
+    /// Why no rule that a user passes to the run would allow it, as a clause. `None` if one would, or
+    /// if that is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub obstacle: Option<String>,
 }
 
 /// An operation that a restriction stopped. Serialized with its name in kebab-case as `operation`.
@@ -48,6 +54,8 @@ pub enum RefusedOperation {
         #[serde(skip_serializing_if = "Option::is_none")]
         host: Option<String>,
     },
+    /// Be notified of changes of files.
+    WatchFiles,
     /// Read a file or directory.
     Read {
         /// The path, as the program wrote it.
@@ -89,6 +97,7 @@ impl Refusal {
             operation,
             evidence,
             count: 1,
+            obstacle: None,
         }
     }
 
@@ -96,6 +105,25 @@ impl Refusal {
     #[must_use]
     pub fn count(self, count: u32) -> Self {
         Self { count, ..self }
+    }
+
+    /// Returns the narrowest rule that a user can pass to allow it, in the syntax of rules: that of
+    /// its [target](RefusedOperation::target), or one for a path in the home directory, such as
+    /// `read:~/.config/a.json`. `None` if there is an [obstacle](Self::obstacle).
+    #[must_use]
+    pub fn rule(&self) -> Option<String> {
+        if self.obstacle.is_some() {
+            return None;
+        }
+        let in_home = match &self.operation {
+            RefusedOperation::Read { path } => ("read", path),
+            RefusedOperation::Write { path } => ("write", path),
+            operation => return operation.target().map(|target| target.to_string()),
+        };
+        match in_home {
+            (access, path) if path.starts_with("~/") => Some(format!("{access}:{path}")),
+            _ => self.operation.target().map(|target| target.to_string()),
+        }
     }
 }
 
@@ -107,6 +135,7 @@ impl RefusedOperation {
             Self::StartProcess => "start-process",
             Self::StartProgram { .. } => "start-program",
             Self::Connect { .. } => "connect",
+            Self::WatchFiles => "watch-files",
             Self::Read { .. } => "read",
             Self::Write { .. } => "write",
             Self::UseMemory { .. } => "use-memory",
@@ -123,9 +152,24 @@ impl RefusedOperation {
             | Self::Read { path: text }
             | Self::Write { path: text } => Some(text),
             Self::StartProcess
+            | Self::WatchFiles
             | Self::Connect { host: None }
             | Self::UseMemory { .. }
             | Self::CompileInTime { .. } => None,
+        }
+    }
+
+    /// Replaces the path of reading or writing a file.
+    #[must_use]
+    pub fn map_path(self, replace: impl FnOnce(&str) -> String) -> Self {
+        match self {
+            Self::Read { path } => Self::Read {
+                path: replace(&path),
+            },
+            Self::Write { path } => Self::Write {
+                path: replace(&path),
+            },
+            other => other,
         }
     }
 
@@ -139,7 +183,7 @@ impl RefusedOperation {
             Self::Connect { host } => format!("network:{}", host.as_ref()?).parse().ok(),
             Self::Read { path } => Target::read(path).ok(),
             Self::Write { path } => Target::write(path).ok(),
-            Self::UseMemory { .. } | Self::CompileInTime { .. } => None,
+            Self::WatchFiles | Self::UseMemory { .. } | Self::CompileInTime { .. } => None,
         }
     }
 }
@@ -151,6 +195,7 @@ impl fmt::Display for RefusedOperation {
             Self::StartProgram { name } => write!(f, "spawn `{name}`"),
             Self::Connect { host: Some(host) } => write!(f, "connect to `{host}`"),
             Self::Connect { host: None } => f.write_str("open a network connection"),
+            Self::WatchFiles => f.write_str("watch files for changes"),
             Self::Read { path } => write!(f, "read `{path}`"),
             Self::Write { path } => write!(f, "write `{path}`"),
             Self::UseMemory { limit_bytes } => {
@@ -169,8 +214,12 @@ impl fmt::Display for RefusedOperation {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Refusals {
     list: Vec<Refusal>,
-    omitted: u32,
+    /// Hashes of the operations that are not in the list: one that is tried again is not another one.
+    omitted: BTreeSet<u64>,
 }
+
+/// The most operations that are counted.
+const MAX_OMITTED: usize = 1_000;
 
 impl Refusals {
     /// The maximum number of different refusals of a run.
@@ -194,9 +243,17 @@ impl Refusals {
             self.make_room_for_host();
         }
         if self.list.len() >= Self::MAX {
-            self.omitted = self.omitted.saturating_add(1);
+            self.omit(&refusal.operation);
         } else {
             self.list.push(refusal);
+        }
+    }
+
+    fn omit(&mut self, operation: &RefusedOperation) {
+        if self.omitted.len() < MAX_OMITTED {
+            let mut hasher = DefaultHasher::new();
+            operation.hash(&mut hasher);
+            self.omitted.insert(hasher.finish());
         }
     }
 
@@ -211,8 +268,8 @@ impl Refusals {
         if hosts < Self::MAX / 2
             && let Some(last) = self.list.iter().rposition(|known| !is_connection(known))
         {
-            self.list.remove(last);
-            self.omitted = self.omitted.saturating_add(1);
+            let removed = self.list.remove(last);
+            self.omit(&removed.operation);
         }
     }
 
@@ -237,6 +294,15 @@ impl Refusals {
             }
         }
         replaced
+    }
+
+    /// Sets the [obstacle](Refusal::obstacle) of each refusal.
+    #[must_use]
+    pub fn with_obstacles(mut self, find: impl Fn(&Refusal) -> Option<String>) -> Self {
+        for refusal in &mut self.list {
+            refusal.obstacle = find(refusal);
+        }
+        self
     }
 
     /// Replaces the names, hosts and paths of all operations, such as to redact secrets.
@@ -267,10 +333,10 @@ impl Refusals {
         &self.list
     }
 
-    /// Returns how many refusals are not in the list.
+    /// Returns how many operations are not in the list, each once, at most 1,000.
     #[must_use]
     pub fn omitted(&self) -> u32 {
-        self.omitted
+        u32::try_from(self.omitted.len()).unwrap_or(u32::MAX)
     }
 }
 
@@ -293,6 +359,7 @@ mod tests {
         for index in 0..20 {
             refusals.add(connect(&format!("h{index}.example")));
             refusals.add(connect("h0.example"));
+            refusals.add(connect("h19.example"));
         }
         assert_eq!(refusals.list().len(), Refusals::MAX);
         assert_eq!(refusals.list()[0].count, 21);
@@ -338,6 +405,7 @@ mod tests {
             RefusedOperation::StartProcess,
             RefusedOperation::StartProgram { name },
             RefusedOperation::Connect { host },
+            RefusedOperation::WatchFiles,
             RefusedOperation::Read { path: path.clone() },
             RefusedOperation::Write { path },
             RefusedOperation::UseMemory { limit_bytes: 1 },

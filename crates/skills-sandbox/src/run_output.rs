@@ -1,6 +1,7 @@
 //! The result of a run.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::{CapturedOutput, EnforcementReport, QuotaExceeded, Refusals};
@@ -48,6 +49,36 @@ pub struct RunOutput {
     pub connections: Vec<HostConnections>,
     /// The number of connections to hosts that are not in [`connections`](Self::connections).
     pub connections_omitted: u64,
+    /// The hosts whose names it tried to resolve by itself, without the proxy, as far as the backend
+    /// observed them. The list is bounded.
+    pub lookups: Vec<HostConnections>,
+    /// Existing protected paths in writable directories that the program could not change.
+    pub read_only_paths: Vec<PathBuf>,
+    /// The home directory of the program, if it was private to the run.
+    pub private_home: Option<PrivateHome>,
+}
+
+/// A home directory that a program has to itself, and that is removed after the run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PrivateHome {
+    /// Its path, as the program knows it.
+    pub path: PathBuf,
+    /// The files that the program left in it, relative to it. The list is bounded.
+    pub files: Vec<String>,
+    /// Whether there were more files than are listed.
+    pub is_truncated: bool,
+}
+
+impl PrivateHome {
+    /// Describes an empty home directory.
+    #[must_use]
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self {
+            path: path.into(),
+            ..Self::default()
+        }
+    }
 }
 
 /// A granted host that a program connected to.
@@ -84,7 +115,32 @@ impl RunOutput {
             refusals: Refusals::default(),
             connections: Vec::new(),
             connections_omitted: 0,
+            lookups: Vec::new(),
+            read_only_paths: Vec::new(),
+            private_home: None,
         }
+    }
+
+    /// Sets the hosts whose names it tried to resolve by itself, each with the number of attempts.
+    /// Default: none.
+    pub fn lookups(
+        mut self,
+        lookups: impl IntoIterator<Item = impl Into<HostConnections>>,
+    ) -> Self {
+        self.lookups = lookups.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Sets the existing protected paths that the program could not change. Default: none.
+    pub fn read_only_paths(mut self, paths: impl IntoIterator<Item = PathBuf>) -> Self {
+        self.read_only_paths = paths.into_iter().collect();
+        self
+    }
+
+    /// Sets the private home directory of the program. Default: none.
+    pub fn private_home(mut self, home: impl Into<Option<PrivateHome>>) -> Self {
+        self.private_home = home.into();
+        self
     }
 
     /// Sets the hosts that it connected to, each with the number of connections, and the number of

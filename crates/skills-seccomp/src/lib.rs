@@ -199,6 +199,10 @@ fn has_any(arg_index: u8, bits: impl IntoIterator<Item = u32>) -> ArgCondition {
 
 fn build_table(config: FilterConfig) -> Table {
     let mut table = Table::new();
+    if config.observation == Observation::Enabled {
+        // Programs that watch files fail in their own words. The first case decides.
+        add(&mut table, libc::SYS_inotify_init1, Action::Notify, &[]);
+    }
     add_all(&mut table, &[DENIED_CALLS, DENIED_X86_64], FAIL_EPERM);
     // Their arguments are in memory, which no filter can read. Libraries fall back to `clone` and
     // `openat`.

@@ -2,6 +2,7 @@
 
 mod command_line;
 mod declared_packages;
+mod explanation;
 mod hooks;
 mod implicit_uses;
 mod key_arguments;
@@ -39,6 +40,7 @@ use crate::path_map::PathMap;
 use crate::schema;
 use crate::{CallContext, DefaultScriptState, ToolError, ToolErrorCode};
 
+pub use explanation::Explanation;
 pub use hooks::HookMode;
 pub(crate) use hooks::HookedCall;
 pub use program_options::{ProgramOptions, WorkingDirectory};
@@ -368,6 +370,7 @@ fn result_properties() -> Value {
             "path": {"type": "string"}, "size": {"type": "integer"}, "created": {"type": "boolean"},
         }, "required": ["path"]}},
         "notes": {"type": "array", "items": {"type": "string"}},
+        "help": {"type": "array", "items": {"type": "string"}},
         "refused": {"type": "array", "items": {"type": "object", "properties": {
             "operation": {"type": "string"}, "observed": {"type": "boolean"}, "count": {"type": "integer"}, "allow": {"type": ["string", "null"]},
         }, "required": ["operation", "observed", "count", "allow"]}},

@@ -41,8 +41,12 @@ fn a_missing_package_names_the_interpreter_and_the_virtual_environment() {
     let fixture = project("import no_such_package\n");
     fixture.file("skills/one/requirements.txt", "no-such-package\n");
     for page in both(&fixture, &[]) {
-        let option = "run it with the Python of the virtual environment: `--interpreter python=PLACE/work/.venv/bin/python`";
-        assert!(page.contains(option), "{page}");
+        for part in [
+            "run it with the Python of the virtual environment instead of `/",
+            "`: `--interpreter python=PLACE/work/.venv/bin/python`",
+        ] {
+            assert!(page.contains(part), "{page}");
+        }
     }
     for page in both(&fixture, &["--interpreter", "python=work/.venv/bin/python"]) {
         let option = "install `no_such_package` for `PLACE/work/.venv/bin/python`, or choose an interpreter that has it with `--interpreter python=PATH`";
@@ -416,29 +420,32 @@ if sys.argv[1:]:
     assert!(!merged.contains("\nhelp:"), "{merged}");
 }
 
-/// A program that ignores that it cannot write shows no error.
+/// A program that fails because it cannot write need not say so. After a success nothing is said: most
+/// programs that succeed do not write.
 #[test]
 fn a_read_only_workspace_is_said() {
     if skip_without_sandbox() {
         return;
     }
-    let script = "try:\n    open('out.txt', 'w')\nexcept OSError:\n    print('nothing to do')\n";
+    let script = "try:\n    open('out.txt', 'w')\nexcept OSError:\n    raise SystemExit(1)\n";
+    let harmless = project("print('nothing to do')\n");
+    let run = ["run", "one", "--root", "skills", "--workspace", "work"];
+    assert_eq!(harmless.run("", &run).stderr, "");
     let fixture = project(script);
     let run = |options: &[&str]| {
         let run = ["run", "one", "--root", "skills", "--workspace", "work"];
         fixture.run("", &[&run[..], options].concat()).page()
     };
     assert_snapshot!(run(&[]), @"
-    exit 0
-    -- stdout
-    nothing to do
+    exit 1
     -- stderr
+    error: `one` failed: exit code 1
     help: the workspace was read-only; if the program writes files there, add `--allow write:PLACE/work`
     ");
     assert_snapshot!(run(&["--without", "write"]), @"
-    exit 0
-    -- stdout
-    nothing to do
+    exit 1
+    -- stderr
+    error: `one` failed: exit code 1
     ");
     let work = format!("write:{}", fixture.path().join("work").display());
     assert_snapshot!(run(&["--allow", &work]), @"

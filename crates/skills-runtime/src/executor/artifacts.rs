@@ -9,7 +9,7 @@ use skills_policy::{Denial, PermissionDecision};
 use skills_sandbox::{CapturedOutput, EnforcementReport, Refusals, RunOutput, Termination};
 
 use crate::secrets::Redactor;
-use crate::{ExecutionMode, FailureCause, OutputFiles};
+use crate::{ExecutionMode, FailureCause, Finding, OutputFiles};
 
 /// Result of a run that was started or denied.
 ///
@@ -56,6 +56,11 @@ pub struct ExecutionArtifacts {
     /// Operations that restrictions stopped, each with the rule that would allow it. Names and
     /// paths come from the program.
     pub refusals: Refusals,
+    /// What the runtime itself knows that explains the result.
+    pub findings: Vec<Finding>,
+    /// Rules that the program is likely to need in addition to those of its refusals, in the syntax
+    /// of rules: it was stopped before it could try.
+    pub likely_rules: Vec<String>,
     /// Why the program failed, as far as its output shows.
     pub failure_cause: Option<FailureCause>,
 }
@@ -123,6 +128,8 @@ impl ExecutionArtifacts {
             unreadable_skills: Vec::new(),
             copies: Vec::new(),
             refusals: Refusals::default(),
+            findings: Vec::new(),
+            likely_rules: Vec::new(),
             failure_cause: None,
         }
     }
@@ -179,6 +186,8 @@ impl ExecutionArtifacts {
             unreadable_skills: Vec::new(),
             copies: Vec::new(),
             refusals: Refusals::default(),
+            findings: Vec::new(),
+            likely_rules: Vec::new(),
             failure_cause: None,
         }
     }

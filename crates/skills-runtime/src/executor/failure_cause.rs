@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 
 use serde::Serialize;
+use skills_policy::ResourceLimits;
 use skills_sandbox::{Refusal, RefusedOperation, RunOutput, ScriptType, Termination};
 
+use super::run_plan::RunPlan;
 use crate::ExecutionMode;
 
 /// The end of each stream that is read: programs report an error last.
@@ -12,18 +14,47 @@ const MAX_TEXT_BYTES: usize = 8_192;
 /// Maximum length of a package name, in characters.
 const MAX_NAME_CHARS: usize = 80;
 /// Texts with which programs and runtimes report that an allocation failed.
-const OUT_OF_MEMORY: [&str; 6] = [
+const OUT_OF_MEMORY: [&str; 11] = [
     "MemoryError",
     "std::bad_alloc",
     "Cannot allocate memory",
     "JavaScript heap out of memory",
+    "Array buffer allocation failed",
     "OutOfMemoryError",
+    "There is insufficient memory for the Java Runtime",
+    "Could not reserve enough space",
     "pthread_create failed",
+    "(os error 12)",
+    "ENOMEM",
 ];
+/// Texts with which programs report that they reached a limit of their number of files or processes,
+/// or of the size of a file.
+const LIMITS: [(&str, LimitKind); 8] = [
+    ("Too many open files", LimitKind::OpenFiles),
+    ("EMFILE", LimitKind::OpenFiles),
+    ("File too large", LimitKind::FileSize),
+    ("EFBIG", LimitKind::FileSize),
+    (
+        "fork: retry: Resource temporarily unavailable",
+        LimitKind::Processes,
+    ),
+    (
+        "fork: Resource temporarily unavailable",
+        LimitKind::Processes,
+    ),
+    ("can't start new thread", LimitKind::Processes),
+    (
+        "BlockingIOError: [Errno 11] Resource temporarily",
+        LimitKind::Processes,
+    ),
+];
+/// The signal that ends a program which writes beyond the largest size of a file.
+const FILE_SIZE_SIGNAL: i32 = 25;
 /// Texts before the name of a package that is not installed.
-const MISSING_PACKAGE: [(&str, ScriptType); 5] = [
+const MISSING_PACKAGE: [(&str, ScriptType); 6] = [
     ("No module named ", ScriptType::Python),
     ("pip install ", ScriptType::Python),
+    ("pip3 install ", ScriptType::Python),
     ("Cannot find module ", ScriptType::Node),
     ("Cannot find package ", ScriptType::Node),
     ("npm install ", ScriptType::Node),
@@ -43,6 +74,8 @@ pub enum FailureCause {
         script_type: ScriptType,
         /// The interpreter that ran, if it is known.
         interpreter: Option<PathBuf>,
+        /// Whether the script started the interpreter, which it then found in its search path.
+        is_started_by_script: bool,
         /// What the skill declares for scripts of this type, if it does and support for packages is
         /// compiled in.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -56,11 +89,64 @@ pub enum FailureCause {
         #[serde(skip_serializing_if = "Vec::is_empty")]
         acceptable: Vec<String>,
     },
+    /// The script imports a file of its own skill, which its interpreter does not find.
+    OwnModule {
+        /// The name of the module, as the program wrote it.
+        module: String,
+    },
     /// The program needed more memory than its limit.
     OutOfMemory {
         /// The limit, in bytes.
         limit_bytes: u64,
     },
+    /// The program reached another limit, which no option raises.
+    LimitReached {
+        /// What is limited.
+        limit: LimitKind,
+        /// The limit, in bytes for sizes.
+        value: u64,
+    },
+}
+
+/// What a resource limit limits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum LimitKind {
+    /// The size of each file.
+    FileSize,
+    /// The number of open files.
+    OpenFiles,
+    /// The number of processes and threads.
+    Processes,
+}
+
+impl FailureCause {
+    /// Describes the cause as one line, unless it is known from how the program ended. Names come
+    /// from the program.
+    #[must_use]
+    pub fn describe(&self) -> Option<String> {
+        Some(match self {
+            Self::MissingPackage { .. } | Self::OutOfMemory { .. } => return None,
+            Self::OwnModule { module } => format!(
+                "`{module}` is a module of the skill itself, which Python finds only if the script is started as a module from the right directory, such as `python -m DIRECTORY.SCRIPT`"
+            ),
+            Self::LimitReached { limit, value } => match limit {
+                LimitKind::FileSize => format!(
+                    "the program reached the limit of the size of a file, {} MiB, which no option raises",
+                    value >> 20
+                ),
+                LimitKind::OpenFiles => {
+                    format!(
+                        "the program reached its limit of {value} open files, which no option raises"
+                    )
+                }
+                LimitKind::Processes => format!(
+                    "the program reached its limit of {value} processes and threads, which no option raises"
+                ),
+            },
+        })
+    }
 }
 
 /// Packages that a skill declares, as text. It comes from the skill; escape it before showing it in
@@ -81,12 +167,13 @@ pub struct DeclaredPackages {
 pub(super) fn failure_cause(
     output: &RunOutput,
     script_type: Option<ScriptType>,
-    limit_bytes: u64,
+    limits: &ResourceLimits,
     interpreter: impl FnOnce(ScriptType) -> Option<PathBuf>,
 ) -> Option<FailureCause> {
     if output.termination.is_success() {
         return None;
     }
+    let limit_bytes = limits.memory_bytes;
     if let Termination::MemoryLimit { limit_bytes } = output.termination {
         return Some(FailureCause::OutOfMemory { limit_bytes });
     }
@@ -104,12 +191,40 @@ pub(super) fn failure_cause(
     {
         return Some(FailureCause::OutOfMemory { limit_bytes });
     }
-    let script_type = script_type?;
-    let package = lines.find_map(|line| missing_package(line, script_type))?;
+    if let Some(limit) = reached_limit(output, lines.clone()) {
+        let value = match limit {
+            LimitKind::FileSize => limits.file_bytes,
+            LimitKind::OpenFiles => limits.open_files,
+            LimitKind::Processes => limits.processes,
+        };
+        return Some(FailureCause::LimitReached { limit, value });
+    }
+    // Other scripts report missing packages of a Python or Node that they started.
+    let interpreted =
+        script_type.filter(|kind| matches!(kind, ScriptType::Python | ScriptType::Node));
+    let candidates = match interpreted {
+        Some(script_type) => vec![script_type],
+        None => vec![ScriptType::Python, ScriptType::Node],
+    };
+    let (package, script_type) = lines.find_map(|line| {
+        let mut found = candidates.iter().filter_map(|script_type| {
+            let is_known = interpreted.is_some() || is_error_of(line, *script_type);
+            let package = missing_package(line, *script_type).filter(|_| is_known)?;
+            Some((package, *script_type))
+        });
+        found.next()
+    })?;
+    let is_started_by_script = interpreted.is_none();
     Some(FailureCause::MissingPackage {
         package,
         script_type,
-        interpreter: interpreter(script_type),
+        // What a script starts is in its search path, not the configured interpreter.
+        interpreter: if is_started_by_script {
+            None
+        } else {
+            interpreter(script_type)
+        },
+        is_started_by_script,
         declared: None,
         is_installable: false,
         acceptable: Vec::new(),
@@ -136,6 +251,83 @@ fn last_part(text: &str) -> String {
     text[text.ceil_char_boundary(start)..].to_owned()
 }
 
+/// Returns true for an error that only an interpreter itself prints. Advice of a script to install a
+/// package can be about anything.
+fn is_error_of(line: &str, script_type: ScriptType) -> bool {
+    match script_type {
+        ScriptType::Python => {
+            line.starts_with("ModuleNotFoundError: ") || line.contains(": No module named ")
+        }
+        _ => {
+            line.starts_with("Error: Cannot find module ")
+                || line.contains("[ERR_MODULE_NOT_FOUND]")
+        }
+    }
+}
+
+/// Returns the limit that a program reached, by how it ended or by its output.
+fn reached_limit<'a>(
+    output: &RunOutput,
+    mut lines: impl Iterator<Item = &'a str>,
+) -> Option<LimitKind> {
+    let by_signal = Termination::Signaled {
+        signal: FILE_SIZE_SIGNAL,
+    };
+    if output.termination == by_signal {
+        return Some(LimitKind::FileSize);
+    }
+    lines.find_map(|line| {
+        let known = LIMITS.iter().find(|(marker, _)| line.contains(marker));
+        known.map(|(_, limit)| *limit)
+    })
+}
+
+/// Replaces a missing package that is a file of the skill itself: no package has it.
+pub(super) fn without_own_module(cause: FailureCause, plan: &RunPlan) -> FailureCause {
+    let FailureCause::MissingPackage {
+        package,
+        script_type: ScriptType::Python,
+        ..
+    } = &cause
+    else {
+        return cause;
+    };
+    let Some(skill) = plan.subject.skill() else {
+        return cause;
+    };
+    let script = match &plan.mode {
+        ExecutionMode::Native { script_path, .. } => script_path.as_str(),
+        _ => "",
+    };
+    let listing = skill.files.list("").unwrap_or_default();
+    let paths = listing.resources.iter().map(|file| file.path.as_str());
+    if is_own_module(paths, script, package) {
+        return FailureCause::OwnModule {
+            module: package.clone(),
+        };
+    }
+    cause
+}
+
+/// Returns true if a module is a Python file or a directory with Python files, at the top of the skill
+/// or beside the script.
+fn is_own_module<'a>(mut paths: impl Iterator<Item = &'a str>, script: &str, module: &str) -> bool {
+    let top = module.split('.').next().unwrap_or(module);
+    let beside = script
+        .rsplit_once('/')
+        .map_or("", |(directory, _)| directory);
+    paths.any(|path| {
+        let names_top = |path: &str| {
+            let rest = path.strip_prefix(top);
+            rest.is_some_and(|rest| rest == ".py" || rest.starts_with('/') && rest.ends_with(".py"))
+        };
+        let below = path
+            .strip_prefix(beside)
+            .and_then(|rest| rest.strip_prefix('/'));
+        names_top(path) || below.is_some_and(names_top)
+    })
+}
+
 /// Returns the package that a line of output says is missing.
 fn missing_package(line: &str, script_type: ScriptType) -> Option<String> {
     let rest = MISSING_PACKAGE
@@ -143,6 +335,17 @@ fn missing_package(line: &str, script_type: ScriptType) -> Option<String> {
         .filter(|(_, known)| *known == script_type)
         .find_map(|(marker, _)| Some(line.split_once(marker)?.1))?;
     let is_name = |c: char| c.is_ascii_alphanumeric() || "@/._-".contains(c);
+    // Options come before the names; those that take a file stand for a list of packages.
+    let mut rest = rest;
+    while let Some((option, after)) = rest
+        .split_once(' ')
+        .filter(|(word, _)| word.starts_with('-'))
+    {
+        if matches!(option, "-r" | "--requirement" | "-e" | "--editable") {
+            return None;
+        }
+        rest = after;
+    }
     let rest = rest.trim_start_matches(['\'', '"', '`']);
     let name: String = rest
         .chars()
@@ -167,6 +370,19 @@ mod tests {
         assert_eq!(type_of("python3.12"), Some(ScriptType::Python));
         assert_eq!(type_of("/usr/bin/node"), Some(ScriptType::Node));
         assert_eq!(type_of("bash"), None);
+    }
+
+    #[test]
+    fn a_module_of_the_skill_is_no_package() {
+        let paths = [
+            "SKILL.md",
+            "scripts/run.py",
+            "scripts/utils.py",
+            "lib/a/b.py",
+        ];
+        let is_own = |module| is_own_module(paths.into_iter(), "scripts/run.py", module);
+        assert!(is_own("scripts.utils") && is_own("scripts") && is_own("utils") && is_own("lib.a"));
+        assert!(!is_own("util") && !is_own("pypdf") && !is_own("SKILL"));
     }
 
     #[test]
@@ -203,6 +419,11 @@ mod tests {
                 None,
             ),
             ("pip install -r requirements.txt", ScriptType::Python, None),
+            (
+                "run: pip3 install --user python-docx",
+                ScriptType::Python,
+                Some("python-docx"),
+            ),
             ("No module named 'x'", ScriptType::Shell, None),
             ("ValueError: bad", ScriptType::Python, None),
         ] {

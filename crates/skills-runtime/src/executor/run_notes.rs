@@ -1,10 +1,12 @@
 //! Notes of a run for its caller.
 
-use skills_policy::{Grants, Permission, PermissionDecision, Policy};
+use skills_policy::{DecisionReason, Grants, Permission, Policy, RuleSource};
 use skills_sandbox::Termination;
 
 use super::job::MAX_VARIABLE_INPUT_BYTES;
+use super::obstacles::rule_obstacle;
 use super::run_plan::RunPlan;
+use crate::program_search::{ProgramSearch, has_program};
 use crate::secrets::Redactor;
 use crate::{ExecutionArtifacts, ExecutionStatus};
 
@@ -47,15 +49,42 @@ pub(super) fn notes_before_run(
     notes
 }
 
-/// Describes the `allow` rules of the invocation that allowed nothing.
+/// Describes the `allow` rules of the invocation that allowed nothing, each with the reason, and those
+/// for programs and files that do not exist. `finder` finds programs of the host, unless the run has
+/// others.
 pub(super) fn unused_rules(
     policy: &Policy,
-    decisions: &[PermissionDecision],
-) -> impl Iterator<Item = String> {
-    policy
-        .unused_invocation_rules(decisions)
+    plan: &RunPlan,
+    grants: &Grants,
+    finder: Option<&ProgramSearch>,
+) -> Vec<String> {
+    let without_effect = policy
+        .unused_invocation_rules(grants.decisions())
         .into_iter()
-        .map(|rule| format!("`{}` had no effect on this run", rule.target()))
+        .map(|rule| {
+            let target = rule.target();
+            match rule_obstacle(policy, &plan.request, target) {
+                Some(reason) => format!("`{target}` had no effect on this run: {reason}"),
+                None => format!("`{target}` had no effect on this run"),
+            }
+        });
+    let missing = grants.decisions().iter().filter_map(|decision| {
+        let DecisionReason::Rule {
+            source: RuleSource::Invocation,
+            ..
+        } = decision.reason()
+        else {
+            return None;
+        };
+        let target = decision.permission().rule_target()?;
+        let is_missing = match decision.permission() {
+            Permission::Program(name) => finder.is_some_and(|finder| !has_program(finder, name)),
+            Permission::Read(path) => path.symlink_metadata().is_err(),
+            _ => false,
+        };
+        is_missing.then(|| format!("`{target}` had no effect on this run: it does not exist"))
+    });
+    without_effect.chain(missing).collect()
 }
 
 /// Describes what standing rules allow, and do not allow to this content.

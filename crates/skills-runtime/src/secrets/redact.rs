@@ -60,6 +60,16 @@ impl Redactor {
         output.stdout = self.redact_captured(output.stdout);
         output.stderr = self.redact_captured(output.stderr);
         output.refusals = output.refusals.map_text(|text| self.redact_text(text));
+        for lookup in &mut output.lookups {
+            lookup.host = self.redact_text(&lookup.host);
+        }
+        for file in output
+            .private_home
+            .iter_mut()
+            .flat_map(|home| &mut home.files)
+        {
+            *file = self.redact_text(file);
+        }
         output
     }
 

@@ -14,6 +14,10 @@ pub(crate) const NETWORK_LISTENER: u8 = b'n';
 /// Marks a socket on which the host process forwards connections to a service of its loopback
 /// device with the same port.
 pub(crate) const SERVICE_LISTENER: u8 = b's';
+/// Marks the socket on which the host process answers name lookups.
+pub(crate) const NAME_LISTENER: u8 = b'd';
+/// Marks the home directory of the run.
+pub(crate) const HOME_DIRECTORY: u8 = b'h';
 /// Marks the mount namespace of the run.
 pub(crate) const MOUNT_NAMESPACE: u8 = b'm';
 /// Marks the listener of the seccomp filter.

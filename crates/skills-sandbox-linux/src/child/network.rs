@@ -11,9 +11,10 @@
 
 use libc::c_int;
 
-use super::channel::{self, NETWORK_LISTENER, SERVICE_LISTENER};
+use super::channel::{self, NAME_LISTENER, NETWORK_LISTENER, SERVICE_LISTENER};
 use super::syscall::{Descriptor, check_descriptor, check_result};
 use crate::child_setup::Listener;
+use crate::name_server::NAME_SERVER_PORT;
 use crate::setup_step::SetupStep;
 
 /// The number of connections that can wait to be accepted.
@@ -24,6 +25,13 @@ pub(super) fn listen(listener: Listener) -> Result<(), SetupStep> {
     let socket = socket(libc::AF_INET)?;
     listen_on_ipv4(&socket, listener.port)?;
     send(&socket, NETWORK_LISTENER, listener.channel)
+}
+
+/// Creates the listener for name lookups and sends it to the host process.
+pub(super) fn listen_for_names(channel: c_int) -> Result<(), SetupStep> {
+    let socket = socket(libc::AF_INET)?;
+    listen_on_ipv4(&socket, NAME_SERVER_PORT)?;
+    send(&socket, NAME_LISTENER, channel)
 }
 
 /// Creates the listener for a service, which programs reach by `127.0.0.1` and, if the kernel

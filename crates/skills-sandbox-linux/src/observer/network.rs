@@ -21,6 +21,7 @@ use tokio::task::spawn_blocking;
 
 use super::Tried;
 use super::program::read_memory;
+use crate::name_server::NAME_SERVER_PORT;
 use crate::run_network::RunNetwork;
 
 /// The most bytes of a table of sockets that are read.
@@ -53,12 +54,14 @@ pub(super) struct OwnConnections {
 impl NetworkObserver {
     pub(super) fn new(network: RunNetwork, services: &[u16]) -> Self {
         let proxy_port = network.proxy_port().into_iter();
+        let served_ports = proxy_port.chain([NAME_SERVER_PORT]);
         Self {
-            served_ports: proxy_port.chain(services.iter().copied()).collect(),
+            served_ports: served_ports.chain(services.iter().copied()).collect(),
         }
     }
 
-    /// Returns what a connection tries. `None` for the proxy and for services that it forwards to.
+    /// Returns what a connection tries. `None` for the proxy, for services that it forwards to and for
+    /// name lookups.
     pub(super) async fn tried(&self, pid: u32, address: SocketAddr) -> Option<Tried> {
         let port = address.port();
         let ip = address.ip().to_canonical();

@@ -10,7 +10,7 @@ use skills_runtime::{
 
 use skills_runtime::manifest::escape_invisible;
 
-use super::{Remedies, declared_packages};
+use super::{Explanation, Remedies, declared_packages};
 use crate::path_map::PathMap;
 use crate::sanitize::strip_terminal_escapes;
 use crate::{ToolError, ToolErrorCode, ToolOutput};
@@ -75,10 +75,14 @@ impl ProgramOutput {
             .collect();
         let notes = artifacts.notes.iter().take(MAX_NOTES);
         let notes = notes.map(|note| path_map.replace_in(note)).collect();
-        let data = structured_data(artifacts, &exit, &stdout, &stderr, path_map);
         // Also after a success: a program that ignores what was refused gives a wrong answer.
-        let explanation = refusal_lines(artifacts, path_map, remedies);
-        let hints = remedies.for_run(artifacts);
+        let explained = remedies.explain(artifacts);
+        let mut data = structured_data(artifacts, &exit, &stdout, &stderr, path_map);
+        let findings = explained.notes.iter().map(|note| path_map.replace_in(note));
+        add_texts(&mut data, "notes", findings);
+        add_texts(&mut data, "help", explained.help.iter().cloned());
+        let explanation = explanation_lines(&explained, artifacts, path_map, remedies);
+        let hints = explained.help;
         let mut output = Self {
             stdout,
             stderr,
@@ -364,44 +368,52 @@ fn limited_notes(artifacts: &ExecutionArtifacts, path_map: &PathMap) -> Vec<Stri
 }
 
 fn refusal_data(refusal: &Refusal, path_map: &PathMap) -> Value {
-    let allow = refusal.operation.target();
     json!({
         "operation": path_map.replace_in(&refusal.operation.to_string()),
         "observed": refusal.evidence == Evidence::Observed,
         "count": refusal.count,
-        "allow": allow.map(|target| path_map.replace_in(&target.to_string())),
+        "allow": refusal.rule().map(|rule| path_map.replace_in(&rule)),
     })
 }
 
-/// Returns a line for each operation that a restriction stopped, which a model can report to its
-/// user.
-fn refusal_lines(
+/// Appends texts to a list of the data, which exists only if it has an entry.
+fn add_texts(data: &mut Map<String, Value>, name: &str, texts: impl Iterator<Item = String>) {
+    let mut texts = texts.peekable();
+    if texts.peek().is_none() {
+        return;
+    }
+    let list = data.entry(name).or_insert_with(|| json!([]));
+    if let Some(list) = list.as_array_mut() {
+        list.extend(texts.map(Value::from));
+    }
+}
+
+/// Returns a line for each operation that a restriction stopped and for each note, which a model can
+/// report to its user. Without hints of the host application, a line names the rules.
+fn explanation_lines(
+    explained: &Explanation,
     artifacts: &ExecutionArtifacts,
     path_map: &PathMap,
     remedies: &Remedies,
 ) -> Vec<String> {
-    let line = |refusal: &Refusal| {
-        let rule = match refusal.operation.target() {
-            // Otherwise the hint of the host application names it.
-            Some(target) if !remedies.is_described() => {
-                format!("; the user can allow `{target}`")
-            }
-            _ => String::new(),
-        };
-        // A program can print anything, so what only its output says is not stated as a fact.
-        let source = match refusal.evidence {
-            Evidence::Observed => "Refused by the sandbox",
-            _ => "Refused according to the program (not verified)",
-        };
-        let text = format!("{source}: {}{rule}", refusal.operation);
-        path_map.replace_in(&escape_invisible(&text))
-    };
-    // Many programs open a socket without a need, so one without a host is said of a failure only.
-    let is_success = artifacts.exit_status.is_success();
-    let refusals = artifacts.refusals.list().iter();
-    refusals
-        .filter(|refusal| !is_success || refusal.operation.target().is_some())
-        .map(line)
+    let mut lines: Vec<String> = Vec::new();
+    lines.extend(
+        explained
+            .refused
+            .iter()
+            .map(|text| format!("refused: {text}")),
+    );
+    lines.extend(explained.notes.iter().map(|text| format!("note: {text}")));
+    if !remedies.is_described() {
+        let rules = artifacts.refusals.list().iter().filter_map(Refusal::rule);
+        let rules: Vec<String> = rules.map(|rule| format!("`{rule}`")).collect();
+        if !rules.is_empty() {
+            lines.push(format!("Hint: the user can allow {}", rules.join(", ")));
+        }
+    }
+    lines
+        .iter()
+        .map(|line| path_map.replace_in(&escape_invisible(line)))
         .collect()
 }
 

@@ -6,8 +6,11 @@ use std::sync::Arc;
 
 use skills_runtime::policy::{Denial, innermost_protected_name};
 use skills_runtime::{
-    Evidence, ExecutionArtifacts, FailureCause, Refusal, RefusedOperation, ScriptType,
+    Evidence, ExecutionArtifacts, FailureCause, Finding, Refusal, RefusedOperation, ScriptType,
 };
+
+use super::Explanation;
+use super::explanation::is_shown;
 
 /// What an operator can change so that a failed call works.
 ///
@@ -19,6 +22,17 @@ use skills_runtime::{
 pub enum Remedy {
     /// Allow permissions, in the syntax of rules.
     Allow(Vec<String>),
+    /// Allow one of these permissions: the program could not change protected paths, and only a rule
+    /// for exactly one of them allows that.
+    AllowExactly(Vec<String>),
+    /// Allow permissions that the program is likely to need next: it was stopped before it could try.
+    AllowNext(Vec<String>),
+    /// Allow writing to directories of the home directory, so that files in them are kept.
+    KeepHome(Vec<String>),
+    /// Allow the host that the program connects to, which is not known.
+    AllowHost,
+    /// Give the program a workspace: the directory of its skill is read-only.
+    Workspace,
     /// Run scripts of this type with another interpreter, which has the package, or install the
     /// packages of the skill.
     Interpreter {
@@ -30,6 +44,8 @@ pub enum Remedy {
         script_type: ScriptType,
         /// The interpreter that ran, if it is known.
         interpreter: Option<PathBuf>,
+        /// Whether the script started the interpreter itself.
+        is_started_by_script: bool,
         /// Whether the skill declares the package, which was not installed.
         is_installable: bool,
         /// The packages that [can be accepted](FailureCause::MissingPackage::acceptable).
@@ -83,16 +99,28 @@ impl Remedy {
         let refused = artifacts.refusals.list().iter();
         let targets: Vec<String> = refused
             .filter(|refusal| !is_claim_about_protected_path(refusal))
-            .filter_map(|refusal| Some(refusal.operation.target()?.to_string()))
+            .filter_map(Refusal::rule)
             .collect();
         if !targets.is_empty() {
             all.push(Self::Allow(targets));
         }
+        if !all.is_empty() && !artifacts.likely_rules.is_empty() {
+            all.push(Self::AllowNext(artifacts.likely_rules.clone()));
+        }
+        let is_unknown_host = |refusal: &Refusal| {
+            matches!(refusal.operation, RefusedOperation::Connect { host: None })
+                && is_shown(artifacts, refusal)
+        };
+        if artifacts.refusals.list().iter().any(is_unknown_host) {
+            all.push(Self::AllowHost);
+        }
+        all.extend(artifacts.findings.iter().filter_map(Self::for_finding));
         match &artifacts.failure_cause {
             Some(FailureCause::MissingPackage {
                 package,
                 script_type,
                 interpreter,
+                is_started_by_script,
                 is_installable,
                 acceptable,
                 ..
@@ -101,6 +129,7 @@ impl Remedy {
                 package: package.clone(),
                 script_type: *script_type,
                 interpreter: interpreter.clone(),
+                is_started_by_script: *is_started_by_script,
                 is_installable: *is_installable,
                 acceptable: acceptable.clone(),
             }),
@@ -110,6 +139,19 @@ impl Remedy {
             _ => {}
         }
         all
+    }
+
+    /// Returns what a user can do about what the runtime found.
+    fn for_finding(finding: &Finding) -> Option<Self> {
+        let rules = finding.rules();
+        match finding {
+            Finding::ReadOnlyPaths { .. } => Some(Self::AllowExactly(rules)),
+            Finding::PrivateHome { .. } if !rules.is_empty() => Some(Self::KeepHome(rules)),
+            Finding::SkillIsReadOnly {
+                has_workspace: false,
+            } => Some(Self::Workspace),
+            _ => None,
+        }
     }
 
     /// Returns what would allow a denied run; `None` if no rule would allow one of its permissions.
@@ -158,13 +200,9 @@ impl Remedies {
         self.0.as_ref()?(remedy)
     }
 
-    /// Describes what would have helped a run.
-    pub(crate) fn for_run(&self, artifacts: &ExecutionArtifacts) -> Vec<String> {
-        let remedies = Remedy::for_run(artifacts);
-        remedies
-            .iter()
-            .filter_map(|remedy| self.describe(remedy))
-            .collect()
+    /// Explains a run.
+    pub(crate) fn explain(&self, artifacts: &ExecutionArtifacts) -> Explanation {
+        Explanation::new(artifacts, |remedy| self.describe(remedy))
     }
 
     /// Describes what would allow a denied run; `None` if no rule would.

@@ -3,15 +3,11 @@
 use serde_json::{Value, json};
 use skills_runtime::Capability;
 use skills_runtime::policy::Decision;
-use skills_runtime::{
-    CapturedOutput, Evidence, ExecutionArtifacts, ExecutionStatus, Refusal, RefusedOperation,
-    Termination,
-};
-use skills_tools::Remedy;
+use skills_runtime::{CapturedOutput, ExecutionArtifacts, ExecutionStatus, Refusal, Termination};
+use skills_tools::{Explanation, Remedy};
 
 use super::Run;
 use super::denial_hints::denial_hints;
-use crate::counted::counted;
 use crate::output::{Output, line};
 use crate::program_args::WorkingDirectory;
 use crate::remedies::RemedyDescriptions;
@@ -28,9 +24,16 @@ impl Run {
         print_streams(artifacts, output)?;
         self.print_status(artifacts, output);
         print_files(artifacts, output);
-        print_refusals(artifacts, output);
-        print_remedies(artifacts, remedies, self.what.programs.timeout, output);
-        self.print_read_only_workspace(artifacts, output);
+        let explanation = self.explain(artifacts, remedies);
+        for (label, lines) in [
+            ("refused", &explanation.refused),
+            ("note", &explanation.notes),
+            ("help", &explanation.help),
+        ] {
+            for text in lines {
+                output.status(&format!("{label}: {}", line(text)));
+            }
+        }
         for note in &artifacts.notes {
             output.status(&format!("note: {note}"));
         }
@@ -45,37 +48,58 @@ impl Run {
         Ok(())
     }
 
-    /// Says that a workspace of the options was read-only. A program can ignore that it cannot write,
-    /// and give a wrong answer, which nothing else shows.
-    fn print_read_only_workspace(&self, artifacts: &ExecutionArtifacts, output: Output) {
-        let Some(workspace) = &self.what.programs.workspace else {
-            return;
-        };
+    /// Explains the result, with the options of this command.
+    pub(super) fn explain(
+        &self,
+        artifacts: &ExecutionArtifacts,
+        remedies: &RemedyDescriptions,
+    ) -> Explanation {
+        let mut remedies = remedies.clone();
+        if !writes_workspace(artifacts) {
+            remedies = remedies.read_only_workspace();
+        }
+        let mut explanation = Explanation::new(artifacts, |remedy| remedies.describe(remedy));
+        // No option raises a limit of the policy.
+        let requested_ms = self.what.programs.timeout;
+        if let ExecutionStatus::Timeout { limit_ms } = artifacts.exit_status
+            && requested_ms.is_none_or(|requested| requested <= limit_ms)
+        {
+            explanation
+                .help
+                .extend(remedies.describe(&Remedy::Timeout { limit_ms }));
+        }
+        explanation
+            .help
+            .extend(self.read_only_workspace(artifacts, &explanation));
+        explanation
+    }
+
+    /// Returns that a workspace of the options was read-only, if nothing else explains a failure.
+    fn read_only_workspace(
+        &self,
+        artifacts: &ExecutionArtifacts,
+        explanation: &Explanation,
+    ) -> Option<String> {
+        let workspace = self.what.programs.workspace.as_ref()?;
         let is_dropped = self
             .what
             .without
             .iter()
             .any(|dropped| Capability::from(*dropped) == Capability::Write);
-        let has_ended = matches!(
-            artifacts.exit_status,
-            ExecutionStatus::Success | ExecutionStatus::Failed { .. }
-        );
-        // Otherwise something else is said to be missing.
+        let has_failed = matches!(artifacts.exit_status, ExecutionStatus::Failed { .. });
         let is_explained =
-            !artifacts.refusals.list().is_empty() || artifacts.failure_cause.is_some();
+            *explanation != Explanation::default() || artifacts.failure_cause.is_some();
         let starts_there = self.what.programs.cwd != Some(WorkingDirectory::Skill);
-        if !has_ended || is_explained || is_dropped || !starts_there || writes_workspace(artifacts)
+        if !has_failed || is_explained || is_dropped || !starts_there || writes_workspace(artifacts)
         {
-            return;
+            return None;
         }
         let path = workspace.canonicalize();
         let path = path.as_deref().unwrap_or(workspace);
-        let Some(target) = shell_word(&format!("write:{}", path.display())) else {
-            return;
-        };
-        output.status(&format!(
-            "help: the workspace was read-only; if the program writes files there, add `--allow {target}`"
-        ));
+        let target = shell_word(&format!("write:{}", path.display()))?;
+        Some(format!(
+            "the workspace was read-only; if the program writes files there, add `--allow {target}`"
+        ))
     }
 
     /// Prints how a run failed, with hints. Prints nothing if it succeeded.
@@ -158,51 +182,6 @@ fn print_files(artifacts: &ExecutionArtifacts, output: Output) {
     }
 }
 
-/// Prints the operations that restrictions stopped. A program can print anything, so what was not
-/// observed is marked.
-fn print_refusals(artifacts: &ExecutionArtifacts, output: Output) {
-    for refusal in artifacts.refusals.list() {
-        let operation = line(&refusal.operation.to_string());
-        let source = match refusal.evidence {
-            Evidence::Observed => "",
-            _ => " (reported by the program, not verified)",
-        };
-        output.status(&format!("refused: {operation}{source}"));
-    }
-    match artifacts.refusals.omitted() {
-        0 => {}
-        omitted => output.status(&format!("refused: {}", counted(omitted, "more operation"))),
-    }
-}
-
-/// Prints what the user can change, one line each.
-fn print_remedies(
-    artifacts: &ExecutionArtifacts,
-    remedies: &RemedyDescriptions,
-    requested_ms: Option<u64>,
-    output: Output,
-) {
-    let mut remedies = remedies.clone();
-    if !writes_workspace(artifacts) {
-        remedies = remedies.read_only_workspace();
-    }
-    for remedy in Remedy::for_run(artifacts) {
-        if let Some(help) = remedies.describe(&remedy) {
-            output.status(&format!("help: {help}"));
-        }
-    }
-    // No option raises a limit of the policy.
-    if let ExecutionStatus::Timeout { limit_ms } = artifacts.exit_status
-        && requested_ms.is_none_or(|requested| requested <= limit_ms)
-        && let Some(help) = remedies.describe(&Remedy::Timeout { limit_ms })
-    {
-        output.status(&format!("help: {help}"));
-    }
-    if artifacts.refusals.list().iter().any(is_unknown_host) {
-        output.status("help: allow the host with `--allow network:HOST`");
-    }
-}
-
 /// Returns true if the program could write files.
 fn writes_workspace(artifacts: &ExecutionArtifacts) -> bool {
     artifacts.decisions.iter().any(|decision| {
@@ -211,17 +190,9 @@ fn writes_workspace(artifacts: &ExecutionArtifacts) -> bool {
     })
 }
 
-fn refusal_target(refusal: &Refusal) -> Option<String> {
-    refusal.operation.target().map(|target| target.to_string())
-}
-
-fn is_unknown_host(refusal: &Refusal) -> bool {
-    matches!(refusal.operation, RefusedOperation::Connect { host: None })
-}
-
 fn refusal_to_json(refusal: &Refusal) -> Value {
     let mut value = json!(refusal);
-    value["allow"] = json!(refusal_target(refusal));
+    value["allow"] = json!(refusal.rule());
     value
 }
 
@@ -239,7 +210,12 @@ fn print_explanation(artifacts: &ExecutionArtifacts, output: Output) {
     }
 }
 
-pub(super) fn to_json(artifacts: &ExecutionArtifacts, not_saved: &[String]) -> Value {
+pub(super) fn to_json(
+    artifacts: &ExecutionArtifacts,
+    explanation: &Explanation,
+    not_saved: &[String],
+) -> Value {
+    let notes: Vec<&String> = explanation.notes.iter().chain(&artifacts.notes).collect();
     json!({
         "skill": artifacts.skill,
         "mode": artifacts.mode,
@@ -254,7 +230,9 @@ pub(super) fn to_json(artifacts: &ExecutionArtifacts, not_saved: &[String]) -> V
         "decisions": artifacts.decisions,
         "files": artifacts.output_files,
         "not_saved": not_saved,
-        "notes": artifacts.notes,
+        "notes": notes,
+        "cause": artifacts.failure_cause,
+        "help": explanation.help,
         "refused": artifacts.refusals.list().iter().map(refusal_to_json).collect::<Vec<_>>(),
     })
 }

@@ -341,9 +341,9 @@ async fn a_missing_file_at_a_virtual_path_is_not_refused() {
     ] {
         let outcome = bash(&tools, &format!("cat {path}"), "").await;
         assert!(outcome.is_error, "{}", outcome.text);
-        assert!(!outcome.text.contains("Refused"), "{}", outcome.text);
+        assert!(!outcome.text.contains("refused:"), "{}", outcome.text);
         assert_eq!(outcome.structured["refused"], json!([]));
     }
     let outcome = bash(&tools, "cat /elsewhere/none.txt", "").await;
-    assert!(outcome.text.contains("Refused"), "{}", outcome.text);
+    assert!(outcome.text.contains("refused:"), "{}", outcome.text);
 }

@@ -158,7 +158,7 @@ async fn without_permission_there_is_no_second_process() {
     )]);
     assert_eq!(
         run(&host.tools(), "scripts/fork.py").await.text,
-        "refused\nrefused\nrefused\nRefused by the sandbox: spawn another program; the user can allow `spawn`"
+        "refused\nrefused\nrefused\nrefused: spawn another program\nHint: the user can allow `spawn`"
     );
 }
 

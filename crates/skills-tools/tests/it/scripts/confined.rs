@@ -437,7 +437,7 @@ async fn what_was_refused_is_said_after_a_success_too() {
         assert!(!outcome.is_error);
         assert_eq!(
             outcome.text,
-            "done\nRefused by the sandbox: spawn another program\nHint: pass --allow spawn"
+            "done\nrefused: spawn another program\nHint: pass --allow spawn"
         );
         assert_eq!(outcome.structured["refused"][0]["allow"], "spawn");
     }

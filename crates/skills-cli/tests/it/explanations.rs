@@ -1,0 +1,324 @@
+//! What `run`, `call` and results as JSON say about runs that a restriction stopped.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::fixture::Fixture;
+use crate::skills::Done;
+
+/// A skill with one script, in a directory next to a workspace.
+fn skill(name: &str, script: &str) -> Fixture {
+    skill_with("", name, script)
+}
+
+fn skill_with(frontmatter: &str, name: &str, script: &str) -> Fixture {
+    let fixture = Fixture::new();
+    fixture
+        .file(
+            "skills/one/SKILL.md",
+            &format!("---\nname: one\ndescription: A skill.\n{frontmatter}---\nText.\n"),
+        )
+        .file(&format!("skills/one/scripts/{name}"), script);
+    fs::create_dir(fixture.path().join("work")).unwrap();
+    fixture
+}
+
+fn run(fixture: &Fixture, arguments: &[&str]) -> Done {
+    let all = [&["run", "one", "--root", "skills"], arguments].concat();
+    fixture.run("", &all)
+}
+
+/// Returns the lines of the explanation.
+fn explanation(done: &Done) -> String {
+    let labels = ["refused: ", "note: ", "help: "];
+    let lines = done.stderr.lines();
+    lines
+        .filter(|line| labels.iter().any(|label| line.starts_with(label)))
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+macro_rules! need_sandbox {
+    () => {
+        if skills_test_support::skip_without_sandbox() {
+            return;
+        }
+    };
+}
+
+/// `make` starts `/bin/sh`, whose message begins with its own path. No directory of the system is
+/// ever suggested.
+#[test]
+fn messages_of_shells_do_not_suggest_the_shell() {
+    need_sandbox!();
+    let fixture = skill("build.sh", "exec /bin/sh -c 'echo x > out.o'\n");
+    let work = fixture.path().join("work");
+    let work = work.to_str().unwrap();
+    let done = run(&fixture, &["--workspace", work, "--allow", "spawn"]);
+    let text = explanation(&done);
+    assert!(!text.contains("/bin/sh"), "{text}");
+    let system = skill(
+        "write.py",
+        "import sys\nsys.exit(\"OSError: [Errno 30] Read-only file system: '/usr/lib/x'\")\n",
+    );
+    insta::assert_snapshot!(explanation(&run(&system, &[])), @"refused: write `/usr/lib/x` (reported by the program, not verified); no option allows it: it is in a directory of the system");
+}
+
+#[test]
+fn the_directory_of_a_skill_is_not_suggested() {
+    need_sandbox!();
+    let fixture = skill(
+        "own.py",
+        "import os\nopen(os.path.dirname(__file__) + '/x', 'w')\n",
+    );
+    let expected = "\
+refused: write `PLACE/skills/one/scripts/x` (reported by the program, not verified); no option allows it: the skill directory is always read-only
+note: the directory of a skill is always read-only; a program writes to a workspace
+help: give it a directory for its files with `--workspace DIR`";
+    assert_eq!(explanation(&run(&fixture, &[])), expected);
+    let rule = format!("write:{}/skills/one", fixture.path().display());
+    let done = run(&fixture, &["--allow", &rule]);
+    let note = "note: `write:PLACE/skills/one` had no effect on this run: the skill directory is always read-only";
+    assert_eq!(explanation(&done), format!("{expected}\n{note}"));
+}
+
+/// The paths are those that the sandbox mounted read-only, whatever the program prints.
+#[test]
+fn read_only_protected_paths_are_listed_after_a_failure() {
+    need_sandbox!();
+    let fixture = skill("write.py", "open('.codex/index.json', 'w').write('x')\n");
+    fixture
+        .file("work/.codex/config.toml", "")
+        .file("work/.claude/settings.json", "{}");
+    let path = fixture.path();
+    let work = path.join("work");
+    let write = format!("write:{}", work.display());
+    let arguments = ["--workspace", work.to_str().unwrap(), "--allow", &write];
+    let done = run(&fixture, &arguments);
+    assert_eq!(done.code, 1);
+    insta::assert_snapshot!(explanation(&done), @r"
+    note: `PLACE/work/.codex` stayed read-only: protected, since other programs execute or obey what is in such paths
+    help: let it change exactly that path with `--allow write:PLACE/work/.codex`
+    ");
+    let json = run(&fixture, &[&arguments[..], &["--json"]].concat()).json();
+    assert_eq!(
+        json["help"][0],
+        "let it change exactly that path with `--allow write:PLACE/work/.codex`"
+    );
+    let exact = format!("write:{}", work.join(".codex").display());
+    let allowed = [&arguments[..], &["--allow", &exact]].concat();
+    assert_eq!(run(&fixture, &allowed).code, 0);
+}
+
+#[test]
+fn a_file_to_create_is_a_refused_write() {
+    need_sandbox!();
+    let outside = tempfile::tempdir_in("/var/tmp").unwrap();
+    let file = outside.path().canonicalize().unwrap().join("new.txt");
+    let text = format!("open({:?}, 'w').write('x')\n", file.display().to_string());
+    let fixture = skill("new.py", &text);
+    let rule = format!("write:{}", file.display());
+    let help = format!("help: allow it with `--allow {rule}`");
+    assert!(explanation(&run(&fixture, &[])).ends_with(&help));
+    assert_eq!(run(&fixture, &["--allow", &rule]).code, 0);
+    assert_eq!(fs::read_to_string(file).unwrap(), "x");
+}
+
+#[test]
+fn a_denied_permission_is_not_suggested() {
+    need_sandbox!();
+    let fixture = skill("start.py", "import subprocess\nsubprocess.run(['true'])\n");
+    let denied = run(&fixture, &["--without", "spawn"]);
+    let text = "refused: spawn another program; no option allows it: the caller runs it without this permission";
+    assert_eq!(explanation(&denied), text);
+    fixture.file("home/.config/skills/policy.toml", "deny = [\"spawn\"]\n");
+    let done = run(&fixture, &["--allow", "spawn"]);
+    let text = explanation(&done);
+    assert!(!text.contains("help: allow it"), "{text}");
+    assert!(
+        text.contains("note: `spawn` had no effect on this run: rule `deny spawn"),
+        "{text}"
+    );
+}
+
+/// The tools that a shell script starts are far more than those that its skill lists.
+#[test]
+fn a_shell_script_needs_any_program() {
+    need_sandbox!();
+    let requires = "metadata:\n  openclaw:\n    requires:\n      bins: [cat]\n";
+    let fixture = skill_with(requires, "main.sh", "ls / | cat\n");
+    let text = explanation(&run(&fixture, &[]));
+    assert!(
+        text.ends_with("help: allow it with `--allow spawn`"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_script_that_also_starts_programs_gets_both_options_at_once() {
+    need_sandbox!();
+    let fixture = skill(
+        "main.py",
+        "import subprocess\nopen('out.txt', 'w')\nsubprocess.run(['true'])\n",
+    );
+    let work = fixture.path().join("work");
+    let done = run(&fixture, &["--workspace", work.to_str().unwrap()]);
+    insta::assert_snapshot!(explanation(&done), @r"
+    refused: write `PLACE/work` (reported by the program, not verified)
+    help: allow it with `--allow write:PLACE/work`
+    help: its script also starts programs; for these add `--allow spawn`
+    ");
+}
+
+#[test]
+fn files_of_the_private_home_directory_are_reported() {
+    need_sandbox!();
+    let text = "import os\nhome = os.environ['HOME']\nfor name in ['.tool/log', '.cache/x', '.ssh/config']:\n    os.makedirs(os.path.dirname(f'{home}/{name}'))\n    open(f'{home}/{name}', 'w')\n";
+    let fixture = skill("home.py", text);
+    let done = run(&fixture, &[]);
+    assert_eq!(done.code, 0);
+    insta::assert_snapshot!(explanation(&done), @r"
+    note: wrote `~/.ssh/config`, `~/.tool/log` into the private home directory of the run, which is removed
+    help: keep the files in the home directory of the user with `--allow write:~/.tool`
+    ");
+    let json = run(&fixture, &["--json"]).json();
+    assert!(
+        json["notes"][0]
+            .as_str()
+            .unwrap()
+            .starts_with("wrote `~/.ssh")
+    );
+    let missing = skill(
+        "read.py",
+        "import os\nopen(os.environ['HOME'] + '/.tool/log')\n",
+    );
+    insta::assert_snapshot!(explanation(&run(&missing, &[])), @r"
+    refused: read `~/.tool/log` (reported by the program, not verified)
+    help: allow it with `--allow read:~/.tool/log`
+    ");
+}
+
+/// Programs report a host that they cannot resolve in their own words. What they look up is known.
+#[test]
+fn looked_up_hosts_are_observed() {
+    need_sandbox!();
+    let text = "import socket, sys\ntry:\n    socket.getaddrinfo('api.example.com', 443)\nexcept OSError:\n    sys.exit('offline')\n";
+    let fixture = skill("net.py", text);
+    let expected = "refused: connect to `api.example.com`\nhelp: allow it with `--allow network:api.example.com`";
+    assert_eq!(explanation(&run(&fixture, &[])), expected);
+    // A granted host is reached through the proxy only.
+    let done = run(&fixture, &["--allow", "network:api.example.com"]);
+    insta::assert_snapshot!(explanation(&done), @"note: the program looked up `api.example.com` itself, so it does not use the proxy of the sandbox (`HTTPS_PROXY`), by which alone granted hosts are reached");
+}
+
+#[test]
+fn a_success_says_nothing_about_needless_attempts() {
+    need_sandbox!();
+    let text = "import socket\ntry:\n    socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\nexcept OSError:\n    pass\n";
+    let fixture = skill("udp.py", text);
+    let work = fixture.path().join("work");
+    let done = run(&fixture, &["--workspace", work.to_str().unwrap()]);
+    assert_eq!((done.code, explanation(&done).as_str()), (0, ""));
+    let failing = skill("udp.py", &format!("{text}raise SystemExit(1)\n"));
+    insta::assert_snapshot!(explanation(&run(&failing, &[])), @r"
+    refused: open a network connection
+    help: allow the host with `--allow network:HOST`
+    ");
+}
+
+#[test]
+fn watching_files_is_reported() {
+    need_sandbox!();
+    let text = "import ctypes, os, sys\nlibc = ctypes.CDLL(None, use_errno=True)\nif libc.inotify_init1(0) < 0:\n    sys.exit(os.strerror(ctypes.get_errno()))\n";
+    let text = explanation(&run(&skill("watch.py", text), &[]));
+    assert_eq!(
+        text,
+        "refused: watch files for changes; no option allows it: events of files would tell what other programs do"
+    );
+}
+
+/// A program that reports that it could not write and then succeeds has no result.
+#[test]
+fn a_success_without_its_files_names_the_option() {
+    need_sandbox!();
+    let text = "try:\n    open('out.txt', 'w')\nexcept OSError as error:\n    print('cannot save:', error)\n";
+    let fixture = skill("save.py", text);
+    let work = fixture.path().join("work");
+    let done = run(&fixture, &["--workspace", work.to_str().unwrap()]);
+    assert_eq!(done.code, 0);
+    insta::assert_snapshot!(explanation(&done), @r"
+    refused: write `PLACE/work` (reported by the program, not verified)
+    help: allow it with `--allow write:PLACE/work`
+    ");
+}
+
+#[test]
+fn missing_modules_are_explained() {
+    need_sandbox!();
+    let fixture = skill("main.sh", "exec python3 -c 'import no_such_module'\n");
+    let text = explanation(&run(&fixture, &["--allow", "spawn"]));
+    let help = "help: install `no_such_module` for the `python3` that the script starts";
+    assert_eq!(text, help);
+    let own = skill("main.py", "from scripts.utils import x\n");
+    own.file("skills/one/scripts/utils.py", "x = 1\n");
+    let text = explanation(&run(&own, &[]));
+    assert!(
+        text.starts_with("note: `scripts` is a module of the skill itself"),
+        "{text}"
+    );
+    assert!(!text.contains("install"), "{text}");
+}
+
+#[test]
+fn reached_limits_are_named() {
+    need_sandbox!();
+    let text = "files = []\nwhile True:\n    files.append(open('/dev/null'))\n";
+    let done = run(&skill("files.py", text), &[]);
+    let text = explanation(&done);
+    assert!(
+        text.starts_with("note: the program reached its limit of "),
+        "{text}"
+    );
+    assert!(
+        text.ends_with(" open files, which no option raises"),
+        "{text}"
+    );
+}
+
+#[test]
+fn rules_for_missing_programs_are_reported() {
+    need_sandbox!();
+    let done = run(
+        &skill("main.py", "pass\n"),
+        &["--allow", "spawn:no-such-program"],
+    );
+    let note = "note: `spawn:no-such-program` had no effect on this run: it does not exist";
+    assert_eq!(explanation(&done), note);
+}
+
+/// The same words over tools as on the terminal.
+#[test]
+fn tools_explain_with_the_same_words() {
+    need_sandbox!();
+    let fixture = skill("write.py", "open('.codex/index.json', 'w').write('x')\n");
+    fixture.file("work/.codex/config.toml", "");
+    let path = fixture.path();
+    let work = path.join("work");
+    let work = work.to_str().unwrap();
+    let tool = ["call", "skill__one__write", "{}", "--root", "skills"];
+    let done = fixture.run("", &[&tool[..], &["--workspace", work, "--yes"]].concat());
+    let text = [done.stdout.as_str(), done.stderr.as_str()].concat();
+    for expected in [
+        "note: `/workspace/.codex` stayed read-only: protected,",
+        "let it change exactly that path with `--allow write:PLACE/work/.codex`",
+    ] {
+        assert!(text.contains(expected), "{text}");
+    }
+    let json = [&tool[..], &["--workspace", work, "--yes", "--json"]].concat();
+    let json: Value = fixture.run("", &json).json();
+    assert!(
+        json.to_string().contains("let it change exactly that path"),
+        "{json}"
+    );
+}

@@ -1,0 +1,251 @@
+//! What the runtime itself knows about a run that explains its result.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use skills_policy::innermost_protected_name;
+use skills_sandbox::{PrivateHome, RunOutput};
+
+/// The most paths that one finding lists.
+const MAX_LISTED: usize = 4;
+/// The end of each stream that is searched.
+const MAX_TEXT_BYTES: usize = 8_192;
+/// Directories in a home directory that hold no results: caches, by the XDG convention or by name.
+const CACHES: [&str; 4] = [".cache", ".npm", ".java", "Library/Caches"];
+/// Directories in a home directory in which each program has its own.
+const SHARED_DIRECTORIES: [&str; 4] = [".config", ".local/share", ".local/state", ".local"];
+/// What programs print that could not change a path on a read-only file system.
+const READ_ONLY_ERRORS: [&str; 4] = ["ead-only file system", "EROFS", "Errno 30", "os error 30"];
+/// What programs print that check before whether they can write, or that do not say why they could not.
+/// They also print it for other reasons.
+const WRITE_ERRORS: [&str; 7] = [
+    "ermission denied",
+    "EACCES",
+    "not writable",
+    "nable to create",
+    "annot create",
+    "annot lock",
+    "annot write",
+];
+
+/// What the runtime itself knows about a run that explains its result.
+///
+/// [`Display`](fmt::Display) writes it as one line. Names of files come from the program; escape the
+/// line before showing it in a terminal.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Finding {
+    /// A run failed in a writable directory with protected paths, which were read-only.
+    ReadOnlyPaths {
+        /// At most four protected paths.
+        paths: Vec<PathBuf>,
+        /// The number of further ones.
+        omitted: usize,
+    },
+    /// The program left files in its private home directory, which is removed.
+    PrivateHome {
+        /// At most four files, relative to the home directory.
+        files: Vec<String>,
+        /// The number of further ones, of those that were counted.
+        omitted: usize,
+        /// The directories and files to keep them, relative to the home directory. Protected ones
+        /// are not among them.
+        directories: Vec<String>,
+    },
+    /// The program tried to write into the directory of its skill.
+    SkillIsReadOnly {
+        /// Whether the run had a workspace.
+        has_workspace: bool,
+    },
+    /// The program resolved the names of granted hosts itself, so it does not use the proxy, by which
+    /// alone they can be reached.
+    IgnoredProxy {
+        /// At most four hosts.
+        hosts: Vec<String>,
+    },
+}
+
+impl Finding {
+    /// Returns a rule for each thing that a user can allow, in the syntax of rules.
+    #[must_use]
+    pub fn rules(&self) -> Vec<String> {
+        match self {
+            Self::ReadOnlyPaths { paths, .. } => paths
+                .iter()
+                .map(|path| format!("write:{}", path.display()))
+                .collect(),
+            Self::PrivateHome { directories, .. } => directories
+                .iter()
+                .map(|directory| format!("write:~/{directory}"))
+                .collect(),
+            Self::SkillIsReadOnly { .. } | Self::IgnoredProxy { .. } => Vec::new(),
+        }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ReadOnlyPaths { paths, omitted } => {
+                let names = paths.iter().map(|path| path.display().to_string());
+                write_names(f, names, *omitted)?;
+                f.write_str(
+                    " stayed read-only: protected, since other programs execute or obey what is in such paths",
+                )
+            }
+            Self::PrivateHome { files, omitted, .. } => {
+                f.write_str("wrote ")?;
+                write_names(f, files.iter().map(|file| format!("~/{file}")), *omitted)?;
+                f.write_str(" into the private home directory of the run, which is removed")
+            }
+            Self::SkillIsReadOnly { has_workspace } => f.write_str(if *has_workspace {
+                "the directory of a skill is always read-only; the program can write to the workspace"
+            } else {
+                "the directory of a skill is always read-only; a program writes to a workspace"
+            }),
+            Self::IgnoredProxy { hosts } => {
+                f.write_str("the program looked up ")?;
+                write_names(f, hosts.iter().cloned(), 0)?;
+                f.write_str(
+                    " itself, so it does not use the proxy of the sandbox (`HTTPS_PROXY`), by which alone granted hosts are reached",
+                )
+            }
+        }
+    }
+}
+
+fn write_names(
+    f: &mut fmt::Formatter<'_>,
+    names: impl Iterator<Item = String>,
+    omitted: usize,
+) -> fmt::Result {
+    for (index, name) in names.enumerate() {
+        let separator = if index == 0 { "" } else { ", " };
+        write!(f, "{separator}`{name}`")?;
+    }
+    match omitted {
+        0 => Ok(()),
+        more => write!(f, " and {more} more"),
+    }
+}
+
+/// Returns the protected paths that a failed program could not write. Those that its output names come
+/// first, and alone: the others then have not stopped it.
+///
+/// `is_explained` is whether something else is known to have stopped the program.
+pub(super) fn read_only_paths(output: &RunOutput, is_explained: bool) -> Option<Finding> {
+    if output.termination.is_success() || output.read_only_paths.is_empty() {
+        return None;
+    }
+    let texts = [&output.stderr, &output.stdout].map(|captured| {
+        let text = captured.text();
+        text[text.ceil_char_boundary(text.len().saturating_sub(MAX_TEXT_BYTES))..].to_owned()
+    });
+    let has = |part: &str| texts.iter().any(|text| text.contains(part));
+    let is_read_only = READ_ONLY_ERRORS.iter().any(|error| has(error));
+    if !is_read_only && (is_explained || !WRITE_ERRORS.iter().any(|error| has(error))) {
+        return None;
+    }
+    let is_named = |path: &&PathBuf| {
+        let name = path.file_name().map(|name| name.to_string_lossy());
+        name.is_some_and(|name| has(&name))
+    };
+    let mut paths: Vec<PathBuf> = output
+        .read_only_paths
+        .iter()
+        .filter(is_named)
+        .cloned()
+        .collect();
+    if paths.is_empty() {
+        paths.clone_from(&output.read_only_paths);
+    }
+    paths.sort_by_key(|path| path.components().count());
+    let omitted = paths.len().saturating_sub(MAX_LISTED);
+    paths.truncate(MAX_LISTED);
+    Some(Finding::ReadOnlyPaths { paths, omitted })
+}
+
+/// Returns the files that a program left in its private home directory, except those of caches.
+pub(super) fn private_home(home: Option<&PrivateHome>) -> Option<Finding> {
+    let home = home?;
+    let is_cache = |file: &str| {
+        CACHES
+            .iter()
+            .any(|cache| Path::new(file).starts_with(cache))
+    };
+    let mut files: Vec<String> = home
+        .files
+        .iter()
+        .filter(|file| !is_cache(file))
+        .cloned()
+        .collect();
+    files.sort();
+    if files.is_empty() {
+        return None;
+    }
+    let mut directories: Vec<String> = Vec::new();
+    for directory in files.iter().map(|file| kept_directory(file)) {
+        let is_protected = innermost_protected_name(Path::new(&directory), Path::new("")).is_some();
+        if !is_protected && !directories.contains(&directory) && directories.len() < MAX_LISTED {
+            directories.push(directory);
+        }
+    }
+    let omitted = files.len().saturating_sub(MAX_LISTED);
+    files.truncate(MAX_LISTED);
+    Some(Finding::PrivateHome {
+        files,
+        omitted,
+        directories,
+    })
+}
+
+/// Returns the directory of a program in a home directory, or the file if it is in none.
+pub(super) fn kept_directory(file: &str) -> String {
+    let path = Path::new(file);
+    let shared = SHARED_DIRECTORIES
+        .iter()
+        .map(|shared| (shared, Path::new(shared).components().count()))
+        .find(|(shared, _)| path.starts_with(shared));
+    let length = shared.map_or(0, |(_, length)| length) + 1;
+    let kept: PathBuf = path.components().take(length).collect();
+    kept.to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn home(files: &[&str]) -> Option<Finding> {
+        let mut home = PrivateHome::new("/tmp/home");
+        home.files = files.iter().map(ToString::to_string).collect();
+        private_home(Some(&home))
+    }
+
+    #[test]
+    fn files_in_a_private_home_name_the_directories_that_keep_them() {
+        assert_eq!(home(&[]), None);
+        assert_eq!(home(&[".cache/x/y", ".npm/_logs/a"]), None);
+        let found = home(&[
+            ".clawdbot/events.log",
+            ".config/mytool/token.json",
+            ".cache/x",
+            ".claude/projects/a",
+            "notes.txt",
+        ]);
+        let found = found.unwrap();
+        assert_eq!(
+            found.rules(),
+            [
+                "write:~/.clawdbot",
+                "write:~/.config/mytool",
+                "write:~/notes.txt"
+            ]
+        );
+        assert_eq!(
+            found.to_string(),
+            "wrote `~/.claude/projects/a`, `~/.clawdbot/events.log`, `~/.config/mytool/token.json`, `~/notes.txt` into the private home directory of the run, which is removed"
+        );
+    }
+}
