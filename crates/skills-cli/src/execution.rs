@@ -39,9 +39,14 @@ pub(crate) struct ExecutionArgs {
 impl ExecutionArgs {
     /// Configures a runtime with the policy of all sources, secrets, approval store and audit log.
     pub(crate) fn configure(&self, builder: Builder, context: &Context) -> anyhow::Result<Builder> {
-        let rules = self.programs.workspace_rule(context)?;
-        self.programs
-            .configure(builder, rules.into_iter().collect(), context)
+        let mut without = self.without.iter().copied().map(Capability::from);
+        let rule = if without.any(|capability| capability == Capability::Write) {
+            None
+        } else {
+            self.programs.workspace_rule(context)?
+        };
+        let rules = rule.into_iter().collect();
+        self.programs.configure(builder, rules, context)
     }
 
     /// Converts the arguments to the options of a run.

@@ -27,8 +27,6 @@ pub(crate) enum RemedyStyle {
 pub(crate) struct RemedyDescriptions {
     style: RemedyStyle,
     workspace: Option<PathBuf>,
-    /// Whether programs cannot write the workspace.
-    is_read_only: bool,
     /// The interpreters of virtual environments that the user could choose.
     pythons: Vec<PathBuf>,
 }
@@ -43,15 +41,8 @@ impl RemedyDescriptions {
         Self {
             style,
             workspace: workspace.map(Path::to_owned),
-            is_read_only: false,
             pythons: environments.into_iter().map(|found| found.python).collect(),
         }
-    }
-
-    /// Says that the program that failed could not write the workspace.
-    pub(crate) fn read_only_workspace(mut self) -> Self {
-        self.is_read_only = true;
-        self
     }
 
     /// Returns what to do, in the imperative; `None` if no option helps.
@@ -143,7 +134,7 @@ impl RemedyDescriptions {
     fn allow(&self, targets: &[String]) -> Option<String> {
         let targets: Vec<String> = targets.iter().map(|target| self.widen(target)).collect();
         let option = self.option(&allow_options(&targets)?);
-        Some(self.with_write_option(format!("allow it with {option}")))
+        Some(format!("allow it with {option}"))
     }
 
     /// Describes how to allow one of several protected paths, each by itself.
@@ -157,22 +148,6 @@ impl RemedyDescriptions {
             others => format!("{} or {last}", others.join(", ")),
         };
         Some(format!("let it change exactly that path with {list}"))
-    }
-
-    /// Adds the option that makes a read-only workspace writable: a program that stopped before it
-    /// wrote anything would be refused next.
-    fn with_write_option(&self, help: String) -> String {
-        let workspace = self.workspace.as_ref().filter(|_| self.is_read_only);
-        let write = workspace.and_then(|path| shell_word(&format!("write:{}", path.display())));
-        match write.filter(|write| !help.contains(write.as_str())) {
-            None => help,
-            Some(write) => {
-                let option = self.option(&format!("--allow {write}"));
-                format!(
-                    "{help}; the workspace is read-only, so if it writes files there add {option}"
-                )
-            }
-        }
     }
 
     /// Returns the rule for the workspace if a target is a path that is written in it: a rule for a
@@ -197,9 +172,7 @@ impl RemedyDescriptions {
             let option = self.option(&format!("--interpreter python={python}"));
             let instead = ran.map(|ran| format!(" instead of `{}`", ran.display()));
             let instead = instead.unwrap_or_default();
-            let help =
-                format!("run it with the Python of the virtual environment{instead}: {option}");
-            return self.with_write_option(help);
+            return format!("run it with the Python of the virtual environment{instead}: {option}");
         }
         let kind = script_type.as_str();
         let ran = match ran {

@@ -16,9 +16,14 @@ const MAX_DEPTH: usize = 8;
 
 /// Lists the files in a home directory that a program has written. Symlinks are not followed, and
 /// directories that are mounted in it are not read: they are granted directories of the host, or
-/// content that a program cannot have written.
-pub(crate) fn list(directory: Option<OwnedFd>, path: PathBuf) -> PrivateHome {
-    let mut home = PrivateHome::new(path);
+/// content that a program cannot have written. `links` are the symlinks of the run itself, and their
+/// targets.
+pub(crate) fn list(
+    directory: Option<OwnedFd>,
+    path: &Path,
+    links: &[(PathBuf, PathBuf)],
+) -> PrivateHome {
+    let mut home = PrivateHome::new(path.to_owned());
     let Some(directory) = directory else {
         return home;
     };
@@ -40,6 +45,12 @@ pub(crate) fn list(directory: Option<OwnedFd>, path: PathBuf) -> PrivateHome {
                 return home;
             }
             let entry_path = below.join(&name);
+            if links
+                .iter()
+                .any(|(link, _)| *link == path.join(&entry_path))
+            {
+                continue;
+            }
             if entry.file_type() == Some(Type::Directory) {
                 if entry_path.components().count() < MAX_DEPTH {
                     pending.push(entry_path);

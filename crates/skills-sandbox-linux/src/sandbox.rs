@@ -230,7 +230,8 @@ impl LinuxSandbox {
         )
         .await;
         let has_own_files = plan.rootfs.is_some();
-        let private_home = has_own_files.then(|| home_files::list(home, plan.home.clone()));
+        let private_home =
+            has_own_files.then(|| home_files::list(home, &plan.home, &plan.home_links));
         // The kernel then removes all mounts of the run, which takes longer than all that follows.
         tokio::task::spawn_blocking(move || drop(mount_namespace));
         let (supervised, log) = result?;

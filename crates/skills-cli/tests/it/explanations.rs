@@ -160,13 +160,13 @@ fn a_script_that_also_starts_programs_gets_both_options_at_once() {
     need_sandbox!();
     let fixture = skill(
         "main.py",
-        "import subprocess\nopen('out.txt', 'w')\nsubprocess.run(['true'])\n",
+        "import subprocess, sys\nopen(sys.argv[1], 'w')\nsubprocess.run(['true'])\n",
     );
-    let work = fixture.path().join("work");
-    let done = run(&fixture, &["--workspace", work.to_str().unwrap()]);
-    insta::assert_snapshot!(explanation(&done), @r"
-    refused: write `PLACE/work` (reported by the program, not verified)
-    help: allow it with `--allow write:PLACE/work`
+    let file = fixture.path().join("work/out.txt");
+    let done = run(&fixture, &["--", file.to_str().unwrap()]);
+    insta::assert_snapshot!(explanation(&done), @"
+    refused: write `PLACE/work/out.txt` (reported by the program, not verified)
+    help: allow it with `--allow write:PLACE/work/out.txt`
     help: its script also starts programs; for these add `--allow spawn`
     ");
 }
@@ -244,12 +244,12 @@ fn a_success_without_its_files_names_the_option() {
     need_sandbox!();
     let text = "try:\n    open('out.txt', 'w')\nexcept OSError as error:\n    print('cannot save:', error)\n";
     let fixture = skill("save.py", text);
-    let work = fixture.path().join("work");
-    let done = run(&fixture, &["--workspace", work.to_str().unwrap()]);
+    let done = run(&fixture, &[]);
     assert_eq!(done.code, 0);
-    insta::assert_snapshot!(explanation(&done), @r"
-    refused: write `PLACE/work` (reported by the program, not verified)
-    help: allow it with `--allow write:PLACE/work`
+    insta::assert_snapshot!(explanation(&done), @"
+    refused: write `PLACE/skills/one` (reported by the program, not verified); no option allows it: the skill directory is always read-only
+    note: the directory of a skill is always read-only; a program writes to a workspace
+    help: give it a directory for its files with `--workspace DIR`
     ");
 }
 
@@ -262,12 +262,7 @@ fn missing_modules_are_explained() {
     assert_eq!(text, help);
     let own = skill("main.py", "from scripts.utils import x\n");
     own.file("skills/one/scripts/utils.py", "x = 1\n");
-    let text = explanation(&run(&own, &[]));
-    assert!(
-        text.starts_with("note: `scripts` is a module of the skill itself"),
-        "{text}"
-    );
-    assert!(!text.contains("install"), "{text}");
+    assert_eq!(run(&own, &[]).code, 0);
 }
 
 #[test]

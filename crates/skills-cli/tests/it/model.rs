@@ -133,7 +133,7 @@ fn prompt_explained() {
     incident-handbook whole
     release-notes whole
     sandbox-probe whole
-    tax_calculator name only
+    tax_calculator name and path only
     text-stats not listed, manual
     of characters
     warning: `--mode absent=off` matches no skill

@@ -52,10 +52,11 @@ async fn a_command_of_a_skill_needs_permission_to_spawn_its_program() {
     let sort = || options(HostCommand::Program("sort".to_owned()));
     assert_snapshot!(denied(&runtime, "pdf", sort()).await, @"permission denied: spawn `sort` (requested by the caller): no rule allows it and no approver is available");
     assert_snapshot!(denied(&runtime, "pdf", options(HostCommand::Shell("sort | wc".to_owned()))).await, @"permission denied: spawn any program (requested by the caller): no rule allows it and no approver is available");
-    let runtime = fixture.recording().policy(allow(&["spawn"])).build();
+    let runtime = fixture.recording().policy(allow(&["spawn:wc"])).build();
     assert_snapshot!(denied(&runtime, "narrow", sort()).await, @"permission denied: spawn `sort` (requested by the caller): the `allowed-tools` of the skill do not include it");
     assert!(fixture.sandbox.jobs().is_empty());
 
+    let runtime = fixture.recording().policy(allow(&["spawn"])).build();
     let mut shell = options(HostCommand::Shell("echo \"$0\"; sort | wc".to_owned()));
     shell.stdin = Some(b"text".to_vec());
     assert!(

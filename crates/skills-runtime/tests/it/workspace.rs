@@ -78,8 +78,8 @@ async fn a_private_workspace_has_input_and_output_files_and_is_removed() {
     also.txt 13 bytes, changed, Some("input, longer")
     out/deep/a.txt 4 bytes, new, Some("made")
     left out: `link`: a symlink
-    left out: `pipe`: not a regular file
     left out: `out/etc`: a symlink
+    left out: `pipe`: not a regular file
     left out: `..\..\home\x.toml`: invalid file name
     "#);
     assert!(!seen.lock().unwrap().as_ref().unwrap().exists());

@@ -1,17 +1,13 @@
 //! Prints the result of a run as text or JSON.
 
 use serde_json::{Value, json};
-use skills_runtime::Capability;
-use skills_runtime::policy::Decision;
 use skills_runtime::{CapturedOutput, ExecutionArtifacts, ExecutionStatus, Refusal, Termination};
 use skills_tools::{Explanation, Remedy};
 
 use super::Run;
 use super::denial_hints::denial_hints;
 use crate::output::{Output, line};
-use crate::program_args::WorkingDirectory;
 use crate::remedies::RemedyDescriptions;
-use crate::shell::shell_word;
 
 impl Run {
     /// Prints the output of the program to standard output, and everything else to standard error.
@@ -54,10 +50,6 @@ impl Run {
         artifacts: &ExecutionArtifacts,
         remedies: &RemedyDescriptions,
     ) -> Explanation {
-        let mut remedies = remedies.clone();
-        if !writes_workspace(artifacts) {
-            remedies = remedies.read_only_workspace();
-        }
         let mut explanation = Explanation::new(artifacts, |remedy| remedies.describe(remedy));
         // No option raises a limit of the policy.
         let requested_ms = self.what.programs.timeout;
@@ -69,37 +61,6 @@ impl Run {
                 .extend(remedies.describe(&Remedy::Timeout { limit_ms }));
         }
         explanation
-            .help
-            .extend(self.read_only_workspace(artifacts, &explanation));
-        explanation
-    }
-
-    /// Returns that a workspace of the options was read-only, if nothing else explains a failure.
-    fn read_only_workspace(
-        &self,
-        artifacts: &ExecutionArtifacts,
-        explanation: &Explanation,
-    ) -> Option<String> {
-        let workspace = self.what.programs.workspace.as_ref()?;
-        let is_dropped = self
-            .what
-            .without
-            .iter()
-            .any(|dropped| Capability::from(*dropped) == Capability::Write);
-        let has_failed = matches!(artifacts.exit_status, ExecutionStatus::Failed { .. });
-        let is_explained =
-            *explanation != Explanation::default() || artifacts.failure_cause.is_some();
-        let starts_there = self.what.programs.cwd != Some(WorkingDirectory::Skill);
-        if !has_failed || is_explained || is_dropped || !starts_there || writes_workspace(artifacts)
-        {
-            return None;
-        }
-        let path = workspace.canonicalize();
-        let path = path.as_deref().unwrap_or(workspace);
-        let target = shell_word(&format!("write:{}", path.display()))?;
-        Some(format!(
-            "the workspace was read-only; if the program writes files there, add `--allow {target}`"
-        ))
     }
 
     /// Prints how a run failed, with hints. Prints nothing if it succeeded.
@@ -180,14 +141,6 @@ fn print_files(artifacts: &ExecutionArtifacts, output: Output) {
     for omitted in &artifacts.output_files.omitted {
         output.status(&format!("omitted: {omitted}"));
     }
-}
-
-/// Returns true if the program could write files.
-fn writes_workspace(artifacts: &ExecutionArtifacts) -> bool {
-    artifacts.decisions.iter().any(|decision| {
-        decision.decision() == Decision::Allow
-            && decision.permission().capability() == Capability::Write
-    })
 }
 
 fn refusal_to_json(refusal: &Refusal) -> Value {
