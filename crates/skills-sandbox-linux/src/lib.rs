@@ -95,6 +95,7 @@ mod rootfs;
 mod rootfs_plan;
 mod run_network;
 mod sandbox;
+mod scratch_links;
 mod setup_step;
 mod spawn;
 mod spawner;

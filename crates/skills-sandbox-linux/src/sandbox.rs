@@ -37,6 +37,7 @@ use crate::report::{ReportInput, probe_report};
 use crate::resident_monitor::{ResidentMonitor, memory_refusal, memory_termination, run_monitored};
 use crate::rlimits::MemoryCounting;
 use crate::rootfs_plan::choose_scratch_path;
+use crate::scratch_links;
 use crate::setup_step::{SetupStep, StepFailure};
 use crate::spawn::{SpawnedChild, kill};
 use crate::spawner;
@@ -400,8 +401,7 @@ impl LinuxSandbox {
         };
         let plan = Plan::new(job, &self.program_finder, &context)?;
         if scratch.is_some() {
-            create_python_link(&plan)?;
-            create_home_links(&plan)?;
+            scratch_links::create(&plan)?;
         }
         Ok(plan)
     }
@@ -464,29 +464,6 @@ fn tcp_listener(socket: OwnedFd) -> io::Result<tokio::net::TcpListener> {
     let listener = TcpListener::from(socket);
     listener.set_nonblocking(true)?;
     tokio::net::TcpListener::from_std(listener)
-}
-
-/// Creates the link to Python in the scratch directory; with namespaces it is in the root file
-/// system.
-fn create_python_link(plan: &Plan) -> Result<(), SandboxError> {
-    let Some((link, target)) = &plan.python_link else {
-        return Ok(());
-    };
-    link.parent()
-        .map_or(Ok(()), std::fs::create_dir)
-        .and_then(|()| std::os::unix::fs::symlink(target, link))
-        .map_err(|error| SandboxError::setup("linking `python`", error))
-}
-
-/// Creates the links in `HOME`, which is the scratch directory.
-fn create_home_links(plan: &Plan) -> Result<(), SandboxError> {
-    for (link, target) in &plan.home_links {
-        link.parent()
-            .map_or(Ok(()), std::fs::create_dir_all)
-            .and_then(|()| std::os::unix::fs::symlink(target, link))
-            .map_err(|error| SandboxError::setup("linking the home directory", error))?;
-    }
-    Ok(())
 }
 
 /// Removes what a run created outside of its namespaces, and adds to the report what could not be
