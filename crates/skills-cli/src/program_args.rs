@@ -34,8 +34,7 @@ pub(crate) enum WorkingDirectory {
 pub(crate) struct ProgramArgs {
     /// Directory that programs work on
     ///
-    /// Readable, and writable if policy allows `write`; `call` and `mcp` allow it themselves.
-    /// Programs see it as /workspace, too.
+    /// Readable and writable, unless the policy denies it. Programs see it as /workspace, too.
     #[arg(long, value_name = "DIR")]
     pub(crate) workspace: Option<PathBuf>,
 
