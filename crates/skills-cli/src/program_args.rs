@@ -218,10 +218,13 @@ impl ProgramArgs {
     }
 
     /// Returns the rule that makes the workspace writable. A working directory of a server that the
-    /// user did not name is a default, which `ask` rules of the user restrict.
+    /// user did not name, and a workspace of the settings, are defaults, which `ask` rules of the user
+    /// restrict.
     pub(crate) fn workspace_rule(&self, context: &Context) -> anyhow::Result<Option<Rule>> {
         let (source, origin) = if self.is_default_workspace {
             (RuleSource::BuiltIn, "working directory of the server")
+        } else if self.workspace.is_none() {
+            (RuleSource::BuiltIn, "workspace of the settings")
         } else {
             (RuleSource::Invocation, "--workspace")
         };

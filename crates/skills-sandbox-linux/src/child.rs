@@ -19,6 +19,7 @@ mod syscall;
 use libc::{AT_FDCWD, c_int, c_long, c_ulong, c_void, sock_filter};
 
 use crate::child_setup::{ChildSetup, Namespaces, NetworkSetup, Ruleset};
+use crate::name_server::NAME_SERVER_PORT;
 use crate::setup_step::{Message, READY, SetupStep};
 pub(crate) use channel::{
     FILTER_LISTENER, HOME_DIRECTORY, MOUNT_NAMESPACE, NAME_LISTENER, NETWORK_LISTENER,
@@ -200,8 +201,11 @@ fn begin_network(setup: &ChildSetup, namespaces: &Namespaces) -> Result<(), Setu
     };
     begin_step(setup, SetupStep::Network)?;
     network::bring_up_loopback()?;
-    // Without it lookups fail as well, in the words of the program.
-    let _ = network::listen_for_names(namespaces.channel);
+    // A granted service of this port answers lookups itself.
+    if !namespaces.services.contains(&NAME_SERVER_PORT) {
+        // Without it lookups fail as well, in the words of the program.
+        let _ = network::listen_for_names(namespaces.channel);
+    }
     let Some(listener) = listener else {
         return Ok(());
     };

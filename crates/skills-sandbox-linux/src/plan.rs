@@ -495,8 +495,7 @@ fn spawn_rules(grants: &Grants, program_finder: &ProgramFinder) -> Vec<PathRule>
                 .first()
                 .map(|file| PathRule::granted(file.path(), PathAccess::Execute));
             let of_user = program_finder
-                .fallback_directories()
-                .iter()
+                .fallback_program_directories()
                 .map(|directory| PathRule::system(directory, PathAccess::Execute));
             system_rules(&["/usr", "/bin"], PathAccess::Execute)
                 .chain(of_user)

@@ -98,7 +98,7 @@ fn read_only_protected_paths_are_listed_after_a_failure() {
     let done = run(&fixture, &arguments);
     assert_eq!(done.code, 1);
     insta::assert_snapshot!(explanation(&done), @r"
-    note: `PLACE/work/.codex` stayed read-only: protected, since other programs execute or obey what is in such paths
+    note: `PLACE/work/.codex` stayed read-only: protected, since other programs execute or obey what is in such paths (the program reported a failed write, not verified)
     help: let it change exactly that path with `--allow write:PLACE/work/.codex`
     ");
     let json = run(&fixture, &[&arguments[..], &["--json"]].concat()).json();

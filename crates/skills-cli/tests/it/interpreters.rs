@@ -177,7 +177,7 @@ fn programs_of_trusted_path_directories_are_found() {
     let top = temporary.path().canonicalize().unwrap();
     let project = top.join("project");
     skill_in(&project, "main.sh", "greeter hi\n");
-    let tools = top.join("tools");
+    let tools = top.join("bin");
     std::fs::create_dir_all(&tools).unwrap();
     std::fs::copy("/bin/echo", tools.join("greeter")).unwrap();
     let path = tools.display().to_string();

@@ -713,14 +713,14 @@ fn a_granted_path_of_the_home_directory_is_below_home() {
     );
 }
 
-/// A program that is a script includes its interpreter.
+/// A command that is a script includes its interpreter.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_granted_program_can_be_a_script() {
+fn a_command_can_be_a_script() {
     if skills_test_support::skip_without_sandbox() {
         return;
     }
-    let fixture = Fixture::new("", "tool\n");
+    let fixture = Fixture::new("", "true\n");
     let tools = fixture.path("tools");
     fs::create_dir_all(&tools).unwrap();
     fs::write(
@@ -730,8 +730,20 @@ fn a_granted_program_can_be_a_script() {
     .unwrap();
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     fs::set_permissions(tools.join("tool"), mode).unwrap();
-    let root = fixture.path("skills").display().to_string();
-    let arguments = ["run", "one", "--root", &root, "--allow", "spawn:tool"];
+    let (root, work) = (fixture.path("skills"), fixture.path("work"));
+    fs::create_dir_all(&work).unwrap();
+    let [root, work] = [root, work].map(|path| path.display().to_string());
+    let command = "{\"command\": \"tool\"}";
+    let arguments = [
+        "call",
+        "skills_bash",
+        command,
+        "--root",
+        &root,
+        "--workspace",
+        &work,
+        "--yes",
+    ];
     let state = fixture.path("state");
     let mut command = crate::skills::command_with_state(&arguments, Path::new("/tmp"), &state);
     let done = command.env("PATH", &tools).output().unwrap();
@@ -742,4 +754,34 @@ fn a_granted_program_can_be_a_script() {
         "{}",
         String::from_utf8_lossy(&done.stderr)
     );
+}
+
+/// A workspace of the settings does not overrule the policy of the user.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_workspace_of_the_settings_obeys_ask_rules() {
+    if skills_test_support::skip_without_sandbox() {
+        return;
+    }
+    let fixture = Fixture::new("", "echo x > out.txt\n");
+    let (config, work) = (fixture.path("config/skills"), fixture.path("work"));
+    fs::create_dir_all(&config).unwrap();
+    fs::create_dir_all(&work).unwrap();
+    fs::write(config.join("policy.toml"), "ask = [\"write\"]\n").unwrap();
+    let settings = format!("workspace = {:?}\n", work.display().to_string());
+    fs::write(config.join("config.toml"), settings).unwrap();
+    let run = |more: &[&str]| {
+        let root = fixture.path("skills").display().to_string();
+        let arguments = [&["run", "one", "--root", &root][..], more].concat();
+        let state = fixture.path("state");
+        let mut command = crate::skills::command_with_state(&arguments, Path::new("/tmp"), &state);
+        let done = command
+            .env("XDG_CONFIG_HOME", fixture.path("config"))
+            .output();
+        let _ = done.unwrap();
+        work.join("out.txt").exists()
+    };
+    assert!(!run(&[]));
+    let work = work.display().to_string();
+    assert!(run(&["--workspace", &work]));
 }

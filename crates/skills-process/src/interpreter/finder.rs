@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::bounded_read::is_script;
-use super::prefix::remove_nested;
+use super::prefix::{is_system, remove_nested};
 use super::resolve::resolve;
 use super::resolved_program::ResolvedProgram;
 use super::runtimes::{self, MemoryRlimit};
@@ -18,6 +18,8 @@ use skills_sandbox::{Job, Program, SandboxError, ScriptType};
 const DEFAULT_SEARCH_PATH: [&str; 3] = ["/usr/bin", "/bin", "/usr/local/bin"];
 /// The name by which many scripts call Python, and the one that systems install.
 const PYTHON: (&str, &str) = ("python", "python3");
+/// The names of directories that are for programs alone.
+const PROGRAM_DIRECTORIES: [&str; 3] = ["bin", "sbin", "shims"];
 /// The maximum number of rejected candidates in an error.
 const MAX_REPORTED: usize = 8;
 
@@ -110,8 +112,7 @@ impl ProgramFinder {
     }
 
     /// Finds a program by its bare name; `None` if there is none, or if the name is a path.
-    /// `python` finds `python3` if `python` is not installed. A program includes what it cannot work
-    /// without: the interpreter of a script such as `npm`, and the subcommands of `git`.
+    /// `python` finds `python3` if `python` is not installed. `git` includes its subcommands.
     #[must_use]
     pub fn find_program(&self, name: &str) -> Option<ResolvedProgram> {
         // A path would bypass the search path and the rules for names.
@@ -125,11 +126,14 @@ impl ProgramFinder {
         Some(program)
     }
 
-    /// Returns the directories of programs outside of the search path: those that were configured
-    /// as fallback.
-    #[must_use]
-    pub fn fallback_directories(&self) -> &[PathBuf] {
-        &self.fallback_path
+    /// Returns the fallback directories that are for programs alone, by their name: others of a `PATH`
+    /// can contain anything.
+    pub fn fallback_program_directories(&self) -> impl Iterator<Item = &PathBuf> {
+        let directories = self.fallback_path.iter();
+        directories.filter(|directory| {
+            let name = directory.file_name();
+            name.is_some_and(|name| PROGRAM_DIRECTORIES.iter().any(|known| name == *known))
+        })
     }
 
     /// Returns true if a program with this bare name exists for a skill:
@@ -179,33 +183,41 @@ impl ProgramFinder {
         });
         let mut program = of_environment.or_else(|| self.resolve_plain(name))?;
         program.memory = MemoryRlimit::for_program(name);
-        self.add_script_interpreter(&mut program);
         runtimes::add_subcommands(name, &mut program);
         Some(program)
     }
 
-    /// Finds a program without its interpreter, if it is a script, and without the environment.
+    /// Finds a program without the environment. Of one in a fallback directory only the file itself is
+    /// granted: what is around it belongs to the user.
     fn resolve_plain(&self, name: &str) -> Option<ResolvedProgram> {
-        [&self.search_path, &self.fallback_path]
-            .into_iter()
-            .flat_map(|directories| candidate_paths(directories, name))
-            .find_map(|path| resolve(&path)?.ok())
+        let find =
+            |directories| candidate_paths(directories, name).find_map(|path| resolve(&path)?.ok());
+        find(&self.search_path).or_else(|| {
+            let program = find(&self.fallback_path)?;
+            Some(ResolvedProgram {
+                executable_paths: vec![program.executable.clone()],
+                readable: Vec::new(),
+                environment: Vec::new(),
+                ..program
+            })
+        })
     }
 
-    /// Adds the programs with which the kernel starts a program that is a script: those of its first
-    /// line, such as `env` and `node`.
+    /// Adds the programs with which the kernel starts a command that is a script: those of its first
+    /// line, such as `env` and `node`, if they are programs of the system.
     fn add_script_interpreter(&self, program: &mut ResolvedProgram) {
         let Some(shebang) = Shebang::read(&program.executable) else {
             return;
         };
-        let interpreter = resolve(&shebang.path).and_then(Result::ok);
+        let interpreter = Some(&shebang.path).filter(|path| is_system(path));
         let by_name = shebang.searched_name.as_deref();
-        let searched = by_name.and_then(|name| self.resolve_plain(name));
-        for found in [interpreter, searched].into_iter().flatten() {
-            program.readable.extend(found.readable);
+        let searched = by_name
+            .into_iter()
+            .flat_map(|name| candidate_paths(&self.search_path, name));
+        let found = interpreter.cloned().into_iter().chain(searched);
+        for found in found.filter_map(|path| resolve(&path)?.ok()) {
             program.executable_paths.extend(found.executable_paths);
         }
-        program.readable = remove_nested(std::mem::take(&mut program.readable));
         let name = by_name.or_else(|| shebang.path.file_name()?.to_str());
         program.memory = name.map_or(program.memory, MemoryRlimit::for_program);
     }
@@ -280,15 +292,18 @@ impl ProgramFinder {
         Ok(with_tools(with_node_modules(program, job), job))
     }
 
-    /// Finds the program of a command.
+    /// Finds the program of a command, with the interpreter that the kernel starts for it if it is a
+    /// script such as `npm`.
     ///
     /// # Errors
     /// Returns a [`SandboxError`] that names the searched directories.
     pub fn find_command(&self, name: &str) -> Result<ResolvedProgram, SandboxError> {
-        self.find_program(name).ok_or_else(|| {
+        let Some(mut program) = self.find_program(name) else {
             let searched = self.search_path.iter().chain(&self.fallback_path);
-            SandboxError::program_not_found(name, &join_paths(searched))
-        })
+            return Err(SandboxError::program_not_found(name, &join_paths(searched)));
+        };
+        self.add_script_interpreter(&mut program);
+        Ok(program)
     }
 
     fn find_for_job(

@@ -15,6 +15,49 @@ const MAX_TEXT_BYTES: usize = 8_192;
 const CACHES: [&str; 4] = [".cache", ".npm", ".java", "Library/Caches"];
 /// Directories in a home directory in which each program has its own.
 const SHARED_DIRECTORIES: [&str; 4] = [".config", ".local/share", ".local/state", ".local"];
+/// Names, without the dot, of directories of well-known programs that hold keys, or what is executed.
+const OTHERS_DIRECTORIES: [&str; 40] = [
+    "aider",
+    "ansible",
+    "applications",
+    "asdf",
+    "autostart",
+    "aws",
+    "azure",
+    "bin",
+    "bun",
+    "cargo",
+    "config",
+    "deno",
+    "docker",
+    "electrum",
+    "fish",
+    "gcloud",
+    "gem",
+    "gh",
+    "git",
+    "gnupg",
+    "gradle",
+    "kube",
+    "local",
+    "m2",
+    "mise",
+    "mozilla",
+    "npm-global",
+    "nvm",
+    "oh-my-zsh",
+    "password-store",
+    "pki",
+    "pyenv",
+    "rbenv",
+    "rustup",
+    "sdkman",
+    "share",
+    "ssh",
+    "state",
+    "systemd",
+    "terraform.d",
+];
 /// What programs print that could not change a path on a read-only file system.
 const READ_ONLY_ERRORS: [&str; 4] = ["ead-only file system", "EROFS", "Errno 30", "os error 30"];
 /// What programs print that check before whether they can write, or that do not say why they could not.
@@ -92,7 +135,7 @@ impl fmt::Display for Finding {
                 let names = paths.iter().map(|path| path.display().to_string());
                 write_names(f, names, *omitted)?;
                 f.write_str(
-                    " stayed read-only: protected, since other programs execute or obey what is in such paths",
+                    " stayed read-only: protected, since other programs execute or obey what is in such paths (the program reported a failed write, not verified)",
                 )
             }
             Self::PrivateHome { files, omitted, .. } => {
@@ -188,7 +231,11 @@ pub(super) fn private_home(home: Option<&PrivateHome>) -> Option<Finding> {
     let mut directories: Vec<String> = Vec::new();
     for directory in files.iter().map(|file| kept_directory(file)) {
         let is_protected = innermost_protected_name(Path::new(&directory), Path::new("")).is_some();
-        if !is_protected && !directories.contains(&directory) && directories.len() < MAX_LISTED {
+        if !is_protected
+            && is_own_directory(&directory)
+            && !directories.contains(&directory)
+            && directories.len() < MAX_LISTED
+        {
             directories.push(directory);
         }
     }
@@ -199,6 +246,18 @@ pub(super) fn private_home(home: Option<&PrivateHome>) -> Option<Finding> {
         omitted,
         directories,
     })
+}
+
+/// Returns true for a hidden directory in a home directory that is not known to belong to other
+/// programs. Which files a program leaves is its choice, so it must not lead to a suggestion that gives
+/// it keys, or files that other programs execute.
+fn is_own_directory(directory: &str) -> bool {
+    let name = Path::new(directory)
+        .file_name()
+        .map(|name| name.to_string_lossy().to_lowercase())
+        .unwrap_or_default();
+    let is_hidden = directory.starts_with('.');
+    is_hidden && !OTHERS_DIRECTORIES.contains(&name.trim_start_matches('.'))
 }
 
 /// Returns the directory of a program in a home directory, or the file if it is in none.

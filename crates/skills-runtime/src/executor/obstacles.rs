@@ -10,9 +10,26 @@ use skills_sandbox::{Refusal, RefusedOperation};
 
 /// Directories of the system. What all users run and configure is in them, so none is a place for the
 /// output of a skill.
-const SYSTEM_DIRECTORIES: [&str; 13] = [
-    "/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/proc", "/sbin", "/sys", "/usr",
-    "/System", "/Library",
+const SYSTEM_DIRECTORIES: [&str; 19] = [
+    "/bin",
+    "/boot",
+    "/dev",
+    "/etc",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/opt",
+    "/private",
+    "/proc",
+    "/run",
+    "/sbin",
+    "/sys",
+    "/usr",
+    "/var/cache",
+    "/var/lib",
+    "/var/spool",
+    "/System",
+    "/Library",
 ];
 
 /// Returns why no rule of the user would allow a refused operation, as a clause. `None` if one would.

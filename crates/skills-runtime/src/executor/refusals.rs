@@ -1,7 +1,7 @@
 //! Operations that restrictions stopped during a run, observed by the backend or reported in the
 //! output.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::str::FromStr;
 
 use skills_policy::{Access, Grants, HostFilter, HostPattern, NetworkGrant};
@@ -134,6 +134,9 @@ impl ProgramPaths<'_> {
         operation.map_path(|path| {
             if let Some(home) = home
                 && let Ok(below) = Path::new(path).strip_prefix(&home.path)
+                && below
+                    .components()
+                    .all(|part| matches!(part, Component::Normal(_)))
             {
                 // A program that creates one file in its directory there creates others next.
                 return match below.to_str() {

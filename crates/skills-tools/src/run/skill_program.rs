@@ -126,8 +126,13 @@ fn find_python_module<'a>(
         return None;
     }
     let path = module.replace('.', "/");
-    let files = [format!("{path}.py"), format!("{path}/__main__.py")];
+    // A package precedes a module, as in Python; a directory without `__init__.py` follows it.
     let name = skill.entry.name().as_str();
+    let is_package = find_in_skill(&skill.files, name, &format!("{path}/__init__.py")).is_some();
+    let mut files = [format!("{path}.py"), format!("{path}/__main__.py")];
+    if is_package {
+        files.reverse();
+    }
     let mut found = files
         .iter()
         .filter_map(|file| find_in_skill(&skill.files, name, file));

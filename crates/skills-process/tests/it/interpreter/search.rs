@@ -177,27 +177,31 @@ fn a_changed_file_is_noticed_by_the_next_search() {
 }
 
 #[test]
-fn a_script_includes_its_interpreter_and_git_its_subcommands() {
+fn a_command_includes_the_interpreter_of_a_script_and_git_its_subcommands() {
     let tree = Tree::new()
-        .binary("a/env")
-        .binary("b/node")
+        .binary("a/node")
         .binary("b/bin/git")
-        .binary("b/libexec/git-core/git-remote-http");
-    let env = format!("#!{} node\n", tree.path("a/env").display());
-    let tree = tree.script("a/npm", &env).script("a/lost", "#!/gone/sh\n");
+        .binary("b/libexec/git-core/git-remote-http")
+        .binary("c/lib/own")
+        .script("a/npm", "#!/usr/bin/env node\n");
+    let own = format!("#!{}\n", tree.path("c/lib/own").display());
+    let tree = tree.script("c/evil", &own);
     let search = tree
         .search(&["a", "b/bin"])
-        .with_fallback_path([tree.path("b")]);
+        .with_fallback_path([tree.path("c")]);
     let executable = |name: &str| {
-        let program = search.find_program(name).unwrap();
-        let paths = program.executable_paths.iter();
-        let paths = paths.map(|path| path.strip_prefix(&tree.root).unwrap().to_str().unwrap());
+        let program = search.find_command(name).unwrap();
+        let paths = program.executable_paths.iter().chain(&program.readable);
+        let paths = paths.filter_map(|path| path.strip_prefix(&tree.root).ok()?.to_str());
         (paths.collect::<Vec<_>>().join(" "), program.memory)
     };
     assert_eq!(
         executable("npm"),
-        ("a/npm a/env b/node".to_owned(), MemoryRlimit::Data)
+        ("a/npm a/node".to_owned(), MemoryRlimit::Data)
     );
-    assert_eq!(executable("lost").0, "a/lost");
+    // An interpreter of a user could be any program.
+    assert_eq!(executable("evil").0, "c/evil");
     assert_eq!(executable("git").0, "b/bin/git b/libexec/git-core");
+    let granted = search.find_program("npm").unwrap().executable_paths;
+    assert_eq!(granted, [tree.path("a/npm")]);
 }
