@@ -231,11 +231,10 @@ pub(super) fn private_home(home: Option<&PrivateHome>) -> Option<Finding> {
     let mut directories: Vec<String> = Vec::new();
     for directory in files.iter().map(|file| kept_directory(file)) {
         let is_protected = innermost_protected_name(Path::new(&directory), Path::new("")).is_some();
-        if !is_protected
-            && is_own_directory(&directory)
-            && !directories.contains(&directory)
-            && directories.len() < MAX_LISTED
-        {
+        // A visible file itself, or a directory.
+        let is_file = !directory.starts_with('.') && files.contains(&directory);
+        let can_be_kept = !is_protected && (is_file || is_own_directory(&directory));
+        if can_be_kept && !directories.contains(&directory) && directories.len() < MAX_LISTED {
             directories.push(directory);
         }
     }
@@ -292,6 +291,9 @@ mod tests {
             ".cache/x",
             ".claude/projects/a",
             "notes.txt",
+            ".aws/config",
+            ".cargo/bin/x",
+            "bin/ls",
         ]);
         let found = found.unwrap();
         assert_eq!(
@@ -304,7 +306,7 @@ mod tests {
         );
         assert_eq!(
             found.to_string(),
-            "wrote `~/.claude/projects/a`, `~/.clawdbot/events.log`, `~/.config/mytool/token.json`, `~/notes.txt` into the private home directory of the run, which is removed"
+            "wrote `~/.aws/config`, `~/.cargo/bin/x`, `~/.claude/projects/a`, `~/.clawdbot/events.log` and 3 more into the private home directory of the run, which is removed"
         );
     }
 }
