@@ -111,8 +111,8 @@ pub enum MissingPath {
 }
 
 impl DecisionReason {
-    /// Returns true if an approver was asked, also if there is no response. One that failed could not
-    /// ask, such as a client without a way to.
+    /// Returns true if an approver was asked, also if there is no response. An approver that failed,
+    /// such as a client that cannot ask its user, was not asked.
     pub(crate) fn is_of_approver(&self) -> bool {
         matches!(self, Self::ApproverResponded { .. } | Self::NoResponse)
     }

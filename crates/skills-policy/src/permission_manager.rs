@@ -103,6 +103,13 @@ impl Default for PermissionManager {
     }
 }
 
+/// What a request is evaluated for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    Run,
+    ApprovalInAdvance,
+}
+
 impl PermissionManager {
     /// Creates a manager with a policy, without approver and store.
     pub fn new(policy: Policy) -> Self {
@@ -178,6 +185,19 @@ impl PermissionManager {
 
     /// Applies the rules, then stored approvals and those of the session.
     pub fn evaluate(&self, request: &Request) -> Evaluation {
+        self.evaluate_for(request, Purpose::Run)
+    }
+
+    /// Evaluates a request for an approval in advance, with
+    /// [`approve_permanently`](Self::approve_permanently). Other than in
+    /// [`evaluate`](Self::evaluate), programs and hosts that rules of the invocation allow need
+    /// approval, and so do those that only standing rules request: once approved, this content gets
+    /// them without these rules, and the standing rules apply to it.
+    pub fn evaluate_in_advance(&self, request: &Request) -> Evaluation {
+        self.evaluate_for(request, Purpose::ApprovalInAdvance)
+    }
+
+    fn evaluate_for(&self, request: &Request, purpose: Purpose) -> Evaluation {
         // Read first: a session that is removed from here on must not get this response.
         let epoch = self.session_approvals.epoch();
         let mut evaluation = self.policy.evaluate(request);
@@ -188,62 +208,22 @@ impl PermissionManager {
         let approvals = self.load_approvals(request);
         let requires_content_approval =
             self.is_content_unapproved(request, &evaluation, &approvals);
+        if purpose == Purpose::ApprovalInAdvance {
+            evaluation.ask_for_rules();
+        }
         approvals.apply(request, &self.policy, &mut evaluation);
         if !requires_content_approval && !evaluation.is_pending() {
             return self.decided(request, evaluation);
         }
-        // A standing rule was written for other content: it adds nothing to what an unapproved
-        // skill asks for, so that a rule for one skill causes no question about all others.
-        let narrower = evaluation.without_standing_requests();
-        if !narrower.is_pending() && !self.is_content_unapproved(request, &narrower, &approvals) {
-            return self.decided(request, narrower);
+        if purpose == Purpose::Run {
+            // A standing rule was written for other content: it adds nothing to what an unapproved
+            // skill asks for, so that a rule for one skill causes no question about all others.
+            let narrower = evaluation.without_standing_requests();
+            if !narrower.is_pending() && !self.is_content_unapproved(request, &narrower, &approvals)
+            {
+                return self.decided(request, narrower);
+            }
         }
-        self.pending(
-            request,
-            evaluation,
-            approvals,
-            requires_content_approval,
-            epoch,
-        )
-    }
-
-    /// Evaluates a request for an approval in advance, with
-    /// [`approve_permanently`](Self::approve_permanently). Other than in
-    /// [`evaluate`](Self::evaluate), programs and hosts that rules of the invocation allow need
-    /// approval, and so do those that only standing rules request: once approved, this content gets
-    /// them without these rules, and the standing rules apply to it.
-    pub fn evaluate_in_advance(&self, request: &Request) -> Evaluation {
-        let epoch = self.session_approvals.epoch();
-        let mut evaluation = self.policy.evaluate(request);
-        if let Some(reason) = reason_not_to_ask(&evaluation) {
-            evaluation.resolve_pending(Decision::Deny, &reason);
-            return self.decided(request, evaluation);
-        }
-        let approvals = self.load_approvals(request);
-        let requires_content_approval =
-            self.is_content_unapproved(request, &evaluation, &approvals);
-        evaluation.ask_for_rules();
-        approvals.apply(request, &self.policy, &mut evaluation);
-        if !requires_content_approval && !evaluation.is_pending() {
-            return self.decided(request, evaluation);
-        }
-        self.pending(
-            request,
-            evaluation,
-            approvals,
-            requires_content_approval,
-            epoch,
-        )
-    }
-
-    fn pending(
-        &self,
-        request: &Request,
-        evaluation: RuleEvaluation,
-        approvals: ApplicableApprovals,
-        requires_content_approval: bool,
-        epoch: Epoch,
-    ) -> Evaluation {
         let mut approval_request = self.build_request(request, &evaluation, &approvals);
         approval_request.requires_content_approval = requires_content_approval;
         Evaluation::NeedsApproval(Box::new(PendingApproval {
