@@ -2,7 +2,9 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
+use crate::skills::command_with_state;
 #[cfg(target_os = "linux")]
 use crate::skills::{Done, skills_in};
 use insta::assert_snapshot;
@@ -47,6 +49,22 @@ impl Fixture {
             "",
             &self.path("state"),
         )
+    }
+
+    /// Writes a file of the user's configuration.
+    fn configure(&self, name: &str, text: &str) {
+        let config = self.path("config/skills");
+        fs::create_dir_all(&config).unwrap();
+        fs::write(config.join(name), text).unwrap();
+    }
+
+    /// Returns a command with the user's configuration.
+    fn command(&self, arguments: &[&str]) -> Command {
+        let root = self.path("skills").display().to_string();
+        let arguments = [arguments, &["--root", &root]].concat();
+        let mut command = command_with_state(&arguments, Path::new("/tmp"), &self.path("state"));
+        command.env("XDG_CONFIG_HOME", self.path("config"));
+        command
     }
 
     fn page(&self, arguments: &[&str]) -> String {
@@ -470,11 +488,7 @@ fn the_user_is_asked_at_the_terminal() {
         let pty = nix::pty::openpty(None, None).unwrap();
         let root = fixture.path("skills").display().to_string();
         let arguments = [command, &["--root", &root]].concat();
-        let mut command = crate::skills::command_with_state(
-            &arguments,
-            Path::new("/tmp"),
-            &fixture.path("state"),
-        );
+        let mut command = command_with_state(&arguments, Path::new("/tmp"), &fixture.path("state"));
         let side = || std::process::Stdio::from(pty.slave.try_clone().unwrap());
         let child = command
             .stdin(side())
@@ -582,19 +596,8 @@ fn no_program_can_write_policy_approvals_or_audit_log() {
 #[test]
 fn doctor_reports_an_invalid_policy() {
     let fixture = Fixture::new("", "true\n");
-    let config = fixture.path("config/skills");
-    fs::create_dir_all(&config).unwrap();
-    fs::write(config.join("policy.toml"), "allow = [\"exec\"]\n").unwrap();
-    let root = fixture.path("skills").display().to_string();
-    let mut command = crate::skills::command_with_state(
-        &["doctor", "--root", &root],
-        Path::new("/tmp"),
-        &fixture.path("state"),
-    );
-    let output = command
-        .env("XDG_CONFIG_HOME", fixture.path("config"))
-        .output()
-        .unwrap();
+    fixture.configure("policy.toml", "allow = [\"exec\"]\n");
+    let output = fixture.command(&["doctor"]).output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(
         output.status.code() == Some(1)
@@ -612,23 +615,8 @@ fn strict_mode_runs_approved_skills() {
         return;
     }
     let fixture = Fixture::new("allowed-tools: Bash\n", "x=$(echo spawned); echo $x\n");
-    let call = |arguments: &[&str]| {
-        let config = fixture.path("config/skills");
-        fs::create_dir_all(&config).unwrap();
-        fs::write(config.join("policy.toml"), "mode = \"strict\"\n").unwrap();
-        let root = fixture.path("skills").display().to_string();
-        let mut command = crate::skills::command_with_state(
-            &[arguments, &["--root", &root]].concat(),
-            Path::new("/tmp"),
-            &fixture.path("state"),
-        );
-        command
-            .env("XDG_CONFIG_HOME", fixture.path("config"))
-            .output()
-            .unwrap()
-            .status
-            .code()
-    };
+    fixture.configure("policy.toml", "mode = \"strict\"\n");
+    let call = |arguments: &[&str]| fixture.command(arguments).status().unwrap().code();
     assert_eq!(call(&["run", "one", "--yes"]), Some(3));
     assert_eq!(call(&["trust", "one", "--yes"]), Some(0));
     assert_eq!(call(&["run", "one"]), Some(0));
@@ -655,18 +643,9 @@ fn rules_are_approved_in_advance() {
 
     // A standing rule applies to approved content only, and says so.
     let fixture = undeclared();
-    let config = fixture.path("config/skills");
-    fs::create_dir_all(&config).unwrap();
-    fs::write(config.join("policy.toml"), "allow = [\"spawn:expr\"]\n").unwrap();
+    fixture.configure("policy.toml", "allow = [\"spawn:expr\"]\n");
     let run = |arguments: &[&str]| {
-        let root = fixture.path("skills").display().to_string();
-        let arguments = [arguments, &["--root", &root]].concat();
-        let state = fixture.path("state");
-        let mut command = crate::skills::command_with_state(&arguments, Path::new("/tmp"), &state);
-        let done = command
-            .env("XDG_CONFIG_HOME", fixture.path("config"))
-            .output();
-        let done = done.unwrap();
+        let done = fixture.command(arguments).output().unwrap();
         let text = |bytes| String::from_utf8(bytes).unwrap();
         (text(done.stdout), text(done.stderr))
     };
@@ -694,10 +673,7 @@ fn a_granted_path_of_the_home_directory_is_below_home() {
     fs::create_dir_all(home.join(".tool/deep")).unwrap();
     fs::write(home.join(".tool/in"), "42\n").unwrap();
     let run = |permission: &str| {
-        let root = fixture.path("skills").display().to_string();
-        let arguments = ["run", "one", "--root", &root, "--allow", permission];
-        let state = fixture.path("state");
-        let mut command = crate::skills::command_with_state(&arguments, Path::new("/tmp"), &state);
+        let mut command = fixture.command(&["run", "one", "--allow", permission]);
         command
             .env("HOME", &home)
             .output()
@@ -730,23 +706,16 @@ fn a_command_can_be_a_script() {
     .unwrap();
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     fs::set_permissions(tools.join("tool"), mode).unwrap();
-    let (root, work) = (fixture.path("skills"), fixture.path("work"));
+    let work = fixture.path("work");
     fs::create_dir_all(&work).unwrap();
-    let [root, work] = [root, work].map(|path| path.display().to_string());
-    let command = "{\"command\": \"tool\"}";
-    let arguments = [
-        "call",
-        "skills_bash",
-        command,
-        "--root",
-        &root,
-        "--workspace",
-        &work,
-        "--yes",
-    ];
-    let state = fixture.path("state");
-    let mut command = crate::skills::command_with_state(&arguments, Path::new("/tmp"), &state);
-    let done = command.env("PATH", &tools).output().unwrap();
+    let work = work.display().to_string();
+    let input = "{\"command\": \"tool\"}";
+    let arguments = ["call", "skills_bash", input, "--workspace", &work, "--yes"];
+    let done = fixture
+        .command(&arguments)
+        .env("PATH", &tools)
+        .output()
+        .unwrap();
     let output = String::from_utf8(done.stdout).unwrap();
     assert_eq!(
         output,
@@ -764,21 +733,14 @@ fn a_workspace_of_the_settings_obeys_ask_rules() {
         return;
     }
     let fixture = Fixture::new("", "echo x > out.txt\n");
-    let (config, work) = (fixture.path("config/skills"), fixture.path("work"));
-    fs::create_dir_all(&config).unwrap();
+    let work = fixture.path("work");
     fs::create_dir_all(&work).unwrap();
-    fs::write(config.join("policy.toml"), "ask = [\"write\"]\n").unwrap();
+    fixture.configure("policy.toml", "ask = [\"write\"]\n");
     let settings = format!("workspace = {:?}\n", work.display().to_string());
-    fs::write(config.join("config.toml"), settings).unwrap();
+    fixture.configure("config.toml", &settings);
     let run = |more: &[&str]| {
-        let root = fixture.path("skills").display().to_string();
-        let arguments = [&["run", "one", "--root", &root][..], more].concat();
-        let state = fixture.path("state");
-        let mut command = crate::skills::command_with_state(&arguments, Path::new("/tmp"), &state);
-        let done = command
-            .env("XDG_CONFIG_HOME", fixture.path("config"))
-            .output();
-        let _ = done.unwrap();
+        let arguments = [&["run", "one"], more].concat();
+        let _ = fixture.command(&arguments).output().unwrap();
         work.join("out.txt").exists()
     };
     assert!(!run(&[]));
