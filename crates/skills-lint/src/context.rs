@@ -35,7 +35,7 @@ static NEGATION: LazyLock<Option<Regex>> = LazyLock::new(|| {
     )
 });
 
-/// Words after which a prohibition demands what follows.
+/// Words after which a prohibition is a demand.
 static EXCEPTION: LazyLock<Option<Regex>> = LazyLock::new(|| {
     compile(
         r"(?i)\b(?:without|before|until|unless|except|other|another|else|than|but|only|after|first|twice|again|as|if|when|while|on|in|with|and|then|yet|manually|instead)\b|之前|除非|否则",
@@ -208,7 +208,7 @@ pub(crate) fn lowered(
 const MAX_PROHIBITION: usize = 90;
 
 /// Returns true if a sentence forbids what is between its parts, in all cases: "never continue
-/// without" demands what follows, and "do not run it as root" demands to run it as somebody else.
+/// without" is a demand, and "do not run it as root" is a demand to run it as another user.
 /// In code only comments forbid.
 fn is_forbidden(before: &str, after: &str, is_code: bool) -> bool {
     let trimmed = before.trim_start().to_ascii_lowercase();

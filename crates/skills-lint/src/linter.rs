@@ -199,7 +199,7 @@ struct FileSearch<'a> {
 }
 
 impl FileSearch<'_> {
-    /// Returns true for sentences in programs and data, which nobody is told to follow, and for styles
+    /// Returns true for sentences in programs and data, which are not instructions, and for styles
     /// in code: a page shows all of it, and user interfaces hide parts of themselves.
     fn is_beside(&self, rule: &'static Rule, scope: Scope, unit: &Unit) -> bool {
         let path = self.file.path;

@@ -241,7 +241,10 @@ mod tests {
             answer[..12],
             [0x12, 0x34, 0x81, 0x83, 0, 1, 0, 0, 0, 0, 0, 0]
         );
-        assert!(parse_question(&answer).is_none(), "an answer is no lookup");
+        assert!(
+            parse_question(&answer).is_none(),
+            "an answer is not a lookup"
+        );
     }
 
     #[test]

@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn commands_are_told_from_mentions() {
+    fn commands_are_distinguished_from_mentions() {
         for text in [
             "python scripts/setup.py --all",
             "1. Run `python3 ~/.claude/skills/x/scripts/setup.py`.",

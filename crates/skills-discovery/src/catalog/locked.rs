@@ -130,7 +130,7 @@ impl Locks {
                 (reason, content)
             }
             Membership::Inside(outer, required) => {
-                // Without an entry the locked directory is no skill any more.
+                // Without an entry the locked directory does not contain a skill.
                 let content = content_at(outer).filter(|content| content.difference().is_none());
                 let difference = LockDifference::Outer(outer.to_owned());
                 let reason = content.is_none().then(|| changed(required, difference));

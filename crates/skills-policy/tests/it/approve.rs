@@ -718,7 +718,7 @@ fn a_denial_says_whether_an_approver_was_asked() {
     };
     let silent = Host::with(Ok(None));
     let failing = Host::with(Err("broken"));
-    // A client that has no way to ask; nobody refused.
+    // A client that has no way to ask: this is not a refusal.
     assert!(!was_asked(Policy::default(), Some(&*failing)));
     for approver in [&ApprovalResponse::Deny as &dyn Approver, &*silent] {
         // By the permission, and by the content alone.
