@@ -10,7 +10,7 @@ use skills_runtime::{
 
 use skills_runtime::manifest::escape_invisible;
 
-use super::{Explanation, Remedies, declared_packages};
+use super::{Remedies, RunExplanation, declared_packages};
 use crate::path_map::PathMap;
 use crate::sanitize::strip_terminal_escapes;
 use crate::{ToolError, ToolErrorCode, ToolOutput};
@@ -261,9 +261,10 @@ pub(crate) fn mark_program_text(text: &str) -> String {
 }
 
 fn is_result_line(line: &str) -> bool {
-    const LABELS: [&str; 6] = [
+    const LABELS: [&str; 7] = [
         "hint",
         "help",
+        "note",
         "missing requirement",
         "hook",
         "exit code",
@@ -391,7 +392,7 @@ fn add_texts(data: &mut Map<String, Value>, name: &str, texts: impl Iterator<Ite
 /// Returns a line for each operation that a restriction stopped and for each note, which a model can
 /// report to its user. Without hints of the host application, a line names the rules.
 fn explanation_lines(
-    explained: &Explanation,
+    explained: &RunExplanation,
     artifacts: &ExecutionArtifacts,
     path_map: &PathMap,
     remedies: &Remedies,
