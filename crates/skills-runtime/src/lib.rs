@@ -54,8 +54,8 @@ pub use builder::Builder;
 pub use error::{ErrorKind, RuntimeError};
 pub use executor::{
     CallContext, DeclaredPackages, ExecutionArtifacts, ExecutionMode, ExecutionOptions,
-    ExecutionStatus, Executor, FailureCause, Finding, HostCommand, InputFile, InputProtocol,
-    LimitKind, OutputFile, OutputFiles, Precompile, Preview, ProgressReporter, RunTarget,
+    ExecutionStatus, Executor, FailureCause, HostCommand, InputFile, InputProtocol, LimitKind,
+    OutputFile, OutputFiles, Precompile, Preview, ProgressReporter, RunFinding, RunTarget,
     SessionDirectory, UnreadableSkill, Workspace, detect_execution_mode,
 };
 #[cfg(all(feature = "packages", unix))]

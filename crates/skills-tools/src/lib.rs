@@ -52,7 +52,7 @@ pub use publication::{
     PublishedSkill, PublishedSkills,
 };
 pub use registry::DefaultScriptState;
-pub use run::{Explanation, HookMode, ProgramOptions, Remedy, WorkingDirectory};
+pub use run::{HookMode, ProgramOptions, Remedy, RunExplanation, WorkingDirectory};
 /// The crate that finds and runs skills.
 pub use skills_runtime as runtime;
 pub use skills_runtime::CallContext;

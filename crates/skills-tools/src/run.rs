@@ -40,7 +40,7 @@ use crate::path_map::PathMap;
 use crate::schema;
 use crate::{CallContext, DefaultScriptState, ToolError, ToolErrorCode};
 
-pub use explanation::Explanation;
+pub use explanation::RunExplanation;
 pub use hooks::HookMode;
 pub(crate) use hooks::HookedCall;
 pub use program_options::{ProgramOptions, WorkingDirectory};

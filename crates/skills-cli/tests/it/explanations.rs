@@ -74,7 +74,7 @@ fn the_directory_of_a_skill_is_not_suggested() {
     );
     let expected = "\
 refused: write `PLACE/skills/one/scripts/x` (reported by the program, not verified); no option allows it: the skill directory is always read-only
-note: the directory of a skill is always read-only; a program writes to a workspace
+note: a program needs a workspace to write files
 help: give it a directory for its files with `--workspace DIR`";
     assert_eq!(explanation(&run(&fixture, &[])), expected);
     let rule = format!("write:{}/skills/one", fixture.path().display());
@@ -98,7 +98,7 @@ fn read_only_protected_paths_are_listed_after_a_failure() {
     let done = run(&fixture, &arguments);
     assert_eq!(done.code, 1);
     insta::assert_snapshot!(explanation(&done), @r"
-    note: `PLACE/work/.codex` stayed read-only: protected, since other programs execute or obey what is in such paths (the program reported a failed write, not verified)
+    note: `PLACE/work/.codex` stayed read-only: protected paths, which other programs execute or trust (the failed write was reported by the program, not verified)
     help: let it change exactly that path with `--allow write:PLACE/work/.codex`
     ");
     let json = run(&fixture, &[&arguments[..], &["--json"]].concat()).json();
@@ -248,7 +248,7 @@ fn a_success_without_its_files_names_the_option() {
     assert_eq!(done.code, 0);
     insta::assert_snapshot!(explanation(&done), @"
     refused: write `PLACE/skills/one` (reported by the program, not verified); no option allows it: the skill directory is always read-only
-    note: the directory of a skill is always read-only; a program writes to a workspace
+    note: a program needs a workspace to write files
     help: give it a directory for its files with `--workspace DIR`
     ");
 }
@@ -305,7 +305,7 @@ fn tools_explain_with_the_same_words() {
     let done = fixture.run("", &[&tool[..], &["--workspace", work, "--yes"]].concat());
     let text = [done.stdout.as_str(), done.stderr.as_str()].concat();
     for expected in [
-        "note: `/workspace/.codex` stayed read-only: protected,",
+        "note: `/workspace/.codex` stayed read-only: protected paths,",
         "let it change exactly that path with `--allow write:PLACE/work/.codex`",
     ] {
         assert!(text.contains(expected), "{text}");

@@ -9,7 +9,7 @@ use skills_policy::{Denial, PermissionDecision};
 use skills_sandbox::{CapturedOutput, EnforcementReport, Refusals, RunOutput, Termination};
 
 use crate::secrets::Redactor;
-use crate::{ExecutionMode, FailureCause, Finding, OutputFiles};
+use crate::{ExecutionMode, FailureCause, OutputFiles, RunFinding};
 
 /// Result of a run that was started or denied.
 ///
@@ -57,7 +57,7 @@ pub struct ExecutionArtifacts {
     /// paths come from the program.
     pub refusals: Refusals,
     /// What the runtime itself knows that explains the result.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<RunFinding>,
     /// Rules that the program is likely to need in addition to those of its refusals, in the syntax
     /// of rules: it was stopped before it could try.
     pub likely_rules: Vec<String>,

@@ -6,11 +6,10 @@ use serde::Serialize;
 use skills_policy::ResourceLimits;
 use skills_sandbox::{Refusal, RefusedOperation, RunOutput, ScriptType, Termination};
 
+use super::program_messages::end_of;
 use super::run_plan::RunPlan;
 use crate::ExecutionMode;
 
-/// The end of each stream that is read: programs report an error last.
-const MAX_TEXT_BYTES: usize = 8_192;
 /// Maximum length of a package name, in characters.
 const MAX_NAME_CHARS: usize = 80;
 /// Texts with which programs and runtimes report that an allocation failed.
@@ -89,11 +88,6 @@ pub enum FailureCause {
         #[serde(skip_serializing_if = "Vec::is_empty")]
         acceptable: Vec<String>,
     },
-    /// The script imports a file of its own skill, which its interpreter does not find.
-    OwnModule {
-        /// The name of the module, as the program wrote it.
-        module: String,
-    },
     /// The program needed more memory than its limit.
     OutOfMemory {
         /// The limit, in bytes.
@@ -128,9 +122,6 @@ impl FailureCause {
     pub fn describe(&self) -> Option<String> {
         Some(match self {
             Self::MissingPackage { .. } | Self::OutOfMemory { .. } => return None,
-            Self::OwnModule { module } => format!(
-                "`{module}` is a module of the skill itself, which Python finds only if the script is started as a module from the right directory, such as `python -m DIRECTORY.SCRIPT`"
-            ),
             Self::LimitReached { limit, value } => match limit {
                 LimitKind::FileSize => format!(
                     "the program reached the limit of the size of a file, {} MiB, which no option raises",
@@ -183,7 +174,7 @@ pub(super) fn failure_cause(
     if output.refusals.list().iter().any(is_limit) {
         return Some(FailureCause::OutOfMemory { limit_bytes });
     }
-    let texts = [&output.stderr, &output.stdout].map(|captured| last_part(&captured.text()));
+    let texts = [&output.stderr, &output.stdout].map(end_of);
     let mut lines = texts.iter().flat_map(|text| text.lines());
     if lines
         .clone()
@@ -245,12 +236,6 @@ pub(super) fn interpreted_type(mode: &ExecutionMode) -> Option<ScriptType> {
     }
 }
 
-/// Returns the end of a text that is searched.
-fn last_part(text: &str) -> String {
-    let start = text.len().saturating_sub(MAX_TEXT_BYTES);
-    text[text.ceil_char_boundary(start)..].to_owned()
-}
-
 /// Returns true for an error that only an interpreter itself prints. Advice of a script to install a
 /// package can be about anything.
 fn is_error_of(line: &str, script_type: ScriptType) -> bool {
@@ -282,18 +267,18 @@ fn reached_limit<'a>(
     })
 }
 
-/// Replaces a missing package that is a file of the skill itself: no package has it.
-pub(super) fn without_own_module(cause: FailureCause, plan: &RunPlan) -> FailureCause {
+/// Returns true if a missing package is a file of the skill itself: no package has it.
+pub(super) fn is_missing_own_module(cause: &FailureCause, plan: &RunPlan) -> bool {
     let FailureCause::MissingPackage {
         package,
         script_type: ScriptType::Python,
         ..
-    } = &cause
+    } = cause
     else {
-        return cause;
+        return false;
     };
     let Some(skill) = plan.subject.skill() else {
-        return cause;
+        return false;
     };
     let script = match &plan.mode {
         ExecutionMode::Native { script_path, .. } => script_path.as_str(),
@@ -301,12 +286,7 @@ pub(super) fn without_own_module(cause: FailureCause, plan: &RunPlan) -> Failure
     };
     let listing = skill.files.list("").unwrap_or_default();
     let paths = listing.resources.iter().map(|file| file.path.as_str());
-    if is_own_module(paths, script, package) {
-        return FailureCause::OwnModule {
-            module: package.clone(),
-        };
-    }
-    cause
+    is_own_module(paths, script, package)
 }
 
 /// Returns true if a module is a Python file or a directory with Python files, at the top of the skill

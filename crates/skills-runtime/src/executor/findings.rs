@@ -7,10 +7,10 @@ use serde::Serialize;
 use skills_policy::innermost_protected_name;
 use skills_sandbox::{PrivateHome, RunOutput};
 
+use super::program_messages::{end_of, read_only_marker};
+
 /// The most paths that one finding lists.
 const MAX_LISTED: usize = 4;
-/// The end of each stream that is searched.
-const MAX_TEXT_BYTES: usize = 8_192;
 /// Directories in a home directory that hold no results: caches, by the XDG convention or by name.
 const CACHES: [&str; 4] = [".cache", ".npm", ".java", "Library/Caches"];
 /// Directories in a home directory in which each program has its own.
@@ -58,8 +58,6 @@ const OTHERS_DIRECTORIES: [&str; 40] = [
     "systemd",
     "terraform.d",
 ];
-/// What programs print that could not change a path on a read-only file system.
-const READ_ONLY_ERRORS: [&str; 4] = ["ead-only file system", "EROFS", "Errno 30", "os error 30"];
 /// What programs print that check before whether they can write, or that do not say why they could not.
 /// They also print it for other reasons.
 const WRITE_ERRORS: [&str; 7] = [
@@ -79,7 +77,7 @@ const WRITE_ERRORS: [&str; 7] = [
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 #[non_exhaustive]
-pub enum Finding {
+pub enum RunFinding {
     /// A run failed in a writable directory with protected paths, which were read-only.
     ReadOnlyPaths {
         /// At most four protected paths.
@@ -110,7 +108,7 @@ pub enum Finding {
     },
 }
 
-impl Finding {
+impl RunFinding {
     /// Returns a rule for each thing that a user can allow, in the syntax of rules.
     #[must_use]
     pub fn rules(&self) -> Vec<String> {
@@ -128,14 +126,14 @@ impl Finding {
     }
 }
 
-impl fmt::Display for Finding {
+impl fmt::Display for RunFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::ReadOnlyPaths { paths, omitted } => {
                 let names = paths.iter().map(|path| path.display().to_string());
                 write_names(f, names, *omitted)?;
                 f.write_str(
-                    " stayed read-only: protected, since other programs execute or obey what is in such paths (the program reported a failed write, not verified)",
+                    " stayed read-only: protected paths, which other programs execute or trust (the failed write was reported by the program, not verified)",
                 )
             }
             Self::PrivateHome { files, omitted, .. } => {
@@ -144,9 +142,9 @@ impl fmt::Display for Finding {
                 f.write_str(" into the private home directory of the run, which is removed")
             }
             Self::SkillIsReadOnly { has_workspace } => f.write_str(if *has_workspace {
-                "the directory of a skill is always read-only; the program can write to the workspace"
+                "the program can write to its workspace"
             } else {
-                "the directory of a skill is always read-only; a program writes to a workspace"
+                "a program needs a workspace to write files"
             }),
             Self::IgnoredProxy { hosts } => {
                 f.write_str("the program looked up ")?;
@@ -178,16 +176,14 @@ fn write_names(
 /// first, and alone: the others then have not stopped it.
 ///
 /// `is_explained` is whether something else is known to have stopped the program.
-pub(super) fn read_only_paths(output: &RunOutput, is_explained: bool) -> Option<Finding> {
+pub(super) fn read_only_paths(output: &RunOutput, is_explained: bool) -> Option<RunFinding> {
     if output.termination.is_success() || output.read_only_paths.is_empty() {
         return None;
     }
-    let texts = [&output.stderr, &output.stdout].map(|captured| {
-        let text = captured.text();
-        text[text.ceil_char_boundary(text.len().saturating_sub(MAX_TEXT_BYTES))..].to_owned()
-    });
+    let texts = [&output.stderr, &output.stdout].map(end_of);
     let has = |part: &str| texts.iter().any(|text| text.contains(part));
-    let is_read_only = READ_ONLY_ERRORS.iter().any(|error| has(error));
+    let mut lines = texts.iter().flat_map(|text| text.lines());
+    let is_read_only = lines.any(|line| read_only_marker(line).is_some());
     if !is_read_only && (is_explained || !WRITE_ERRORS.iter().any(|error| has(error))) {
         return None;
     }
@@ -207,11 +203,11 @@ pub(super) fn read_only_paths(output: &RunOutput, is_explained: bool) -> Option<
     paths.sort_by_key(|path| path.components().count());
     let omitted = paths.len().saturating_sub(MAX_LISTED);
     paths.truncate(MAX_LISTED);
-    Some(Finding::ReadOnlyPaths { paths, omitted })
+    Some(RunFinding::ReadOnlyPaths { paths, omitted })
 }
 
 /// Returns the files that a program left in its private home directory, except those of caches.
-pub(super) fn private_home(home: Option<&PrivateHome>) -> Option<Finding> {
+pub(super) fn private_home(home: Option<&PrivateHome>) -> Option<RunFinding> {
     let home = home?;
     let is_cache = |file: &str| {
         CACHES
@@ -240,7 +236,7 @@ pub(super) fn private_home(home: Option<&PrivateHome>) -> Option<Finding> {
     }
     let omitted = files.len().saturating_sub(MAX_LISTED);
     files.truncate(MAX_LISTED);
-    Some(Finding::PrivateHome {
+    Some(RunFinding::PrivateHome {
         files,
         omitted,
         directories,
@@ -275,7 +271,7 @@ pub(super) fn kept_directory(file: &str) -> String {
 mod tests {
     use super::*;
 
-    fn home(files: &[&str]) -> Option<Finding> {
+    fn home(files: &[&str]) -> Option<RunFinding> {
         let mut home = PrivateHome::new("/tmp/home");
         home.files = files.iter().map(ToString::to_string).collect();
         private_home(Some(&home))

@@ -10,7 +10,7 @@ use skills_sandbox::{Refusal, RefusedOperation};
 
 /// Directories of the system. What all users run and configure is in them, so none is a place for the
 /// output of a skill.
-const SYSTEM_DIRECTORIES: [&str; 19] = [
+const NO_OUTPUT_DIRECTORIES: [&str; 19] = [
     "/bin",
     "/boot",
     "/dev",
@@ -71,7 +71,10 @@ fn describe(reason: &DecisionReason) -> String {
 fn is_system_path(path: &str) -> bool {
     let path = Path::new(path);
     let is_top = path.has_root() && path.components().count() <= 2;
-    is_top || SYSTEM_DIRECTORIES.iter().any(|top| path.starts_with(top))
+    is_top
+        || NO_OUTPUT_DIRECTORIES
+            .iter()
+            .any(|top| path.starts_with(top))
 }
 
 #[cfg(test)]

@@ -5,7 +5,10 @@
 
 use std::path::Path;
 
-use skills_sandbox::RefusedOperation;
+use skills_sandbox::{CapturedOutput, RefusedOperation};
+
+/// The length of the end of each stream that is searched, in bytes.
+const MAX_TEXT_BYTES: usize = 8_192;
 
 /// Texts before the name of a host that cannot be resolved or reached.
 const BEFORE_HOST: [&str; 8] = [
@@ -135,8 +138,15 @@ pub(super) fn parse_read_only_messages(text: &str, current_dir: &str) -> Vec<Ref
         .collect()
 }
 
+/// Returns the end of a stream, which is searched: programs report an error last.
+pub(super) fn end_of(captured: &CapturedOutput) -> String {
+    let text = captured.text();
+    let start = text.len().saturating_sub(MAX_TEXT_BYTES);
+    text[text.ceil_char_boundary(start)..].to_owned()
+}
+
 /// Returns where a line says that a file system is read-only.
-fn read_only_marker(line: &str) -> Option<usize> {
+pub(super) fn read_only_marker(line: &str) -> Option<usize> {
     const MARKERS: [&str; 3] = ["read-only file system", "erofs", "(os error 30)"];
     let line = line.to_ascii_lowercase();
     MARKERS.iter().find_map(|marker| line.find(marker))

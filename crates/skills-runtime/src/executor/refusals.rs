@@ -8,14 +8,12 @@ use skills_policy::{Access, Grants, HostFilter, HostPattern, NetworkGrant};
 use skills_sandbox::{Evidence, Refusal, Refusals, RefusedOperation, RunOutput};
 
 use super::findings::kept_directory;
-use super::program_messages::{parse_messages, parse_read_only_messages};
+use super::program_messages::{end_of, parse_messages, parse_read_only_messages};
 
-/// The end of each stream that is read: programs report an error last.
-const MAX_TEXT_BYTES: usize = 4_096;
 /// The port for which a host without a port is granted.
 const TLS_PORT: u16 = 443;
 /// Directories that a run sees without a grant, so that a path in them is not missing a grant.
-const SYSTEM_DIRECTORIES: [&str; 7] = ["/usr", "/bin", "/lib", "/lib64", "/etc", "/proc", "/dev"];
+const VISIBLE_DIRECTORIES: [&str; 7] = ["/usr", "/bin", "/lib", "/lib64", "/etc", "/proc", "/dev"];
 
 /// What explains the paths in messages of a program.
 pub(super) struct ProgramPaths<'a> {
@@ -40,11 +38,8 @@ pub(super) fn refusals(output: &RunOutput, grants: &Grants, paths: &ProgramPaths
     } else {
         parse_messages
     };
-    let claims = [&output.stderr, &output.stdout].map(|captured| {
-        let text = captured.text();
-        let start = text.ceil_char_boundary(text.len().saturating_sub(MAX_TEXT_BYTES));
-        parse(&text[start..], paths.current_dir)
-    });
+    let claims = [&output.stderr, &output.stdout]
+        .map(|captured| parse(&end_of(captured), paths.current_dir));
     for operation in claims.into_iter().flatten() {
         let operation = paths.on_host(operation, output);
         // An unknown host is one that was observed or named before.
@@ -167,7 +162,7 @@ impl ProgramPaths<'_> {
             RefusedOperation::Read { path } => {
                 let path = Path::new(path);
                 grants.innermost_grant(path).is_none()
-                    && !SYSTEM_DIRECTORIES
+                    && !VISIBLE_DIRECTORIES
                         .iter()
                         .any(|visible| path.starts_with(visible))
                     && !self.is_own_scratch(path, output)

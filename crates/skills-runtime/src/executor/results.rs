@@ -6,7 +6,7 @@ use skills_policy::{Capability, Grants, SpawnGrant};
 use skills_sandbox::{Evidence, Refusal, Refusals, RefusedOperation, RunOutput, ScriptType};
 
 use super::failure_cause::{self, FailureCause};
-use super::findings::{self, Finding};
+use super::findings::{self, RunFinding};
 use super::grant_checks::{copies, used_tools};
 use super::packages::RunPackages;
 use super::refusals::{self, ProgramPaths};
@@ -164,7 +164,9 @@ impl Executor {
                     .or_else(|| self.interpreter(plan, script_type))
             },
         )?;
-        let cause = failure_cause::without_own_module(cause, plan);
+        if failure_cause::is_missing_own_module(&cause, plan) {
+            return None;
+        }
         Some(self.with_package_advice(plan, packages, cause))
     }
 }
@@ -175,18 +177,18 @@ fn findings(
     refusals: &Refusals,
     grants: &Grants,
     output: &RunOutput,
-) -> Vec<Finding> {
+) -> Vec<RunFinding> {
     let skill = plan.subject.skill().map(|skill| skill.entry.directory());
     let is_in_skill = |refusal: &Refusal| match (&refusal.operation, skill) {
         (RefusedOperation::Write { path }, Some(skill)) => Path::new(path).starts_with(skill),
         _ => false,
     };
     let writes_skill = refusals.list().iter().any(is_in_skill);
-    let skill_is_read_only = writes_skill.then_some(Finding::SkillIsReadOnly {
+    let skill_is_read_only = writes_skill.then_some(RunFinding::SkillIsReadOnly {
         has_workspace: plan.workspace.is_some(),
     });
     let hosts = refusals::ignored_proxy(output, grants);
-    let ignored_proxy = (!hosts.is_empty()).then(|| Finding::IgnoredProxy {
+    let ignored_proxy = (!hosts.is_empty()).then(|| RunFinding::IgnoredProxy {
         hosts: hosts.into_iter().take(MAX_HOSTS).collect(),
     });
     findings::read_only_paths(output, !refusals.list().is_empty())

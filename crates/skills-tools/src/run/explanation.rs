@@ -1,6 +1,6 @@
 //! What explains the result of a run to its user.
 
-use skills_runtime::{Evidence, ExecutionArtifacts, FailureCause, Finding, Refusal};
+use skills_runtime::{Evidence, ExecutionArtifacts, FailureCause, Refusal, RunFinding};
 
 use super::Remedy;
 
@@ -12,7 +12,7 @@ use super::Remedy;
 /// terminal.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Explanation {
+pub struct RunExplanation {
     /// The operations that restrictions stopped. What only the output of the program says is marked.
     pub refused: Vec<String>,
     /// What the runtime itself knows.
@@ -21,7 +21,7 @@ pub struct Explanation {
     pub help: Vec<String>,
 }
 
-impl Explanation {
+impl RunExplanation {
     /// Explains a run. `describe` returns how the host application applies a remedy, `None` if it
     /// cannot.
     #[must_use]
@@ -37,7 +37,7 @@ impl Explanation {
             omitted => Some(format!("{omitted} more operations")),
         };
         let cause = artifacts.failure_cause.as_ref();
-        let findings = artifacts.findings.iter().map(Finding::to_string);
+        let findings = artifacts.findings.iter().map(RunFinding::to_string);
         let mut help: Vec<String> = Vec::new();
         for line in Remedy::for_run(artifacts).iter().filter_map(describe) {
             if !help.contains(&line) {

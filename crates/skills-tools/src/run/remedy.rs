@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use skills_runtime::policy::{Denial, innermost_protected_name};
 use skills_runtime::{
-    Evidence, ExecutionArtifacts, FailureCause, Finding, Refusal, RefusedOperation, ScriptType,
+    Evidence, ExecutionArtifacts, FailureCause, Refusal, RefusedOperation, RunFinding, ScriptType,
 };
 
-use super::Explanation;
+use super::RunExplanation;
 use super::explanation::is_shown;
 
 /// What an operator can change so that a failed call works.
@@ -142,12 +142,12 @@ impl Remedy {
     }
 
     /// Returns what a user can do about what the runtime found.
-    fn for_finding(finding: &Finding) -> Option<Self> {
+    fn for_finding(finding: &RunFinding) -> Option<Self> {
         let rules = finding.rules();
         match finding {
-            Finding::ReadOnlyPaths { .. } => Some(Self::AllowExactly(rules)),
-            Finding::PrivateHome { .. } if !rules.is_empty() => Some(Self::KeepHome(rules)),
-            Finding::SkillIsReadOnly {
+            RunFinding::ReadOnlyPaths { .. } => Some(Self::AllowExactly(rules)),
+            RunFinding::PrivateHome { .. } if !rules.is_empty() => Some(Self::KeepHome(rules)),
+            RunFinding::SkillIsReadOnly {
                 has_workspace: false,
             } => Some(Self::Workspace),
             _ => None,
@@ -201,8 +201,8 @@ impl Remedies {
     }
 
     /// Explains a run.
-    pub(crate) fn explain(&self, artifacts: &ExecutionArtifacts) -> Explanation {
-        Explanation::new(artifacts, |remedy| self.describe(remedy))
+    pub(crate) fn explain(&self, artifacts: &ExecutionArtifacts) -> RunExplanation {
+        RunExplanation::new(artifacts, |remedy| self.describe(remedy))
     }
 
     /// Describes what would allow a denied run; `None` if no rule would.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use skills_runtime::{CapturedOutput, ExecutionArtifacts, ExecutionStatus, Refusal, Termination};
-use skills_tools::{Explanation, Remedy};
+use skills_tools::{Remedy, RunExplanation};
 
 use super::Run;
 use super::denial_hints::denial_hints;
@@ -49,8 +49,8 @@ impl Run {
         &self,
         artifacts: &ExecutionArtifacts,
         remedies: &RemedyDescriptions,
-    ) -> Explanation {
-        let mut explanation = Explanation::new(artifacts, |remedy| remedies.describe(remedy));
+    ) -> RunExplanation {
+        let mut explanation = RunExplanation::new(artifacts, |remedy| remedies.describe(remedy));
         // No option raises a limit of the policy.
         let requested_ms = self.what.programs.timeout;
         if let ExecutionStatus::Timeout { limit_ms } = artifacts.exit_status
@@ -165,7 +165,7 @@ fn print_explanation(artifacts: &ExecutionArtifacts, output: Output) {
 
 pub(super) fn to_json(
     artifacts: &ExecutionArtifacts,
-    explanation: &Explanation,
+    explanation: &RunExplanation,
     not_saved: &[String],
 ) -> Value {
     let notes: Vec<&String> = explanation.notes.iter().chain(&artifacts.notes).collect();

@@ -6,7 +6,7 @@ use skills_policy::FileGrant;
 use skills_sandbox::{Job, ScriptType};
 
 use super::super::run_plan::RunPlan;
-use super::python_path::imports_by_skill_path;
+use super::python_path::imports_from_top;
 use crate::{ExecutionMode, ExecutionOptions, InputProtocol, Workspace};
 
 /// Maximum length of `NAME=value` on Linux, with the final NUL. Longer input is passed on standard
@@ -41,7 +41,7 @@ pub(super) fn set_protocol_env(job: Job, plan: &RunPlan, stdin: &[u8]) -> Job {
             script_path,
             script_type: ScriptType::Python,
         } = mode
-            && imports_by_skill_path(&skill.files, script_path)
+            && imports_from_top(&skill.files, script_path)
         {
             job = job.python_path(directory);
         }
