@@ -89,7 +89,7 @@ impl ProxySummary {
         &self.reached
     }
 
-    /// Returns the same hosts as pairs of host and number of connections.
+    /// Returns each host that was reached, with the number of connections.
     pub fn reached_hosts(&self) -> impl Iterator<Item = (String, u64)> {
         let reached = self.reached.iter();
         reached.map(|reached| (reached.host.clone(), reached.count))

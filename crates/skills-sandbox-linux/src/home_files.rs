@@ -41,7 +41,6 @@ pub(crate) fn list(
             }
             remaining = remaining.saturating_sub(1);
             if remaining == 0 {
-                home.is_truncated = true;
                 return home;
             }
             let entry_path = below.join(&name);
@@ -57,8 +56,6 @@ pub(crate) fn list(
                 }
             } else if home.files.len() < MAX_FILES {
                 home.files.push(entry_path.to_string_lossy().into_owned());
-            } else {
-                home.is_truncated = true;
             }
         }
     }

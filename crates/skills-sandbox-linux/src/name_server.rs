@@ -4,10 +4,10 @@
 //! program --getaddrinfo--> C library --TCP 127.0.0.1:53 of the run--> host process: "no such name"
 //! ```
 //!
-//! A run has no DNS: granted hosts are reached through the proxy, which resolves their names. Without
-//! an answer a program would fail in its own words, of which no list is complete. Nothing is
+//! Names of hosts are not resolved in a run: granted hosts are reached through the proxy, which
+//! resolves them. Without an answer a program would fail in its own words, of which no list is complete. Nothing is
 //! forwarded, so a lookup reaches no other machine. The listener is a TCP socket, since runs have no
-//! datagrams; `/etc/resolv.conf` tells resolvers to use it.
+//! datagrams; `/etc/resolv.conf` names it.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;

@@ -66,8 +66,6 @@ pub struct PrivateHome {
     pub path: PathBuf,
     /// The files that the program left in it, relative to it. The list is bounded.
     pub files: Vec<String>,
-    /// Whether there were more files than are listed.
-    pub is_truncated: bool,
 }
 
 impl PrivateHome {
@@ -81,7 +79,7 @@ impl PrivateHome {
     }
 }
 
-/// A granted host that a program connected to.
+/// A host, and how often a program connected to it or looked it up.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct HostConnections {
     /// Its name or address.
