@@ -10,6 +10,7 @@ use clap::{Arg, Command};
 use skills_runtime::policy::{Effect, PolicyError, Rule, RuleSource};
 
 use crate::process_environment::Environment;
+use crate::settings::HOME_PREFIX;
 
 /// Maximum edit distance of a suggestion.
 const MAX_TYPOS: usize = 2;
@@ -49,18 +50,14 @@ fn parse_permission(text: &str) -> Result<Rule, PolicyError> {
 
 /// Replaces `~/` at the start of a path, which a shell does not do after a colon.
 fn expand_home(text: &str) -> Cow<'_, str> {
-    let path = text
-        .strip_prefix("read:~/")
-        .or_else(|| text.strip_prefix("write:~/"));
-    let environment = Environment::from_process();
-    let home = environment.home().and_then(Path::to_str);
-    match (path, home) {
-        (Some(path), Some(home)) => {
-            let capability = text.split(':').next().unwrap_or_default();
-            Cow::Owned(format!("{capability}:{home}/{path}"))
-        }
-        _ => Cow::Borrowed(text),
-    }
+    let expanded = || {
+        let (capability, path) = text.split_once(':')?;
+        let path = path.strip_prefix(HOME_PREFIX)?;
+        let environment = Environment::from_process();
+        let home = environment.home()?.to_str()?;
+        matches!(capability, "read" | "write").then(|| format!("{capability}:{home}/{path}"))
+    };
+    expanded().map_or(Cow::Borrowed(text), Cow::Owned)
 }
 
 /// Returns the valid permission that is most similar to an invalid one, if there is one.

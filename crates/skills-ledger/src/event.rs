@@ -129,6 +129,12 @@ pub fn scope_of_directory(scope: &str, directory: &Path) -> String {
     format!("{scope}:{}", hex::encode(&hash[..DIRECTORY_BYTES]))
 }
 
+/// Returns the scope of a root from one of [`scope_of_directory`], or the scope itself.
+#[must_use]
+pub fn scope_of_root(scope: &str) -> &str {
+    scope.split(':').next().unwrap_or(scope)
+}
+
 impl SessionHash {
     /// Hashes the id of a session.
     #[must_use]

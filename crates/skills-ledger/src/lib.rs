@@ -59,7 +59,9 @@ pub use activity::{ActivatedBy, Activity, RunOutcome, TurnOutcome};
 pub use assessment::{Assessment, Reason, Verdict};
 pub use counts::Counts;
 pub use error::{LedgerError, LedgerErrorKind};
-pub use event::{Digest, Event, MAX_NAME_BYTES, MAX_SCOPE_BYTES, SessionHash, scope_of_directory};
+pub use event::{
+    Digest, Event, MAX_NAME_BYTES, MAX_SCOPE_BYTES, SessionHash, scope_of_directory, scope_of_root,
+};
 pub use facts::{Duplicate, Problem, ProblemKind, SkillFacts};
 pub use ledger::{Ledger, Rotation};
 pub use prior::{MAX_USAGE_BONUS, UsagePrior};

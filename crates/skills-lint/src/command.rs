@@ -12,20 +12,16 @@ use crate::words::{is_example_host, is_fictional_host, is_known_installer};
 const DOWNLOADS: [&str; 6] = ["curl", "wget", "iwr", "irm", "invoke-webrequest", "fetch"];
 
 /// Options by which a server other than that of the address answers, or further addresses are read.
-const DETOURS: [&str; 13] = [
+const DETOURS: [&str; 9] = [
     "--resolve",
     "--connect-to",
     "--proxy",
-    "-x",
     "--socks",
     "--preproxy",
     "--doh-url",
-    "-k",
     "--config",
-    "-i",
     "--input-file",
     "--unix-socket",
-    "-e",
 ];
 
 /// Words that stand for an address in a text about commands.
@@ -197,11 +193,9 @@ fn starts_shell(stage: &str) -> bool {
 
 fn is_detour(word: &str) -> bool {
     let lower = word.to_ascii_lowercase();
-    // `-k` is harmless, and `-K` is not; `-e` and `-i` are wget's.
+    // `-K` reads a file of options; `-e` and `-i` are of `wget`.
     if word.starts_with("--") {
-        return DETOURS
-            .iter()
-            .any(|option| option.len() > 2 && lower.starts_with(option));
+        return DETOURS.iter().any(|option| lower.starts_with(option));
     }
     word.starts_with("-x") || word.starts_with("-K") || word == "-i" || word == "-e"
 }

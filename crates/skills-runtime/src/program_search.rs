@@ -45,7 +45,7 @@ pub(crate) fn has_program(finder: &ProgramSearch, name: &str) -> bool {
     is_bare_name(name) && finder.has_program(name)
 }
 
-/// Returns the executable of a package manager, also outside of the search path of runs.
+/// Returns the executable of a package manager, which a run finds by its name.
 #[cfg(all(feature = "packages", feature = "native", unix))]
 pub(crate) fn find_tool(finder: &ProgramSearch, name: &str) -> Option<PathBuf> {
     Some(finder.find_program(name)?.executable)
@@ -57,8 +57,8 @@ pub(crate) fn find_tool(_finder: &ProgramSearch, _name: &str) -> Option<PathBuf>
     None
 }
 
-/// Returns true if programs of a run can start a program with this name, which interpreters of
-/// scripts outside the search path are not.
+/// Returns true if programs of a run can start a program with this name, which an interpreter from
+/// an override is not.
 #[cfg(all(feature = "native", unix))]
 pub(crate) fn is_startable(finder: &ProgramSearch, name: &str) -> bool {
     is_bare_name(name) && finder.find_program(name).is_some()

@@ -1,7 +1,7 @@
 //! Scripts that the instructions of a skill name as commands.
 
 /// Words after which a script is a command: interpreters, and the last word of launchers.
-const INTERPRETERS: [&str; 13] = [
+const WORDS_BEFORE_SCRIPT: [&str; 13] = [
     "python", "python3", "py", "bash", "sh", "zsh", "node", "deno", "bun", "tsx", "ts-node", "run",
     "-u",
 ];
@@ -44,7 +44,7 @@ fn is_command_line(line: &str, path: &str, is_code: bool) -> bool {
         let bare = word.trim_matches(QUOTES).trim_end_matches(['.', ':']);
         let bare = bare.trim_end_matches(QUOTES);
         if is_path(bare, path) {
-            let is_run = before.is_some_and(|word| INTERPRETERS.contains(&word));
+            let is_run = before.is_some_and(|word| WORDS_BEFORE_SCRIPT.contains(&word));
             let is_first = matches!(before, None | Some("$" | "&&"));
             if is_run || (is_code && is_first) {
                 return true;

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use skills_runtime::Entry;
 use skills_runtime::ledger::{
     Counts, Reason, SkillFacts, SkillUsage, Staleness, Summary, Timestamp, observed_days,
+    scope_of_root,
 };
 
 use crate::context::Context;
@@ -82,8 +83,7 @@ fn rows<'a>(
         |skill: &&SkillUsage| !in_catalog.contains(&(skill.name.as_str(), skill.scope.as_str()));
     let elsewhere = summary.skills.iter().filter(is_elsewhere).map(|skill| Row {
         name: &skill.name,
-        // Without the hash of a directory.
-        scope: skill.scope.split(':').next().unwrap_or_default(),
+        scope: scope_of_root(&skill.scope),
         entry: None,
         usage: Some(skill),
         facts: SkillFacts::new(&*skill.name, &*skill.scope),

@@ -68,12 +68,13 @@ impl Executor {
         Ok((decision, content))
     }
 
-    /// Returns the decision by rules alone on an unprivileged request, which spares the copy unless
-    /// an audit log needs the digest.
+    /// Returns the decision by rules alone on an unprivileged request, which spares the copy. `None`
+    /// if the digest can matter: an audit log records it, a lock file requires it, or an approval is
+    /// stored.
     fn decide_without_content(&self, plan: &RunPlan) -> Option<Authorization> {
         let is_locked = plan.subject.locked_digest().is_some();
-        let is_approved = || self.permissions.has_stored_approval(&plan.request);
-        if self.config().recorder.is_enabled() || is_locked || is_approved() {
+        let has_approval = || self.permissions.has_stored_approval(&plan.request);
+        if self.config().recorder.is_enabled() || is_locked || has_approval() {
             return None;
         }
         match self.permissions.evaluate(&plan.request) {
