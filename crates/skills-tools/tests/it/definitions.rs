@@ -493,8 +493,13 @@ fn a_call_that_was_dropped_adds_nothing_to_its_session() {
             let mut call = Box::pin(load());
             let mut is_ready = false;
             for _ in 0..polls {
+                // Occupies the thread, so that no work ends within the poll that starts it.
+                let (release, released) = std::sync::mpsc::channel::<()>();
+                let occupied = tokio::task::spawn_blocking(move || released.recv());
                 let poll = |cx: &mut std::task::Context<'_>| Poll::Ready(call.as_mut().poll(cx));
                 is_ready = std::future::poll_fn(poll).await.is_ready();
+                drop(release);
+                let _ = occupied.await;
                 if is_ready {
                     break;
                 }
