@@ -34,6 +34,7 @@ mod keywords;
 mod language;
 mod module;
 mod named_command;
+mod pattern;
 mod resolve;
 mod schema;
 mod select;
@@ -57,6 +58,7 @@ pub use argv::{ArgvError, ScriptArgv, build_argv, is_command_line};
 pub use language::Language;
 pub use module::{ScriptText, find_modules};
 pub use named_command::names_command;
+pub use pattern::Pattern;
 pub use select::{
     MAX_SCRIPT_BYTES, ScriptSelection, ScriptSkipReason, SkippedScript, may_be_script,
     select_scripts,

@@ -6,13 +6,13 @@ use serde_json::Value;
 use skills_runtime::{Catalog, SkillRuntime};
 use skills_script::TOOL_NAME_PREFIX;
 
+use crate::argument_validator::ArgumentValidator;
 use crate::catalog_tools::{load, references, resource, search, skill_name_schema};
 use crate::file_tools::{create, ls, read, write};
 use crate::portable_schema::{
     remove_client_arguments, remove_size_bounds, remove_unknown_arguments, to_portable,
 };
 use crate::run::{run_skill_script, skills_bash, skills_run};
-use crate::schema::ArgumentValidator;
 use crate::tool_definition::{Annotations, ToolDefinition};
 use crate::{ToolError, ToolGroup};
 

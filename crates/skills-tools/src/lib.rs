@@ -14,6 +14,7 @@
 //! This crate must not depend on JSON-RPC, standard input and output, or a particular sandbox
 //! backend.
 
+mod argument_validator;
 mod builtin;
 mod catalog_tools;
 mod error;

@@ -11,7 +11,7 @@ const CLIENT_ARGUMENTS: [&str; 1] = [
 ];
 
 /// Prefix of keywords that are not part of JSON Schema.
-const PRIVATE_PREFIX: &str = "x-";
+pub(crate) const PRIVATE_PREFIX: &str = "x-";
 
 /// Rewrites an input schema so that providers accept it; the values that it accepts stay the same.
 ///

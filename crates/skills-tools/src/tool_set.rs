@@ -15,6 +15,7 @@ use skills_runtime::discovery::CatalogSummary;
 use skills_runtime::{Catalog, SkillRuntime};
 use skills_script::is_command_line;
 
+use crate::argument_validator::ArgumentValidator;
 use crate::builtin::{self, BuiltinKind, BuiltinTool};
 use crate::catalog_tools::CatalogTools;
 use crate::file_tools::FileTools;
@@ -24,7 +25,6 @@ use crate::portable_schema::remove_client_arguments;
 use crate::publication::Publisher;
 use crate::registry::{ScriptScanner, ScriptToolEntry, ScriptToolRegistry};
 use crate::run::{HookMode, HookedCall, ProgramTools, script_tool};
-use crate::schema::ArgumentValidator;
 use crate::tool_definition::ToolDefinition;
 use crate::{
     CallContext, DefaultScriptState, ToolError, ToolErrorCode, ToolFormat, ToolGroup, ToolOutput,
