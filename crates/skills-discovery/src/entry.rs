@@ -235,13 +235,12 @@ impl Entry {
         })
     }
 
-    /// Returns true if [`warnings`](Self::warnings) has one about `SKILL.md` or about the scan.
-    /// Never reads `agents/openai.yaml`, which saves a system call for each skill of a list.
+    /// Returns true if [`warnings`](Self::warnings) has one about the scan or about the frontmatter.
+    /// Reads no file: neither the body nor `agents/openai.yaml`, which would be system calls for
+    /// each skill of a list.
     #[must_use]
-    pub fn has_skill_file_warnings(&self) -> bool {
-        !self.scan_warnings.is_empty()
-            || !self.metadata.manifest().1.is_empty()
-            || self.body_warning().is_some()
+    pub fn has_scan_warnings(&self) -> bool {
+        !self.scan_warnings.is_empty() || !self.metadata.manifest().1.is_empty()
     }
 
     /// Returns the warning about a body that is not UTF-8, which makes loading the skill fail. The

@@ -4,16 +4,18 @@
 //! that reports what is missing pays for looking there.
 
 use std::collections::HashSet;
+use std::ffi::OsString;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use cap_std::fs::Dir;
 
-use crate::file_stamp::ScanStart;
+use crate::file_stamp::{FileStamp, ScanStart};
 use crate::open::open_canonical;
+use crate::parallel;
 use crate::read_dir::is_never_searched;
 use crate::read_dir::{DirEntry, for_each_entry};
-use crate::{Catalog, Root, SKILL_FILE, ScanLimits, SkipReason, Skipped, StampSet};
+use crate::{Catalog, Entry, Root, SKILL_FILE, ScanLimits, SkipReason, Skipped, StampSet};
 
 /// Maximum depth below a directory that the scan did not search: each level keeps a directory open.
 const MAX_DEPTH: usize = 64;
@@ -33,7 +35,7 @@ impl UnreadSkills {
             return Self::default();
         };
         let mut search = Search::new(largest_limits(settings.roots(), &settings.limits));
-        search.below_roots(catalog, settings.roots());
+        search.below_roots(catalog, settings.roots(), settings.thread_count());
         let Search {
             mut found, stamps, ..
         } = search;
@@ -74,7 +76,7 @@ impl Search {
     }
 
     /// Searches all directories that the scan of a catalog did not.
-    fn below_roots(&mut self, catalog: &Catalog, roots: &[Root]) {
+    fn below_roots(&mut self, catalog: &Catalog, roots: &[Root], threads: usize) {
         let canonical = |root: &Root| root.path().canonicalize().ok();
         let nested_roots: Vec<PathBuf> = roots
             .iter()
@@ -87,10 +89,15 @@ impl Search {
             root_directories.contains(directory)
                 || nested_roots.iter().any(|root| directory.starts_with(root))
         };
-        for entry in catalog.all_entries() {
-            if entry.file_name() == SKILL_FILE && !was_searched(entry.directory()) {
-                self.below_skill(entry.directory());
-            }
+        let is_skill =
+            |entry: &&Entry| entry.file_name() == SKILL_FILE && !was_searched(entry.directory());
+        let skills: Vec<&Entry> = catalog.all_entries().filter(is_skill).collect();
+        let (scan_start, limit) = (self.scan_start, self.limit);
+        let listings = parallel::map(&skills, threads, |entry| {
+            SkillListing::read(entry.directory(), scan_start, limit)
+        });
+        for (entry, listing) in skills.iter().zip(listings) {
+            self.below_skill(entry.directory(), listing);
         }
         for skipped in catalog.skipped() {
             let path = skipped.path();
@@ -100,10 +107,12 @@ impl Search {
                 {
                     let directory = path.parent().unwrap_or(path);
                     if !was_searched(directory) {
-                        self.below_skill(directory);
+                        self.list_and_search_skill(directory);
                     }
                 }
-                SkipReason::InvalidName if !was_searched(path) => self.below_skill(path),
+                SkipReason::InvalidName if !was_searched(path) => {
+                    self.list_and_search_skill(path);
+                }
                 SkipReason::Hidden => self.below_hidden(path),
                 SkipReason::TooDeep { limit } => {
                     let limit = *limit;
@@ -114,29 +123,47 @@ impl Search {
         }
     }
 
-    fn below_skill(&mut self, directory: &Path) {
+    fn list_and_search_skill(&mut self, directory: &Path) {
+        let listing = SkillListing::read(directory, self.scan_start, self.limit);
+        self.below_skill(directory, listing);
+    }
+
+    fn below_skill(&mut self, directory: &Path, listing: Option<SkillListing>) {
+        let Some(listing) = listing.filter(|_| self.left > 0) else {
+            return;
+        };
+        self.stamps.push(directory, listing.stamp);
+        self.count(listing.listed, directory);
+        for name in listing.other_skill_files {
+            let path = directory.join(name);
+            self.found
+                .push(Skipped::new(path, SkipReason::DuplicateSkillFile));
+        }
+        // Opened again: the handles of all skills would be too many.
+        if listing.directories.is_empty() {
+            return;
+        }
         let Ok(handle) = open_canonical(directory) else {
             return;
         };
-        let entries = self.list(&handle, directory);
-        let has_skill_file = entries.iter().any(|entry| entry.name == SKILL_FILE);
-        for entry in entries {
-            if entry.is_directory {
-                let mut reason = |path: &Path| match hidden_reason(path, directory) {
-                    Some(reason) => reason,
-                    None => SkipReason::Nested {
-                        parent: directory.to_owned(),
-                    },
-                };
-                self.enter(&handle, directory, &entry, 1, &mut reason);
-            } else if has_skill_file
-                && entry.name != SKILL_FILE
-                && entry.name.eq_ignore_ascii_case(SKILL_FILE)
-            {
-                let path = directory.join(&entry.name);
-                self.found
-                    .push(Skipped::new(path, SkipReason::DuplicateSkillFile));
-            }
+        let mut reason = |path: &Path| match hidden_reason(path, directory) {
+            Some(reason) => reason,
+            None => SkipReason::Nested {
+                parent: directory.to_owned(),
+            },
+        };
+        for entry in listing.directories {
+            self.enter(&handle, directory, &entry, 1, &mut reason);
+        }
+    }
+
+    /// Takes listed entries from the limit, and reports the directory that exceeds it.
+    fn count(&mut self, listed: usize, directory: &Path) {
+        self.left = self.left.saturating_sub(listed);
+        if self.left == 0 {
+            let limit = self.limit;
+            let reason = SkipReason::TooManyEntries { limit };
+            self.found.push(Skipped::new(directory, reason));
         }
     }
 
@@ -200,20 +227,63 @@ impl Search {
         }
         self.stamps.add_at(directory, self.scan_start);
         // A directory that cannot be listed hides nothing that a scan could read.
+        let left = self.left;
         let _ = for_each_entry(handle, &mut |entry| {
-            if self.left == 0 {
-                return ControlFlow::Break(());
-            }
-            self.left -= 1;
             entries.push(entry);
-            ControlFlow::Continue(())
+            continue_if(entries.len() < left)
         });
-        if self.left == 0 {
-            let limit = self.limit;
-            let reason = SkipReason::TooManyEntries { limit };
-            self.found.push(Skipped::new(directory, reason));
-        }
+        self.count(entries.len(), directory);
         entries
+    }
+}
+
+/// What is in the directory of a skill and may be or contain a skill file that the scan did not
+/// read.
+struct SkillListing {
+    stamp: Option<FileStamp>,
+    /// The number of entries that were listed.
+    listed: usize,
+    directories: Vec<DirEntry>,
+    /// Names that differ from that of the skill file in case.
+    other_skill_files: Vec<OsString>,
+}
+
+impl SkillListing {
+    /// Lists at most `limit` entries. `None` if the directory cannot be opened.
+    fn read(directory: &Path, scan_start: ScanStart, limit: usize) -> Option<Self> {
+        let handle = open_canonical(directory).ok()?;
+        let stamp = FileStamp::from_path(directory);
+        let mut listing = Self {
+            stamp: stamp.map(|stamp| stamp.with_scan_start(scan_start)),
+            listed: 0,
+            directories: Vec::new(),
+            other_skill_files: Vec::new(),
+        };
+        let mut has_skill_file = false;
+        // A directory that cannot be listed hides nothing that a scan could read.
+        let _ = for_each_entry(&handle, &mut |entry| {
+            listing.listed += 1;
+            if entry.is_directory {
+                listing.directories.push(entry);
+            } else if entry.name == SKILL_FILE {
+                has_skill_file = true;
+            } else if entry.name.eq_ignore_ascii_case(SKILL_FILE) {
+                listing.other_skill_files.push(entry.name);
+            }
+            continue_if(listing.listed < limit)
+        });
+        if !has_skill_file {
+            listing.other_skill_files.clear();
+        }
+        Some(listing)
+    }
+}
+
+fn continue_if(condition: bool) -> ControlFlow<()> {
+    if condition {
+        ControlFlow::Continue(())
+    } else {
+        ControlFlow::Break(())
     }
 }
 

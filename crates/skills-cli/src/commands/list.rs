@@ -126,12 +126,12 @@ pub(crate) fn limit_hint(reason: &SkipReason) -> Option<&'static str> {
     })
 }
 
-/// Reports how many skills have warnings. `agents/openai.yaml` is not read for this: a list of
-/// thousands of skills would open as many files more. `--long` and `--json` include its warnings.
+/// Reports how many skills have warnings of the scan. `--long` and `--json` include those of files
+/// that a scan does not read: bodies, and `agents/openai.yaml`.
 fn report_warnings(output: Output, entries: &[Entry]) {
     let warned = entries
         .iter()
-        .filter(|entry| entry.has_skill_file_warnings())
+        .filter(|entry| entry.has_scan_warnings())
         .count();
     if warned > 0 {
         output.status(&format!(

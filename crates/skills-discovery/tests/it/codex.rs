@@ -425,8 +425,8 @@ fn openai_yaml_controls_invocation() {
     user plain plain/SKILL.md
     user quiet quiet/SKILL.md
     ");
-    let has_skill_file_warnings = |entry: &Entry| entry.has_skill_file_warnings();
-    assert!(!catalog.entries().iter().any(has_skill_file_warnings));
+    let has_scan_warnings = |entry: &Entry| entry.has_scan_warnings();
+    assert!(!catalog.entries().iter().any(has_scan_warnings));
 }
 
 #[test]
