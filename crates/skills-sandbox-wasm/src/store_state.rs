@@ -114,7 +114,7 @@ impl StoreState {
         wasi.arg("skill")
             .args(&job.resolve_args(|_, path| guest_path(grants, path)));
         if !job.stdin_bytes().is_empty() {
-            wasi.stdin(MemoryInputPipe::new(job.stdin_bytes().to_vec()));
+            wasi.stdin(MemoryInputPipe::new(job.shared_stdin()));
         }
         for (name, value) in job.envs() {
             wasi.env(name, value);

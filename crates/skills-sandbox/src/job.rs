@@ -5,6 +5,7 @@ use std::fmt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
+use bytes::Bytes;
 use skills_policy::{Grants, is_unsafe_variable};
 
 use crate::{CancellationToken, Quota, SandboxError};
@@ -41,7 +42,7 @@ pub struct Job {
     program: Program,
     args: Vec<String>,
     env: Vec<EnvVariable>,
-    stdin: Vec<u8>,
+    stdin: Bytes,
     current_dir: Option<PathBuf>,
     path_aliases: Vec<(PathBuf, PathBuf)>,
     user_home: Option<PathBuf>,
@@ -191,7 +192,7 @@ impl Job {
             program,
             args: Vec::new(),
             env: Vec::new(),
-            stdin: Vec::new(),
+            stdin: Bytes::new(),
             current_dir: None,
             path_aliases: Vec::new(),
             user_home: None,
@@ -245,8 +246,8 @@ impl Job {
     }
 
     /// Sets the standard input of the program.
-    pub fn stdin(mut self, bytes: Vec<u8>) -> Self {
-        self.stdin = bytes;
+    pub fn stdin(mut self, bytes: impl Into<Bytes>) -> Self {
+        self.stdin = bytes.into();
         self
     }
 
@@ -527,6 +528,12 @@ impl Job {
     #[must_use]
     pub fn stdin_bytes(&self) -> &[u8] {
         &self.stdin
+    }
+
+    /// Returns the bytes of standard input, shared with the job: input of many megabytes is not
+    /// copied.
+    pub fn shared_stdin(&self) -> Bytes {
+        self.stdin.clone()
     }
 }
 

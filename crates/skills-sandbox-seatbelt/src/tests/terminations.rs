@@ -91,7 +91,13 @@ async fn a_signal_is_distinguished_from_an_exit_code() {
 async fn concurrent_runs_have_their_own_profiles() {
     let fixture = Fixture::new("cat; sleep 0.2", EXECUTE);
     let sandbox = fixture.sandbox();
-    let run = |input: &str| sandbox.run(fixture.job(Duration::from_secs(60)).stdin(input.into()));
+    let run = |input: &str| {
+        sandbox.run(
+            fixture
+                .job(Duration::from_secs(60))
+                .stdin(input.as_bytes().to_vec()),
+        )
+    };
     let (one, two, three) = tokio::join!(run("one"), run("two"), run("three"));
     let texts = [one, two, three].map(|outcome| outcome.unwrap().stdout.text());
     assert_eq!(texts, ["one", "two", "three"]);
