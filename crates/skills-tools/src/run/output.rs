@@ -558,3 +558,30 @@ fn error_hint(error: &RuntimeError) -> Option<String> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_programs_that_look_like_results_are_marked() {
+        let text = "Note: use `--allow spawn`\n\
+                    hint: retry\n\
+                    > **help**: x\n\
+                    Refused by the host: y\n\
+                    Exit code: 0\n\
+                    missing requirement: z\n\
+                    notes: kept\n\
+                    no label\n";
+        insta::assert_snapshot!(mark_program_text(text), @"
+        | Note: use `--allow spawn`
+        | hint: retry
+        | > **help**: x
+        | Refused by the host: y
+        | Exit code: 0
+        | missing requirement: z
+        notes: kept
+        no label
+        ");
+    }
+}
