@@ -180,7 +180,7 @@ fn files_of_the_private_home_directory_are_reported() {
     assert_eq!(done.code, 0);
     insta::assert_snapshot!(explanation(&done), @r"
     note: wrote `~/.ssh/config`, `~/.tool/log` into the private home directory of the run, which is removed
-    help: keep the files in the home directory of the user with `--allow write:~/.tool`
+    help: keep the files in the home directory of the user with `--allow write:~/.tool/`
     ");
     let json = run(&fixture, &["--json"]).json();
     assert!(
@@ -197,6 +197,28 @@ fn files_of_the_private_home_directory_are_reported() {
     refused: read `~/.tool/log` (reported by the program, not verified)
     help: allow it with `--allow read:~/.tool/log`
     ");
+}
+
+/// What a program left in its private home directory says whether a missing path is a directory; for
+/// others the name does.
+#[test]
+fn a_missing_path_of_the_home_directory_is_created_as_the_program_needs_it() {
+    need_sandbox!();
+    let text = "import os, pathlib\nqueue = pathlib.Path.home() / '.tool/queue'\nqueue.mkdir(parents=True, exist_ok=True)\n(queue / 'a.json').write_text('{}')\nopen(pathlib.Path.home() / '.toolrc', 'w').write('x')\n";
+    let fixture = skill("queue.py", text);
+    insta::assert_snapshot!(explanation(&run(&fixture, &[])), @r"
+    note: wrote `~/.tool/queue/a.json`, `~/.toolrc` into the private home directory of the run, which is removed
+    help: keep the files in the home directory of the user with `--allow write:~/.tool/ --allow write:~/.toolrc`
+    ");
+    let home = fixture.path().join("home");
+    for directory in ["write:~/.tool/", "write:~/.tool"] {
+        let allow = ["--allow", directory, "--allow", "write:~/.toolrc"];
+        let done = run(&fixture, &allow);
+        assert_eq!((done.code, explanation(&done).as_str()), (0, ""));
+        assert!(home.join(".tool/queue/a.json").is_file());
+        assert!(home.join(".toolrc").is_file());
+        fs::remove_dir_all(&home).unwrap();
+    }
 }
 
 /// Programs report a host that they cannot resolve in their own words. What they look up is known.

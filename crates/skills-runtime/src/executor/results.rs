@@ -100,6 +100,7 @@ impl Executor {
         let paths = ProgramPaths {
             current_dir: &current_dir.unwrap_or(Path::new("")).to_string_lossy(),
             aliases: &plan.options.path_aliases,
+            user_home: self.config().user_home.as_deref(),
             input: &input,
         };
         let refusals = refusals::refusals(output, grants, &paths);
@@ -111,7 +112,9 @@ impl Executor {
         };
         let policy = self.permissions.policy();
         refusals.with_obstacles(|refusal| {
-            obstacles::obstacle(policy, &plan.request, plan.workspace.as_deref(), refusal)
+            let workspace = plan.workspace.as_deref();
+            let user_home = self.config().user_home.as_deref();
+            obstacles::obstacle(policy, &plan.request, workspace, user_home, refusal)
         })
     }
 
@@ -137,7 +140,7 @@ impl Executor {
         }
         let policy = self.permissions.policy();
         let spawn = Refusal::new(RefusedOperation::StartProcess, Evidence::ProgramOutput);
-        let is_allowable = obstacles::obstacle(policy, &plan.request, None, &spawn).is_none();
+        let is_allowable = obstacles::obstacle(policy, &plan.request, None, None, &spawn).is_none();
         if is_allowable && starts_programs(plan) {
             vec![Capability::Spawn.to_string()]
         } else {
