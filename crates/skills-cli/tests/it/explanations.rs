@@ -167,7 +167,7 @@ fn a_script_that_also_starts_programs_gets_both_options_at_once() {
     insta::assert_snapshot!(explanation(&done), @"
     refused: write `PLACE/work/out.txt` (reported by the program, not verified)
     help: allow it with `--allow write:PLACE/work/out.txt`
-    help: its script also starts programs; for these add `--allow spawn`
+    help: its script also starts programs; for that add `--allow spawn`
     ");
 }
 
@@ -219,6 +219,23 @@ fn a_missing_path_of_the_home_directory_is_created_as_the_program_needs_it() {
         assert!(home.join(".toolrc").is_file());
         fs::remove_dir_all(&home).unwrap();
     }
+}
+
+/// A script that is stopped early would otherwise need a try for each restriction.
+#[test]
+fn a_stopped_script_gets_the_option_for_its_home_directory_at_once() {
+    need_sandbox!();
+    let text = "DB=\"$HOME/.tool/a.db\"\nKEYS=\"$HOME/.ssh/config\"\ncat /dev/null | cat\necho x >> \"$DB\"\necho x >> \"$KEYS\"\n";
+    let fixture = skill("main.sh", &format!("set -e\n{text}"));
+    insta::assert_snapshot!(explanation(&run(&fixture, &[])), @r"
+    refused: spawn another program
+    help: allow it with `--allow spawn`
+    help: its script also writes to the home directory; for that add `--allow write:~/.tool/`
+    ");
+    let options = ["--allow", "spawn", "--allow", "write:~/.tool/"];
+    let _ = run(&fixture, &options);
+    let written = fs::read_to_string(fixture.path().join("home/.tool/a.db"));
+    assert_eq!(written.unwrap(), "x\n");
 }
 
 /// Programs report a host that they cannot resolve in their own words. What they look up is known.

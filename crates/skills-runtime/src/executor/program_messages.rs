@@ -40,7 +40,7 @@ const CREATION: [&str; 7] = [
     "unable to create",
 ];
 /// Parts of statements that create files, as tracebacks quote them.
-const WRITING_STATEMENTS: [&str; 16] = [
+pub(super) const WRITING_STATEMENTS: [&str; 16] = [
     "\"w\"",
     "'w'",
     "\"wb\"",
@@ -92,7 +92,7 @@ pub(super) fn parse_messages(text: &str, current_dir: &str) -> Vec<RefusedOperat
     operations
 }
 
-fn contains_any(line: &str, markers: &[&str]) -> bool {
+pub(super) fn contains_any(line: &str, markers: &[&str]) -> bool {
     markers.iter().any(|marker| line.contains(marker))
 }
 
