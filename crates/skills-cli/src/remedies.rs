@@ -60,6 +60,10 @@ impl RemedyDescriptions {
                 };
                 Some(format!("its script also {does}; for that add {option}"))
             }
+            Remedy::ReadHome(targets) => {
+                let option = self.option(&allow_options(targets)?);
+                Some(format!("let it read from the home directory with {option}"))
+            }
             Remedy::KeepHome(targets) => {
                 let option = self.option(&allow_options(targets)?);
                 Some(format!(

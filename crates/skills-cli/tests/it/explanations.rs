@@ -238,6 +238,31 @@ fn a_stopped_script_gets_the_option_for_its_home_directory_at_once() {
     assert_eq!(written.unwrap(), "x\n");
 }
 
+/// Nothing fails if a program finds nothing in its private home directory, so the result would be wrong.
+#[test]
+fn a_script_that_names_an_existing_path_of_the_home_directory_is_told_how_to_read_it() {
+    need_sandbox!();
+    let text = "from pathlib import Path\nprojects = Path.home() / '.tool' / 'projects'\nkeys = Path.home() / '.ssh' / 'config'\nnone = Path.home() / '.none'\nprint(len(list(projects.glob('*'))))\n";
+    let fixture = skill("count.py", text);
+    fixture
+        .file("home/.tool/projects/a", "")
+        .file("home/.tool/other", "")
+        .file("home/.ssh/config", "");
+    let done = run(&fixture, &[]);
+    assert_eq!((done.code, done.stdout.trim()), (0, "0"));
+    insta::assert_snapshot!(explanation(&done), @r"
+    note: the script names `~/.tool/projects`, which the private home directory of the run did not have, but the one of the user has
+    help: let it read from the home directory with `--allow read:~/.tool/projects`
+    ");
+    let done = run(&fixture, &["--allow", "read:~/.tool/projects"]);
+    assert_eq!((done.stdout.trim(), explanation(&done).as_str()), ("1", ""));
+    // Nothing is suggested that a rule denies.
+    let home = fixture.path().join("home");
+    let rules = format!("deny = [\"read:{}/.tool\"]\n", home.display());
+    fixture.file("home/.config/skills/policy.toml", &rules);
+    assert_eq!(explanation(&run(&fixture, &[])), "");
+}
+
 /// Programs report a host that they cannot resolve in their own words. What they look up is known.
 #[test]
 fn looked_up_hosts_are_observed() {

@@ -95,6 +95,12 @@ pub enum RunFinding {
         /// directory. Protected ones are not among them.
         directories: Vec<String>,
     },
+    /// The script names paths that the home directory of the user has, and the private one of the run
+    /// did not. Nothing observed that it looked for them.
+    UngrantedHome {
+        /// At most four paths, relative to the home directory. None of them is known to hold keys.
+        paths: Vec<String>,
+    },
     /// The program tried to write into the directory of its skill.
     SkillIsReadOnly {
         /// Whether the run had a workspace.
@@ -121,6 +127,9 @@ impl RunFinding {
                 .iter()
                 .map(|directory| format!("write:~/{directory}"))
                 .collect(),
+            Self::UngrantedHome { paths } => {
+                paths.iter().map(|path| format!("read:~/{path}")).collect()
+            }
             Self::SkillIsReadOnly { .. } | Self::IgnoredProxy { .. } => Vec::new(),
         }
     }
@@ -140,6 +149,13 @@ impl fmt::Display for RunFinding {
                 f.write_str("wrote ")?;
                 write_names(f, files.iter().map(|file| format!("~/{file}")), *omitted)?;
                 f.write_str(" into the private home directory of the run, which is removed")
+            }
+            Self::UngrantedHome { paths } => {
+                f.write_str("the script names ")?;
+                write_names(f, paths.iter().map(|path| format!("~/{path}")), 0)?;
+                f.write_str(
+                    ", which the private home directory of the run did not have, but the one of the user has",
+                )
             }
             Self::SkillIsReadOnly { has_workspace } => f.write_str(if *has_workspace {
                 "the program can write to its workspace"

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use skills_sandbox::ScriptType;
 
-use super::findings::{is_own_path, is_protected, kept_path};
+use super::findings::{is_own_path, is_protected, kept_path, shared_length};
 use super::program_messages::{WRITING_STATEMENTS, contains_any};
 
 /// The most references of a script, and the most variables that are followed.
@@ -31,6 +31,43 @@ const HOME: [&str; 13] = [
 /// Words of shell and Python statements that write a file or directory, in addition to
 /// [`WRITING_STATEMENTS`].
 const WRITING_COMMANDS: [&str; 4] = ["mkdir ", "touch ", "tee ", "sqlite3"];
+/// Parts of names of files that hold keys.
+const SECRETS: [&str; 13] = [
+    "credential",
+    "secret",
+    "token",
+    "passw",
+    "private",
+    "keychain",
+    "keyring",
+    "wallet",
+    "cookie",
+    "id_rsa",
+    "id_ed25519",
+    ".pem",
+    ".key",
+];
+/// Names, without the dot, of files and directories in a home directory that hold keys.
+const SECRET_DIRECTORIES: [&str; 17] = [
+    "aws",
+    "azure",
+    "docker",
+    "electrum",
+    "gcloud",
+    "gem",
+    "gh",
+    "gnupg",
+    "kube",
+    "mozilla",
+    "netrc",
+    "npmrc",
+    "password-store",
+    "pki",
+    "pypirc",
+    "ssh",
+    "terraform.d",
+];
+
 /// A path of the home directory that a script names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct HomeReference {
@@ -48,6 +85,24 @@ impl HomeReference {
     pub(super) fn writable(&self) -> Option<String> {
         let kept = kept_path(&self.path);
         (self.is_written && !is_protected(&kept) && is_own_path(&kept)).then_some(kept)
+    }
+
+    /// Returns true if reading the path may be suggested: not for what holds keys, for directories
+    /// that many programs share, and for the whole directory of an agent.
+    pub(super) fn is_readable(&self) -> bool {
+        let path = Path::new(&self.path);
+        let parts: Vec<String> = self.path.split('/').map(str::to_lowercase).collect();
+        let is_secret = parts.iter().any(|part| {
+            SECRET_DIRECTORIES.contains(&part.trim_start_matches('.'))
+                || contains_any(part, &SECRETS)
+        });
+        let is_whole_protected = path.parent().is_none_or(|parent| {
+            is_protected(&self.path) && !is_protected(&parent.to_string_lossy())
+        });
+        let depth = parts.len();
+        let is_of_program =
+            depth > shared_length(path) && (depth > 1 || self.path.starts_with('.'));
+        !is_secret && !is_whole_protected && is_of_program
     }
 }
 
@@ -358,12 +413,38 @@ mod tests {
     }
 
     #[test]
-    fn only_own_directories_are_suggested() {
+    fn only_paths_without_keys_are_suggested() {
         let reference = |path: &str| HomeReference {
             path: path.to_owned(),
             is_written: true,
             is_used: true,
         };
+        for path in [
+            ".claude/projects",
+            ".tool",
+            ".config/tool",
+            "notes/a.md",
+            ".cache/tool",
+        ] {
+            assert!(reference(path).is_readable(), "{path}");
+        }
+        for path in [
+            ".ssh",
+            ".ssh/config",
+            ".claude",
+            ".config/git",
+            ".claude/.credentials.json",
+            ".config",
+            ".local/share",
+            ".aws/config",
+            ".config/gh/hosts.yml",
+            ".tool/id_rsa",
+            ".netrc",
+            ".bashrc",
+            "notes",
+        ] {
+            assert!(!reference(path).is_readable(), "{path}");
+        }
         assert_eq!(reference(".tool/a/b").writable().as_deref(), Some(".tool/"));
         for path in [
             ".claude/projects",

@@ -1,10 +1,12 @@
-//! What a script is likely to need, by its text, that a restriction did not let it try.
+//! What a script is likely to need, by its text: what a restriction did not let it try, and paths of the
+//! home directory that it could not see.
 
 use std::path::Path;
 
 use skills_policy::{Access, Capability, Grants, SpawnGrant, Target};
 use skills_sandbox::{Evidence, Refusal, Refusals, RefusedOperation, RunOutput, ScriptType};
 
+use super::findings::RunFinding;
 use super::home_references::{HomeReference, home_references};
 use super::run_plan::RunPlan;
 use super::{Executor, obstacles};
@@ -14,6 +16,8 @@ use crate::ExecutionMode;
 const MAX_SCRIPT_BYTES: u64 = 1 << 20;
 /// The most paths of the home directory that are suggested.
 const MAX_HOME_PATHS: usize = 4;
+/// The most paths of the home directory of which a run checks whether they exist.
+const MAX_CHECKED_PATHS: usize = 8;
 /// Parts of Python and Node scripts that start programs.
 const STARTS_PROGRAMS: [&str; 6] = [
     "subprocess",
@@ -24,17 +28,26 @@ const STARTS_PROGRAMS: [&str; 6] = [
     "execa",
 ];
 
+/// What a script is likely to need.
+#[derive(Default)]
+pub(super) struct LikelyNeeds {
+    /// Rules for what it was stopped from trying, in the syntax of rules.
+    pub(super) rules: Vec<String>,
+    /// Paths of the home directory of the user that it names and that were not granted.
+    pub(super) home_paths: Option<RunFinding>,
+}
+
 impl Executor {
-    /// Returns rules for what a script was stopped from trying, by its text, in the syntax of rules.
-    pub(super) fn likely_rules(
+    /// Returns what the text of a script says that it needs in addition to its refusals.
+    pub(super) fn likely_needs(
         &self,
         plan: &RunPlan,
         grants: &Grants,
         refusals: &Refusals,
         output: &RunOutput,
-    ) -> Vec<String> {
+    ) -> LikelyNeeds {
         let Some((text, script_type)) = script_text(plan) else {
-            return Vec::new();
+            return LikelyNeeds::default();
         };
         let refused = refusals.list();
         let is_stopped = !output.termination.is_success() && !refused.is_empty();
@@ -42,17 +55,36 @@ impl Executor {
         if is_stopped && self.needs_spawn(plan, grants, refused, &text) {
             rules.push(Capability::Spawn.to_string());
         }
-        if is_stopped
-            // Otherwise the home directory of the program is not a private one, or links lead nowhere.
-            && output.private_home.is_some()
-            && let Some(home) = self.config().user_home.as_deref()
-        {
-            let known: Vec<String> = refused.iter().filter_map(Refusal::rule).collect();
-            let references = home_references(&text, script_type);
+        let known: Vec<String> = refused.iter().filter_map(Refusal::rule).collect();
+        // Otherwise the home directory of the program is not a private one, or links lead nowhere.
+        let home = self.config().user_home.as_deref();
+        let Some(home) = home.filter(|_| output.private_home.is_some()) else {
+            return LikelyNeeds {
+                rules,
+                home_paths: None,
+            };
+        };
+        let references = home_references(&text, script_type);
+        if is_stopped {
             let written = self.written_paths(plan, grants, home, &references);
             rules.extend(written.into_iter().filter(|rule| !known.contains(rule)));
         }
-        rules
+        let suggested = known.iter().chain(&rules);
+        let suggested: Vec<&str> = suggested.filter_map(|rule| home_path_of(rule)).collect();
+        let unread = self.unread_paths(plan, grants, home, &references);
+        let is_new = |path: &String| {
+            let path = Path::new(path);
+            !suggested
+                .iter()
+                .any(|known| path.starts_with(known) || Path::new(known).starts_with(path))
+        };
+        let paths: Vec<String> = unread
+            .into_iter()
+            .filter(is_new)
+            .take(MAX_HOME_PATHS)
+            .collect();
+        let home_paths = (!paths.is_empty()).then_some(RunFinding::UngrantedHome { paths });
+        LikelyNeeds { rules, home_paths }
     }
 
     /// Returns true if a script was stopped before it started the programs that its text starts.
@@ -104,10 +136,45 @@ impl Executor {
         rules
     }
 
+    /// Returns the paths that a script names, the home directory of the user has, and the run could not
+    /// see.
+    fn unread_paths(
+        &self,
+        plan: &RunPlan,
+        grants: &Grants,
+        home: &Path,
+        references: &[HomeReference],
+    ) -> Vec<String> {
+        let is_candidate = |reference: &&HomeReference| {
+            let on_host = home.join(&reference.path);
+            let is_granted = grants.innermost_grant(&on_host).is_some()
+                || grants
+                    .files()
+                    .iter()
+                    .any(|file| file.path().starts_with(&on_host));
+            reference.is_readable()
+                && !is_granted
+                && self.is_allowable(plan, Target::read(&on_host))
+        };
+        // A symlink is not granted.
+        let exists = |reference: &&HomeReference| {
+            let metadata = home.join(&reference.path).symlink_metadata();
+            metadata.is_ok_and(|metadata| metadata.is_file() || metadata.is_dir())
+        };
+        let candidates = references.iter().filter(is_candidate);
+        let unread = candidates.take(MAX_CHECKED_PATHS).filter(exists);
+        unread.map(|reference| reference.path.clone()).collect()
+    }
+
     fn is_allowable<E>(&self, plan: &RunPlan, target: Result<Target, E>) -> bool {
         let policy = self.permissions.policy();
         target.is_ok_and(|target| policy.obstacle(&plan.request, &target).is_none())
     }
+}
+
+/// Returns the path of a rule for the home directory, relative to it.
+fn home_path_of(rule: &str) -> Option<&str> {
+    Some(rule.split_once(":~/")?.1)
 }
 
 /// Returns the text of the script that a run executes.
