@@ -302,6 +302,16 @@ fn watching_files_is_reported() {
     );
 }
 
+#[test]
+fn no_option_lists_network_interfaces() {
+    need_sandbox!();
+    let text = "import sys\nsys.exit('uv_interface_addresses returned Unknown system error 1')\n";
+    assert_eq!(
+        explanation(&run(&skill("list.py", text), &[])),
+        "refused: list network interfaces (reported by the program, not verified); no option allows it: addresses and names of interfaces identify the machine"
+    );
+}
+
 /// A program that reports that it could not write and then succeeds has no result.
 #[test]
 fn a_success_without_its_files_names_the_option() {

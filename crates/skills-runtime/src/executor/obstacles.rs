@@ -49,8 +49,14 @@ pub(super) fn obstacle(
     {
         return Some("it is in a directory of the system".to_owned());
     }
-    if refusal.operation == RefusedOperation::WatchFiles {
-        return Some("events of files would tell what other programs do".to_owned());
+    match refusal.operation {
+        RefusedOperation::WatchFiles => {
+            return Some("events of files would tell what other programs do".to_owned());
+        }
+        RefusedOperation::ListInterfaces => {
+            return Some("addresses and names of interfaces identify the machine".to_owned());
+        }
+        _ => {}
     }
     let absolute = |path: &str| expand_home(path, user_home).to_string_lossy().into_owned();
     let operation = refusal.operation.clone().map_path(absolute);

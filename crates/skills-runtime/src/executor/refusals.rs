@@ -176,6 +176,7 @@ impl ProgramPaths<'_> {
                     None => !self.is_own_scratch(Path::new(path), output),
                 }
             }
+            RefusedOperation::ListInterfaces => true,
             _ => false,
         }
     }
