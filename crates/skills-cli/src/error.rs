@@ -113,11 +113,18 @@ impl From<&RuntimeError> for CommandError {
         let code = sandbox.map_or(error.kind().code(), |sandbox| sandbox.kind().code());
         Self {
             candidates: error.suggestions().to_vec(),
-            help: error.hint().map(str::to_owned),
+            help: help(error),
             suggestion: suggestion(error),
             ..Self::new(code, runtime_exit(error), error.to_string())
         }
     }
+}
+
+fn help(error: &RuntimeError) -> Option<String> {
+    if error.sandbox().is_some_and(SandboxError::needs_host) {
+        return Some("allow the host with `--allow network:HOST`".to_owned());
+    }
+    error.hint().map(str::to_owned)
 }
 
 fn suggestion(error: &RuntimeError) -> Option<String> {
@@ -251,5 +258,19 @@ mod tests {
             SandboxError::unsupported_platform("windows"),
         ));
         assert_eq!(to_json(&unsupported)["code"], "unsupported-platform");
+    }
+
+    #[test]
+    fn a_program_that_needs_a_host_names_the_option() {
+        let error = RuntimeError::from(SandboxError::host_required("wasm", "wasi:http"));
+        let error = CommandError::from(&error);
+        assert_eq!(
+            error.message,
+            "cannot run the job in the wasm sandbox: the program requires wasi:http, but no host is granted"
+        );
+        assert_eq!(
+            error.help.as_deref(),
+            Some("allow the host with `--allow network:HOST`")
+        );
     }
 }

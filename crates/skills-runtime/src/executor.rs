@@ -11,9 +11,11 @@ mod execution_mode;
 mod failure_cause;
 mod findings;
 mod grant_checks;
+mod home_references;
 mod host_command;
 mod input_protocol;
 mod job;
+mod likely_needs;
 mod missing_paths;
 mod obstacles;
 mod optional_mounts;
@@ -489,12 +491,13 @@ impl Executor {
             .map_err(|_| Repr::Closed)?;
         // Paths are checked after the wait for a permit, which can take minutes in which another
         // program may replace a directory by a symlink.
-        let created = CreatedFiles::create(grants, plan.workspace.as_deref())?;
+        let user_home = self.config().user_home.as_deref();
+        let created = CreatedFiles::create(grants, plan.workspace.as_deref(), user_home)?;
         check_canonical(grants)?;
         self.check_outside_scratch(grants)?;
         // The backend takes the grants; the original explains what the program could not do.
         let job = packages.add_to(build_job(plan, content.as_deref(), grants.clone())?);
-        let job = self.config().user_home.iter().fold(job, Job::user_home);
+        let job = user_home.into_iter().fold(job, Job::user_home);
         let uncovered = self
             .check_content_unchanged(&plan.subject, content.as_deref())
             .await?;

@@ -187,10 +187,7 @@ impl WasmSandbox {
     ) -> Result<(FinishedRun, OutputStreams), SandboxError> {
         // Reported before the program runs, not by an error in the middle of it.
         if prepared.info.sends_requests && *job.grants().network() == NetworkGrant::None {
-            return Err(SandboxError::rejected(
-                "wasm",
-                "the program requires wasi:http, but no host is granted",
-            ));
+            return Err(SandboxError::host_required("wasm", "wasi:http"));
         }
         let (context, streams) =
             StoreState::new(job, &self.host_config, stored, &bounds.stop_flag)?;

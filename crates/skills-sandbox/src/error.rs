@@ -57,6 +57,13 @@ impl SandboxError {
         .into()
     }
 
+    /// Creates the error for a program that sends requests, if no host is granted. `interface` is what
+    /// it requires.
+    #[must_use]
+    pub fn host_required(backend: &'static str, interface: &'static str) -> Self {
+        Repr::HostRequired { backend, interface }.into()
+    }
+
     /// Creates the error for a variable whose value was to be passed without a grant.
     pub(crate) fn variable_not_granted(variable: &str) -> Self {
         Repr::VariableNotGranted {
@@ -103,7 +110,9 @@ impl SandboxError {
     pub fn kind(&self) -> SandboxErrorKind {
         match &self.0 {
             Repr::Unavailable { .. } => SandboxErrorKind::Unavailable,
-            Repr::Rejected { .. } | Repr::VariableNotGranted { .. } => SandboxErrorKind::Rejected,
+            Repr::Rejected { .. } | Repr::HostRequired { .. } | Repr::VariableNotGranted { .. } => {
+                SandboxErrorKind::Rejected
+            }
             Repr::ProgramNotFound { .. } => SandboxErrorKind::ProgramNotFound,
             Repr::InvalidProgram { .. } | Repr::InvalidProgramFrom { .. } => {
                 SandboxErrorKind::InvalidProgram
@@ -111,6 +120,12 @@ impl SandboxError {
             Repr::Setup { .. } => SandboxErrorKind::Setup,
             Repr::UnsupportedPlatform { .. } => SandboxErrorKind::UnsupportedPlatform,
         }
+    }
+
+    /// Returns true if a grant for a host would let the program start.
+    #[must_use]
+    pub fn needs_host(&self) -> bool {
+        matches!(self.0, Repr::HostRequired { .. })
     }
 
     /// Returns the backend's own error if it has this type: why a program cannot be loaded.
@@ -187,6 +202,13 @@ enum Repr {
     Rejected {
         backend: &'static str,
         reason: Cow<'static, str>,
+    },
+    #[error(
+        "cannot run the job in the {backend} sandbox: the program requires {interface}, but no host is granted"
+    )]
+    HostRequired {
+        backend: &'static str,
+        interface: &'static str,
     },
     #[error("program `{}` not found (searched {directories})", .name.escape_debug())]
     ProgramNotFound { name: String, directories: String },

@@ -56,6 +56,8 @@ pub enum RefusedOperation {
     },
     /// Be notified of changes of files.
     WatchFiles,
+    /// List the network interfaces of the host, with their addresses.
+    ListInterfaces,
     /// Read a file or directory.
     Read {
         /// The path, as the program wrote it.
@@ -136,6 +138,7 @@ impl RefusedOperation {
             Self::StartProgram { .. } => "start-program",
             Self::Connect { .. } => "connect",
             Self::WatchFiles => "watch-files",
+            Self::ListInterfaces => "list-interfaces",
             Self::Read { .. } => "read",
             Self::Write { .. } => "write",
             Self::UseMemory { .. } => "use-memory",
@@ -153,6 +156,7 @@ impl RefusedOperation {
             | Self::Write { path: text } => Some(text),
             Self::StartProcess
             | Self::WatchFiles
+            | Self::ListInterfaces
             | Self::Connect { host: None }
             | Self::UseMemory { .. }
             | Self::CompileInTime { .. } => None,
@@ -183,7 +187,10 @@ impl RefusedOperation {
             Self::Connect { host } => format!("network:{}", host.as_ref()?).parse().ok(),
             Self::Read { path } => Target::read(path).ok(),
             Self::Write { path } => Target::write(path).ok(),
-            Self::WatchFiles | Self::UseMemory { .. } | Self::CompileInTime { .. } => None,
+            Self::WatchFiles
+            | Self::ListInterfaces
+            | Self::UseMemory { .. }
+            | Self::CompileInTime { .. } => None,
         }
     }
 }
@@ -196,6 +203,7 @@ impl fmt::Display for RefusedOperation {
             Self::Connect { host: Some(host) } => write!(f, "connect to `{host}`"),
             Self::Connect { host: None } => f.write_str("open a network connection"),
             Self::WatchFiles => f.write_str("watch files for changes"),
+            Self::ListInterfaces => f.write_str("list network interfaces"),
             Self::Read { path } => write!(f, "read `{path}`"),
             Self::Write { path } => write!(f, "write `{path}`"),
             Self::UseMemory { limit_bytes } => {

@@ -208,20 +208,25 @@ impl ProgramTools {
         })
     }
 
-    /// Returns the error of a run that did not start, with the remedy for a missing requirement.
+    /// Returns the error of a run that did not start, with the remedy for a missing requirement or
+    /// host.
     fn start_error(
         &self,
         error: &RuntimeError,
         skill: Option<&str>,
         path_map: &PathMap,
     ) -> ToolError {
+        let remedy = match error.sandbox() {
+            // Nothing that the operator passes changes a refusal of the policy.
+            _ if error.kind() == ErrorKind::MissingRequirements => {
+                (!error.is_refused_by_policy()).then_some(Remedy::IgnoreRequirements)
+            }
+            Some(sandbox) if sandbox.needs_host() => Some(Remedy::AllowHost),
+            _ => None,
+        };
+        let described = remedy.and_then(|remedy| self.remedies.describe(&remedy));
         let tool_error = run_error(error, skill, path_map);
-        // Nothing that the operator passes changes a refusal of the policy.
-        if error.kind() != ErrorKind::MissingRequirements || error.is_refused_by_policy() {
-            return tool_error;
-        }
-        let remedy = self.remedies.describe(&Remedy::IgnoreRequirements);
-        remedy.into_iter().fold(tool_error, ToolError::with_hint)
+        described.into_iter().fold(tool_error, ToolError::with_hint)
     }
 
     /// Returns true if a command could print keys, which the tools for files do not read, of the

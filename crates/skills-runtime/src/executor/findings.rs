@@ -91,9 +91,15 @@ pub enum RunFinding {
         files: Vec<String>,
         /// The number of further ones, of those that were counted.
         omitted: usize,
-        /// The directories and files to keep them, relative to the home directory. Protected ones
-        /// are not among them.
+        /// The directories, with a slash at their end, and files to keep them, relative to the home
+        /// directory. Protected ones are not among them.
         directories: Vec<String>,
+    },
+    /// The script names paths that the home directory of the user has, and the private one of the run
+    /// did not. Nothing observed that it looked for them.
+    UngrantedHome {
+        /// At most four paths, relative to the home directory. None of them is known to hold keys.
+        paths: Vec<String>,
     },
     /// The program tried to write into the directory of its skill.
     SkillIsReadOnly {
@@ -121,6 +127,9 @@ impl RunFinding {
                 .iter()
                 .map(|directory| format!("write:~/{directory}"))
                 .collect(),
+            Self::UngrantedHome { paths } => {
+                paths.iter().map(|path| format!("read:~/{path}")).collect()
+            }
             Self::SkillIsReadOnly { .. } | Self::IgnoredProxy { .. } => Vec::new(),
         }
     }
@@ -140,6 +149,13 @@ impl fmt::Display for RunFinding {
                 f.write_str("wrote ")?;
                 write_names(f, files.iter().map(|file| format!("~/{file}")), *omitted)?;
                 f.write_str(" into the private home directory of the run, which is removed")
+            }
+            Self::UngrantedHome { paths } => {
+                f.write_str("the script names ")?;
+                write_names(f, paths.iter().map(|path| format!("~/{path}")), 0)?;
+                f.write_str(
+                    ", which the private home directory of the run did not have, but the one of the user has",
+                )
             }
             Self::SkillIsReadOnly { has_workspace } => f.write_str(if *has_workspace {
                 "the program can write to its workspace"
@@ -225,13 +241,11 @@ pub(super) fn private_home(home: Option<&PrivateHome>) -> Option<RunFinding> {
         return None;
     }
     let mut directories: Vec<String> = Vec::new();
-    for directory in files.iter().map(|file| kept_directory(file)) {
-        let is_protected = innermost_protected_name(Path::new(&directory), Path::new("")).is_some();
-        // A visible file itself, or a directory.
-        let is_file = !directory.starts_with('.') && files.contains(&directory);
-        let can_be_kept = !is_protected && (is_file || is_own_directory(&directory));
-        if can_be_kept && !directories.contains(&directory) && directories.len() < MAX_LISTED {
-            directories.push(directory);
+    for kept in files.iter().map(|file| kept_path(file)) {
+        let is_visible_file = !kept.starts_with('.') && !kept.ends_with('/');
+        let can_be_kept = !is_protected(&kept) && (is_visible_file || is_own_path(&kept));
+        if can_be_kept && !directories.contains(&kept) && directories.len() < MAX_LISTED {
+            directories.push(kept);
         }
     }
     let omitted = files.len().saturating_sub(MAX_LISTED);
@@ -243,28 +257,42 @@ pub(super) fn private_home(home: Option<&PrivateHome>) -> Option<RunFinding> {
     })
 }
 
-/// Returns true for a hidden directory in a home directory that is not known to belong to other
-/// programs. Which files a program leaves is its choice, so it must not lead to a suggestion that gives
-/// it keys, or files that other programs execute.
-fn is_own_directory(directory: &str) -> bool {
-    let name = Path::new(directory)
+/// Returns true for a path of a home directory at or below a protected one.
+pub(super) fn is_protected(path: &str) -> bool {
+    innermost_protected_name(Path::new(path), Path::new("")).is_some()
+}
+
+/// Returns true for a hidden path of a home directory that is not known to belong to other programs.
+/// Which files a program leaves is its choice, so it must not lead to a suggestion that gives it keys,
+/// or files that other programs execute.
+pub(super) fn is_own_path(path: &str) -> bool {
+    let name = Path::new(path)
         .file_name()
         .map(|name| name.to_string_lossy().to_lowercase())
         .unwrap_or_default();
-    let is_hidden = directory.starts_with('.');
+    let is_hidden = path.starts_with('.');
     is_hidden && !OTHERS_DIRECTORIES.contains(&name.trim_start_matches('.'))
 }
 
-/// Returns the directory of a program in a home directory, or the file if it is in none.
-pub(super) fn kept_directory(file: &str) -> String {
+/// Returns the directory of a program in a home directory, with a slash at its end, or the file if it
+/// is in none. A path that does not exist is created as its slash says.
+pub(super) fn kept_path(file: &str) -> String {
     let path = Path::new(file);
+    let length = shared_length(path) + 1;
+    let kept: PathBuf = path.components().take(length).collect();
+    let mut kept = kept.to_string_lossy().into_owned();
+    if path.components().count() > length {
+        kept.push('/');
+    }
+    kept
+}
+
+/// Returns how many components of a path are a directory in which each program has its own.
+pub(super) fn shared_length(path: &Path) -> usize {
     let shared = SHARED_DIRECTORIES
         .iter()
-        .map(|shared| (shared, Path::new(shared).components().count()))
-        .find(|(shared, _)| path.starts_with(shared));
-    let length = shared.map_or(0, |(_, length)| length) + 1;
-    let kept: PathBuf = path.components().take(length).collect();
-    kept.to_string_lossy().into_owned()
+        .find(|shared| path.starts_with(shared));
+    shared.map_or(0, |shared| Path::new(shared).components().count())
 }
 
 #[cfg(test)]
@@ -287,6 +315,7 @@ mod tests {
             ".cache/x",
             ".claude/projects/a",
             "notes.txt",
+            ".toolrc",
             ".aws/config",
             ".cargo/bin/x",
             "bin/ls",
@@ -295,14 +324,15 @@ mod tests {
         assert_eq!(
             found.rules(),
             [
-                "write:~/.clawdbot",
-                "write:~/.config/mytool",
+                "write:~/.clawdbot/",
+                "write:~/.config/mytool/",
+                "write:~/.toolrc",
                 "write:~/notes.txt"
             ]
         );
         assert_eq!(
             found.to_string(),
-            "wrote `~/.aws/config`, `~/.cargo/bin/x`, `~/.claude/projects/a`, `~/.clawdbot/events.log` and 3 more into the private home directory of the run, which is removed"
+            "wrote `~/.aws/config`, `~/.cargo/bin/x`, `~/.claude/projects/a`, `~/.clawdbot/events.log` and 4 more into the private home directory of the run, which is removed"
         );
     }
 }

@@ -8,6 +8,8 @@ use std::path::Path;
 use skills_policy::{DecisionReason, Policy, Request, Target};
 use skills_sandbox::{Refusal, RefusedOperation};
 
+use super::refusals::expand_home;
+
 /// Directories of the system. What all users run and configure is in them, so none is a place for the
 /// output of a skill.
 const NO_OUTPUT_DIRECTORIES: [&str; 19] = [
@@ -33,11 +35,12 @@ const NO_OUTPUT_DIRECTORIES: [&str; 19] = [
 ];
 
 /// Returns why no rule of the user would allow a refused operation, as a clause. `None` if one would.
-/// `workspace` is the directory that the caller chose.
+/// `workspace` is the directory that the caller chose, and `user_home` the one of `~/`.
 pub(super) fn obstacle(
     policy: &Policy,
     request: &Request,
     workspace: Option<&Path>,
+    user_home: Option<&Path>,
     refusal: &Refusal,
 ) -> Option<String> {
     if let RefusedOperation::Write { path } = &refusal.operation
@@ -46,10 +49,18 @@ pub(super) fn obstacle(
     {
         return Some("it is in a directory of the system".to_owned());
     }
-    if refusal.operation == RefusedOperation::WatchFiles {
-        return Some("events of files would tell what other programs do".to_owned());
+    match refusal.operation {
+        RefusedOperation::WatchFiles => {
+            return Some("events of files would tell what other programs do".to_owned());
+        }
+        RefusedOperation::ListInterfaces => {
+            return Some("addresses and names of interfaces identify the machine".to_owned());
+        }
+        _ => {}
     }
-    let reason = policy.obstacle(request, &refusal.operation.target()?)?;
+    let absolute = |path: &str| expand_home(path, user_home).to_string_lossy().into_owned();
+    let operation = refusal.operation.clone().map_path(absolute);
+    let reason = policy.obstacle(request, &operation.target()?)?;
     Some(describe(&reason))
 }
 
@@ -124,7 +135,7 @@ mod tests {
             ),
         ] {
             let refusal = Refusal::new(operation, Evidence::ProgramOutput);
-            let found = obstacle(&policy, &request, Some(Path::new("/work")), &refusal);
+            let found = obstacle(&policy, &request, Some(Path::new("/work")), None, &refusal);
             assert_eq!(found.as_deref(), expected, "{:?}", refusal.operation);
         }
     }

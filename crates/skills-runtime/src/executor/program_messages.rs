@@ -29,6 +29,12 @@ const UNKNOWN_HOST: [&str; 5] = [
     "Name does not resolve",
     "TypeError: fetch failed",
 ];
+/// Texts with which Node, Go and `ip` report that they cannot list the network interfaces.
+const INTERFACES: [&str; 3] = [
+    "uv_interface_addresses returned",
+    "route ip+net: netlinkrib:",
+    "Cannot open netlink socket:",
+];
 /// Words of messages about a file or directory that cannot be created.
 const CREATION: [&str; 7] = [
     "unable to open database",
@@ -40,7 +46,7 @@ const CREATION: [&str; 7] = [
     "unable to create",
 ];
 /// Parts of statements that create files, as tracebacks quote them.
-const WRITING_STATEMENTS: [&str; 16] = [
+pub(super) const WRITING_STATEMENTS: [&str; 16] = [
     "\"w\"",
     "'w'",
     "\"wb\"",
@@ -92,7 +98,7 @@ pub(super) fn parse_messages(text: &str, current_dir: &str) -> Vec<RefusedOperat
     operations
 }
 
-fn contains_any(line: &str, markers: &[&str]) -> bool {
+pub(super) fn contains_any(line: &str, markers: &[&str]) -> bool {
     markers.iter().any(|marker| line.contains(marker))
 }
 
@@ -125,6 +131,9 @@ fn parse_line(line: &str, current_dir: &str) -> Option<RefusedOperation> {
                 path: path.to_owned(),
             }
         });
+    }
+    if contains_any(line, &INTERFACES) {
+        return Some(RefusedOperation::ListInterfaces);
     }
     parse_host(line)
 }
@@ -304,6 +313,17 @@ mod tests {
             "Traceback (most recent call last):\n    open('/data/new.txt')\nFileNotFoundError: [Errno 2] No such file or directory: '/data/new.txt'",
             "read:/data/new.txt",
         );
+    }
+
+    #[test]
+    fn messages_about_interfaces_are_refused_lists() {
+        for line in [
+            "SystemError [ERR_SYSTEM_ERROR]: A system error occurred: uv_interface_addresses returned Unknown system error 1 (Unknown system error 1)",
+            "route ip+net: netlinkrib: operation not permitted",
+            "Cannot open netlink socket: Operation not permitted",
+        ] {
+            check(line, "list network interfaces");
+        }
     }
 
     #[test]

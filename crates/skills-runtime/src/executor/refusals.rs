@@ -1,13 +1,14 @@
 //! Operations that restrictions stopped during a run, observed by the backend or reported in the
 //! output.
 
+use std::borrow::Cow;
 use std::path::{Component, Path, PathBuf};
 use std::str::FromStr;
 
 use skills_policy::{Access, Grants, HostFilter, HostPattern, NetworkGrant};
 use skills_sandbox::{Evidence, Refusal, Refusals, RefusedOperation, RunOutput};
 
-use super::findings::kept_directory;
+use super::findings::kept_path;
 use super::program_messages::{end_of, parse_messages, parse_read_only_messages};
 
 /// The port for which a host without a port is granted.
@@ -21,6 +22,8 @@ pub(super) struct ProgramPaths<'a> {
     pub(super) current_dir: &'a str,
     /// Names under which the program knows directories.
     pub(super) aliases: &'a [(PathBuf, PathBuf)],
+    /// The home directory of the user, if it is known.
+    pub(super) user_home: Option<&'a Path>,
     /// What the caller passed to the program, as text.
     pub(super) input: &'a str,
 }
@@ -135,7 +138,7 @@ impl ProgramPaths<'_> {
             {
                 // A program that creates one file in its directory there creates others next.
                 return match below.to_str() {
-                    Some(below) if is_write => format!("~/{}", kept_directory(below)),
+                    Some(below) if is_write => format!("~/{}", kept_path(below)),
                     _ => join(Path::new("~"), below).unwrap_or_else(|| path.to_owned()),
                 };
             }
@@ -160,20 +163,20 @@ impl ProgramPaths<'_> {
                 NetworkGrant::Hosts(hosts) => !is_granted(hosts, host),
             },
             RefusedOperation::Read { path } => {
-                let path = Path::new(path);
-                grants.innermost_grant(path).is_none()
+                let on_host = &*expand_home(path, self.user_home);
+                grants.innermost_grant(on_host).is_none()
                     && !VISIBLE_DIRECTORIES
                         .iter()
-                        .any(|visible| path.starts_with(visible))
-                    && !self.is_own_scratch(path, output)
+                        .any(|visible| on_host.starts_with(visible))
+                    && !self.is_own_scratch(Path::new(path), output)
             }
             RefusedOperation::Write { path } => {
-                let path = Path::new(path);
-                match grants.deciding_grant(path) {
+                match grants.deciding_grant(&expand_home(path, self.user_home)) {
                     Some(grant) => grant.access() != Access::ReadWrite,
-                    None => !self.is_own_scratch(path, output),
+                    None => !self.is_own_scratch(Path::new(path), output),
                 }
             }
+            RefusedOperation::ListInterfaces => true,
             _ => false,
         }
     }
@@ -185,6 +188,14 @@ impl ProgramPaths<'_> {
         let scratch = home.and_then(Path::parent).unwrap_or(Path::new("/tmp"));
         let is_passed = || path.to_str().is_some_and(|path| self.input.contains(path));
         path.starts_with(scratch) && !is_passed()
+    }
+}
+
+/// Returns a path as an absolute one if it begins with `~/` and the home directory is known.
+pub(super) fn expand_home<'a>(path: &'a str, user_home: Option<&Path>) -> Cow<'a, Path> {
+    match (path.strip_prefix("~/"), user_home) {
+        (Some(below), Some(home)) => home.join(below).into(),
+        _ => Path::new(path).into(),
     }
 }
 
@@ -212,6 +223,7 @@ mod tests {
         let paths = ProgramPaths {
             current_dir: "/",
             aliases: &aliases,
+            user_home: None,
             input: "",
         };
         let output = RunOutput::new(
