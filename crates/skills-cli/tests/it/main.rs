@@ -28,6 +28,8 @@ mod hooks;
 mod inspect;
 mod install;
 #[cfg(feature = "install")]
+mod install_memory;
+#[cfg(feature = "install")]
 mod install_packages;
 mod interpreters;
 mod lookup;
