@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use skills_install::{
-    Fetcher, GitOptions, InstallError, InstallErrorKind, LocalEdits, SourceRule, SourceSpec, Store,
-    WebOptions,
+    Fetcher, GitOptions, InstallError, InstallErrorKind, LocalEdits, PrivateHost, SourceRule,
+    SourceSpec, Store, WebOptions,
 };
 use skills_runtime::discovery::DiscoveryError;
 use skills_runtime::policy::{Capability, Request};
@@ -95,7 +95,9 @@ pub(crate) fn fetcher(arguments: &FetchArgs, context: &Context) -> anyhow::Resul
     let policy = policy.rules.install();
     let mut git =
         GitOptions::new(find_git(&context.environment)).temp_dir(context.environment.temp_dir());
-    let mut web = web_options(&context.environment);
+    let private = context.settings()?.private_sources.iter();
+    let private = private.filter_map(|host| host.parse::<PrivateHost>().ok());
+    let mut web = web_options(&context.environment).private_hosts(private);
     if arguments.insecure {
         git = git.allow_insecure();
         web = web.allow_http().allow_loopback();

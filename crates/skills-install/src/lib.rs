@@ -93,7 +93,7 @@ pub use source::{Source, SourceError, SourceRule, SourceSpec};
 pub use store::Store;
 pub use tree_path::{PathProblem, TreePath};
 pub use verify::{SkillState, Verification};
-pub use web::{Lookup, WebOptions};
+pub use web::{InvalidHost, Lookup, PrivateHost, WebOptions};
 
 /// Passes bytes to each parser of a document that servers send. For fuzzers.
 #[doc(hidden)]
