@@ -76,6 +76,7 @@ pub(crate) fn overrides_path(environment: &Environment) -> Option<PathBuf> {
 }
 
 /// Returns the file with the sources of skills that were installed.
+#[cfg(feature = "install")]
 pub(crate) fn known_sources_path(environment: &Environment) -> Option<PathBuf> {
     Some(environment.state_dir()?.join("sources.json"))
 }
