@@ -1,5 +1,7 @@
 //! Runs the benchmarks and compares each with the floor of the same run.
 
+mod installation;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -28,6 +30,8 @@ const BENCHES: [(&str, &str); 11] = [
 const FLOOR: &str = "floor";
 /// The crate whose command is measured as a whole process.
 const COMMAND_PACKAGE: &str = "skills-cli";
+/// The crate whose commands are measured as whole processes, too.
+const INSTALL_PACKAGE: &str = "skills-install";
 /// Starts of the command per measurement, each beside a start of its floor.
 const STARTS: usize = 41;
 const LISTED_SKILLS: usize = 1_000;
@@ -56,9 +60,10 @@ pub(crate) fn bench(only: Option<&str>, format: Format) -> Result<()> {
         .filter(|(package, _)| only.is_none_or(|only| only == *package))
         .collect();
     let measures_command = only.is_none_or(|only| only == COMMAND_PACKAGE);
+    let measures_installation = only.is_none_or(|only| only == INSTALL_PACKAGE);
     ensure!(
-        !selected.is_empty() || measures_command,
-        "no benchmarks in `{}`; available: {}, {COMMAND_PACKAGE}",
+        !selected.is_empty() || measures_command || measures_installation,
+        "no benchmarks in `{}`; available: {}, {COMMAND_PACKAGE}, {INSTALL_PACKAGE}",
         only.unwrap_or_default(),
         BENCHES.map(|(package, _)| package).join(", ")
     );
@@ -83,6 +88,10 @@ pub(crate) fn bench(only: Option<&str>, format: Format) -> Result<()> {
     if measures_command {
         eprintln!("{COMMAND_PACKAGE} start");
         rows.extend(measure_command()?);
+    }
+    if measures_installation {
+        eprintln!("{INSTALL_PACKAGE} add and verify");
+        rows.extend(installation::measure()?);
     }
     if format == Format::Json {
         println!("{}", serde_json::to_string_pretty(&rows)?);
@@ -122,10 +131,8 @@ fn measure_command() -> Result<Vec<Row>> {
     }
     // In an empty home directory, so that neither settings nor skills of the user count.
     let start = |program: &Path, arguments: &[&str]| {
-        let mut command = Command::new(program);
-        command.args(arguments).current_dir(&home);
-        command.env("HOME", &home).env("PATH", "/usr/bin:/bin");
-        command.stdin(Stdio::null()).stdout(Stdio::null());
+        let mut command = start(program, &home);
+        command.args(arguments).env("HOME", &home);
         command
     };
     let mut python = start(Path::new("python3"), &[]);
@@ -145,6 +152,14 @@ fn measure_command() -> Result<Vec<Row>> {
         compare_starts("run, beside `python3`", &mut run_script, &mut python)?,
         compare_starts("list of 1000, beside `cat`", &mut list, &mut cat)?,
     ])
+}
+
+/// Prepares the start of a program in a directory, without output.
+fn start(program: &Path, directory: &Path) -> Command {
+    let mut command = Command::new(program);
+    command.current_dir(directory).env("PATH", "/usr/bin:/bin");
+    command.stdin(Stdio::null()).stdout(Stdio::null());
+    command
 }
 
 /// Creates a skill and returns its directory.
@@ -169,13 +184,20 @@ fn compare_starts(name: &str, command: &mut Command, floor: &mut Command) -> Res
         floors.push(time_start(floor)?);
         measured.push(time_start(command)?);
     }
-    let (median_ns, floor_ns) = (median_ns(measured), median_ns(floors));
-    Ok(Row {
-        bench: format!("{COMMAND_PACKAGE} {name}"),
-        median_ns,
-        floor_ns,
-        ratio: median_ns / floor_ns,
-    })
+    Ok(Row::new(name, measured, floors))
+}
+
+impl Row {
+    /// Compares the times of a command with those of its floor, by their medians.
+    fn new(name: &str, measured: Vec<Duration>, floors: Vec<Duration>) -> Self {
+        let (median_ns, floor_ns) = (median_ns(measured), median_ns(floors));
+        Self {
+            bench: format!("{COMMAND_PACKAGE} {name}"),
+            median_ns,
+            floor_ns,
+            ratio: median_ns / floor_ns,
+        }
+    }
 }
 
 fn time_start(command: &mut Command) -> Result<Duration> {

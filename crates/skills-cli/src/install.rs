@@ -3,6 +3,7 @@
 mod consent;
 mod findings;
 mod frozen;
+mod memory;
 mod perform;
 mod plan_text;
 mod progress;
@@ -12,8 +13,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use skills_install::{
-    Fetcher, GitOptions, InstallError, InstallErrorKind, LocalEdits, SourceRule, SourceSpec, Store,
-    WebOptions,
+    Fetcher, GitOptions, InstallError, InstallErrorKind, LocalEdits, PrivateHost, SourceRule,
+    SourceSpec, Store, WebOptions,
 };
 use skills_runtime::discovery::DiscoveryError;
 use skills_runtime::policy::{Capability, Request};
@@ -21,6 +22,7 @@ use skills_runtime::policy::{Capability, Request};
 pub(crate) use self::consent::{Consent, ask};
 pub(crate) use self::findings::PlanFindings;
 pub(crate) use self::frozen::{check_frozen, reject_frozen};
+pub(crate) use self::memory::SourceMemory;
 pub(crate) use self::perform::{Performed, perform, plan_json, report_failures};
 pub(crate) use self::plan_text::{change_json, plan_lines, short_revision};
 pub(crate) use self::target::{Target, parse_target, roots_to_verify, select_locked, verify};
@@ -93,7 +95,9 @@ pub(crate) fn fetcher(arguments: &FetchArgs, context: &Context) -> anyhow::Resul
     let policy = policy.rules.install();
     let mut git =
         GitOptions::new(find_git(&context.environment)).temp_dir(context.environment.temp_dir());
-    let mut web = web_options(&context.environment);
+    let private = context.settings()?.private_sources.iter();
+    let private = private.filter_map(|host| host.parse::<PrivateHost>().ok());
+    let mut web = web_options(&context.environment).private_hosts(private);
     if arguments.insecure {
         git = git.allow_insecure();
         web = web.allow_http().allow_loopback();
@@ -136,13 +140,17 @@ fn web_options(environment: &Environment) -> WebOptions {
 }
 
 /// Opens a directory of installed skills for changes.
-pub(crate) fn open_store(directory: &Path) -> anyhow::Result<Store> {
-    Store::open(directory).map_err(failed)
+pub(crate) fn open_store(directory: &Path, context: &Context) -> anyhow::Result<Store> {
+    let known = SourceMemory::new(context).read()?;
+    let store = Store::open(directory).map_err(failed)?;
+    Ok(store.known_sources(known))
 }
 
 /// Opens a directory of installed skills to show what would change. It need not exist.
 pub(crate) fn open_read_only(directory: &Path, context: &Context) -> anyhow::Result<Store> {
-    Store::open_read_only(directory, context.environment.temp_dir()).map_err(failed)
+    let known = SourceMemory::new(context).read()?;
+    let store = Store::open_read_only(directory, context.environment.temp_dir());
+    Ok(store.map_err(failed)?.known_sources(known))
 }
 
 /// Returns the words of policies for an entry of `allowed-tools`.

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use skills_runtime::deps::{InvalidPackage, ListedPackage};
+use skills_runtime::packages::{InvalidPackage, ListedPackage};
 use skills_runtime::{CallContext, PackageConfig};
 
 use crate::context::Context;

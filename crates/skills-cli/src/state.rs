@@ -75,6 +75,12 @@ pub(crate) fn overrides_path(environment: &Environment) -> Option<PathBuf> {
     Some(environment.state_dir()?.join("tools.json"))
 }
 
+/// Returns the file with the sources of skills that were installed.
+#[cfg(feature = "install")]
+pub(crate) fn known_sources_path(environment: &Environment) -> Option<PathBuf> {
+    Some(environment.state_dir()?.join("sources.json"))
+}
+
 /// Returns the file that is locked while settings change, without the suffix `.lock`.
 pub(crate) fn settings_lock_path(environment: &Environment) -> Option<PathBuf> {
     Some(environment.state_dir()?.join("settings"))

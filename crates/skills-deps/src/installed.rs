@@ -10,8 +10,8 @@ use pep508_rs::{
 };
 
 use crate::files::{list_paths, read_bounded};
-use crate::node::NodeProject;
-use crate::python::normalize_name;
+use skills_packages::NodeProject;
+use skills_packages::normalize_name;
 
 /// Maximum number of entries of a package directory that are listed.
 const MAX_ENTRIES: usize = 20_000;
@@ -378,7 +378,7 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::listed::ListedPackage;
+    use skills_packages::{ListedPackage, Project};
 
     fn requirement(text: &str) -> Requirement {
         Requirement::from_str(text).unwrap()
@@ -420,16 +420,18 @@ mod tests {
 
     #[test]
     fn packages_of_the_skill_have_to_be_in_range() {
-        let listed = ["a@^1.2", "b@latest"].map(ListedPackage::of_npm);
-        let project = NodeProject::with_listed(None, listed.iter()).unwrap();
-        let read = |path: &str| match path {
-            "node_modules/a/package.json" => Some(r#"{"version": "1.9.0"}"#.to_owned()),
-            "node_modules/b/package.json" => Some(r#"{"version": "7.0.0"}"#.to_owned()),
-            _ => None,
+        let missing = |listed: &[&str]| {
+            let listed = listed.iter().map(|text| ListedPackage::parse(text, ""));
+            let listed: Vec<ListedPackage> = listed.collect::<Result<_, _>>().unwrap();
+            let project = Project::read(&|_| None, None, &listed);
+            let read = |path: &str| match path {
+                "node_modules/a/package.json" => Some(r#"{"version": "1.9.0"}"#.to_owned()),
+                "node_modules/b/package.json" => Some(r#"{"version": "7.0.0"}"#.to_owned()),
+                _ => None,
+            };
+            missing_node_packages(&project.node.unwrap(), &read)
         };
-        assert_eq!(missing_node_packages(&project, &read), [""; 0]);
-        let listed = [ListedPackage::of_npm("a@^2")];
-        let project = NodeProject::with_listed(None, listed.iter()).unwrap();
-        assert_eq!(missing_node_packages(&project, &read), ["a@^2"]);
+        assert_eq!(missing(&["npm:a@^1.2", "npm:b@latest"]), [""; 0]);
+        assert_eq!(missing(&["npm:a@^2"]), ["a@^2"]);
     }
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
-use crate::project::Project;
+use skills_packages::Project;
 
 /// The version of the key and of what is stored under it.
 const FORMAT: &str = "skills-environment 1";

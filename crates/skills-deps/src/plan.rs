@@ -10,8 +10,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{SetupError, SetupErrorKind};
-use crate::listed::Registry;
-use crate::project::Project;
+use skills_packages::Project;
+use skills_packages::Registry;
 
 pub(crate) use npm::parse_lock as parse_npm_lock;
 pub(crate) use pip::parse_report as parse_pip_report;

@@ -16,7 +16,7 @@ use skills_sandbox::{
 use crate::error::{SetupError, SetupErrorKind};
 use crate::installed::ReportedPython;
 use crate::plan::{Plan, host_of};
-use crate::project::Project;
+use skills_packages::Project;
 
 /// Maximum size of an environment with its caches, in bytes.
 const MAX_BYTES: u64 = 8 << 30;

@@ -26,8 +26,8 @@ use crate::files::{
 use crate::installed::InstalledPython;
 use crate::key::EnvironmentKey;
 use crate::plan::Plan;
-use crate::project::Project;
 use crate::setup::{SetupContext, SetupPhase};
+use skills_packages::Project;
 
 const BUILDS: &str = "builds";
 const PLANS: &str = "plans";

@@ -219,6 +219,16 @@ impl SkillFiles {
         read_file(&self.directory, Path::new(path), max_bytes)
     }
 
+    /// Reads a text file of the content of at most `max_bytes` bytes. `None` for anything else, such
+    /// as a file in a generated directory.
+    #[must_use]
+    pub fn read_text(&self, path: &str, max_bytes: u64) -> Option<String> {
+        let bytes = self
+            .contains(path)
+            .then(|| self.read(path, max_bytes).ok())??;
+        String::from_utf8(bytes).ok()
+    }
+
     /// Returns the links of a body to files or directories that the skill does not have.
     #[must_use]
     pub fn broken_links(&self, outline: &Outline) -> Vec<Link> {

@@ -5,7 +5,8 @@ use std::fmt;
 
 use similar::{ChangeTag, TextDiff};
 use skills_discovery::{DiscoveryError, SkillFiles};
-use skills_manifest::{ContextMode, Document, HookAction, Requirements};
+use skills_manifest::{ContextMode, Document, HookAction, RequiredPackage, Requirements};
+use skills_packages::{ListedPackage, MAX_FILE_BYTES, declared_packages};
 
 use crate::file_digest::FileDigest;
 use crate::skill_tree::{self, FileFacts, is_code};
@@ -41,18 +42,21 @@ impl Capabilities {
         let document = skill.document()?;
         let (openai, _) = skill.openai_metadata();
         let requirements = Requirements::new(document.manifest(), Some(&openai));
+        let files = skill_tree::files(skill)?;
+        let mut asks = asks(&document, &requirements, words);
+        asks.extend(packages(skill, &requirements, files.keys()));
         Ok(Self {
-            asks: asks(&document, &requirements, words),
+            asks: asks.iter().map(|ask| one_line(ask)).collect(),
             restrictions: restrictions(&document, openai.policy.allows_implicit_invocation()),
             description: document.manifest().description().to_owned(),
             license: document.manifest().license().map(str::to_owned),
             body: document.body().to_owned(),
-            files: skill_tree::files(skill)?,
+            files,
         })
     }
 
     /// Returns what the skill asks for, sorted: words of policies (`spawn:git`, `network:HOST`),
-    /// `env:NAME`, `hook:EVENT(MATCHER)[DIRECTORY] COMMAND`, `package:KIND:NAME`, `server:LOCATION` and `tool:NAME`.
+    /// `env:NAME`, `hook:EVENT(MATCHER)[DIRECTORY] COMMAND`, `package:KIND:REQUIREMENT`, `server:LOCATION` and `tool:NAME`.
     /// Each is one line; a text of more than 1,000 characters is shortened and ends with its digest.
     pub fn asks(&self) -> impl Iterator<Item = &str> {
         self.asks.iter().map(String::as_str)
@@ -96,10 +100,17 @@ fn asks(
     }
     for program in &requirements.programs {
         asks.insert(format!("spawn:{}", program.any_of.join("|")));
-        for install in &program.installs {
-            let target = install.target.as_deref().unwrap_or("?");
-            asks.insert(format!("package:{}:{target}", install.kind));
+    }
+    // Also those that install none of the programs. Libraries are packages of a registry.
+    let openclaw = manifest.extensions().openclaw.iter();
+    let libraries = &requirements.packages;
+    for install in openclaw.flat_map(|openclaw| &openclaw.install) {
+        let package = RequiredPackage::of_install(install);
+        if package.is_some_and(|package| libraries.contains(&package)) {
+            continue;
         }
+        let target = install.target.as_deref().unwrap_or("?");
+        asks.insert(format!("package:{}:{target}", install.kind));
     }
     for variable in &requirements.variables {
         asks.insert(format!("env:{}", variable.name));
@@ -123,7 +134,22 @@ fn asks(
             directory.unwrap_or_default()
         ));
     }
-    asks.iter().map(|ask| one_line(ask)).collect()
+    asks
+}
+
+/// Returns the packages that the frontmatter and files of a skill declare.
+fn packages<'a>(
+    skill: &SkillFiles,
+    requirements: &Requirements,
+    paths: impl Iterator<Item = &'a String>,
+) -> impl Iterator<Item = String> {
+    let listed = requirements.packages.iter().cloned();
+    let listed: Vec<ListedPackage> = listed.map(ListedPackage::of_frontmatter).collect();
+    let read = |path: &str| skill.read_text(path, MAX_FILE_BYTES);
+    let declared = declared_packages(&read, paths.map(String::as_str), &listed);
+    declared
+        .into_iter()
+        .map(|package| format!("package:{package}"))
 }
 
 /// Returns the fields of a skill whose absence would allow more.

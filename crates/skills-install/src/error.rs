@@ -157,6 +157,8 @@ pub(crate) enum Repr {
     LockField { path: PathBuf, problem: String },
     #[error("cannot read the lock file `{path}`: {problem}")]
     ForeignLock { path: String, problem: String },
+    #[error("cannot read the remembered sources in `{path}`: {problem}")]
+    KnownSources { path: String, problem: String },
     #[error("cannot install `{name}`: {problem}")]
     Conflict {
         name: String,
@@ -246,9 +248,10 @@ impl InstallError {
             Repr::Unsigned { .. } => InstallErrorKind::Signature,
             #[cfg(feature = "signatures")]
             Repr::Signature { .. } | Repr::Key(_) => InstallErrorKind::Signature,
-            Repr::Lock { .. } | Repr::LockField { .. } | Repr::ForeignLock { .. } => {
-                InstallErrorKind::Lock
-            }
+            Repr::Lock { .. }
+            | Repr::LockField { .. }
+            | Repr::ForeignLock { .. }
+            | Repr::KnownSources { .. } => InstallErrorKind::Lock,
             Repr::Conflict { .. }
             | Repr::NotLocked(_)
             | Repr::NotLockedContent(_)
@@ -299,6 +302,9 @@ impl InstallError {
             Repr::Lock { .. } | Repr::LockField { .. } => {
                 "restore the file from version control, or remove it and add the skills again"
                     .to_owned()
+            }
+            Repr::KnownSources { .. } => {
+                "remove the file to forget from where removed skills were installed".to_owned()
             }
             Repr::ForeignLock { .. } => {
                 "name a `skills-lock.json` or a `.clawhub/lock.json`".to_owned()

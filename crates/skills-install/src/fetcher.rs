@@ -17,7 +17,7 @@ use crate::origin::{
     Archive, Directory, McpServer, OciArtifact, Origin, Packages, Repository, Site,
 };
 use crate::progress::{FetchProgress, Progress};
-use crate::signature::{self, SignatureRules, Signed, UNSIGNED};
+use crate::signature::{self, SignatureRules, Signed, Signer, UNSIGNED};
 use crate::staged_tree::StagedTree;
 use crate::web::Client;
 use crate::{FetchLimits, GitOptions, Source, SourceRule, SourceSpec, TreePath, WebOptions};
@@ -115,7 +115,7 @@ impl Fetcher {
         self
     }
 
-    /// Also trusts a key. Only signatures of trusted keys count.
+    /// Also trusts a key. Signatures of other keys are noted in the lock file as unverified.
     #[cfg(feature = "signatures")]
     #[must_use]
     pub fn trust_key(mut self, key: MinisignKey) -> Self {
@@ -219,18 +219,20 @@ impl Fetcher {
         let executables = skill.capabilities.executables();
         let statement = signature::render_statement(&skill.name, skill.content, &executables);
         let text = beside.map(|path| tree.read_text(path, signature::MAX_SIGNATURE_BYTES));
-        let text = text.transpose()?;
+        let text = self.signatures.read(text.transpose())?;
         let verify_file = |signature: &str, file: &mut std::fs::File| {
             let signed = Signed::File { signature, file };
             self.signatures.verify(&skill.name, signed)
         };
         let mut signer = origin.artifact_signer(path, &verify_file)?;
-        if let (None, Some(signature)) = (&signer, &text) {
+        let is_verified = matches!(signer, Some(Signer::Verified(_)));
+        if let (false, Some(signature)) = (is_verified, &text) {
             let signed = Signed::Statement {
                 signature,
                 statement: &statement,
             };
-            signer = self.signatures.verify(&skill.name, signed)?;
+            let other = self.signatures.verify(&skill.name, signed)?;
+            signer = other.or(signer);
         }
         self.signatures.check_signer(&skill.name, signer)
     }
@@ -254,7 +256,8 @@ impl Fetcher {
             Source::Packages(path) => Box::new(Packages::open(path, &self.limits)?),
             Source::ArchiveFile(path) => {
                 let archive = Archive::open(open_file(path)?, &self.limits)?;
-                let archive = archive.with_signature(self.read_signature(path)?);
+                let signature = self.signatures.read(self.read_signature(path))?;
+                let archive = archive.with_signature(signature);
                 Box::new(check_digest(archive, spec)?)
             }
             Source::Git(url) => {
@@ -267,14 +270,14 @@ impl Fetcher {
                 let file = client.download(&url, &[], scratch)?;
                 let archive = Archive::open(file, &self.limits)?;
                 let is_active = self.signatures.is_active();
-                let signature = is_active.then(|| client.signature(&url)).transpose()?;
-                let archive = archive.with_signature(signature.flatten());
+                let signature = is_active.then(|| self.signatures.read(client.signature(&url)));
+                let archive = archive.with_signature(signature.transpose()?.flatten());
                 Box::new(check_digest(archive, spec)?)
             }
             Source::Site(url) => {
                 let (client, url) = self.client(url)?;
                 let site = Site::open(client, &url, scratch, &self.limits)?;
-                Box::new(site.with_signatures(self.signatures.is_active()))
+                Box::new(site.with_signatures(self.signatures.clone()))
             }
         })
     }

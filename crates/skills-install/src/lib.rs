@@ -57,6 +57,7 @@ mod file_digest;
 mod find_skills;
 mod foreign_lock;
 mod installed;
+mod known_sources;
 mod limits;
 mod lock_file;
 mod origin;
@@ -78,6 +79,7 @@ pub use capabilities::{Capabilities, Difference, ToolWords};
 pub use error::{InstallError, InstallErrorKind};
 pub use fetcher::Fetcher;
 pub use foreign_lock::{ForeignSkill, parse_foreign_lock};
+pub use known_sources::KnownSources;
 pub use limits::FetchLimits;
 pub use lock_file::{LockFile, LockedSkill};
 pub use origin::GitOptions;
@@ -91,7 +93,7 @@ pub use source::{Source, SourceError, SourceRule, SourceSpec};
 pub use store::Store;
 pub use tree_path::{PathProblem, TreePath};
 pub use verify::{SkillState, Verification};
-pub use web::{Lookup, WebOptions};
+pub use web::{InvalidHost, Lookup, PrivateHost, WebOptions};
 
 /// Passes bytes to each parser of a document that servers send. For fuzzers.
 #[doc(hidden)]

@@ -11,7 +11,7 @@ use skills_discovery::{ContentDigest, ContentLock, LOCK_FILE, LOCK_VERSION};
 
 use crate::SourceSpec;
 use crate::error::{InstallError, Repr};
-use crate::signature::UNSIGNED;
+use crate::signature;
 
 /// What the file says first, for people.
 const HEADER: &str =
@@ -197,16 +197,17 @@ impl LockedSkill {
         self.license.as_deref()
     }
 
-    /// Returns the signer, or `unsigned`.
+    /// Returns the signer: `minisign:KEY` of a trusted key, `unverified:minisign:NUMBER` of another
+    /// one, or `unsigned`.
     #[must_use]
     pub fn signer(&self) -> &str {
         &self.signer
     }
 
-    /// Returns true if the skill had a valid signature when it was installed.
+    /// Returns true if the skill had a signature of a trusted key when it was installed.
     #[must_use]
     pub fn is_signed(&self) -> bool {
-        self.signer != UNSIGNED
+        signature::is_verified(&self.signer)
     }
 
     /// Returns the source at exactly the installed version: the commit of a repository, or the

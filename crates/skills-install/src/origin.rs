@@ -16,6 +16,7 @@ use skills_discovery::SKILL_FILE;
 
 use crate::TreePath;
 use crate::error::InstallError;
+use crate::signature::Signer;
 use crate::staged_tree::StagedTree;
 
 pub(crate) use archive::Archive;
@@ -30,7 +31,7 @@ pub(crate) use site::index::{SCHEMA as INDEX_SCHEMA, is_name as is_index_name};
 
 /// Returns the signer, from the text of a signature and the bytes of a file.
 pub(crate) type VerifyFile<'a> =
-    &'a dyn Fn(&str, &mut File) -> Result<Option<String>, InstallError>;
+    &'a dyn Fn(&str, &mut File) -> Result<Option<Signer>, InstallError>;
 
 /// A tree of files that is listed first, and read only as far as it is wanted.
 pub(crate) trait Origin {
@@ -65,7 +66,7 @@ pub(crate) trait Origin {
         &mut self,
         _directory: &TreePath,
         _verify: VerifyFile<'_>,
-    ) -> Result<Option<String>, InstallError> {
+    ) -> Result<Option<Signer>, InstallError> {
         Ok(None)
     }
 

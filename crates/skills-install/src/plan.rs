@@ -9,6 +9,7 @@ use crate::error::{InstallError, Repr};
 use crate::fetcher::StagedSkill;
 use crate::find_skills::Wanted;
 use crate::installed::Installed;
+use crate::signature::is_same_signer;
 use crate::{Fetcher, LockFile, LockedSkill, Source, SourceSpec, Store};
 
 /// Which version wins if an installed skill was edited.
@@ -30,7 +31,7 @@ pub enum TrustChange {
     /// The skill comes from another source than before.
     #[error("source changed from `{from}` to `{to}`")]
     Source {
-        /// The identity of the source in the lock file.
+        /// The identity of the source in the lock file, or of the last one of a removed skill.
         from: String,
         /// The identity of the new source.
         to: String,
@@ -38,7 +39,7 @@ pub enum TrustChange {
     /// The skill has another signer than before, or none.
     #[error("signer changed from `{from}` to `{to}`")]
     Signer {
-        /// The signer in the lock file.
+        /// The signer in the lock file, or the last one of a removed skill.
         from: String,
         /// The new signer.
         to: String,
@@ -328,10 +329,14 @@ impl Store {
         Ok(SkillChange {
             difference: Difference::new(installed, &skill.capabilities, &new_files),
             // What stays as it is has the source and signer that it had.
-            trust_changes: old
-                .filter(|_| action != Action::KeepEdited)
-                .map(|old| trust_changes(old, &locked, self.root()))
-                .unwrap_or_default(),
+            trust_changes: match old {
+                _ if action == Action::KeepEdited => Vec::new(),
+                Some(old) => trust_changes(old, &locked, self.root()),
+                None => {
+                    let source = self.identity_of(&locked);
+                    self.known().trust_changes(&locked, source)
+                }
+            },
             name,
             action,
             locked,
@@ -387,7 +392,7 @@ fn trust_changes(old: &LockedSkill, new: &LockedSkill, root: &Path) -> Vec<Trust
     if !is_same_source {
         changes.push(TrustChange::Source { from, to });
     }
-    if old.signer != new.signer {
+    if !is_same_signer(&old.signer, &new.signer) {
         changes.push(TrustChange::Signer {
             from: old.signer.clone(),
             to: new.signer.clone(),

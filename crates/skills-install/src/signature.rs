@@ -7,8 +7,9 @@
 //! - `NAME.minisig` beside the skill directory `NAME`, in a repository, directory, archive or
 //!   artifact of OCI. It signs the [statement](crate::statement) of the skill.
 //!
-//! A signature by a key that is not trusted counts as none. One that is not valid for a trusted key
-//! is an error, never a warning.
+//! A signature by a key that is not trusted satisfies no rule. Its key is remembered nevertheless,
+//! unverified, so that another key or a missing signature is noticed later. A signature that is not
+//! valid for a trusted key is an error, never a warning.
 
 #[cfg(feature = "signatures")]
 mod minisign;
@@ -27,6 +28,8 @@ use crate::{TreePath, skill_tree};
 
 /// The signer of a skill without a signature.
 pub(crate) const UNSIGNED: &str = "unsigned";
+/// What the signer begins with if no trusted key verifies the signature.
+const UNVERIFIED: &str = "unverified:";
 /// The extension of a signature.
 pub(crate) const EXTENSION: &str = ".minisig";
 /// Maximum size of a signature, in bytes.
@@ -38,6 +41,23 @@ pub(crate) struct SignatureRules {
     pub(crate) is_required: bool,
     #[cfg(feature = "signatures")]
     pub(crate) keys: Vec<MinisignKey>,
+}
+
+/// Who signed a skill, as the lock file has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Signer {
+    /// A trusted key.
+    #[cfg_attr(
+        not(feature = "signatures"),
+        expect(dead_code, reason = "only the feature verifies signatures")
+    )]
+    Verified(String),
+    /// What a signature says about its key, which is not trusted. A forged signature can say the same.
+    #[cfg_attr(
+        not(feature = "signatures"),
+        expect(dead_code, reason = "only the feature reads signatures")
+    )]
+    Unverified(String),
 }
 
 /// A signature and what it signs.
@@ -61,6 +81,12 @@ pub(crate) enum Signed<'a> {
 impl SignatureRules {
     /// Returns true if signatures are looked for.
     pub(crate) fn is_active(&self) -> bool {
+        cfg!(feature = "signatures")
+    }
+
+    /// Returns true if a signature that cannot be read is an error. Otherwise it could only be by an
+    /// unknown key.
+    pub(crate) fn is_strict(&self) -> bool {
         #[cfg(feature = "signatures")]
         if !self.keys.is_empty() {
             return true;
@@ -68,26 +94,40 @@ impl SignatureRules {
         self.is_required
     }
 
+    /// Returns the text of a signature that was looked for, or none if it does not matter that it
+    /// cannot be read.
+    pub(crate) fn read(
+        &self,
+        text: Result<Option<String>, InstallError>,
+    ) -> Result<Option<String>, InstallError> {
+        if self.is_strict() {
+            text
+        } else {
+            Ok(text.unwrap_or_default())
+        }
+    }
+
     /// Returns the signer for the lock file, or `unsigned`.
     ///
     /// # Errors
-    /// Fails if there is none and one is required.
+    /// Fails if no trusted key signed and a signature is required.
     pub(crate) fn check_signer(
         &self,
         name: &str,
-        signer: Option<String>,
+        signer: Option<Signer>,
     ) -> Result<String, InstallError> {
         match signer {
-            Some(signer) => Ok(signer),
-            None if self.is_required => {
+            Some(Signer::Verified(signer)) => Ok(signer),
+            _ if self.is_required => {
                 let name = name.to_owned();
                 Err(Repr::Unsigned { name }.into())
             }
+            Some(Signer::Unverified(signer)) => Ok(format!("{UNVERIFIED}{signer}")),
             None => Ok(UNSIGNED.to_owned()),
         }
     }
 
-    /// Returns the signer, if the signature is by a trusted key.
+    /// Returns the signer, if the signature can be read.
     ///
     /// # Errors
     /// Fails if a signature of a trusted key is not valid.
@@ -96,7 +136,7 @@ impl SignatureRules {
         &self,
         name: &str,
         signed: Signed<'_>,
-    ) -> Result<Option<String>, InstallError> {
+    ) -> Result<Option<Signer>, InstallError> {
         minisign::verify(&self.keys, name, signed)
     }
 
@@ -106,9 +146,27 @@ impl SignatureRules {
         &self,
         _name: &str,
         _signed: Signed<'_>,
-    ) -> Result<Option<String>, InstallError> {
+    ) -> Result<Option<Signer>, InstallError> {
         Ok(None)
     }
+}
+
+/// Returns true if a signer of a lock file is one that a trusted key verified.
+pub(crate) fn is_verified(signer: &str) -> bool {
+    signer != UNSIGNED && !signer.starts_with(UNVERIFIED)
+}
+
+/// Returns true if a skill has the signer that it had before, or if the key of that signer has become
+/// trusted.
+pub(crate) fn is_same_signer(before: &str, now: &str) -> bool {
+    if before == now {
+        return true;
+    }
+    #[cfg(feature = "signatures")]
+    if let (Some(id), true) = (before.strip_prefix(UNVERIFIED), is_verified(now)) {
+        return minisign::key_name(now).as_deref() == Some(id);
+    }
+    false
 }
 
 /// Returns the text that the publisher of a skill signs, as `NAME.minisig` beside the directory.

@@ -15,7 +15,7 @@ use tempfile::TempDir;
 use self::journal::Journal;
 use crate::error::{InstallError, Repr};
 use crate::private_directory::private_directory;
-use crate::{LockFile, SourceSpec};
+use crate::{Action, KnownSources, LockFile, LockedSkill, Plan, SourceSpec};
 
 /// The directory of a change, in the install directory: new skills in `new`, replaced ones in
 /// `old`, and the new lock file.
@@ -52,6 +52,7 @@ pub struct Store {
     root: PathBuf,
     access: Access,
     lock_file: LockFile,
+    known_sources: KnownSources,
     steps: StepObserver,
 }
 
@@ -124,6 +125,7 @@ impl Store {
                 _process_lock: process_lock,
             },
             lock_file,
+            known_sources: KnownSources::default(),
             steps,
         })
     }
@@ -147,12 +149,57 @@ impl Store {
         Ok(Self {
             root: root.to_owned(),
             lock_file: lock_file.transpose()?.unwrap_or_default(),
+            known_sources: KnownSources::default(),
             access: Access::ReadOnly {
                 handle,
                 scratch: private_directory(Some(temp_dir))?,
             },
             steps: StepObserver::default(),
         })
+    }
+
+    /// Sets the sources and signers of skills that no lock file lists any more. Plans compare new skills
+    /// with them.
+    #[must_use]
+    pub fn known_sources(mut self, known: KnownSources) -> Self {
+        self.known_sources = known;
+        self
+    }
+
+    /// Adds the sources and signers of skills to those that are remembered: of a plan before it is
+    /// applied. What is restored or stays edited adds nothing.
+    pub fn remember_plan(&self, plan: &Plan, known: &mut KnownSources) {
+        let changes = plan.changes().iter();
+        let agreed = changes
+            .filter(|change| !matches!(change.action(), Action::Restore | Action::KeepEdited));
+        for change in agreed {
+            self.remember(change.locked(), known);
+        }
+    }
+
+    /// Adds the sources and signers of locked skills that are not remembered, before they are removed.
+    pub fn remember_locked(&self, names: &[String], known: &mut KnownSources) {
+        let locked = names
+            .iter()
+            .filter_map(|name| self.lock_file.skills().get(name));
+        for locked in locked {
+            if !known.contains(locked.name()) {
+                self.remember(locked, known);
+            }
+        }
+    }
+
+    fn remember(&self, locked: &LockedSkill, known: &mut KnownSources) {
+        known.remember(locked.name(), &self.identity_of(locked), locked.signer());
+    }
+
+    /// Returns the identity of the source of a locked skill.
+    pub(crate) fn identity_of(&self, locked: &LockedSkill) -> String {
+        locked.source().clone().resolved_at(&self.root).identity()
+    }
+
+    pub(crate) fn known(&self) -> &KnownSources {
+        &self.known_sources
     }
 
     /// Returns the directory.

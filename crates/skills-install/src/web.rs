@@ -1,6 +1,7 @@
 //! How sources on web servers are reached.
 
 mod client;
+mod private_host;
 mod resolver;
 
 use std::fmt;
@@ -9,6 +10,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use crate::progress::Progress;
+
+pub use private_host::{InvalidHost, PrivateHost};
 
 pub(crate) use client::{Client, Response, check_status, failed, is_loopback};
 
@@ -38,6 +41,7 @@ pub type Lookup = Arc<dyn Fn(&str, u16) -> io::Result<Vec<SocketAddr>> + Send + 
 pub struct WebOptions {
     http: bool,
     loopback: bool,
+    private: Vec<PrivateHost>,
     proxy: Option<String>,
     no_proxy: Vec<String>,
     lookup: Option<Lookup>,
@@ -65,6 +69,15 @@ impl WebOptions {
     #[must_use]
     pub fn allow_loopback(mut self) -> Self {
         self.loopback = true;
+        self
+    }
+
+    /// Also allows the private addresses of these hosts, by HTTPS, if the source itself is on one of
+    /// them: a server elsewhere can never lead to a private network. Addresses of metadata services and
+    /// of this machine stay refused.
+    #[must_use]
+    pub fn private_hosts(mut self, hosts: impl IntoIterator<Item = PrivateHost>) -> Self {
+        self.private = hosts.into_iter().collect();
         self
     }
 
@@ -124,6 +137,7 @@ impl fmt::Debug for WebOptions {
         f.debug_struct("WebOptions")
             .field("http", &self.http)
             .field("loopback", &self.loopback)
+            .field("private", &self.private)
             .field("has_proxy", &self.proxy.is_some())
             .field("no_proxy", &self.no_proxy)
             .field("roots", &self.roots.len())

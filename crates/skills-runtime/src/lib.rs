@@ -93,6 +93,8 @@ pub use skills_ledger as ledger;
 /// Parsing of `SKILL.md`.
 pub use skills_manifest as manifest;
 pub use skills_manifest::{Manifest, is_invisible};
+#[cfg(all(feature = "packages", unix))]
+pub use skills_packages as packages;
 /// Permissions and policy.
 pub use skills_policy as policy;
 pub use skills_policy::{

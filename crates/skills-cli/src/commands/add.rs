@@ -62,14 +62,14 @@ impl Add {
         let mut store = if self.dry_run {
             open_read_only(&directory, context)?
         } else {
-            open_store(&directory)?
+            open_store(&directory, context)?
         };
         let plan = self.plan(&mut store, &fetcher, context)?;
         let output = context.output;
         if self.dry_run {
             return self.print_dry_run(&plan, &directory, output);
         }
-        let performed = perform(store, plan, &directory, &self.install, output)?;
+        let performed = perform(store, plan, &directory, &self.install, context)?;
         if output.is_json() {
             output.print_json(&performed.document)?;
         } else if performed.exit == Exit::Success {

@@ -40,7 +40,7 @@ enum ConfigCommand {
 ///
 /// Keys: workspace, timeout-seconds, memory-mib, hooks, env-files, roots, usage-ledger, latent-search,
 /// trusted-projects, packages, python-index, npm-registry, package-hosts, package-builds,
-/// interpreters.KIND, skills.NAME.enabled, skills.NAME.pin, skills.NAME.packages,
+/// private-sources, interpreters.KIND, skills.NAME.enabled, skills.NAME.pin, skills.NAME.packages,
 /// skills.NAME.interpreters.KIND.
 #[derive(Debug, Args)]
 struct Set {
@@ -153,9 +153,9 @@ impl Set {
             | SettingKey::ContainerSocket
             | SettingKey::Interpreter(_)
             | SettingKey::SkillInterpreter(..) => Value::from(path(one()?)?),
-            SettingKey::PackageHosts | SettingKey::SkillPackages(_) => {
-                Value::from(self.value.iter().collect::<Array>())
-            }
+            SettingKey::PackageHosts
+            | SettingKey::PrivateSources
+            | SettingKey::SkillPackages(_) => Value::from(self.value.iter().collect::<Array>()),
             SettingKey::Packages
             | SettingKey::PythonIndex
             | SettingKey::NpmRegistry

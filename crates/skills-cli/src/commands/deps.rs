@@ -8,7 +8,8 @@ mod status;
 
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
-use skills_runtime::deps::{ListedPackage, Plan};
+use skills_runtime::deps::Plan;
+use skills_runtime::packages::ListedPackage;
 use skills_runtime::{ExecutionOptions, HostCommand, RunTarget, SkillRuntime};
 
 use crate::context::Context;

@@ -64,11 +64,11 @@ impl Lock {
             }
         }
         let directory = self.directory(clawhub, context)?;
-        let mut store = open_store(&directory)?;
+        let mut store = open_store(&directory, context)?;
         let edits = self.install.edits.edits();
         let plan = store.plan_sources(&fetcher, sources, edits, &policy_words);
         let plan = plan.map_err(failed)?;
-        let performed = perform(store, plan, &directory, &self.install, context.output)?;
+        let performed = perform(store, plan, &directory, &self.install, context)?;
         if context.output.is_json() {
             context.output.print_json(&performed.document)?;
         }

@@ -7,7 +7,9 @@ use skills_install::LocalEdits;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::install::{Target, failed, open_store, parse_target, reject_frozen, select_locked};
+use crate::install::{
+    SourceMemory, Target, failed, open_store, parse_target, reject_frozen, select_locked,
+};
 use crate::output::line;
 
 /// Remove installed skills
@@ -52,7 +54,9 @@ impl Remove {
             if names.is_empty() {
                 continue;
             }
-            let mut store = open_store(&directory)?;
+            let mut store = open_store(&directory, context)?;
+            let memory = SourceMemory::new(context);
+            memory.change(|known| store.remember_locked(&names, known))?;
             store.remove(&names, edits).map_err(failed)?;
             removed.extend(names.into_iter().map(|name| (name, directory.clone())));
         }

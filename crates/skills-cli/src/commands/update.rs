@@ -53,7 +53,7 @@ impl Update {
             let mut store = if self.check {
                 open_read_only(&directory, context)?
             } else {
-                open_store(&directory)?
+                open_store(&directory, context)?
             };
             let edits = self.install.edits.edits();
             let plan = store.plan_update_all(&fetcher, &names, edits, &policy_words);
@@ -61,7 +61,7 @@ impl Update {
             let performed = if self.check {
                 check(&plan, &directory, &self.install.deny, output)?
             } else {
-                perform(store, plan, &directory, &self.install, output)?
+                perform(store, plan, &directory, &self.install, context)?
             };
             documents.push(performed.document);
             exit = exit.max(performed.exit);

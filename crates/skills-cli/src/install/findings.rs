@@ -1,5 +1,7 @@
 //! The findings about the skills of a plan.
 
+use std::thread;
+
 use skills_install::{Action, Plan, SkillChange};
 use skills_lint::Linter;
 
@@ -7,6 +9,9 @@ use super::failed_search;
 use crate::exit::Exit;
 use crate::lint::{DenyArgs, SkillFindings};
 use crate::output::{Output, line};
+
+/// Maximum number of threads that search.
+const MAX_THREADS: usize = 8;
 
 /// The findings about the new files of a plan, in the order of its changes. A skill that stays as it
 /// is has none: it is not searched again.
@@ -20,16 +25,25 @@ impl PlanFindings {
         let is_new =
             |change: &SkillChange| !matches!(change.action(), Action::Keep | Action::KeepEdited);
         let is_any = plan.changes().iter().any(is_new);
-        let linter = is_any.then(Linter::new);
-        let of_changes = plan.changes().iter().map(|change| match &linter {
-            Some(linter) if is_new(change) => {
-                SkillFindings::of_directory(linter, change.staged_directory(), change.name())
-                    .map_err(|error| failed_search(change.name(), &error))
+        let Some(linter) = is_any.then(Linter::new) else {
+            return Ok(Self {
+                of_changes: plan
+                    .changes()
+                    .iter()
+                    .map(|_| SkillFindings::default())
+                    .collect(),
+            });
+        };
+        let search = |change: &SkillChange| {
+            if !is_new(change) {
+                return Ok(SkillFindings::default());
             }
-            _ => Ok(SkillFindings::default()),
-        });
+            SkillFindings::of_directory(&linter, change.staged_directory(), change.name())
+                .map_err(|error| failed_search(change.name(), &error))
+        };
+        let of_changes = on_threads(plan.changes(), search);
         Ok(Self {
-            of_changes: of_changes.collect::<anyhow::Result<_>>()?,
+            of_changes: of_changes.into_iter().collect::<anyhow::Result<_>>()?,
         })
     }
 
@@ -71,4 +85,28 @@ impl PlanFindings {
         }
         exit
     }
+}
+
+/// Calls a function for each item, on several threads, and returns the results in the order of the
+/// items.
+fn on_threads<T: Sync, R: Send>(items: &[T], call: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    let threads = threads.min(MAX_THREADS);
+    let per_thread = items.len().div_ceil(threads).max(1);
+    let call = &call;
+    thread::scope(|scope| {
+        let mut parts = items.chunks(per_thread);
+        let first = parts.next().unwrap_or_default();
+        let others: Vec<_> = parts
+            .map(|part| scope.spawn(move || part.iter().map(call).collect::<Vec<R>>()))
+            .collect();
+        let mut results: Vec<R> = first.iter().map(call).collect();
+        for other in others {
+            match other.join() {
+                Ok(more) => results.extend(more),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        results
+    })
 }

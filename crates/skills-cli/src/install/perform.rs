@@ -5,7 +5,10 @@ use std::path::Path;
 use serde_json::{Value, json};
 use skills_install::{Action, Plan, Store};
 
-use super::{Consent, InstallArgs, PlanFindings, ask, change_json, failed, plan_lines};
+use super::{
+    Consent, InstallArgs, PlanFindings, SourceMemory, ask, change_json, failed, plan_lines,
+};
+use crate::context::Context;
 use crate::exit::Exit;
 use crate::output::{Output, line};
 
@@ -23,8 +26,9 @@ pub(crate) fn perform(
     plan: Plan,
     directory: &Path,
     arguments: &InstallArgs,
-    output: Output,
+    context: &Context,
 ) -> anyhow::Result<Performed> {
+    let output = context.output;
     report_failures(&plan, output);
     let findings = PlanFindings::new(&plan)?;
     for text in plan_lines(&plan, &findings) {
@@ -46,6 +50,8 @@ pub(crate) fn perform(
         Exit::Failed
     };
     let lines = done_lines(&plan, directory);
+    // First, so that no skill is installed whose source is unknown later.
+    SourceMemory::new(context).change(|known| store.remember_plan(&plan, known))?;
     store.apply(plan).map_err(failed)?;
     document["applied"] = true.into();
     if !output.is_json() {

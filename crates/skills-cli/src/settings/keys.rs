@@ -15,7 +15,7 @@ pub(crate) const MAX_MIB: u64 = 2048;
 /// Start of a path in the home directory.
 pub(crate) const HOME_PREFIX: &str = "~/";
 /// The keys with what they mean, as `skills config` lists them.
-pub(crate) const KEYS: [(&str, &str); 25] = [
+pub(crate) const KEYS: [(&str, &str); 26] = [
     ("workspace", "directory that programs work on"),
     ("timeout-seconds", "deadline of a run, at most 600"),
     ("memory-mib", "memory of a run, at most 2048"),
@@ -37,6 +37,10 @@ pub(crate) const KEYS: [(&str, &str); 25] = [
     (
         "package-hosts",
         "list of further hosts that files of packages are from",
+    ),
+    (
+        "private-sources",
+        "list of hosts, each with or without a port, whose private addresses skills may be installed from",
     ),
     (
         "package-builds",
@@ -82,7 +86,7 @@ pub(crate) const KEYS: [(&str, &str); 25] = [
     ),
 ];
 /// The keys at the top of a file.
-const TOP: [&str; 21] = [
+const TOP: [&str; 22] = [
     "workspace",
     "timeout-seconds",
     "memory-mib",
@@ -97,6 +101,7 @@ const TOP: [&str; 21] = [
     "npm-registry",
     "package-hosts",
     "package-builds",
+    "private-sources",
     "sandbox",
     "container-image",
     "container-socket",
@@ -129,6 +134,7 @@ pub(crate) enum SettingKey {
     NpmRegistry,
     PackageHosts,
     PackageBuilds,
+    PrivateSources,
     Sandbox,
     ContainerImage,
     ContainerSocket,
@@ -215,6 +221,7 @@ impl SettingKey {
             ["npm-registry"] => Self::NpmRegistry,
             ["package-hosts"] => Self::PackageHosts,
             ["package-builds"] => Self::PackageBuilds,
+            ["private-sources"] => Self::PrivateSources,
             ["sandbox"] => Self::Sandbox,
             ["container-image"] => Self::ContainerImage,
             ["container-socket"] => Self::ContainerSocket,
@@ -258,6 +265,7 @@ impl SettingKey {
         matches!(
             self,
             Self::TrustedProjects
+                | Self::PrivateSources
                 | Self::Sandbox
                 | Self::SkillSandbox(_)
                 | Self::ContainerImage
@@ -284,6 +292,7 @@ impl SettingKey {
             Self::NpmRegistry => &["npm-registry"],
             Self::PackageHosts => &["package-hosts"],
             Self::PackageBuilds => &["package-builds"],
+            Self::PrivateSources => &["private-sources"],
             Self::Sandbox => &["sandbox"],
             Self::ContainerImage => &["container-image"],
             Self::ContainerSocket => &["container-socket"],
@@ -392,6 +401,15 @@ impl SettingKey {
                     .filter(|hosts| hosts.iter().all(|host| host.parse::<HostPattern>().is_ok()));
                 Ok(SettingValue::Texts(hosts.ok_or(EXPECTED)?))
             }
+            Self::PrivateSources => {
+                const EXPECTED: &str =
+                    "expected a list of HOST or HOST:PORT, such as git.acme.example";
+                let texts = item.as_array().ok_or(EXPECTED)?.iter();
+                let hosts: Option<Vec<String>> =
+                    texts.map(|text| text.as_str().map(str::to_owned)).collect();
+                let hosts = hosts.filter(|hosts| hosts.iter().all(|host| is_private_host(host)));
+                Ok(SettingValue::Texts(hosts.ok_or(EXPECTED)?))
+            }
             Self::Hooks
             | Self::PackageBuilds
             | Self::UsageLedger
@@ -494,6 +512,18 @@ fn check_package(text: &str) -> Result<(), String> {
 #[cfg(not(all(feature = "packages", unix)))]
 fn check_package(_text: &str) -> Result<(), String> {
     Ok(())
+}
+
+/// Returns true for an entry of `private-sources`.
+#[cfg(feature = "install")]
+fn is_private_host(text: &str) -> bool {
+    text.parse::<skills_install::PrivateHost>().is_ok()
+}
+
+/// Accepts every text: nothing is fetched.
+#[cfg(not(feature = "install"))]
+fn is_private_host(_text: &str) -> bool {
+    true
 }
 
 /// Returns true for the URL of an index. Programs of a setup could read credentials in it.

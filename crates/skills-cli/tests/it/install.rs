@@ -581,6 +581,46 @@ fn a_running_server_has_an_installed_skill_at_once() {
     assert_eq!(server.end(), Some(0));
 }
 
+/// The whole chain: an override of a tool applies to a skill that is installed while a server runs.
+#[cfg(unix)]
+#[test]
+fn a_running_server_has_the_tools_of_an_installed_skill_with_their_overrides() {
+    if skip_without_file_events() {
+        return;
+    }
+    let fixture = fixture();
+    fixture.file("source/pdf/scripts/check.py", "print('checked')\n");
+    let root = fixture.path().join("skills");
+    fs::create_dir(&root).unwrap();
+    let directories = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    let state = directories[1].path().to_owned();
+    let succeed = |arguments: &[&str]| {
+        let all = [&["--root", "../skills"], arguments].concat();
+        let done = fixture.run_with_state("project", &all, &state);
+        assert_eq!(done.code, 0, "{arguments:?}: {}", done.stderr);
+    };
+    let add = ["add", "../source/pdf", "--yes"];
+    succeed(&add);
+    succeed(&["tools", "change", "skill__pdf__fill", "--off"]);
+    succeed(&["remove", "pdf"]);
+
+    let root = root.to_str().unwrap();
+    let arguments = ["mcp", "--log", "off", "--root", root, "--tools", "scripts"];
+    let command = command_with_state(&arguments, directories[0].path(), &state);
+    let mut server = Server::connect(command, directories.into());
+    let has_tool = |server: &mut Server, name: &str| {
+        let listed = server.request("tools/list", &json!({})).to_string();
+        listed.contains(&format!("\"{name}\""))
+    };
+    assert!(!has_tool(&mut server, "skill__pdf__check"));
+    succeed(&add);
+    server.notification("notifications/tools/list_changed");
+    assert!(has_tool(&mut server, "skill__pdf__check"));
+    assert!(!has_tool(&mut server, "skill__pdf__fill"));
+    succeed(&["--frozen", "verify"]);
+    assert_eq!(server.end(), Some(0));
+}
+
 /// A repository of the user's git with one skill and a tag, or the reason why there is none.
 fn repository(fixture: &Fixture) -> Result<(), String> {
     skills_test_support::host::program("git")?;

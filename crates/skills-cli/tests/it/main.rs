@@ -27,6 +27,10 @@ mod help;
 mod hooks;
 mod inspect;
 mod install;
+#[cfg(feature = "install")]
+mod install_memory;
+#[cfg(feature = "install")]
+mod install_packages;
 mod interpreters;
 mod lookup;
 mod mcp;

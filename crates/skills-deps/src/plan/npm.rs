@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::{Plan, PlannedPackage, host_of, unreadable};
 use crate::error::{SetupError, SetupErrorKind};
-use crate::listed::Registry;
+use skills_packages::Registry;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]

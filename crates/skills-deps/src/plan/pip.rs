@@ -7,8 +7,8 @@ use serde::Deserialize;
 
 use super::{Plan, PlannedPackage, host_of, unreadable};
 use crate::error::SetupError;
-use crate::listed::Registry;
-use crate::python::normalize_name;
+use skills_packages::Registry;
+use skills_packages::normalize_name;
 
 #[derive(Deserialize)]
 struct Report {

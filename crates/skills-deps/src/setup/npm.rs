@@ -11,9 +11,9 @@ use super::{SetupContext, Step, check_ended, failure};
 use crate::environment::NODE_DIR;
 use crate::error::{SetupError, SetupErrorKind};
 use crate::files::{create_dir, read_bounded, write_file};
-use crate::listed::Registry;
-use crate::node::NodeProject;
 use crate::plan::{Plan, host_of, parse_npm_lock};
+use skills_packages::NodeProject;
+use skills_packages::Registry;
 
 const LOCK_FILE: &str = "package-lock.json";
 /// The lock that npm writes about what it installed.

@@ -10,9 +10,9 @@ use crate::environment::PYTHON_DIR;
 use crate::error::{SetupError, SetupErrorKind};
 use crate::files::{read_bounded, write_file};
 use crate::installed::{InstalledPython, ReportedPython};
-use crate::listed::Registry;
 use crate::plan::{Plan, parse_pip_report, parse_uv_lock};
-use crate::python::PythonProject;
+use skills_packages::PythonProject;
+use skills_packages::Registry;
 
 /// The program that uses the package managers.
 const SETUP: &str = include_str!("../../python/setup.py");

@@ -11,6 +11,7 @@ use sha2::{Digest, Sha256};
 
 use super::{Origin, VerifyFile, WantedPaths, skill_files};
 use crate::error::{InstallError, Refusal, Repr};
+use crate::signature::Signer;
 use crate::staged_tree::{EntryKind, StagedTree, TreeNames, check_entries};
 use crate::{FetchLimits, TreePath};
 
@@ -27,7 +28,7 @@ pub(crate) struct Archive {
     digest: String,
     /// The text of a signature that was not verified yet.
     signature: Option<String>,
-    signer: Option<String>,
+    signer: Option<Signer>,
     limits: FetchLimits,
 }
 
@@ -196,7 +197,7 @@ impl Origin for Archive {
         &mut self,
         _directory: &TreePath,
         verify: VerifyFile<'_>,
-    ) -> Result<Option<String>, InstallError> {
+    ) -> Result<Option<Signer>, InstallError> {
         // It is the same for all of its skills.
         if let Some(signature) = self.signature.take() {
             self.signer = verify(&signature, &mut self.file)?;

@@ -12,6 +12,7 @@ use url::Url;
 use self::index::{EntryContent, IndexEntry, IndexProblem};
 use super::{Archive, Origin, VerifyFile};
 use crate::error::InstallError;
+use crate::signature::{SignatureRules, Signer};
 use crate::staged_tree::StagedTree;
 use crate::web::{Client, check_status, failed};
 use crate::{FetchLimits, TreePath};
@@ -32,7 +33,7 @@ pub(crate) struct Site {
     entries: Vec<IndexEntry>,
     scratch: PathBuf,
     limits: FetchLimits,
-    wants_signatures: bool,
+    signatures: SignatureRules,
     /// The signatures and bytes of staged artifacts, by the name of the skill.
     signed: HashMap<String, (String, File)>,
 }
@@ -53,14 +54,14 @@ impl Site {
             entries,
             scratch: scratch.to_owned(),
             limits: limits.clone(),
-            wants_signatures: false,
+            signatures: SignatureRules::default(),
             signed: HashMap::new(),
         })
     }
 
-    /// Also downloads the signatures of artifacts.
-    pub(crate) fn with_signatures(mut self, wants_signatures: bool) -> Self {
-        self.wants_signatures = wants_signatures;
+    /// Sets whether signatures of artifacts are downloaded, and which of them are required.
+    pub(crate) fn with_signatures(mut self, signatures: SignatureRules) -> Self {
+        self.signatures = signatures;
         self
     }
 
@@ -167,8 +168,9 @@ impl Origin for Site {
                 Ok(content) => {
                     let name = entry.name.clone();
                     let artifact = self.stage_entry(&name, content, tree)?;
-                    if let Some((url, file)) = artifact.filter(|_| self.wants_signatures)
-                        && let Some(signature) = self.client.signature(&url)?
+                    if let Some((url, file)) = artifact.filter(|_| self.signatures.is_active())
+                        && let Some(signature) =
+                            self.signatures.read(self.client.signature(&url))?
                     {
                         self.signed.insert(name, (signature, file));
                     }
@@ -192,7 +194,7 @@ impl Origin for Site {
         &mut self,
         directory: &TreePath,
         verify: VerifyFile<'_>,
-    ) -> Result<Option<String>, InstallError> {
+    ) -> Result<Option<Signer>, InstallError> {
         match self.signed.get_mut(directory.as_str()) {
             Some((signature, file)) => verify(signature, file),
             None => Ok(None),

@@ -9,8 +9,13 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use minisign_verify::{PublicKey, Signature};
 
-use super::Signed;
+use super::{Signed, Signer};
 use crate::error::{InstallError, Repr};
+
+/// What signers of minisign begin with.
+const SCHEME: &str = "minisign:";
+/// Position of the number of a key in keys and signatures, after the algorithm.
+const KEY_NUMBER: std::ops::Range<usize> = 2..10;
 
 /// A public key of minisign.
 ///
@@ -64,12 +69,13 @@ impl fmt::Debug for MinisignKey {
     }
 }
 
-/// Returns the signer, if the signature is by one of the keys.
+/// Returns the key that verifies the signature, or else what the signature says about its key. Without
+/// any key, a signature that cannot be parsed counts as none.
 pub(super) fn verify(
     keys: &[MinisignKey],
     name: &str,
     signed: Signed<'_>,
-) -> Result<Option<String>, InstallError> {
+) -> Result<Option<Signer>, InstallError> {
     let invalid = |problem: &str| {
         InstallError::from(Repr::Signature {
             name: name.to_owned(),
@@ -77,7 +83,12 @@ pub(super) fn verify(
         })
     };
     let (Signed::File { signature, .. } | Signed::Statement { signature, .. }) = &signed;
-    let signature = Signature::decode(signature).map_err(|error| invalid(&error.to_string()))?;
+    let text = *signature;
+    let signature = match Signature::decode(text) {
+        Ok(signature) => signature,
+        Err(_) if keys.is_empty() => return Ok(None),
+        Err(error) => return Err(invalid(&error.to_string())),
+    };
     // Signatures name their key by eight bytes, which any signer can choose.
     let candidates: Vec<&MinisignKey> = keys
         .iter()
@@ -85,7 +96,7 @@ pub(super) fn verify(
         .collect();
     if candidates.is_empty() {
         // Another key, or the old format, which signs a whole file at once.
-        return Ok(None);
+        return Ok(key_of_signature(text).map(Signer::Unverified));
     }
     let found = match signed {
         Signed::File { file, .. } => {
@@ -99,9 +110,28 @@ pub(super) fn verify(
         }),
     };
     match found {
-        Some(key) => Ok(Some(format!("minisign:{key}"))),
+        Some(key) => Ok(Some(Signer::Verified(format!("{SCHEME}{key}")))),
         None => Err(invalid("it is not valid for this content")),
     }
+}
+
+/// Returns the name of the key of a verified signer, `minisign:KEY`, as an unverified signer has it.
+pub(super) fn key_name(signer: &str) -> Option<String> {
+    name_of_number(signer.strip_prefix(SCHEME)?)
+}
+
+/// Returns the name of the key that a signature names.
+fn key_of_signature(text: &str) -> Option<String> {
+    let line = text.lines().nth(1)?;
+    name_of_number(line.trim())
+}
+
+/// Returns `minisign:` and the number of a key, from a key or signature in Base64. It is written as the
+/// program of that name does.
+fn name_of_number(base64: &str) -> Option<String> {
+    let bytes = STANDARD.decode(base64).ok()?;
+    let number = bytes.get(KEY_NUMBER)?.try_into().ok()?;
+    Some(format!("{SCHEME}{:016X}", u64::from_le_bytes(number)))
 }
 
 fn verify_file<'a>(

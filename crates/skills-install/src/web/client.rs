@@ -14,8 +14,8 @@ use ureq::unversioned::transport::DefaultConnector;
 use ureq::{Agent, Body, Error, Proxy, ProxyProtocol, Timeout};
 use url::{Host, Url};
 
-use super::WebOptions;
-use super::resolver::{CheckedResolver, NotPublic};
+use super::resolver::{AllowedAddresses, CheckedResolver, NotPublic};
+use super::{PrivateHost, WebOptions};
 use crate::error::{InstallError, Repr};
 use crate::file_digest::FileDigest;
 use crate::{FetchLimits, signature};
@@ -35,7 +35,7 @@ pub(crate) struct Client {
     agent: Agent,
     options: WebOptions,
     allows_http: bool,
-    allows_loopback: bool,
+    allowed: AllowedAddresses,
     proxy: Option<(String, u16)>,
     limits: FetchLimits,
     deadline: Instant,
@@ -71,10 +71,22 @@ impl Client {
         let proxy_host = proxy
             .as_ref()
             .map(|proxy| (proxy.host().to_owned(), proxy.port()));
-        let allows_loopback = options.loopback && is_loopback(source);
+        let is_private = |known: &PrivateHost| {
+            let (host, port) = (source.host_str(), source.port_or_known_default());
+            known.contains(host.unwrap_or_default(), port.unwrap_or_default())
+        };
+        let allowed = AllowedAddresses {
+            loopback: options.loopback && is_loopback(source),
+            // A server elsewhere leads to no private network.
+            private: if options.private.iter().any(is_private) {
+                options.private.clone()
+            } else {
+                Vec::new()
+            },
+        };
         let resolver = CheckedResolver {
             lookup: options.lookup.clone(),
-            allows_loopback,
+            allowed: allowed.clone(),
             proxy: proxy_host.clone(),
         };
         let roots = options.roots.iter();
@@ -107,7 +119,7 @@ impl Client {
             options: options.clone(),
             // A server with TLS leads to none without.
             allows_http: options.http && source.scheme() == "http",
-            allows_loopback,
+            allowed,
             proxy: proxy_host,
             limits: limits.clone(),
             deadline: Instant::now() + limits.timeout,
@@ -333,7 +345,7 @@ impl Client {
         let is_loopback = is_loopback(url);
         let is_allowed = match url.scheme() {
             "https" => true,
-            "http" => self.allows_http || self.allows_loopback && is_loopback,
+            "http" => self.allows_http || self.allowed.loopback && is_loopback,
             _ => false,
         };
         if !is_allowed {
@@ -354,13 +366,12 @@ impl Client {
             Host::Ipv6(address) => Some(address.into()),
             Host::Domain(_) => is_loopback.then_some(std::net::Ipv4Addr::LOCALHOST.into()),
         };
-        let is_refused = |address: &IpAddr| {
-            !(skills_address::is_public(*address) || self.allows_loopback && is_loopback)
-        };
+        let name = host.to_string();
+        let is_refused = |address: &IpAddr| !self.allowed.contains(*address, &name, port);
         match address.filter(is_refused) {
             None => Ok(()),
             Some(address) => {
-                let host = host.to_string();
+                let host = name.clone();
                 Err(blocked(url, &NotPublic { host, address }))
             }
         }
@@ -475,7 +486,9 @@ fn blocked(url: &Url, refused: &NotPublic) -> InstallError {
     Repr::Fetch {
         from: url.to_string(),
         cause: refused.to_string(),
-        help: Some("download the files and add them by path"),
+        help: Some(
+            "list a host of a private network in the setting `private-sources`, or download the files and add them by path",
+        ),
     }
     .into()
 }

@@ -399,3 +399,17 @@ fn the_environment_names_no_proxy() {
     let output = String::from_utf8_lossy(&child.stdout);
     assert!(output.contains("1 passed"), "{output}");
 }
+
+/// Only a source on a listed host leads to a private network.
+#[test]
+fn a_server_that_is_not_listed_leads_to_no_private_host() {
+    let server = WebServer::start(|_| Reply::redirect("http://10.0.0.7/skills.tgz"));
+    let listed = ["10.0.0.7".parse().unwrap()];
+    let options = WebOptions::new().allow_loopback().allow_http();
+    let fetcher = fetcher().web(options.private_hosts(listed));
+    let error = fetch_error(&fetcher, &server.url("/skills.tgz"));
+    assert!(
+        error.to_string().contains("not a public address"),
+        "{error}"
+    );
+}

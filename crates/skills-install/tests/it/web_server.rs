@@ -181,10 +181,12 @@ impl WebServer {
         self.requests.lock().unwrap().clone()
     }
 
-    /// Returns the paths that were requested, in order.
+    /// Returns the paths that were requested, in order, without those of signatures, which the feature
+    /// `signatures` adds.
     pub(crate) fn paths(&self) -> Vec<String> {
         let requests = self.requests();
-        requests.into_iter().map(|request| request.path).collect()
+        let paths = requests.into_iter().map(|request| request.path);
+        paths.filter(|path| !path.contains(".minisig")).collect()
     }
 }
 

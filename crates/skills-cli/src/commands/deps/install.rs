@@ -2,7 +2,7 @@
 
 use clap::Args;
 use serde_json::json;
-use skills_runtime::deps::ListedPackage;
+use skills_runtime::packages::ListedPackage;
 use skills_runtime::{CallContext, PackagePlan, PackageStatus};
 
 use super::mentioned::Mentioned;

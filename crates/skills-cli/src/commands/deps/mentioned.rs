@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use skills_runtime::SkillRuntime;
-use skills_runtime::deps::ListedPackage;
+use skills_runtime::packages::ListedPackage;
 
 use crate::lookup;
 use crate::output::{Output, line};

@@ -1,6 +1,8 @@
 //! Signatures of trusted keys.
 
-use skills_install::{Fetcher, InstallError, InstallErrorKind, LocalEdits, WebOptions, statement};
+use skills_install::{
+    Fetcher, InstallError, InstallErrorKind, LocalEdits, TrustChange, WebOptions, statement,
+};
 
 use crate::fixture::{Fixture, TarEntry, fetcher, skill_text, words};
 use crate::minisign::Signer;
@@ -133,9 +135,7 @@ fn a_skill_that_is_not_what_was_signed_is_refused() {
 #[test]
 fn a_signature_that_does_not_count_is_as_good_as_none() {
     let signer = Signer::new(1);
-    let stranger = Signer::new(2);
     let changes: &[Change] = &[
-        |f| sign(f, &Signer::new(2)),
         |f| std::fs::remove_file(f.path("source/a.minisig")).unwrap(),
         |f| {
             std::fs::remove_file(f.path("source/a.minisig")).unwrap();
@@ -160,7 +160,81 @@ fn a_signature_that_does_not_count_is_as_good_as_none() {
         fixture.add_with(&trusting(&[&signer]), "./source").unwrap();
         assert_eq!(signer_of(&fixture, "a"), "unsigned");
     }
-    assert_ne!(signer.public_key(), stranger.public_key());
+    // What is no signature matters only if one is expected.
+    let fixture = signed_skill(&signer);
+    fixture.file("source/a.minisig", vec![b'<'; 1 << 20]);
+    fixture.add_with(&fetcher(), "./source").unwrap();
+    assert_eq!(signer_of(&fixture, "a"), "unsigned");
+}
+
+/// The signer in the lock file if the key has this number.
+fn unverified(number: u8) -> String {
+    format!("unverified:minisign:{}", format!("{number:02X}").repeat(8))
+}
+
+#[test]
+fn the_signer_of_an_unknown_key_is_remembered_and_satisfies_no_rule() {
+    let (first, second) = (Signer::new(1), Signer::new(2));
+    let fixture = signed_skill(&first);
+    for keys in [&[][..], &[&second]] {
+        let required = trusting(keys).require_signature();
+        assert_refused(fixture.add_with(&required, "./source"), &fixture);
+    }
+    fixture.add_with(&fetcher(), "./source").unwrap();
+    assert_eq!(signer_of(&fixture, "a"), unverified(1));
+    let locked = fixture.store().lock_file().skills()["a"].clone();
+    assert!(!locked.is_signed());
+
+    let trust_changes = |fetcher: &Fetcher| {
+        let mut store = fixture.store();
+        let plan = store
+            .plan_update_all(fetcher, &[], LocalEdits::Refuse, &words)
+            .unwrap();
+        plan.changes()[0].trust_changes().to_vec()
+    };
+    let changed_to = |signer: &str| {
+        vec![TrustChange::Signer {
+            from: unverified(1),
+            to: signer.to_owned(),
+        }]
+    };
+    // A new version of the same signer.
+    fixture.file("source/a/references/new.md", "x");
+    sign(&fixture, &first);
+    assert_eq!(trust_changes(&fetcher()), []);
+    // The key becomes trusted.
+    assert_eq!(trust_changes(&trusting(&[&first])), []);
+    sign(&fixture, &second);
+    assert_eq!(trust_changes(&fetcher()), changed_to(&unverified(2)));
+    let verified = format!("minisign:{}", second.public_key());
+    assert_eq!(trust_changes(&trusting(&[&second])), changed_to(&verified));
+    std::fs::remove_file(fixture.path("source/a.minisig")).unwrap();
+    assert_eq!(trust_changes(&fetcher()), changed_to("unsigned"));
+}
+
+#[test]
+fn the_signer_of_a_download_is_remembered_without_a_trusted_key() {
+    let content = archive();
+    let signature = Signer::new(7).sign(&content);
+    let served = content.clone();
+    let server = WebServer::start(move |request| match request.path.as_str() {
+        "/signed.tgz" | "/unsigned.tgz" | "/broken.tgz" | "/page.tgz" => Reply::ok(served.clone()),
+        "/signed.tgz.minisig" => Reply::ok(signature.clone()),
+        "/broken.tgz.minisig" => Reply::status(403),
+        "/page.tgz.minisig" => Reply::ok("<html>".repeat(10_000)),
+        _ => Reply::status(404),
+    });
+    let unsigned = "unsigned".to_owned();
+    for (path, signer) in [
+        ("/signed.tgz", unverified(7)),
+        ("/unsigned.tgz", unsigned.clone()),
+        ("/broken.tgz", unsigned.clone()),
+        ("/page.tgz", unsigned),
+    ] {
+        let fixture = Fixture::new();
+        fixture.add_with(&trusting(&[]), &server.url(path)).unwrap();
+        assert_eq!(signer_of(&fixture, "pdf"), signer, "{path}");
+    }
 }
 
 #[test]

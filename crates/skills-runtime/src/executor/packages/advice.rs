@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use skills_deps::{
+use skills_deps::missing_node_packages;
+use skills_packages::{
     ListedPackage, Project, Registry, imported_packages, is_local_module, mentioned_packages,
-    missing_node_packages, package_of_module,
+    package_of_module,
 };
 use skills_sandbox::ScriptType;
 

@@ -5,7 +5,8 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use skills_deps::{ListedPackage, Store};
+use skills_deps::Store;
+use skills_packages::ListedPackage;
 
 /// Where packages that skills declare are from, and where they are installed.
 ///

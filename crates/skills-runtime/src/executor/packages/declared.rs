@@ -1,11 +1,9 @@
 //! What a skill declares and the host does not have.
 
-use skills_deps::{
-    Environment, EnvironmentKey, InstalledPython, KeyInput, ListedPackage, Project, Registry,
-    missing_node_packages,
-};
+use skills_deps::{Environment, EnvironmentKey, InstalledPython, KeyInput, missing_node_packages};
 use skills_discovery::SkillFiles;
 use skills_manifest::{RequiredPackage, Requirements};
+use skills_packages::{ListedPackage, MAX_FILE_BYTES, Project};
 use skills_policy::Request;
 use skills_sandbox::ScriptType;
 
@@ -15,9 +13,6 @@ use crate::executor::Executor;
 use crate::executor::run_plan::RunPlan;
 use crate::executor::run_subject::SkillSubject;
 use crate::program_search::{find_tool, has_program};
-
-/// Maximum size of a file that declares packages, in bytes.
-const MAX_FILE_BYTES: u64 = 4 << 20;
 
 /// Declared packages that are missing, with what is needed to install them.
 pub(super) struct MissingPackages {
@@ -48,12 +43,7 @@ pub(super) fn script_of(mode: &ExecutionMode) -> Option<&str> {
 
 /// Returns a function that reads a text file of the skill.
 pub(super) fn text_reader(files: &SkillFiles) -> impl Fn(&str) -> Option<String> {
-    |path| {
-        let bytes = files
-            .contains(path)
-            .then(|| files.read(path, MAX_FILE_BYTES).ok())??;
-        String::from_utf8(bytes).ok()
-    }
+    |path| files.read_text(path, MAX_FILE_BYTES)
 }
 
 impl Executor {
@@ -199,15 +189,6 @@ impl Executor {
                     .find_map(RequiredPackage::of_install)
             });
         let packages = requirements.packages.iter().cloned().chain(of_programs);
-        packages
-            .map(|package| ListedPackage {
-                registry: match package.registry {
-                    "npm" => Registry::Npm,
-                    _ => Registry::Pypi,
-                },
-                requirement: package.requirement,
-                source: "SKILL.md".to_owned(),
-            })
-            .collect()
+        packages.map(ListedPackage::of_frontmatter).collect()
     }
 }

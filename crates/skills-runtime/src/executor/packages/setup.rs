@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use skills_deps::{Environment, ListedPackage, Plan, SetupContext, SetupPhase, Store};
+use skills_deps::{Environment, Plan, SetupContext, SetupPhase, Store};
+use skills_packages::ListedPackage;
 use skills_policy::{Authorization, Effect, Policy, Request, Rule, RuleSource};
 use skills_sandbox::ScriptType;
 

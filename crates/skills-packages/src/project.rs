@@ -9,9 +9,9 @@ const SCRIPTS: &str = "scripts";
 /// Maximum number of directories above a script that are searched.
 const MAX_DEPTH: usize = 8;
 
-/// Reads a file of the skill by its relative path, with `/` between parts; `None` if there is no
+/// A function that reads a file of the skill by its relative path, with `/` between parts; `None` if there is no
 /// such file, or if it is not text.
-pub(crate) type ReadFile<'a> = dyn Fn(&str) -> Option<String> + 'a;
+pub type ReadFile<'a> = dyn Fn(&str) -> Option<String> + 'a;
 
 /// The packages that a skill declares for one of its programs, by ecosystem.
 #[derive(Debug, Clone, Default)]
@@ -57,6 +57,23 @@ impl Project {
                     NodeProject::with_listed(declared, of_registry(Registry::Npm))
                 })
                 .flatten(),
+        }
+    }
+
+    /// Reads the `# /// script` block of a script; nothing for other files.
+    pub(crate) fn of_script_block(files: &ReadFile<'_>, path: &str) -> Self {
+        Self {
+            python: PythonProject::read(files, Some(path), &[]),
+            node: None,
+        }
+    }
+
+    /// Reads all files of one directory that declare packages. `directory` is empty or ends with
+    /// `/`.
+    pub(crate) fn of_directory(files: &ReadFile<'_>, directory: &str) -> Self {
+        Self {
+            python: PythonProject::read_all(files, directory),
+            node: NodeProject::read(files, &[directory.to_owned()]).map(NodeProject::with_peers),
         }
     }
 

@@ -54,6 +54,16 @@ impl PythonProject {
         declared.filter(|project| !project.is_empty())
     }
 
+    /// Reads each file of a directory that declares packages, also those after the first.
+    pub(crate) fn read_all(files: &ReadFile<'_>, directory: &str) -> Option<Self> {
+        let of_file = requirements::read(files, &format!("{directory}requirements.txt"));
+        let mut project = pyproject::read(files, directory).unwrap_or_default();
+        let of_file = of_file.unwrap_or_default();
+        project.requirements.extend(of_file.requirements);
+        project.problems.extend(of_file.problems);
+        (!project.is_empty()).then_some(project)
+    }
+
     /// Adds listed packages.
     pub(crate) fn with_listed<'a>(
         declared: Option<Self>,

@@ -95,6 +95,21 @@ impl NodeProject {
         Some(project)
     }
 
+    /// Adds the packages that npm installs because others need them beside themselves.
+    pub(crate) fn with_peers(mut self) -> Self {
+        let file = self.sources.first().cloned().unwrap_or_default();
+        let peers = self.package_json.get("peerDependencies").cloned();
+        for (name, range) in peers
+            .as_ref()
+            .and_then(Value::as_object)
+            .into_iter()
+            .flatten()
+        {
+            self.add(&file, name, range.as_str().unwrap_or_default());
+        }
+        self
+    }
+
     fn add_package(&mut self, file: &str, package: &Map<String, Value>) {
         for field in ["dependencies", "optionalDependencies"] {
             let listed = package.get(field).and_then(Value::as_object);

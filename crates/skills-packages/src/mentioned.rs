@@ -105,7 +105,7 @@ const SENTENCE_WORDS: [&str; 40] = [
 ///
 /// ```
 /// let text = "Install: `npm install -g docx`\n```bash\npip install -U \"pypdf>=4\"\n```\n";
-/// let packages = skills_deps::mentioned_packages(text);
+/// let packages = skills_packages::mentioned_packages(text);
 /// let packages: Vec<String> = packages.iter().map(ToString::to_string).collect();
 /// assert_eq!(packages, ["npm:docx", "pypdf>=4"]);
 /// ```

@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use pep508_rs::{Requirement, VerbatimUrl};
+use skills_manifest::RequiredPackage;
 
 use crate::node::{is_package_name, is_range_of_registry, split_version};
 use crate::python::{is_url, normalize_name};
@@ -58,6 +59,19 @@ impl ListedPackage {
             _ => (Registry::Pypi, text),
         };
         Self::of_registry(registry, requirement, source)
+    }
+
+    /// Lists a package that a frontmatter requires, without a check.
+    #[must_use]
+    pub fn of_frontmatter(package: RequiredPackage) -> Self {
+        Self {
+            registry: match package.registry {
+                "npm" => Registry::Npm,
+                _ => Registry::Pypi,
+            },
+            requirement: package.requirement,
+            source: "SKILL.md".to_owned(),
+        }
     }
 
     /// Returns the full name without a version, as permissions have it: `pypi:pypdf`. Empty for a

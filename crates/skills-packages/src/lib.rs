@@ -1,0 +1,44 @@
+//! Packages that skills declare, mention and import, found in text.
+//!
+//! ```text
+//! files of a skill --> Project: what one of its programs declares
+//!                  --> declared_packages: what any file of it declares, as lines
+//! instructions, scripts --> packages that are mentioned or imported
+//! ```
+//!
+//! A [`Project`] is what a skill declares: `pyproject.toml` with `uv.lock`, `requirements.txt`, the
+//! `# /// script` block of a Python script, `package.json` with its lock file, and packages that its
+//! frontmatter lists.
+//!
+//! The crate reads no file: the caller passes files as text. It knows neither which packages a host
+//! has nor how they are installed.
+//!
+//! ```
+//! use skills_packages::Project;
+//!
+//! let files = |path: &str| {
+//!     (path == "scripts/requirements.txt").then(|| "pypdf>=4 # PDF files\n".to_owned())
+//! };
+//! let project = Project::read(&files, Some("scripts/convert.py"), &[]);
+//! let python = project.python.unwrap();
+//! assert_eq!(python.sources, ["scripts/requirements.txt"]);
+//! assert_eq!(python.requirements[0].to_string(), "pypdf>=4");
+//! ```
+
+mod declared;
+mod imported;
+mod listed;
+mod mentioned;
+mod module_names;
+mod node;
+mod project;
+mod python;
+
+pub use declared::{MAX_FILE_BYTES, declared_packages};
+pub use imported::{imported_packages, is_local_module};
+pub use listed::{InvalidPackage, ListedPackage, Registry};
+pub use mentioned::mentioned_packages;
+pub use module_names::package_of_module;
+pub use node::NodeProject;
+pub use project::{Project, ReadFile};
+pub use python::{PythonProject, normalize_name};
