@@ -486,7 +486,7 @@ fn spawn_rules(grants: &Grants, program_finder: &ProgramFinder) -> Vec<PathRule>
         SpawnGrant::None => Vec::new(),
         SpawnGrant::Programs(names) => names
             .iter()
-            .filter_map(|name| program_finder.find_startable(name))
+            .filter_map(|name| program_finder.find_program(name))
             .flat_map(|program| program_rules(&program).collect::<Vec<_>>())
             .collect(),
         SpawnGrant::Any => {

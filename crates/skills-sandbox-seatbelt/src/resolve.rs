@@ -22,7 +22,7 @@ pub(crate) fn resolve_executables(
         ExecutableSet::new(interpreter).search_path(interpreters.path_env().split(':'));
     if let SpawnGrant::Programs(names) = job.grants().spawn() {
         for name in names {
-            if let Some(program) = interpreters.find_startable(name) {
+            if let Some(program) = interpreters.find_program(name) {
                 executables = executables.program(name, program);
             }
         }

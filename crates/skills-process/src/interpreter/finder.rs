@@ -292,24 +292,18 @@ impl ProgramFinder {
         Ok(with_tools(with_node_modules(program, job), job))
     }
 
-    /// Finds a program that a run may start, with the interpreter that the kernel starts for it if it
-    /// is a script such as `npm`; `None` as for [`find_program`](Self::find_program).
-    #[must_use]
-    pub fn find_startable(&self, name: &str) -> Option<ResolvedProgram> {
-        let mut program = self.find_program(name)?;
-        self.add_script_interpreter(&mut program);
-        Some(program)
-    }
-
-    /// Finds the program of a command, as [`find_startable`](Self::find_startable).
+    /// Finds the program of a command, with the interpreter that the kernel starts for it if it is a
+    /// script such as `npm`.
     ///
     /// # Errors
     /// Returns a [`SandboxError`] that names the searched directories.
     pub fn find_command(&self, name: &str) -> Result<ResolvedProgram, SandboxError> {
-        self.find_startable(name).ok_or_else(|| {
+        let Some(mut program) = self.find_program(name) else {
             let searched = self.search_path.iter().chain(&self.fallback_path);
-            SandboxError::program_not_found(name, &join_paths(searched))
-        })
+            return Err(SandboxError::program_not_found(name, &join_paths(searched)));
+        };
+        self.add_script_interpreter(&mut program);
+        Ok(program)
     }
 
     fn find_for_job(

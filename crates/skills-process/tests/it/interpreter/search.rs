@@ -177,7 +177,7 @@ fn a_changed_file_is_noticed_by_the_next_search() {
 }
 
 #[test]
-fn a_program_includes_the_interpreter_of_a_script_and_git_its_subcommands() {
+fn a_command_includes_the_interpreter_of_a_script_and_git_its_subcommands() {
     let tree = Tree::new()
         .binary("a/node")
         .binary("b/bin/git")
@@ -190,7 +190,7 @@ fn a_program_includes_the_interpreter_of_a_script_and_git_its_subcommands() {
         .search(&["a", "b/bin"])
         .with_fallback_path([tree.path("c")]);
     let executable = |name: &str| {
-        let program = search.find_startable(name).unwrap();
+        let program = search.find_command(name).unwrap();
         let paths = program.executable_paths.iter().chain(&program.readable);
         let paths = paths.filter_map(|path| path.strip_prefix(&tree.root).ok()?.to_str());
         (paths.collect::<Vec<_>>().join(" "), program.memory)
