@@ -16,6 +16,8 @@ use crate::{ToolError, ToolErrorCode};
 
 /// Maximum number of mistakes in one error message.
 const MAX_MISTAKES: usize = 5;
+/// Number of mistakes after which no further values are checked.
+const MAX_COUNTED: usize = 1000;
 /// Maximum length of the text of one mistake, in characters.
 const MAX_MISTAKE_CHARS: usize = 300;
 /// Maximum length of the location of a mistake, in characters.
@@ -84,7 +86,8 @@ impl ArgumentValidator {
         }
         let more = match mistakes.count - mistakes.first.len() {
             0 => String::new(),
-            more => format!("; and {more} more"),
+            more if mistakes.count < MAX_COUNTED => format!("; and {more} more"),
+            more => format!("; and {more} or more others"),
         };
         let error = ToolErrorCode::InvalidArguments.error(format!(
             "invalid arguments: {}{more}",
@@ -105,20 +108,19 @@ impl ArgumentValidator {
             // `true` accepts everything; `false` occurs as `additionalProperties` only.
             return;
         };
+        if mistakes.count >= MAX_COUNTED {
+            return;
+        }
         let mut add = |text: String| mistakes.add(location, &text);
         if let Some(expected) = schema.get("type").filter(|kind| !has_type(value, kind)) {
             add(format!("{} is not of type {expected}", shown(value)));
         }
-        if let Some(Value::Array(values)) = schema.get("enum") {
-            let canonical = canonical(value);
-            if !values.iter().any(|one| self::canonical(one) == canonical) {
-                let values: Vec<String> = values.iter().map(Value::to_string).collect();
-                add(format!(
-                    "{} is not one of {}",
-                    shown(value),
-                    values.join(", ")
-                ));
-            }
+        if let Some(Value::Array(values)) = schema.get("enum")
+            && !values.iter().any(|one| is_equal(one, value))
+        {
+            let values: Vec<String> = values.iter().map(Value::to_string).collect();
+            let values = values.join(", ");
+            add(format!("{} is not one of {values}", shown(value)));
         }
         match value {
             Value::Number(number) => check_number(schema, number, &mut add),
@@ -327,26 +329,49 @@ fn check_number(schema: &Map<String, Value>, number: &Number, add: &mut dyn FnMu
     }
 }
 
+/// Compares exactly: an integer of any size is not rounded to a float.
 fn compare(one: &Number, other: &Number) -> Ordering {
-    match (one.as_i128(), other.as_i128()) {
+    match (integer(one), integer(other)) {
         (Some(one), Some(other)) => one.cmp(&other),
-        _ => float(one).total_cmp(&float(other)),
+        _ => float(one)
+            .partial_cmp(&float(other))
+            .unwrap_or(Ordering::Equal),
     }
 }
 
 /// Decimal fractions such as 0.1 have no exact representation: the quotient may differ from an integer
 /// by the error of a division.
 fn is_multiple(number: &Number, step: &Number) -> bool {
-    if let (Some(number), Some(step)) = (number.as_i128(), step.as_i128()) {
+    if let (Some(number), Some(step)) = (integer(number), integer(step)) {
         return step != 0 && number % step == 0;
     }
     let quotient = float(number) / float(step);
-    (quotient - quotient.round()).abs() <= quotient.abs() * 4.0 * f64::EPSILON
+    let tolerance = (quotient.abs() * 4.0 * f64::EPSILON).min(0.25);
+    (quotient - quotient.round()).abs() <= tolerance
+}
+
+/// Returns the value of an integer, also if it is written as `1.0`.
+fn integer(number: &Number) -> Option<i128> {
+    number.as_i128().or_else(|| {
+        let float = float(number);
+        let is_integral = float.fract() == 0.0;
+        // The text of an integral float is exact.
+        is_integral.then(|| format!("{float:.0}").parse().ok())?
+    })
 }
 
 /// JSON has no number that is not finite.
 fn float(number: &Number) -> f64 {
     number.as_f64().unwrap_or_default()
+}
+
+/// Returns true if two values are equal: `1` equals `1.0`, and properties have no order.
+fn is_equal(one: &Value, other: &Value) -> bool {
+    match (one, other) {
+        (Value::Number(one), Value::Number(other)) => compare(one, other) == Ordering::Equal,
+        (Value::Array(_) | Value::Object(_), _) => canonical(one) == canonical(other),
+        _ => one == other,
+    }
 }
 
 /// Returns a text that is equal for equal values: `1` equals `1.0`, and properties have no order.
