@@ -7,6 +7,7 @@ use std::collections::HashSet;
 use std::ffi::OsString;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use cap_std::fs::Dir;
 
@@ -92,9 +93,10 @@ impl Search {
         let is_skill =
             |entry: &&Entry| entry.file_name() == SKILL_FILE && !was_searched(entry.directory());
         let skills: Vec<&Entry> = catalog.all_entries().filter(is_skill).collect();
-        let (scan_start, limit) = (self.scan_start, self.limit);
+        let scan_start = self.scan_start;
+        let left = AtomicUsize::new(self.left);
         let listings = parallel::map(&skills, threads, |entry| {
-            SkillListing::read(entry.directory(), scan_start, limit)
+            SkillListing::read(entry.directory(), scan_start, &left)
         });
         for (entry, listing) in skills.iter().zip(listings) {
             self.below_skill(entry.directory(), listing);
@@ -124,7 +126,8 @@ impl Search {
     }
 
     fn list_and_search_skill(&mut self, directory: &Path) {
-        let listing = SkillListing::read(directory, self.scan_start, self.limit);
+        let left = AtomicUsize::new(self.left);
+        let listing = SkillListing::read(directory, self.scan_start, &left);
         self.below_skill(directory, listing);
     }
 
@@ -249,8 +252,13 @@ struct SkillListing {
 }
 
 impl SkillListing {
-    /// Lists at most `limit` entries. `None` if the directory cannot be opened.
-    fn read(directory: &Path, scan_start: ScanStart, limit: usize) -> Option<Self> {
+    /// Lists at most `left` entries, which threads share. `None` if the directory cannot be opened, or
+    /// none are left.
+    fn read(directory: &Path, scan_start: ScanStart, left: &AtomicUsize) -> Option<Self> {
+        let take_one = |left: usize| left.checked_sub(1);
+        if left.load(Ordering::Relaxed) == 0 {
+            return None;
+        }
         let handle = open_canonical(directory).ok()?;
         let stamp = FileStamp::from_path(directory);
         let mut listing = Self {
@@ -270,7 +278,10 @@ impl SkillListing {
             } else if entry.name.eq_ignore_ascii_case(SKILL_FILE) {
                 listing.other_skill_files.push(entry.name);
             }
-            continue_if(listing.listed < limit)
+            continue_if(
+                left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take_one)
+                    .is_ok_and(|before| before > 1),
+            )
         });
         if !has_skill_file {
             listing.other_skill_files.clear();
