@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use skills_address::is_private_network;
 use ureq::http::{HeaderMap, Request, header};
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 use ureq::unversioned::transport::DefaultConnector;
@@ -486,9 +487,11 @@ fn blocked(url: &Url, refused: &NotPublic) -> InstallError {
     Repr::Fetch {
         from: url.to_string(),
         cause: refused.to_string(),
-        help: Some(
-            "list a host of a private network in the setting `private-sources`, or download the files and add them by path",
-        ),
+        help: Some(if is_private_network(refused.address) {
+            "if you know the source and it is on a private network itself, list its host in the setting `private-sources`; else download the files and add them by path"
+        } else {
+            "download the files and add them by path"
+        }),
     }
     .into()
 }
