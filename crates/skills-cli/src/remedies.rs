@@ -52,17 +52,9 @@ impl RemedyDescriptions {
             Remedy::AllowExactly(targets) => self.allow_exactly(targets),
             Remedy::AllowNext(targets) => {
                 let option = self.option(&allow_options(targets)?);
-                let is_home = |target: &String| target.starts_with("write:");
-                let does = match (targets.iter().all(is_home), targets.iter().any(is_home)) {
-                    (true, _) => "writes to the home directory",
-                    (_, true) => "starts programs and writes to the home directory",
-                    _ => "starts programs",
-                };
-                Some(format!("its script also {does}; for that add {option}"))
-            }
-            Remedy::ReadHome(targets) => {
-                let option = self.option(&allow_options(targets)?);
-                Some(format!("let it read from the home directory with {option}"))
+                Some(format!(
+                    "its script also starts programs; for these add {option}"
+                ))
             }
             Remedy::KeepHome(targets) => {
                 let option = self.option(&allow_options(targets)?);

@@ -11,11 +11,9 @@ mod execution_mode;
 mod failure_cause;
 mod findings;
 mod grant_checks;
-mod home_references;
 mod host_command;
 mod input_protocol;
 mod job;
-mod likely_needs;
 mod missing_paths;
 mod obstacles;
 mod optional_mounts;
@@ -492,7 +490,7 @@ impl Executor {
         // Paths are checked after the wait for a permit, which can take minutes in which another
         // program may replace a directory by a symlink.
         let user_home = self.config().user_home.as_deref();
-        let created = CreatedFiles::create(grants, plan.workspace.as_deref(), user_home)?;
+        let created = CreatedFiles::create(grants, plan.workspace.as_deref())?;
         check_canonical(grants)?;
         self.check_outside_scratch(grants)?;
         // The backend takes the grants; the original explains what the program could not do.

@@ -167,7 +167,7 @@ fn a_script_that_also_starts_programs_gets_both_options_at_once() {
     insta::assert_snapshot!(explanation(&done), @"
     refused: write `PLACE/work/out.txt` (reported by the program, not verified)
     help: allow it with `--allow write:PLACE/work/out.txt`
-    help: its script also starts programs; for that add `--allow spawn`
+    help: its script also starts programs; for these add `--allow spawn`
     ");
 }
 
@@ -199,8 +199,7 @@ fn files_of_the_private_home_directory_are_reported() {
     ");
 }
 
-/// What a program left in its private home directory says whether a missing path is a directory; for
-/// others the name does.
+/// What a program left in its private home directory says whether a missing path is a directory.
 #[test]
 fn a_missing_path_of_the_home_directory_is_created_as_the_program_needs_it() {
     need_sandbox!();
@@ -211,56 +210,11 @@ fn a_missing_path_of_the_home_directory_is_created_as_the_program_needs_it() {
     help: keep the files in the home directory of the user with `--allow write:~/.tool/ --allow write:~/.toolrc`
     ");
     let home = fixture.path().join("home");
-    for directory in ["write:~/.tool/", "write:~/.tool"] {
-        let allow = ["--allow", directory, "--allow", "write:~/.toolrc"];
-        let done = run(&fixture, &allow);
-        assert_eq!((done.code, explanation(&done).as_str()), (0, ""));
-        assert!(home.join(".tool/queue/a.json").is_file());
-        assert!(home.join(".toolrc").is_file());
-        fs::remove_dir_all(&home).unwrap();
-    }
-}
-
-/// A script that is stopped early would otherwise need a try for each restriction.
-#[test]
-fn a_stopped_script_gets_the_option_for_its_home_directory_at_once() {
-    need_sandbox!();
-    let text = "DB=\"$HOME/.tool/a.db\"\nKEYS=\"$HOME/.ssh/config\"\ncat /dev/null | cat\necho x >> \"$DB\"\necho x >> \"$KEYS\"\n";
-    let fixture = skill("main.sh", &format!("set -e\n{text}"));
-    insta::assert_snapshot!(explanation(&run(&fixture, &[])), @r"
-    refused: spawn another program
-    help: allow it with `--allow spawn`
-    help: its script also writes to the home directory; for that add `--allow write:~/.tool/`
-    ");
-    let options = ["--allow", "spawn", "--allow", "write:~/.tool/"];
-    let _ = run(&fixture, &options);
-    let written = fs::read_to_string(fixture.path().join("home/.tool/a.db"));
-    assert_eq!(written.unwrap(), "x\n");
-}
-
-/// Nothing fails if a program finds nothing in its private home directory, so the result would be wrong.
-#[test]
-fn a_script_that_names_an_existing_path_of_the_home_directory_is_told_how_to_read_it() {
-    need_sandbox!();
-    let text = "from pathlib import Path\nprojects = Path.home() / '.tool' / 'projects'\nkeys = Path.home() / '.ssh' / 'config'\nnone = Path.home() / '.none'\nprint(len(list(projects.glob('*'))))\n";
-    let fixture = skill("count.py", text);
-    fixture
-        .file("home/.tool/projects/a", "")
-        .file("home/.tool/other", "")
-        .file("home/.ssh/config", "");
-    let done = run(&fixture, &[]);
-    assert_eq!((done.code, done.stdout.trim()), (0, "0"));
-    insta::assert_snapshot!(explanation(&done), @r"
-    note: the script names `~/.tool/projects`, which the private home directory of the run did not have, but the one of the user has
-    help: let it read from the home directory with `--allow read:~/.tool/projects`
-    ");
-    let done = run(&fixture, &["--allow", "read:~/.tool/projects"]);
-    assert_eq!((done.stdout.trim(), explanation(&done).as_str()), ("1", ""));
-    // Nothing is suggested that a rule denies.
-    let home = fixture.path().join("home");
-    let rules = format!("deny = [\"read:{}/.tool\"]\n", home.display());
-    fixture.file("home/.config/skills/policy.toml", &rules);
-    assert_eq!(explanation(&run(&fixture, &[])), "");
+    let allow = ["--allow", "write:~/.tool/", "--allow", "write:~/.toolrc"];
+    let done = run(&fixture, &allow);
+    assert_eq!((done.code, explanation(&done).as_str()), (0, ""));
+    assert!(home.join(".tool/queue/a.json").is_file());
+    assert!(home.join(".toolrc").is_file());
 }
 
 /// Programs report a host that they cannot resolve in their own words. What they look up is known.

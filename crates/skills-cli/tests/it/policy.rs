@@ -725,30 +725,6 @@ fn a_command_can_be_a_script() {
     );
 }
 
-/// A program that a script may start can be a script itself, whose interpreter the kernel starts.
-#[cfg(target_os = "linux")]
-#[test]
-fn a_program_of_a_script_can_be_a_script() {
-    if skills_test_support::skip_without_sandbox() {
-        return;
-    }
-    let tools = Fixture::new("", "");
-    let tools = tools.path("tools");
-    fs::create_dir_all(&tools).unwrap();
-    let tool = tools.join("tool");
-    fs::write(&tool, "#!/bin/sh\necho from a script\n").unwrap();
-    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    fs::set_permissions(&tool, mode).unwrap();
-    let fixture = Fixture::new("", "exec tool\n");
-    let output = |permission: &str| {
-        let mut command = fixture.command(&["run", "one", "--allow", permission]);
-        let done = command.env("PATH", &tools).output().unwrap();
-        String::from_utf8(done.stdout).unwrap()
-    };
-    assert_eq!(output("spawn:tool"), "from a script\n");
-    assert_eq!(output("spawn:cat"), "");
-}
-
 /// A workspace of the settings does not overrule the policy of the user.
 #[cfg(target_os = "linux")]
 #[test]

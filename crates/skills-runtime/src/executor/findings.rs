@@ -95,12 +95,6 @@ pub enum RunFinding {
         /// directory. Protected ones are not among them.
         directories: Vec<String>,
     },
-    /// The script names paths that the home directory of the user has, and the private one of the run
-    /// did not. Nothing observed that it looked for them.
-    UngrantedHome {
-        /// At most four paths, relative to the home directory. None of them is known to hold keys.
-        paths: Vec<String>,
-    },
     /// The program tried to write into the directory of its skill.
     SkillIsReadOnly {
         /// Whether the run had a workspace.
@@ -127,9 +121,6 @@ impl RunFinding {
                 .iter()
                 .map(|directory| format!("write:~/{directory}"))
                 .collect(),
-            Self::UngrantedHome { paths } => {
-                paths.iter().map(|path| format!("read:~/{path}")).collect()
-            }
             Self::SkillIsReadOnly { .. } | Self::IgnoredProxy { .. } => Vec::new(),
         }
     }
@@ -149,13 +140,6 @@ impl fmt::Display for RunFinding {
                 f.write_str("wrote ")?;
                 write_names(f, files.iter().map(|file| format!("~/{file}")), *omitted)?;
                 f.write_str(" into the private home directory of the run, which is removed")
-            }
-            Self::UngrantedHome { paths } => {
-                f.write_str("the script names ")?;
-                write_names(f, paths.iter().map(|path| format!("~/{path}")), 0)?;
-                f.write_str(
-                    ", which the private home directory of the run did not have, but the one of the user has",
-                )
             }
             Self::SkillIsReadOnly { has_workspace } => f.write_str(if *has_workspace {
                 "the program can write to its workspace"
@@ -258,14 +242,14 @@ pub(super) fn private_home(home: Option<&PrivateHome>) -> Option<RunFinding> {
 }
 
 /// Returns true for a path of a home directory at or below a protected one.
-pub(super) fn is_protected(path: &str) -> bool {
+fn is_protected(path: &str) -> bool {
     innermost_protected_name(Path::new(path), Path::new("")).is_some()
 }
 
 /// Returns true for a hidden path of a home directory that is not known to belong to other programs.
 /// Which files a program leaves is its choice, so it must not lead to a suggestion that gives it keys,
 /// or files that other programs execute.
-pub(super) fn is_own_path(path: &str) -> bool {
+fn is_own_path(path: &str) -> bool {
     let name = Path::new(path)
         .file_name()
         .map(|name| name.to_string_lossy().to_lowercase())
@@ -288,7 +272,7 @@ pub(super) fn kept_path(file: &str) -> String {
 }
 
 /// Returns how many components of a path are a directory in which each program has its own.
-pub(super) fn shared_length(path: &Path) -> usize {
+fn shared_length(path: &Path) -> usize {
     let shared = SHARED_DIRECTORIES
         .iter()
         .find(|shared| path.starts_with(shared));

@@ -8,15 +8,7 @@ use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions};
 use skills_policy::{Access, Decision, Grants, MissingPath};
 
-use super::findings::shared_length;
 use crate::error::{Repr, RuntimeError};
-
-/// Ends of hidden names in a home directory that are files by convention, such as `.npmrc`,
-/// `.python_history` and `.gitconfig`.
-const FILE_SUFFIXES: [&str; 11] = [
-    "rc", "_history", "hst", "ignore", "config", "profile", "info", "env", "login", "logout",
-    "auth",
-];
 
 /// Files that were created for a run. Dropping it removes those that the program did not write.
 #[derive(Default)]
@@ -31,16 +23,11 @@ struct CreatedFile {
 impl CreatedFiles {
     /// Creates the missing paths that are granted for writing, such as `out/**` of a workspace
     /// without an `out`, and the file of `--write`. Uses a directory handle, so that symlinks in the
-    /// workspace cannot redirect it. What looks like the directory of a program in `user_home` is
-    /// created as a directory.
+    /// workspace cannot redirect it.
     ///
     /// # Errors
     /// Fails if a path cannot be created, for example since its directory does not exist.
-    pub(super) fn create(
-        grants: &Grants,
-        workspace: Option<&Path>,
-        user_home: Option<&Path>,
-    ) -> Result<Self, RuntimeError> {
+    pub(super) fn create(grants: &Grants, workspace: Option<&Path>) -> Result<Self, RuntimeError> {
         let mut created = Self::default();
         let allowed = grants
             .decisions()
@@ -51,13 +38,6 @@ impl CreatedFiles {
             if path.symlink_metadata().is_ok() || is_in_writable(path, grants) {
                 continue;
             }
-            let below_home = user_home.and_then(|home| path.strip_prefix(home).ok());
-            let kind = match kind {
-                MissingPath::File if below_home.is_some_and(is_program_directory) => {
-                    MissingPath::Directory
-                }
-                kind => kind,
-            };
             created
                 .create_path(path, kind, workspace)
                 .map_err(|source| Repr::OptionalPath {
@@ -119,19 +99,6 @@ impl Drop for CreatedFiles {
     }
 }
 
-/// Returns true if a path of a home directory, without a slash at its end, looks like the directory of
-/// a program: `.tool`, `.config/tool`, but not `.toolrc`, `.tool.json` or `notes`.
-fn is_program_directory(below_home: &Path) -> bool {
-    let shared = shared_length(below_home);
-    let Some(name) = below_home.file_name().and_then(|name| name.to_str()) else {
-        return false;
-    };
-    let hidden = name.strip_prefix('.');
-    let is_own = below_home.components().count() == shared + 1 && (shared > 0 || hidden.is_some());
-    let name = hidden.unwrap_or(name);
-    is_own && !name.contains('.') && !FILE_SUFFIXES.iter().any(|suffix| name.ends_with(suffix))
-}
-
 /// Returns true if the directory around a path is granted for writing.
 fn is_in_writable(path: &Path, grants: &Grants) -> bool {
     let writable = grants
@@ -149,30 +116,4 @@ fn existing_base(path: &Path) -> Option<(&Path, &Path)> {
         .skip(1)
         .find(|parent| parent.is_dir())
         .and_then(|parent| Some((parent, path.strip_prefix(parent).ok()?)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn directories_of_programs_have_hidden_names_without_an_extension() {
-        for path in [".tool", ".clawdbot", ".config/tool", ".local/share/tool"] {
-            assert!(is_program_directory(Path::new(path)), "{path}");
-        }
-        for path in [
-            "",
-            "notes",
-            "out/tool",
-            ".toolrc",
-            ".tool_history",
-            ".env",
-            ".tool.json",
-            ".config/tool.toml",
-            ".config/tool/token",
-            ".tool/log",
-        ] {
-            assert!(!is_program_directory(Path::new(path)), "{path}");
-        }
-    }
 }

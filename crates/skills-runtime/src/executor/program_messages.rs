@@ -46,7 +46,7 @@ const CREATION: [&str; 7] = [
     "unable to create",
 ];
 /// Parts of statements that create files, as tracebacks quote them.
-pub(super) const WRITING_STATEMENTS: [&str; 16] = [
+const WRITING_STATEMENTS: [&str; 16] = [
     "\"w\"",
     "'w'",
     "\"wb\"",
@@ -98,7 +98,7 @@ pub(super) fn parse_messages(text: &str, current_dir: &str) -> Vec<RefusedOperat
     operations
 }
 
-pub(super) fn contains_any(line: &str, markers: &[&str]) -> bool {
+fn contains_any(line: &str, markers: &[&str]) -> bool {
     markers.iter().any(|marker| line.contains(marker))
 }
 

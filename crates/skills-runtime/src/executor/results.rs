@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use skills_policy::Grants;
-use skills_sandbox::{Refusal, Refusals, RefusedOperation, RunOutput, ScriptType};
+use skills_policy::{Capability, Grants, SpawnGrant};
+use skills_sandbox::{Evidence, Refusal, Refusals, RefusedOperation, RunOutput, ScriptType};
 
 use super::failure_cause::{self, FailureCause};
 use super::findings::{self, RunFinding};
@@ -14,11 +14,22 @@ use super::run_notes::{note_on_withheld, notes_before_run, report_unwritten_file
 use super::run_plan::RunPlan;
 use super::run_record::RunRecord;
 use super::{Executor, GrantedRun, obstacles};
-use crate::ExecutionArtifacts;
 use crate::secrets::Redactor;
+use crate::{ExecutionArtifacts, ExecutionMode};
 
+/// The most bytes of a script that are searched for what it does.
+const MAX_SCRIPT_BYTES: u64 = 1 << 20;
 /// The most hosts in a finding.
 const MAX_HOSTS: usize = 4;
+/// Parts of Python and Node scripts that start programs.
+const STARTS_PROGRAMS: [&str; 6] = [
+    "subprocess",
+    "os.system(",
+    "os.popen(",
+    "os.exec",
+    "child_process",
+    "execa",
+];
 
 impl Executor {
     /// Describes what the caller should know about a run that is about to start.
@@ -58,16 +69,15 @@ impl Executor {
         let unreadable_skills = std::mem::take(&mut plan.readable_skills.unreadable);
         let output = redactor.redact_streams(output);
         let refusals = self.refusals(&plan, &grants, &output);
-        let mut findings = findings(&plan, &refusals, &grants, &output);
-        let needs = self.likely_needs(&plan, &grants, &refusals, &output);
-        findings.extend(needs.home_paths);
+        let findings = findings(&plan, &refusals, &grants, &output);
+        let likely_rules = self.likely_rules(&plan, &grants, &refusals, &output);
         let cause = self.failure_cause(&plan, &output, &grants, &packages);
         let skill = plan.subject.name().to_owned();
         let permissions_used = used_tools(&grants, plan.subject.skill());
         let mut artifacts = ExecutionArtifacts::new(skill, plan.mode, output, redactor);
         artifacts.refusals = refusals;
         artifacts.findings = findings;
-        artifacts.likely_rules = needs.rules;
+        artifacts.likely_rules = likely_rules;
         artifacts.failure_cause = cause;
         artifacts.unreadable_skills = unreadable_skills;
         artifacts.copies = copies(&grants);
@@ -106,6 +116,36 @@ impl Executor {
             let user_home = self.config().user_home.as_deref();
             obstacles::obstacle(policy, &plan.request, workspace, user_home, refusal)
         })
+    }
+
+    /// Returns rules that a script is likely to need next, in the syntax of rules: it was stopped
+    /// before it started the programs that its text starts.
+    fn likely_rules(
+        &self,
+        plan: &RunPlan,
+        grants: &Grants,
+        refusals: &Refusals,
+        output: &RunOutput,
+    ) -> Vec<String> {
+        let is_process = |refusal: &Refusal| {
+            matches!(
+                refusal.operation,
+                RefusedOperation::StartProcess | RefusedOperation::StartProgram { .. }
+            )
+        };
+        let refused = refusals.list();
+        let is_stopped = !output.termination.is_success() && !refused.is_empty();
+        if !is_stopped || refused.iter().any(is_process) || *grants.spawn() != SpawnGrant::None {
+            return Vec::new();
+        }
+        let policy = self.permissions.policy();
+        let spawn = Refusal::new(RefusedOperation::StartProcess, Evidence::ProgramOutput);
+        let is_allowable = obstacles::obstacle(policy, &plan.request, None, None, &spawn).is_none();
+        if is_allowable && starts_programs(plan) {
+            vec![Capability::Spawn.to_string()]
+        } else {
+            Vec::new()
+        }
     }
 
     /// Returns why a run failed, if its output shows a known cause.
@@ -166,4 +206,18 @@ fn findings(
 fn input_text(plan: &RunPlan) -> String {
     let args = plan.options.args.join("\n");
     format!("{args}\n{}", plan.options.input)
+}
+
+/// Returns true if the text of a script contains statements that start programs.
+fn starts_programs(plan: &RunPlan) -> bool {
+    let (Some(skill), ExecutionMode::Native { script_path, .. }) =
+        (plan.subject.skill(), &plan.mode)
+    else {
+        return false;
+    };
+    let text = skill.files.read(script_path, MAX_SCRIPT_BYTES);
+    text.is_ok_and(|bytes| {
+        let text = String::from_utf8_lossy(&bytes);
+        STARTS_PROGRAMS.iter().any(|part| text.contains(part))
+    })
 }

@@ -29,8 +29,6 @@ pub enum Remedy {
     AllowNext(Vec<String>),
     /// Allow writing to directories of the home directory, so that files in them are kept.
     KeepHome(Vec<String>),
-    /// Allow reading paths of the home directory, which the script names.
-    ReadHome(Vec<String>),
     /// Allow the host that the program connects to, which is not known.
     AllowHost,
     /// Give the program a workspace: the directory of its skill is read-only.
@@ -149,7 +147,6 @@ impl Remedy {
         match finding {
             RunFinding::ReadOnlyPaths { .. } => Some(Self::AllowExactly(rules)),
             RunFinding::PrivateHome { .. } if !rules.is_empty() => Some(Self::KeepHome(rules)),
-            RunFinding::UngrantedHome { .. } => Some(Self::ReadHome(rules)),
             RunFinding::SkillIsReadOnly {
                 has_workspace: false,
             } => Some(Self::Workspace),
