@@ -25,6 +25,9 @@ pub(crate) fn start_watching(server: &Server) {
         let handle = server.inner.shared_tools.watch(changed);
         // Set only once, since watching starts only once.
         let _ = server.inner.list_watcher.handle.set(handle);
+        // The watcher reports differences from what it found first, which may be newer than a list
+        // that was served before.
+        refresh_served(&server);
     });
 }
 

@@ -531,6 +531,24 @@ async fn a_subscriber_that_read_from_another_server_is_notified() {
     client.answer_to(subscription).await;
 }
 
+/// Reading the index starts no watcher, so the watcher finds the new skill before it reports changes.
+#[tokio::test]
+async fn a_change_before_the_first_subscription_is_notified() {
+    let host = host();
+    let server = host.server(&[]);
+    let mut client = Client::connect(&server, Lifecycle::Stateless, json!({})).await;
+    let index = json!({"uri": "skill://index.json"});
+    client.ok("resources/read", index).await;
+    host.skill("third", "");
+    let filter = json!({"notifications": {"resourcesListChanged": true}});
+    let subscription = client.send("subscriptions/listen", filter).await;
+    client
+        .notification("notifications/resources/list_changed")
+        .await;
+    server.stop();
+    client.answer_to(subscription).await;
+}
+
 #[tokio::test]
 async fn changed_digests_are_notified_once() {
     let host = host();
