@@ -18,7 +18,7 @@ fn without_a_trusted_key_a_required_signature_refuses_every_skill() {
         .unwrap_err();
     assert_eq!(error.kind(), InstallErrorKind::Signature, "{error}");
     assert!(fixture.states().is_empty());
-    // What is no signature counts as none.
+    // Text that is not a signature is ignored.
     fixture.add("./source").unwrap();
     let signer = fixture.store().lock_file().skills()["a"]
         .signer()

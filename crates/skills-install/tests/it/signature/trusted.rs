@@ -160,7 +160,7 @@ fn a_signature_that_does_not_count_is_as_good_as_none() {
         fixture.add_with(&trusting(&[&signer]), "./source").unwrap();
         assert_eq!(signer_of(&fixture, "a"), "unsigned");
     }
-    // What is no signature matters only if one is expected.
+    // A file that is not a signature is an error only if a signature is expected.
     let fixture = signed_skill(&signer);
     fixture.file("source/a.minisig", vec![b'<'; 1 << 20]);
     fixture.add_with(&fetcher(), "./source").unwrap();
