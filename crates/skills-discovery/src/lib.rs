@@ -79,6 +79,7 @@ pub use file_stamp::FileStamp;
 pub use generated_files::{FOLDER_SETTINGS, is_generated, is_in_generated_directory};
 pub use generation::{Generation, Generations, WatcherRegistration};
 pub use inactive_entry::{InactiveEntry, InactiveReason, LockDifference};
+pub use parallel::parallel_map;
 pub use root::{
     DirSymlinks, HiddenDirectories, Namespace, NestedSkills, Root, Scope, SearchDepth,
     SkillFileSymlinks, Trust,

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-/// The number of items that a thread takes at a time; small, so that all threads end together.
+/// The number of items that a thread of [`map`] takes at a time; small, so that all threads end together.
 const BLOCK_ITEMS: usize = 16;
 /// The minimum number of items for each thread; an item costs system calls.
 const MIN_ITEMS_PER_THREAD: usize = 64;
@@ -20,6 +20,23 @@ pub(crate) fn default_threads() -> usize {
     })
 }
 
+/// Calls `work` for each item, on all processors (at most eight), and returns the results in the order
+/// of the items. For work that takes much longer than to start a thread. Panics of `work` are passed
+/// on.
+///
+/// ```
+/// let lengths = skills_discovery::parallel_map(&["a", "bc"], |text| text.len());
+/// assert_eq!(lengths, [1, 2]);
+/// ```
+pub fn parallel_map<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let threads = default_threads().min(items.len());
+    let blocks = map_blocks(items, threads, 1, &work);
+    blocks
+        .into_iter()
+        .flat_map(|(_, results)| results)
+        .collect()
+}
+
 /// Calls `work` for each item and returns the results in the order of the items. If there are too
 /// few items for several threads, `work` runs lazily on this thread, when a result is consumed.
 pub(crate) fn map<T: Sync, R: Send>(
@@ -29,7 +46,7 @@ pub(crate) fn map<T: Sync, R: Send>(
 ) -> impl Iterator<Item = R> {
     let threads = threads.min(items.len() / MIN_ITEMS_PER_THREAD);
     let (blocks, lazy_items) = if threads > 1 {
-        (map_blocks(items, threads, &work), [].iter())
+        (map_blocks(items, threads, BLOCK_ITEMS, &work), [].iter())
     } else {
         (Vec::new(), items.iter())
     };
@@ -43,6 +60,7 @@ pub(crate) fn map<T: Sync, R: Send>(
 fn map_blocks<T: Sync, R: Send>(
     items: &[T],
     threads: usize,
+    block_items: usize,
     work: impl Fn(&T) -> R + Sync,
 ) -> Vec<(usize, Vec<R>)> {
     let next = AtomicUsize::new(0);
@@ -50,9 +68,9 @@ fn map_blocks<T: Sync, R: Send>(
         let mut results = Vec::new();
         loop {
             // Blocks are handed out as threads become free, since items differ in cost.
-            let start = next.fetch_add(BLOCK_ITEMS, Ordering::Relaxed);
+            let start = next.fetch_add(block_items, Ordering::Relaxed);
             let Some(block) = items
-                .get(start..items.len().min(start + BLOCK_ITEMS))
+                .get(start..items.len().min(start + block_items))
                 .filter(|block| !block.is_empty())
             else {
                 return results;

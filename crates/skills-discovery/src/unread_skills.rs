@@ -4,7 +4,6 @@
 //! that reports what is missing pays for looking there.
 
 use std::collections::HashSet;
-use std::ffi::OsString;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -61,8 +60,9 @@ struct Search {
     scan_start: ScanStart,
     /// The maximum number of directory entries to list.
     limit: usize,
-    /// The number of directory entries that may still be listed.
-    left: usize,
+    /// The number of directory entries that may still be listed, by all threads.
+    left: AtomicUsize,
+    is_limit_reported: bool,
 }
 
 impl Search {
@@ -72,7 +72,8 @@ impl Search {
             stamps: StampSet::default(),
             scan_start: ScanStart::now(),
             limit: limits.max_entries,
-            left: limits.max_entries,
+            left: AtomicUsize::new(limits.max_entries),
+            is_limit_reported: false,
         }
     }
 
@@ -93,11 +94,8 @@ impl Search {
         let is_skill =
             |entry: &&Entry| entry.file_name() == SKILL_FILE && !was_searched(entry.directory());
         let skills: Vec<&Entry> = catalog.all_entries().filter(is_skill).collect();
-        let scan_start = self.scan_start;
-        let left = AtomicUsize::new(self.left);
-        let listings = parallel::map(&skills, threads, |entry| {
-            SkillListing::read(entry.directory(), scan_start, &left)
-        });
+        let list = |entry: &&Entry| self.list_skill(entry.directory());
+        let listings: Vec<_> = parallel::map(&skills, threads, list).collect();
         for (entry, listing) in skills.iter().zip(listings) {
             self.below_skill(entry.directory(), listing);
         }
@@ -109,11 +107,11 @@ impl Search {
                 {
                     let directory = path.parent().unwrap_or(path);
                     if !was_searched(directory) {
-                        self.list_and_search_skill(directory);
+                        self.below_skill(directory, self.list_skill(directory));
                     }
                 }
                 SkipReason::InvalidName if !was_searched(path) => {
-                    self.list_and_search_skill(path);
+                    self.below_skill(path, self.list_skill(path));
                 }
                 SkipReason::Hidden => self.below_hidden(path),
                 SkipReason::TooDeep { limit } => {
@@ -125,27 +123,28 @@ impl Search {
         }
     }
 
-    fn list_and_search_skill(&mut self, directory: &Path) {
-        let left = AtomicUsize::new(self.left);
-        let listing = SkillListing::read(directory, self.scan_start, &left);
-        self.below_skill(directory, listing);
+    /// Lists the directory of a skill. `None` if it cannot be opened.
+    fn list_skill(&self, directory: &Path) -> Option<Listing> {
+        let handle = open_canonical(directory).ok()?;
+        self.list(&handle, directory).map(Listing::of_skill)
     }
 
-    fn below_skill(&mut self, directory: &Path, listing: Option<SkillListing>) {
-        let Some(listing) = listing.filter(|_| self.left > 0) else {
+    fn below_skill(&mut self, directory: &Path, listing: Option<Listing>) {
+        let entries = self.record(directory, listing);
+        let has_skill_file = entries.iter().any(|entry| entry.name == SKILL_FILE);
+        let (directories, files): (Vec<_>, Vec<_>) =
+            entries.into_iter().partition(|entry| entry.is_directory);
+        for file in files.iter().filter(|file| file.name != SKILL_FILE) {
+            if has_skill_file {
+                let path = directory.join(&file.name);
+                self.found
+                    .push(Skipped::new(path, SkipReason::DuplicateSkillFile));
+            }
+        }
+        if directories.is_empty() {
             return;
-        };
-        self.stamps.push(directory, listing.stamp);
-        self.count(listing.listed, directory);
-        for name in listing.other_skill_files {
-            let path = directory.join(name);
-            self.found
-                .push(Skipped::new(path, SkipReason::DuplicateSkillFile));
         }
         // Opened again: the handles of all skills would be too many.
-        if listing.directories.is_empty() {
-            return;
-        }
         let Ok(handle) = open_canonical(directory) else {
             return;
         };
@@ -155,18 +154,8 @@ impl Search {
                 parent: directory.to_owned(),
             },
         };
-        for entry in listing.directories {
+        for entry in directories {
             self.enter(&handle, directory, &entry, 1, &mut reason);
-        }
-    }
-
-    /// Takes listed entries from the limit, and reports the directory that exceeds it.
-    fn count(&mut self, listed: usize, directory: &Path) {
-        self.left = self.left.saturating_sub(listed);
-        if self.left == 0 {
-            let limit = self.limit;
-            let reason = SkipReason::TooManyEntries { limit };
-            self.found.push(Skipped::new(directory, reason));
         }
     }
 
@@ -191,7 +180,8 @@ impl Search {
         depth: usize,
         reason: &mut dyn FnMut(&Path) -> SkipReason,
     ) {
-        let entries = self.list(handle, directory);
+        let listing = self.list(handle, directory);
+        let entries = self.record(directory, listing);
         if entries.iter().any(|entry| entry.name == SKILL_FILE) {
             let path = directory.join(SKILL_FILE);
             let reason = reason(&path);
@@ -222,79 +212,61 @@ impl Search {
         }
     }
 
-    /// Returns the entries of a directory, as many as the budget allows; none if it cannot be read.
-    fn list(&mut self, handle: &Dir, directory: &Path) -> Vec<DirEntry> {
-        let mut entries = Vec::new();
-        if self.left == 0 {
-            return entries;
-        }
-        self.stamps.add_at(directory, self.scan_start);
-        // A directory that cannot be listed hides nothing that a scan could read.
-        let left = self.left;
-        let _ = for_each_entry(handle, &mut |entry| {
-            entries.push(entry);
-            continue_if(entries.len() < left)
-        });
-        self.count(entries.len(), directory);
-        entries
-    }
-}
-
-/// What is in the directory of a skill and may be or contain a skill file that the scan did not
-/// read.
-struct SkillListing {
-    stamp: Option<FileStamp>,
-    /// The number of entries that were listed.
-    listed: usize,
-    directories: Vec<DirEntry>,
-    /// Names that differ from that of the skill file in case.
-    other_skill_files: Vec<OsString>,
-}
-
-impl SkillListing {
-    /// Lists at most `left` entries, which threads share. `None` if the directory cannot be opened, or
-    /// none are left.
-    fn read(directory: &Path, scan_start: ScanStart, left: &AtomicUsize) -> Option<Self> {
-        let take_one = |left: usize| left.checked_sub(1);
-        if left.load(Ordering::Relaxed) == 0 {
+    /// Lists a directory, as far as the limit allows. `None` if the limit was reached before.
+    fn list(&self, handle: &Dir, directory: &Path) -> Option<Listing> {
+        if self.left.load(Ordering::Relaxed) == 0 {
             return None;
         }
-        let handle = open_canonical(directory).ok()?;
         let stamp = FileStamp::from_path(directory);
-        let mut listing = Self {
-            stamp: stamp.map(|stamp| stamp.with_scan_start(scan_start)),
-            listed: 0,
-            directories: Vec::new(),
-            other_skill_files: Vec::new(),
-        };
-        let mut has_skill_file = false;
+        let take_one = |left: usize| left.checked_sub(1);
+        let mut entries = Vec::new();
         // A directory that cannot be listed hides nothing that a scan could read.
-        let _ = for_each_entry(&handle, &mut |entry| {
-            listing.listed += 1;
-            if entry.is_directory {
-                listing.directories.push(entry);
-            } else if entry.name == SKILL_FILE {
-                has_skill_file = true;
-            } else if entry.name.eq_ignore_ascii_case(SKILL_FILE) {
-                listing.other_skill_files.push(entry.name);
+        let _ = for_each_entry(handle, &mut |entry| {
+            entries.push(entry);
+            match self
+                .left
+                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, take_one)
+            {
+                Ok(2..) => ControlFlow::Continue(()),
+                Ok(_) | Err(_) => ControlFlow::Break(()),
             }
-            continue_if(
-                left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take_one)
-                    .is_ok_and(|before| before > 1),
-            )
         });
-        if !has_skill_file {
-            listing.other_skill_files.clear();
+        Some(Listing {
+            entries,
+            stamp: stamp.map(|stamp| stamp.with_scan_start(self.scan_start)),
+            has_reached_limit: self.left.load(Ordering::Relaxed) == 0,
+        })
+    }
+
+    /// Records that a directory was listed, and returns its entries.
+    fn record(&mut self, directory: &Path, listing: Option<Listing>) -> Vec<DirEntry> {
+        let Some(listing) = listing else {
+            return Vec::new();
+        };
+        self.stamps.push(directory, listing.stamp);
+        if listing.has_reached_limit && !self.is_limit_reported {
+            self.is_limit_reported = true;
+            let limit = self.limit;
+            let reason = SkipReason::TooManyEntries { limit };
+            self.found.push(Skipped::new(directory, reason));
         }
-        Some(listing)
+        listing.entries
     }
 }
 
-fn continue_if(condition: bool) -> ControlFlow<()> {
-    if condition {
-        ControlFlow::Continue(())
-    } else {
-        ControlFlow::Break(())
+struct Listing {
+    entries: Vec<DirEntry>,
+    stamp: Option<FileStamp>,
+    has_reached_limit: bool,
+}
+
+impl Listing {
+    /// Keeps what may be or contain a skill file, since the lists of all skills are held at once.
+    fn of_skill(mut self) -> Self {
+        let is_skill_file = |entry: &DirEntry| entry.name.eq_ignore_ascii_case(SKILL_FILE);
+        self.entries
+            .retain(|entry| entry.is_directory || is_skill_file(entry));
+        self
     }
 }
 

@@ -1,17 +1,13 @@
 //! The findings about the skills of a plan.
 
-use std::thread;
-
 use skills_install::{Action, Plan, SkillChange};
 use skills_lint::Linter;
+use skills_runtime::discovery::parallel_map;
 
 use super::failed_search;
 use crate::exit::Exit;
 use crate::lint::{DenyArgs, SkillFindings};
 use crate::output::{Output, line};
-
-/// Maximum number of threads that search.
-const MAX_THREADS: usize = 8;
 
 /// The findings about the new files of a plan, in the order of its changes. A skill that stays as it
 /// is has none: it is not searched again.
@@ -41,7 +37,7 @@ impl PlanFindings {
             SkillFindings::of_directory(&linter, change.staged_directory(), change.name())
                 .map_err(|error| failed_search(change.name(), &error))
         };
-        let of_changes = on_threads(plan.changes(), search);
+        let of_changes = parallel_map(plan.changes(), search);
         Ok(Self {
             of_changes: of_changes.into_iter().collect::<anyhow::Result<_>>()?,
         })
@@ -85,28 +81,4 @@ impl PlanFindings {
         }
         exit
     }
-}
-
-/// Calls a function for each item, on several threads, and returns the results in the order of the
-/// items.
-fn on_threads<T: Sync, R: Send>(items: &[T], call: impl Fn(&T) -> R + Sync) -> Vec<R> {
-    let threads = thread::available_parallelism().map_or(1, usize::from);
-    let threads = threads.min(MAX_THREADS);
-    let per_thread = items.len().div_ceil(threads).max(1);
-    let call = &call;
-    thread::scope(|scope| {
-        let mut parts = items.chunks(per_thread);
-        let first = parts.next().unwrap_or_default();
-        let others: Vec<_> = parts
-            .map(|part| scope.spawn(move || part.iter().map(call).collect::<Vec<R>>()))
-            .collect();
-        let mut results: Vec<R> = first.iter().map(call).collect();
-        for other in others {
-            match other.join() {
-                Ok(more) => results.extend(more),
-                Err(panic) => std::panic::resume_unwind(panic),
-            }
-        }
-        results
-    })
 }
