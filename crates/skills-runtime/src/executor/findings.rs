@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use skills_policy::innermost_protected_name;
+use skills_policy::{innermost_protected_name, key_part};
 use skills_sandbox::{PrivateHome, RunOutput};
 
 use super::program_messages::{end_of, read_only_marker};
@@ -241,9 +241,10 @@ pub(super) fn private_home(home: Option<&PrivateHome>) -> Option<RunFinding> {
     })
 }
 
-/// Returns true for a path of a home directory at or below a protected one.
+/// Returns true for a path of a home directory at or below a protected one, or one that may hold keys.
 fn is_protected(path: &str) -> bool {
-    innermost_protected_name(Path::new(path), Path::new("")).is_some()
+    let parts: Vec<&str> = path.split('/').collect();
+    key_part(&parts).is_some() || innermost_protected_name(Path::new(path), Path::new("")).is_some()
 }
 
 /// Returns true for a hidden path of a home directory that is not known to belong to other programs.
@@ -301,6 +302,7 @@ mod tests {
             "notes.txt",
             ".toolrc",
             ".aws/config",
+            ".pgpass",
             ".cargo/bin/x",
             "bin/ls",
         ]);
@@ -316,7 +318,7 @@ mod tests {
         );
         assert_eq!(
             found.to_string(),
-            "wrote `~/.aws/config`, `~/.cargo/bin/x`, `~/.claude/projects/a`, `~/.clawdbot/events.log` and 4 more into the private home directory of the run, which is removed"
+            "wrote `~/.aws/config`, `~/.cargo/bin/x`, `~/.claude/projects/a`, `~/.clawdbot/events.log` and 5 more into the private home directory of the run, which is removed"
         );
     }
 }

@@ -2,29 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use skills_runtime::policy::{fold_name, innermost_protected_name};
+use skills_runtime::policy::{fold_name, innermost_protected_name, key_part};
 
-/// Extensions of private key files.
-const KEY_EXTENSIONS: [&str; 6] = [".pem", ".key", ".p12", ".pfx", ".ppk", ".kdbx"];
-/// Prefixes of private keys and secret files.
-const KEY_PREFIXES: [&str; 5] = [".env", "id_rsa", "id_dsa", "id_ed25519", "id_ecdsa"];
-/// Files and directories with passwords and tokens.
-const KEY_PATHS: [&str; 14] = [
-    ".netrc",
-    ".npmrc",
-    ".pypirc",
-    ".pgpass",
-    ".htpasswd",
-    ".git-credentials",
-    ".git/config",
-    ".ssh",
-    ".gnupg",
-    ".aws",
-    ".azure",
-    ".docker",
-    ".kube",
-    ".config/gcloud",
-];
 /// Returns the component for which a path must not be written: automatically executed files (git
 /// hooks, CI) and files with secrets.
 ///
@@ -60,9 +39,7 @@ pub fn protected_name(path: &Path, base: &Path) -> Option<String> {
         .components()
         .map(|part| fold_name(&part.as_os_str().to_string_lossy()))
         .collect();
-    let key = (0..parts.len())
-        .find(|at| starts_with_key_path(&parts[*at..]))
-        .map(|at| parts[at].clone());
+    let key = key_part(&parts).map(|at| parts[at].clone());
     key.or_else(|| {
         let protected = innermost_protected_name(path, base)?;
         Some(
@@ -77,25 +54,7 @@ pub fn protected_name(path: &Path, base: &Path) -> Option<String> {
 
 /// Returns true if a file probably contains a key, a password or a token.
 pub(crate) fn is_key_file<S: AsRef<str>>(parts: &[S]) -> bool {
-    let parts: Vec<String> = parts.iter().map(|part| fold_name(part.as_ref())).collect();
-    (0..parts.len()).any(|at| starts_with_key_path(&parts[at..]))
-}
-
-fn starts_with_key_path(parts: &[String]) -> bool {
-    let Some(part) = parts.first() else {
-        return false;
-    };
-    // By prefix, to include `.env.local`, `id_rsa.pub` and backups such as `id_rsa~`.
-    KEY_PREFIXES.iter().any(|start| part.starts_with(start))
-        || KEY_EXTENSIONS.iter().any(|end| part.ends_with(end))
-        || KEY_PATHS.iter().any(|path| starts_with_parts(parts, path))
-}
-
-/// Returns true if a path starts with the components of `name`.
-fn starts_with_parts(parts: &[String], name: &str) -> bool {
-    let mut parts = parts.iter();
-    name.split('/')
-        .all(|wanted| parts.next().is_some_and(|part| part == wanted))
+    key_part(parts).is_some()
 }
 
 #[cfg(test)]
