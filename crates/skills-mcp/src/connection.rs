@@ -19,6 +19,7 @@ use crate::caller::{Caller, Lifecycle};
 use crate::list_changes::ListKind;
 use crate::list_watcher::start_watching;
 use crate::roots::ClientRoots;
+use crate::skill_index::INDEX_URI;
 use crate::tool_list::SessionTools;
 use crate::{
     Server, completion, prompts, resources, server_info, skills_extension, subscriptions,
@@ -255,6 +256,9 @@ impl ServerHandler for Connection {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         self.settle_roots().await;
+        if request.uri == INDEX_URI {
+            self.mark_listed(ListKind::Resources, None);
+        }
         resources::read(&self.server, &self.caller(&context), &request.uri)
             .await
             .map(Into::into)
@@ -328,6 +332,7 @@ impl ServerHandler for Connection {
                 context.peer.clone(),
                 changes,
                 self.disconnected.clone(),
+                *self.seen_versions(),
             );
             if let Some(roots) = &self.roots {
                 roots.follow(&self.server, context.peer, self.disconnected.clone());

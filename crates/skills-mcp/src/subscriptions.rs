@@ -66,15 +66,17 @@ pub(crate) async fn serve_subscription(
     }
 }
 
-/// Notifies a legacy client of changes until it disconnects.
+/// Notifies a legacy client of changes, starting with those since it read the lists, until it
+/// disconnects. A client may read a list before its notification that it is initialized is handled.
 pub(crate) fn notify_legacy(
     server: &Server,
     peer: Peer<RoleServer>,
     session_tools: watch::Receiver<u64>,
     disconnected: CancellationToken,
+    seen: [Option<u64>; 3],
 ) {
     let changes = server.inner.list_tracker.subscribe();
-    let previous = *changes.borrow();
+    let previous = changes.borrow().with_seen(seen);
     tokio::spawn(async move {
         let subscriber = Subscriber::Legacy(peer);
         let notifying = subscriber.notify(changes, previous, session_tools);

@@ -531,7 +531,7 @@ async fn a_subscriber_that_read_from_another_server_is_notified() {
     client.answer_to(subscription).await;
 }
 
-/// Reading the index starts no watcher, so the watcher finds the new skill before it reports changes.
+/// The watcher may find the new skill before it reports changes, or before the subscription begins.
 #[tokio::test]
 async fn a_change_before_the_first_subscription_is_notified() {
     let host = host();
