@@ -115,9 +115,20 @@ pub(crate) fn fetcher(arguments: &FetchArgs, context: &Context) -> anyhow::Resul
     Ok(progress::show(fetcher))
 }
 
-/// Parses a source of the command line.
+/// The start of a source that names no registry.
+const CLAWHUB: &str = "clawhub:";
+
+/// Parses a source of the command line. The lock file records the registry that the settings choose,
+/// so that a later change of the setting replaces no skill.
 pub(crate) fn parse_source(text: &str, context: &Context) -> anyhow::Result<SourceSpec> {
     let spec: SourceSpec = text.parse().map_err(InstallError::from).map_err(failed)?;
+    let spec = match &context.settings()?.clawhub_registry {
+        Some(url) if text.trim().starts_with(CLAWHUB) => {
+            let chosen = spec.with_clawhub_registry(url);
+            chosen.map_err(InstallError::from).map_err(failed)?
+        }
+        _ => spec,
+    };
     Ok(spec.resolved_at(context.environment.current_dir()?))
 }
 

@@ -45,6 +45,8 @@ pub(crate) struct Settings {
     pub(crate) packages: PackageSettings,
     /// Hosts that skills are installed from although their addresses are private.
     pub(crate) private_sources: Vec<String>,
+    /// The registry of `clawhub:SLUG`, if it is not the public one.
+    pub(crate) clawhub_registry: Option<String>,
     pub(crate) env_files: Vec<PathBuf>,
     /// Whether the skills, settings and policy of the project are used.
     pub(crate) project_trust: Trust,
@@ -208,6 +210,7 @@ impl Settings {
             (SettingKey::NpmRegistry, Text(url)) => self.packages.npm_registry = Some(url),
             (SettingKey::PackageHosts, Texts(hosts)) => self.packages.hosts.extend(hosts),
             (SettingKey::PrivateSources, Texts(hosts)) => self.private_sources.extend(hosts),
+            (SettingKey::ClawHubRegistry, Text(url)) => self.clawhub_registry = Some(url),
             (SettingKey::PackageBuilds, Switch(is_allowed)) => self.packages.builds = is_allowed,
             (SettingKey::Sandbox, Text(word)) => {
                 self.sandbox.choice = word.parse().unwrap_or_default();
@@ -434,7 +437,7 @@ mod tests {
         /user:2: invalid `memory-mib`: expected 1 to 2048 MiB
         /user:4: unknown key `pyhton`; did you mean `python`?
         /user:6: unknown key `enable`; did you mean `enabled`?
-        /user:8: unknown key `colour`: expected one of workspace, timeout-seconds, memory-mib, hooks, env-files, roots, usage-ledger, trusted-projects, latent-search, packages, python-index, npm-registry, package-hosts, package-builds, private-sources, sandbox, container-image, container-socket, container-runtime, container-keep-seconds, interpreters, skills
+        /user:8: unknown key `colour`: expected one of workspace, timeout-seconds, memory-mib, hooks, env-files, roots, usage-ledger, trusted-projects, latent-search, packages, python-index, npm-registry, package-hosts, package-builds, private-sources, clawhub-registry, sandbox, container-image, container-socket, container-runtime, container-keep-seconds, interpreters, skills
         "#);
     }
 }

@@ -14,7 +14,7 @@ use crate::capabilities::{Capabilities, ToolWords};
 use crate::error::{InstallError, Repr};
 use crate::find_skills::{Rejected, Wanted, find_wanted, no_skill};
 use crate::origin::{
-    Archive, Directory, McpServer, OciArtifact, Origin, Packages, Repository, Site,
+    Archive, ClawHubSkill, Directory, McpServer, OciArtifact, Origin, Packages, Repository, Site,
 };
 use crate::progress::{FetchProgress, Progress};
 use crate::signature::{self, SignatureRules, Signed, Signer, UNSIGNED};
@@ -252,6 +252,13 @@ impl Fetcher {
                 &self.limits,
             )?),
             Source::OciRegistry(repository) => self.open_registry(repository, spec, scratch)?,
+            Source::ClawHub { registry, slug } => {
+                let (client, url) = self.client(registry)?;
+                let version = spec.reference();
+                let skill =
+                    ClawHubSkill::open(&client, &url, slug, version, scratch, &self.limits)?;
+                Box::new(skill)
+            }
             Source::Directory(path) => Box::new(Directory::open(path, &self.limits)?),
             Source::Packages(path) => Box::new(Packages::open(path, &self.limits)?),
             Source::ArchiveFile(path) => {

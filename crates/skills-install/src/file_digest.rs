@@ -23,13 +23,19 @@ impl FileDigest {
         Self(Sha256::digest(bytes).into())
     }
 
+    /// Returns the digest of everything that a reader has left.
+    pub(crate) fn of_reader(reader: &mut dyn Read) -> io::Result<Self> {
+        let mut hasher = Sha256::new();
+        io::copy(reader, &mut hasher)?;
+        Ok(Self(hasher.finalize().into()))
+    }
+
     /// Returns the digest of a whole file, which is at its start afterwards.
     pub(crate) fn of_file(file: &mut File) -> io::Result<Self> {
         file.rewind()?;
-        let mut hasher = Sha256::new();
-        io::copy(&mut Read::by_ref(file), &mut hasher)?;
+        let digest = Self::of_reader(file)?;
         file.rewind()?;
-        Ok(Self(hasher.finalize().into()))
+        Ok(digest)
     }
 
     /// Fails unless the digest is the expected one. `name` says of what it is.

@@ -8,9 +8,6 @@ use serde::de::IgnoredAny;
 use crate::error::{InstallError, Repr};
 use crate::{SourceError, SourceSpec};
 
-/// The registry of ClawHub, which its lock file does not name.
-const CLAWHUB: &str = "https://clawhub.ai";
-
 /// Where another installer got a skill.
 ///
 /// Only the sources of a foreign lock file are used. Its hashes are not: they do not identify
@@ -114,10 +111,6 @@ fn npx_source(entry: &NpxEntry) -> Result<SourceSpec, SourceError> {
 }
 
 fn clawhub_source(slug: &str, entry: &ClawHubEntry) -> Result<SourceSpec, SourceError> {
-    let mut query = url::form_urlencoded::Serializer::new(String::new());
-    query.append_pair("slug", slug);
-    if let Some(version) = &entry.version {
-        query.append_pair("version", version);
-    }
-    format!("archive+{CLAWHUB}/api/v1/download?{}", query.finish()).parse()
+    let version = entry.version.as_deref().map(|text| format!("@{text}"));
+    format!("clawhub:{slug}{}", version.unwrap_or_default()).parse()
 }

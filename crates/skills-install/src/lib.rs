@@ -17,6 +17,7 @@
 //! | web site with an index (0.1.0, 0.2.0) | `https://host`, `site+https://…` | `sha256:` of the artifact |
 //! | npm package, or directory of packages | `npm:./node_modules` | `npm:NAME@VERSION` |
 //! | OCI registry or image layout | `oci://host/name:tag`, `oci:./layout#tag` | `oci:sha256:` of the manifest |
+//! | ClawHub registry | `clawhub:SLUG@VERSION`, `clawhub+https://host/SLUG` | `clawhub:` and the version |
 //! | MCP server with the Skills extension | `mcp+https://host/mcp` | - |
 //!
 //! Of a source only the wanted skills are downloaded, except for archives and layers, which are one

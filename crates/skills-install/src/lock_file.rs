@@ -161,7 +161,7 @@ impl LockedSkill {
     }
 
     /// Returns what identifies the installed version: `git:` and a commit, `sha256:` and the digest
-    /// of an archive; `None` for a directory.
+    /// of an archive, `clawhub:` and a version; `None` for a directory.
     #[must_use]
     pub fn revision(&self) -> Option<&str> {
         self.revision.as_deref()

@@ -1,6 +1,7 @@
 //! Trees of files that skills are taken from: directories, archives, repositories.
 
 mod archive;
+mod clawhub;
 mod directory;
 mod git;
 mod git_command;
@@ -20,6 +21,7 @@ use crate::signature::Signer;
 use crate::staged_tree::StagedTree;
 
 pub(crate) use archive::Archive;
+pub(crate) use clawhub::ClawHubSkill;
 pub(crate) use directory::Directory;
 pub(crate) use git::Repository;
 pub use git_command::GitOptions;
@@ -46,7 +48,7 @@ pub(crate) trait Origin {
     ) -> Result<(), InstallError>;
 
     /// Returns what identifies this version of the skill in a directory: `git:` and a commit,
-    /// `sha256:` and the digest of an archive or file; `None` if there is nothing.
+    /// `sha256:` and the digest of an archive or file, `clawhub:` and a version; `None` if there is nothing.
     fn revision(&self, directory: &TreePath) -> Option<String>;
 
     /// Returns true if the version is a tag of a repository, which should never move.
@@ -86,6 +88,7 @@ pub(crate) trait Origin {
 pub(crate) fn parse_documents(bytes: &[u8]) {
     site::parse_documents(bytes);
     oci::parse_documents(bytes);
+    clawhub::parse_documents(bytes);
     mcp::parse_documents(bytes);
 }
 

@@ -407,7 +407,7 @@ fn trust_changes(old: &LockedSkill, new: &LockedSkill, root: &Path) -> Vec<Trust
         // A tag and an archive name one version; only a branch moves.
         let is_same_version = old.source.reference() == new.source.reference();
         if is_same_version
-            && old.revision != new.revision
+            && is_replaced(old, new)
             && let Some(version) = fixed_version(old, new)
         {
             changes.push(TrustChange::Replaced(version));
@@ -416,8 +416,18 @@ fn trust_changes(old: &LockedSkill, new: &LockedSkill, root: &Path) -> Vec<Trust
     changes
 }
 
+/// Returns true if one version of a source has another revision than before, or other content if the
+/// revision is the number of the version.
+fn is_replaced(old: &LockedSkill, new: &LockedSkill) -> bool {
+    match new.source.source() {
+        Source::ClawHub { .. } => old.revision == new.revision && old.content != new.content,
+        _ => old.revision != new.revision,
+    }
+}
+
 /// Returns the version of a source if it is meant to have one content for ever: an archive, a tag of
-/// a repository, and a tag of a registry that looks like the number of a version.
+/// a repository, a tag of a registry that looks like the number of a version, and every version of
+/// ClawHub.
 fn fixed_version(old: &LockedSkill, new: &LockedSkill) -> Option<String> {
     let reference = new.source.reference();
     match new.source.source() {
@@ -430,6 +440,7 @@ fn fixed_version(old: &LockedSkill, new: &LockedSkill) -> Option<String> {
                 number.starts_with(|c: char| c.is_ascii_digit()) && number.contains('.');
             is_number.then(|| number.to_owned())
         }
+        Source::ClawHub { .. } => new.revision.clone(),
         _ => None,
     }
 }

@@ -1,5 +1,6 @@
 //! Where skills come from: the grammar `SRC[#ref][//path]`.
 
+mod clawhub;
 mod identity;
 mod oci;
 mod parse;
@@ -13,6 +14,8 @@ use std::str::FromStr;
 pub use identity::SourceRule;
 pub use problem::SourceError;
 
+pub(crate) use clawhub::is_name as clawhub_name;
+
 use crate::TreePath;
 
 /// A source of skills: where they are, which version, and optionally which directory of it.
@@ -20,9 +23,10 @@ use crate::TreePath;
 /// The text is `SRC[#ref][//path]`. `SRC` is a directory or archive (with a path that starts with
 /// `.`, `/`, a drive or `file:`), `owner/repo` of GitHub, the URL of a git repository, archive or
 /// web site, `mcp+URL` for an MCP server, `npm:DIR` for packages that carry skills, `oci:DIR` for an
-/// image layout, or `oci://HOST/NAME:TAG` for a registry. `#ref` is a branch, tag or full commit of a repository, a
-/// tag or digest of an image layout, or `sha256:HEX` of an archive. [`Display`](fmt::Display) writes text that parses
-/// as the same value.
+/// image layout, `oci://HOST/NAME:TAG` for a registry, or `clawhub:SLUG@VERSION` for the public
+/// registry of ClawHub and `clawhub+https://HOST/SLUG@VERSION` for another one. `#ref` is a branch, tag or full
+/// commit of a repository, a tag or digest of an image layout, or `sha256:HEX` of an archive.
+/// [`Display`](fmt::Display) writes text that parses as the same value.
 ///
 /// Parsing reads neither disk nor network, so a bare word is never a directory: `./pdf` is.
 ///
@@ -67,6 +71,13 @@ pub enum Source {
     OciLayout(PathBuf),
     /// A repository of an OCI registry, as `HOST/NAME`. The reference is the tag or digest.
     OciRegistry(String),
+    /// A skill of a ClawHub registry. The reference is the version.
+    ClawHub {
+        /// The URL of the registry, with `/` at its end.
+        registry: String,
+        /// The name of the skill in the registry.
+        slug: String,
+    },
 }
 
 impl SourceSpec {
@@ -103,14 +114,27 @@ impl SourceSpec {
         self
     }
 
+    /// Replaces the registry of a ClawHub source by the one with this URL. Others stay as they are.
+    ///
+    /// # Errors
+    /// Fails if the text is not the URL of a registry.
+    pub fn with_clawhub_registry(mut self, url: &str) -> Result<Self, SourceError> {
+        if let Source::ClawHub { registry, .. } = &mut self.source {
+            let parsed = clawhub::parse_registry(url);
+            *registry = parsed.map_err(|problem| parse::error(url, problem))?;
+        }
+        Ok(self)
+    }
+
     /// Replaces the version by the one that a lock file records: `git:` and a commit, `sha256:` and
-    /// the digest of an archive, or `oci:` and the digest of a manifest. Other sources have no
-    /// versions and stay as they are.
+    /// the digest of an archive, `oci:` and the digest of a manifest, or `clawhub:` and a version. Other
+    /// sources have no versions and stay as they are.
     pub(crate) fn at_revision(mut self, revision: &str) -> Self {
         let version = match &self.source {
             Source::Git(_) => revision.strip_prefix("git:"),
             Source::ArchiveFile(_) | Source::ArchiveUrl(_) => Some(revision),
             Source::OciLayout(_) | Source::OciRegistry(_) => revision.strip_prefix("oci:"),
+            Source::ClawHub { .. } => revision.strip_prefix("clawhub:"),
             Source::Directory(path) => {
                 let digest = revision.strip_prefix("oci:").map(str::to_owned);
                 // The directory was an image layout.
@@ -180,6 +204,10 @@ impl Source {
             Self::McpServer(url) => format!("mcp+{url}"),
             Self::OciLayout(path) => format!("oci:{}", slash_path(path)),
             Self::OciRegistry(repository) => format!("oci://{repository}"),
+            Self::ClawHub { registry, slug } if registry == clawhub::PUBLIC_REGISTRY => {
+                format!("clawhub:{slug}")
+            }
+            Self::ClawHub { registry, slug } => format!("clawhub+{registry}{slug}"),
         }
     }
 }
@@ -199,6 +227,7 @@ impl fmt::Display for SourceSpec {
             let separator = match &self.source {
                 Source::OciRegistry(_) if reference.contains(':') => '@',
                 Source::OciRegistry(_) => ':',
+                Source::ClawHub { .. } => '@',
                 _ => '#',
             };
             write!(f, "{separator}{reference}")?;

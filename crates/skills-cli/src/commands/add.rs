@@ -18,7 +18,7 @@ use crate::output::{Output, line};
 /// Help of the source, with brackets that a documentation comment would read as a link.
 const SOURCE_HELP: &str = "SRC[#VERSION][//DIR], where SRC is a directory or archive (./DIR, \
      ./FILE.zip), OWNER/REPO of GitHub, the URL of a git repository, archive or web site, npm:DIR, \
-     oci://HOST/NAME:TAG or mcp+https://HOST/PATH";
+     oci://HOST/NAME:TAG, clawhub:SLUG@VERSION or mcp+https://HOST/PATH";
 
 /// Install skills
 ///

@@ -40,8 +40,8 @@ enum ConfigCommand {
 ///
 /// Keys: workspace, timeout-seconds, memory-mib, hooks, env-files, roots, usage-ledger, latent-search,
 /// trusted-projects, packages, python-index, npm-registry, package-hosts, package-builds,
-/// private-sources, interpreters.KIND, skills.NAME.enabled, skills.NAME.pin, skills.NAME.packages,
-/// skills.NAME.interpreters.KIND.
+/// private-sources, clawhub-registry, interpreters.KIND, skills.NAME.enabled, skills.NAME.pin,
+/// skills.NAME.packages, skills.NAME.interpreters.KIND.
 #[derive(Debug, Args)]
 struct Set {
     /// Name of the setting
@@ -159,6 +159,7 @@ impl Set {
             SettingKey::Packages
             | SettingKey::PythonIndex
             | SettingKey::NpmRegistry
+            | SettingKey::ClawHubRegistry
             | SettingKey::Sandbox
             | SettingKey::SkillSandbox(_)
             | SettingKey::ContainerImage

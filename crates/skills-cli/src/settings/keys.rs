@@ -15,7 +15,7 @@ pub(crate) const MAX_MIB: u64 = 2048;
 /// Start of a path in the home directory.
 pub(crate) const HOME_PREFIX: &str = "~/";
 /// The keys with what they mean, as `skills config` lists them.
-pub(crate) const KEYS: [(&str, &str); 26] = [
+pub(crate) const KEYS: [(&str, &str); 27] = [
     ("workspace", "directory that programs work on"),
     ("timeout-seconds", "deadline of a run, at most 600"),
     ("memory-mib", "memory of a run, at most 2048"),
@@ -42,6 +42,7 @@ pub(crate) const KEYS: [(&str, &str); 26] = [
         "private-sources",
         "list of hosts, each with or without a port, whose private addresses skills may be installed from",
     ),
+    ("clawhub-registry", "URL of the registry of `clawhub:SLUG`"),
     (
         "package-builds",
         "true to build packages from source in the sandbox",
@@ -86,7 +87,7 @@ pub(crate) const KEYS: [(&str, &str); 26] = [
     ),
 ];
 /// The keys at the top of a file.
-const TOP: [&str; 22] = [
+const TOP: [&str; 23] = [
     "workspace",
     "timeout-seconds",
     "memory-mib",
@@ -102,6 +103,7 @@ const TOP: [&str; 22] = [
     "package-hosts",
     "package-builds",
     "private-sources",
+    "clawhub-registry",
     "sandbox",
     "container-image",
     "container-socket",
@@ -135,6 +137,7 @@ pub(crate) enum SettingKey {
     PackageHosts,
     PackageBuilds,
     PrivateSources,
+    ClawHubRegistry,
     Sandbox,
     ContainerImage,
     ContainerSocket,
@@ -222,6 +225,7 @@ impl SettingKey {
             ["package-hosts"] => Self::PackageHosts,
             ["package-builds"] => Self::PackageBuilds,
             ["private-sources"] => Self::PrivateSources,
+            ["clawhub-registry"] => Self::ClawHubRegistry,
             ["sandbox"] => Self::Sandbox,
             ["container-image"] => Self::ContainerImage,
             ["container-socket"] => Self::ContainerSocket,
@@ -266,6 +270,7 @@ impl SettingKey {
             self,
             Self::TrustedProjects
                 | Self::PrivateSources
+                | Self::ClawHubRegistry
                 | Self::Sandbox
                 | Self::SkillSandbox(_)
                 | Self::ContainerImage
@@ -293,6 +298,7 @@ impl SettingKey {
             Self::PackageHosts => &["package-hosts"],
             Self::PackageBuilds => &["package-builds"],
             Self::PrivateSources => &["private-sources"],
+            Self::ClawHubRegistry => &["clawhub-registry"],
             Self::Sandbox => &["sandbox"],
             Self::ContainerImage => &["container-image"],
             Self::ContainerSocket => &["container-socket"],
@@ -380,6 +386,12 @@ impl SettingKey {
             Self::PythonIndex | Self::NpmRegistry => {
                 const EXPECTED: &str =
                     "expected a URL without credentials, such as https://pypi.org/simple";
+                let url = item.as_str().filter(|url| is_index_url(url));
+                Ok(SettingValue::Text(url.ok_or(EXPECTED)?.to_owned()))
+            }
+            Self::ClawHubRegistry => {
+                const EXPECTED: &str =
+                    "expected a URL without credentials, such as https://clawhub.ai";
                 let url = item.as_str().filter(|url| is_index_url(url));
                 Ok(SettingValue::Text(url.ok_or(EXPECTED)?.to_owned()))
             }

@@ -11,6 +11,7 @@ use sha2::{Digest, Sha256};
 
 use super::{Origin, VerifyFile, WantedPaths, skill_files};
 use crate::error::{InstallError, Refusal, Repr};
+use crate::file_digest::FileDigest;
 use crate::signature::Signer;
 use crate::staged_tree::{EntryKind, StagedTree, TreeNames, check_entries};
 use crate::{FetchLimits, TreePath};
@@ -110,6 +111,25 @@ impl Archive {
     /// Returns the paths of all entries, sorted.
     pub(crate) fn paths(&self) -> impl Iterator<Item = &TreePath> {
         self.names.paths()
+    }
+
+    /// Returns the digest of each file, and `None` for each symlink.
+    pub(crate) fn file_digests(
+        &mut self,
+    ) -> Result<Vec<(TreePath, Option<FileDigest>)>, InstallError> {
+        let mut digests = Vec::new();
+        self.read(&mut |entry| {
+            let digest = match entry.content {
+                Content::Directory => return Ok(()),
+                Content::Link(_) => None,
+                Content::File { reader, .. } => {
+                    Some(FileDigest::of_reader(reader).map_err(archive_error)?)
+                }
+            };
+            digests.push((entry.path, digest));
+            Ok(())
+        })?;
+        Ok(digests)
     }
 
     /// Returns the directory of the only skill: the root, or the directory `name` above all files.

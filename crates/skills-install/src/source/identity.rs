@@ -9,7 +9,8 @@ use super::{Source, SourceSpec, slash_path};
 
 impl SourceSpec {
     /// Returns the identity of the source, without version and directory: `git:HOST/PATH`,
-    /// `https:HOST/PATH` for archives and web sites, `mcp:HOST/PATH`, `oci:HOST/NAME` for registries, and with a path
+    /// `https:HOST/PATH` for archives and web sites, `mcp:HOST/PATH`, `oci:HOST/NAME` and
+    /// `clawhub:HOST/SLUG` for registries, and with a path
     /// `dir:`, `file:`, `npm:` or `oci:`.
     ///
     /// The addresses of one repository over HTTPS and SSH have the same identity. A server over
@@ -33,6 +34,9 @@ impl SourceSpec {
             Source::McpServer(url) => url_identity(url, "mcp"),
             Source::OciLayout(path) => format!("oci:{}", slash_path(path)),
             Source::OciRegistry(repository) => format!("oci:{repository}"),
+            Source::ClawHub { registry, slug } => {
+                url_identity(&format!("{registry}{slug}"), "clawhub")
+            }
             Source::Git(address) => git_identity(address),
             Source::ArchiveUrl(url) | Source::Site(url) => url_identity(url, "https"),
         }

@@ -7,7 +7,7 @@ use url::Url;
 
 use super::problem::{MAX_BYTES, Problem, SourceError};
 use super::reference::{check_archive_digest, check_git_reference};
-use super::{Source, SourceSpec, oci};
+use super::{Source, SourceSpec, clawhub, oci};
 use crate::TreePath;
 
 /// The extensions of archives.
@@ -34,17 +34,19 @@ pub(super) fn parse(text: &str) -> Result<SourceSpec, SourceError> {
             None => Ok(spec),
         }
     });
-    parsed.map_err(|problem| {
-        let shown = match (&problem, text.trim().rsplit_once('@')) {
-            // Errors are logged; a password is not.
-            (Problem::Password, Some((_, host))) => format!("…@{host}"),
-            _ => text.trim().to_owned(),
-        };
-        SourceError {
-            text: shown.chars().take(200).collect(),
-            problem,
-        }
-    })
+    parsed.map_err(|problem| error(text, problem))
+}
+
+/// Returns the error of a text. Errors are logged; a password is not.
+pub(super) fn error(text: &str, problem: Problem) -> SourceError {
+    let shown = match (&problem, text.trim().rsplit_once('@')) {
+        (Problem::Password, Some((_, host))) => format!("…@{host}"),
+        _ => text.trim().to_owned(),
+    };
+    SourceError {
+        text: shown.chars().take(200).collect(),
+        problem,
+    }
 }
 
 fn parse_parts(text: &str) -> Result<SourceSpec, Problem> {
@@ -85,6 +87,12 @@ fn parse_parts(text: &str) -> Result<SourceSpec, Problem> {
     };
     if let Some(repository) = text.strip_prefix("oci://") {
         return parse_registry(repository, reference, path);
+    }
+    if let Some(skill) = text.strip_prefix("clawhub:") {
+        return clawhub::parse_short(skill, reference, path);
+    }
+    if let Some(url) = text.strip_prefix("clawhub+") {
+        return clawhub::parse_url(url, reference, path);
     }
     let (source, tree) = match split_tree_url(text) {
         Some((repository, tree_reference, tree_path)) => {
@@ -259,7 +267,7 @@ fn with_git_suffix(url: String) -> String {
     }
 }
 
-fn parse_web_url(text: &str) -> Result<String, Problem> {
+pub(super) fn parse_web_url(text: &str) -> Result<String, Problem> {
     let url = Url::parse(text).map_err(Problem::Url)?;
     match url.scheme() {
         "https" | "http" => {}
@@ -399,6 +407,7 @@ fn check_reference(source: &Source, reference: &str) -> Result<(), Problem> {
         Source::Git(_) => check_git_reference(reference),
         Source::ArchiveFile(_) | Source::ArchiveUrl(_) => check_archive_digest(reference),
         Source::OciLayout(_) | Source::OciRegistry(_) => oci::check_reference(reference),
+        Source::ClawHub { .. } => clawhub::check_version(reference),
         Source::Directory(_) => Err(Problem::NoVersions("directory")),
         Source::Packages(_) => Err(Problem::NoVersions("directory of packages")),
         Source::Site(_) => Err(Problem::NoVersions("web site")),

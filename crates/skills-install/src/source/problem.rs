@@ -47,6 +47,8 @@ pub(super) enum Problem {
     ArchiveDigest(String),
     #[error("`{0}` is not `HOST/NAME:TAG` or `HOST/NAME@sha256:DIGEST`")]
     OciReference(String),
+    #[error("`{0}` is not a skill or version of ClawHub")]
+    ClawHubReference(String),
     #[error("`{0}` is not a tag")]
     Tag(String),
     #[error("its entry has no `source`, and is not one of ClawHub")]
@@ -66,7 +68,7 @@ impl SourceError {
                 format!("write `./{text}` for a directory, or `OWNER/REPO` for a repository")
             }
             Problem::Scheme(_) | Problem::Helper(_) => {
-                "use `https:`, `ssh:`, `file:`, `npm:DIR`, `oci:`, or one of `git+`, `archive+`, `site+` and `mcp+` in front of a URL"
+                "use `https:`, `ssh:`, `file:`, `npm:DIR`, `oci:`, `clawhub:`, or one of `git+`, `archive+`, `site+` and `mcp+` in front of a URL"
                     .to_owned()
             }
             Problem::Password => {
@@ -81,6 +83,9 @@ impl SourceError {
             }
             Problem::OciReference(_) => {
                 "write it like `oci://ghcr.io/acme/skills:1.0`, in lowercase".to_owned()
+            }
+            Problem::ClawHubReference(_) => {
+                "write it like `clawhub:pdf@1.2.0` or `clawhub+https://HOST/pdf@1.2.0`".to_owned()
             }
             Problem::Tag(_) => {
                 "write a tag (letters, digits, `.`, `_` and `-`) or a `sha256:` digest".to_owned()

@@ -23,8 +23,8 @@ fn an_entry_is_of_the_installer_whose_fields_it_has() {
         ),
         [
             "a https://github.com/acme/skills.git",
-            "b archive+https://clawhub.ai/api/v1/download?slug=b&version=1.2",
-            "c archive+https://clawhub.ai/api/v1/download?slug=c",
+            "b clawhub:b@1.2",
+            "c clawhub:c",
         ]
     );
 }

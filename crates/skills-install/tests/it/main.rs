@@ -8,6 +8,8 @@
 #[cfg(unix)]
 mod archive;
 #[cfg(unix)]
+mod clawhub;
+#[cfg(unix)]
 mod crash;
 #[cfg(unix)]
 mod fixture;

@@ -76,6 +76,11 @@ fn each_form_of_a_source_is_recognized_by_its_text() {
         "oci://[::1]:5000/skills#1.0",
         "https://[2606:4700::1111]/skills.zip",
         "git+/srv/repository.git#main",
+        "clawhub:pdf",
+        "clawhub:pdf@1.2.0",
+        "clawhub:pdf#1.2.0//docs",
+        "clawhub+https://clawhub.ai/pdf",
+        "clawhub+https://skills.acme.example:8443/hub/pdf@1.2.0",
     ]));
 }
 
@@ -114,6 +119,12 @@ fn a_text_that_is_not_a_source_has_an_error_that_says_what_to_write() {
         "oci://ghcr.io/acme@sha512:00",
         "acme/\u{202e}skills",
         "-x/skills",
+        "clawhub:",
+        "clawhub:../x",
+        "clawhub:acme/pdf",
+        "clawhub:pdf@",
+        "clawhub:pdf@1/../2",
+        "clawhub+https://user:secret@acme.example/pdf",
     ]));
 }
 
@@ -155,7 +166,7 @@ proptest! {
     /// Text that parses is written as text that parses as the same value.
     #[test]
     fn the_text_of_a_parsed_source_parses_as_the_same_source(
-        text in r"(\./|/|git\+|npm:|oci:|oci://|https://|git@|file:///)?[a-zA-Z0-9./:@#-]{0,30}(#[a-z0-9.]{1,8})?(//[a-z./]{1,8})?"
+        text in r"(\./|/|git\+|npm:|oci:|oci://|clawhub:|clawhub\+https://|https://|git@|file:///)?[a-zA-Z0-9./:@#-]{0,30}(#[a-z0-9.]{1,8})?(//[a-z./]{1,8})?"
     ) {
         if let Ok(spec) = text.parse::<SourceSpec>() {
             let again = spec.to_string().parse::<SourceSpec>();
