@@ -106,7 +106,7 @@ impl Generations {
         self.change_count.fetch_add(1, Ordering::SeqCst);
     }
 
-    #[cfg(test)]
+    #[cfg(all(test, feature = "watch"))]
     pub(crate) fn change_count(&self) -> u64 {
         self.change_count.load(Ordering::SeqCst)
     }

@@ -17,28 +17,31 @@ pub(crate) struct DirEntry {
 }
 
 /// Calls `visit` for each entry of a directory except `.` and `..`, in the order of the file
-/// system, until it returns `Break`.
+/// system, until it returns `Break`. Moves the position of the handle, so that two threads must not
+/// list one handle, or copies of it, at the same time.
 #[cfg(target_os = "linux")]
 pub(crate) fn for_each_entry(
     handle: &Dir,
     visit: &mut dyn FnMut(DirEntry) -> ControlFlow<()>,
 ) -> Result<(), DiscoveryError> {
     use std::mem::MaybeUninit;
+    use std::os::fd::AsFd;
     use std::os::unix::ffi::OsStringExt;
 
-    use rustix::fs::{FileType, Mode, OFlags, RawDir};
+    use rustix::fs::{FileType, Mode, OFlags, RawDir, SeekFrom, openat, seek};
 
     /// Large enough for a few hundred entries per system call.
     const BUFFER_BYTES: usize = 16 * 1024;
-    // Opened anew, since listing moves the position of an open directory, and the handle may be in
-    // use elsewhere.
-    let directory = rustix::fs::openat(
-        handle,
-        ".",
-        OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC,
-        Mode::empty(),
-    )
-    .map_err(std::io::Error::from)?;
+    let opened;
+    let directory = match seek(handle, SeekFrom::Start(0)) {
+        Ok(_) => handle.as_fd(),
+        // A handle that only resolves paths (`O_PATH`) has no position.
+        Err(_) => {
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            opened = openat(handle, ".", flags, Mode::empty()).map_err(std::io::Error::from)?;
+            opened.as_fd()
+        }
+    };
     let mut buffer = vec![MaybeUninit::uninit(); BUFFER_BYTES];
     let mut entries = RawDir::new(directory, &mut buffer);
     while let Some(entry) = entries.next() {

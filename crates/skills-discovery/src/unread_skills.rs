@@ -126,7 +126,7 @@ impl Search {
     /// Lists the directory of a skill. `None` if it cannot be opened.
     fn list_skill(&self, directory: &Path) -> Option<Listing> {
         let handle = open_canonical(directory).ok()?;
-        self.list(&handle, directory).map(Listing::of_skill)
+        self.list(&handle).map(Listing::of_skill)
     }
 
     fn below_skill(&mut self, directory: &Path, listing: Option<Listing>) {
@@ -180,7 +180,7 @@ impl Search {
         depth: usize,
         reason: &mut dyn FnMut(&Path) -> SkipReason,
     ) {
-        let listing = self.list(handle, directory);
+        let listing = self.list(handle);
         let entries = self.record(directory, listing);
         if entries.iter().any(|entry| entry.name == SKILL_FILE) {
             let path = directory.join(SKILL_FILE);
@@ -213,11 +213,14 @@ impl Search {
     }
 
     /// Lists a directory, as far as the limit allows. `None` if the limit was reached before.
-    fn list(&self, handle: &Dir, directory: &Path) -> Option<Listing> {
+    fn list(&self, handle: &Dir) -> Option<Listing> {
         if self.left.load(Ordering::Relaxed) == 0 {
             return None;
         }
-        let stamp = FileStamp::from_path(directory);
+        let stamp = handle
+            .dir_metadata()
+            .ok()
+            .map(|metadata| FileStamp::from_metadata(&metadata));
         let take_one = |left: usize| left.checked_sub(1);
         let mut entries = Vec::new();
         // A directory that cannot be listed hides nothing that a scan could read.
