@@ -123,6 +123,13 @@ impl Fetcher {
         self
     }
 
+    /// Expects a signature of a source that had one before.
+    pub(crate) fn expect_signature(&self) -> Self {
+        let mut fetcher = self.clone();
+        fetcher.signatures.is_remembered = true;
+        fetcher
+    }
+
     /// Fetches a source and stages the wanted skills in `scratch`, an empty directory.
     pub(crate) fn fetch(
         &self,
@@ -219,7 +226,7 @@ impl Fetcher {
         let executables = skill.capabilities.executables();
         let statement = signature::render_statement(&skill.name, skill.content, &executables);
         let text = beside.map(|path| tree.read_text(path, signature::MAX_SIGNATURE_BYTES));
-        let text = self.signatures.read(text.transpose())?;
+        let text = text.transpose()?;
         let verify_file = |signature: &str, file: &mut std::fs::File| {
             let signed = Signed::File { signature, file };
             self.signatures.verify(&skill.name, signed)
@@ -263,8 +270,7 @@ impl Fetcher {
             Source::Packages(path) => Box::new(Packages::open(path, &self.limits)?),
             Source::ArchiveFile(path) => {
                 let archive = Archive::open(open_file(path)?, &self.limits)?;
-                let signature = self.signatures.read(self.read_signature(path))?;
-                let archive = archive.with_signature(signature);
+                let archive = archive.with_signature(self.read_signature(path)?);
                 Box::new(check_digest(archive, spec)?)
             }
             Source::Git(url) => {
@@ -276,9 +282,7 @@ impl Fetcher {
                 let (client, url) = self.client(url)?;
                 let file = client.download(&url, &[], scratch)?;
                 let archive = Archive::open(file, &self.limits)?;
-                let is_active = self.signatures.is_active();
-                let signature = is_active.then(|| self.signatures.read(client.signature(&url)));
-                let archive = archive.with_signature(signature.transpose()?.flatten());
+                let archive = archive.with_signature(self.signatures.download(&client, &url)?);
                 Box::new(check_digest(archive, spec)?)
             }
             Source::Site(url) => {
@@ -297,8 +301,10 @@ impl Fetcher {
         let mut path = archive.as_os_str().to_owned();
         path.push(signature::EXTENSION);
         let path = PathBuf::from(path);
-        if !path.exists() {
-            return Ok(None);
+        match path.try_exists() {
+            Ok(false) => return Ok(None),
+            Ok(true) => {}
+            Err(error) => return Err(InstallError::io("read", &path, error)),
         }
         let mut bytes = Vec::new();
         open_file(&path)?

@@ -17,9 +17,9 @@ use url::{Host, Url};
 
 use super::resolver::{AllowedAddresses, CheckedResolver, NotPublic};
 use super::{PrivateHost, WebOptions};
+use crate::FetchLimits;
 use crate::error::{InstallError, Repr};
 use crate::file_digest::FileDigest;
-use crate::{FetchLimits, signature};
 
 /// Maximum number of redirects of one request.
 const MAX_REDIRECTS: usize = 5;
@@ -214,18 +214,6 @@ impl Client {
         Ok(file)
     }
 
-    /// Downloads the signature of a file, if there is one beside it.
-    pub(crate) fn signature(&self, url: &Url) -> Result<Option<String>, InstallError> {
-        let mut url = url.clone();
-        url.set_path(&format!("{}{}", url.path(), signature::EXTENSION));
-        let response = self.get(&url, &[])?;
-        if matches!(response.status, 404 | 410) {
-            return Ok(None);
-        }
-        let bytes = self.read(check_status(response)?, signature::MAX_SIGNATURE_BYTES)?;
-        Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
-    }
-
     /// Returns the size of all bodies that were received, in bytes.
     pub(crate) fn received(&self) -> u64 {
         self.received.get()
@@ -238,6 +226,23 @@ impl Client {
             bytes.extend_from_slice(read);
             Ok(())
         })?;
+        Ok(bytes)
+    }
+
+    /// Reads at most `max_bytes` of the body of a response, however long it is.
+    pub(crate) fn read_start(
+        &self,
+        response: Response,
+        max_bytes: u64,
+    ) -> Result<Vec<u8>, InstallError> {
+        let max_bytes = usize::try_from(max_bytes).unwrap_or(usize::MAX);
+        let mut bytes = Vec::new();
+        let limit = self.limits.max_archive_bytes;
+        self.read_while(response, limit, &mut |part| {
+            bytes.extend_from_slice(part);
+            bytes.len() < max_bytes
+        })?;
+        bytes.truncate(max_bytes);
         Ok(bytes)
     }
 
