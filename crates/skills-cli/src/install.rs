@@ -140,7 +140,7 @@ fn web_options(environment: &Environment) -> WebOptions {
             .filter_map(|name| environment.variable(name)?.to_str());
         values.map(str::trim).find(|value| !value.is_empty())
     };
-    let web = WebOptions::new();
+    let web = WebOptions::new().system_certificates();
     let web = match variable(&["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"]) {
         Some(url) => web.proxy(url),
         None => web,

@@ -5,16 +5,15 @@ use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 use std::net::IpAddr;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use rustls::CertificateError;
 use skills_address::is_private_network;
 use ureq::http::{HeaderMap, Request, header};
-use ureq::tls::{Certificate, RootCerts, TlsConfig};
-use ureq::unversioned::transport::DefaultConnector;
-use ureq::{Agent, Body, Error, Proxy, ProxyProtocol, Timeout};
+use ureq::{Body, Error, Proxy, ProxyProtocol, Timeout};
 use url::{Host, Url};
 
+use super::agents::{Agents, READ_TIMEOUT};
 use super::resolver::{AllowedAddresses, CheckedResolver, NotPublic};
 use super::{PrivateHost, WebOptions};
 use crate::FetchLimits;
@@ -25,15 +24,10 @@ use crate::file_digest::FileDigest;
 const MAX_REDIRECTS: usize = 5;
 /// Maximum length of a message of a server in an error, in characters.
 const MAX_MESSAGE_CHARS: usize = 200;
-/// How long a name may take to be resolved and a connection to be made.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
-/// How long a server may send nothing.
-const READ_TIMEOUT: Duration = Duration::from_secs(60);
-const USER_AGENT: &str = concat!("skills/", env!("CARGO_PKG_VERSION"));
 
 /// Reaches the servers of one source, with limits for all requests together.
 pub(crate) struct Client {
-    agent: Agent,
+    agents: Agents,
     options: WebOptions,
     allows_http: bool,
     allowed: AllowedAddresses,
@@ -90,33 +84,8 @@ impl Client {
             allowed: allowed.clone(),
             proxy: proxy_host.clone(),
         };
-        let roots = options.roots.iter();
-        let roots: Vec<_> = roots
-            .map(|der| Certificate::from_der(der).to_owned())
-            .collect();
-        let roots = if roots.is_empty() {
-            RootCerts::WebPki
-        } else {
-            RootCerts::Specific(Arc::new(roots))
-        };
-        let tls = TlsConfig::builder()
-            .root_certs(roots)
-            .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()))
-            .build();
-        let config = Agent::config_builder()
-            .http_status_as_error(false)
-            // Each is checked here.
-            .max_redirects(0)
-            .max_redirects_will_error(false)
-            .user_agent(USER_AGENT)
-            .timeout_resolve(Some(CONNECT_TIMEOUT))
-            .timeout_connect(Some(CONNECT_TIMEOUT))
-            .timeout_per_read(Some(READ_TIMEOUT))
-            .proxy(proxy)
-            .tls_config(tls)
-            .build();
         Ok(Self {
-            agent: Agent::with_parts(config, DefaultConnector::default(), resolver),
+            agents: Agents::new(resolver, proxy, options.roots.clone()),
             options: options.clone(),
             // A server with TLS leads to none without.
             allows_http: options.http && source.scheme() == "http",
@@ -322,13 +291,16 @@ impl Client {
         if left.is_zero() {
             return Err(self.timed_out());
         }
-        let request = self
-            .agent
+        let agent = self.agents.get(url).map_err(|error| Repr::Fetch {
+            from: url.to_string(),
+            cause: error.to_string(),
+            help: Some("correct or remove the variables; without them, the system's are used"),
+        })?;
+        let request = agent
             .configure_request(request)
             .timeout_global(Some(left.max(Duration::from_millis(1))))
             .build();
-        let response = self
-            .agent
+        let response = agent
             .run(request)
             .map_err(|error| self.transport_error(url, error))?;
         let (parts, body) = response.into_parts();
@@ -393,10 +365,22 @@ impl Client {
                     format!("the server sent nothing for {seconds} seconds"),
                 )
             }
-            Error::Io(error) => match error.get_ref().and_then(|cause| cause.downcast_ref()) {
-                Some(refused) => blocked(url, refused),
-                None => failed(url, error),
-            },
+            Error::Io(error) => {
+                let cause = error.get_ref();
+                if let Some(refused) = cause.and_then(|cause| cause.downcast_ref()) {
+                    return blocked(url, refused);
+                }
+                match cause.and_then(|cause| cause.downcast_ref()) {
+                    Some(rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer)) => {
+                        InstallError::fetch_with_help(
+                            url.as_str(),
+                            error.to_string(),
+                            "if the server is one of your organization, add its certificate authority to those of the system, or name a file with it in `SSL_CERT_FILE`",
+                        )
+                    }
+                    _ => failed(url, error),
+                }
+            }
             error => failed(url, error),
         }
     }

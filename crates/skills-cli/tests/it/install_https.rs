@@ -1,0 +1,101 @@
+//! Installing over HTTPS: which certificate authorities are trusted.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::fixture::Fixture;
+use crate::skills::{Done, command_with_state};
+use crate::web_server::{Reply, WebServer};
+
+/// The certificate of the authority that signed the one of the server.
+const AUTHORITY: &str = "../skills-install/tests/it/tls/ca.pem";
+
+/// A project, and a site with the skill `notes`.
+fn fixture() -> Fixture {
+    let fixture = Fixture::new();
+    fixture
+        .file("project/.git/HEAD", "")
+        .skill("source/notes", "notes");
+    let publish = ["--root", "../source", "publish", "--well-known", "../site"];
+    let done = fixture.run("project", &publish);
+    assert_eq!(done.code, 0, "{}", done.stderr);
+    fixture
+}
+
+/// Serves the site of a fixture by HTTPS.
+fn serve(fixture: &Fixture) -> WebServer {
+    let site = fixture.path().join("site");
+    WebServer::start_tls(move |request| {
+        match std::fs::read(site.join(request.path.trim_start_matches('/'))) {
+            Ok(content) => Reply::ok(content),
+            Err(_) => Reply::status(404),
+        }
+    })
+}
+
+/// Runs a command in the project, with variables.
+fn run(fixture: &Fixture, arguments: &[&str], variables: &[(&str, &Path)]) -> Done {
+    let directories = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    let [scratch, state] = directories.each_ref().map(tempfile::TempDir::path);
+    let mut command: Command = command_with_state(arguments, scratch, state);
+    let output = command
+        .current_dir(fixture.path().join("project"))
+        .env("HOME", fixture.path().join("home"))
+        .envs(variables.iter().copied())
+        .output()
+        .unwrap();
+    Done {
+        code: output.status.code().unwrap(),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+#[test]
+fn the_authority_of_an_organization_is_trusted_once_it_is_named() {
+    let fixture = fixture();
+    let server = serve(&fixture);
+    let site = server.url("");
+    let add = ["add", &site, "--yes", "--insecure"];
+    let authority = Path::new(env!("CARGO_MANIFEST_DIR")).join(AUTHORITY);
+
+    let unknown = run(&fixture, &add, &[]);
+    assert_eq!(unknown.code, 1, "{}", unknown.stderr);
+    assert!(
+        unknown.stderr.contains("UnknownIssuer"),
+        "{}",
+        unknown.stderr
+    );
+    assert!(
+        unknown
+            .stderr
+            .contains("help: if the server is one of your organization"),
+        "{}",
+        unknown.stderr
+    );
+
+    // A variable that leads to no certificate is not replaced by other authorities.
+    let missing = fixture.path().join("missing.pem");
+    let wrong = run(&fixture, &add, &[("SSL_CERT_FILE", &missing)]);
+    assert_eq!(wrong.code, 1, "{}", wrong.stderr);
+    assert!(
+        wrong.stderr.contains("no certificate authority found")
+            && wrong.stderr.contains("missing.pem"),
+        "{}",
+        wrong.stderr
+    );
+    assert!(server.paths().is_empty());
+
+    let directory = fixture.path().join("authorities");
+    std::fs::create_dir(&directory).unwrap();
+    std::fs::copy(&authority, directory.join("acme.pem")).unwrap();
+    for variable in [
+        ("SSL_CERT_FILE", authority.as_path()),
+        ("SSL_CERT_DIR", directory.as_path()),
+    ] {
+        let added = run(&fixture, &add, &[variable]);
+        assert_eq!(added.code, 0, "{}", added.stderr);
+        // The next one installs it again.
+        std::fs::remove_dir_all(fixture.path().join("project/.agents")).unwrap();
+    }
+}
