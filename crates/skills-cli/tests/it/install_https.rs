@@ -1,11 +1,11 @@
-//! Installing over HTTPS: which certificate authorities are trusted.
+//! Installing over HTTPS: which certificate authorities are trusted, and which addresses reached.
 
 use std::path::Path;
 use std::process::Command;
 
 use crate::fixture::Fixture;
 use crate::skills::{Done, command_with_state};
-use crate::web_server::{Reply, WebServer};
+use crate::web_server::{Reply, TunnelProxy, WebServer};
 
 /// The certificate of the authority that signed the one of the server.
 const AUTHORITY: &str = "../skills-install/tests/it/tls/ca.pem";
@@ -98,4 +98,50 @@ fn the_authority_of_an_organization_is_trusted_once_it_is_named() {
         // The next one installs it again.
         std::fs::remove_dir_all(fixture.path().join("project/.agents")).unwrap();
     }
+}
+
+/// The server is behind a proxy, so that its address is a private one for the command only.
+#[test]
+fn a_source_on_a_private_address_is_installed_if_the_setting_lists_it() {
+    let fixture = fixture();
+    let server = serve(&fixture);
+    let proxy = TunnelProxy::start_in_front_of(&server);
+    let proxy_url = format!("http://{}", proxy.address);
+    let authority = Path::new(env!("CARGO_MANIFEST_DIR")).join(AUTHORITY);
+    let variables = [
+        ("HTTPS_PROXY", Path::new(&proxy_url)),
+        ("SSL_CERT_FILE", &authority),
+    ];
+    let host = format!("10.0.0.7:{}", server.port());
+    let site = format!("https://{host}");
+    let add = ["add", &site, "--yes"];
+    let settings = "home/.config/skills/config.toml";
+    for other in ["10.0.0.7:1", "10.0.0.8", "git.acme.example"] {
+        fixture.file(settings, &format!("private-sources = ['{other}']\n"));
+        let refused = run(&fixture, &add, &variables);
+        assert_eq!(refused.code, 1, "{}", refused.stderr);
+        assert!(
+            refused
+                .stderr
+                .contains("10.0.0.7, which is not a public address")
+                && refused
+                    .stderr
+                    .contains("list its host in the setting `private-sources`"),
+            "{}",
+            refused.stderr
+        );
+    }
+    assert!(proxy.targets().is_empty());
+
+    fixture.file(settings, &format!("private-sources = ['{host}']\n"));
+    let added = run(&fixture, &add, &variables);
+    assert_eq!(added.code, 0, "{}", added.stderr);
+    assert_eq!(run(&fixture, &["verify"], &[]).code, 0);
+    assert!(proxy.targets().iter().all(|target| *target == host));
+    let lock = fixture.path().join("project/.agents/skills/skills.lock");
+    let lock = std::fs::read_to_string(lock).unwrap();
+    assert!(
+        lock.contains(&format!("source = \"{site}///notes\"")),
+        "{lock}"
+    );
 }
