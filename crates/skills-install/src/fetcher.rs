@@ -27,6 +27,7 @@ use crate::{FetchLimits, GitOptions, Source, SourceRule, SourceSpec, TreePath, W
 pub struct Fetcher {
     git: GitOptions,
     web: WebOptions,
+    has_credentials: bool,
     limits: FetchLimits,
     signatures: SignatureRules,
     progress: Progress,
@@ -64,6 +65,7 @@ impl Fetcher {
         Self {
             git,
             web: WebOptions::default(),
+            has_credentials: false,
             limits: FetchLimits::default(),
             signatures: SignatureRules::default(),
             progress: Progress::default(),
@@ -82,6 +84,16 @@ impl Fetcher {
     #[must_use]
     pub fn limits(mut self, limits: FetchLimits) -> Self {
         self.limits = limits;
+        self
+    }
+
+    /// Sends the credentials that the user's git has for the server of a source (`git credential`),
+    /// if the server answers 401 or 403 without them. No person is asked. They are sent to the origin
+    /// of the source only, by HTTPS or to this machine, before any redirect to another origin; of a
+    /// registry also to the HTTPS server that it names for tokens. By default none are sent.
+    #[must_use]
+    pub fn use_git_credentials(mut self) -> Self {
+        self.has_credentials = true;
         self
     }
 
@@ -340,7 +352,8 @@ impl Fetcher {
         let parsed =
             Url::parse(url).map_err(|error| InstallError::fetch(url, error.to_string()))?;
         let web = self.web.clone().progress(self.progress.clone());
-        Ok((Client::new(&web, &self.limits, &parsed)?, parsed))
+        let git = self.has_credentials.then(|| self.git.clone());
+        Ok((Client::new(&web, &self.limits, &parsed, git)?, parsed))
     }
 }
 

@@ -2,8 +2,10 @@
 
 mod agents;
 mod client;
+mod credentials;
 mod private_host;
 mod resolver;
+mod response;
 mod roots;
 
 use std::fmt;
@@ -16,7 +18,9 @@ use crate::progress::Progress;
 
 pub use private_host::{InvalidHost, PrivateHost};
 
-pub(crate) use client::{Client, Response, check_status, failed, is_loopback};
+pub(crate) use client::{Client, failed, is_loopback};
+pub(crate) use credentials::Credentials;
+pub(crate) use response::{Response, check_status};
 
 /// Returns the addresses of a host name and port.
 pub type Lookup = Arc<dyn Fn(&str, u16) -> io::Result<Vec<SocketAddr>> + Send + Sync>;
@@ -26,7 +30,9 @@ pub type Lookup = Arc<dyn Fn(&str, u16) -> io::Result<Vec<SocketAddr>> + Send + 
 /// By default only HTTPS is spoken, with the certificate authorities of Mozilla, and only to public
 /// addresses. An address is checked after its name was resolved, and exactly the checked address is
 /// connected, for each redirect anew. At most five redirects are followed, none from HTTPS to plain
-/// HTTP. Requests have no credentials, no cookies, and the user agent `skills/VERSION`. A server is
+/// HTTP. Requests have no cookies, no credentials but those of
+/// [`Fetcher::use_git_credentials`](crate::Fetcher::use_git_credentials), and the user agent
+/// `skills/VERSION`. A server is
 /// given up if it cannot be connected within 30 seconds or sends nothing for a minute, and in any
 /// case after the time of the [limits](crate::FetchLimits::timeout).
 ///

@@ -1,7 +1,10 @@
-//! Installing over HTTPS: which certificate authorities are trusted, and which addresses reached.
+//! Installing over HTTPS: which certificate authorities are trusted, which addresses reached, and
+//! which credentials sent.
 
 use std::path::Path;
 use std::process::Command;
+
+use skills_test_support::{host, skip};
 
 use crate::fixture::Fixture;
 use crate::skills::{Done, command_with_state};
@@ -35,8 +38,8 @@ fn serve(fixture: &Fixture) -> WebServer {
 
 /// Runs a command in the project, with variables.
 fn run(fixture: &Fixture, arguments: &[&str], variables: &[(&str, &Path)]) -> Done {
-    let directories = [(); 2].map(|()| tempfile::tempdir().unwrap());
-    let [scratch, state] = directories.each_ref().map(tempfile::TempDir::path);
+    let scratch = tempfile::tempdir().unwrap();
+    let (scratch, state) = (scratch.path(), &fixture.path().join("state"));
     let mut command: Command = command_with_state(arguments, scratch, state);
     let output = command
         .current_dir(fixture.path().join("project"))
@@ -143,5 +146,91 @@ fn a_source_on_a_private_address_is_installed_if_the_setting_lists_it() {
     assert!(
         lock.contains(&format!("source = \"{site}///notes\"")),
         "{lock}"
+    );
+}
+
+/// Returns the content of all files below a directory, as far as it is text.
+fn texts_below(directory: &Path) -> String {
+    let entries = std::fs::read_dir(directory).unwrap();
+    let text = entries.map(|entry| {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            texts_below(&path)
+        } else {
+            String::from_utf8_lossy(&std::fs::read(path).unwrap()).into_owned()
+        }
+    });
+    text.collect()
+}
+
+#[test]
+fn a_token_of_git_is_sent_and_is_in_no_output_and_no_file() {
+    const TOKEN: &str = "t0ken-of-ada";
+    // `ada:t0ken-of-ada`
+    const BASIC: &str = "Basic YWRhOnQwa2VuLW9mLWFkYQ==";
+    let git = match host::program("git") {
+        Ok(git) => git,
+        Err(reason) => return skip(reason),
+    };
+    let fixture = fixture();
+    let site = fixture.path().join("site");
+    let server = WebServer::start_tls(move |request| {
+        let path = request.path.trim_start_matches('/');
+        match request.header("authorization") {
+            Some(BASIC) if path.starts_with("denied") => Reply::status(403),
+            Some(BASIC) => match std::fs::read(site.join(path)) {
+                Ok(content) => Reply::ok(content),
+                Err(_) => Reply::status(404),
+            },
+            _ => Reply::status(401).header("www-authenticate", "Basic realm=\"acme\""),
+        }
+    });
+    let config = format!(
+        "[credential \"https://localhost:{}\"]\n helper = \"!f() {{ test $1 = get && echo username=ada && echo password={TOKEN}; }}; f\"\n",
+        server.port()
+    );
+    fixture.file("gitconfig", &config);
+    let authority = Path::new(env!("CARGO_MANIFEST_DIR")).join(AUTHORITY);
+    let search_path = format!("{}:/usr/bin:/bin", git.parent().unwrap().display());
+    let variables = [
+        ("SSL_CERT_FILE", authority.as_path()),
+        ("GIT_CONFIG_GLOBAL", &fixture.path().join("gitconfig")),
+        ("GIT_CONFIG_NOSYSTEM", Path::new("1")),
+        ("PATH", Path::new(&search_path)),
+        ("RUST_LOG", Path::new("trace")),
+    ];
+    let denied = format!("archive+{}", server.url("/denied.tgz"));
+    for (source, code) in [(server.url(""), 0), (denied, 1)] {
+        for format in [&[][..], &["--json"]] {
+            let add = ["add", &source, "--yes", "--insecure"];
+            let done = run(&fixture, &[&add[..], format].concat(), &variables);
+            assert_eq!(done.code, code, "{}{}", done.stdout, done.stderr);
+            for text in [&done.stdout, &done.stderr] {
+                assert!(
+                    !text.contains(TOKEN) && !text.contains(&BASIC[6..]),
+                    "{text}"
+                );
+            }
+        }
+    }
+    let sent = server.requests();
+    assert!(
+        sent.iter()
+            .any(|request| request.header("authorization") == Some(BASIC))
+    );
+    for directory in ["project", "home", "state"] {
+        let texts = texts_below(&fixture.path().join(directory));
+        assert!(!texts.contains(TOKEN) && !texts.contains(&BASIC[6..]));
+    }
+
+    let without = [variables[0]];
+    let refused = run(&fixture, &["update", "--check", "--insecure"], &without);
+    assert_eq!(refused.code, 1, "{}", refused.stderr);
+    assert!(
+        refused
+            .stderr
+            .contains("store a token for the server in git"),
+        "{}",
+        refused.stderr
     );
 }

@@ -9,16 +9,20 @@ use std::time::{Duration, Instant};
 
 use rustls::CertificateError;
 use skills_address::is_private_network;
-use ureq::http::{HeaderMap, Request, header};
-use ureq::{Body, Error, Proxy, ProxyProtocol, Timeout};
+use ureq::http::Request;
+use ureq::http::request::Builder;
+use ureq::{Error, Proxy, ProxyProtocol, Timeout};
 use url::{Host, Url};
 
 use super::agents::{Agents, READ_TIMEOUT};
+use super::credentials::{CredentialUse, Credentials, authorized};
 use super::resolver::{AllowedAddresses, CheckedResolver, NotPublic};
+use super::response::{Response, check_status, redirect};
 use super::{PrivateHost, WebOptions};
 use crate::FetchLimits;
 use crate::error::{InstallError, Repr};
 use crate::file_digest::FileDigest;
+use crate::origin::GitOptions;
 
 /// Maximum number of redirects of one request.
 const MAX_REDIRECTS: usize = 5;
@@ -32,33 +36,20 @@ pub(crate) struct Client {
     allows_http: bool,
     allowed: AllowedAddresses,
     proxy: Option<(String, u16)>,
+    credentials: Option<Credentials>,
     limits: FetchLimits,
     deadline: Instant,
     received: Cell<u64>,
 }
 
-/// The start of a response. Its body is read by the client, which counts bytes.
-pub(crate) struct Response {
-    /// The URL after redirects.
-    pub(crate) url: Url,
-    pub(crate) status: u16,
-    headers: HeaderMap,
-    body: Body,
-}
-
-impl Response {
-    /// Returns a header, if it is text.
-    pub(crate) fn header(&self, name: &str) -> Option<&str> {
-        self.headers.get(name)?.to_str().ok()
-    }
-}
-
 impl Client {
-    /// Creates a client for a source, whose URL the user wrote.
+    /// Creates a client for a source, whose URL the user wrote. With `git` its server gets the
+    /// credentials that git has, if it asks for some.
     pub(crate) fn new(
         options: &WebOptions,
         limits: &FetchLimits,
         source: &Url,
+        git: Option<GitOptions>,
     ) -> Result<Self, InstallError> {
         let proxy = options.proxy.as_deref();
         let proxy = proxy.map(|url| parse_proxy(url, &options.no_proxy, source));
@@ -90,6 +81,7 @@ impl Client {
             // A server with TLS leads to none without.
             allows_http: options.http && source.scheme() == "http",
             allowed,
+            credentials: git.and_then(|git| Credentials::new(git, source, proxy_host.is_some())),
             proxy: proxy_host,
             limits: limits.clone(),
             deadline: Instant::now() + limits.timeout,
@@ -97,32 +89,67 @@ impl Client {
         })
     }
 
-    /// Requests a URL and follows redirects. Headers are sent to the origin of the URL only.
+    /// Requests a URL and follows redirects. Headers are sent to the origin of the URL only, before
+    /// a redirect to another one. The same goes for credentials, if it is the origin of the source.
     pub(crate) fn get(
         &self,
         url: &Url,
         headers: &[(&str, &str)],
     ) -> Result<Response, InstallError> {
+        self.follow(url, headers, self.credentials.as_ref())
+    }
+
+    /// Requests a URL like [`get`](Self::get), with the given headers only.
+    pub(crate) fn get_without_credentials(
+        &self,
+        url: &Url,
+        headers: &[(&str, &str)],
+    ) -> Result<Response, InstallError> {
+        self.follow(url, headers, None)
+    }
+
+    fn follow(
+        &self,
+        url: &Url,
+        headers: &[(&str, &str)],
+        credentials: Option<&Credentials>,
+    ) -> Result<Response, InstallError> {
         let mut current = url.clone();
+        let mut has_left = false;
         for _ in 0..=MAX_REDIRECTS {
             self.check(&current)?;
-            let headers = if current.origin() == url.origin() {
-                headers
+            // Another server must not choose what is requested with them.
+            has_left |= current.origin() != url.origin();
+            let response = if has_left {
+                self.get_once(&current, &[])?
             } else {
-                &[]
+                authorized(credentials, &current, headers, &|headers| {
+                    self.get_once(&current, headers)
+                })?
             };
-            let request = Request::get(current.as_str());
-            let request = headers.iter().fold(request, |request, (name, value)| {
-                request.header(*name, *value)
-            });
-            let request = request.body(()).map_err(|error| failed(&current, error))?;
-            let response = self.run(&current, request)?;
             match redirect(&response)? {
                 None => return Ok(response),
                 Some(target) => current = target,
             }
         }
         Err(failed(url, format!("more than {MAX_REDIRECTS} redirects")))
+    }
+
+    fn get_once(&self, url: &Url, headers: &[(&str, &str)]) -> Result<Response, InstallError> {
+        let request = with_headers(Request::get(url.as_str()), headers);
+        let request = request.body(()).map_err(|error| failed(url, error))?;
+        self.run(url, request)
+    }
+
+    /// Returns the credentials of the user for the server of the source, if they are used.
+    pub(crate) fn credentials(&self) -> Option<&Credentials> {
+        self.credentials.as_ref()
+    }
+
+    /// Removes the password that was sent from a text of the server.
+    pub(crate) fn redact(&self, text: &str) -> String {
+        let known = self.credentials.as_ref().and_then(Credentials::known);
+        known.map_or_else(|| text.to_owned(), |known| known.redact(text))
     }
 
     /// Sends a body. Redirects are errors: what was sent was meant for this server.
@@ -133,12 +160,11 @@ impl Client {
         body: &[u8],
     ) -> Result<Response, InstallError> {
         self.check(url)?;
-        let request = Request::post(url.as_str());
-        let request = headers.iter().fold(request, |request, (name, value)| {
-            request.header(*name, *value)
-        });
-        let request = request.body(body).map_err(|error| failed(url, error))?;
-        let response = self.run(url, request)?;
+        let response = authorized(self.credentials.as_ref(), url, headers, &|headers| {
+            let request = with_headers(Request::post(url.as_str()), headers);
+            let request = request.body(body).map_err(|error| failed(url, error))?;
+            self.run(url, request)
+        })?;
         match redirect(&response)? {
             None => Ok(response),
             Some(target) => Err(failed(url, format!("it redirects to `{target}`"))),
@@ -309,6 +335,7 @@ impl Client {
             status: parts.status.as_u16(),
             headers: parts.headers,
             body,
+            credentials: CredentialUse::Never,
         })
     }
 
@@ -394,40 +421,10 @@ impl Client {
     }
 }
 
-/// Returns a response whose status is 200.
-pub(crate) fn check_status(response: Response) -> Result<Response, InstallError> {
-    let help = match response.status {
-        200 => return Ok(response),
-        401 | 403 => "this program sends no credentials; download the files and add them by path",
-        404 | 410 => "check the address",
-        _ => "try again later",
-    };
-    Err(Repr::Fetch {
-        from: response.url.to_string(),
-        cause: format!("the server answers with status {}", response.status),
-        help: Some(help),
-    }
-    .into())
-}
-
-/// Returns the target of a redirect.
-fn redirect(response: &Response) -> Result<Option<Url>, InstallError> {
-    if !matches!(response.status, 301 | 302 | 303 | 307 | 308) {
-        return Ok(None);
-    }
-    let from = &response.url;
-    let target = response
-        .header(header::LOCATION.as_str())
-        .and_then(|location| from.join(location).ok())
-        .ok_or_else(|| failed(from, "it redirects to an address that is not valid"))?;
-    // The rest of the way would authenticate nothing.
-    if from.scheme() == "https" && target.scheme() != "https" {
-        return Err(failed(
-            from,
-            format!("it redirects to `{target}`, without TLS"),
-        ));
-    }
-    Ok(Some(target))
+fn with_headers(request: Builder, headers: &[(&str, &str)]) -> Builder {
+    headers.iter().fold(request, |request, (name, value)| {
+        request.header(*name, *value)
+    })
 }
 
 /// Returns true if a URL names this machine.
