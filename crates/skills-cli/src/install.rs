@@ -84,8 +84,8 @@ impl EditArgs {
     }
 }
 
-/// Returns how sources are fetched: as the policy files of this host allow, by the user's git and
-/// proxy.
+/// Returns how sources are fetched: as the policy files of this host allow, by the user's git, with
+/// its credentials, and proxy.
 ///
 /// # Errors
 /// Fails if a policy file cannot be read: it could restrict the sources.
@@ -102,7 +102,7 @@ pub(crate) fn fetcher(arguments: &FetchArgs, context: &Context) -> anyhow::Resul
         git = git.allow_insecure();
         web = web.allow_http().allow_loopback();
     }
-    let mut fetcher = Fetcher::new(git).web(web);
+    let mut fetcher = Fetcher::new(git).web(web).use_git_credentials();
     for list in &policy.sources {
         fetcher = fetcher.allowed_sources(list.iter().map(|pattern| SourceRule::new(pattern)));
     }
@@ -140,7 +140,7 @@ fn web_options(environment: &Environment) -> WebOptions {
             .filter_map(|name| environment.variable(name)?.to_str());
         values.map(str::trim).find(|value| !value.is_empty())
     };
-    let web = WebOptions::new();
+    let web = WebOptions::new().system_certificates();
     let web = match variable(&["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"]) {
         Some(url) => web.proxy(url),
         None => web,

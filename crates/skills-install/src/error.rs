@@ -112,6 +112,11 @@ pub(crate) enum Repr {
         cause: String,
         help: Option<&'static str>,
     },
+    #[error("cannot tell whether the download is signed: {source}")]
+    SignatureUnavailable {
+        source: InstallError,
+        help: &'static str,
+    },
     #[error("cannot read the archive: {0}")]
     Archive(io::Error),
     #[error("the archive has the digest {actual}, not {expected}")]
@@ -229,7 +234,8 @@ impl InstallError {
     /// Returns the class of the error.
     #[must_use]
     pub fn kind(&self) -> InstallErrorKind {
-        match *self.0 {
+        match &*self.0 {
+            Repr::SignatureUnavailable { source, .. } => source.kind(),
             Repr::Source(_) => InstallErrorKind::Source,
             Repr::Unsafe { .. } => InstallErrorKind::Unsafe,
             Repr::Limit { .. } => InstallErrorKind::Limit,
@@ -267,6 +273,7 @@ impl InstallError {
         Some(match &*self.0 {
             Repr::Source(error) => error.help(),
             Repr::Fetch { help, .. } => (*help)?.to_owned(),
+            Repr::SignatureUnavailable { help, .. } => (*help).to_owned(),
             Repr::ArchiveDigest { .. } => {
                 "compare the digest with that of the publisher, and change the part after `#`"
                     .to_owned()

@@ -27,6 +27,7 @@ use crate::{FetchLimits, GitOptions, Source, SourceRule, SourceSpec, TreePath, W
 pub struct Fetcher {
     git: GitOptions,
     web: WebOptions,
+    has_credentials: bool,
     limits: FetchLimits,
     signatures: SignatureRules,
     progress: Progress,
@@ -64,6 +65,7 @@ impl Fetcher {
         Self {
             git,
             web: WebOptions::default(),
+            has_credentials: false,
             limits: FetchLimits::default(),
             signatures: SignatureRules::default(),
             progress: Progress::default(),
@@ -82,6 +84,16 @@ impl Fetcher {
     #[must_use]
     pub fn limits(mut self, limits: FetchLimits) -> Self {
         self.limits = limits;
+        self
+    }
+
+    /// Sends the credentials that the user's git has for the server of a source (`git credential`),
+    /// if the server answers 401 or 403 without them. No person is asked. They are sent to the origin
+    /// of the source only, by HTTPS or to this machine, before any redirect to another origin; of a
+    /// registry also to the HTTPS server that it names for tokens. By default none are sent.
+    #[must_use]
+    pub fn use_git_credentials(mut self) -> Self {
+        self.has_credentials = true;
         self
     }
 
@@ -121,6 +133,13 @@ impl Fetcher {
     pub fn trust_key(mut self, key: MinisignKey) -> Self {
         self.signatures.keys.push(key);
         self
+    }
+
+    /// Expects a signature of a source that had one before.
+    pub(crate) fn expect_signature(&self) -> Self {
+        let mut fetcher = self.clone();
+        fetcher.signatures.is_remembered = true;
+        fetcher
     }
 
     /// Fetches a source and stages the wanted skills in `scratch`, an empty directory.
@@ -219,7 +238,7 @@ impl Fetcher {
         let executables = skill.capabilities.executables();
         let statement = signature::render_statement(&skill.name, skill.content, &executables);
         let text = beside.map(|path| tree.read_text(path, signature::MAX_SIGNATURE_BYTES));
-        let text = self.signatures.read(text.transpose())?;
+        let text = text.transpose()?;
         let verify_file = |signature: &str, file: &mut std::fs::File| {
             let signed = Signed::File { signature, file };
             self.signatures.verify(&skill.name, signed)
@@ -263,8 +282,7 @@ impl Fetcher {
             Source::Packages(path) => Box::new(Packages::open(path, &self.limits)?),
             Source::ArchiveFile(path) => {
                 let archive = Archive::open(open_file(path)?, &self.limits)?;
-                let signature = self.signatures.read(self.read_signature(path))?;
-                let archive = archive.with_signature(signature);
+                let archive = archive.with_signature(self.read_signature(path)?);
                 Box::new(check_digest(archive, spec)?)
             }
             Source::Git(url) => {
@@ -276,9 +294,7 @@ impl Fetcher {
                 let (client, url) = self.client(url)?;
                 let file = client.download(&url, &[], scratch)?;
                 let archive = Archive::open(file, &self.limits)?;
-                let is_active = self.signatures.is_active();
-                let signature = is_active.then(|| self.signatures.read(client.signature(&url)));
-                let archive = archive.with_signature(signature.transpose()?.flatten());
+                let archive = archive.with_signature(self.signatures.download(&client, &url)?);
                 Box::new(check_digest(archive, spec)?)
             }
             Source::Site(url) => {
@@ -297,8 +313,10 @@ impl Fetcher {
         let mut path = archive.as_os_str().to_owned();
         path.push(signature::EXTENSION);
         let path = PathBuf::from(path);
-        if !path.exists() {
-            return Ok(None);
+        match path.try_exists() {
+            Ok(false) => return Ok(None),
+            Ok(true) => {}
+            Err(error) => return Err(InstallError::io("read", &path, error)),
         }
         let mut bytes = Vec::new();
         open_file(&path)?
@@ -334,7 +352,8 @@ impl Fetcher {
         let parsed =
             Url::parse(url).map_err(|error| InstallError::fetch(url, error.to_string()))?;
         let web = self.web.clone().progress(self.progress.clone());
-        Ok((Client::new(&web, &self.limits, &parsed)?, parsed))
+        let git = self.has_credentials.then(|| self.git.clone());
+        Ok((Client::new(&web, &self.limits, &parsed, git)?, parsed))
     }
 }
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::LockedSkill;
 use crate::error::{InstallError, Repr};
 use crate::plan::TrustChange;
-use crate::signature::is_same_signer;
+use crate::signature::{UNSIGNED, is_same_signer};
 
 /// Version of the text; a newer one is not replaced.
 const VERSION: u32 = 1;
@@ -100,6 +100,12 @@ impl KnownSources {
     #[must_use]
     pub fn contains(&self, name: &str) -> bool {
         self.skills.iter().any(|skill| skill.name == name)
+    }
+
+    /// Returns true if the last version of a skill from a source, given by its identity, was signed.
+    pub(crate) fn has_signer(&self, source: &str) -> bool {
+        let mut known = self.skills.iter().flat_map(|skill| &skill.sources);
+        known.any(|known| known.source == source && known.signer != UNSIGNED)
     }
 
     /// Adds a source, by its identity, with the signer of its last version. At most 10,000 names with

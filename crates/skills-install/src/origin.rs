@@ -25,6 +25,7 @@ pub(crate) use clawhub::ClawHubSkill;
 pub(crate) use directory::Directory;
 pub(crate) use git::Repository;
 pub use git_command::GitOptions;
+pub(crate) use git_command::{Credential, GitCredentials};
 pub(crate) use mcp::McpServer;
 pub(crate) use oci::OciArtifact;
 pub(crate) use packages::Packages;

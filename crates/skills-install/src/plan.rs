@@ -199,6 +199,7 @@ impl Store {
         words: ToolWords<'_>,
     ) -> Result<Plan, InstallError> {
         let scratch = self.scratch()?;
+        let fetcher = self.fetcher_for(fetcher, spec);
         let fetched = fetcher.fetch(spec, Wanted::Names(names), words, &scratch)?;
         let changes = fetched
             .skills

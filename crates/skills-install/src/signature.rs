@@ -19,11 +19,13 @@ use std::path::Path;
 
 use skills_discovery::{ContentDigest, DigestCache, SkillFiles};
 use skills_manifest::SkillName;
+use url::Url;
 
 #[cfg(feature = "signatures")]
 pub use minisign::MinisignKey;
 
 use crate::error::{InstallError, Repr};
+use crate::web::{Client, check_status};
 use crate::{TreePath, skill_tree};
 
 /// The signer of a skill without a signature.
@@ -34,11 +36,18 @@ const UNVERIFIED: &str = "unverified:";
 pub(crate) const EXTENSION: &str = ".minisig";
 /// Maximum size of a signature, in bytes.
 pub(crate) const MAX_SIGNATURE_BYTES: u64 = 4_096;
+/// What to do if it is not known whether there is a signature.
+const UNAVAILABLE: &str =
+    "a skill that may be signed is not installed as an unsigned one; try again later";
+/// What to do if access to an expected signature is denied.
+const DENIED: &str = "a signature is expected, since a key is trusted, one is required, or an earlier version was signed; the server must answer 404 if there is none";
 
 /// Which signatures are required, and whose are trusted.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SignatureRules {
     pub(crate) is_required: bool,
+    /// The source has a signer in the lock file or among the remembered ones.
+    pub(crate) is_remembered: bool,
     #[cfg(feature = "signatures")]
     pub(crate) keys: Vec<MinisignKey>,
 }
@@ -84,27 +93,51 @@ impl SignatureRules {
         cfg!(feature = "signatures")
     }
 
-    /// Returns true if a signature that cannot be read is an error. Otherwise it could only be by an
-    /// unknown key.
-    pub(crate) fn is_strict(&self) -> bool {
+    /// Returns true if a signature is expected: by a trusted key, by a rule or by an earlier version.
+    fn is_expected(&self) -> bool {
         #[cfg(feature = "signatures")]
         if !self.keys.is_empty() {
             return true;
         }
-        self.is_required
+        self.is_required || self.is_remembered
     }
 
-    /// Returns the text of a signature that was looked for, or none if it does not matter that it
-    /// cannot be read.
-    pub(crate) fn read(
+    /// Downloads the signature of a file, if there is one beside it.
+    ///
+    /// # Errors
+    /// Fails unless the server says that there is none: a failure must not make a signed skill an
+    /// unsigned one. Some storage denies access to missing files, so without an expected signature
+    /// that is an answer, too.
+    pub(crate) fn download(
         &self,
-        text: Result<Option<String>, InstallError>,
+        client: &Client,
+        file: &Url,
     ) -> Result<Option<String>, InstallError> {
-        if self.is_strict() {
-            text
-        } else {
-            Ok(text.unwrap_or_default())
+        if !self.is_active() {
+            return Ok(None);
         }
+        let mut url = file.clone();
+        url.set_path(&format!("{}{EXTENSION}", file.path()));
+        let unavailable = |help: &'static str| {
+            move |source| InstallError::from(Repr::SignatureUnavailable { source, help })
+        };
+        let later = unavailable(UNAVAILABLE);
+        let response = client.get(&url, &[]).map_err(later)?;
+        match response.status {
+            404 | 410 => return Ok(None),
+            403 if !self.is_expected() => return Ok(None),
+            403 => {
+                let denied = check_status(response).map(|_| None);
+                return denied.map_err(unavailable(DENIED));
+            }
+            _ => {}
+        }
+        let response = check_status(response).map_err(later)?;
+        // What follows in a longer file cannot make it a signature.
+        let bytes = client.read_start(response, MAX_SIGNATURE_BYTES);
+        Ok(Some(
+            String::from_utf8_lossy(&bytes.map_err(later)?).into_owned(),
+        ))
     }
 
     /// Returns the signer for the lock file, or `unsigned`.

@@ -2,6 +2,7 @@
 
 mod journal;
 
+use std::borrow::Cow;
 use std::fs::{File, TryLockError};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -15,7 +16,8 @@ use tempfile::TempDir;
 use self::journal::Journal;
 use crate::error::{InstallError, Repr};
 use crate::private_directory::private_directory;
-use crate::{Action, KnownSources, LockFile, LockedSkill, Plan, SourceSpec};
+use crate::signature::UNSIGNED;
+use crate::{Action, Fetcher, KnownSources, LockFile, LockedSkill, Plan, SourceSpec};
 
 /// The directory of a change, in the install directory: new skills in `new`, replaced ones in
 /// `old`, and the new lock file.
@@ -196,6 +198,28 @@ impl Store {
     /// Returns the identity of the source of a locked skill.
     pub(crate) fn identity_of(&self, locked: &LockedSkill) -> String {
         locked.source().clone().resolved_at(&self.root).identity()
+    }
+
+    /// Returns the fetcher for a source, which expects a signature if an earlier version had one.
+    pub(crate) fn fetcher_for<'a>(
+        &self,
+        fetcher: &'a Fetcher,
+        spec: &SourceSpec,
+    ) -> Cow<'a, Fetcher> {
+        if self.has_signer(spec) {
+            Cow::Owned(fetcher.expect_signature())
+        } else {
+            Cow::Borrowed(fetcher)
+        }
+    }
+
+    fn has_signer(&self, spec: &SourceSpec) -> bool {
+        let source = spec.identity();
+        let mut locked = self.lock_file().skills().values();
+        let is_signed = |locked: &LockedSkill| {
+            locked.signer() != UNSIGNED && self.identity_of(locked) == source
+        };
+        locked.any(is_signed) || self.known_sources.has_signer(&source)
     }
 
     pub(crate) fn known(&self) -> &KnownSources {

@@ -160,6 +160,7 @@ impl Store {
             Position::At => Wanted::At(&group.skills),
             Position::Below => Wanted::Below(&group.skills),
         };
+        let fetcher = self.fetcher_for(fetcher, &group.spec);
         let fetched = fetcher.fetch(&group.spec, wanted, words, scratch)?;
         let rejected = fetched
             .rejected

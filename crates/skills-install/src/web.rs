@@ -1,19 +1,26 @@
 //! How sources on web servers are reached.
 
+mod agents;
 mod client;
+mod credentials;
 mod private_host;
 mod resolver;
+mod response;
+mod roots;
 
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use self::roots::{Roots, SystemRoots};
 use crate::progress::Progress;
 
 pub use private_host::{InvalidHost, PrivateHost};
 
-pub(crate) use client::{Client, Response, check_status, failed, is_loopback};
+pub(crate) use client::{Client, failed, is_loopback};
+pub(crate) use credentials::Credentials;
+pub(crate) use response::{Response, check_status};
 
 /// Returns the addresses of a host name and port.
 pub type Lookup = Arc<dyn Fn(&str, u16) -> io::Result<Vec<SocketAddr>> + Send + Sync>;
@@ -23,11 +30,14 @@ pub type Lookup = Arc<dyn Fn(&str, u16) -> io::Result<Vec<SocketAddr>> + Send + 
 /// By default only HTTPS is spoken, with the certificate authorities of Mozilla, and only to public
 /// addresses. An address is checked after its name was resolved, and exactly the checked address is
 /// connected, for each redirect anew. At most five redirects are followed, none from HTTPS to plain
-/// HTTP. Requests have no credentials, no cookies, and the user agent `skills/VERSION`. A server is
+/// HTTP. Requests have no cookies, no credentials but those of
+/// [`Fetcher::use_git_credentials`](crate::Fetcher::use_git_credentials), and the user agent
+/// `skills/VERSION`. A server is
 /// given up if it cannot be connected within 30 seconds or sends nothing for a minute, and in any
 /// case after the time of the [limits](crate::FetchLimits::timeout).
 ///
-/// The environment is not read: a proxy is an argument.
+/// The environment is not read: a proxy is an argument, and
+/// [`system_certificates`](Self::system_certificates) is an option.
 ///
 /// ```
 /// use skills_install::{Fetcher, GitOptions, WebOptions};
@@ -45,7 +55,7 @@ pub struct WebOptions {
     proxy: Option<String>,
     no_proxy: Vec<String>,
     lookup: Option<Lookup>,
-    roots: Vec<Vec<u8>>,
+    roots: Roots,
     progress: Progress,
 }
 
@@ -113,7 +123,17 @@ impl WebOptions {
     /// a certificate.
     #[must_use]
     pub fn root_certificates(mut self, certificates: Vec<Vec<u8>>) -> Self {
-        self.roots = certificates;
+        self.roots = Roots::Given(certificates);
+        self
+    }
+
+    /// Trusts the certificate authorities of the operating system instead of those of Mozilla. If
+    /// the variable `SSL_CERT_FILE` of this process names a file, or `SSL_CERT_DIR` directories, with
+    /// certificates in PEM, exactly those are trusted. They are read once, when a server is first
+    /// reached by HTTPS. A system without any has those of Mozilla.
+    #[must_use]
+    pub fn system_certificates(mut self) -> Self {
+        self.roots = Roots::System(SystemRoots::default());
         self
     }
 
@@ -140,7 +160,6 @@ impl fmt::Debug for WebOptions {
             .field("private", &self.private)
             .field("has_proxy", &self.proxy.is_some())
             .field("no_proxy", &self.no_proxy)
-            .field("roots", &self.roots.len())
             .finish_non_exhaustive()
     }
 }

@@ -27,6 +27,8 @@ mod help;
 mod hooks;
 mod inspect;
 mod install;
+#[cfg(all(unix, feature = "install"))]
+mod install_https;
 #[cfg(feature = "install")]
 mod install_memory;
 #[cfg(feature = "install")]
@@ -60,3 +62,7 @@ mod skills;
 mod terminal;
 mod tools;
 mod usage;
+#[cfg(all(unix, feature = "install"))]
+#[expect(dead_code, reason = "the tests of the library use more of it")]
+#[path = "../../../skills-install/tests/it/web_server.rs"]
+mod web_server;

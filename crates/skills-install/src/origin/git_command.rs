@@ -4,6 +4,8 @@
     reason = "the user's git has the credentials and proxies that a library would not find"
 )]
 
+mod credentials;
+
 use std::ffi::OsString;
 use std::io::{self, Cursor, Read, Write};
 use std::path::{Path, PathBuf};
@@ -14,6 +16,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
+pub(crate) use self::credentials::{Credential, GitCredentials};
 use crate::FetchLimits;
 use crate::error::{InstallError, Repr};
 use crate::private_directory::private_directory;
@@ -233,10 +236,18 @@ impl GitRepository {
         arguments: &[&str],
         input: Vec<u8>,
     ) -> Result<Running<'_>, InstallError> {
-        let mut child = self
-            .command(arguments)
-            // One by one it would take a round trip for each.
-            .env("GIT_NO_LAZY_FETCH", "1")
+        let mut command = self.command(arguments);
+        // One by one it would take a round trip for each.
+        command.env("GIT_NO_LAZY_FETCH", "1");
+        self.start_command(command, input)
+    }
+
+    fn start_command(
+        &self,
+        mut command: Command,
+        input: Vec<u8>,
+    ) -> Result<Running<'_>, InstallError> {
+        let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

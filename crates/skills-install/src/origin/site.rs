@@ -168,9 +168,8 @@ impl Origin for Site {
                 Ok(content) => {
                     let name = entry.name.clone();
                     let artifact = self.stage_entry(&name, content, tree)?;
-                    if let Some((url, file)) = artifact.filter(|_| self.signatures.is_active())
-                        && let Some(signature) =
-                            self.signatures.read(self.client.signature(&url))?
+                    if let Some((url, file)) = artifact
+                        && let Some(signature) = self.signatures.download(&self.client, &url)?
                     {
                         self.signed.insert(name, (signature, file));
                     }

@@ -5,66 +5,51 @@ use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 use std::net::IpAddr;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use rustls::CertificateError;
 use skills_address::is_private_network;
-use ureq::http::{HeaderMap, Request, header};
-use ureq::tls::{Certificate, RootCerts, TlsConfig};
-use ureq::unversioned::transport::DefaultConnector;
-use ureq::{Agent, Body, Error, Proxy, ProxyProtocol, Timeout};
+use ureq::http::Request;
+use ureq::http::request::Builder;
+use ureq::{Error, Proxy, ProxyProtocol, Timeout};
 use url::{Host, Url};
 
+use super::agents::{Agents, READ_TIMEOUT};
+use super::credentials::{CredentialUse, Credentials, authorized};
 use super::resolver::{AllowedAddresses, CheckedResolver, NotPublic};
+use super::response::{Response, check_status, redirect};
 use super::{PrivateHost, WebOptions};
+use crate::FetchLimits;
 use crate::error::{InstallError, Repr};
 use crate::file_digest::FileDigest;
-use crate::{FetchLimits, signature};
+use crate::origin::GitOptions;
 
 /// Maximum number of redirects of one request.
 const MAX_REDIRECTS: usize = 5;
 /// Maximum length of a message of a server in an error, in characters.
 const MAX_MESSAGE_CHARS: usize = 200;
-/// How long a name may take to be resolved and a connection to be made.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
-/// How long a server may send nothing.
-const READ_TIMEOUT: Duration = Duration::from_secs(60);
-const USER_AGENT: &str = concat!("skills/", env!("CARGO_PKG_VERSION"));
 
 /// Reaches the servers of one source, with limits for all requests together.
 pub(crate) struct Client {
-    agent: Agent,
+    agents: Agents,
     options: WebOptions,
     allows_http: bool,
     allowed: AllowedAddresses,
     proxy: Option<(String, u16)>,
+    credentials: Option<Credentials>,
     limits: FetchLimits,
     deadline: Instant,
     received: Cell<u64>,
 }
 
-/// The start of a response. Its body is read by the client, which counts bytes.
-pub(crate) struct Response {
-    /// The URL after redirects.
-    pub(crate) url: Url,
-    pub(crate) status: u16,
-    headers: HeaderMap,
-    body: Body,
-}
-
-impl Response {
-    /// Returns a header, if it is text.
-    pub(crate) fn header(&self, name: &str) -> Option<&str> {
-        self.headers.get(name)?.to_str().ok()
-    }
-}
-
 impl Client {
-    /// Creates a client for a source, whose URL the user wrote.
+    /// Creates a client for a source, whose URL the user wrote. With `git` its server gets the
+    /// credentials that git has, if it asks for some.
     pub(crate) fn new(
         options: &WebOptions,
         limits: &FetchLimits,
         source: &Url,
+        git: Option<GitOptions>,
     ) -> Result<Self, InstallError> {
         let proxy = options.proxy.as_deref();
         let proxy = proxy.map(|url| parse_proxy(url, &options.no_proxy, source));
@@ -90,37 +75,13 @@ impl Client {
             allowed: allowed.clone(),
             proxy: proxy_host.clone(),
         };
-        let roots = options.roots.iter();
-        let roots: Vec<_> = roots
-            .map(|der| Certificate::from_der(der).to_owned())
-            .collect();
-        let roots = if roots.is_empty() {
-            RootCerts::WebPki
-        } else {
-            RootCerts::Specific(Arc::new(roots))
-        };
-        let tls = TlsConfig::builder()
-            .root_certs(roots)
-            .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()))
-            .build();
-        let config = Agent::config_builder()
-            .http_status_as_error(false)
-            // Each is checked here.
-            .max_redirects(0)
-            .max_redirects_will_error(false)
-            .user_agent(USER_AGENT)
-            .timeout_resolve(Some(CONNECT_TIMEOUT))
-            .timeout_connect(Some(CONNECT_TIMEOUT))
-            .timeout_per_read(Some(READ_TIMEOUT))
-            .proxy(proxy)
-            .tls_config(tls)
-            .build();
         Ok(Self {
-            agent: Agent::with_parts(config, DefaultConnector::default(), resolver),
+            agents: Agents::new(resolver, proxy, options.roots.clone()),
             options: options.clone(),
             // A server with TLS leads to none without.
             allows_http: options.http && source.scheme() == "http",
             allowed,
+            credentials: git.and_then(|git| Credentials::new(git, source, proxy_host.is_some())),
             proxy: proxy_host,
             limits: limits.clone(),
             deadline: Instant::now() + limits.timeout,
@@ -128,32 +89,67 @@ impl Client {
         })
     }
 
-    /// Requests a URL and follows redirects. Headers are sent to the origin of the URL only.
+    /// Requests a URL and follows redirects. Headers are sent to the origin of the URL only, before
+    /// a redirect to another one. The same goes for credentials, if it is the origin of the source.
     pub(crate) fn get(
         &self,
         url: &Url,
         headers: &[(&str, &str)],
     ) -> Result<Response, InstallError> {
+        self.follow(url, headers, self.credentials.as_ref())
+    }
+
+    /// Requests a URL like [`get`](Self::get), with the given headers only.
+    pub(crate) fn get_without_credentials(
+        &self,
+        url: &Url,
+        headers: &[(&str, &str)],
+    ) -> Result<Response, InstallError> {
+        self.follow(url, headers, None)
+    }
+
+    fn follow(
+        &self,
+        url: &Url,
+        headers: &[(&str, &str)],
+        credentials: Option<&Credentials>,
+    ) -> Result<Response, InstallError> {
         let mut current = url.clone();
+        let mut has_left = false;
         for _ in 0..=MAX_REDIRECTS {
             self.check(&current)?;
-            let headers = if current.origin() == url.origin() {
-                headers
+            // Another server must not choose what is requested with them.
+            has_left |= current.origin() != url.origin();
+            let response = if has_left {
+                self.get_once(&current, &[])?
             } else {
-                &[]
+                authorized(credentials, &current, headers, &|headers| {
+                    self.get_once(&current, headers)
+                })?
             };
-            let request = Request::get(current.as_str());
-            let request = headers.iter().fold(request, |request, (name, value)| {
-                request.header(*name, *value)
-            });
-            let request = request.body(()).map_err(|error| failed(&current, error))?;
-            let response = self.run(&current, request)?;
             match redirect(&response)? {
                 None => return Ok(response),
                 Some(target) => current = target,
             }
         }
         Err(failed(url, format!("more than {MAX_REDIRECTS} redirects")))
+    }
+
+    fn get_once(&self, url: &Url, headers: &[(&str, &str)]) -> Result<Response, InstallError> {
+        let request = with_headers(Request::get(url.as_str()), headers);
+        let request = request.body(()).map_err(|error| failed(url, error))?;
+        self.run(url, request)
+    }
+
+    /// Returns the credentials of the user for the server of the source, if they are used.
+    pub(crate) fn credentials(&self) -> Option<&Credentials> {
+        self.credentials.as_ref()
+    }
+
+    /// Removes the password that was sent from a text of the server.
+    pub(crate) fn redact(&self, text: &str) -> String {
+        let known = self.credentials.as_ref().and_then(Credentials::known);
+        known.map_or_else(|| text.to_owned(), |known| known.redact(text))
     }
 
     /// Sends a body. Redirects are errors: what was sent was meant for this server.
@@ -164,12 +160,11 @@ impl Client {
         body: &[u8],
     ) -> Result<Response, InstallError> {
         self.check(url)?;
-        let request = Request::post(url.as_str());
-        let request = headers.iter().fold(request, |request, (name, value)| {
-            request.header(*name, *value)
-        });
-        let request = request.body(body).map_err(|error| failed(url, error))?;
-        let response = self.run(url, request)?;
+        let response = authorized(self.credentials.as_ref(), url, headers, &|headers| {
+            let request = with_headers(Request::post(url.as_str()), headers);
+            let request = request.body(body).map_err(|error| failed(url, error))?;
+            self.run(url, request)
+        })?;
         match redirect(&response)? {
             None => Ok(response),
             Some(target) => Err(failed(url, format!("it redirects to `{target}`"))),
@@ -214,18 +209,6 @@ impl Client {
         Ok(file)
     }
 
-    /// Downloads the signature of a file, if there is one beside it.
-    pub(crate) fn signature(&self, url: &Url) -> Result<Option<String>, InstallError> {
-        let mut url = url.clone();
-        url.set_path(&format!("{}{}", url.path(), signature::EXTENSION));
-        let response = self.get(&url, &[])?;
-        if matches!(response.status, 404 | 410) {
-            return Ok(None);
-        }
-        let bytes = self.read(check_status(response)?, signature::MAX_SIGNATURE_BYTES)?;
-        Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
-    }
-
     /// Returns the size of all bodies that were received, in bytes.
     pub(crate) fn received(&self) -> u64 {
         self.received.get()
@@ -238,6 +221,23 @@ impl Client {
             bytes.extend_from_slice(read);
             Ok(())
         })?;
+        Ok(bytes)
+    }
+
+    /// Reads at most `max_bytes` of the body of a response, however long it is.
+    pub(crate) fn read_start(
+        &self,
+        response: Response,
+        max_bytes: u64,
+    ) -> Result<Vec<u8>, InstallError> {
+        let max_bytes = usize::try_from(max_bytes).unwrap_or(usize::MAX);
+        let mut bytes = Vec::new();
+        let limit = self.limits.max_archive_bytes;
+        self.read_while(response, limit, &mut |part| {
+            bytes.extend_from_slice(part);
+            bytes.len() < max_bytes
+        })?;
+        bytes.truncate(max_bytes);
         Ok(bytes)
     }
 
@@ -317,13 +317,16 @@ impl Client {
         if left.is_zero() {
             return Err(self.timed_out());
         }
-        let request = self
-            .agent
+        let agent = self.agents.get(url).map_err(|error| Repr::Fetch {
+            from: url.to_string(),
+            cause: error.to_string(),
+            help: Some("correct or remove the variables; without them, the system's are used"),
+        })?;
+        let request = agent
             .configure_request(request)
             .timeout_global(Some(left.max(Duration::from_millis(1))))
             .build();
-        let response = self
-            .agent
+        let response = agent
             .run(request)
             .map_err(|error| self.transport_error(url, error))?;
         let (parts, body) = response.into_parts();
@@ -332,6 +335,7 @@ impl Client {
             status: parts.status.as_u16(),
             headers: parts.headers,
             body,
+            credentials: CredentialUse::Never,
         })
     }
 
@@ -388,10 +392,22 @@ impl Client {
                     format!("the server sent nothing for {seconds} seconds"),
                 )
             }
-            Error::Io(error) => match error.get_ref().and_then(|cause| cause.downcast_ref()) {
-                Some(refused) => blocked(url, refused),
-                None => failed(url, error),
-            },
+            Error::Io(error) => {
+                let cause = error.get_ref();
+                if let Some(refused) = cause.and_then(|cause| cause.downcast_ref()) {
+                    return blocked(url, refused);
+                }
+                match cause.and_then(|cause| cause.downcast_ref()) {
+                    Some(rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer)) => {
+                        InstallError::fetch_with_help(
+                            url.as_str(),
+                            error.to_string(),
+                            "if the server is one of your organization, add its certificate authority to those of the system, or name a file with it in `SSL_CERT_FILE`",
+                        )
+                    }
+                    _ => failed(url, error),
+                }
+            }
             error => failed(url, error),
         }
     }
@@ -405,40 +421,10 @@ impl Client {
     }
 }
 
-/// Returns a response whose status is 200.
-pub(crate) fn check_status(response: Response) -> Result<Response, InstallError> {
-    let help = match response.status {
-        200 => return Ok(response),
-        401 | 403 => "this program sends no credentials; download the files and add them by path",
-        404 | 410 => "check the address",
-        _ => "try again later",
-    };
-    Err(Repr::Fetch {
-        from: response.url.to_string(),
-        cause: format!("the server answers with status {}", response.status),
-        help: Some(help),
-    }
-    .into())
-}
-
-/// Returns the target of a redirect.
-fn redirect(response: &Response) -> Result<Option<Url>, InstallError> {
-    if !matches!(response.status, 301 | 302 | 303 | 307 | 308) {
-        return Ok(None);
-    }
-    let from = &response.url;
-    let target = response
-        .header(header::LOCATION.as_str())
-        .and_then(|location| from.join(location).ok())
-        .ok_or_else(|| failed(from, "it redirects to an address that is not valid"))?;
-    // The rest of the way would authenticate nothing.
-    if from.scheme() == "https" && target.scheme() != "https" {
-        return Err(failed(
-            from,
-            format!("it redirects to `{target}`, without TLS"),
-        ));
-    }
-    Ok(Some(target))
+fn with_headers(request: Builder, headers: &[(&str, &str)]) -> Builder {
+    headers.iter().fold(request, |request, (name, value)| {
+        request.header(*name, *value)
+    })
 }
 
 /// Returns true if a URL names this machine.

@@ -17,6 +17,7 @@ use super::{Lookup, PrivateHost};
 ///
 /// The library connects exactly the returned addresses, so a name that is resolved to something
 /// else a moment later changes nothing.
+#[derive(Clone)]
 pub(super) struct CheckedResolver {
     pub(super) lookup: Option<Lookup>,
     pub(super) allowed: AllowedAddresses,

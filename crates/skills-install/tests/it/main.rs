@@ -12,6 +12,8 @@ mod clawhub;
 #[cfg(unix)]
 mod crash;
 #[cfg(unix)]
+mod credentials;
+#[cfg(unix)]
 mod fixture;
 #[cfg(unix)]
 mod foreign_lock;

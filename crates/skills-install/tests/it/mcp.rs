@@ -12,14 +12,14 @@ use crate::web_server::{Pace, Reply, Request, WebServer};
 
 /// A file of a server: URI, listed and real content.
 #[derive(Clone)]
-struct File {
+pub(crate) struct File {
     uri: String,
     listed: Vec<u8>,
     content: Vec<u8>,
 }
 
 impl File {
-    fn new(uri: &str, content: impl Into<Vec<u8>>) -> Self {
+    pub(crate) fn new(uri: &str, content: impl Into<Vec<u8>>) -> Self {
         let content = content.into();
         Self {
             uri: uri.to_owned(),
@@ -41,7 +41,7 @@ impl File {
     }
 }
 
-fn entry(name: &str, files: &[File]) -> Value {
+pub(crate) fn entry(name: &str, files: &[File]) -> Value {
     json!({
         "uri": files[0].uri,
         "frontmatter": {"name": name, "description": format!("About {name}.")},
@@ -63,7 +63,7 @@ fn server(entries: Vec<Value>, files: Vec<File>) -> WebServer {
     WebServer::start(move |request| respond(request, &entries, &files))
 }
 
-fn respond(request: &Request, entries: &[Value], files: &[File]) -> Reply {
+pub(crate) fn respond(request: &Request, entries: &[Value], files: &[File]) -> Reply {
     let call = body(request);
     let method = call["method"].as_str().unwrap();
     assert_eq!(request.header("mcp-method"), Some(method));

@@ -27,7 +27,7 @@ fn archive(entries: &[TarEntry<'_>]) -> Vec<u8> {
 
 /// Blobs by digest, and tags.
 #[derive(Clone, Default)]
-struct Artifacts {
+pub(crate) struct Artifacts {
     blobs: BTreeMap<String, Vec<u8>>,
     tags: BTreeMap<String, String>,
 }
@@ -86,7 +86,7 @@ impl Artifacts {
     }
 
     /// Answers a request for the repository `acme/skills`.
-    fn answer(&self, path: &str) -> Reply {
+    pub(crate) fn answer(&self, path: &str) -> Reply {
         let path = path.strip_prefix("/v2/acme/skills/").unwrap_or_default();
         let found = match path.split_once('/') {
             Some(("manifests", reference)) => {
@@ -101,7 +101,7 @@ impl Artifacts {
 }
 
 /// Returns an artifact with one archive of the skill `pdf`.
-fn single_archive() -> (Artifacts, String) {
+pub(crate) fn single_archive() -> (Artifacts, String) {
     let mut artifacts = Artifacts::default();
     let text = skill_text("pdf", "");
     let run = TarEntry {

@@ -173,6 +173,7 @@ fn a_redirect_is_checked_like_the_first_address() {
         "/skills.tar.gz" => Reply::ok(archive()),
         "/loop.zip" => Reply::redirect("/loop.zip"),
         "/none.zip" => Reply::status(302),
+        path if path.ends_with(".minisig") => Reply::status(404),
         path => {
             let index = path.trim_matches(|c: char| !c.is_ascii_digit());
             Reply::redirect(REFUSED_REDIRECTS[index.parse::<usize>().unwrap()].0)
@@ -382,7 +383,8 @@ fn an_archive_is_downloaded_through_a_tunnel_of_a_proxy() {
     let url = server.url("/skills.tgz");
     fixture.add_with(&fetcher().web(options), &url).unwrap();
     assert_eq!(fixture.states(), ["pdf unchanged"]);
-    assert_eq!(proxy.targets(), [format!("localhost:{}", server.port())]);
+    // Another one for a signature, with the feature `signatures`.
+    assert_eq!(proxy.targets()[0], format!("localhost:{}", server.port()));
 }
 
 /// Proxies are arguments: a variable of the environment leads nowhere.
@@ -412,4 +414,50 @@ fn a_server_that_is_not_listed_leads_to_no_private_host() {
         error.to_string().contains("not a public address"),
         "{error}"
     );
+}
+
+/// Its network is behind a proxy, since this machine has no private address that is known.
+#[test]
+fn a_listed_host_is_reached_on_a_private_network() {
+    let port = Arc::new(AtomicUsize::new(0));
+    let own_port = Arc::clone(&port);
+    let server = WebServer::start_tls(move |request| {
+        let target = match request.path.as_str() {
+            "/sibling.tgz" => format!("git.acme.example:{}", own_port.load(Ordering::SeqCst)),
+            "/other.tgz" => "10.0.0.8".to_owned(),
+            "/metadata.tgz" => "169.254.169.254".to_owned(),
+            _ => return Reply::ok(archive()),
+        };
+        Reply::redirect(format!("https://{target}/skills.tgz"))
+    });
+    port.store(server.port().into(), Ordering::SeqCst);
+    let proxy = TunnelProxy::start_in_front_of(&server);
+    let options = WebOptions::new()
+        .root_certificates(vec![authority()])
+        .proxy(format!("http://{}", proxy.address));
+    let host = format!("10.0.0.7:{}", server.port());
+    let url = |path: &str| format!("https://{host}{path}");
+    let error = fetch_error(&fetcher().web(options.clone()), &url("/skills.tgz"));
+    assert!(
+        error.to_string().contains("not a public address"),
+        "{error}"
+    );
+    assert!(error.help().unwrap().contains("`private-sources`"));
+    assert!(proxy.targets().is_empty());
+
+    let listed = [host.parse().unwrap(), "169.254.169.254".parse().unwrap()];
+    let fetcher = fetcher().web(options.private_hosts(listed));
+    for path in ["/skills.tgz", "/sibling.tgz"] {
+        let fixture = Fixture::new();
+        fixture.add_with(&fetcher, &url(path)).unwrap();
+        assert_eq!(fixture.states(), ["pdf unchanged"]);
+    }
+    // A listed host leads to no other private one, and to no metadata service at all.
+    for path in ["/other.tgz", "/metadata.tgz"] {
+        let error = fetch_error(&fetcher, &url(path));
+        assert!(
+            error.to_string().contains("not a public address"),
+            "{error}"
+        );
+    }
 }

@@ -298,26 +298,26 @@ pub(crate) struct TunnelProxy {
 }
 
 impl TunnelProxy {
-    /// Starts a proxy for one connection.
+    /// Starts a proxy that serves connections until the test ends.
     pub(crate) fn start() -> Self {
+        Self::listen(None)
+    }
+
+    /// Starts a proxy in a network in which all addresses lead to one server of this machine.
+    pub(crate) fn start_in_front_of(server: &WebServer) -> Self {
+        Self::listen(Some(server.address))
+    }
+
+    fn listen(server: Option<SocketAddr>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let targets = Arc::new(Mutex::new(Vec::new()));
         let log = Arc::clone(&targets);
         thread::spawn(move || {
-            let (client, _) = listener.accept().unwrap();
-            // Without a buffer, which would take what follows the request.
-            let mut reader = BufReader::with_capacity(1, &client);
-            let request = read_request(&mut reader).unwrap().unwrap();
-            assert_eq!(request.method, "CONNECT");
-            log.lock().unwrap().push(request.path.clone());
-            let server = TcpStream::connect(request.path).unwrap();
-            (&client).write_all(b"HTTP/1.1 200 OK\r\n\r\n").unwrap();
-            let (from, to) = (client.try_clone().unwrap(), server.try_clone().unwrap());
-            // Each ends with its side of the connection.
-            thread::spawn(move || std::io::copy(&mut &from, &mut &to));
-            let _ = std::io::copy(&mut &server, &mut &client);
-            let _ = client.shutdown(std::net::Shutdown::Both);
+            for client in listener.incoming() {
+                let log = Arc::clone(&log);
+                thread::spawn(move || tunnel(&client.unwrap(), server, &log));
+            }
         });
         Self { address, targets }
     }
@@ -325,4 +325,21 @@ impl TunnelProxy {
     pub(crate) fn targets(&self) -> Vec<String> {
         self.targets.lock().unwrap().clone()
     }
+}
+
+fn tunnel(client: &TcpStream, server: Option<SocketAddr>, log: &Mutex<Vec<String>>) {
+    // Without a buffer, which would take what follows the request.
+    let mut reader = BufReader::with_capacity(1, client);
+    let request = read_request(&mut reader).unwrap().unwrap();
+    assert_eq!(request.method, "CONNECT");
+    log.lock().unwrap().push(request.path.clone());
+    let server = server.map_or_else(|| TcpStream::connect(request.path), TcpStream::connect);
+    let server = server.unwrap();
+    let mut writer = client;
+    writer.write_all(b"HTTP/1.1 200 OK\r\n\r\n").unwrap();
+    let (from, to) = (client.try_clone().unwrap(), server.try_clone().unwrap());
+    // Each ends with its side of the connection.
+    thread::spawn(move || std::io::copy(&mut &from, &mut &to));
+    let _ = std::io::copy(&mut &server, &mut writer);
+    let _ = client.shutdown(std::net::Shutdown::Both);
 }

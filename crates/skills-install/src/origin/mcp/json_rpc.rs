@@ -81,6 +81,11 @@ impl JsonRpc {
         headers.extend(name.map(|name| ("mcp-name", name)));
         let body = request.to_string();
         let response = self.client.post(&self.url, &headers, body.as_bytes())?;
+        let response = if response.is_denied() {
+            check_status(response)?
+        } else {
+            response
+        };
         let media_type = response.header("content-type").unwrap_or_default();
         let media_type = media_type.split(';').next().unwrap_or_default().trim();
         let answer = match media_type {
@@ -119,7 +124,11 @@ impl JsonRpc {
             }
             (_, Some(error)) => Err(failed(
                 &self.url,
-                format!("`{method}` fails: {} ({})", error.message, error.code),
+                format!(
+                    "`{method}` fails: {} ({})",
+                    self.client.redact(&error.message),
+                    error.code
+                ),
             )),
             _ => Err(failed(&self.url, "it does not answer in JSON-RPC")),
         }

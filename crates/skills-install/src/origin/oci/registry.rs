@@ -1,4 +1,4 @@
-//! A registry, read without credentials.
+//! A registry, read without the credentials of the user as far as it allows that.
 
 use std::cell::RefCell;
 use std::fs::File;
@@ -11,7 +11,7 @@ use super::manifest::Descriptor;
 use super::{Blobs, MAX_MANIFEST_BYTES, check_size};
 use crate::error::InstallError;
 use crate::file_digest::FileDigest;
-use crate::web::{Client, Response, check_status, failed};
+use crate::web::{Client, Credentials, Response, check_status, failed};
 
 /// Maximum size of the answer with a token, in bytes.
 const MAX_TOKEN_BYTES: u64 = 64 << 10;
@@ -28,9 +28,32 @@ pub(super) struct Registry {
     /// `https://HOST/v2/NAME/`.
     base: Url,
     name: String,
-    /// An anonymous token, after the registry asked for one.
-    token: RefCell<Option<String>>,
+    /// What the registry accepted, after it asked for it.
+    authorization: RefCell<Option<Authorization>>,
     scratch: PathBuf,
+}
+
+/// The value of a header `authorization`.
+#[derive(Clone)]
+enum Authorization {
+    Anonymous(String),
+    /// From the credentials of the user.
+    Personal(String),
+}
+
+impl Authorization {
+    fn value(&self) -> &str {
+        match self {
+            Self::Anonymous(value) | Self::Personal(value) => value,
+        }
+    }
+}
+
+/// What a server for tokens answers.
+enum Token {
+    /// The value of a header `authorization`.
+    Granted(String),
+    Denied(u16),
 }
 
 #[derive(Deserialize)]
@@ -51,7 +74,7 @@ impl Registry {
             client,
             base: join(host, &format!("/v2/{name}/"))?,
             name: name.to_owned(),
-            token: RefCell::new(None),
+            authorization: RefCell::new(None),
             scratch: scratch.to_owned(),
         })
     }
@@ -62,33 +85,107 @@ impl Registry {
         self.client.read(response, MAX_MANIFEST_BYTES)
     }
 
-    /// Requests a URL of the registry, again with an anonymous token if it asks for one.
+    /// Requests a URL of the registry: again with an anonymous token if it asks for one, and with
+    /// the credentials of the user if that does not suffice.
     fn request(&self, url: &Url, accept: &str) -> Result<Response, InstallError> {
-        let known = self.token.borrow().clone();
-        let response = self.send(url, accept, known.as_deref())?;
-        if response.status != 401 || known.is_some() {
+        let known = self.authorization.borrow().clone();
+        let response = self.send(url, accept, known.as_ref())?;
+        if !response.is_denied() || matches!(known, Some(Authorization::Personal(_))) {
             return Ok(response);
         }
-        let token = self.anonymous_token(&response)?;
-        let response = self.send(url, accept, Some(&token))?;
-        *self.token.borrow_mut() = Some(token);
+        let denied = response.status;
+        // Where blobs are stored is another server, which must not name one for tokens.
+        if response.url.origin() != self.base.origin() {
+            return Ok(response);
+        }
+        let token_url = self.token_url(&response)?;
+        if known.is_none()
+            && denied == 401
+            && let Some(token_url) = &token_url
+            && let Token::Granted(token) = self.token(token_url, None)?
+        {
+            let token = Authorization::Anonymous(token);
+            let response = self.send(url, accept, Some(&token))?;
+            if !response.is_denied() {
+                *self.authorization.borrow_mut() = Some(token);
+                return Ok(response);
+            }
+        }
+        match self.client.credentials() {
+            Some(credentials) if self.may_get_credentials(token_url.as_ref()) => self
+                .request_as_user(credentials, token_url.as_ref(), response, &|personal| {
+                    self.send(url, accept, Some(personal))
+                }),
+            _ => self.without_credentials(response),
+        }
+    }
+
+    /// Sends a request that was denied again, with the credentials of the user.
+    fn request_as_user(
+        &self,
+        credentials: &Credentials,
+        token_url: Option<&Url>,
+        denied: Response,
+        send: &dyn Fn(&Authorization) -> Result<Response, InstallError>,
+    ) -> Result<Response, InstallError> {
+        let Some(credential) = credentials.find() else {
+            return self.without_credentials(denied);
+        };
+        let basic = credential.basic();
+        let value = match token_url
+            .map(|url| self.token(url, Some(&basic)))
+            .transpose()?
+        {
+            None => basic,
+            Some(Token::Granted(value)) => {
+                credentials.approve();
+                value
+            }
+            Some(Token::Denied(status)) => {
+                // The registry denied access without them, too.
+                credentials.note(denied.status, status);
+                return Err(self.rejects_credentials());
+            }
+        };
+        let personal = Authorization::Personal(value);
+        let response = send(&personal)?;
+        if token_url.is_none() {
+            credentials.note(denied.status, response.status);
+        }
+        if response.is_denied() {
+            return Err(self.rejects_credentials());
+        }
+        *self.authorization.borrow_mut() = Some(personal);
         Ok(response)
     }
 
-    fn send(&self, url: &Url, accept: &str, token: Option<&str>) -> Result<Response, InstallError> {
-        let authorization = token.map(|token| format!("Bearer {token}"));
-        let mut headers = vec![("accept", accept)];
-        if let Some(authorization) = &authorization {
-            headers.push(("authorization", authorization.as_str()));
+    fn without_credentials(&self, denied: Response) -> Result<Response, InstallError> {
+        if denied.status == 401 {
+            Err(self.wants_credentials())
+        } else {
+            Ok(denied)
         }
-        self.client.get(url, &headers)
     }
 
-    /// Gets a token for reading this repository, without any credentials.
-    fn anonymous_token(&self, challenge: &Response) -> Result<String, InstallError> {
-        let header = challenge.header("www-authenticate");
-        let header = header.ok_or_else(|| self.wants_credentials())?;
-        let realm = parameter(header, "realm").ok_or_else(|| self.wants_credentials())?;
+    fn send(
+        &self,
+        url: &Url,
+        accept: &str,
+        authorization: Option<&Authorization>,
+    ) -> Result<Response, InstallError> {
+        let mut headers = vec![("accept", accept)];
+        headers.extend(authorization.map(|known| ("authorization", known.value())));
+        self.client.get_without_credentials(url, &headers)
+    }
+
+    /// Returns where the registry grants tokens for reading this repository, if it does.
+    fn token_url(&self, challenge: &Response) -> Result<Option<Url>, InstallError> {
+        let mut challenges = challenge.challenges();
+        let Some((header, realm)) =
+            challenges.find_map(|header| Some((header, parameter(header, "realm")?)))
+        else {
+            return Ok(None);
+        };
         let mut url = Url::parse(realm).map_err(|error| failed(&self.base, error))?;
         {
             let mut query = url.query_pairs_mut();
@@ -98,25 +195,50 @@ impl Registry {
             // Not the scope of the challenge: nothing else is read here.
             query.append_pair("scope", &format!("repository:{}:pull", self.name));
         }
-        let response = self.client.get(&url, &[("accept", "application/json")])?;
+        Ok(Some(url))
+    }
+
+    /// Asks for a token, without credentials if `authorization` is `None`.
+    fn token(&self, url: &Url, authorization: Option<&str>) -> Result<Token, InstallError> {
+        let mut headers = vec![("accept", "application/json")];
+        headers.extend(authorization.map(|value| ("authorization", value)));
+        let response = self.client.get_without_credentials(url, &headers)?;
         if response.status != 200 {
-            return Err(self.wants_credentials());
+            return Ok(Token::Denied(response.status));
         }
         let bytes = self.client.read(response, MAX_TOKEN_BYTES)?;
         let answer: TokenResponse =
-            serde_json::from_slice(&bytes).map_err(|error| failed(&url, error))?;
+            serde_json::from_slice(&bytes).map_err(|error| failed(url, error))?;
         let token = answer.token.or(answer.access_token);
-        token
+        let token = token
             // A line end in it would be the start of another header.
             .filter(|token| token.bytes().all(|b| b.is_ascii_graphic()))
-            .ok_or_else(|| self.wants_credentials())
+            .ok_or_else(|| self.wants_credentials())?;
+        Ok(Token::Granted(format!("Bearer {token}")))
+    }
+
+    /// Returns true if the server for tokens, if there is one, is the registry, or named by it over a connection that
+    /// authenticates both.
+    fn may_get_credentials(&self, token_url: Option<&Url>) -> bool {
+        let is_secure = |url: &Url| url.scheme() == "https";
+        token_url.is_none_or(|url| {
+            url.origin() == self.base.origin() || is_secure(&self.base) && is_secure(url)
+        })
+    }
+
+    fn rejects_credentials(&self) -> InstallError {
+        InstallError::fetch_with_help(
+            self.base.as_str(),
+            "the registry does not accept the credentials that git has for it",
+            "store others with `git credential approve`, for a user who may read the artifact",
+        )
     }
 
     fn wants_credentials(&self) -> InstallError {
         InstallError::fetch_with_help(
             self.base.as_str(),
             "the registry wants credentials",
-            "this program sends none; copy the artifact to an image layout and add it as `oci:DIR`",
+            "store a token for its host in git (`git credential approve`), or copy the artifact to an image layout and add it as `oci:DIR`",
         )
     }
 }

@@ -1,13 +1,18 @@
 //! Signatures of trusted keys.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
 use skills_install::{
-    Fetcher, InstallError, InstallErrorKind, LocalEdits, TrustChange, WebOptions, statement,
+    FetchLimits, Fetcher, InstallError, InstallErrorKind, KnownSources, LocalEdits, Plan,
+    TrustChange, WebOptions, statement,
 };
 
 use crate::fixture::{Fixture, TarEntry, fetcher, skill_text, words};
 use crate::minisign::Signer;
 use crate::web::archive;
-use crate::web_server::{Reply, WebServer};
+use crate::web_server::{Pace, Reply, WebServer};
 
 /// A change of a source.
 type Change = fn(&Fixture);
@@ -218,9 +223,10 @@ fn the_signer_of_a_download_is_remembered_without_a_trusted_key() {
     let signature = Signer::new(7).sign(&content);
     let served = content.clone();
     let server = WebServer::start(move |request| match request.path.as_str() {
-        "/signed.tgz" | "/unsigned.tgz" | "/broken.tgz" | "/page.tgz" => Reply::ok(served.clone()),
+        "/signed.tgz" | "/unsigned.tgz" | "/denied.tgz" | "/page.tgz" => Reply::ok(served.clone()),
         "/signed.tgz.minisig" => Reply::ok(signature.clone()),
-        "/broken.tgz.minisig" => Reply::status(403),
+        // Storage that says so of a missing file.
+        "/denied.tgz.minisig" => Reply::status(403),
         "/page.tgz.minisig" => Reply::ok("<html>".repeat(10_000)),
         _ => Reply::status(404),
     });
@@ -228,13 +234,104 @@ fn the_signer_of_a_download_is_remembered_without_a_trusted_key() {
     for (path, signer) in [
         ("/signed.tgz", unverified(7)),
         ("/unsigned.tgz", unsigned.clone()),
-        ("/broken.tgz", unsigned.clone()),
+        ("/denied.tgz", unsigned.clone()),
         ("/page.tgz", unsigned),
     ] {
         let fixture = Fixture::new();
         fixture.add_with(&trusting(&[]), &server.url(path)).unwrap();
         assert_eq!(signer_of(&fixture, "pdf"), signer, "{path}");
     }
+}
+
+/// Returns the error of a plan, or of the only source of an update.
+fn failure(plan: Result<Plan, InstallError>) -> (InstallErrorKind, String, String) {
+    let plan = plan.as_ref();
+    let error = plan.map_or_else(|error| error, |plan| plan.failures()[0].error());
+    (error.kind(), error.to_string(), error.help().unwrap())
+}
+
+#[test]
+fn a_signature_that_cannot_be_downloaded_makes_no_skill_unsigned() {
+    let content = archive();
+    let server = WebServer::start(move |request| match request.path.as_str() {
+        "/503.tgz.minisig" => Reply::status(503),
+        "/401.tgz.minisig" => Reply::status(401),
+        "/cut.tgz.minisig" => Reply {
+            declared_length: Some(1_000),
+            ..Reply::ok("untrusted comment: ")
+        },
+        "/stalled.tgz.minisig" => Reply::ok("").pace(Pace::Never),
+        "/elsewhere.tgz.minisig" => Reply::redirect("http://10.0.0.1/a"),
+        _ => Reply::ok(content.clone()),
+    });
+    let mut limits = FetchLimits::default();
+    limits.timeout = Duration::from_millis(500);
+    for (path, kind, message) in [
+        ("/503.tgz", InstallErrorKind::Fetch, "status 503"),
+        ("/401.tgz", InstallErrorKind::Fetch, "status 401"),
+        ("/cut.tgz", InstallErrorKind::Fetch, "cut.tgz.minisig"),
+        ("/stalled.tgz", InstallErrorKind::Limit, "seconds"),
+        ("/elsewhere.tgz", InstallErrorKind::Fetch, "is not allowed"),
+    ] {
+        let fixture = Fixture::new();
+        let fetcher = trusting(&[]).limits(limits.clone());
+        let mut store = fixture.store();
+        let spec = fixture.spec(&server.url(path));
+        let plan = store.plan_add(&fetcher, &spec, &[], LocalEdits::Refuse, &words);
+        let (actual, text, help) = failure(plan);
+        assert_eq!(actual, kind, "{path}: {text}");
+        assert!(text.contains("cannot tell whether"), "{path}: {text}");
+        assert!(text.contains(message), "{path}: {text}");
+        assert!(help.contains("try again later"), "{path}: {help}");
+    }
+}
+
+/// The server denies access to missing files, and to a signature from the second version on.
+#[test]
+fn a_denied_signature_is_none_only_if_no_signature_is_expected() {
+    let content = archive();
+    let signature = Signer::new(7).sign(&content);
+    let is_denied = Arc::new(AtomicBool::new(false));
+    let denied = Arc::clone(&is_denied);
+    let server = WebServer::start(move |request| match request.path.as_str() {
+        "/a.tgz.minisig" if denied.load(Ordering::SeqCst) => Reply::status(403),
+        "/a.tgz.minisig" => Reply::ok(signature.clone()),
+        "/a.tgz" => Reply::ok(content.clone()),
+        _ => Reply::status(403),
+    });
+    let url = server.url("/a.tgz");
+    let fixture = Fixture::new();
+    fixture.add_with(&trusting(&[]), &url).unwrap();
+    assert_eq!(signer_of(&fixture, "pdf"), unverified(7));
+    is_denied.store(true, Ordering::SeqCst);
+
+    let assert_denied = |plan: Result<Plan, InstallError>| {
+        let (kind, text, help) = failure(plan);
+        assert_eq!(kind, InstallErrorKind::Fetch, "{text}");
+        assert!(text.contains("status 403"), "{text}");
+        assert!(help.contains("a signature is expected"), "{help}");
+    };
+    let edits = LocalEdits::Refuse;
+    let mut store = fixture.store();
+    assert_denied(store.plan_update_all(&trusting(&[]), &[], edits, &words));
+    assert_denied(store.plan_add(&trusting(&[]), &fixture.spec(&url), &[], edits, &words));
+    // The same after the skill was removed, by the memory of the user.
+    let mut known = KnownSources::default();
+    store.remember_locked(&["pdf".to_owned()], &mut known);
+    let other = Fixture::new();
+    let mut store = other.store().known_sources(known);
+    assert_denied(store.plan_add(&trusting(&[]), &other.spec(&url), &[], edits, &words));
+    for fetcher in [
+        trusting(&[&Signer::new(1)]),
+        trusting(&[]).require_signature(),
+    ] {
+        let new = Fixture::new();
+        let mut store = new.store();
+        assert_denied(store.plan_add(&fetcher, &other.spec(&url), &[], edits, &words));
+    }
+    let new = Fixture::new();
+    new.add_with(&trusting(&[]), &url).unwrap();
+    assert_eq!(signer_of(&new, "pdf"), "unsigned");
 }
 
 #[test]
