@@ -435,9 +435,11 @@ fn listable_name(name: &OsStr) -> Option<String> {
 }
 
 fn read_file(directory: &Dir, path: &Path, max_bytes: u64) -> Result<Vec<u8>, DiscoveryError> {
-    let (mut file, _) = open_regular(directory, path, max_bytes)?;
+    let (mut file, stamp) = open_regular(directory, path, max_bytes)?;
     let length = usize::try_from(max_bytes).unwrap_or(usize::MAX);
-    let mut bytes = Vec::new();
+    // With space for one more byte, which finds the end of the file.
+    let size = usize::try_from(stamp.bytes()).unwrap_or(usize::MAX);
+    let mut bytes = Vec::with_capacity(size.saturating_add(1).min(length));
     fill_buffer(&mut file, &mut bytes, length)?;
     Ok(bytes)
 }

@@ -18,8 +18,8 @@ const MAX_CHARACTERS: usize = 1_000;
 const MAX_COMPARED_BYTES: u64 = 1 << 20;
 
 /// Returns the words of a policy for an entry of `allowed-tools`, such as `spawn:git` for `Bash` and
-/// `git:*`; `None` for tools that programs get nothing by.
-pub type ToolWords<'a> = &'a dyn Fn(&str, Option<&str>) -> Option<String>;
+/// `git:*`; `None` for tools that programs get nothing by. Called on several threads.
+pub type ToolWords<'a> = &'a (dyn Fn(&str, Option<&str>) -> Option<String> + Sync);
 
 /// What a skill asks for, and the parts of it that a person reviews.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,15 +39,23 @@ impl Capabilities {
     /// # Errors
     /// Fails if a directory cannot be listed or the `SKILL.md` is not valid.
     pub fn read(skill: &SkillFiles, words: ToolWords<'_>) -> Result<Self, DiscoveryError> {
-        let document = skill.document()?;
+        Self::of_document(&skill.document()?, skill, words)
+    }
+
+    /// Reads the rest of a skill whose `SKILL.md` was read.
+    pub(crate) fn of_document(
+        document: &Document,
+        skill: &SkillFiles,
+        words: ToolWords<'_>,
+    ) -> Result<Self, DiscoveryError> {
         let (openai, _) = skill.openai_metadata();
         let requirements = Requirements::new(document.manifest(), Some(&openai));
         let files = skill_tree::files(skill)?;
-        let mut asks = asks(&document, &requirements, words);
+        let mut asks = asks(document, &requirements, words);
         asks.extend(packages(skill, &requirements, files.keys()));
         Ok(Self {
             asks: asks.iter().map(|ask| one_line(ask)).collect(),
-            restrictions: restrictions(&document, openai.policy.allows_implicit_invocation()),
+            restrictions: restrictions(document, openai.policy.allows_implicit_invocation()),
             description: document.manifest().description().to_owned(),
             license: document.manifest().license().map(str::to_owned),
             body: document.body().to_owned(),

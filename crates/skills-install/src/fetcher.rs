@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use skills_discovery::{ContentDigest, DigestCache, SkillFiles};
+use skills_discovery::{ContentDigest, DigestCache, SkillFiles, parallel_map};
 use skills_manifest::SkillName;
 use url::Url;
 
@@ -152,7 +152,7 @@ impl Fetcher {
     ) -> Result<Fetched, InstallError> {
         let _end = self.progress.end_on_drop();
         self.check_source(spec)?;
-        let mut origin = self.open(spec, scratch)?;
+        let mut origin = self.open(spec, wanted, scratch)?;
         let mut rejected = Vec::new();
         let found = find_wanted(&origin.skill_files(), spec, wanted, &mut rejected)?;
         let directory = scratch.join("tree");
@@ -165,20 +165,18 @@ impl Fetcher {
         staged.extend(signatures.values().cloned());
         origin.stage(&staged, &mut tree)?;
         tree.link_all()?;
+        let unchecked: Vec<Unchecked> = directories
+            .into_iter()
+            .map(|path| Unchecked::new(path, origin.as_ref(), &tree))
+            .collect();
+        let checked = parallel_map(&unchecked, |skill| skill.check(spec, words));
         let mut skills = Vec::new();
-        for (path, required) in found {
-            let directory = if path.is_root() {
-                tree.path().to_owned()
-            } else {
-                tree.path().join(path.as_str())
-            };
-            let checked = check_skill(&path, directory, spec, origin.as_ref(), words).and_then(
-                |mut skill| {
-                    let beside = signatures.get(&path);
-                    skill.signer = self.signer(&skill, &path, beside, origin.as_mut(), &tree)?;
-                    Ok(skill)
-                },
-            );
+        for ((path, required), checked) in found.into_iter().zip(checked) {
+            let checked = checked.and_then(|mut skill| {
+                let beside = signatures.get(&path);
+                skill.signer = self.signer(&skill, &path, beside, origin.as_mut(), &tree)?;
+                Ok(skill)
+            });
             match (checked, wanted) {
                 (Ok(skill), Wanted::Names(names)) => {
                     check_root_name(&skill, &path, spec, names)?;
@@ -256,7 +254,12 @@ impl Fetcher {
         self.signatures.check_signer(&skill.name, signer)
     }
 
-    fn open(&self, spec: &SourceSpec, scratch: &Path) -> Result<Box<dyn Origin>, InstallError> {
+    fn open(
+        &self,
+        spec: &SourceSpec,
+        wanted: Wanted<'_>,
+        scratch: &Path,
+    ) -> Result<Box<dyn Origin>, InstallError> {
         Ok(match spec.source() {
             Source::Directory(path) if path.join("oci-layout").is_file() => Box::new(
                 OciArtifact::open_layout(path, spec.reference(), &self.limits)?,
@@ -287,8 +290,14 @@ impl Fetcher {
             }
             Source::Git(url) => {
                 let git = self.git.clone().progress(self.progress.clone());
-                let reference = spec.reference();
-                Box::new(Repository::fetch(&git, url, reference, &self.limits)?)
+                let (reference, extent) = (spec.reference(), wanted.extent(spec));
+                Box::new(Repository::fetch(
+                    &git,
+                    url,
+                    reference,
+                    extent,
+                    &self.limits,
+                )?)
             }
             Source::ArchiveUrl(url) => {
                 let (client, url) = self.client(url)?;
@@ -376,45 +385,66 @@ fn check_digest(archive: Archive, spec: &SourceSpec) -> Result<Archive, InstallE
     }
 }
 
-/// Checks a staged skill: it must parse, have a usable name, and a content digest.
-fn check_skill(
-    path: &TreePath,
+/// A staged skill that is not checked yet, with what its source says about it.
+struct Unchecked {
+    path: TreePath,
     directory: PathBuf,
-    spec: &SourceSpec,
-    origin: &dyn Origin,
-    words: ToolWords<'_>,
-) -> Result<StagedSkill, InstallError> {
-    let invalid = |source| Repr::Invalid {
-        path: path.to_string(),
-        source,
-    };
-    let files = SkillFiles::open_directory(&directory).map_err(invalid)?;
-    let document = files.document().map_err(invalid)?;
-    let name = document.manifest().name().map(SkillName::as_str);
-    let directory_name = path.file_name().unwrap_or_default().to_owned();
-    let name = name.unwrap_or(&directory_name).to_owned();
-    if origin.fixes_names() && name != directory_name {
-        let listed = directory_name;
-        return Err(Repr::OtherName { listed, name }.into());
+    revision: Option<String>,
+    committed: Option<i64>,
+    is_tag: bool,
+    is_name_fixed: bool,
+}
+
+impl Unchecked {
+    fn new(path: TreePath, origin: &dyn Origin, tree: &StagedTree) -> Self {
+        Self {
+            directory: if path.is_root() {
+                tree.path().to_owned()
+            } else {
+                tree.path().join(path.as_str())
+            },
+            revision: origin.revision(&path),
+            committed: origin.committed(),
+            is_tag: origin.is_tag(),
+            is_name_fixed: origin.fixes_names(),
+            path,
+        }
     }
-    // It becomes the name of a directory.
-    match TreePath::new(&name) {
-        Ok(valid) if valid.names().count() == 1 && !name.starts_with('.') => {}
-        _ => return Err(Repr::Name { name }.into()),
+
+    /// Checks the skill: it must parse, have a usable name, and a content digest.
+    fn check(&self, spec: &SourceSpec, words: ToolWords<'_>) -> Result<StagedSkill, InstallError> {
+        let invalid = |source| Repr::Invalid {
+            path: self.path.to_string(),
+            source,
+        };
+        let files = SkillFiles::open_directory(&self.directory).map_err(invalid)?;
+        let document = files.document().map_err(invalid)?;
+        let name = document.manifest().name().map(SkillName::as_str);
+        let directory_name = self.path.file_name().unwrap_or_default().to_owned();
+        let name = name.unwrap_or(&directory_name).to_owned();
+        if self.is_name_fixed && name != directory_name {
+            let listed = directory_name;
+            return Err(Repr::OtherName { listed, name }.into());
+        }
+        // It becomes the name of a directory.
+        match TreePath::new(&name) {
+            Ok(valid) if valid.names().count() == 1 && !name.starts_with('.') => {}
+            _ => return Err(Repr::Name { name }.into()),
+        }
+        let content = files.digest(&mut DigestCache::default()).map_err(invalid)?;
+        let capabilities = Capabilities::of_document(&document, &files, words).map_err(invalid)?;
+        Ok(StagedSkill {
+            name,
+            directory: self.directory.clone(),
+            source: spec.clone().with_path(self.path.clone()),
+            revision: self.revision.clone(),
+            committed: self.committed,
+            is_tag: self.is_tag,
+            content,
+            capabilities,
+            signer: UNSIGNED.to_owned(),
+        })
     }
-    let content = files.digest(&mut DigestCache::default()).map_err(invalid)?;
-    let capabilities = Capabilities::read(&files, words).map_err(invalid)?;
-    Ok(StagedSkill {
-        name,
-        directory,
-        source: spec.clone().with_path(path.clone()),
-        revision: origin.revision(path),
-        committed: origin.committed(),
-        is_tag: origin.is_tag(),
-        content,
-        capabilities,
-        signer: UNSIGNED.to_owned(),
-    })
 }
 
 /// Checks the name of a skill that is the root of its source: no directory has it.

@@ -1,8 +1,9 @@
 //! What a command would change, before anything is written.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use skills_discovery::{DigestCache, SkillFiles};
+use skills_discovery::{DigestCache, SkillFiles, parallel_map};
 
 use crate::capabilities::{Capabilities, Difference, ToolWords};
 use crate::error::{InstallError, Repr};
@@ -201,10 +202,7 @@ impl Store {
         let scratch = self.scratch()?;
         let fetcher = self.fetcher_for(fetcher, spec);
         let fetched = fetcher.fetch(spec, Wanted::Names(names), words, &scratch)?;
-        let changes = fetched
-            .skills
-            .into_iter()
-            .map(|skill| self.plan_skill(skill, edits, words));
+        let changes = self.plan_staged(&fetched.skills, edits, words).into_iter();
         let mut changes: Vec<SkillChange> = changes.collect::<Result<_, _>>()?;
         changes.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(Plan {
@@ -218,33 +216,22 @@ impl Store {
     /// # Errors
     /// Fails if files cannot be written, or an installed skill changed since the plan was made.
     pub fn apply(&mut self, plan: Plan) -> Result<(), InstallError> {
+        let replaces = |action| matches!(action, Action::Add | Action::Update | Action::Restore);
+        let replaced: Vec<&SkillChange> = plan
+            .changes
+            .iter()
+            .filter(|change| replaces(change.action))
+            .collect();
+        let checked = parallel_map(&replaced, |change| self.check_unchanged(change));
+        checked.into_iter().collect::<Result<(), _>>()?;
         let mut lock_file = self.lock_file().clone();
         let mut install = Vec::new();
         for change in plan.changes {
-            match change.action {
-                Action::Add | Action::Update | Action::Restore => {
-                    // Edits that were made while a person was asked are not lost.
-                    if self.installed(&change.name) != change.installed {
-                        return Err(conflict(
-                            &change.name,
-                            "the installed files changed after they were compared",
-                            "run the command again",
-                        ));
-                    }
-                    // What was shown is what is installed.
-                    let files = SkillFiles::open_directory(&change.staged);
-                    let digest = files.and_then(|files| files.digest(&mut DigestCache::default()));
-                    if digest.ok() != Some(change.locked.content) {
-                        return Err(conflict(
-                            &change.name,
-                            "its files changed after they were checked",
-                            "run the command again",
-                        ));
-                    }
-                    install.push((change.name.clone(), change.staged));
-                }
-                Action::Keep => {}
-                Action::KeepEdited => continue,
+            if change.action == Action::KeepEdited {
+                continue;
+            }
+            if replaces(change.action) {
+                install.push((change.name, change.staged));
             }
             lock_file.insert(change.locked);
         }
@@ -252,6 +239,29 @@ impl Store {
             return Ok(());
         }
         self.change(lock_file, &install, &[])
+    }
+
+    /// Fails if the files of a change, or those that it replaces, are not those that were planned.
+    fn check_unchanged(&self, change: &SkillChange) -> Result<(), InstallError> {
+        // Edits that were made while a person was asked are not lost.
+        if self.installed(&change.name) != change.installed {
+            return Err(conflict(
+                &change.name,
+                "the installed files changed after they were compared",
+                "run the command again",
+            ));
+        }
+        // What was shown is what is installed.
+        let files = SkillFiles::open_directory(&change.staged);
+        let digest = files.and_then(|files| files.digest(&mut DigestCache::default()));
+        if digest.ok() != Some(change.locked.content) {
+            return Err(conflict(
+                &change.name,
+                "its files changed after they were checked",
+                "run the command again",
+            ));
+        }
+        Ok(())
     }
 
     /// Removes locked skills and their entries: all of them or none.
@@ -285,9 +295,27 @@ impl Store {
         Installed::read(&self.root().join(name))
     }
 
-    pub(crate) fn plan_skill(
+    /// Compares staged skills with those that are installed, on several threads.
+    pub(crate) fn plan_staged(
         &self,
-        skill: StagedSkill,
+        skills: &[StagedSkill],
+        edits: LocalEdits,
+        words: ToolWords<'_>,
+    ) -> Vec<Result<SkillChange, InstallError>> {
+        let entries = FoldedNames::new(self.entry_names());
+        parallel_map(skills, |skill| {
+            if let Some(other) = entries.confusable(&skill.name) {
+                let problem = format!("some file systems confuse it with `{other}`");
+                let help = "rename or remove the other one";
+                return Err(conflict(&skill.name, &problem, help));
+            }
+            self.plan_skill(skill, edits, words)
+        })
+    }
+
+    fn plan_skill(
+        &self,
+        skill: &StagedSkill,
         edits: LocalEdits,
         words: ToolWords<'_>,
     ) -> Result<SkillChange, InstallError> {
@@ -295,8 +323,8 @@ impl Store {
         let (files, bytes) = skill.capabilities.size();
         let locked = LockedSkill {
             name: name.clone(),
-            source: self.recorded_source(skill.source),
-            revision: skill.revision,
+            source: self.recorded_source(skill.source.clone()),
+            revision: skill.revision.clone(),
             committed: skill.committed,
             tag: skill.is_tag,
             content: skill.content,
@@ -305,12 +333,8 @@ impl Store {
             executable: skill.capabilities.executables(),
             license: skill.capabilities.license().map(str::to_owned),
             asks: skill.capabilities.asks().map(str::to_owned).collect(),
-            signer: skill.signer,
+            signer: skill.signer.clone(),
         };
-        if let Some(other) = self.confusable(&name) {
-            let problem = format!("some file systems confuse it with `{other}`");
-            return Err(conflict(&name, &problem, "rename or remove the other one"));
-        }
         let old = self.lock_file().skills().get(&name);
         let at_place = self.installed(&name);
         let action = action(&at_place, old, &locked, edits)?;
@@ -341,9 +365,31 @@ impl Store {
             name,
             action,
             locked,
-            staged: skill.directory,
+            staged: skill.directory.clone(),
             installed: at_place,
         })
+    }
+}
+
+/// Names of directory entries, by their form that some file systems compare.
+struct FoldedNames(BTreeMap<String, Vec<String>>);
+
+impl FoldedNames {
+    fn new(names: impl Iterator<Item = String>) -> Self {
+        let mut folded: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for name in names {
+            folded
+                .entry(crate::tree_path::fold(&name))
+                .or_default()
+                .push(name);
+        }
+        Self(folded)
+    }
+
+    /// Returns the entry whose name some file systems confuse with `name`, other than itself.
+    fn confusable(&self, name: &str) -> Option<&String> {
+        let entries = self.0.get(&crate::tree_path::fold(name))?;
+        entries.iter().find(|other| *other != name)
     }
 }
 

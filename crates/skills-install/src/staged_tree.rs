@@ -12,6 +12,8 @@ use skills_discovery::{FOLDER_SETTINGS, is_in_generated_directory};
 use crate::error::{InstallError, Refusal, Repr};
 use crate::{FetchLimits, TreePath};
 
+/// Size of the parts in which files are written.
+const BUFFER_BYTES: usize = 64 * 1024;
 /// How pointers to files in Git LFS start.
 const LFS_POINTER: &[u8] = b"version https://git-lfs.github.com/spec/v1";
 
@@ -115,6 +117,7 @@ pub(crate) struct StagedTree {
     directories: HashSet<TreePath>,
     links: Vec<(TreePath, String)>,
     bytes: u64,
+    buffer: Vec<u8>,
     limits: FetchLimits,
 }
 
@@ -138,6 +141,7 @@ impl StagedTree {
             directories: HashSet::new(),
             links: Vec::new(),
             bytes: 0,
+            buffer: vec![0; BUFFER_BYTES],
             limits: limits.clone(),
         })
     }
@@ -163,27 +167,28 @@ impl StagedTree {
             .handle
             .open_with(path.as_str(), &options)
             .map_err(failed)?;
-        let mut head = Vec::new();
-        (&mut *content)
-            .take(LFS_POINTER.len() as u64)
-            .read_to_end(&mut head)
-            .map_err(Repr::Archive)?;
-        if head == LFS_POINTER {
-            return Err(InstallError::refused(path.as_str(), Refusal::LfsPointer));
-        }
         let left = self.limits.max_bytes - self.bytes;
         // One more byte than allowed tells a file at the limit from a larger one.
-        let mut content = head.as_slice().chain(content).take(left + 1);
-        let written = copy(&mut content, &mut file).map_err(|error| match error {
-            CopyError::Read(error) => Repr::Archive(error).into(),
-            CopyError::Write(error) => failed(error),
-        })?;
-        if written > left {
-            return Err(Repr::Limit {
-                what: "bytes",
-                limit: self.limits.max_bytes,
+        let mut content = content.take(left + 1);
+        let mut written = 0;
+        loop {
+            let read = fill(&mut content, &mut self.buffer).map_err(Repr::Archive)?;
+            let part = &self.buffer[..read];
+            if written == 0 && part.starts_with(LFS_POINTER) {
+                return Err(InstallError::refused(path.as_str(), Refusal::LfsPointer));
             }
-            .into());
+            file.write_all(part).map_err(failed)?;
+            written += read as u64;
+            if written > left {
+                return Err(Repr::Limit {
+                    what: "bytes",
+                    limit: self.limits.max_bytes,
+                }
+                .into());
+            }
+            if read < self.buffer.len() {
+                break;
+            }
         }
         self.bytes += written;
         Ok(())
@@ -313,25 +318,18 @@ pub(crate) fn stays_inside(path: &TreePath, target: &str) -> bool {
         && !(up == parents && rest.iter().all(|name| matches!(*name, "" | ".")))
 }
 
-enum CopyError {
-    Read(io::Error),
-    Write(io::Error),
-}
-
-/// Copies, and tells errors of the source from those of the disk.
-fn copy(from: &mut impl Read, to: &mut impl Write) -> Result<u64, CopyError> {
-    let mut buffer = vec![0; 64 * 1024];
-    let mut total = 0;
-    loop {
-        let read = match from.read(&mut buffer) {
-            Ok(0) => return Ok(total),
-            Ok(read) => read,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(CopyError::Read(error)),
-        };
-        to.write_all(&buffer[..read]).map_err(CopyError::Write)?;
-        total += read as u64;
+/// Reads until a buffer is full or nothing is left, and returns the number of bytes.
+fn fill(from: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match from.read(&mut buffer[filled..]) {
+            Ok(0) => break,
+            Ok(read) => filled += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
     }
+    Ok(filled)
 }
 
 #[cfg(unix)]

@@ -73,7 +73,7 @@ enum Access {
 
 /// Called before each step of a change, for tests that end the process there.
 #[derive(Default)]
-struct StepObserver(Option<Box<dyn FnMut()>>);
+struct StepObserver(Option<Box<dyn FnMut() + Send + Sync>>);
 
 impl StepObserver {
     fn step(&mut self) {
@@ -99,7 +99,7 @@ impl Store {
     #[doc(hidden)]
     pub fn open_with_observer(
         root: &Path,
-        observer: Box<dyn FnMut()>,
+        observer: Box<dyn FnMut() + Send + Sync>,
     ) -> Result<Self, InstallError> {
         Self::open_observed(root, StepObserver(Some(observer)))
     }
@@ -274,12 +274,11 @@ impl Store {
         }
     }
 
-    /// Returns the entry whose name some file systems confuse with `name`, other than itself.
-    pub(crate) fn confusable(&self, name: &str) -> Option<String> {
-        let folded = crate::tree_path::fold(name);
-        let entries = self.handle()?.entries().ok()?;
-        let mut names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-        names.find(|other| other != name && crate::tree_path::fold(other) == folded)
+    /// Returns the names of the entries of the directory; none if it cannot be listed.
+    pub(crate) fn entry_names(&self) -> impl Iterator<Item = String> {
+        let entries = self.handle().and_then(|handle| handle.entries().ok());
+        let entries = entries.into_iter().flatten();
+        entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok())
     }
 
     /// Replaces the lock file and the given skills at once. `install` are the names and staged

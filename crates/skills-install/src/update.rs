@@ -166,10 +166,11 @@ impl Store {
             .rejected
             .into_iter()
             .map(|(names, error)| Err(UpdateFailure { names, error }));
-        let changes = fetched.skills.into_iter().map(|skill| {
+        let changes = self.plan_staged(&fetched.skills, edits, words);
+        let changes = changes.into_iter().zip(&fetched.skills);
+        let changes = changes.map(|(change, skill)| {
             let names = vec![skill.name.clone()];
-            self.plan_skill(skill, edits, words)
-                .map_err(|error| UpdateFailure { names, error })
+            change.map_err(|error| UpdateFailure { names, error })
         });
         Ok(changes.chain(rejected).collect())
     }

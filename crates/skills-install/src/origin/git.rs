@@ -2,11 +2,15 @@
 //!
 //! A checkout would apply filters and attributes of the repository and create its symlinks. Here
 //! names come from `ls-tree` and content from `cat-file`, so git writes none of its files.
+//!
+//! If all of a repository is wanted, one fetch gets names and contents, up to a few megabytes. A
+//! larger repository, and one of which a part is wanted, is fetched in two steps: names first, then
+//! the contents of the wanted files.
 
 use std::collections::{BTreeMap, HashSet};
 use std::io::{self, BufRead, BufReader, Read};
 
-use super::git_command::{GitOptions, GitRepository, Running};
+use super::git_command::{GitOptions, GitRepository, Received, Running};
 use super::{Origin, WantedPaths, skill_files};
 use crate::error::{InstallError, Refusal};
 use crate::staged_tree::{StagedTree, check_entries};
@@ -14,16 +18,28 @@ use crate::{FetchLimits, TreePath};
 
 /// Maximum length of a listed name with its object, in bytes.
 const MAX_RECORD_BYTES: u64 = 1 << 16;
+/// The part of the limit of bytes that is spent to fetch all contents at once: 16 MiB by default.
+const WHOLE_SHARE: u64 = 32;
 /// The local name of the fetched commit.
 const TARGET: &str = "refs/skills/target";
 
-/// One commit of a repository, with its names; contents are fetched when they are wanted.
+/// How much of a source is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// Most of its files.
+    Whole,
+    /// Some of its files.
+    Part,
+}
+
+/// One commit of a repository, with its names; contents are fetched at once or when they are wanted.
 pub(crate) struct Repository {
     git: GitRepository,
     url: String,
     commit: String,
     committed: Option<i64>,
     is_tag: bool,
+    fetched: Extent,
     entries: BTreeMap<TreePath, TreeEntry>,
     refused: Vec<(Vec<u8>, Refusal)>,
     limits: FetchLimits,
@@ -41,11 +57,13 @@ enum TreeEntryKind {
 }
 
 impl Repository {
-    /// Fetches the trees of one commit.
+    /// Fetches the trees of one commit, and with [`Extent::Whole`] also its files, if they are not
+    /// large.
     pub(crate) fn fetch(
         options: &GitOptions,
         url: &str,
         reference: Option<&str>,
+        extent: Extent,
         limits: &FetchLimits,
     ) -> Result<Self, InstallError> {
         let options = if crate::source::is_local_git(url) {
@@ -53,28 +71,24 @@ impl Repository {
         } else {
             options.clone()
         };
-        let git = GitRepository::create(&options, url, limits)?;
+        let mut git = GitRepository::create(&options, url, limits)?;
         let refspec = format!("+{}:{TARGET}", reference.unwrap_or("HEAD"));
-        let fetch = [
-            "fetch",
-            "--quiet",
-            "--no-tags",
-            "--depth=1",
-            "--filter=blob:none",
-            "origin",
-            &refspec,
-        ];
-        git.run_limited(&fetch, Vec::new())?;
+        let fetched = fetch_commit(&mut git, &refspec, extent, limits)?;
         let is_tag = git.has_fetched_tag();
-        let commit =
-            text(git.output(&["rev-parse", "--verify", &format!("{TARGET}^{{commit}}")])?);
-        let time = text(git.output(&["show", "--no-patch", "--format=%ct", &commit])?);
+        // Commands for users would show what their configuration adds, such as signatures.
+        let newest = ["rev-list", "--max-count=1", "--timestamp", TARGET];
+        let newest = String::from_utf8_lossy(&git.output(&newest)?).into_owned();
+        let (time, commit) = newest
+            .trim()
+            .split_once(' ')
+            .ok_or_else(|| InstallError::fetch(url, "it has no commit of this name"))?;
         let mut repository = Self {
             git,
             url: url.to_owned(),
-            commit,
+            commit: commit.to_owned(),
             committed: time.parse().ok(),
             is_tag,
+            fetched,
             entries: BTreeMap::new(),
             refused: Vec::new(),
             limits: limits.clone(),
@@ -136,6 +150,9 @@ impl Repository {
 
     /// Fetches the objects that are missing, all at once.
     fn fetch_objects(&self, objects: &[String]) -> Result<(), InstallError> {
+        if self.fetched == Extent::Whole {
+            return Ok(());
+        }
         // The only command that names missing objects without fetching them one by one.
         let command = ["rev-list", "--objects", "--missing=print", &self.commit];
         let mut listing = BufReader::new(self.git.start(&command, Vec::new())?);
@@ -256,6 +273,28 @@ impl Origin for Repository {
     }
 }
 
+/// Fetches the trees of a commit, and returns whether its files were fetched, too.
+fn fetch_commit(
+    git: &mut GitRepository,
+    refspec: &str,
+    extent: Extent,
+    limits: &FetchLimits,
+) -> Result<Extent, InstallError> {
+    let fetch = ["fetch", "--quiet", "--no-tags", "--depth=1"];
+    if extent == Extent::Whole {
+        let command = [&fetch[..], &["origin", refspec]].concat();
+        let max_bytes = limits.max_archive_bytes / WHOLE_SHARE;
+        match git.run_up_to(&command, Vec::new(), max_bytes)? {
+            Received::All => return Ok(Extent::Whole),
+            // The wanted files may be small nevertheless.
+            Received::TooMuch => git.restart()?,
+        }
+    }
+    let command = [&fetch[..], &["--filter=blob:none", "origin", refspec]].concat();
+    git.run_limited(&command, Vec::new())?;
+    Ok(Extent::Part)
+}
+
 /// Splits `MODE TYPE OBJECT\tPATH`.
 fn parse_record(record: &[u8]) -> Option<(&str, &str, &[u8])> {
     let tab = record.iter().position(|b| *b == b'\t')?;
@@ -277,8 +316,4 @@ fn next_blob<'a, 'b>(
     }
     let size = fields.next().and_then(|size| size.parse().ok());
     Ok(size.map(|size| reader.take(size)))
-}
-
-fn text(output: Vec<u8>) -> String {
-    String::from_utf8_lossy(&output).trim().to_owned()
 }

@@ -24,7 +24,7 @@ use crate::progress::Progress;
 
 /// The time between two checks of a running command: at first, and at most.
 const FIRST_POLL_INTERVAL: Duration = Duration::from_millis(1);
-const MAX_POLL_INTERVAL: Duration = Duration::from_millis(20);
+const MAX_POLL_INTERVAL: Duration = Duration::from_millis(5);
 /// Maximum length of a message of git in an error, in bytes.
 const MAX_MESSAGE_BYTES: usize = 2_000;
 /// Maximum length of a short output, in bytes.
@@ -49,7 +49,7 @@ const REMOVED_VARIABLES: [&str; 12] = [
 ];
 /// Configuration that turns off everything that starts a program, except for credentials, proxies
 /// and SSH, which the user has configured.
-const CONFIG: [&str; 11] = [
+const CONFIG: [&str; 13] = [
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
     "core.alternateRefsCommand=",
@@ -57,6 +57,10 @@ const CONFIG: [&str; 11] = [
     "submodule.recurse=false",
     "fetch.recurseSubmodules=false",
     "fetch.writeCommitGraph=false",
+    // Everything that is received goes into packs, whose size is watched.
+    "fetch.unpackLimit=1",
+    // The repository is removed before this process ends.
+    "core.fsync=none",
     "gc.auto=0",
     "maintenance.auto=false",
     "protocol.version=2",
@@ -117,8 +121,27 @@ impl GitOptions {
 pub(super) struct GitRepository {
     options: GitOptions,
     directory: TempDir,
+    /// The directories of fetches that were stopped, which count as received.
+    stopped: Vec<TempDir>,
     url: String,
     limits: FetchLimits,
+}
+
+/// How much a fetch has received.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Received {
+    /// Everything.
+    All,
+    /// More than was allowed, so that git was stopped.
+    TooMuch,
+}
+
+/// How a command has ended.
+enum Ended {
+    Successfully,
+    WithError,
+    /// It was not waited for: the repository has too many bytes.
+    TooMuch,
 }
 
 impl GitRepository {
@@ -131,13 +154,26 @@ impl GitRepository {
         let repository = Self {
             options: options.clone(),
             directory: private_directory(options.temp_dir.as_deref())?,
+            stopped: Vec::new(),
             url: url.to_owned(),
             limits: limits.clone(),
         };
-        let init = ["init", "--bare", "--quiet", "--template=", "."];
-        repository.output(&init)?;
-        repository.output(&["config", "remote.origin.url", url])?;
+        repository.init()?;
         Ok(repository)
+    }
+
+    fn init(&self) -> Result<(), InstallError> {
+        let init = ["init", "--bare", "--quiet", "--template=", "."];
+        self.output(&init).map(drop)
+    }
+
+    /// Starts again with an empty repository, after a fetch was stopped: its directory has locks, and
+    /// children of git may still write to it.
+    pub(super) fn restart(&mut self) -> Result<(), InstallError> {
+        let directory = private_directory(self.options.temp_dir.as_deref())?;
+        self.stopped
+            .push(std::mem::replace(&mut self.directory, directory));
+        self.init()
     }
 
     /// Returns true if the last fetch got a tag.
@@ -157,6 +193,19 @@ impl GitRepository {
         arguments: &[&str],
         input: Vec<u8>,
     ) -> Result<(), InstallError> {
+        match self.run_up_to(arguments, input, self.limits.max_archive_bytes)? {
+            Received::All => Ok(()),
+            Received::TooMuch => Err(self.too_large()),
+        }
+    }
+
+    /// Runs git until it ends, or until the repository has more than `max_bytes`.
+    pub(super) fn run_up_to(
+        &self,
+        arguments: &[&str],
+        input: Vec<u8>,
+        max_bytes: u64,
+    ) -> Result<Received, InstallError> {
         let mut child = self
             .command(arguments)
             .stdin(Stdio::piped())
@@ -168,8 +217,8 @@ impl GitRepository {
         let writer = thread::spawn(move || stdin.map(|mut stdin| stdin.write_all(&input)));
         let stderr = child.stderr.take();
         let reader = thread::spawn(move || read_message(stderr));
-        let end = self.wait(&mut child);
-        if end.is_err() {
+        let ended = self.wait(&mut child, max_bytes);
+        if !matches!(ended, Ok(Ended::Successfully | Ended::WithError)) {
             // It may have ended in the meantime.
             let _ = child.kill();
             let _ = child.wait();
@@ -177,38 +226,51 @@ impl GitRepository {
         let message = reader.join().unwrap_or_default();
         // A program that ends early does not read its input.
         let _ = writer.join();
-        if end? {
-            Ok(())
-        } else {
-            Err(self.failure(&message))
+        match ended? {
+            Ended::Successfully => Ok(Received::All),
+            Ended::TooMuch => Ok(Received::TooMuch),
+            Ended::WithError => Err(self.failure(&message)),
         }
     }
 
-    fn wait(&self, child: &mut Child) -> Result<bool, InstallError> {
+    fn wait(&self, child: &mut Child, max_bytes: u64) -> Result<Ended, InstallError> {
         let deadline = Instant::now() + self.limits.timeout;
         let mut interval = FIRST_POLL_INTERVAL;
         loop {
             let status = child.try_wait();
             let status = status
                 .map_err(|error| InstallError::io("wait for", &self.options.program, error))?;
-            if let Some(status) = status {
-                return Ok(status.success());
+            match status {
+                Some(status) if status.success() => return Ok(Ended::Successfully),
+                Some(_) => return Ok(Ended::WithError),
+                None => {}
             }
             if Instant::now() >= deadline {
                 return Err(self.timed_out());
             }
-            let received = pack_bytes(self.directory.path());
+            let received = self.received_bytes();
             self.options.progress.received(&self.url, received);
-            if received > self.limits.max_archive_bytes {
-                return Err(Repr::Limit {
-                    what: "bytes in its repository",
-                    limit: self.limits.max_archive_bytes,
-                }
-                .into());
+            if received > max_bytes {
+                return Ok(Ended::TooMuch);
             }
             thread::sleep(interval);
             interval = (interval * 2).min(MAX_POLL_INTERVAL);
         }
+    }
+
+    fn received_bytes(&self) -> u64 {
+        let directories = self.stopped.iter().chain([&self.directory]);
+        directories
+            .map(|directory| pack_bytes(directory.path()))
+            .sum()
+    }
+
+    fn too_large(&self) -> InstallError {
+        Repr::Limit {
+            what: "bytes in its repository",
+            limit: self.limits.max_archive_bytes,
+        }
+        .into()
     }
 
     /// Runs git and returns its output, which is short.
@@ -296,6 +358,7 @@ impl GitRepository {
         }
         let mut git_dir = OsString::from("--git-dir=");
         git_dir.push(self.directory.path());
+        let remote = format!("remote.origin.url={}", self.url);
         command
             .current_dir(self.directory.path())
             .env("GIT_TERMINAL_PROMPT", "0")
@@ -309,6 +372,7 @@ impl GitRepository {
             .env("LC_ALL", "C")
             .arg(git_dir)
             .args(CONFIG.iter().flat_map(|config| ["-c", config]))
+            .args(["-c", &remote])
             .args(arguments);
         command
     }
@@ -357,9 +421,11 @@ pub(super) struct Running<'a> {
 impl Running<'_> {
     /// Waits for the end, after all output was read.
     pub(super) fn finish(mut self) -> Result<(), InstallError> {
-        let is_success = self.repository.wait(&mut self.child)?;
-        if is_success {
-            return Ok(());
+        let max_bytes = self.repository.limits.max_archive_bytes;
+        match self.repository.wait(&mut self.child, max_bytes)? {
+            Ended::Successfully => return Ok(()),
+            Ended::TooMuch => return Err(self.repository.too_large()),
+            Ended::WithError => {}
         }
         let message = self.message.take().map(JoinHandle::join);
         let message = message.and_then(Result::ok).unwrap_or_default();
