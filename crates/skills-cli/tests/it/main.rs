@@ -27,6 +27,12 @@ mod help;
 mod hooks;
 mod inspect;
 mod install;
+#[cfg(all(
+    feature = "install",
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+))]
+mod install_killed;
 #[cfg(feature = "install")]
 mod install_memory;
 #[cfg(feature = "install")]
@@ -59,4 +65,10 @@ mod skills;
 #[cfg(target_os = "linux")]
 mod terminal;
 mod tools;
+#[cfg(all(
+    feature = "install",
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+))]
+mod traced;
 mod usage;
