@@ -1,18 +1,19 @@
 //! Files of a source in a staging directory, on the way to becoming skills.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use cap_std::ambient_authority;
-use cap_std::fs::{Dir, OpenOptions};
+use cap_std::fs::Dir;
 
 use skills_discovery::{FOLDER_SETTINGS, is_in_generated_directory};
 
 use crate::error::{InstallError, Refusal, Repr};
+use crate::file_writers::{FileWriters, create_below};
 use crate::{FetchLimits, TreePath};
 
-/// Size of the parts in which files are written.
+/// Size of the parts in which files are written. Smaller files are written on other threads.
 const BUFFER_BYTES: usize = 64 * 1024;
 /// How pointers to files in Git LFS start.
 const LFS_POINTER: &[u8] = b"version https://git-lfs.github.com/spec/v1";
@@ -114,10 +115,10 @@ pub(crate) struct StagedTree {
     /// The directories of the skills.
     skills: HashMap<String, TreePath>,
     names: TreeNames,
-    directories: HashSet<TreePath>,
     links: Vec<(TreePath, String)>,
     bytes: u64,
     buffer: Vec<u8>,
+    writers: FileWriters,
     limits: FetchLimits,
 }
 
@@ -128,17 +129,17 @@ impl StagedTree {
         skills: &[TreePath],
         limits: &FetchLimits,
     ) -> Result<Self, InstallError> {
-        let handle = Dir::open_ambient_dir(path, ambient_authority())
-            .map_err(|error| InstallError::io("open", path, error))?;
+        let failed = |error| InstallError::io("open", path, error);
+        let handle = Dir::open_ambient_dir(path, ambient_authority()).map_err(failed)?;
         Ok(Self {
             path: path.to_owned(),
+            writers: FileWriters::start(&handle, path).map_err(failed)?,
             handle,
             skills: skills
                 .iter()
                 .map(|skill| (skill.as_str().to_owned(), skill.clone()))
                 .collect(),
             names: TreeNames::default(),
-            directories: HashSet::new(),
             links: Vec::new(),
             bytes: 0,
             buffer: vec![0; BUFFER_BYTES],
@@ -157,41 +158,57 @@ impl StagedTree {
             return Ok(());
         }
         self.add_name(path, EntryKind::File { is_executable })?;
-        self.create_parents(path)?;
-        let shown = self.path.join(path.as_str());
-        let failed = |error| InstallError::io("write", &shown, error);
-        let mut options = OpenOptions::new();
-        options.write(true).create_new(true);
-        set_mode(&mut options, is_executable);
-        let mut file = self
-            .handle
-            .open_with(path.as_str(), &options)
-            .map_err(failed)?;
         let left = self.limits.max_bytes - self.bytes;
         // One more byte than allowed tells a file at the limit from a larger one.
         let mut content = content.take(left + 1);
-        let mut written = 0;
-        loop {
-            let read = fill(&mut content, &mut self.buffer).map_err(Repr::Archive)?;
-            let part = &self.buffer[..read];
-            if written == 0 && part.starts_with(LFS_POINTER) {
-                return Err(InstallError::refused(path.as_str(), Refusal::LfsPointer));
-            }
-            file.write_all(part).map_err(failed)?;
-            written += read as u64;
-            if written > left {
-                return Err(Repr::Limit {
-                    what: "bytes",
-                    limit: self.limits.max_bytes,
-                }
-                .into());
-            }
-            if read < self.buffer.len() {
-                break;
-            }
+        let read = fill(&mut content, &mut self.buffer).map_err(Repr::Archive)?;
+        let head = &self.buffer[..read];
+        if head.starts_with(LFS_POINTER) {
+            return Err(InstallError::refused(path.as_str(), Refusal::LfsPointer));
         }
+        let is_whole = read < self.buffer.len();
+        let written = if is_whole {
+            self.check_bytes(read as u64)?;
+            self.writers.write(path, is_executable, head)?;
+            read as u64
+        } else {
+            self.write_large(path, is_executable, &mut content)?
+        };
         self.bytes += written;
         Ok(())
+    }
+
+    /// Writes a file that is larger than the buffer, which has its first bytes.
+    fn write_large(
+        &mut self,
+        path: &TreePath,
+        is_executable: bool,
+        rest: &mut dyn Read,
+    ) -> Result<u64, InstallError> {
+        let shown = self.path.join(path.as_str());
+        let failed = |error| InstallError::io("write", &shown, error);
+        let mut file = create_below(&self.handle, path, is_executable).map_err(failed)?;
+        let mut written = 0;
+        let mut read = self.buffer.len();
+        while read > 0 {
+            file.write_all(&self.buffer[..read]).map_err(failed)?;
+            written += read as u64;
+            self.check_bytes(written)?;
+            read = fill(rest, &mut self.buffer).map_err(Repr::Archive)?;
+        }
+        Ok(written)
+    }
+
+    /// Fails if the tree has too many bytes with a file of this size.
+    fn check_bytes(&self, bytes: u64) -> Result<(), InstallError> {
+        if bytes <= self.limits.max_bytes - self.bytes {
+            return Ok(());
+        }
+        Err(Repr::Limit {
+            what: "bytes",
+            limit: self.limits.max_bytes,
+        }
+        .into())
     }
 
     /// Records a symlink, which may lead anywhere for now.
@@ -204,11 +221,12 @@ impl StagedTree {
         Ok(())
     }
 
-    /// Creates the symlinks. Each must stay in the directory of its skill.
+    /// Waits until all files are written, and creates the symlinks. Each must stay in the directory of its skill.
     ///
     /// A target may go up only at its start. So the directory that it starts from is a real one,
     /// and what follows passes only symlinks for which the same is true: no chain leads out.
     pub(crate) fn link_all(&mut self) -> Result<(), InstallError> {
+        self.writers.finish()?;
         for (path, target) in std::mem::take(&mut self.links) {
             let below = self.below_skill(&path);
             if !below.is_some_and(|below| stays_inside(&below, &target)) {
@@ -236,7 +254,7 @@ impl StagedTree {
         ))
     }
 
-    /// Reads a small file that was added.
+    /// Reads a small file that was added, after [`link_all`](Self::link_all).
     pub(crate) fn read_text(
         &self,
         path: &TreePath,
@@ -277,18 +295,13 @@ impl StagedTree {
         check_entries(self.names.len(), &self.limits)
     }
 
-    fn create_parents(&mut self, path: &TreePath) -> Result<(), InstallError> {
+    fn create_parents(&self, path: &TreePath) -> Result<(), InstallError> {
         let Some(parent) = path.parent().filter(|parent| !parent.is_root()) else {
             return Ok(());
         };
-        if self.directories.contains(&parent) {
-            return Ok(());
-        }
         self.handle
             .create_dir_all(parent.as_str())
-            .map_err(|error| InstallError::io("create", &self.path.join(parent.as_str()), error))?;
-        self.directories.insert(parent);
-        Ok(())
+            .map_err(|error| InstallError::io("create", &self.path.join(parent.as_str()), error))
     }
 }
 
@@ -319,7 +332,7 @@ pub(crate) fn stays_inside(path: &TreePath, target: &str) -> bool {
 }
 
 /// Reads until a buffer is full or nothing is left, and returns the number of bytes.
-fn fill(from: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+fn fill(from: &mut (impl Read + ?Sized), buffer: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
     while filled < buffer.len() {
         match from.read(&mut buffer[filled..]) {
@@ -331,16 +344,6 @@ fn fill(from: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
     }
     Ok(filled)
 }
-
-#[cfg(unix)]
-fn set_mode(options: &mut OpenOptions, is_executable: bool) {
-    use cap_std::fs::OpenOptionsExt;
-    // The umask restricts it, as for any file that the user creates.
-    options.mode(if is_executable { 0o777 } else { 0o666 });
-}
-
-#[cfg(not(unix))]
-fn set_mode(_options: &mut OpenOptions, _is_executable: bool) {}
 
 #[cfg(test)]
 mod tests {

@@ -29,6 +29,12 @@ mod inspect;
 mod install;
 #[cfg(all(unix, feature = "install"))]
 mod install_https;
+#[cfg(all(
+    feature = "install",
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+))]
+mod install_killed;
 #[cfg(feature = "install")]
 mod install_memory;
 #[cfg(feature = "install")]
@@ -61,6 +67,12 @@ mod skills;
 #[cfg(target_os = "linux")]
 mod terminal;
 mod tools;
+#[cfg(all(
+    feature = "install",
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+))]
+mod traced;
 mod usage;
 #[cfg(all(unix, feature = "install"))]
 #[expect(dead_code, reason = "the tests of the library use more of it")]

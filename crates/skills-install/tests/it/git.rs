@@ -99,8 +99,11 @@ impl Daemon {
 
 impl Drop for Daemon {
     fn drop(&mut self) {
-        // Its connections are served by children, which end with their clients.
-        let _ = self.child.kill();
+        // `git` ends its child, which listens, at this signal. Those that serve connections end with
+        // their clients.
+        if let Some(pid) = rustix::process::Pid::from_raw(self.child.id() as i32) {
+            let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+        }
         let _ = self.child.wait();
     }
 }
@@ -403,4 +406,62 @@ fn a_repository_is_fetched_in_a_private_directory() {
     }
     // It is removed.
     assert_eq!(std::fs::read_dir(temporary).unwrap().count(), 1);
+}
+
+#[test]
+fn a_large_repository_is_fetched_again_without_what_is_not_wanted() {
+    if !has_git() {
+        return;
+    }
+    let fixture = Fixture::new();
+    fixture.skill("repository/a", "");
+    commit_at(&fixture, "1000");
+    let source = format!("git+{}/.git", fixture.path("repository").display());
+    let filters = |fixture: &Fixture| {
+        let log = fixture.read("git.log");
+        let is_fetch = |line: &&str| line.contains(" fetch ");
+        let fetches: Vec<String> = log.lines().filter(is_fetch).map(str::to_owned).collect();
+        fetches
+            .iter()
+            .map(|line| line.contains("--filter=blob:none"))
+            .collect::<Vec<bool>>()
+    };
+    let mut limits = skills_install::FetchLimits::default();
+    limits.max_archive_bytes = 320_000;
+
+    // A small one is fetched once, with all contents.
+    let fetcher = Fetcher::new(GitOptions::new(scripted_git(&fixture, "none", "")));
+    fixture
+        .add_with(&fetcher.clone().limits(limits.clone()), &source)
+        .unwrap();
+    assert_eq!(filters(&fixture), [false]);
+
+    // One that sends more than its share is stopped; names and wanted contents follow.
+    std::fs::remove_dir_all(fixture.path("skills")).unwrap();
+    std::fs::remove_file(fixture.path("git.log")).unwrap();
+    let receive = "mkdir -p objects/pack; head -c 20000 /dev/zero > objects/pack/tmp_pack_a";
+    let script = format!(
+        "case \"$*\" in *--filter*) ;; *) {receive}; touch shallow.lock; exec sleep 100;; esac"
+    );
+    scripted_git(&fixture, "fetch", &script);
+    fixture
+        .add_with(&fetcher.clone().limits(limits.clone()), &source)
+        .unwrap();
+    assert_eq!(filters(&fixture), [false, true, true]);
+    assert_eq!(fixture.states(), ["a unchanged"]);
+
+    // What was received in vain counts as well.
+    std::fs::remove_dir_all(fixture.path("skills")).unwrap();
+    let rest = "head -c 310000 /dev/zero > objects/pack/tmp_pack_b; exec sleep 100";
+    let script = format!("case \"$*\" in *--filter*) {rest};; *) {receive}; exec sleep 100;; esac");
+    scripted_git(&fixture, "fetch", &script);
+    let error = fixture
+        .add_with(&fetcher.limits(limits), &source)
+        .unwrap_err();
+    assert_eq!(error.kind(), InstallErrorKind::Limit, "{error}");
+    let message = error.to_string();
+    assert!(
+        message.contains("320000 bytes in its repository"),
+        "{message}"
+    );
 }
