@@ -17,9 +17,9 @@ use url::{Host, Url};
 
 use super::resolver::{AllowedAddresses, CheckedResolver, NotPublic};
 use super::{PrivateHost, WebOptions};
+use crate::FetchLimits;
 use crate::error::{InstallError, Repr};
 use crate::file_digest::FileDigest;
-use crate::{FetchLimits, signature};
 
 /// Maximum number of redirects of one request.
 const MAX_REDIRECTS: usize = 5;
@@ -214,15 +214,20 @@ impl Client {
         Ok(file)
     }
 
-    /// Downloads the signature of a file, if there is one beside it.
-    pub(crate) fn signature(&self, url: &Url) -> Result<Option<String>, InstallError> {
+    /// Downloads the signature of a file, if there is one beside it with this extension.
+    pub(crate) fn signature(
+        &self,
+        url: &Url,
+        extension: &str,
+        max_bytes: u64,
+    ) -> Result<Option<String>, InstallError> {
         let mut url = url.clone();
-        url.set_path(&format!("{}{}", url.path(), signature::EXTENSION));
+        url.set_path(&format!("{}{extension}", url.path()));
         let response = self.get(&url, &[])?;
         if matches!(response.status, 404 | 410) {
             return Ok(None);
         }
-        let bytes = self.read(check_status(response)?, signature::MAX_SIGNATURE_BYTES)?;
+        let bytes = self.read(check_status(response)?, max_bytes)?;
         Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
     }
 
