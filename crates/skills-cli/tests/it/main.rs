@@ -31,6 +31,8 @@ mod install;
 mod install_memory;
 #[cfg(feature = "install")]
 mod install_packages;
+#[cfg(all(unix, feature = "install"))]
+mod install_signatures;
 mod interpreters;
 mod lookup;
 mod mcp;
