@@ -49,6 +49,7 @@ pub(crate) fn ci(tests: Tests) -> Result<()> {
     if tests == Tests::Run {
         test(Strictness::Fail)?;
     }
+    check_optional_feature(&tests)?;
     demo()?;
     check_example_hosts()?;
     run(
@@ -63,6 +64,28 @@ pub(crate) fn ci(tests: Tests) -> Result<()> {
     interop()?;
     agents(None, None, OnDifference::Report)?;
     conformance()
+}
+
+/// Checks and tests the code and tests of the feature that no default build has. With its crate
+/// alone, since the workspace would be built twice.
+fn check_optional_feature(tests: &Tests) -> Result<()> {
+    let feature = [
+        "--package",
+        "skills-install",
+        "--features",
+        "sigstore",
+        "--locked",
+        "--quiet",
+    ];
+    run(cargo(&["clippy", "--all-targets"])
+        .args(feature)
+        .args(["--", "-D", "warnings"]))?;
+    if *tests == Tests::Run {
+        run(cargo(&["test", "--lib", "--test", "it"])
+            .args(feature)
+            .args(["--", "sigstore"]))?;
+    }
+    Ok(())
 }
 
 fn check_dependencies() -> Result<()> {

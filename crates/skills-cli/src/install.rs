@@ -7,6 +7,7 @@ mod memory;
 mod perform;
 mod plan_text;
 mod progress;
+mod signers;
 mod target;
 
 use std::path::{Path, PathBuf};
@@ -106,9 +107,7 @@ pub(crate) fn fetcher(arguments: &FetchArgs, context: &Context) -> anyhow::Resul
     for list in &policy.sources {
         fetcher = fetcher.allowed_sources(list.iter().map(|pattern| SourceRule::new(pattern)));
     }
-    for key in policy.signature_keys.iter().flatten() {
-        fetcher = fetcher.trust_key(key.parse().map_err(failed)?);
-    }
+    fetcher = signers::trust(fetcher, policy)?;
     if policy.requires_signature {
         fetcher = fetcher.require_signature();
     }

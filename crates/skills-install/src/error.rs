@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use skills_discovery::{DiscoveryError, LockError};
 
+use crate::signature::UnverifiedReason;
 use crate::{PathProblem, SourceError};
 
 /// A skill cannot be fetched, checked, installed or verified.
@@ -146,14 +147,25 @@ pub(crate) enum Repr {
     Renamed { name: String, other: String },
     #[error("the source `{0}` is not allowed")]
     NotAllowed(String),
-    #[error("skill `{name}` has no signature of a trusted key")]
-    Unsigned { name: String },
+    #[error("skill `{name}` has no signature of a trusted key{}", reason.of_bundle())]
+    Unsigned {
+        name: String,
+        reason: UnverifiedReason,
+    },
     #[cfg(feature = "signatures")]
     #[error("cannot verify the signature of `{name}`: {problem}")]
     Signature { name: String, problem: String },
     #[cfg(feature = "signatures")]
     #[error("`{0}` is not a public key of minisign")]
     Key(String),
+    #[cfg(feature = "sigstore")]
+    #[error(
+        "`{0}` is not an identity of Sigstore: expected an issuer, a space and an identity, with `*` only at the end after `/` or `@`"
+    )]
+    Identity(String),
+    #[cfg(feature = "sigstore")]
+    #[error("cannot parse the trusted root: {0}")]
+    TrustedRoot(String),
     #[error("`{name}` cannot be the name of a skill directory")]
     Name { name: String },
     #[error("{}: {source}", path.display())]
@@ -254,6 +266,8 @@ impl InstallError {
             Repr::Unsigned { .. } => InstallErrorKind::Signature,
             #[cfg(feature = "signatures")]
             Repr::Signature { .. } | Repr::Key(_) => InstallErrorKind::Signature,
+            #[cfg(feature = "sigstore")]
+            Repr::Identity(_) | Repr::TrustedRoot(_) => InstallErrorKind::Signature,
             Repr::Lock { .. }
             | Repr::LockField { .. }
             | Repr::ForeignLock { .. }
@@ -295,9 +309,7 @@ impl InstallError {
             Repr::NotAllowed(_) => {
                 "the administrator allows other sources only; ask for this one".to_owned()
             }
-            Repr::Unsigned { .. } => {
-                "ask the publisher for a signature, and trust the publisher's key".to_owned()
-            }
+            Repr::Unsigned { reason, .. } => reason.help().to_owned(),
             #[cfg(feature = "signatures")]
             Repr::Signature { .. } => {
                 "the content is not what was signed; report it to the publisher".to_owned()

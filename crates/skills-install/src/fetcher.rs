@@ -1,6 +1,6 @@
 //! Fetches a source, finds its skills and stages those that are wanted.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -10,6 +10,8 @@ use url::Url;
 
 #[cfg(feature = "signatures")]
 use crate::MinisignKey;
+#[cfg(feature = "sigstore")]
+use crate::SigstoreIdentity;
 use crate::capabilities::{Capabilities, ToolWords};
 use crate::error::{InstallError, Repr};
 use crate::find_skills::{Rejected, Wanted, find_wanted, no_skill};
@@ -17,7 +19,7 @@ use crate::origin::{
     Archive, ClawHubSkill, Directory, McpServer, OciArtifact, Origin, Packages, Repository, Site,
 };
 use crate::progress::{FetchProgress, Progress};
-use crate::signature::{self, SignatureRules, Signed, Signer, UNSIGNED};
+use crate::signature::{self, SignatureKind, SignatureRules, Signatures, Signed, Signer, UNSIGNED};
 use crate::staged_tree::StagedTree;
 use crate::web::Client;
 use crate::{FetchLimits, GitOptions, Source, SourceRule, SourceSpec, TreePath, WebOptions};
@@ -47,6 +49,12 @@ pub(crate) struct StagedSkill {
     pub(crate) content: ContentDigest,
     pub(crate) capabilities: Capabilities,
     pub(crate) signer: String,
+}
+
+/// The staged signatures beside skill directories.
+struct Beside<'a> {
+    files: &'a BTreeSet<TreePath>,
+    tree: &'a StagedTree,
 }
 
 /// The wanted skills of a source.
@@ -119,8 +127,8 @@ impl Fetcher {
         self
     }
 
-    /// Refuses skills without a signature of a trusted key. Without the feature `signatures` no key
-    /// can be trusted, so every skill is refused.
+    /// Refuses skills without a signature of a trusted key or identity. Without the feature
+    /// `signatures` no key can be trusted, and without `sigstore` no identity.
     #[must_use]
     pub fn require_signature(mut self) -> Self {
         self.signatures.is_required = true;
@@ -140,6 +148,15 @@ impl Fetcher {
         let mut fetcher = self.clone();
         fetcher.signatures.is_remembered = true;
         fetcher
+    }
+
+    /// Also trusts an identity of Sigstore. Bundles of other identities are noted in the lock file as
+    /// unverified, and so are those of an identity without a [`SigstoreRoot`](crate::SigstoreRoot).
+    #[cfg(feature = "sigstore")]
+    #[must_use]
+    pub fn trust_identity(mut self, identity: SigstoreIdentity) -> Self {
+        self.signatures.identities.push(identity);
+        self
     }
 
     /// Fetches a source and stages the wanted skills in `scratch`, an empty directory.
@@ -162,7 +179,7 @@ impl Fetcher {
         let mut tree = StagedTree::new(&directory, &directories, &self.limits)?;
         let signatures = self.signature_files(&directories, origin.as_ref());
         let mut staged = directories.clone();
-        staged.extend(signatures.values().cloned());
+        staged.extend(signatures.iter().cloned());
         origin.stage(&staged, &mut tree)?;
         tree.link_all()?;
         let unchecked: Vec<Unchecked> = directories
@@ -173,8 +190,11 @@ impl Fetcher {
         let mut skills = Vec::new();
         for ((path, required), checked) in found.into_iter().zip(checked) {
             let checked = checked.and_then(|mut skill| {
-                let beside = signatures.get(&path);
-                skill.signer = self.signer(&skill, &path, beside, origin.as_mut(), &tree)?;
+                let beside = Beside {
+                    files: &signatures,
+                    tree: &tree,
+                };
+                skill.signer = self.signer(&skill, &path, &beside, origin.as_mut())?;
                 Ok(skill)
             });
             match (checked, wanted) {
@@ -207,49 +227,43 @@ impl Fetcher {
         }
     }
 
-    /// Returns the signatures beside skill directories, by the directory of each.
-    fn signature_files(
-        &self,
-        directories: &[TreePath],
-        origin: &dyn Origin,
-    ) -> BTreeMap<TreePath, TreePath> {
+    /// Returns the paths of the signatures beside skill directories.
+    fn signature_files(&self, directories: &[TreePath], origin: &dyn Origin) -> BTreeSet<TreePath> {
         if !self.signatures.is_active() {
-            return BTreeMap::new();
+            return BTreeSet::new();
         }
         // A skill that is its whole source has nothing beside it.
         let named = directories.iter().filter(|directory| !directory.is_root());
-        let found = named.filter_map(|directory| {
-            let path = TreePath::new(&format!("{directory}{}", signature::EXTENSION)).ok()?;
-            origin.has_file(&path).then(|| (directory.clone(), path))
+        let kinds = SignatureKind::ALL.iter();
+        let extensions: Vec<&str> = kinds.flat_map(|kind| kind.extensions()).copied().collect();
+        let paths = named.flat_map(|directory| {
+            let paths = extensions.iter();
+            paths.filter_map(move |extension| signature_path(directory, extension))
         });
-        found.collect()
+        paths.filter(|path| origin.has_file(path)).collect()
     }
 
     fn signer(
         &self,
         skill: &StagedSkill,
         path: &TreePath,
-        beside: Option<&TreePath>,
+        beside: &Beside<'_>,
         origin: &mut dyn Origin,
-        tree: &StagedTree,
     ) -> Result<String, InstallError> {
         let executables = skill.capabilities.executables();
         let statement = signature::render_statement(&skill.name, skill.content, &executables);
-        let text = beside.map(|path| tree.read_text(path, signature::MAX_SIGNATURE_BYTES));
-        let text = text.transpose()?;
-        let verify_file = |signature: &str, file: &mut std::fs::File| {
-            let signed = Signed::File { signature, file };
-            self.signatures.verify(&skill.name, signed)
+        let signatures = self
+            .signatures
+            .read(|extension, max_bytes| beside.read(path, extension, max_bytes))?;
+        let verify_file = |signatures: &Signatures, file: &mut std::fs::File| {
+            let signed = Signed::File(file);
+            self.signatures.verify(&skill.name, signatures, signed)
         };
         let mut signer = origin.artifact_signer(path, &verify_file)?;
-        let is_verified = matches!(signer, Some(Signer::Verified(_)));
-        if let (false, Some(signature)) = (is_verified, &text) {
-            let signed = Signed::Statement {
-                signature,
-                statement: &statement,
-            };
-            let other = self.signatures.verify(&skill.name, signed)?;
-            signer = other.or(signer);
+        if !matches!(signer, Some(Signer::Verified(_))) {
+            let signed = Signed::Statement(&statement);
+            let other = self.signatures.verify(&skill.name, &signatures, signed)?;
+            signer = Signer::stronger(other, signer);
         }
         self.signatures.check_signer(&skill.name, signer)
     }
@@ -285,7 +299,10 @@ impl Fetcher {
             Source::Packages(path) => Box::new(Packages::open(path, &self.limits)?),
             Source::ArchiveFile(path) => {
                 let archive = Archive::open(open_file(path)?, &self.limits)?;
-                let archive = archive.with_signature(self.read_signature(path)?);
+                let signatures = self
+                    .signatures
+                    .read(|extension, max_bytes| read_signature(path, extension, max_bytes))?;
+                let archive = archive.with_signatures(signatures);
                 Box::new(check_digest(archive, spec)?)
             }
             Source::Git(url) => {
@@ -303,7 +320,8 @@ impl Fetcher {
                 let (client, url) = self.client(url)?;
                 let file = client.download(&url, &[], scratch)?;
                 let archive = Archive::open(file, &self.limits)?;
-                let archive = archive.with_signature(self.signatures.download(&client, &url)?);
+                let signatures = self.signatures.download(&client, &url)?;
+                let archive = archive.with_signatures(signatures);
                 Box::new(check_digest(archive, spec)?)
             }
             Source::Site(url) => {
@@ -312,27 +330,6 @@ impl Fetcher {
                 Box::new(site.with_signatures(self.signatures.clone()))
             }
         })
-    }
-
-    /// Reads the signature beside an archive on disk, if there is one.
-    fn read_signature(&self, archive: &Path) -> Result<Option<String>, InstallError> {
-        if !self.signatures.is_active() {
-            return Ok(None);
-        }
-        let mut path = archive.as_os_str().to_owned();
-        path.push(signature::EXTENSION);
-        let path = PathBuf::from(path);
-        match path.try_exists() {
-            Ok(false) => return Ok(None),
-            Ok(true) => {}
-            Err(error) => return Err(InstallError::io("read", &path, error)),
-        }
-        let mut bytes = Vec::new();
-        open_file(&path)?
-            .take(signature::MAX_SIGNATURE_BYTES)
-            .read_to_end(&mut bytes)
-            .map_err(|error| InstallError::io("read", &path, error))?;
-        Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
     }
 
     fn open_registry(
@@ -364,6 +361,49 @@ impl Fetcher {
         let git = self.has_credentials.then(|| self.git.clone());
         Ok((Client::new(&web, &self.limits, &parsed, git)?, parsed))
     }
+}
+
+impl Beside<'_> {
+    /// Reads the signature of a skill directory, if there is one with this extension.
+    fn read(
+        &self,
+        directory: &TreePath,
+        extension: &str,
+        max_bytes: u64,
+    ) -> Result<Option<String>, InstallError> {
+        let path = signature_path(directory, extension);
+        match path.filter(|path| self.files.contains(path)) {
+            Some(path) => self.tree.read_text(&path, max_bytes).map(Some),
+            None => Ok(None),
+        }
+    }
+}
+
+/// Returns the path beside a skill directory with its name and an extension.
+fn signature_path(directory: &TreePath, extension: &str) -> Option<TreePath> {
+    TreePath::new(&format!("{directory}{extension}")).ok()
+}
+
+/// Reads the signature beside an archive on disk, if there is one.
+fn read_signature(
+    archive: &Path,
+    extension: &str,
+    max_bytes: u64,
+) -> Result<Option<String>, InstallError> {
+    let mut path = archive.as_os_str().to_owned();
+    path.push(extension);
+    let path = PathBuf::from(path);
+    match path.try_exists() {
+        Ok(false) => return Ok(None),
+        Ok(true) => {}
+        Err(error) => return Err(InstallError::io("read", &path, error)),
+    }
+    let mut bytes = Vec::new();
+    open_file(&path)?
+        .take(max_bytes)
+        .read_to_end(&mut bytes)
+        .map_err(|error| InstallError::io("read", &path, error))?;
+    Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
 }
 
 #[expect(

@@ -91,6 +91,8 @@ pub use publish::WellKnownSite;
 #[cfg(feature = "signatures")]
 pub use signature::MinisignKey;
 pub use signature::statement;
+#[cfg(feature = "sigstore")]
+pub use signature::{SigstoreIdentity, SigstoreRoot};
 pub use source::{Source, SourceError, SourceRule, SourceSpec};
 pub use store::Store;
 pub use tree_path::{PathProblem, TreePath};

@@ -17,7 +17,7 @@ use skills_discovery::SKILL_FILE;
 
 use crate::TreePath;
 use crate::error::InstallError;
-use crate::signature::Signer;
+use crate::signature::{Signatures, Signer};
 use crate::staged_tree::StagedTree;
 
 pub(crate) use archive::Archive;
@@ -32,9 +32,9 @@ pub(crate) use packages::Packages;
 pub(crate) use site::Site;
 pub(crate) use site::index::{SCHEMA as INDEX_SCHEMA, is_name as is_index_name};
 
-/// Returns the signer, from the text of a signature and the bytes of a file.
+/// Returns the signer, from the signatures and the bytes of a file.
 pub(crate) type VerifyFile<'a> =
-    &'a dyn Fn(&str, &mut File) -> Result<Option<Signer>, InstallError>;
+    &'a dyn Fn(&Signatures, &mut File) -> Result<Option<Signer>, InstallError>;
 
 /// A tree of files that is listed first, and read only as far as it is wanted.
 pub(crate) trait Origin {
@@ -63,8 +63,8 @@ pub(crate) trait Origin {
         false
     }
 
-    /// Returns the signer of the archive or file that a skill came from. `verify` gets the text of
-    /// its signature and its bytes, and is called once for each file.
+    /// Returns the signer of the archive or file that a skill came from. `verify` gets its
+    /// signatures and its bytes, and is called once for each file.
     fn artifact_signer(
         &mut self,
         _directory: &TreePath,

@@ -44,6 +44,15 @@ pub(crate) enum Repr {
         directory: std::path::PathBuf,
     },
     #[cfg(feature = "toml")]
+    #[error(
+        "{source_name}: invalid `sigstore-trusted-root` `{}`: expected an absolute path without `..`",
+        path.to_string_lossy().escape_debug()
+    )]
+    RelativeTrustedRoot {
+        source_name: String,
+        path: std::path::PathBuf,
+    },
+    #[cfg(feature = "toml")]
     #[error("{source_name}: invalid limit 0: expected a number greater than 0")]
     ZeroLimit { source_name: String },
     #[cfg(feature = "toml")]

@@ -9,7 +9,7 @@ use crate::error::Repr;
 use crate::path::is_comparable;
 use crate::{
     ApprovalMode, Effect, InstallPolicy, NewContentPolicy, Policy, PolicyError, ResourceLimits,
-    Rule, RuleSource, SandboxChoice, SandboxRequirement,
+    Rule, RuleSource, SandboxChoice, SandboxRequirement, SignatureIdentity,
 };
 
 /// A parsed policy file in TOML: approval mode, policy for new content and for missing
@@ -54,6 +54,8 @@ struct PolicyFields {
     sources: Option<Vec<String>>,
     require_signature: bool,
     signature_keys: Option<Vec<String>>,
+    signature_identities: Option<Vec<String>>,
+    sigstore_trusted_root: Option<PathBuf>,
     require_sandbox: SandboxChoice,
     within: Vec<ScopedFields>,
     limits: LimitFields,
@@ -95,7 +97,7 @@ impl PolicyFile {
     /// Fails if the text is not TOML of this form (with the line), a rule is invalid, the directory
     /// of `within` is not an absolute path without `..`, or a limit is 0.
     pub fn parse(text: &str, source: RuleSource, origin: &str) -> Result<Self, PolicyError> {
-        let fields: PolicyFields = toml::from_str(text).map_err(|error| {
+        let mut fields: PolicyFields = toml::from_str(text).map_err(|error| {
             // The span is a byte range and can end behind the text.
             let line = error.span().map_or(1, |span| {
                 text[..span.start.min(text.len())].matches('\n').count() + 1
@@ -120,7 +122,7 @@ impl PolicyFile {
         };
         let mut sandboxes = vec![require(fields.require_sandbox, None)];
         let mut rules = parse_rules([&fields.allow, &fields.ask, &fields.deny], source, origin)?;
-        for within in fields.within {
+        for within in std::mem::take(&mut fields.within) {
             // A path that does not compare would silently apply nowhere or everywhere.
             if !is_comparable(&within.directory) {
                 return Err(Repr::RelativeDirectory {
@@ -139,6 +141,15 @@ impl PolicyFile {
                     .map(|rule| rule.within(&within.directory)),
             );
         }
+        let root = fields.sigstore_trusted_root.as_deref();
+        if let Some(root) = root.filter(|root| !is_comparable(root)) {
+            return Err(Repr::RelativeTrustedRoot {
+                source_name: origin.to_owned(),
+                path: root.to_owned(),
+            }
+            .into());
+        }
+        let install = fields.install(source);
         sandboxes.retain(|requirement| requirement.sandbox != SandboxChoice::Auto);
         // A repository must not select a weaker sandbox than its user did.
         if source == RuleSource::Project && !sandboxes.is_empty() {
@@ -155,15 +166,7 @@ impl PolicyFile {
             rules,
             refuse_missing_requirements: fields.refuse_missing_requirements,
             limits: fields.limits.to_limits(),
-            install: InstallPolicy {
-                sources: fields.sources.into_iter().collect(),
-                requires_signature: fields.require_signature,
-                // A repository must not name the keys that its skills are checked by.
-                signature_keys: match source {
-                    RuleSource::Project => None,
-                    _ => fields.signature_keys,
-                },
-            },
+            install,
         })
     }
 
@@ -293,6 +296,30 @@ fn parse_rules(
         })
     };
     all.map(parse).collect()
+}
+
+impl PolicyFields {
+    /// Returns which skills the file lets be installed.
+    fn install(&mut self, source: RuleSource) -> InstallPolicy {
+        let keys = self.signature_keys.take();
+        let identities = self.signature_identities.take();
+        // A repository must not name the keys that its skills are checked by.
+        let lists_signers =
+            source != RuleSource::Project && (keys.is_some() || identities.is_some());
+        let root = self.sigstore_trusted_root.take();
+        let identities = identities.unwrap_or_default().into_iter();
+        let identities = identities.map(|identity| SignatureIdentity {
+            identity,
+            trusted_root: root.clone(),
+        });
+        InstallPolicy {
+            sources: self.sources.take().into_iter().collect(),
+            requires_signature: self.require_signature,
+            // A file that lists signers of one kind trusts none of the other kind.
+            signature_keys: lists_signers.then(|| keys.unwrap_or_default()),
+            signature_identities: lists_signers.then(|| identities.collect()),
+        }
+    }
 }
 
 impl LimitFields {

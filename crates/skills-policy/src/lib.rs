@@ -106,7 +106,7 @@ pub use limits::ResourceLimits;
 pub use package::PackagePattern;
 pub use permission::Permission;
 pub use permission_manager::{Evaluation, PendingApproval, PermissionManager};
-pub use policy::{ApprovalMode, InstallPolicy, NewContentPolicy, Policy};
+pub use policy::{ApprovalMode, InstallPolicy, NewContentPolicy, Policy, SignatureIdentity};
 pub use protected_paths::{
     PROTECTED_PATHS, fold_name, innermost_protected_name, may_lead_to_protected,
 };

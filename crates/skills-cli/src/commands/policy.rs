@@ -267,6 +267,7 @@ fn rules_to_json(loaded: &LoadedPolicy, rules: &[String]) -> Value {
             "sources": install.sources,
             "require_signature": install.requires_signature,
             "signature_keys": install.signature_keys,
+            "signature_identities": install.signature_identities,
         },
     })
 }
@@ -300,6 +301,16 @@ fn render_rules(loaded: &LoadedPolicy, rules: &[String], user_file: Option<&Path
     }
     for key in install.signature_keys.iter().flatten() {
         text.push_str(&format!("signature key {}\n", line(key)));
+    }
+    for trusted in install.signature_identities.iter().flatten() {
+        let root = match &trusted.trusted_root {
+            Some(root) => format!("by {}", line(&root.to_string_lossy())),
+            None => "without a trusted root".to_owned(),
+        };
+        text.push_str(&format!(
+            "signature identity {} {root}\n",
+            line(&trusted.identity)
+        ));
     }
     if loaded.files.is_empty() {
         let user = user_file

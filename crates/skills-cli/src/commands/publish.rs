@@ -26,6 +26,8 @@ use crate::output::{Output, line};
 /// With --statement, prints the text that a signature of a skill covers: its name, its content and which
 /// files are executable. Sign it with minisign and put the signature beside the directory of the skill:
 /// skills publish NAME --statement > NAME.txt; minisign -S -m NAME.txt -x NAME.minisig
+///
+/// A bundle of Sigstore is NAME.sigstore.json: cosign sign-blob --bundle NAME.sigstore.json NAME.txt
 #[derive(Debug, Args)]
 pub(crate) struct Publish {
     /// Skills to publish [default: all]

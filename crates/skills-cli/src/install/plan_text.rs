@@ -95,10 +95,9 @@ fn facts_of(locked: &LockedSkill) -> String {
         "{}, {}, license: {license}, {}",
         counted(locked.files(), "file"),
         HumanBytes(locked.bytes()),
-        if locked.is_signed() {
-            format!("signed by {}", locked.signer())
-        } else {
-            "unsigned".to_owned()
+        match locked.signer() {
+            signer if locked.is_signed() => format!("signed by {}", line(signer)),
+            signer => line(signer),
         }
     )
 }

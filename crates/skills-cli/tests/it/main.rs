@@ -39,6 +39,8 @@ mod install_killed;
 mod install_memory;
 #[cfg(feature = "install")]
 mod install_packages;
+#[cfg(all(unix, feature = "install"))]
+mod install_signatures;
 mod interpreters;
 mod lookup;
 mod mcp;

@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use super::{Origin, VerifyFile, WantedPaths, skill_files};
 use crate::error::{InstallError, Refusal, Repr};
 use crate::file_digest::FileDigest;
-use crate::signature::Signer;
+use crate::signature::{Signatures, Signer};
 use crate::staged_tree::{EntryKind, StagedTree, TreeNames, check_entries};
 use crate::{FetchLimits, TreePath};
 
@@ -27,8 +27,8 @@ pub(crate) struct Archive {
     format: Format,
     names: TreeNames,
     digest: String,
-    /// The text of a signature that was not verified yet.
-    signature: Option<String>,
+    /// Signatures that were not verified yet.
+    signatures: Signatures,
     signer: Option<Signer>,
     limits: FetchLimits,
 }
@@ -68,7 +68,7 @@ impl Archive {
             file,
             names: TreeNames::default(),
             digest,
-            signature: None,
+            signatures: Signatures::default(),
             signer: None,
             limits: limits.clone(),
         };
@@ -97,9 +97,9 @@ impl Archive {
         self.file
     }
 
-    /// Adds the signature of the file.
-    pub(crate) fn with_signature(mut self, signature: Option<String>) -> Self {
-        self.signature = signature;
+    /// Adds the signatures of the file.
+    pub(crate) fn with_signatures(mut self, signatures: Signatures) -> Self {
+        self.signatures = signatures;
         self
     }
 
@@ -219,8 +219,9 @@ impl Origin for Archive {
         verify: VerifyFile<'_>,
     ) -> Result<Option<Signer>, InstallError> {
         // It is the same for all of its skills.
-        if let Some(signature) = self.signature.take() {
-            self.signer = verify(&signature, &mut self.file)?;
+        let signatures = std::mem::take(&mut self.signatures);
+        if !signatures.is_empty() {
+            self.signer = verify(&signatures, &mut self.file)?;
         }
         Ok(self.signer.clone())
     }

@@ -12,7 +12,7 @@ use url::Url;
 use self::index::{EntryContent, IndexEntry, IndexProblem};
 use super::{Archive, Origin, VerifyFile};
 use crate::error::InstallError;
-use crate::signature::{SignatureRules, Signer};
+use crate::signature::{SignatureRules, Signatures, Signer};
 use crate::staged_tree::StagedTree;
 use crate::web::{Client, check_status, failed};
 use crate::{FetchLimits, TreePath};
@@ -35,7 +35,7 @@ pub(crate) struct Site {
     limits: FetchLimits,
     signatures: SignatureRules,
     /// The signatures and bytes of staged artifacts, by the name of the skill.
-    signed: HashMap<String, (String, File)>,
+    signed: HashMap<String, (Signatures, File)>,
 }
 
 impl Site {
@@ -168,10 +168,11 @@ impl Origin for Site {
                 Ok(content) => {
                     let name = entry.name.clone();
                     let artifact = self.stage_entry(&name, content, tree)?;
-                    if let Some((url, file)) = artifact
-                        && let Some(signature) = self.signatures.download(&self.client, &url)?
-                    {
-                        self.signed.insert(name, (signature, file));
+                    if let Some((url, file)) = artifact {
+                        let signatures = self.signatures.download(&self.client, &url)?;
+                        if !signatures.is_empty() {
+                            self.signed.insert(name, (signatures, file));
+                        }
                     }
                 }
                 Err(problem) => return Err(self.entry_problem(&entry.name, problem)),
@@ -195,7 +196,7 @@ impl Origin for Site {
         verify: VerifyFile<'_>,
     ) -> Result<Option<Signer>, InstallError> {
         match self.signed.get_mut(directory.as_str()) {
-            Some((signature, file)) => verify(signature, file),
+            Some((signatures, file)) => verify(signatures, file),
             None => Ok(None),
         }
     }

@@ -9,7 +9,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use minisign_verify::{PublicKey, Signature};
 
-use super::{Signed, Signer};
+use super::{Signed, Signer, UnverifiedReason};
 use crate::error::{InstallError, Repr};
 
 /// What signers of minisign begin with.
@@ -74,7 +74,8 @@ impl fmt::Debug for MinisignKey {
 pub(super) fn verify(
     keys: &[MinisignKey],
     name: &str,
-    signed: Signed<'_>,
+    text: &str,
+    signed: &mut Signed<'_>,
 ) -> Result<Option<Signer>, InstallError> {
     let invalid = |problem: &str| {
         InstallError::from(Repr::Signature {
@@ -82,8 +83,6 @@ pub(super) fn verify(
             problem: problem.to_owned(),
         })
     };
-    let (Signed::File { signature, .. } | Signed::Statement { signature, .. }) = &signed;
-    let text = *signature;
     let signature = match Signature::decode(text) {
         Ok(signature) => signature,
         Err(_) if keys.is_empty() => return Ok(None),
@@ -96,14 +95,17 @@ pub(super) fn verify(
         .collect();
     if candidates.is_empty() {
         // Another key, or the old format, which signs a whole file at once.
-        return Ok(key_of_signature(text).map(Signer::Unverified));
+        return Ok(key_of_signature(text).map(|signer| Signer::Unverified {
+            signer,
+            reason: UnverifiedReason::NotTrusted,
+        }));
     }
     let found = match signed {
-        Signed::File { file, .. } => {
+        Signed::File(file) => {
             let found = verify_file(&candidates, &signature, file);
             found.map_err(|error| invalid(&error.to_string()))?
         }
-        Signed::Statement { statement, .. } => candidates.into_iter().find(|key| {
+        Signed::Statement(statement) => candidates.into_iter().find(|key| {
             key.key
                 .verify(statement.as_bytes(), &signature, false)
                 .is_ok()

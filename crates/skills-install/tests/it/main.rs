@@ -32,6 +32,8 @@ mod packages;
 mod publish;
 #[cfg(unix)]
 mod signature;
+#[cfg(all(unix, feature = "sigstore"))]
+mod sigstore;
 #[cfg(unix)]
 mod site;
 mod source;

@@ -4,6 +4,8 @@ use skills_install::{Fetcher, InstallErrorKind, LocalEdits, SourceRule, TrustCha
 
 use crate::fixture::{Fixture, fetcher, words};
 
+#[cfg(feature = "sigstore")]
+mod sigstore;
 #[cfg(feature = "signatures")]
 mod trusted;
 
@@ -24,6 +26,52 @@ fn without_a_trusted_key_a_required_signature_refuses_every_skill() {
         .signer()
         .to_owned();
     assert_eq!(signer, "unsigned");
+}
+
+/// What is known of a bundle without its parser.
+#[cfg(not(feature = "sigstore"))]
+const BUNDLE: &str = r#"{"mediaType": "application/vnd.dev.sigstore.bundle.v0.3+json"}"#;
+
+#[cfg(all(feature = "signatures", not(feature = "sigstore")))]
+#[test]
+fn a_bundle_that_this_build_cannot_verify_is_noted_and_satisfies_no_rule() {
+    let fixture = Fixture::new();
+    fixture
+        .skill("source/a", "")
+        .file("source/a.sigstore.json", BUNDLE);
+    let error = fixture
+        .add_with(&fetcher().require_signature(), "./source")
+        .unwrap_err();
+    assert_eq!(error.kind(), InstallErrorKind::Signature);
+    assert_eq!(
+        error.to_string(),
+        "skill `a` has no signature of a trusted key, and this build cannot verify Sigstore bundles"
+    );
+    assert_eq!(
+        error.help().as_deref(),
+        Some("build with `--features sigstore`")
+    );
+    assert!(fixture.states().is_empty());
+    fixture.add("./source").unwrap();
+    let locked = fixture.store().lock_file().skills()["a"].clone();
+    assert_eq!(locked.signer(), "unverified:sigstore");
+    assert!(!locked.is_signed());
+    // The bundle disappears.
+    std::fs::remove_file(fixture.path("source/a.sigstore.json")).unwrap();
+    let (_, plan) = fixture.plan("./source").unwrap();
+    assert!(plan.changes()[0].needs_person());
+}
+
+#[cfg(not(feature = "signatures"))]
+#[test]
+fn without_the_feature_a_required_signature_refuses_a_bundle() {
+    let fixture = Fixture::new();
+    fixture
+        .skill("source/a", "")
+        .file("source/a.sigstore.json", BUNDLE);
+    let required = fetcher().require_signature();
+    let error = fixture.add_with(&required, "./source").unwrap_err();
+    assert_eq!(error.kind(), InstallErrorKind::Signature);
 }
 
 #[test]

@@ -186,7 +186,8 @@ impl WebServer {
     pub(crate) fn paths(&self) -> Vec<String> {
         let requests = self.requests();
         let paths = requests.into_iter().map(|request| request.path);
-        paths.filter(|path| !path.contains(".minisig")).collect()
+        let is_signature = |path: &String| path.contains(".minisig") || path.contains(".sigstore");
+        paths.filter(|path| !is_signature(path)).collect()
     }
 }
 

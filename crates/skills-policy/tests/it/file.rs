@@ -181,6 +181,75 @@ fn restrictions_of_installation_are_combined_and_never_widened() {
 }
 
 #[test]
+fn identities_count_with_the_trusted_root_of_their_file_and_are_combined_like_keys() {
+    let parse = |text: &str, source| PolicyFile::parse(text, source, "policy.toml");
+    let file = |text: &str, source| parse(text, source).unwrap();
+    let admin = file(
+        "require-signature = true\nsignature-identities = ['i a', 'i b']\nsigstore-trusted-root = '/etc/root'\n",
+        RuleSource::Admin,
+    );
+    let identities = |files: &[&PolicyFile]| {
+        let files: Vec<PolicyFile> = files.iter().map(|file| (*file).clone()).collect();
+        let policy = Policy::from_files(&files);
+        let identities = policy.install().signature_identities.clone();
+        let shown = identities.unwrap_or_default().into_iter().map(|trusted| {
+            let root = trusted.trusted_root.unwrap_or_default();
+            format!("{} {}", trusted.identity, root.display())
+        });
+        shown.collect::<Vec<_>>().join(", ")
+    };
+    assert_eq!(identities(&[&admin]), "i a /etc/root, i b /etc/root");
+    // Neither another identity, another root nor a key of the user counts.
+    for (text, expected) in [
+        (
+            "signature-identities = ['i c']\nsigstore-trusted-root = '/home/root'\n",
+            "i a /etc/root, i b /etc/root",
+        ),
+        (
+            "sigstore-trusted-root = '/home/root'\n",
+            "i a /etc/root, i b /etc/root",
+        ),
+        (
+            "require-signature = true\nsignature-identities = ['i a']\nsigstore-trusted-root = '/home/root'\n",
+            "",
+        ),
+        (
+            "require-signature = true\nsignature-identities = ['i a']\nsigstore-trusted-root = '/etc/root'\n",
+            "i a /etc/root",
+        ),
+        (
+            "require-signature = true\nsignature-identities = ['i a']\n",
+            "",
+        ),
+        ("require-signature = true\nsignature-keys = ['A']\n", ""),
+        ("require-signature = true\n", "i a /etc/root, i b /etc/root"),
+    ] {
+        let user = file(text, RuleSource::User);
+        assert_eq!(identities(&[&admin, &user]), expected, "{text}");
+        assert_eq!(identities(&[&user, &admin]), expected, "{text}");
+        let policy = Policy::from_files(&[admin.clone(), user]);
+        assert_eq!(policy.install().signature_keys, Some(Vec::new()), "{text}");
+    }
+    let project = file(
+        "signature-identities = ['i d']\nsigstore-trusted-root = '/tmp/root'\n",
+        RuleSource::Project,
+    );
+    assert_eq!(identities(&[&project]), "");
+    let user = file("signature-identities = ['i a']\n", RuleSource::User);
+    assert_eq!(identities(&[&user, &project]), "i a ");
+    for path in ["root.json", "/etc/../root.json"] {
+        let text = format!("sigstore-trusted-root = '{path}'\n");
+        let error = parse(&text, RuleSource::User).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            format!(
+                "policy.toml: invalid `sigstore-trusted-root` `{path}`: expected an absolute path without `..`"
+            )
+        );
+    }
+}
+
+#[test]
 fn a_required_sandbox_applies_to_all_programs_or_within_a_directory() {
     let text = "require-sandbox = \"container\"\n[[within]]\ndirectory = \"/skills/a\"\nrequire-sandbox = \"wasm\"\n";
     let admin = PolicyFile::parse(text, RuleSource::Admin, "policy.toml").unwrap();
