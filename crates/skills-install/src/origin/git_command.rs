@@ -11,7 +11,7 @@ use std::io::{self, Cursor, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
-use std::thread::{self, JoinHandle};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
@@ -25,6 +25,8 @@ use crate::progress::Progress;
 /// The time between two checks of a running command: at first, and at most.
 const FIRST_POLL_INTERVAL: Duration = Duration::from_millis(1);
 const MAX_POLL_INTERVAL: Duration = Duration::from_millis(5);
+/// How long to wait for the end of a message, after git has ended.
+const MESSAGE_TIMEOUT: Duration = Duration::from_secs(1);
 /// Maximum length of a message of git in an error, in bytes.
 const MAX_MESSAGE_BYTES: usize = 2_000;
 /// Maximum length of a short output, in bytes.
@@ -49,7 +51,7 @@ const REMOVED_VARIABLES: [&str; 12] = [
 ];
 /// Configuration that turns off everything that starts a program, except for credentials, proxies
 /// and SSH, which the user has configured.
-const CONFIG: [&str; 13] = [
+const CONFIG: [&str; 15] = [
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
     "core.alternateRefsCommand=",
@@ -62,6 +64,9 @@ const CONFIG: [&str; 13] = [
     // The repository is removed before this process ends.
     "core.fsync=none",
     "gc.auto=0",
+    // The process that receives outlives a git that is stopped, until its server sends nothing.
+    "http.lowSpeedLimit=1",
+    "http.lowSpeedTime=60",
     "maintenance.auto=false",
     "protocol.version=2",
     "advice.detachedHead=false",
@@ -214,22 +219,22 @@ impl GitRepository {
             .spawn()
             .map_err(|error| self.start_error(error))?;
         let stdin = child.stdin.take();
-        let writer = thread::spawn(move || stdin.map(|mut stdin| stdin.write_all(&input)));
+        thread::spawn(move || {
+            // A program that has ended reads nothing.
+            let _ = stdin.map(|mut stdin| stdin.write_all(&input));
+        });
         let stderr = child.stderr.take();
-        let reader = thread::spawn(move || read_message(stderr));
+        let message = start_reading(stderr);
         let ended = self.wait(&mut child, max_bytes);
         if !matches!(ended, Ok(Ended::Successfully | Ended::WithError)) {
             // It may have ended in the meantime.
             let _ = child.kill();
             let _ = child.wait();
         }
-        let message = reader.join().unwrap_or_default();
-        // A program that ends early does not read its input.
-        let _ = writer.join();
         match ended? {
             Ended::Successfully => Ok(Received::All),
             Ended::TooMuch => Ok(Received::TooMuch),
-            Ended::WithError => Err(self.failure(&message)),
+            Ended::WithError => Err(self.failure(&message.text())),
         }
     }
 
@@ -329,7 +334,7 @@ impl GitRepository {
             child,
             chunks,
             chunk: Cursor::default(),
-            message: Some(thread::spawn(move || read_message(stderr))),
+            message: start_reading(stderr),
             deadline: Instant::now() + self.limits.timeout,
         })
     }
@@ -408,13 +413,24 @@ impl GitRepository {
     }
 }
 
+/// What a command writes to standard error, which a thread reads.
+struct Message(Receiver<String>);
+
+impl Message {
+    /// Returns the message of a command that has ended. A process that it left behind, such as a
+    /// credential helper or one that waits for a server, can keep the pipe open.
+    fn text(&self) -> String {
+        self.0.recv_timeout(MESSAGE_TIMEOUT).unwrap_or_default()
+    }
+}
+
 /// A command that runs, whose output is read with a deadline. Dropping it kills it.
 pub(super) struct Running<'a> {
     repository: &'a GitRepository,
     child: Child,
     chunks: Receiver<io::Result<Vec<u8>>>,
     chunk: Cursor<Vec<u8>>,
-    message: Option<JoinHandle<String>>,
+    message: Message,
     deadline: Instant,
 }
 
@@ -427,9 +443,7 @@ impl Running<'_> {
             Ended::TooMuch => return Err(self.repository.too_large()),
             Ended::WithError => {}
         }
-        let message = self.message.take().map(JoinHandle::join);
-        let message = message.and_then(Result::ok).unwrap_or_default();
-        Err(self.repository.failure(&message))
+        Err(self.repository.failure(&self.message.text()))
     }
 }
 
@@ -482,6 +496,12 @@ fn send_chunks(stdout: Option<impl Read>, chunks: &SyncSender<io::Result<Vec<u8>
 }
 
 /// Returns the end of what git wrote, which says what failed.
+fn start_reading(stderr: Option<impl Read + Send + 'static>) -> Message {
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || sender.send(read_message(stderr)));
+    Message(receiver)
+}
+
 fn read_message(stderr: Option<impl Read>) -> String {
     let mut bytes = Vec::new();
     // Read to the end: a full pipe would stop git.

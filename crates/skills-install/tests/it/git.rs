@@ -373,6 +373,8 @@ fn endless_output_of_git_and_a_git_that_hangs_are_stopped() {
         ("ls-tree", "exec sleep 100", "2 seconds of a download"),
         ("init", "exec sleep 100", "2 seconds of a download"),
         ("cat-file", "exec sleep 100", "2 seconds of a download"),
+        // A child that outlives git keeps its pipes open.
+        ("fetch", "sleep 100 & wait", "2 seconds of a download"),
     ] {
         let mut limits = skills_install::FetchLimits::default();
         if script.contains("sleep") {

@@ -13,7 +13,7 @@ use crate::FetchLimits;
 use crate::error::InstallError;
 use crate::progress::Progress;
 
-/// How long git and its helpers may take. Nobody is asked.
+/// How long git and its helpers may take. They ask no person.
 const TIMEOUT: Duration = Duration::from_secs(30);
 /// Maximum size of an answer, in bytes.
 const MAX_ANSWER_BYTES: u64 = 64 << 10;
@@ -89,23 +89,24 @@ impl GitCredentials {
     /// each path.
     pub(crate) fn new(options: &GitOptions, url: &Url) -> Result<Self, InstallError> {
         let options = options.clone().progress(Progress::default());
+        // It can hold a token, and becomes part of command lines.
+        let mut url = url.clone();
+        url.set_query(None);
+        url.set_fragment(None);
         let limits = FetchLimits {
             timeout: TIMEOUT,
             ..FetchLimits::default()
         };
         Ok(Self {
             git: GitRepository::create(&options, url.as_str(), &limits)?,
-            url: url.clone(),
+            url,
         })
     }
 
     /// Returns the credential, if git has one.
     pub(crate) fn fill(&self) -> Option<Credential> {
-        let mut url = self.url.clone();
-        url.set_query(None);
-        url.set_fragment(None);
-        let answer = self.run("fill", format!("url={url}\n\n")).ok()?;
-        let host = &url[Position::BeforeHost..Position::AfterPort];
+        let answer = self.run("fill", format!("url={}\n\n", self.url)).ok()?;
+        let host = &self.url[Position::BeforeHost..Position::AfterPort];
         Credential::parse(String::from_utf8(answer).ok()?, host)
     }
 
