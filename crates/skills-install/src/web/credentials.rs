@@ -129,10 +129,18 @@ impl Credentials {
         }
     }
 
-    /// Notes that the server rejected the credential. It is not sent again.
+    /// Notes that the server rejected the credential. It is not sent again. Git forgets it if it was
+    /// sent as a password: that a server accepts no password as a token does not make it a wrong one.
     fn reject(&self) {
         let state = self.state.replace(State::Unknown);
-        if let (State::Known { credential, .. }, Some(helper)) = (state, self.helper()) {
+        if let (
+            State::Known {
+                credential, header, ..
+            },
+            Some(helper),
+        ) = (state, self.helper())
+            && header.is_none_or(|header| header == credential.basic())
+        {
             helper.reject(&credential);
         }
     }

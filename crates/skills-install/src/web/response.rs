@@ -30,7 +30,7 @@ impl Response {
         self
     }
 
-    /// Returns true if the server allows the request to nobody, or not to this user.
+    /// Returns true for status 401 and 403.
     pub(crate) fn is_denied(&self) -> bool {
         matches!(self.status, 401 | 403)
     }
