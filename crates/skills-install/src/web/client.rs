@@ -320,7 +320,7 @@ impl Client {
         let agent = self.agents.get(url).map_err(|error| Repr::Fetch {
             from: url.to_string(),
             cause: error.to_string(),
-            help: Some("correct or remove the variables; without them, the system's are used"),
+            help: Some("correct `SSL_CERT_FILE` and `SSL_CERT_DIR`, or remove them to use the certificates of the system, which must be readable"),
         })?;
         let request = agent
             .configure_request(request)

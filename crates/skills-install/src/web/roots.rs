@@ -21,9 +21,9 @@ pub(super) enum Roots {
 #[derive(Debug, Clone, Default)]
 pub(super) struct SystemRoots(Arc<OnceLock<Result<RootCerts, NoAuthorities>>>);
 
-/// The variables name no usable certificate authority.
+/// Neither the variables nor the system have a usable certificate authority.
 #[derive(Debug, Clone, thiserror::Error)]
-#[error("no certificate authority found where {} say{}", VARIABLES.join(" and "), problem.as_ref().map_or_else(String::new, |problem| format!(": {problem}")))]
+#[error("no certificate authority found where the system or {} say{}", VARIABLES.join(" and "), problem.as_ref().map_or_else(String::new, |problem| format!(": {problem}")))]
 pub(super) struct NoAuthorities {
     problem: Option<String>,
 }
@@ -50,8 +50,8 @@ fn load_system() -> Result<RootCerts, NoAuthorities> {
     if !found.certs.is_empty() {
         return Ok(specific(found.certs.iter().map(|der| der.as_ref())));
     }
-    if is_chosen() {
-        // Others than the user chose must not be trusted instead.
+    if is_chosen() || !found.errors.is_empty() {
+        // Others than the user or the administrator chose must not be trusted instead.
         let problem = found.errors.first().map(ToString::to_string);
         return Err(NoAuthorities { problem });
     }
@@ -64,6 +64,8 @@ fn load_system() -> Result<RootCerts, NoAuthorities> {
     reason = "the library that reads the certificates reads these variables of the process"
 )]
 fn is_chosen() -> bool {
-    let mut values = VARIABLES.iter().filter_map(std::env::var_os);
-    values.any(|value| !value.is_empty())
+    // An empty value is a choice for the library, too.
+    VARIABLES
+        .iter()
+        .any(|name| std::env::var_os(name).is_some())
 }
