@@ -42,6 +42,8 @@ const UNVERIFIED: &str = "unverified:";
 /// What to do if it is not known whether there is a signature.
 const UNAVAILABLE: &str =
     "a skill that may be signed is not installed as an unsigned one; try again later";
+/// What to do if the server wants credentials for the signature.
+const UNAUTHORIZED: &str = "store a token for the server in git (`git credential approve`); a skill that may be signed is not installed as an unsigned one";
 /// What to do if access to an expected signature is denied.
 const DENIED: &str = "a signature is expected, since a signer is trusted, one is required, or an earlier version was signed; the server must answer 404 if there is none";
 
@@ -162,7 +164,11 @@ impl SignatureRules {
             }
             _ => {}
         }
-        let response = check_status(response).map_err(later)?;
+        let help = match response.status {
+            401 => UNAUTHORIZED,
+            _ => UNAVAILABLE,
+        };
+        let response = check_status(response).map_err(unavailable(help))?;
         // What follows in a longer file cannot make it a signature.
         let bytes = client.read_start(response, max_bytes).map_err(later)?;
         Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))

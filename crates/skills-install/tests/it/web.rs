@@ -173,7 +173,7 @@ fn a_redirect_is_checked_like_the_first_address() {
         "/skills.tar.gz" => Reply::ok(archive()),
         "/loop.zip" => Reply::redirect("/loop.zip"),
         "/none.zip" => Reply::status(302),
-        path if path.ends_with(".minisig") => Reply::status(404),
+        path if path.contains(".minisig") || path.contains(".sigstore") => Reply::status(404),
         path => {
             let index = path.trim_matches(|c: char| !c.is_ascii_digit());
             Reply::redirect(REFUSED_REDIRECTS[index.parse::<usize>().unwrap()].0)
