@@ -121,14 +121,26 @@ const CLAWHUB: &str = "clawhub:";
 /// so that a later change of the setting replaces no skill.
 pub(crate) fn parse_source(text: &str, context: &Context) -> anyhow::Result<SourceSpec> {
     let spec: SourceSpec = text.parse().map_err(InstallError::from).map_err(failed)?;
-    let spec = match &context.settings()?.clawhub_registry {
-        Some(url) if text.trim().starts_with(CLAWHUB) => {
-            let chosen = spec.with_clawhub_registry(url);
-            chosen.map_err(InstallError::from).map_err(failed)?
-        }
-        _ => spec,
+    let spec = if text.trim().starts_with(CLAWHUB) {
+        at_chosen_registry(spec, context)?
+    } else {
+        spec
     };
     Ok(spec.resolved_at(context.environment.current_dir()?))
+}
+
+/// Replaces the registry of a ClawHub source that names none by the one of the settings.
+pub(crate) fn at_chosen_registry(
+    spec: SourceSpec,
+    context: &Context,
+) -> anyhow::Result<SourceSpec> {
+    match &context.settings()?.clawhub_registry {
+        Some(url) => {
+            let chosen = spec.with_clawhub_registry(url);
+            chosen.map_err(InstallError::from).map_err(failed)
+        }
+        None => Ok(spec),
+    }
 }
 
 /// Returns how web servers are reached: through the proxy that the variables name.

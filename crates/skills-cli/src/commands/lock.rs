@@ -9,8 +9,8 @@ use crate::context::Context;
 use crate::exit::Exit;
 use crate::input;
 use crate::install::{
-    InstallArgs, Target, failed, fetcher, open_store, parse_target, perform, policy_words,
-    reject_frozen,
+    InstallArgs, Target, at_chosen_registry, failed, fetcher, open_store, parse_target, perform,
+    policy_words, reject_frozen,
 };
 use crate::output::line;
 
@@ -53,6 +53,7 @@ impl Lock {
         for skill in foreign {
             match skill.source {
                 Ok(source) => {
+                    let source = at_chosen_registry(source, context)?;
                     let source = source.resolved_at(clawhub.unwrap_or(parent));
                     sources.push((skill.name, source));
                 }
