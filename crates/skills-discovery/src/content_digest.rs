@@ -30,6 +30,8 @@ const MAX_FILES: usize = 10_000;
 const MAX_BYTES: u64 = 256 << 20;
 /// The number of digests in one generation of a cache. There are two generations.
 const MAX_CACHED: usize = 20_000;
+/// The size of the parts in which files are read, unless they are smaller.
+const MAX_BUFFER_BYTES: usize = 64 * 1024;
 /// The maximum number of directory levels below the skill directory.
 const MAX_DEPTH: usize = 32;
 
@@ -472,7 +474,9 @@ fn hash_file(
 ) -> Result<[u8; 32], DiscoveryError> {
     // Streamed: a file may be as large as the limit of the whole skill.
     let mut hasher = Sha256::new();
-    let mut buffer = vec![0; 64 * 1024];
+    let size = usize::try_from(length).unwrap_or(usize::MAX);
+    // Most files are small: a full buffer for each would cost more than their digests.
+    let mut buffer = vec![0; size.min(MAX_BUFFER_BYTES)];
     // The length is that of the stamp: a file that grows meanwhile would be read without end.
     let mut file = file.take(length);
     loop {
