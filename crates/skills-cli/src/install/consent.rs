@@ -25,13 +25,11 @@ pub(crate) fn ask(plan: &Plan, findings: &PlanFindings, yes: bool, output: Outpu
         .map(|change| change.name())
         .collect();
     let dangerous = findings.dangerous(plan);
-    if growing.is_empty()
-        && dangerous.is_empty()
-        && (yes || plan.changes().iter().all(needs_no_question))
-    {
+    let needs_person = !growing.is_empty() || !dangerous.is_empty();
+    if !needs_person && (yes || plan.changes().iter().all(needs_no_question)) {
         return Consent::Given;
     }
-    if yes && !is_terminal() {
+    if needs_person && !is_terminal() {
         for (names, what) in [
             (growing, "what changes"),
             (dangerous, "the findings of high severity"),

@@ -133,14 +133,17 @@ fn findings_are_in_all_formats_of_validate() {
 #[test]
 fn text_that_looks_like_an_attack_is_installed_only_by_a_person() {
     let fixture = fixture(EVIL);
-    let added = run(&fixture, &["add", "../source", "--yes"]);
-    assert_eq!(added.code, 3, "{}", added.stderr);
-    let expected = "  ? SKILL.md:7: pipe-to-shell (high): ";
-    assert!(added.stderr.contains(expected), "{}", added.stderr);
-    let expected =
-        "a person must review the findings of high severity in notes; `--yes` is not enough";
-    assert!(added.stderr.contains(expected), "{}", added.stderr);
-    assert!(!is_installed(&fixture));
+    // The help names no option that would be refused.
+    for arguments in [&["add", "../source", "--yes"][..], &["add", "../source"]] {
+        let added = run(&fixture, arguments);
+        assert_eq!(added.code, 3, "{}", added.stderr);
+        let expected = "  ? SKILL.md:7: pipe-to-shell (high): ";
+        assert!(added.stderr.contains(expected), "{}", added.stderr);
+        let expected =
+            "a person must review the findings of high severity in notes; `--yes` is not enough";
+        assert!(added.stderr.contains(expected), "{}", added.stderr);
+        assert!(!is_installed(&fixture));
+    }
 
     let shown = run(&fixture, &["add", "../source", "--dry-run", "--json"]);
     assert_eq!(shown.code, 0, "{}", shown.stderr);
