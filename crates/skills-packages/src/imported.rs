@@ -6,6 +6,9 @@ use crate::listed::{ListedPackage, Registry};
 use crate::module_names::package_of_module;
 use crate::project::ReadFile;
 
+/// The directory with the sources of WebAssembly modules. What they import is built into the module,
+/// and some of it is part of `skills build`.
+const MODULE_SOURCES: &str = "guest/";
 /// Maximum number of scripts that are read.
 const MAX_SCRIPTS: usize = 128;
 /// Maximum number of lines of a script that are read.
@@ -17,8 +20,8 @@ const MAX_PACKAGES: usize = 64;
 /// The quotes of strings of Python with more than one line.
 const TRIPLE_QUOTES: [&str; 2] = ["\"\"\"", "'''"];
 
-/// Returns the packages of the modules that scripts import, without those of the interpreters and of
-/// the skill itself; at most 64, in the order of the files. `paths` are the files of the skill, and
+/// Returns the packages of the modules that scripts import, without those of the interpreters, of the
+/// skill itself and of sources of WebAssembly modules (`guest/`); at most 64, in the order of the files. `paths` are the files of the skill, and
 /// `read` reads one of them.
 ///
 /// A module is assumed to belong to the package of its name, apart from known exceptions such as
@@ -64,6 +67,9 @@ fn local_names(path: &str) -> impl Iterator<Item = &str> {
 }
 
 fn registry_of(path: &str) -> Option<Registry> {
+    if path.starts_with(MODULE_SOURCES) {
+        return None;
+    }
     match path.rsplit_once('.')?.1 {
         "py" => Some(Registry::Pypi),
         "js" | "mjs" | "cjs" | "ts" => Some(Registry::Npm),
@@ -212,6 +218,7 @@ from where they are
             ("scripts/office/soffice.py", "import pypdf\n"),
             ("scripts/helpers.py", "import google.cloud\n"),
             ("README.md", "import markdown\n"),
+            ("guest/main.js", "import { input } from \"skill\";\n"),
         ];
         let paths = ["core/gif.py".to_owned()];
         assert!(is_local_module(&paths, "core.gif") && is_local_module(&paths, "gif"));
