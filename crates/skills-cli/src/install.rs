@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use skills_install::{
-    Fetcher, GitOptions, InstallError, InstallErrorKind, LocalEdits, PrivateHost, SourceRule,
-    SourceSpec, Store, WebOptions,
+    Fetcher, GitOptions, InstallError, InstallErrorKind, LocalEdits, PrivateHost, Source,
+    SourceRule, SourceSpec, Store, WebOptions,
 };
 use skills_runtime::discovery::DiscoveryError;
 use skills_runtime::policy::{Capability, Request};
@@ -126,7 +126,23 @@ pub(crate) fn parse_source(text: &str, context: &Context) -> anyhow::Result<Sour
     } else {
         spec
     };
-    Ok(spec.resolved_at(context.environment.current_dir()?))
+    let current_dir = context.environment.current_dir()?;
+    reject_ambiguous(text.trim(), &spec, current_dir)?;
+    Ok(spec.resolved_at(current_dir))
+}
+
+/// Rejects the short form of a repository of GitHub that is a directory as well: the user may mean
+/// either, and the owner of the repository may be anyone.
+fn reject_ambiguous(text: &str, spec: &SourceSpec, current_dir: &Path) -> anyhow::Result<()> {
+    let name = text.split('#').next().unwrap_or(text);
+    let name = name.split("//").next().unwrap_or(name);
+    let is_short = matches!(spec.source(), Source::Git(_)) && !name.contains(':');
+    if !is_short || !current_dir.join(name).is_dir() {
+        return Ok(());
+    }
+    let message = format!("`{name}` is a directory and the short form of a repository of GitHub");
+    let help = format!("write `./{name}` for the directory, or `https://github.com/{name}`");
+    Err(CommandError::input(message).with_help(help).into())
 }
 
 /// Replaces the registry of a ClawHub source that names none by the one of the settings.

@@ -704,3 +704,17 @@ fn a_repository_is_installed_at_a_commit_that_the_lock_file_records() {
         older.stderr
     );
 }
+
+/// The user may mean either, so that the repository of a stranger is not asked for.
+#[test]
+fn a_directory_like_the_short_form_of_a_repository_is_ambiguous() {
+    let fixture = fixture();
+    fixture.skill("project/acme/tools/notes", "notes");
+    for source in ["acme/tools", "acme/tools#main", "acme/tools//notes"] {
+        let done = run(&fixture, &["add", source, "--dry-run"]);
+        assert_eq!(done.code, 2, "{source}: {}", done.stderr);
+        let expected = "error: `acme/tools` is a directory and the short form of a repository of GitHub\nhelp: write `./acme/tools` for the directory, or `https://github.com/acme/tools`\n";
+        assert_eq!(done.stderr, expected);
+    }
+    succeed(&fixture, &["add", "./acme/tools", "--dry-run"]);
+}
