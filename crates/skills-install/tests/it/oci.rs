@@ -319,6 +319,36 @@ fn a_registry_is_read_with_an_anonymous_token_only() {
 }
 
 #[test]
+fn a_token_that_expires_during_a_download_is_replaced() {
+    let (artifacts, _) = single_archive();
+    let tokens = Arc::new(Mutex::new(0));
+    let granted = Arc::clone(&tokens);
+    let server = WebServer::start(move |request| {
+        let mut granted = granted.lock().unwrap();
+        if request.path.starts_with("/token") {
+            *granted += 1;
+            return Reply::ok(format!(r#"{{"token": "t{granted}"}}"#));
+        }
+        // The first one expires after the manifest.
+        let current = if request.path.contains("/blobs/") {
+            2
+        } else {
+            1
+        };
+        if request.header("authorization") == Some(&format!("Bearer t{current}")) {
+            return artifacts.answer(&request.path);
+        }
+        let realm = format!("http://{}/token", request.header("host").unwrap());
+        Reply::status(401).header("www-authenticate", format!("Bearer realm=\"{realm}\""))
+    });
+    let fixture = Fixture::new();
+    let source = format!("oci://127.0.0.1:{}/acme/skills:1.0", server.port());
+    fixture.add_with(&loopback(), &source).unwrap();
+    assert_eq!(fixture.states(), ["pdf unchanged"]);
+    assert_eq!(*tokens.lock().unwrap(), 2);
+}
+
+#[test]
 fn a_token_is_sent_to_its_registry_only() {
     let (artifacts, _) = single_archive();
     let store = artifacts.clone();

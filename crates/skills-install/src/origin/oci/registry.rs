@@ -88,19 +88,21 @@ impl Registry {
     /// Requests a URL of the registry: again with an anonymous token if it asks for one, and with
     /// the credentials of the user if that does not suffice.
     fn request(&self, url: &Url, accept: &str) -> Result<Response, InstallError> {
-        let known = self.authorization.borrow().clone();
+        let known = self.authorization.take();
         let response = self.send(url, accept, known.as_ref())?;
-        if !response.is_denied() || matches!(known, Some(Authorization::Personal(_))) {
+        let is_user = matches!(known, Some(Authorization::Personal(_)));
+        if !response.is_denied() || is_user && response.status == 403 {
+            self.authorization.replace(known);
             return Ok(response);
         }
-        let denied = response.status;
+        // Without a token, or with one that has expired or is for another repository.
+        let needs_token = response.status == 401;
         // Where blobs are stored is another server, which must not name one for tokens.
         if response.url.origin() != self.base.origin() {
             return Ok(response);
         }
         let token_url = self.token_url(&response)?;
-        if known.is_none()
-            && denied == 401
+        if needs_token
             && let Some(token_url) = &token_url
             && let Token::Granted(token) = self.token(token_url, None)?
         {
@@ -217,8 +219,8 @@ impl Registry {
         Ok(Token::Granted(format!("Bearer {token}")))
     }
 
-    /// Returns true if the server for tokens, if there is one, is the registry, or named by it over a connection that
-    /// authenticates both.
+    /// Returns true if the server for tokens, if there is one, is the registry, or named by it over a
+    /// connection that authenticates both.
     fn may_get_credentials(&self, token_url: Option<&Url>) -> bool {
         let is_secure = |url: &Url| url.scheme() == "https";
         token_url.is_none_or(|url| {
