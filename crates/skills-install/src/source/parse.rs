@@ -37,11 +37,17 @@ pub(super) fn parse(text: &str) -> Result<SourceSpec, SourceError> {
     parsed.map_err(|problem| error(text, problem))
 }
 
-/// Returns the error of a text. Errors are logged; a password is not.
+/// Returns the error of a text. Errors are logged; a password is not, also if the URL is wrong in
+/// another way, so that its parts are not known.
 pub(super) fn error(text: &str, problem: Problem) -> SourceError {
-    let shown = match (&problem, text.trim().rsplit_once('@')) {
-        (Problem::Password, Some((_, host))) => format!("…@{host}"),
-        _ => text.trim().to_owned(),
+    let text = text.trim();
+    let authority = text
+        .split_once("://")
+        .and_then(|(_, rest)| rest.split('/').next());
+    let has_user = authority.is_some_and(|authority| authority.contains('@'));
+    let shown = match text.rsplit_once('@') {
+        Some((_, host)) if has_user || problem == Problem::Password => format!("…@{host}"),
+        _ => text.to_owned(),
     };
     SourceError {
         text: shown.chars().take(200).collect(),

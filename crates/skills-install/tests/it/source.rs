@@ -125,6 +125,8 @@ fn a_text_that_is_not_a_source_has_an_error_that_says_what_to_write() {
         "clawhub:pdf@",
         "clawhub:pdf@1/../2",
         "clawhub+https://user:secret@acme.example/pdf",
+        "clawhub+https://user:secret@acme.example",
+        "https://user:secret@acme.example:99999/a.zip",
     ]));
 }
 
