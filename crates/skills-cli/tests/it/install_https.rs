@@ -197,7 +197,6 @@ fn a_token_of_git_is_sent_and_is_in_no_output_and_no_file() {
         ("GIT_CONFIG_GLOBAL", &fixture.path().join("gitconfig")),
         ("GIT_CONFIG_NOSYSTEM", Path::new("1")),
         ("PATH", Path::new(&search_path)),
-        ("RUST_LOG", Path::new("trace")),
     ];
     let denied = format!("archive+{}", server.url("/denied.tgz"));
     for (source, code) in [(server.url(""), 0), (denied, 1)] {
