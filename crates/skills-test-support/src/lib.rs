@@ -42,4 +42,24 @@ pub mod host_process;
 pub mod scene;
 mod skip;
 
+use std::fs;
+use std::path::Path;
+
 pub use skip::{RECORD, skip, skip_part, skip_without_file_events, skip_without_sandbox};
+
+/// Copies a directory with everything in it, as a clone of a repository does.
+///
+/// # Panics
+/// Panics if a file cannot be read or written.
+pub fn copy_directory(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy_directory(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
 use std::process::Command;
+
+use skills_test_support::copy_directory;
 
 use crate::fixture::Fixture;
 use crate::skills::command_with_state;
@@ -82,7 +83,7 @@ impl Place {
     fn copy_to(&self, directory: &str) {
         let [from, to] = ["work", directory].map(|name| self.0.path().join(name));
         for name in COPIED {
-            copy(&from.join(name), &to.join(name));
+            copy_directory(&from.join(name), &to.join(name));
         }
     }
 
@@ -141,19 +142,6 @@ impl Place {
         let lock_file: toml::Value = toml::from_str(&fs::read_to_string(path).unwrap()).unwrap();
         let skills = lock_file["skill"].as_array().unwrap().len();
         assert_eq!(skills, if is_missing { 2 } else { 2 + SKILLS });
-    }
-}
-
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap() {
-        let entry = entry.unwrap();
-        let target = to.join(entry.file_name());
-        if entry.file_type().unwrap().is_dir() {
-            copy(&entry.path(), &target);
-        } else {
-            fs::copy(entry.path(), target).unwrap();
-        }
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::fixture::Fixture;
 
 const POLICY: &str = "home/.config/skills/policy.toml";
-/// What each build knows of a bundle: it is one, by nobody who is known.
+/// A build without the feature notes a bundle without its identity.
 const BUNDLE: &str = r#"{"mediaType": "application/vnd.dev.sigstore.bundle.v0.3+json"}"#;
 const IDENTITY: &str = "https://ci.example https://git.example/acme/release.yml@refs/tags/*";
 const EMPTY_ROOT: &str =

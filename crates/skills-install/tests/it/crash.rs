@@ -1,10 +1,10 @@
 //! A process that is killed at any step of a change leaves the old or the new state.
 
 use std::fs;
-use std::path::Path;
 use std::process::Command;
 
 use skills_install::{InstallErrorKind, LocalEdits, Store};
+use skills_test_support::copy_directory;
 
 use crate::fixture::{Fixture, fetcher, words};
 
@@ -103,20 +103,6 @@ fn a_process_killed_at_any_step_leaves_the_old_or_the_new_state() {
     assert!(seen_old >= 10 && seen_new >= 15, "{seen_old} {seen_new}");
 }
 
-/// Copies a directory with everything in it, as a clone of a repository does.
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap() {
-        let entry = entry.unwrap();
-        let target = to.join(entry.file_name());
-        if entry.file_type().unwrap().is_dir() {
-            copy(&entry.path(), &target);
-        } else {
-            fs::copy(entry.path(), target).unwrap();
-        }
-    }
-}
-
 #[test]
 fn a_change_is_completed_only_where_it_was_made() {
     let fixture = Fixture::new();
@@ -141,7 +127,7 @@ fn a_change_is_completed_only_where_it_was_made() {
     let staged = "skills/.skills-install/change/new/s1/SKILL.md";
     assert!(fixture.path(staged).exists());
     let clone = Fixture::new();
-    copy(&fixture.path("skills"), &clone.path("skills"));
+    copy_directory(&fixture.path("skills"), &clone.path("skills"));
     let before = clone.read("skills/s1/SKILL.md");
     let problem = |fixture: &Fixture| {
         let error = Store::open(&fixture.path("skills")).err().unwrap();

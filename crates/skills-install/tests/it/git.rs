@@ -357,15 +357,20 @@ fn scripted_git(fixture: &Fixture, command: &str, script: &str) -> std::path::Pa
     fixture.path("git")
 }
 
+/// Makes a repository with one skill, and returns its source.
+fn local_repository(fixture: &Fixture) -> String {
+    fixture.skill("repository/a", "");
+    commit_at(fixture, "1000");
+    format!("git+{}/.git", fixture.path("repository").display())
+}
+
 #[test]
 fn endless_output_of_git_and_a_git_that_hangs_are_stopped() {
     if !has_git() {
         return;
     }
     let fixture = Fixture::new();
-    fixture.skill("repository/a", "");
-    commit_at(&fixture, "1000");
-    let source = format!("git+{}/.git", fixture.path("repository").display());
+    let source = local_repository(&fixture);
     let name = "100644 blob 0000000000000000000000000000000000000000\ta/";
     let endless = format!("awk 'BEGIN {{ for (;;) printf \"{name}%d%c\", i++, 0 }}'; exit 0");
     for (command, script, limit) in [
@@ -394,9 +399,8 @@ fn a_repository_is_fetched_in_a_private_directory() {
         return;
     }
     let fixture = Fixture::new();
-    fixture.skill("repository/a", "").file("temporary/x", "");
-    commit_at(&fixture, "1000");
-    let source = format!("git+{}/.git", fixture.path("repository").display());
+    fixture.file("temporary/x", "");
+    let source = local_repository(&fixture);
     let program = scripted_git(&fixture, "none", "");
     let temporary = fixture.path("temporary");
     let fetcher = Fetcher::new(GitOptions::new(program).temp_dir(&temporary));
@@ -416,9 +420,7 @@ fn a_large_repository_is_fetched_again_without_what_is_not_wanted() {
         return;
     }
     let fixture = Fixture::new();
-    fixture.skill("repository/a", "");
-    commit_at(&fixture, "1000");
-    let source = format!("git+{}/.git", fixture.path("repository").display());
+    let source = local_repository(&fixture);
     let filters = |fixture: &Fixture| {
         let log = fixture.read("git.log");
         let is_fetch = |line: &&str| line.contains(" fetch ");
