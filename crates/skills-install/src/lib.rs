@@ -21,8 +21,9 @@
 //! | MCP server with the Skills extension | `mcp+https://host/mcp` | - |
 //!
 //! Of a source only the wanted skills are downloaded, except for archives and layers, which are one
-//! file, and for repositories of which all skills are wanted. All of them pass the same checks of names, links, sizes and content, and the lock file has
-//! the content digest of each skill. An MCP server that is started as a program is not a source.
+//! file, and for repositories of which all skills are wanted. All of them pass the same checks of
+//! names, links, sizes and content, and the lock file has the content digest of each skill. An MCP
+//! server that is started as a program is not a source.
 //!
 //! Servers are reached as [`WebOptions`] says. Signatures of minisign are verified with the feature
 //! `signatures`, for the keys that the [`Fetcher`] trusts; what is signed is the bytes of an archive

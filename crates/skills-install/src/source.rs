@@ -24,9 +24,9 @@ use crate::TreePath;
 /// `.`, `/`, a drive or `file:`), `owner/repo` of GitHub, the URL of a git repository, archive or
 /// web site, `mcp+URL` for an MCP server, `npm:DIR` for packages that carry skills, `oci:DIR` for an
 /// image layout, `oci://HOST/NAME:TAG` for a registry, or `clawhub:SLUG@VERSION` for the public
-/// registry of ClawHub and `clawhub+https://HOST/SLUG@VERSION` for another one. `#ref` is a branch, tag or full
-/// commit of a repository, a tag or digest of an image layout, or `sha256:HEX` of an archive.
-/// [`Display`](fmt::Display) writes text that parses as the same value.
+/// registry of ClawHub and `clawhub+https://HOST/SLUG@VERSION` for another one. `#ref` is a branch,
+/// tag or full commit of a repository, a tag or digest of an image layout, or `sha256:HEX` of an
+/// archive. [`Display`](fmt::Display) writes text that parses as the same value.
 ///
 /// Parsing reads neither disk nor network, so a bare word is never a directory: `./pdf` is.
 ///
@@ -127,8 +127,8 @@ impl SourceSpec {
     }
 
     /// Replaces the version by the one that a lock file records: `git:` and a commit, `sha256:` and
-    /// the digest of an archive, `oci:` and the digest of a manifest, or `clawhub:` and a version. Other
-    /// sources have no versions and stay as they are.
+    /// the digest of an archive, `oci:` and the digest of a manifest, or `clawhub:` and a version.
+    /// Other sources have no versions and stay as they are.
     pub(crate) fn at_revision(mut self, revision: &str) -> Self {
         let version = match &self.source {
             Source::Git(_) => revision.strip_prefix("git:"),

@@ -221,7 +221,8 @@ impl StagedTree {
         Ok(())
     }
 
-    /// Waits until all files are written, and creates the symlinks. Each must stay in the directory of its skill.
+    /// Waits until all files are written, and creates the symlinks. Each must stay in the directory
+    /// of its skill.
     ///
     /// A target may go up only at its start. So the directory that it starts from is a real one,
     /// and what follows passes only symlinks for which the same is true: no chain leads out.

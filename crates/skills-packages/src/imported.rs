@@ -21,8 +21,8 @@ const MAX_PACKAGES: usize = 64;
 const TRIPLE_QUOTES: [&str; 2] = ["\"\"\"", "'''"];
 
 /// Returns the packages of the modules that scripts import, without those of the interpreters, of the
-/// skill itself and of sources of WebAssembly modules (`guest/`); at most 64, in the order of the files. `paths` are the files of the skill, and
-/// `read` reads one of them.
+/// skill itself and of sources of WebAssembly modules (`guest/`); at most 64, in the order of the
+/// files. `paths` are the files of the skill, and `read` reads one of them.
 ///
 /// A module is assumed to belong to the package of its name, apart from known exceptions such as
 /// `PIL`, so the result is for a person to accept.

@@ -61,8 +61,8 @@ pub struct InstallPolicy {
     /// Lists of patterns, one of each file with the key `sources`. A source must match one pattern
     /// of each list, so that no file can widen the list of another, and an empty list allows none.
     pub sources: Vec<Vec<String>>,
-    /// Whether skills without a signature of a trusted key or identity are rejected. `require-signature` in
-    /// policy files.
+    /// Whether skills without a signature of a trusted key or identity are rejected.
+    /// `require-signature` in policy files.
     pub requires_signature: bool,
     /// The public keys whose signatures count, as text; `None` if no file lists any.
     /// `signature-keys` in policy files; those of projects are ignored.

@@ -23,7 +23,7 @@ const REDACTED: &str = "[REDACTED]";
 /// A user name and a password or token for one server.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Credential {
-    /// The answer of git, which is also how it is told whether the server accepted it.
+    /// The answer of git, which it gets back to approve or reject the credential.
     answer: String,
     username: String,
     password: String,
