@@ -718,3 +718,23 @@ fn a_directory_like_the_short_form_of_a_repository_is_ambiguous() {
     }
     succeed(&fixture, &["add", "./acme/tools", "--dry-run"]);
 }
+
+/// A skill of the public registry with the same name could be another one.
+#[test]
+fn entries_of_clawhub_are_looked_for_in_the_chosen_registry() {
+    let fixture = fixture();
+    fixture
+        .file(
+            "project/.clawhub/lock.json",
+            r#"{"version": 1, "skills": {"pdf": {"version": "1.0.0", "installedAt": 1}}}"#,
+        )
+        .file(
+            "home/.config/skills/config.toml",
+            "clawhub-registry = \"https://127.0.0.1:1/hub\"\n",
+        );
+    let done = run(&fixture, &["lock", "--from", ".clawhub/lock.json", "--yes"]);
+    assert_eq!(done.code, 1, "{}", done.stderr);
+    let expected = "https://127.0.0.1:1/hub/";
+    assert!(done.stderr.contains(expected), "{}", done.stderr);
+    assert!(!done.stderr.contains("clawhub.ai"), "{}", done.stderr);
+}
