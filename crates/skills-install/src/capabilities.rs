@@ -6,9 +6,12 @@ use std::fmt;
 use similar::{ChangeTag, TextDiff};
 use skills_discovery::{DiscoveryError, SkillFiles};
 use skills_manifest::{ContextMode, Document, HookAction, RequiredPackage, Requirements};
-use skills_packages::{ListedPackage, MAX_FILE_BYTES, declared_packages};
+use skills_packages::{
+    ListedPackage, LockedPackages, MAX_FILE_BYTES, ReadFile, declared_packages, locked_packages,
+};
 
 use crate::file_digest::FileDigest;
+use crate::package_changes::PackageChanges;
 use crate::skill_tree::{self, FileFacts, is_code};
 
 /// The longest text of one thing that a skill asks for, in characters. Of a longer one the end is
@@ -31,6 +34,8 @@ pub struct Capabilities {
     license: Option<String>,
     body: String,
     files: BTreeMap<String, FileFacts>,
+    /// The packages that each lock file fixes.
+    locks: BTreeMap<String, LockedPackages>,
 }
 
 impl Capabilities {
@@ -52,8 +57,11 @@ impl Capabilities {
         let requirements = Requirements::new(document.manifest(), Some(&openai));
         let files = skill_tree::files(skill)?;
         let mut asks = asks(document, &requirements, words);
-        asks.extend(packages(skill, &requirements, files.keys()));
+        let read = |path: &str| skill.read_text(path, MAX_FILE_BYTES);
+        let paths = || files.keys().map(String::as_str);
+        asks.extend(packages(&read, &requirements, paths()));
         Ok(Self {
+            locks: locked_packages(&read, paths()),
             asks: asks.iter().map(|ask| one_line(ask)).collect(),
             restrictions: restrictions(document, openai.policy.allows_implicit_invocation()),
             description: document.manifest().description().to_owned(),
@@ -147,14 +155,13 @@ fn asks(
 
 /// Returns the packages that the frontmatter and files of a skill declare.
 fn packages<'a>(
-    skill: &SkillFiles,
+    read: &ReadFile<'_>,
     requirements: &Requirements,
-    paths: impl Iterator<Item = &'a String>,
+    paths: impl Iterator<Item = &'a str>,
 ) -> impl Iterator<Item = String> {
     let listed = requirements.packages.iter().cloned();
     let listed: Vec<ListedPackage> = listed.map(ListedPackage::of_frontmatter).collect();
-    let read = |path: &str| skill.read_text(path, MAX_FILE_BYTES);
-    let declared = declared_packages(&read, paths.map(String::as_str), &listed);
+    let declared = declared_packages(read, paths, &listed);
     declared
         .into_iter()
         .map(|package| format!("package:{package}"))
@@ -206,6 +213,10 @@ fn one_line(text: &str) -> String {
     }
 }
 
+fn texts_of(lines: &BTreeSet<String>) -> Vec<String> {
+    lines.iter().map(|line| one_line(line)).collect()
+}
+
 /// What changes between two versions of a skill, or that all of it is new.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
@@ -213,10 +224,15 @@ pub struct Difference {
     /// What the new version asks for in addition.
     pub added: Vec<String>,
     /// Restrictions of the installed version that the new one does not have, such as
-    /// `allowed-tools` or `disable-model-invocation`.
+    /// `allowed-tools`, `disable-model-invocation` or `lock file uv.lock`.
     pub removed_restrictions: Vec<String>,
     /// What the new version no longer asks for.
     pub removed: Vec<String>,
+    /// Packages of its lock files that the installed version does not fix, or with another origin or
+    /// other files, such as `npm:left-pad 1.3.0`.
+    pub added_packages: Vec<String>,
+    /// Packages of its lock files that have another version, such as `npm:left-pad 1.2.0 -> 1.3.0`.
+    pub changed_packages: Vec<String>,
     /// Files that may be executed and are new.
     pub added_code: Vec<String>,
     /// Files of other kinds that are new.
@@ -274,6 +290,12 @@ impl Difference {
             .difference(&new.restrictions)
             .cloned()
             .collect();
+        let packages = PackageChanges::new(&old.locks, &new.locks);
+        difference.added_packages = texts_of(&packages.added);
+        difference.changed_packages = texts_of(&packages.changed);
+        let unlocked = packages.unlocked.iter();
+        let unlocked = unlocked.map(|path| one_line(&format!("lock file {path}")));
+        difference.removed_restrictions.extend(unlocked);
         difference.is_description_changed = old.description != new.description;
         difference.body_lines = count_lines(&old.body, &new.body);
         difference.changed_files = new
@@ -290,11 +312,12 @@ impl Difference {
     }
 
     /// Returns true if the new version may do more: it asks for more, is restricted less, or has
-    /// more code.
+    /// more code or packages.
     #[must_use]
     pub fn grows(&self) -> bool {
         !self.added.is_empty()
             || !self.removed_restrictions.is_empty()
+            || !self.added_packages.is_empty()
             || !self.added_code.is_empty()
     }
 
@@ -337,6 +360,8 @@ impl fmt::Display for Difference {
             ("+", &self.added),
             ("+ without the restriction", &self.removed_restrictions),
             ("-", &self.removed),
+            ("+ package", &self.added_packages),
+            ("~ package", &self.changed_packages),
         ] {
             for text in texts {
                 writeln!(f, "{sign} {text}")?;

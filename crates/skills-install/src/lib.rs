@@ -64,6 +64,7 @@ mod known_sources;
 mod limits;
 mod lock_file;
 mod origin;
+mod package_changes;
 mod plan;
 mod private_directory;
 mod progress;

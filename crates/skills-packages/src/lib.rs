@@ -3,6 +3,7 @@
 //! ```text
 //! files of a skill --> Project: what one of its programs declares
 //!                  --> declared_packages: what any file of it declares, as lines
+//!                  --> locked_packages: the versions that its lock files fix
 //! instructions, scripts --> packages that are mentioned or imported
 //! ```
 //!
@@ -28,6 +29,7 @@
 mod declared;
 mod imported;
 mod listed;
+mod locked;
 mod mentioned;
 mod module_names;
 mod node;
@@ -37,6 +39,7 @@ mod python;
 pub use declared::{MAX_FILE_BYTES, declared_packages};
 pub use imported::{imported_packages, is_local_module};
 pub use listed::{InvalidPackage, ListedPackage, Registry};
+pub use locked::{LockedPackages, LockedVersion, locked_packages};
 pub use mentioned::mentioned_packages;
 pub use module_names::package_of_module;
 pub use node::NodeProject;

@@ -151,6 +151,8 @@ pub(crate) fn change_json(change: &SkillChange, found: Option<&SkillFindings>) -
             "added": difference.added,
             "removed": difference.removed,
             "removed_restrictions": difference.removed_restrictions,
+            "added_packages": difference.added_packages,
+            "changed_packages": difference.changed_packages,
             "added_code": difference.added_code,
             "added_files": difference.added_files,
             "changed_files": difference.changed_files,

@@ -113,3 +113,52 @@ fn an_update_that_declares_another_package_needs_a_person() {
         assert_eq!(refused.code, 3, "{path}: {}", refused.stderr);
     }
 }
+
+#[test]
+fn an_update_of_a_lock_file_needs_a_person_for_packages_that_are_new() {
+    let lock = |entries: &str| {
+        format!(
+            "{{\"lockfileVersion\": 3, \"packages\": {{\
+             \"node_modules/a\": {{\"version\": \"1.0.0\"}}{entries}}}}}"
+        )
+    };
+    let changes = [
+        (
+            lock(", \"node_modules/evil\": {\"version\": \"1.0.0\"}"),
+            "+ package npm:evil 1.0.0",
+            true,
+        ),
+        (
+            lock("").replace(
+                "1.0.0\"",
+                "1.0.0\", \"resolved\": \"https://evil.example/a.tgz\"",
+            ),
+            "+ package npm:a 1.0.0 from https://evil.example",
+            true,
+        ),
+        (
+            "{}".to_owned(),
+            "+ without the restriction lock file package-lock.json",
+            true,
+        ),
+        (
+            lock("").replace("1.0.0", "1.0.1"),
+            "~ package npm:a 1.0.0 -> 1.0.1",
+            false,
+        ),
+    ];
+    for (text, expected, needs_review) in changes {
+        let fixture = fixture();
+        let path = "source/pdf/package-lock.json";
+        fixture.file(path, &lock(""));
+        let added = run(&fixture, &["add", "../source", "--yes"]);
+        assert_eq!(added.code, 0, "{}", added.stderr);
+        fixture.file(path, &text);
+        let check = run(&fixture, &["update", "--check"]);
+        let line = format!("  {expected}\n");
+        assert!(check.stdout.contains(&line), "{expected}: {}", check.stdout);
+        let updated = run(&fixture, &["update", "--yes"]);
+        let code = if needs_review { 3 } else { 0 };
+        assert_eq!(updated.code, code, "{expected}: {}", updated.stderr);
+    }
+}
