@@ -13,14 +13,21 @@ use crate::error::InstallError;
 
 /// Maximum number of threads: more do not make a disk faster.
 const MAX_THREADS: usize = 4;
-/// Maximum number of files that wait to be written.
-const MAX_WAITING: usize = 64;
+/// Maximum number of batches that wait to be written.
+const MAX_WAITING: usize = 16;
+/// Limits of a batch, in files and bytes: a thread takes a batch at a time.
+const BATCH_FILES: usize = 16;
+const BATCH_BYTES: usize = 256 << 10;
 
 /// Threads that write new files below a directory.
 #[derive(Debug)]
 pub(crate) struct FileWriters {
     /// Dropped to end the threads.
-    files: Option<SyncSender<NewFile>>,
+    batches: Option<SyncSender<Vec<NewFile>>>,
+    /// The next batch: mostly files of one directory, which one thread writes without waiting for
+    /// others.
+    batch: Vec<NewFile>,
+    batch_bytes: usize,
     threads: Vec<JoinHandle<Result<(), InstallError>>>,
 }
 
@@ -36,48 +43,69 @@ impl FileWriters {
     /// Starts the threads. `path` is the path of the directory, for messages.
     pub(crate) fn start(handle: &Dir, path: &Path) -> io::Result<Self> {
         let threads = thread::available_parallelism().map_or(1, usize::from);
-        let (sender, files) = mpsc::sync_channel(MAX_WAITING);
-        let files = Arc::new(Mutex::new(files));
+        let (sender, batches) = mpsc::sync_channel(MAX_WAITING);
+        let batches = Arc::new(Mutex::new(batches));
         let mut writers = Self {
-            files: Some(sender),
+            batches: Some(sender),
+            batch: Vec::new(),
+            batch_bytes: 0,
             threads: Vec::new(),
         };
         for _ in 0..threads.min(MAX_THREADS) {
             let (handle, path) = (handle.try_clone()?, path.to_owned());
-            let files = Arc::clone(&files);
+            let batches = Arc::clone(&batches);
             writers
                 .threads
-                .push(thread::spawn(move || write_all(&handle, &path, &files)));
+                .push(thread::spawn(move || write_all(&handle, &path, &batches)));
         }
         Ok(writers)
     }
 
-    /// Passes a file to a thread. Errors of writing it are returned later.
+    /// Passes a file to a thread, now or with the next ones. Errors of writing it are returned
+    /// later.
     pub(crate) fn write(
         &mut self,
         path: &TreePath,
         is_executable: bool,
         content: &[u8],
     ) -> Result<(), InstallError> {
-        let file = NewFile {
+        self.batch.push(NewFile {
             path: path.clone(),
             is_executable,
             content: content.to_owned(),
-        };
-        let Some(files) = &self.files else {
+        });
+        self.batch_bytes += content.len();
+        if self.batch.len() < BATCH_FILES && self.batch_bytes < BATCH_BYTES {
+            return Ok(());
+        }
+        self.send()
+    }
+
+    fn send(&mut self) -> Result<(), InstallError> {
+        let batch = std::mem::take(&mut self.batch);
+        self.batch_bytes = 0;
+        let Some(batches) = &self.batches else {
             let error = io::Error::other("the tree is complete");
-            return Err(InstallError::io("write", Path::new(path.as_str()), error));
+            let path = batch.first().map_or("", |file| file.path.as_str());
+            return Err(InstallError::io("write", Path::new(path), error));
         };
-        match files.send(file) {
+        match batches.send(batch) {
             Ok(()) => Ok(()),
             // All threads have ended, with errors.
-            Err(_) => self.finish(),
+            Err(_) => self.join(),
         }
     }
 
     /// Waits until all files are written. No more can be written.
     pub(crate) fn finish(&mut self) -> Result<(), InstallError> {
-        self.files = None;
+        if !self.batch.is_empty() {
+            self.send()?;
+        }
+        self.join()
+    }
+
+    fn join(&mut self) -> Result<(), InstallError> {
+        self.batches = None;
         let mut result = Ok(());
         for thread in self.threads.drain(..) {
             let ended = thread
@@ -92,7 +120,7 @@ impl FileWriters {
 impl Drop for FileWriters {
     fn drop(&mut self) {
         // The directory may be removed next.
-        self.files = None;
+        self.batches = None;
         for thread in self.threads.drain(..) {
             let _ = thread.join();
         }
@@ -102,16 +130,23 @@ impl Drop for FileWriters {
 fn write_all(
     handle: &Dir,
     path: &Path,
-    files: &Mutex<Receiver<NewFile>>,
+    batches: &Mutex<Receiver<Vec<NewFile>>>,
 ) -> Result<(), InstallError> {
     loop {
-        let file = files.lock().unwrap_or_else(PoisonError::into_inner).recv();
-        let Ok(file) = file else {
+        let batch = batches
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .recv();
+        let Ok(batch) = batch else {
             return Ok(());
         };
-        create_below(handle, &file.path, file.is_executable)
-            .and_then(|mut created| created.write_all(&file.content))
-            .map_err(|error| InstallError::io("write", &path.join(file.path.as_str()), error))?;
+        for file in batch {
+            create_below(handle, &file.path, file.is_executable)
+                .and_then(|mut created| created.write_all(&file.content))
+                .map_err(|error| {
+                    InstallError::io("write", &path.join(file.path.as_str()), error)
+                })?;
+        }
     }
 }
 
