@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::str::FromStr;
+use std::sync::LazyLock;
 
 use clap::Args;
 use serde_json::{Value, json};
@@ -19,6 +20,18 @@ const MAX_BYTES: usize = 64 << 20;
 const MAX_FILES: usize = 10_000;
 /// Maximum depth of directories that are searched.
 const MAX_DEPTH: usize = 16;
+
+/// Returns the rules, which are compiled once.
+fn linter() -> &'static Linter {
+    static LINTER: LazyLock<Linter> = LazyLock::new(Linter::new);
+    &LINTER
+}
+
+/// Compiles the rules on another thread, for commands that wait for something else first.
+#[cfg(feature = "install")]
+pub(crate) fn prepare_linter() {
+    std::thread::spawn(linter);
+}
 
 /// Which findings are errors.
 #[derive(Debug, Clone, Args)]
@@ -82,22 +95,39 @@ impl SkillFindings {
     ///
     /// # Errors
     /// Fails if the directory is not one of a skill.
-    pub(crate) fn of_directory(
-        linter: &Linter,
-        directory: &Path,
-        name: &str,
-    ) -> Result<Self, DiscoveryError> {
+    pub(crate) fn of_directory(directory: &Path, name: &str) -> Result<Self, DiscoveryError> {
         Ok(Self::of_files(
-            linter,
             &SkillFiles::open_directory(directory)?,
             name,
         ))
     }
 
+    /// Searches the files of a directory that are listed already.
+    ///
+    /// # Errors
+    /// Fails if the directory is not one of a skill.
+    #[cfg(feature = "install")]
+    pub(crate) fn of_listed(
+        directory: &Path,
+        paths: &[String],
+        name: &str,
+    ) -> Result<Self, DiscoveryError> {
+        let files = SkillFiles::open_directory(directory)?;
+        let mut content = Content::default();
+        for path in paths.iter().filter(|path| !path.starts_with(".git/")) {
+            content.read_file(&files, path.clone());
+        }
+        Ok(Self::of_content(content, name))
+    }
+
     /// Searches all files of an open skill, hidden ones and those that no listing shows included.
-    pub(crate) fn of_files(linter: &Linter, files: &SkillFiles, name: &str) -> Self {
+    pub(crate) fn of_files(files: &SkillFiles, name: &str) -> Self {
         let mut content = Content::default();
         content.read(files, "", 0);
+        Self::of_content(content, name)
+    }
+
+    fn of_content(mut content: Content, name: &str) -> Self {
         content.files.sort_by(|(a, _), (b, _)| a.cmp(b));
         let mut text = SkillText::new(name);
         for (path, bytes) in &content.files {
@@ -107,7 +137,7 @@ impl SkillFindings {
             };
         }
         Self {
-            report: linter.lint(&text),
+            report: linter().lint(&text),
             unsearched: content.unread,
         }
     }

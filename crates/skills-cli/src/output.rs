@@ -89,8 +89,9 @@ impl Output {
 
     /// Prints several escaped lines to standard error.
     pub(crate) fn status_lines(self, text: &str) {
+        let text = format!("{}\n", escape_terminal(text));
         // A closed standard error is ignored.
-        let _ = writeln!(io::stderr(), "{}", escape_terminal(text));
+        let _ = io::stderr().write_all(text.as_bytes());
     }
 }
 

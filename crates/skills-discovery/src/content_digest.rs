@@ -98,10 +98,34 @@ pub struct DigestedContent {
     /// The generated directories that exist, relative to the skill directory, ordered by path. Empty
     /// on systems where the digest covers them.
     pub generated_directories: Vec<PathBuf>,
-    /// The files with the permission to execute them for anyone, relative to the skill directory,
-    /// with `/` as separator, ordered by path. The digest does not cover it. Empty on systems
-    /// without this permission.
-    pub executable: Vec<String>,
+    /// The files and symlinks that the digest covers, ordered by path.
+    pub files: Vec<ContentFile>,
+}
+
+/// A file or symlink of a skill.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ContentFile {
+    /// The path, relative to the skill directory, with `/` as separator.
+    pub path: String,
+    /// The size in bytes; for a symlink that of its target path.
+    pub bytes: u64,
+    /// Whether anyone has the permission to execute it. The digest does not cover it. Always false
+    /// on systems without this permission.
+    pub is_executable: bool,
+    /// Whether it is a symlink.
+    pub is_link: bool,
+}
+
+impl DigestedContent {
+    /// Returns the paths of the files with the permission to execute them, sorted.
+    #[must_use]
+    pub fn executables(&self) -> Vec<String> {
+        let files = self.files.iter().filter(|file| file.is_executable);
+        let mut paths: Vec<String> = files.map(|file| file.path.clone()).collect();
+        paths.sort_unstable();
+        paths
+    }
 }
 
 /// The stamps of what a digest was computed from, relative to the skill directory: directories and
@@ -286,7 +310,7 @@ impl SkillFiles {
     ) -> Result<DigestedContent, DiscoveryError> {
         let tree = SkillTree::scan_stamped(self.directory(), scan_start, stamps)?;
         let mut budget = ByteBudget(max_bytes);
-        let mut executable = Vec::new();
+        let mut files = Vec::new();
         let digest = self.combine_digests(&tree, |path| {
             let opened = budget.open(self.directory(), path);
             let stamp = match &opened {
@@ -296,16 +320,29 @@ impl SkillFiles {
             let stamp = stamp.map(|stamp| stamp.with_scan_start(scan_start));
             stamps.push((path.to_owned(), stamp));
             let (file, stamp) = opened?;
-            if is_executable(&file)? {
-                executable.push(to_slash_path(path));
-            }
+            files.push(ContentFile {
+                path: to_slash_path(path),
+                bytes: stamp.bytes(),
+                is_executable: is_executable(&file)?,
+                is_link: false,
+            });
             cache.digest_file(&file, stamp.with_scan_start(scan_start))
         })?;
-        executable.sort_unstable();
+        let links = tree
+            .entries
+            .iter()
+            .filter_map(|(path, link)| Some((path, link.as_ref()?)));
+        files.extend(links.map(|(path, link)| ContentFile {
+            path: to_slash_path(path),
+            bytes: link.as_os_str().len() as u64,
+            is_executable: false,
+            is_link: true,
+        }));
+        files.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(DigestedContent {
             digest,
             generated_directories: tree.generated_directories,
-            executable,
+            files,
         })
     }
 

@@ -69,7 +69,7 @@ mod watch;
 pub use catalog::{Catalog, Lookup, name_similarity};
 pub use client_profile::{ClientProfile, ProfileContext, project_directories};
 pub use config_rule::{ConfigRule, Selector, canonical_skill_path};
-pub use content_digest::{ContentDigest, DigestCache, DigestedContent, InvalidDigest};
+pub use content_digest::{ContentDigest, ContentFile, DigestCache, DigestedContent, InvalidDigest};
 pub use content_lock::{ContentLock, LOCK_FILE, LOCK_VERSION, LockError};
 pub use discovery::{Discovery, Precedence};
 pub use entry::{Entry, EntryWarning};

@@ -114,8 +114,9 @@ fn compare(
         return Some(LockDifference::Content(content.digest));
     }
     // Other systems have no such permission.
-    if cfg!(unix) && content.executable != required.executable {
-        let (now, locked) = (&content.executable, &required.executable);
+    let executables = content.executables();
+    if cfg!(unix) && executables != required.executable {
+        let (now, locked) = (&executables, &required.executable);
         let added = now.iter().filter(|file| !locked.contains(file));
         let removed = locked.iter().filter(|file| !now.contains(file));
         let mut files: Vec<String> = added.chain(removed).cloned().collect();

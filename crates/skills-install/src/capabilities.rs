@@ -44,23 +44,24 @@ impl Capabilities {
     /// # Errors
     /// Fails if a directory cannot be listed or the `SKILL.md` is not valid.
     pub fn read(skill: &SkillFiles, words: ToolWords<'_>) -> Result<Self, DiscoveryError> {
-        Self::of_document(&skill.document()?, skill, words)
+        let files = skill_tree::files(skill)?;
+        Ok(Self::of_files(&skill.document()?, skill, files, words))
     }
 
-    /// Reads the rest of a skill whose `SKILL.md` was read.
-    pub(crate) fn of_document(
+    /// Reads the rest of a skill whose `SKILL.md` was read and whose files were listed.
+    pub(crate) fn of_files(
         document: &Document,
         skill: &SkillFiles,
+        files: BTreeMap<String, FileFacts>,
         words: ToolWords<'_>,
-    ) -> Result<Self, DiscoveryError> {
+    ) -> Self {
         let (openai, _) = skill.openai_metadata();
         let requirements = Requirements::new(document.manifest(), Some(&openai));
-        let files = skill_tree::files(skill)?;
         let mut asks = asks(document, &requirements, words);
         let read = |path: &str| skill.read_text(path, MAX_FILE_BYTES);
         let paths = || files.keys().map(String::as_str);
         asks.extend(packages(&read, &requirements, paths()));
-        Ok(Self {
+        Self {
             locks: locked_packages(&read, paths()),
             asks: asks.iter().map(|ask| one_line(ask)).collect(),
             restrictions: restrictions(document, openai.policy.allows_implicit_invocation()),
@@ -68,7 +69,7 @@ impl Capabilities {
             license: document.manifest().license().map(str::to_owned),
             body: document.body().to_owned(),
             files,
-        })
+        }
     }
 
     /// Returns what the skill asks for, sorted: words of policies (`spawn:git`, `network:HOST`),
@@ -93,6 +94,12 @@ impl Capabilities {
 
     pub(crate) fn executables(&self) -> Vec<String> {
         let files = self.files.iter().filter(|(_, facts)| facts.is_executable);
+        files.map(|(path, _)| path.clone()).collect()
+    }
+
+    /// Returns the paths of all files, sorted. Symlinks are not among them.
+    pub(crate) fn paths(&self) -> Vec<String> {
+        let files = self.files.iter().filter(|(_, facts)| !facts.is_link);
         files.map(|(path, _)| path.clone()).collect()
     }
 

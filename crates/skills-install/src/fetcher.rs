@@ -22,7 +22,9 @@ use crate::progress::{FetchProgress, Progress};
 use crate::signature::{self, SignatureKind, SignatureRules, Signatures, Signed, Signer, UNSIGNED};
 use crate::staged_tree::StagedTree;
 use crate::web::Client;
-use crate::{FetchLimits, GitOptions, Source, SourceRule, SourceSpec, TreePath, WebOptions};
+use crate::{
+    FetchLimits, GitOptions, Source, SourceRule, SourceSpec, TreePath, WebOptions, skill_tree,
+};
 
 /// How sources are fetched.
 #[derive(Debug, Clone)]
@@ -471,8 +473,10 @@ impl Unchecked {
             Ok(valid) if valid.names().count() == 1 && !name.starts_with('.') => {}
             _ => return Err(Repr::Name { name }.into()),
         }
-        let content = files.digest(&mut DigestCache::default()).map_err(invalid)?;
-        let capabilities = Capabilities::of_document(&document, &files, words).map_err(invalid)?;
+        let content = files.digested_content(&mut DigestCache::default());
+        let content = content.map_err(invalid)?;
+        let facts = skill_tree::of_content(&content);
+        let capabilities = Capabilities::of_files(&document, &files, facts, words);
         Ok(StagedSkill {
             name,
             directory: self.directory.clone(),
@@ -480,7 +484,7 @@ impl Unchecked {
             revision: self.revision.clone(),
             committed: self.committed,
             is_tag: self.is_tag,
-            content,
+            content: content.digest,
             capabilities,
             signer: UNSIGNED.to_owned(),
         })

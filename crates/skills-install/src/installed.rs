@@ -28,7 +28,7 @@ impl Installed {
         let files = SkillFiles::open_directory(directory);
         let read = files.and_then(|files| files.digested_content(&mut DigestCache::default()));
         match read {
-            Ok(content) => Self::Content(content.digest, content.executable),
+            Ok(content) => Self::Content(content.digest, content.executables()),
             Err(_) => Self::Other,
         }
     }

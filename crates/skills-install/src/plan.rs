@@ -78,6 +78,7 @@ pub struct SkillChange {
     pub(crate) trust_changes: Vec<TrustChange>,
     pub(crate) locked: LockedSkill,
     staged: PathBuf,
+    files: Vec<String>,
     /// What is at its place, and was shown as replaced.
     installed: Installed,
 }
@@ -149,6 +150,13 @@ impl SkillChange {
         &self.staged
     }
 
+    /// Returns the paths of the new files in the staged directory, sorted, with `/` as separator.
+    /// Symlinks are not among them.
+    #[must_use]
+    pub fn files(&self) -> &[String] {
+        &self.files
+    }
+
     /// Returns true if a person must agree: the skill may do more than before, or what it is trusted
     /// by changed.
     #[must_use]
@@ -205,10 +213,12 @@ impl Store {
         let changes = self.plan_staged(&fetched.skills, edits, words).into_iter();
         let mut changes: Vec<SkillChange> = changes.collect::<Result<_, _>>()?;
         changes.sort_by(|a, b| a.name.cmp(&b.name));
-        Ok(Plan {
+        let plan = Plan {
             changes,
             failures: Vec::new(),
-        })
+        };
+        self.start_sync(&plan);
+        Ok(plan)
     }
 
     /// Performs a plan: all of it or nothing.
@@ -366,6 +376,7 @@ impl Store {
             action,
             locked,
             staged: skill.directory.clone(),
+            files: skill.capabilities.paths(),
             installed: at_place,
         })
     }

@@ -31,9 +31,9 @@ pub use minisign::MinisignKey;
 #[cfg(feature = "sigstore")]
 pub use sigstore::{SigstoreIdentity, SigstoreRoot};
 
+use crate::TreePath;
 use crate::error::{InstallError, Repr};
 use crate::web::{Client, check_status};
-use crate::{TreePath, skill_tree};
 
 /// The signer of a skill without a signature.
 pub(crate) const UNSIGNED: &str = "unsigned";
@@ -373,19 +373,17 @@ pub fn statement(directory: &Path) -> Result<String, InstallError> {
     let document = files.document().map_err(invalid)?;
     let name = document.manifest().name().map(SkillName::as_str);
     let name = name.or_else(|| directory.file_name()?.to_str());
-    let content = files.digest(&mut DigestCache::default()).map_err(invalid)?;
-    let mut executables = Vec::new();
-    for (path, facts) in skill_tree::files(&files).map_err(invalid)? {
+    let content = files.digested_content(&mut DigestCache::default());
+    let content = content.map_err(invalid)?;
+    for file in &content.files {
         // A line end in a path would be another line.
-        TreePath::new(&path).map_err(|problem| InstallError::refused(path.clone(), problem))?;
-        if facts.is_executable {
-            executables.push(path);
-        }
+        TreePath::new(&file.path)
+            .map_err(|problem| InstallError::refused(file.path.clone(), problem))?;
     }
     Ok(render_statement(
         name.unwrap_or_default(),
-        content,
-        &executables,
+        content.digest,
+        &content.executables(),
     ))
 }
 

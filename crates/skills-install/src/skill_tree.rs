@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use cap_std::fs::Dir;
-use skills_discovery::{DiscoveryError, SkillFiles, is_generated};
+use skills_discovery::{DigestedContent, DiscoveryError, SkillFiles, is_generated};
 
 /// Extensions of files that a run executes or loads as code.
 const CODE: [&str; 22] = [
@@ -16,6 +16,20 @@ const CODE: [&str; 22] = [
 pub(crate) struct FileFacts {
     pub(crate) bytes: u64,
     pub(crate) is_executable: bool,
+    pub(crate) is_link: bool,
+}
+
+/// Returns the files of content that was read.
+pub(crate) fn of_content(content: &DigestedContent) -> BTreeMap<String, FileFacts> {
+    let files = content.files.iter().map(|file| {
+        let facts = FileFacts {
+            bytes: file.bytes,
+            is_executable: file.is_executable,
+            is_link: file.is_link,
+        };
+        (file.path.clone(), facts)
+    });
+    files.collect()
 }
 
 /// Returns all files and symlinks of the content by path, hidden ones included, with `/` as
@@ -45,6 +59,7 @@ fn collect(
             let facts = FileFacts {
                 bytes: metadata.len(),
                 is_executable: metadata.is_file() && is_executable(&metadata),
+                is_link: metadata.is_symlink(),
             };
             files.insert(path, facts);
         }

@@ -3,6 +3,7 @@
 mod journal;
 
 use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, TryLockError};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -19,8 +20,8 @@ use crate::private_directory::private_directory;
 use crate::signature::UNSIGNED;
 use crate::{Action, Fetcher, KnownSources, LockFile, LockedSkill, Plan, SourceSpec};
 
-/// The directory of a change, in the install directory: new skills in `new`, replaced ones in
-/// `old`, and the new lock file.
+/// The directory of a change, in the install directory: the fetched files with the new skills in
+/// `new`, replaced skills in `old`, and the new lock file.
 const CHANGE: &str = ".skills-install/change";
 /// Directory of fetched files.
 const SCRATCH: &str = ".skills-install/scratch";
@@ -267,6 +268,28 @@ impl Store {
         Ok(path)
     }
 
+    /// Starts to write the files of a plan to disk, while they are searched and shown. So
+    /// [`change`](Self::change) waits for less.
+    pub(crate) fn start_sync(&self, plan: &Plan) {
+        if let Access::Exclusive { handle, .. } = &self.access
+            && !plan.is_empty()
+            && let Ok(handle) = handle.open(".")
+        {
+            std::thread::spawn(move || sync_all(&handle));
+        }
+    }
+
+    /// Returns the path of a staged directory below that of fetched files, with `/` as separator;
+    /// `None` if it is elsewhere.
+    fn staged_path(&self, staged: &Path) -> Option<String> {
+        let below = staged.strip_prefix(self.root.join(SCRATCH)).ok()?;
+        let names: Option<Vec<&str>> = below
+            .components()
+            .map(|name| name.as_os_str().to_str())
+            .collect();
+        Some(names?.join("/"))
+    }
+
     fn handle(&self) -> Option<&Dir> {
         match &self.access {
             Access::Exclusive { handle, .. } => Some(handle),
@@ -294,27 +317,29 @@ impl Store {
             return Err(failed(io::Error::other("it was opened to plan only")));
         };
         let text = lock_file.render()?;
-        for directory in ["new", "old"] {
+        let staged = install.iter().map(|(name, staged)| {
+            let path = self.staged_path(staged)?;
+            Some((name.clone(), path))
+        });
+        let staged: Option<BTreeMap<String, String>> = staged.collect();
+        let staged = staged
+            .filter(|staged| !is_any_nested(staged.values()))
+            .ok_or_else(|| failed(io::Error::other("staged elsewhere")))?;
+        self.steps.step();
+        handle
+            .create_dir_all(format!("{CHANGE}/old"))
+            .map_err(failed)?;
+        if !staged.is_empty() {
             self.steps.step();
             handle
-                .create_dir_all(format!("{CHANGE}/{directory}"))
-                .map_err(failed)?;
-        }
-        for (name, staged) in install {
-            self.steps.step();
-            let below = staged
-                .strip_prefix(&self.root)
-                .map_err(|_| failed(io::Error::other("staged elsewhere")))?;
-            handle
-                .rename(below, handle, format!("{CHANGE}/new/{name}"))
+                .rename(SCRATCH, handle, format!("{CHANGE}/new"))
                 .map_err(failed)?;
         }
         self.steps.step();
         let file = write_file(handle, &format!("{CHANGE}/{LOCK_FILE}"), &text);
         // What the journal says is on disk before the journal is.
         file.and_then(|file| sync_all(&file)).map_err(failed)?;
-        let install = install.iter().map(|(name, _)| name.clone()).collect();
-        let journal = Journal::new(install, remove.to_vec());
+        let journal = Journal::new(staged, remove.to_vec());
         self.steps.step();
         journal.write(handle, CHANGE).map_err(failed)?;
         // From here on the change is completed, by this process or by the next.
@@ -331,6 +356,17 @@ impl Drop for Store {
             let _ = remove_tree(handle, SCRATCH);
         }
     }
+}
+
+/// Returns true if a path is below another one, so that renaming that one would move it, too.
+fn is_any_nested<'a>(paths: impl Iterator<Item = &'a String>) -> bool {
+    let with_slash: BTreeSet<String> = paths.map(|path| format!("{path}/")).collect();
+    let next = with_slash.iter().skip(1);
+    // What starts with a path follows it directly.
+    with_slash
+        .iter()
+        .zip(next)
+        .any(|(path, next)| next.starts_with(path.as_str()))
 }
 
 /// Returns the project of a directory of skills: the repository, or else the directory with

@@ -1,5 +1,6 @@
 //! Plans to update many skills, with one fetch for each source.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use crate::capabilities::ToolWords;
@@ -13,6 +14,22 @@ struct Group {
     spec: SourceSpec,
     /// Names, and directories of the source.
     skills: Vec<(String, TreePath)>,
+    /// The same directories.
+    directories: HashSet<TreePath>,
+}
+
+impl Group {
+    /// Returns true if a directory is in the one of another skill.
+    fn is_nested(&self, path: &TreePath) -> bool {
+        let mut above = path.parent();
+        while let Some(directory) = above {
+            if self.directories.contains(&directory) {
+                return true;
+            }
+            above = directory.parent();
+        }
+        false
+    }
 }
 
 /// Where a skill is in its source.
@@ -131,6 +148,7 @@ impl Store {
                 }),
             }
         }
+        self.start_sync(&plan);
         plan.changes.sort_by(|a, b| a.name().cmp(b.name()));
         plan.failures.sort_by(|a, b| a.names.cmp(&b.names));
         Ok(plan)
@@ -176,18 +194,29 @@ impl Store {
     }
 }
 
-/// Groups skills by their source and version.
-fn groups(sources: Vec<(String, SourceSpec)>) -> Vec<Group> {
+/// Groups skills by their source and version. A skill in the directory of another one is in another
+/// group: as files of a skill it is staged with it.
+fn groups(mut sources: Vec<(String, SourceSpec)>) -> Vec<Group> {
+    // Directories come before those in them.
+    sources.sort_by(|(_, a), (_, b)| a.path().cmp(b.path()));
     let mut groups: Vec<Group> = Vec::new();
     for (name, source) in sources {
-        let skill = (name, source.path().clone());
+        let path = source.path().clone();
         let spec = source.with_path(TreePath::root());
-        match groups.iter_mut().find(|group| group.spec == spec) {
+        let fitting = groups
+            .iter_mut()
+            .find(|group| group.spec == spec && !group.is_nested(&path));
+        let skill = (name, path.clone());
+        match fitting {
             Some(group) if group.skills.contains(&skill) => {}
-            Some(group) => group.skills.push(skill),
+            Some(group) => {
+                group.skills.push(skill);
+                group.directories.insert(path);
+            }
             None => groups.push(Group {
                 spec,
                 skills: vec![skill],
+                directories: HashSet::from([path]),
             }),
         }
     }

@@ -13,6 +13,7 @@ use crate::install::{
     InstallArgs, PlanFindings, Target, failed, fetcher, open_read_only, open_store, parse_source,
     parse_target, perform, plan_json, plan_lines, policy_words, report_failures,
 };
+use crate::lint::prepare_linter;
 use crate::output::{Output, line};
 
 /// Help of the source, with brackets that a documentation comment would read as a link.
@@ -64,6 +65,7 @@ impl Add {
         } else {
             open_store(&directory, context)?
         };
+        prepare_linter();
         let plan = self.plan(&mut store, &fetcher, context)?;
         let output = context.output;
         if self.dry_run {

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use serde_json::{Value, json};
-use skills_lint::{Finding, Linter, Severity};
+use skills_lint::{Finding, Severity};
 use skills_runtime::discovery::{DiscoveryError, EntryWarning, SkipReason, Skipped, Trust};
 use skills_runtime::{Catalog, EnforcementReport, Entry, SandboxError, SkillRuntime};
 
@@ -41,9 +41,8 @@ impl Doctor {
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Exit> {
         let (runtime, output) = (context.runtime()?, context.output);
         let catalog = runtime.library().catalog();
-        let linter = Linter::new();
         let entries = catalog.entries().iter();
-        let diagnostics = entries.flat_map(|entry| entry_diagnostics(&runtime, &linter, entry));
+        let diagnostics = entries.flat_map(|entry| entry_diagnostics(&runtime, entry));
         // A policy that cannot be read prevents every run.
         let paths = PolicyPaths::new(&context.environment);
         let policy = policy_files::load(&paths, Trust::Untrusted).err();
@@ -155,7 +154,7 @@ fn sandbox_rows((kind, report): &SandboxCheck) -> Vec<String> {
         .collect()
 }
 
-fn entry_diagnostics(runtime: &SkillRuntime, linter: &Linter, entry: &Entry) -> Vec<Diagnostic> {
+fn entry_diagnostics(runtime: &SkillRuntime, entry: &Entry) -> Vec<Diagnostic> {
     let warnings = entry
         .warnings()
         .iter()
@@ -165,7 +164,7 @@ fn entry_diagnostics(runtime: &SkillRuntime, linter: &Linter, entry: &Entry) -> 
         .chain(warnings.map(|warning| (warning.code(), warning.to_string())))
         .chain(unparsed_restrictions(entry))
         .chain(requirement_problems(runtime, entry))
-        .chain(text_problem(linter, entry));
+        .chain(text_problem(entry));
     found
         .map(|(code, message)| Diagnostic {
             skill: entry.name().to_string(),
@@ -204,9 +203,9 @@ fn requirement_problems(runtime: &SkillRuntime, entry: &Entry) -> Vec<Problem> {
 
 /// Returns the first finding of high severity in the text of a skill. A skill that cannot be opened
 /// has a problem already.
-fn text_problem(linter: &Linter, entry: &Entry) -> Option<Problem> {
+fn text_problem(entry: &Entry) -> Option<Problem> {
     let files = entry.open().ok()?;
-    let found = SkillFindings::of_files(linter, &files, entry.name().as_str());
+    let found = SkillFindings::of_files(&files, entry.name().as_str());
     let is_high = |finding: &&Finding| finding.severity() == Severity::High;
     let count = found.report.findings().iter().filter(is_high).count();
     let first = found.report.findings().iter().find(is_high)?;

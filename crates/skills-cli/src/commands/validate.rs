@@ -9,7 +9,6 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 use serde_json::{Value, json};
-use skills_lint::Linter;
 use skills_ref_compat::{Client, Diagnostic, Severity, StrictError};
 use skills_runtime::SkillRuntime;
 use skills_runtime::discovery::{ClientProfile, DiscoveryError, ReadingRules, SkillFiles};
@@ -81,14 +80,12 @@ impl Validate {
         };
         let host = context.runtime_without_skills()?;
         let targets = collection::expand(&self.paths, context);
-        let linter = Linter::new();
         let advice = match format {
             ReportFormat::Text | ReportFormat::Github => Advice::Counted,
             ReportFormat::Json | ReportFormat::Sarif => Advice::Listed,
         };
-        let checks = collection::check_parallel(&targets, |skill| {
-            self.check(skill, client, &host, &linter, advice)
-        });
+        let checks =
+            collection::check_parallel(&targets, |skill| self.check(skill, client, &host, advice));
         let exit = report::print(&targets, &checks, format)?;
         Ok(exit)
     }
@@ -101,12 +98,11 @@ impl Validate {
         target: &SkillPath,
         client: Option<Client>,
         host: &SkillRuntime,
-        linter: &Linter,
         advice: Advice,
     ) -> Vec<Finding> {
         let mut findings = lenient_findings(target, client, host);
         let name = target.directory_name();
-        if let Ok(found) = SkillFindings::of_directory(linter, target.directory(), &name) {
+        if let Ok(found) = SkillFindings::of_directory(target.directory(), &name) {
             let is_denied = |finding: &skills_lint::Finding| self.deny.denies(finding);
             let is_omitted = |finding: &skills_lint::Finding| {
                 advice == Advice::Counted

@@ -1,7 +1,6 @@
 //! The findings about the skills of a plan.
 
 use skills_install::{Action, Plan, SkillChange};
-use skills_lint::Linter;
 use skills_runtime::discovery::parallel_map;
 
 use super::failed_search;
@@ -20,21 +19,11 @@ impl PlanFindings {
     pub(crate) fn new(plan: &Plan) -> anyhow::Result<Self> {
         let is_new =
             |change: &SkillChange| !matches!(change.action(), Action::Keep | Action::KeepEdited);
-        let is_any = plan.changes().iter().any(is_new);
-        let Some(linter) = is_any.then(Linter::new) else {
-            return Ok(Self {
-                of_changes: plan
-                    .changes()
-                    .iter()
-                    .map(|_| SkillFindings::default())
-                    .collect(),
-            });
-        };
         let search = |change: &SkillChange| {
             if !is_new(change) {
                 return Ok(SkillFindings::default());
             }
-            SkillFindings::of_directory(&linter, change.staged_directory(), change.name())
+            SkillFindings::of_listed(change.staged_directory(), change.files(), change.name())
                 .map_err(|error| failed_search(change.name(), &error))
         };
         let of_changes = parallel_map(plan.changes(), search);

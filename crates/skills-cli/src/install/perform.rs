@@ -14,7 +14,7 @@ use crate::output::{Output, line};
 
 /// What became of the plan for one directory.
 pub(crate) struct Performed {
-    /// The plan as JSON, and whether it was applied.
+    /// The plan as JSON, and whether it was applied; null if the output is text.
     pub(crate) document: Value,
     pub(crate) exit: Exit,
 }
@@ -31,10 +31,15 @@ pub(crate) fn perform(
     let output = context.output;
     report_failures(&plan, output);
     let findings = PlanFindings::new(&plan)?;
-    for text in plan_lines(&plan, &findings) {
-        output.status(&text);
+    let lines = plan_lines(&plan, &findings);
+    if !lines.is_empty() {
+        let lines: Vec<String> = lines.iter().map(|text| line(text)).collect();
+        output.status_lines(&lines.join("\n"));
     }
-    let mut document = plan_json(&plan, &findings, directory);
+    let mut document = match output.is_json() {
+        true => plan_json(&plan, &findings, directory),
+        false => Value::Null,
+    };
     if let Some(exit) = findings.check_denied(&plan, &arguments.deny, output) {
         return Ok(Performed { document, exit });
     }
@@ -49,13 +54,14 @@ pub(crate) fn perform(
     } else {
         Exit::Failed
     };
-    let lines = done_lines(&plan, directory);
+    let done = done_lines(&plan, directory);
     // First, so that no skill is installed whose source is unknown later.
     SourceMemory::new(context).change(|known| store.remember_plan(&plan, known))?;
     store.apply(plan).map_err(failed)?;
-    document["applied"] = true.into();
-    if !output.is_json() {
-        output.lines(lines)?;
+    if output.is_json() {
+        document["applied"] = true.into();
+    } else {
+        output.lines(done)?;
     }
     Ok(Performed { document, exit })
 }

@@ -16,7 +16,7 @@ fn lock(tree: &Tree, directory: &str, names: &[&str]) {
     for name in names {
         let files = SkillFiles::open_directory(&tree.path(directory).join(name)).unwrap();
         let content = files.digested_content(&mut Default::default()).unwrap();
-        let (digest, executable) = (content.digest, content.executable);
+        let (digest, executable) = (content.digest, content.executables());
         text.push_str(&format!(
             "\n[[skill]]\nname = \"{name}\"\ncontent = \"{digest}\"\nexecutable = {executable:?}\n"
         ));

@@ -1,5 +1,6 @@
 //! The written-down change: what is renamed. Performing it again has no effect.
 
+use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::time::UNIX_EPOCH;
@@ -9,15 +10,16 @@ use serde::{Deserialize, Serialize};
 use skills_discovery::LOCK_FILE;
 
 use super::write_file;
-use crate::LockFile;
 use crate::error::{InstallError, Repr};
 use crate::installed::Installed;
+use crate::{LockFile, TreePath};
 
-/// The names of the skill directories that a change replaces and removes.
+/// The skill directories that a change replaces and removes.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Journal {
-    pub(super) install: Vec<String>,
-    pub(super) remove: Vec<String>,
+    /// The names of new skills, with their paths below the directory of fetched files.
+    install: BTreeMap<String, String>,
+    remove: Vec<String>,
     /// The file in which it was written. A copy of the directory has another one.
     #[serde(default)]
     file: String,
@@ -26,7 +28,7 @@ pub(super) struct Journal {
 }
 
 impl Journal {
-    pub(super) fn new(install: Vec<String>, remove: Vec<String>) -> Self {
+    pub(super) fn new(install: BTreeMap<String, String>, remove: Vec<String>) -> Self {
         Self {
             install,
             remove,
@@ -42,9 +44,12 @@ impl Journal {
                 let mut journal: Self = serde_json::from_str(&text)?;
                 let metadata = handle.symlink_metadata(format!("{change}/journal"))?;
                 journal.actual_file = file_identity(&metadata);
-                let mut names = journal.install.iter().chain(&journal.remove);
+                let mut names = journal.install.keys().chain(&journal.remove);
+                let mut paths = journal.install.values();
                 // A program of the project may have written it.
-                if names.all(|name| !name.starts_with('.') && !name.contains(['/', '\\'])) {
+                if names.all(|name| !name.starts_with('.') && !name.contains(['/', '\\']))
+                    && paths.all(|path| TreePath::new(path).is_ok())
+                {
                     Ok(Some(journal))
                 } else {
                     Err(io::Error::other("the journal names a path"))
@@ -78,8 +83,8 @@ impl Journal {
             Err(error) => return Err(InstallError::io("read", &path, error)),
         };
         let locked = lock_file.skills();
-        let is_locked = |name: &String| {
-            let installed = Installed::read(&root.join(change).join("new").join(name));
+        let is_locked = |(name, path): (&String, &String)| {
+            let installed = Installed::read(&root.join(change).join("new").join(path));
             let locked = locked.get(name);
             locked.is_some_and(|locked| installed == Installed::Missing || installed.is(locked))
         };
@@ -109,14 +114,20 @@ impl Journal {
         step: &mut dyn FnMut(),
     ) -> io::Result<()> {
         let exists = |path: &str| handle.symlink_metadata(path).is_ok();
-        for name in &self.install {
-            let new = format!("{change}/new/{name}");
-            if !exists(&new) {
-                continue;
+        // Most skills are in one directory, which is found once.
+        let mut opened: Option<(&str, Dir)> = None;
+        for (name, path) in &self.install {
+            let (parent, new) = path.rsplit_once('/').unwrap_or(("", path));
+            let directory = match opened.take() {
+                Some((known, directory)) if known == parent => directory,
+                _ => handle.open_dir(format!("{change}/new/{parent}"))?,
+            };
+            if directory.symlink_metadata(new).is_ok() {
+                set_aside(handle, change, name, step)?;
+                step();
+                directory.rename(new, handle, name)?;
             }
-            set_aside(handle, change, name, step)?;
-            step();
-            handle.rename(&new, handle, name)?;
+            opened = Some((parent, directory));
         }
         for name in &self.remove {
             set_aside(handle, change, name, step)?;

@@ -29,6 +29,24 @@ fn describe(plan: &Plan) -> Vec<String> {
 }
 
 #[test]
+fn a_skill_in_the_directory_of_another_one_is_updated_with_it() {
+    let fixture = Fixture::new();
+    fixture.skill("source/a", "").skill("source/a/b", "");
+    fixture.add("./source").unwrap();
+    fixture.add("./source//a/b").unwrap();
+    fixture
+        .skill("source/a", "license: MIT\n")
+        .skill("source/a/b", "license: MIT\n");
+    let mut store = fixture.store();
+    let planned = plan(&mut store, &fetcher(), &[]);
+    assert_eq!(describe(&planned), ["a Update", "b Update"]);
+    store.apply(planned).unwrap();
+    drop(store);
+    assert_eq!(fixture.states(), ["a unchanged", "b unchanged"]);
+    assert!(fixture.path("skills/a/b/SKILL.md").exists());
+}
+
+#[test]
 fn a_source_is_fetched_once_for_all_of_its_skills() {
     let git = match crate::fixture::git_program() {
         Ok(git) => git,
