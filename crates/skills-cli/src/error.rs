@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use skills_runtime::{ErrorKind, RuntimeError, SandboxError, SandboxErrorKind};
 
 use crate::exit::Exit;
-use crate::output::Output;
+use crate::output::{Output, has_printed_result};
 
 /// An error with what is reported about it: code, exit code and hint.
 #[derive(Debug, Clone)]
@@ -63,6 +63,19 @@ impl CommandError {
             suggestion: None,
             ..Self::from(error).with_help(help)
         }
+    }
+
+    /// Creates an error about something that was named on the command line.
+    pub(crate) fn not_found(message: impl Into<String>) -> Self {
+        Self::new("not-found", Exit::Failed, message)
+    }
+
+    /// Adds names that exist, which text shows as a hint.
+    pub(crate) fn with_candidates(mut self, candidates: Vec<String>) -> Self {
+        self.suggestion =
+            (!candidates.is_empty()).then(|| format!("available: {}", candidates.join(", ")));
+        self.candidates = candidates;
+        self
     }
 
     /// Adds a hint, without the prefix `help:`.
@@ -166,17 +179,41 @@ fn runtime_exit(error: &RuntimeError) -> Exit {
     }
 }
 
-/// Prints an error as text or JSON and returns the exit code.
-pub(crate) fn report(error: &anyhow::Error, output: Output) -> Exit {
-    if !output.is_json() {
-        print_error(error, output);
-    } else if output
-        .print_json(&json!({"error": to_json(error)}))
-        .is_err()
-    {
+/// Reports the result of a command and returns the exit code.
+///
+/// With `--json` a failed command leaves exactly one document on standard output: the one that it
+/// printed, or one with the error.
+pub(crate) fn report_result(result: anyhow::Result<Exit>, output: Output) -> Exit {
+    match result {
+        Ok(exit) => {
+            if let Some((code, message)) = exit.failure()
+                && needs_document(output)
+            {
+                print_document(&CommandError::new(code, exit, message).into(), output);
+            }
+            exit
+        }
+        Err(error) => {
+            if needs_document(output) {
+                print_document(&error, output);
+            } else {
+                print_error(&error, output);
+            }
+            exit_status(&error)
+        }
+    }
+}
+
+/// Returns true if the output is JSON and no document was printed.
+fn needs_document(output: Output) -> bool {
+    output.is_json() && !has_printed_result()
+}
+
+fn print_document(error: &anyhow::Error, output: Output) {
+    let document = json!({"error": to_json(error)});
+    if output.print_json(&document).is_err() {
         output.status(&format!("error: {error:#}"));
     }
-    exit_status(error)
 }
 
 /// Prints an error as text, with a hint if there is one.

@@ -74,8 +74,7 @@ fn main() -> ExitCode {
     let exit = match Arguments::from_process() {
         Ok(Arguments { options, command }) => {
             let context = Context::new(options, Arguments::command);
-            let result = command.run(&context);
-            result.unwrap_or_else(|error| error::report(&error, context.output))
+            error::report_result(command.run(&context), context.output)
         }
         Err(error) => error::report_usage(&error),
     };

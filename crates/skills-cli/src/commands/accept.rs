@@ -11,7 +11,7 @@ use skills_runtime::discovery::{DigestCache, DigestedContent, Discovery, SkillFi
 use skills_runtime::{Scope, SkillRuntime};
 
 use self::staging::{StagedDraft, lock_drafts, restore_staged};
-use crate::approver::is_confirmed;
+use crate::approver::require_confirmation;
 use crate::context::Context;
 use crate::counted::counted;
 use crate::error::CommandError;
@@ -64,7 +64,7 @@ impl Accept {
             return list_drafts(&all, output);
         };
         let Some(draft) = all.iter().find(|draft| draft.name == *name) else {
-            return Ok(report_unknown(name, &all, output));
+            return Err(unknown_draft(name, &all).into());
         };
         let destination = self.free_destination(&runtime, &draft.directory)?;
         // Tools of a model write below the drafts, and must not change one while a user reads it.
@@ -76,8 +76,8 @@ impl Accept {
             "review it in {path}; accepting moves it to {shown}"
         ));
         let declined = format!("`{name}` stays a draft");
-        if !self.yes && !is_confirmed("Accept this skill? [y/N]", &declined, output) {
-            return Ok(Exit::Denied);
+        if !self.yes {
+            require_confirmation("Accept this skill? [y/N]", &declined, output)?;
         }
         // A program that had a file of the draft open can still write to it after it was staged.
         let content = digested_content(&staged.path)?;
@@ -145,15 +145,12 @@ fn find_drafts(drafts: &Path) -> Vec<Draft> {
     draft.collect()
 }
 
-fn report_unknown(name: &str, all: &[Draft], output: Output) -> Exit {
-    output.status(&format!("error: draft `{name}` not found"));
+fn unknown_draft(name: &str, all: &[Draft]) -> CommandError {
+    let error = CommandError::not_found(format!("draft `{name}` not found"));
     if all.is_empty() {
-        output.status("help: no drafts exist");
-    } else {
-        let names: Vec<&str> = all.iter().map(|draft| draft.name.as_str()).collect();
-        output.status(&format!("help: available: {}", names.join(", ")));
+        return error.with_help("no drafts exist");
     }
-    Exit::Failed
+    error.with_candidates(all.iter().map(|draft| draft.name.clone()).collect())
 }
 
 fn list_drafts(all: &[Draft], output: Output) -> anyhow::Result<Exit> {

@@ -199,8 +199,7 @@ fn print_record(files: &[PathBuf], number: u64, output: Output) -> anyhow::Resul
             return output.json(&to_json(&record));
         }
     }
-    output.status(&format!("error: audit record {number} not found"));
-    Ok(Exit::Failed)
+    Err(CommandError::not_found(format!("audit record {number} not found")).into())
 }
 
 fn verify_log(files: &[PathBuf], arguments: &Verify, output: Output) -> anyhow::Result<Exit> {

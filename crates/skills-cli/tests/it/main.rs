@@ -42,6 +42,7 @@ mod install_packages;
 #[cfg(all(unix, feature = "install"))]
 mod install_signatures;
 mod interpreters;
+mod json_errors;
 mod lookup;
 mod mcp;
 mod mcp_install;
