@@ -11,7 +11,7 @@ use skills_runtime::discovery::{DigestCache, DigestedContent, Discovery, SkillFi
 use skills_runtime::{Scope, SkillRuntime};
 
 use self::staging::{StagedDraft, lock_drafts, restore_staged};
-use crate::approver::require_confirmation;
+use crate::approver::{is_terminal, no_terminal, require_confirmation};
 use crate::context::Context;
 use crate::counted::counted;
 use crate::error::CommandError;
@@ -67,16 +67,20 @@ impl Accept {
             return Err(unknown_draft(name, &all).into());
         };
         let destination = self.free_destination(&runtime, &draft.directory)?;
+        if !self.yes && !is_terminal() {
+            // Nothing is staged, so the draft stays at the path that is shown.
+            let content = digested_content(&draft.directory)?;
+            print_draft(&draft.directory, name, &content, &runtime, output)?;
+            output.status(&review_text(&draft.directory, &destination));
+            return Err(no_terminal().into());
+        }
         // Tools of a model write below the drafts, and must not change one while a user reads it.
         let staged = StagedDraft::stage(&drafts, &draft.directory)?;
         let shown_content = digested_content(&staged.path)?;
         print_draft(&staged.path, name, &shown_content, &runtime, output)?;
-        let (path, shown) = (staged.path.display(), destination.display());
-        output.status(&format!(
-            "review it in {path}; accepting moves it to {shown}"
-        ));
-        let declined = format!("`{name}` stays a draft");
         if !self.yes {
+            output.status(&review_text(&staged.path, &destination));
+            let declined = format!("`{name}` stays a draft");
             require_confirmation("Accept this skill? [y/N]", &declined, output)?;
         }
         // A program that had a file of the draft open can still write to it after it was staged.
@@ -92,7 +96,8 @@ impl Accept {
             return output.json(&moved);
         }
         output.status(&format!(
-            "accepted `{name}`: moved to {shown}, content digest {digest}"
+            "accepted `{name}`: moved to {}, content digest {digest}",
+            destination.display()
         ));
         Ok(Exit::Success)
     }
@@ -119,6 +124,12 @@ impl Accept {
             .with_context(|| format!("cannot create `{}`", target.display()))?;
         Ok(destination)
     }
+}
+
+/// Says where a draft can be read, and what accepting it does.
+fn review_text(directory: &Path, destination: &Path) -> String {
+    let (path, shown) = (directory.display(), destination.display());
+    format!("review it in {path}; accepting moves it to {shown}")
 }
 
 /// Returns the first trusted root in user or custom scope.
