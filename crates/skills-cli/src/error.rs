@@ -264,15 +264,51 @@ fn print_usage_json(error: &clap::Error) -> anyhow::Result<()> {
         _ => None,
     };
     Output::Json.print_json(&json!({"error": {
-        "code": "usage", "message": first_line(error), "candidates": [], "hint": hint,
+        "code": "usage",
+        "message": usage_message(error),
+        "candidates": usage_candidates(error),
+        "hint": hint,
     }}))
 }
 
-/// Returns the error without usage and hints for people, which are the lines after the first.
-pub(crate) fn first_line(error: &clap::Error) -> String {
+/// Returns similar names, or all possible ones if none is similar.
+fn usage_candidates(error: &clap::Error) -> Vec<String> {
+    const SIMILAR: [ContextKind; 3] = [
+        ContextKind::SuggestedArg,
+        ContextKind::SuggestedSubcommand,
+        ContextKind::SuggestedValue,
+    ];
+    const POSSIBLE: [ContextKind; 2] = [ContextKind::ValidValue, ContextKind::ValidSubcommand];
+    let kinds = SIMILAR.into_iter().chain(POSSIBLE);
+    kinds
+        .map(|kind| match error.get(kind) {
+            Some(ContextValue::String(name)) => vec![name.clone()],
+            Some(ContextValue::Strings(names)) => names.clone(),
+            _ => Vec::new(),
+        })
+        .find(|names| !names.is_empty())
+        .unwrap_or_default()
+}
+
+/// Returns the error in one line, without usage and hints for people. A line that ends with a colon
+/// is followed by a list, such as that of the missing arguments.
+pub(crate) fn usage_message(error: &clap::Error) -> String {
+    // The text is the help.
+    if error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        return "a subcommand is required; `--help` lists them".to_owned();
+    }
     let text = error.to_string();
-    let line = text.lines().next().unwrap_or_default();
-    line.trim_start_matches("error: ").to_owned()
+    let mut lines = text.lines();
+    let first = lines.next().unwrap_or_default();
+    let first = first.trim_start_matches("error: ");
+    if !first.ends_with(':') {
+        return first.to_owned();
+    }
+    let items: Vec<&str> = lines
+        .map_while(|line| line.strip_prefix("  "))
+        .map(str::trim)
+        .collect();
+    format!("{first} {}", items.join(", "))
 }
 
 #[cfg(test)]

@@ -67,3 +67,45 @@ fn trust_that_is_not_confirmed_is_an_error() {
         check(&trust, (3, "confirmation-required"));
     }
 }
+
+#[track_caller]
+fn check_usage(arguments: &[&str], message: &str, candidates: &[&str]) {
+    let (exit, error) = error_of(&fixture(), "", arguments);
+    assert_eq!((exit, error["code"].as_str()), (2, Some("usage")));
+    assert_eq!(error["message"], message);
+    assert_eq!(error["candidates"], serde_json::json!(candidates));
+}
+
+#[test]
+fn usage_errors_name_missing_arguments_and_possible_values() {
+    check_usage(
+        &["lock", "--to", "user"],
+        "the following required arguments were not provided: --from <FILE>",
+        &[],
+    );
+    check_usage(
+        &["validate", ".", "--format", "githb"],
+        "invalid value 'githb' for '--format <FORMAT>'",
+        &["github"],
+    );
+    check_usage(
+        &["validate", ".", "--format", "pdf"],
+        "invalid value 'pdf' for '--format <FORMAT>'",
+        &["text", "json", "github", "sarif"],
+    );
+    check_usage(
+        &["list", "--lng"],
+        "unexpected argument '--lng' found",
+        &["--long"],
+    );
+    check_usage(
+        &["valdate"],
+        "unrecognized subcommand 'valdate'",
+        &["validate"],
+    );
+    check_usage(
+        &["audit"],
+        "a subcommand is required; `--help` lists them",
+        &[],
+    );
+}
