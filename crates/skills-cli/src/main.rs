@@ -8,8 +8,8 @@
 //! | exit code | meaning |
 //! |---|---|
 //! | 0 | success |
-//! | 1 | the skill failed, or was not found |
-//! | 2 | invalid usage or input |
+//! | 1 | the skill or the command failed, or what was named was not found |
+//! | 2 | invalid usage, or input that cannot be read or parsed |
 //! | 3 | denied by policy, or no sandbox is available |
 //! | 4 | timeout |
 //! | 130 | interrupted |

@@ -82,7 +82,7 @@ impl Audit {
         let mut files = AuditLog::reader(path).files()?;
         files.retain(|file| file.is_file());
         if files.is_empty() {
-            let error = CommandError::input(message);
+            let error = CommandError::not_found(message);
             anyhow::bail!(match self.log {
                 Some(_) => error,
                 None => error.with_help("the first run of a skill creates it"),

@@ -17,6 +17,7 @@ mod deprecated_aliases;
 #[cfg(all(target_os = "linux", feature = "packages"))]
 mod deps;
 #[cfg(target_os = "linux")]
+mod exit_codes;
 mod explanations;
 mod findings;
 mod first_try;

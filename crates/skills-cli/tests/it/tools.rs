@@ -89,7 +89,7 @@ fn a_tool_is_called_as_a_model_would() {
 #[test]
 fn errors_have_an_exit_code_and_a_hint() {
     assert_snapshot!(examples(&["call", "skill_ls"]).page(), @"
-    exit 2
+    exit 1
     -- stderr
     error: tool `skill_ls` not found; did you mean `skills_ls`?
     ");
@@ -154,7 +154,7 @@ fn a_tool_can_be_disabled_permanently() {
             .stdout
             .contains("skill__weather__get_current")
     );
-    assert_eq!(run(&["call", "skill__weather__list_cities"]).code, 2);
+    assert_eq!(run(&["call", "skill__weather__list_cities"]).code, 1);
     assert_eq!(
         run(&[
             "tools",
