@@ -268,8 +268,8 @@ pub(crate) fn resolve_user_path(text: &str, environment: &Environment) -> PathBu
     directories.resolve(text).unwrap_or_else(|_| text.into())
 }
 
-/// Checks that a settings file has a valid value for a key. Problems of other keys do not count,
-/// since a file of a later version still applies.
+/// Checks that the text of a settings file, which is not written yet, has a valid value for a key.
+/// Problems of other keys do not count, since a file of a later version still applies.
 ///
 /// # Errors
 /// Fails if the value is invalid or missing, or if the text is not TOML.
@@ -288,7 +288,8 @@ pub(crate) fn check_value(text: &str, path: &Path, key: &SettingKey) -> Result<(
     let mut problems = settings.problems.into_iter();
     let problem = problems.find(|problem| parts.starts_with(&problem.key));
     Err(CommandError::input(match problem {
-        Some(problem) => problem.message,
+        // Without the line, since the file on disk has another text.
+        Some(problem) => problem.cause,
         None => format!("cannot set `{key}` in `{}`", path.display()),
     }))
 }

@@ -37,14 +37,10 @@ enum ConfigCommand {
 }
 
 /// Change a setting of the user
-///
-/// Keys: workspace, timeout-seconds, memory-mib, hooks, env-files, roots, usage-ledger, latent-search,
-/// trusted-projects, packages, python-index, npm-registry, package-hosts, package-builds,
-/// private-sources, clawhub-registry, interpreters.KIND, skills.NAME.enabled, skills.NAME.pin,
-/// skills.NAME.packages, skills.NAME.interpreters.KIND.
 #[derive(Debug, Args)]
 struct Set {
-    /// Name of the setting
+    /// Name of the setting; `--help` lists all
+    #[arg(long_help = keys_help())]
     key: String,
 
     /// Its value, or values of a list
@@ -66,6 +62,12 @@ struct Unset {
 }
 
 impl Config {
+/// Returns the help of the argument that is a key: the list of all keys.
+fn keys_help() -> String {
+    let keys = KEYS.map(|(key, meaning)| format!("- {key}: {meaning}\n"));
+    format!("Name of the setting\n\n{}", keys.concat())
+}
+
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Exit> {
         match &self.command {
             None | Some(ConfigCommand::Show) => show(context),

@@ -181,6 +181,8 @@ pub(super) struct FileProblem {
     /// The problem, with file and line.
     pub(super) message: String,
 }
+    /// The problem alone.
+    pub(super) cause: String,
 
 /// The directories that paths in a settings file refer to.
 #[derive(Debug, Clone, Copy)]
@@ -482,11 +484,13 @@ impl FileSettings {
             });
             match parsed {
                 Ok(value) => settings.values.push(value),
-                Err(problem) => {
+                Err(cause) => {
                     let line = line_at(offset);
-                    let message = format!("{}:{line}: {problem}", path.display());
-                    let key = parts;
-                    settings.problems.push(FileProblem { key, message });
+                    settings.problems.push(FileProblem {
+                        key: parts,
+                        message: format!("{}:{line}: {cause}", path.display()),
+                        cause,
+                    });
                 }
             }
         }
