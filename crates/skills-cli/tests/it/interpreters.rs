@@ -8,6 +8,8 @@ use insta::assert_snapshot;
 use skills_test_support::{skip, skip_without_sandbox};
 
 #[cfg(target_os = "linux")]
+use crate::fixture::Fixture;
+#[cfg(target_os = "linux")]
 use crate::skills::command;
 use crate::skills::examples;
 
@@ -208,4 +210,23 @@ fn an_interpreter_of_an_unknown_type_is_invalid_usage() {
       }
     }
     "#);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_hint_about_containers_is_for_users() {
+    if skip_without_sandbox() {
+        return;
+    }
+    let fixture = Fixture::new();
+    fixture
+        .skill("skills/one", "one")
+        .file("skills/one/scripts/main.sh", "echo 1\n");
+    let run = ["run", "one", "--root", "skills", "--sandbox", "container"];
+    assert_snapshot!(fixture.run("", &run).page(), @"
+    exit 3
+    -- stderr
+    error: cannot run in a sandbox: the container backend is unavailable: no engine and image are configured
+    help: set `container-image` to the image of the containers, or select another sandbox
+    ");
 }
