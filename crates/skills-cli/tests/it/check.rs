@@ -483,3 +483,29 @@ fn a_skill_with_an_unparsed_restriction_does_not_run() {
     );
     assert_eq!(examples(&["list"]).code, 0);
 }
+
+#[cfg(unix)]
+#[test]
+fn a_skill_that_cannot_be_written_completely_is_not_left_behind() {
+    let fixture = Fixture::new();
+    let scratch = tempfile::tempdir().unwrap();
+    let command = crate::skills::command(&["new", "half"], scratch.path());
+    // As on a full disk, a file can be created, and a write to it fails.
+    let limited = "trap '' XFSZ; ulimit -f 0; exec \"$0\" \"$@\"";
+    let output = std::process::Command::new("/bin/sh")
+        .args(["-c", limited])
+        .arg(command.get_program())
+        .args(command.get_args())
+        .env_clear()
+        .env("HOME", scratch.path())
+        .current_dir(fixture.path())
+        .output()
+        .unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    assert!(
+        stderr.contains("cannot create `./half/SKILL.md`"),
+        "{stderr}"
+    );
+    assert!(!fixture.path().join("half").exists());
+}
