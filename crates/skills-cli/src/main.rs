@@ -74,7 +74,10 @@ fn main() -> ExitCode {
     let exit = match Arguments::from_process() {
         Ok(Arguments { options, command }) => {
             let context = Context::new(options, Arguments::command);
-            error::report_result(command.run(&context), context.output)
+            let result = command
+                .run(&context)
+                .map_err(|error| context.explain(error));
+            error::report_result(result, context.output)
         }
         Err(error) => error::report_usage(&error),
     };

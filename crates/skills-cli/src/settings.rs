@@ -261,8 +261,18 @@ impl Settings {
 
 /// Returns the path that a value of the user's settings refers to.
 pub(crate) fn resolve_user_path(text: &str, environment: &Environment) -> PathBuf {
+    resolve_path(RuleSource::User, Path::new(""), text, environment)
+}
+
+/// Returns the path that a value of a settings file refers to.
+pub(crate) fn resolve_path(
+    source: RuleSource,
+    file: &Path,
+    text: &str,
+    environment: &Environment,
+) -> PathBuf {
     let directories = BaseDirs {
-        base: &base_dir(RuleSource::User, Path::new(""), environment),
+        base: &base_dir(source, file, environment),
         home: environment.home(),
     };
     directories.resolve(text).unwrap_or_else(|_| text.into())

@@ -80,7 +80,7 @@ impl TargetFile {
         Ok(path.ok_or_else(missing)?)
     }
 
-    fn source(&self) -> RuleSource {
+    pub(super) fn source(&self) -> RuleSource {
         if self.project {
             RuleSource::Project
         } else {
