@@ -79,8 +79,8 @@ fn check_usage(arguments: &[&str], message: &str, candidates: &[&str]) {
 #[test]
 fn usage_errors_name_missing_arguments_and_possible_values() {
     check_usage(
-        &["lock", "--to", "user"],
-        "the following required arguments were not provided: --from <FILE>",
+        &["config", "set"],
+        "the following required arguments were not provided: <KEY>, <VALUE>...",
         &[],
     );
     check_usage(
@@ -108,4 +108,44 @@ fn usage_errors_name_missing_arguments_and_possible_values() {
         "a subcommand is required; `--help` lists them",
         &[],
     );
+}
+
+/// No command prints this error itself.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_interrupted_run_is_an_error() {
+    use skills_test_support::{skip, skip_without_sandbox};
+
+    if skip_without_sandbox() {
+        return;
+    }
+    if !std::path::Path::new("/bin/kill").exists() {
+        return skip("no /bin/kill (package procps or util-linux)");
+    }
+    if crate::signals::is_ignored(2) {
+        return skip("the process that started the tests ignores SIGINT");
+    }
+    let fixture = Fixture::new();
+    fixture
+        .skill("skills/one", "one")
+        .file("skills/one/scripts/main.sh", "while :; do :; done\n");
+    let (root, state) = (fixture.path().join("skills"), fixture.path().join("state"));
+    let run = ["run", "one", "--json", "--root", root.to_str().unwrap()];
+    let scratch = tempfile::tempdir().unwrap();
+    let child = crate::skills::command_with_state(&run, scratch.path(), &state)
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    // The start is recorded before the program starts, and signals are handled by then.
+    let log = state.join("skills/audit.jsonl");
+    while std::fs::metadata(&log).map_or(0, |file| file.len()) == 0 {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    let kill = ["-INT", &child.id().to_string()];
+    let killed = std::process::Command::new("/bin/kill").args(kill).status();
+    assert!(killed.unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(document["error"]["code"], "interrupted");
 }
