@@ -9,6 +9,8 @@ use skills_runtime::policy::{
 };
 use skills_runtime::{ApprovalResponse, Approver, format_approval_request_in_full};
 
+use crate::error::{CommandError, print_error};
+use crate::exit::Exit;
 use crate::output::Output;
 
 /// Formats an approval request as text.
@@ -107,8 +109,7 @@ pub(crate) enum Confirmation {
 /// Asks for confirmation on the terminal.
 pub(crate) fn confirm(text: &str, output: Output) -> Confirmation {
     if !is_terminal() {
-        output.status("error: cannot ask for confirmation: standard input is not a terminal");
-        output.status("help: pass `--yes`");
+        print_error(&no_terminal().into(), output);
         return Confirmation::Unanswered;
     }
     output.status_lines(text);
@@ -139,13 +140,32 @@ pub(crate) fn choose(question: &str) -> Choice {
     }
 }
 
-/// Asks for confirmation on the terminal, and reports that the user declined.
-pub(crate) fn is_confirmed(text: &str, declined_message: &str, output: Output) -> bool {
-    let answer = confirm(text, output);
-    if answer == Confirmation::No {
-        output.status(declined_message);
+/// Asks for confirmation on the terminal.
+///
+/// # Errors
+/// Fails if no terminal is available, or with the message if the user declines.
+pub(crate) fn require_confirmation(
+    question: &str,
+    declined_message: &str,
+    output: Output,
+) -> Result<(), CommandError> {
+    if !is_terminal() {
+        return Err(no_terminal());
     }
-    answer == Confirmation::Yes
+    match confirm(question, output) {
+        Confirmation::Yes => Ok(()),
+        _ => Err(CommandError::new(
+            "declined",
+            Exit::Denied,
+            format!("not confirmed: {declined_message}"),
+        )),
+    }
+}
+
+/// Returns the error of a question that cannot be asked.
+pub(crate) fn no_terminal() -> CommandError {
+    let message = "cannot ask for confirmation: standard input is not a terminal";
+    CommandError::new("confirmation-required", Exit::Denied, message).with_help("pass `--yes`")
 }
 
 fn read_line() -> io::Result<String> {

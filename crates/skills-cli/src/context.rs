@@ -64,6 +64,14 @@ impl Context {
         }
     }
 
+    /// Adds to an error what the settings have to do with it.
+    pub(crate) fn explain(&self, error: anyhow::Error) -> anyhow::Error {
+        match self.settings.get() {
+            Some(settings) => interpreters::explain_error(error, &settings.interpreters),
+            None => error,
+        }
+    }
+
     /// Returns the settings of the user and of the project, which are read once. Problems in the
     /// files are reported as warnings.
     ///

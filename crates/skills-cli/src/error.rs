@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use skills_runtime::{ErrorKind, RuntimeError, SandboxError, SandboxErrorKind};
 
 use crate::exit::Exit;
-use crate::output::Output;
+use crate::output::{Output, has_printed_result};
 
 /// An error with what is reported about it: code, exit code and hint.
 #[derive(Debug, Clone)]
@@ -63,6 +63,19 @@ impl CommandError {
             suggestion: None,
             ..Self::from(error).with_help(help)
         }
+    }
+
+    /// Creates an error about something that was named on the command line.
+    pub(crate) fn not_found(message: impl Into<String>) -> Self {
+        Self::new("not-found", Exit::Failed, message)
+    }
+
+    /// Adds names that exist, which text shows as a hint.
+    pub(crate) fn with_candidates(mut self, candidates: Vec<String>) -> Self {
+        self.suggestion =
+            (!candidates.is_empty()).then(|| format!("available: {}", candidates.join(", ")));
+        self.candidates = candidates;
+        self
     }
 
     /// Adds a hint, without the prefix `help:`.
@@ -166,17 +179,41 @@ fn runtime_exit(error: &RuntimeError) -> Exit {
     }
 }
 
-/// Prints an error as text or JSON and returns the exit code.
-pub(crate) fn report(error: &anyhow::Error, output: Output) -> Exit {
-    if !output.is_json() {
-        print_error(error, output);
-    } else if output
-        .print_json(&json!({"error": to_json(error)}))
-        .is_err()
-    {
+/// Reports the result of a command and returns the exit code.
+///
+/// With `--json` a failed command leaves exactly one document on standard output: the one that it
+/// printed, or one with the error.
+pub(crate) fn report_result(result: anyhow::Result<Exit>, output: Output) -> Exit {
+    match result {
+        Ok(exit) => {
+            if let Some((code, message)) = exit.failure()
+                && needs_document(output)
+            {
+                print_document(&CommandError::new(code, exit, message).into(), output);
+            }
+            exit
+        }
+        Err(error) => {
+            if needs_document(output) {
+                print_document(&error, output);
+            } else {
+                print_error(&error, output);
+            }
+            exit_status(&error)
+        }
+    }
+}
+
+/// Returns true if the output is JSON and no document was printed.
+fn needs_document(output: Output) -> bool {
+    output.is_json() && !has_printed_result()
+}
+
+fn print_document(error: &anyhow::Error, output: Output) {
+    let document = json!({"error": to_json(error)});
+    if output.print_json(&document).is_err() {
         output.status(&format!("error: {error:#}"));
     }
-    exit_status(error)
 }
 
 /// Prints an error as text, with a hint if there is one.
@@ -227,15 +264,51 @@ fn print_usage_json(error: &clap::Error) -> anyhow::Result<()> {
         _ => None,
     };
     Output::Json.print_json(&json!({"error": {
-        "code": "usage", "message": first_line(error), "candidates": [], "hint": hint,
+        "code": "usage",
+        "message": usage_message(error),
+        "candidates": usage_candidates(error),
+        "hint": hint,
     }}))
 }
 
-/// Returns the error without usage and hints for people, which are the lines after the first.
-pub(crate) fn first_line(error: &clap::Error) -> String {
+/// Returns similar names, or all possible ones if none is similar.
+fn usage_candidates(error: &clap::Error) -> Vec<String> {
+    const SIMILAR: [ContextKind; 3] = [
+        ContextKind::SuggestedArg,
+        ContextKind::SuggestedSubcommand,
+        ContextKind::SuggestedValue,
+    ];
+    const POSSIBLE: [ContextKind; 2] = [ContextKind::ValidValue, ContextKind::ValidSubcommand];
+    let kinds = SIMILAR.into_iter().chain(POSSIBLE);
+    kinds
+        .map(|kind| match error.get(kind) {
+            Some(ContextValue::String(name)) => vec![name.clone()],
+            Some(ContextValue::Strings(names)) => names.clone(),
+            _ => Vec::new(),
+        })
+        .find(|names| !names.is_empty())
+        .unwrap_or_default()
+}
+
+/// Returns the error in one line, without usage and hints for people. A line that ends with a colon
+/// is followed by a list, such as that of the missing arguments.
+pub(crate) fn usage_message(error: &clap::Error) -> String {
+    // The text is the help.
+    if error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        return "a subcommand is required; `--help` lists them".to_owned();
+    }
     let text = error.to_string();
-    let line = text.lines().next().unwrap_or_default();
-    line.trim_start_matches("error: ").to_owned()
+    let mut lines = text.lines();
+    let first = lines.next().unwrap_or_default();
+    let first = first.trim_start_matches("error: ");
+    if !first.ends_with(':') {
+        return first.to_owned();
+    }
+    let items: Vec<&str> = lines
+        .map_while(|line| line.strip_prefix("  "))
+        .map(str::trim)
+        .collect();
+    format!("{first} {}", items.join(", "))
 }
 
 #[cfg(test)]

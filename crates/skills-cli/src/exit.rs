@@ -18,6 +18,19 @@ pub(crate) enum Exit {
 }
 
 impl Exit {
+    /// Returns the code and the message of a failure whose cause is on standard error; `None` for
+    /// success.
+    pub(crate) fn failure(self) -> Option<(&'static str, &'static str)> {
+        Some(match self {
+            Self::Success => return None,
+            Self::Failed => ("failed", "the command failed; standard error has the cause"),
+            Self::Usage => ("usage", "invalid usage; standard error has the cause"),
+            Self::Denied => ("denied", "denied; standard error has the cause"),
+            Self::Timeout => ("timeout", "the time limit was exceeded"),
+            Self::Interrupted => ("interrupted", "interrupted"),
+        })
+    }
+
     pub(crate) fn from_status(status: &ExecutionStatus) -> Self {
         match status {
             ExecutionStatus::Success => Self::Success,

@@ -5,12 +5,13 @@ mod trusted_path;
 
 use std::path::{Path, PathBuf};
 
-use skills_runtime::{Builder, ScriptType};
+use skills_runtime::{Builder, RuntimeError, SandboxError, SandboxErrorKind, ScriptType};
 
 use crate::error::CommandError;
 use crate::file_mode::has_execute_bit;
 use crate::permission::similar;
 use crate::process_environment::Environment;
+use crate::settings::SettingKey;
 
 /// An interpreter for the scripts of a type.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,20 +84,52 @@ pub(crate) fn configure(
     Ok(builder)
 }
 
-/// Rejects a path that is not an executable file. A link is followed.
+/// Rejects a path that is not an executable file.
 fn check_interpreter(kind: ScriptType, path: &Path) -> anyhow::Result<()> {
-    let cause = match path.metadata() {
-        Ok(file) if !file.is_file() => "not a regular file".to_owned(),
-        Ok(_) if !has_execute_bit(path) => "not executable".to_owned(),
-        Ok(_) => return Ok(()),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => "not found".to_owned(),
-        Err(error) => error.to_string(),
+    let Some(message) = unusable(path) else {
+        return Ok(());
     };
     let (kind, program) = (kind.as_str(), kind.program_names()[0]);
-    let message = format!("cannot use interpreter `{}`: {cause}", path.display());
     anyhow::bail!(CommandError::input(message).with_help(format!(
         "pass the path of an executable file, such as `--interpreter {kind}=/usr/bin/{program}`; `PATH` is not searched"
     )))
+}
+
+/// Returns why a path is not that of an interpreter, as a message; `None` if it is an executable
+/// file. A link is followed.
+pub(crate) fn unusable(path: &Path) -> Option<String> {
+    let cause = match path.metadata() {
+        Ok(file) if !file.is_file() => "not a regular file".to_owned(),
+        Ok(_) if !has_execute_bit(path) => "not executable".to_owned(),
+        Ok(_) => return None,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => "not found".to_owned(),
+        Err(error) => error.to_string(),
+    };
+    Some(format!(
+        "cannot use interpreter `{}`: {cause}",
+        path.display()
+    ))
+}
+
+/// Adds to the error of an unavailable interpreter how to change the setting that names it, if there
+/// is one. Other errors are returned unchanged.
+pub(crate) fn explain_error(error: anyhow::Error, settings: &[InterpreterArg]) -> anyhow::Error {
+    let Some(failed) = error.downcast_ref::<RuntimeError>() else {
+        return error;
+    };
+    if failed.sandbox().map(SandboxError::kind) != Some(SandboxErrorKind::Unavailable) {
+        return error;
+    }
+    let message = failed.to_string();
+    let names = |chosen: &&InterpreterArg| message.contains(&*chosen.path.to_string_lossy());
+    let Some(chosen) = settings.iter().rev().find(names) else {
+        return error;
+    };
+    let key = SettingKey::of_interpreter(chosen);
+    let hint = format!(
+        "the setting `{key}` names this path; change it with `skills config set {key} PATH`, or remove it with `skills config unset {key}`"
+    );
+    CommandError::with_hint(failed, hint).into()
 }
 
 /// Parses `KIND=PATH` or `SKILL:KIND=PATH`.

@@ -8,8 +8,8 @@
 //! | exit code | meaning |
 //! |---|---|
 //! | 0 | success |
-//! | 1 | the skill failed, or was not found |
-//! | 2 | invalid usage or input |
+//! | 1 | the skill or the command failed, or what was named was not found |
+//! | 2 | invalid usage, or input that cannot be read or parsed |
 //! | 3 | denied by policy, or no sandbox is available |
 //! | 4 | timeout |
 //! | 130 | interrupted |
@@ -74,8 +74,10 @@ fn main() -> ExitCode {
     let exit = match Arguments::from_process() {
         Ok(Arguments { options, command }) => {
             let context = Context::new(options, Arguments::command);
-            let result = command.run(&context);
-            result.unwrap_or_else(|error| error::report(&error, context.output))
+            let result = command
+                .run(&context)
+                .map_err(|error| context.explain(error));
+            error::report_result(result, context.output)
         }
         Err(error) => error::report_usage(&error),
     };

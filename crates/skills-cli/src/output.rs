@@ -1,6 +1,7 @@
 //! Output of results and status lines, escaped for terminals.
 
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::Serialize;
 use serde_json::Value;
@@ -10,6 +11,14 @@ use crate::exit::Exit;
 use crate::program_text::{mark_bytes, mark_text};
 
 pub(crate) use skills_runtime::{escape_line as line, escape_terminal};
+
+/// Whether a result, or a part of one, was printed to standard output, of which the process has one.
+static HAS_PRINTED_RESULT: AtomicBool = AtomicBool::new(false);
+
+/// Returns true if a result, or a part of one, was printed to standard output.
+pub(crate) fn has_printed_result() -> bool {
+    HAS_PRINTED_RESULT.load(Ordering::Relaxed)
+}
 
 /// Prints results to standard output in one format, and status lines, which are always text, to
 /// standard error.
@@ -149,6 +158,7 @@ impl JsonStream {
     }
 
     fn write(&mut self, json: &str) -> anyhow::Result<()> {
+        HAS_PRINTED_RESULT.store(true, Ordering::Relaxed);
         ignore_broken_pipe(self.out.write_all(escape_controls(json).as_bytes()))
     }
 }
@@ -175,6 +185,9 @@ fn has_one_stream() -> bool {
 }
 
 fn write_stdout(bytes: &[u8]) -> anyhow::Result<()> {
+    if !bytes.is_empty() {
+        HAS_PRINTED_RESULT.store(true, Ordering::Relaxed);
+    }
     let mut stdout = io::stdout().lock();
     ignore_broken_pipe(stdout.write_all(bytes))?;
     ignore_broken_pipe(stdout.flush())

@@ -261,15 +261,25 @@ impl Settings {
 
 /// Returns the path that a value of the user's settings refers to.
 pub(crate) fn resolve_user_path(text: &str, environment: &Environment) -> PathBuf {
+    resolve_path(RuleSource::User, Path::new(""), text, environment)
+}
+
+/// Returns the path that a value of a settings file refers to.
+pub(crate) fn resolve_path(
+    source: RuleSource,
+    file: &Path,
+    text: &str,
+    environment: &Environment,
+) -> PathBuf {
     let directories = BaseDirs {
-        base: &base_dir(RuleSource::User, Path::new(""), environment),
+        base: &base_dir(source, file, environment),
         home: environment.home(),
     };
     directories.resolve(text).unwrap_or_else(|_| text.into())
 }
 
-/// Checks that a settings file has a valid value for a key. Problems of other keys do not count,
-/// since a file of a later version still applies.
+/// Checks that the text of a settings file, which is not written yet, has a valid value for a key.
+/// Problems of other keys do not count, since a file of a later version still applies.
 ///
 /// # Errors
 /// Fails if the value is invalid or missing, or if the text is not TOML.
@@ -288,7 +298,8 @@ pub(crate) fn check_value(text: &str, path: &Path, key: &SettingKey) -> Result<(
     let mut problems = settings.problems.into_iter();
     let problem = problems.find(|problem| parts.starts_with(&problem.key));
     Err(CommandError::input(match problem {
-        Some(problem) => problem.message,
+        // Without the line, since the file on disk has another text.
+        Some(problem) => problem.cause,
         None => format!("cannot set `{key}` in `{}`", path.display()),
     }))
 }

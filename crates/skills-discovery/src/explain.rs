@@ -218,7 +218,13 @@ impl Discovery {
             explanation.steps.push(step);
         }
         match (entries.len(), inactive.len()) {
-            (0, 0) => {}
+            (0, 0) => {
+                // By the name of its directory, which other commands accept as well.
+                if let Lookup::Found(entry) = catalog.find(query.text) {
+                    explanation.push_active(entry);
+                    return explanation;
+                }
+            }
             (0, _) => explanation.status = SkillStatus::Inactive,
             // `push_active` has set the status.
             (1, _) => return explanation,

@@ -41,7 +41,7 @@ pub use reference_search::ReferenceSearch;
 pub use requirements::OnMissing;
 pub(crate) use requirements::{RunHost, read_requirements};
 pub use scripts::SkillPrograms;
-pub(crate) use scripts::{modules, scripts};
+pub(crate) use scripts::{modules, nested_scripts, scripts};
 pub use skill::{LoadedSkill, SkillDescriptor};
 #[cfg(feature = "search")]
 pub use skill_index::{SkillIndex, SkillSearch};

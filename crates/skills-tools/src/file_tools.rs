@@ -46,6 +46,8 @@ pub(crate) struct FileTools {
     /// Paths that no tool writes, in addition to skills and drafts.
     pub(crate) protected_paths: Vec<PathBuf>,
     pub(crate) skill_writes: SkillWrites,
+    /// Whether `skills_create` is among the tools that a model sees.
+    pub(crate) is_create_listed: bool,
     list_limits: ListLimits,
     /// Write quota of all skills together.
     skill_quota: Arc<WriteQuota>,
@@ -62,6 +64,7 @@ impl FileTools {
             drafts_dir: None,
             protected_paths: Vec::new(),
             skill_writes: SkillWrites::default(),
+            is_create_listed: false,
             list_limits: ListLimits::DEFAULT,
             skill_quota: Arc::new(WriteQuota::new(DEFAULT_QUOTA_BYTES)),
             write_lock: Arc::default(),
@@ -81,6 +84,7 @@ impl FileTools {
             drafts_dir: self.drafts_dir.clone(),
             protected_paths: self.protected_paths.clone(),
             skill_writes: self.skill_writes,
+            is_create_listed: self.is_create_listed,
             list_limits: self.list_limits,
             skill_quota: Arc::clone(&self.skill_quota),
             write_lock: Arc::clone(&self.write_lock),
@@ -134,6 +138,13 @@ impl FileTools {
             ))),
             None => Ok(()),
         }
+    }
+
+    /// Returns true if a model can create drafts.
+    pub(crate) fn can_create(&self) -> bool {
+        self.is_create_listed
+            && self.drafts_dir.is_some()
+            && self.skill_writes != SkillWrites::Never
     }
 
     /// Returns true if a write may have changed a skill, so that the catalog needs a refresh: a

@@ -11,7 +11,7 @@ use skills_runtime::discovery::{DigestCache, DigestedContent, Discovery, SkillFi
 use skills_runtime::{Scope, SkillRuntime};
 
 use self::staging::{StagedDraft, lock_drafts, restore_staged};
-use crate::approver::is_confirmed;
+use crate::approver::{is_terminal, no_terminal, require_confirmation};
 use crate::context::Context;
 use crate::counted::counted;
 use crate::error::CommandError;
@@ -64,20 +64,24 @@ impl Accept {
             return list_drafts(&all, output);
         };
         let Some(draft) = all.iter().find(|draft| draft.name == *name) else {
-            return Ok(report_unknown(name, &all, output));
+            return Err(unknown_draft(name, &all).into());
         };
         let destination = self.free_destination(&runtime, &draft.directory)?;
+        if !self.yes && !is_terminal() {
+            // Nothing is staged, so the draft stays at the path that is shown.
+            let content = digested_content(&draft.directory)?;
+            print_draft(&draft.directory, name, &content, &runtime, output)?;
+            output.status(&review_text(&draft.directory, &destination));
+            return Err(no_terminal().into());
+        }
         // Tools of a model write below the drafts, and must not change one while a user reads it.
         let staged = StagedDraft::stage(&drafts, &draft.directory)?;
         let shown_content = digested_content(&staged.path)?;
         print_draft(&staged.path, name, &shown_content, &runtime, output)?;
-        let (path, shown) = (staged.path.display(), destination.display());
-        output.status(&format!(
-            "review it in {path}; accepting moves it to {shown}"
-        ));
-        let declined = format!("`{name}` stays a draft");
-        if !self.yes && !is_confirmed("Accept this skill? [y/N]", &declined, output) {
-            return Ok(Exit::Denied);
+        if !self.yes {
+            output.status(&review_text(&staged.path, &destination));
+            let declined = format!("`{name}` stays a draft");
+            require_confirmation("Accept this skill? [y/N]", &declined, output)?;
         }
         // A program that had a file of the draft open can still write to it after it was staged.
         let content = digested_content(&staged.path)?;
@@ -92,7 +96,8 @@ impl Accept {
             return output.json(&moved);
         }
         output.status(&format!(
-            "accepted `{name}`: moved to {shown}, content digest {digest}"
+            "accepted `{name}`: moved to {}, content digest {digest}",
+            destination.display()
         ));
         Ok(Exit::Success)
     }
@@ -121,6 +126,12 @@ impl Accept {
     }
 }
 
+/// Says where a draft can be read, and what accepting it does.
+fn review_text(directory: &Path, destination: &Path) -> String {
+    let (path, shown) = (directory.display(), destination.display());
+    format!("review it in {path}; accepting moves it to {shown}")
+}
+
 /// Returns the first trusted root in user or custom scope.
 fn target_root(runtime: &SkillRuntime) -> anyhow::Result<PathBuf> {
     let mut roots = runtime.library().discovery().roots().iter();
@@ -145,15 +156,12 @@ fn find_drafts(drafts: &Path) -> Vec<Draft> {
     draft.collect()
 }
 
-fn report_unknown(name: &str, all: &[Draft], output: Output) -> Exit {
-    output.status(&format!("error: draft `{name}` not found"));
+fn unknown_draft(name: &str, all: &[Draft]) -> CommandError {
+    let error = CommandError::not_found(format!("draft `{name}` not found"));
     if all.is_empty() {
-        output.status("help: no drafts exist");
-    } else {
-        let names: Vec<&str> = all.iter().map(|draft| draft.name.as_str()).collect();
-        output.status(&format!("help: available: {}", names.join(", ")));
+        return error.with_help("no drafts exist");
     }
-    Exit::Failed
+    error.with_candidates(all.iter().map(|draft| draft.name.clone()).collect())
 }
 
 fn list_drafts(all: &[Draft], output: Output) -> anyhow::Result<Exit> {

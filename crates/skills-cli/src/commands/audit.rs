@@ -82,7 +82,7 @@ impl Audit {
         let mut files = AuditLog::reader(path).files()?;
         files.retain(|file| file.is_file());
         if files.is_empty() {
-            let error = CommandError::input(message);
+            let error = CommandError::not_found(message);
             anyhow::bail!(match self.log {
                 Some(_) => error,
                 None => error.with_help("the first run of a skill creates it"),
@@ -199,8 +199,7 @@ fn print_record(files: &[PathBuf], number: u64, output: Output) -> anyhow::Resul
             return output.json(&to_json(&record));
         }
     }
-    output.status(&format!("error: audit record {number} not found"));
-    Ok(Exit::Failed)
+    Err(CommandError::not_found(format!("audit record {number} not found")).into())
 }
 
 fn verify_log(files: &[PathBuf], arguments: &Verify, output: Output) -> anyhow::Result<Exit> {

@@ -58,8 +58,7 @@ impl Call {
             .fold(CallContext::default(), CallContext::approver);
         let called = tools.call(&self.tool, given, &caller);
         let called = signals::run_until_interrupt(called)?.transpose();
-        // An unknown tool is a mistake of the caller, and not a failed call.
-        let called = called.map_err(|error| CommandError::input(error.to_string()))?;
+        let called = called.map_err(|error| CommandError::not_found(error.to_string()))?;
         let Some(result) = called else {
             return Ok(Exit::Interrupted);
         };

@@ -9,8 +9,9 @@ use toml_edit::{Array, Item, Table, TableLike, Value};
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::exit::Exit;
+use crate::interpreters;
 use crate::output::line;
-use crate::settings::{HOME_PREFIX, KEYS, SettingKey, check_value};
+use crate::settings::{HOME_PREFIX, KEYS, SettingKey, check_value, resolve_path};
 use crate::state::SettingsPaths;
 
 use settings_file::TargetFile;
@@ -37,14 +38,10 @@ enum ConfigCommand {
 }
 
 /// Change a setting of the user
-///
-/// Keys: workspace, timeout-seconds, memory-mib, hooks, env-files, roots, usage-ledger, latent-search,
-/// trusted-projects, packages, python-index, npm-registry, package-hosts, package-builds,
-/// private-sources, clawhub-registry, interpreters.KIND, skills.NAME.enabled, skills.NAME.pin,
-/// skills.NAME.packages, skills.NAME.interpreters.KIND.
 #[derive(Debug, Args)]
 struct Set {
-    /// Name of the setting
+    /// Name of the setting; `--help` lists all
+    #[arg(long_help = keys_help())]
     key: String,
 
     /// Its value, or values of a list
@@ -63,6 +60,12 @@ struct Unset {
 
     #[command(flatten)]
     file: TargetFile,
+}
+
+/// Returns the help of the argument that is a key: the list of all keys.
+fn keys_help() -> String {
+    let keys = KEYS.map(|(key, meaning)| format!("- {key}: {meaning}\n"));
+    format!("Name of the setting\n\n{}", keys.concat())
 }
 
 impl Config {
@@ -124,9 +127,20 @@ impl Set {
     fn run(&self, context: &Context) -> anyhow::Result<Exit> {
         let key = SettingKey::parse_dotted(&self.key).map_err(CommandError::input)?;
         let value = self.to_toml(&key, context)?;
+        let interpreter = value.as_str().filter(|_| key.is_interpreter());
+        let interpreter = interpreter.map(str::to_owned);
         self.file.edit(context, |document, path| {
             put(document.as_table_mut(), &key.path(), Item::Value(value));
-            check_value(&document.to_string(), path, &key)
+            check_value(&document.to_string(), path, &key)?;
+            if let Some(text) = interpreter {
+                let source = self.file.source();
+                let program = resolve_path(source, path, &text, &context.environment);
+                // Not an error: a project can name an environment that its users create.
+                if let Some(problem) = interpreters::unusable(&program) {
+                    context.output.status(&format!("warning: {problem}"));
+                }
+            }
+            Ok(())
         })
     }
 

@@ -6,6 +6,7 @@ use clap::Args;
 use skills_install::{SourceSpec, parse_foreign_lock};
 
 use crate::context::Context;
+use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::input;
 use crate::install::{
@@ -45,7 +46,9 @@ impl Lock {
         let fetcher = fetcher(&self.install.fetch, context)?;
         let from = std::path::absolute(&self.from)?;
         let text = input::read_text_file(&from, MAX_BYTES)?;
-        let foreign = parse_foreign_lock(&text, &from.to_string_lossy()).map_err(failed)?;
+        // A file that is an argument, unlike the lock file of the skills.
+        let foreign = parse_foreign_lock(&text, &from.to_string_lossy())
+            .map_err(|error| CommandError::input(error.to_string()))?;
         let parent = from.parent().unwrap_or(&from);
         let clawhub = parent.parent().filter(|_| is_clawhub(parent));
         let mut sources: Vec<(String, SourceSpec)> = Vec::new();

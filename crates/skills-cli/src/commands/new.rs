@@ -58,9 +58,13 @@ impl New {
         }
         let files = self.lang.as_deref().map(template_files).transpose()?;
         let directory = self.directory.join(name);
-        create_skill_dir(&directory, &text)?;
-        for (path, text) in files.unwrap_or_default() {
-            add_file(&directory.join(path), text)?;
+        create_skill_dir(&directory)?;
+        let mut files = files.unwrap_or_default();
+        files.insert(0, ("SKILL.md", &text));
+        if let Err(error) = add_files(&directory, &files) {
+            // The directory is new, so all that is in it is an incomplete skill.
+            let _ = std::fs::remove_dir_all(&directory);
+            return Err(error);
         }
         let (output, path) = (context.output, directory.join("SKILL.md"));
         if output.is_json() {
@@ -80,7 +84,7 @@ impl New {
     }
 }
 
-fn create_skill_dir(directory: &Path, text: &str) -> anyhow::Result<()> {
+fn create_skill_dir(directory: &Path) -> anyhow::Result<()> {
     let failed = || format!("cannot create `{}`", directory.display());
     // Fails if the directory exists, so that no skill is overwritten.
     match std::fs::create_dir(directory) {
@@ -93,9 +97,15 @@ fn create_skill_dir(directory: &Path, text: &str) -> anyhow::Result<()> {
             let message = format!("directory `{}` not found", parent.display());
             anyhow::bail!(CommandError::input(message));
         }
-        created => created.with_context(failed)?,
+        created => created.with_context(failed),
     }
-    add_file(&directory.join("SKILL.md"), text)
+}
+
+/// Adds files to a new skill.
+fn add_files(directory: &Path, files: &[(&str, &str)]) -> anyhow::Result<()> {
+    files
+        .iter()
+        .try_for_each(|(path, text)| add_file(&directory.join(path), text))
 }
 
 /// Adds a file to a new skill.

@@ -2,6 +2,7 @@
 
 mod project;
 
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -11,9 +12,9 @@ use skills_runtime::{
     Authorization, FileApprovalStore, HookOptions, HookPreview, Preview, SkillRuntime,
 };
 
-use crate::approver::{self, is_confirmed};
+use crate::approver::{self, require_confirmation};
 use crate::context::Context;
-use crate::error::CommandError;
+use crate::error::{self, CommandError};
 use crate::execution::ExecutionArgs;
 use crate::exit::Exit;
 use crate::input;
@@ -101,19 +102,25 @@ impl Trust {
             output.status(&format!("`{name}` has no hooks of tools"));
         }
         let mut approved = Vec::new();
+        let mut failures = Vec::new();
         let mut exit = Exit::Success;
         for hook in hooks {
             // Each approval is part of what the next request shows.
             let current = previews()?
                 .into_iter()
                 .find(|known| known.hook == hook.hook);
-            match self.approve_hook(runtime, name, &current.unwrap_or(hook.clone()), output)? {
-                Exit::Success => approved.push(hook.hook),
-                other => exit = other,
+            match self.approve_hook(runtime, name, &current.unwrap_or(hook.clone()), output) {
+                Ok(()) => approved.push(hook.hook),
+                Err(error) => {
+                    error::print_error(&error, output);
+                    failures.push(json!({"hook": hook.hook, "error": error::to_json(&error)}));
+                    exit = exit.max(error::exit_status(&error));
+                }
             }
         }
         if output.is_json() {
-            output.print_json(&json!({"skill": name, "hooks": approved}))?;
+            let document = json!({"skill": name, "hooks": approved, "failures": failures});
+            output.print_json(&document)?;
         }
         Ok(exit)
     }
@@ -124,30 +131,25 @@ impl Trust {
         name: &str,
         hook: &HookPreview,
         output: Output,
-    ) -> anyhow::Result<Exit> {
+    ) -> anyhow::Result<()> {
         let command = &hook.hook;
         let preview = match &hook.preview {
             Ok(preview) => preview,
-            Err(reason) => {
-                output.status(&format!("error: cannot approve hook `{command}`: {reason}"));
-                return Ok(Exit::Denied);
-            }
+            Err(reason) => return Err(rejected_hook(hook, reason).into()),
         };
         let Some(request) = &preview.approval_request else {
             let granted = format!("hook `{command}` is approved already");
-            return Ok(report_hook(hook, &preview.authorization, &granted, output));
+            return report_hook(hook, &preview.authorization, &granted, output);
         };
         if !self.yes {
             output.status_lines(&approver::text(request));
             let declined = format!("hook `{command}` is not approved");
-            if !is_confirmed("Approve this hook permanently? [y/N]", &declined, output) {
-                return Ok(Exit::Denied);
-            }
+            require_confirmation("Approve this hook permanently? [y/N]", &declined, output)?;
         }
         // Fails if the skill or its request changed since it was shown.
         let authorization = runtime.executor().approve_hook(name, hook, request)?;
         let granted = format!("approved hook `{command}`");
-        Ok(report_hook(hook, &authorization, &granted, output))
+        report_hook(hook, &authorization, &granted, output)
     }
 
     fn approve(
@@ -165,9 +167,8 @@ impl Trust {
         if !self.yes {
             output.status_lines(&approver::text(request));
             let declined = format!("`{}` is not approved", preview.skill);
-            if !is_confirmed("Approve this content permanently? [y/N]", &declined, output) {
-                return Ok(Exit::Denied);
-            }
+            let question = "Approve this content permanently? [y/N]";
+            require_confirmation(question, &declined, output)?;
         }
         // Fails if the skill or its request changed since it was shown.
         let decision = runtime.executor().approve(name, &options, request)?;
@@ -194,8 +195,8 @@ fn report_decided(preview: &Preview, output: Output) -> anyhow::Result<Exit> {
             Ok(Exit::Success)
         }
         Authorization::Denied(denial) => {
-            output.status(&format!("error: cannot approve `{skill}`: {denial}"));
-            Ok(Exit::Denied)
+            let message = format!("cannot approve `{skill}`: {denial}");
+            Err(CommandError::new("denied", Exit::Denied, message).into())
         }
     }
 }
@@ -265,22 +266,27 @@ fn list_approvals(approvals: &[Approval], context: &Context) -> anyhow::Result<E
     Ok(Exit::Success)
 }
 
-/// Reports whether a hook is approved.
+/// Reports that a hook is approved.
+///
+/// # Errors
+/// Fails if it is not.
 fn report_hook(
     hook: &HookPreview,
     authorization: &Authorization,
     granted: &str,
     output: Output,
-) -> Exit {
+) -> anyhow::Result<()> {
     match authorization {
         Authorization::Granted(_) => {
             output.status(granted);
-            Exit::Success
+            Ok(())
         }
-        Authorization::Denied(denial) => {
-            let command = &hook.hook;
-            output.status(&format!("error: cannot approve hook `{command}`: {denial}"));
-            Exit::Denied
-        }
+        Authorization::Denied(denial) => Err(rejected_hook(hook, denial).into()),
     }
+}
+
+/// Returns the error of a hook that no approval can allow.
+fn rejected_hook(hook: &HookPreview, reason: &dyn Display) -> CommandError {
+    let message = format!("cannot approve hook `{}`: {reason}", hook.hook);
+    CommandError::new("denied", Exit::Denied, message)
 }

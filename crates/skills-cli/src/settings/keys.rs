@@ -8,6 +8,7 @@ use skills_runtime::policy::HostPattern;
 use skills_runtime::{ResourceLimits, SandboxChoice, ScriptType};
 use toml_edit::{Document, Item, TableLike};
 
+use crate::interpreters::InterpreterArg;
 use crate::permission::similar;
 
 /// Maximum of `--memory` and `--scratch` and of their settings, in MiB.
@@ -180,6 +181,8 @@ pub(super) struct FileProblem {
     pub(super) key: Vec<String>,
     /// The problem, with file and line.
     pub(super) message: String,
+    /// The problem alone.
+    pub(super) cause: String,
 }
 
 /// The directories that paths in a settings file refer to.
@@ -248,6 +251,14 @@ impl SettingKey {
         })
     }
 
+    /// Returns the key of an interpreter.
+    pub(crate) fn of_interpreter(chosen: &InterpreterArg) -> Self {
+        match &chosen.skill {
+            None => Self::Interpreter(chosen.kind),
+            Some(skill) => Self::SkillInterpreter(skill.clone(), chosen.kind),
+        }
+    }
+
     /// Parses a dotted key of the command line. Names of skills can contain dots.
     pub(crate) fn parse_dotted(text: &str) -> Result<Self, String> {
         let of_skill = text.strip_prefix("skills.").unwrap_or_default();
@@ -278,6 +289,11 @@ impl SettingKey {
                 | Self::ContainerRuntime
                 | Self::ContainerKeep
         )
+    }
+
+    /// Returns true if the value is the path of an interpreter.
+    pub(crate) fn is_interpreter(&self) -> bool {
+        matches!(self, Self::Interpreter(_) | Self::SkillInterpreter(..))
     }
 
     /// Returns the tables and the name of the key.
@@ -482,11 +498,13 @@ impl FileSettings {
             });
             match parsed {
                 Ok(value) => settings.values.push(value),
-                Err(problem) => {
+                Err(cause) => {
                     let line = line_at(offset);
-                    let message = format!("{}:{line}: {problem}", path.display());
-                    let key = parts;
-                    settings.problems.push(FileProblem { key, message });
+                    settings.problems.push(FileProblem {
+                        key: parts,
+                        message: format!("{}:{line}: {cause}", path.display()),
+                        cause,
+                    });
                 }
             }
         }

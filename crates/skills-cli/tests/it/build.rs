@@ -172,7 +172,7 @@ fn failed_builds_explain_what_is_missing() {
     error: cannot find source in `empty` (searched for guest/Cargo.toml, guest/{main,index,skill}.{js,mjs,ts}, guest/*.c, guest/{app,main}.py)
     help: create a skill with source with `skills new NAME --lang rust` (or js, ts, c, python)
     ");
-    assert_eq!(fixture.run(&["build", "absent"]).code, 2);
+    assert_eq!(fixture.run(&["build", "absent"]).code, 1);
     assert_eq!(fixture.run(&["build", "empty", "--lang", "cobol"]).code, 2);
     assert_eq!(
         fixture.run(&["build", "empty", "--check", "--force"]).code,

@@ -42,7 +42,7 @@ fn validate_reports_all_findings_at_once() {
             .json()
     );
     assert_snapshot!(run(&["validate", "absent"]), @"
-    exit 2
+    exit 1
     -- stderr
     error: `absent` not found
     ");
@@ -391,18 +391,13 @@ fn validation_results_cannot_be_forged() {
 }
 
 #[test]
-fn usage_errors_are_printed_as_json() {
-    let wrong = skills(&["--json", "list", "--bogus"]);
-    assert_eq!(
-        (wrong.code, wrong.json()["error"]["code"].as_str()),
-        (2, Some("usage"))
-    );
+fn a_missing_path_is_one_of_the_results() {
     let fixture = Fixture::new();
     fixture.skill("good", "good");
     let json = fixture.run("", &["validate", "good", "absent", "--json"]);
     assert_eq!(
         (json.code, json.json()["results"].as_array().unwrap().len()),
-        (2, 2)
+        (1, 2)
     );
 }
 
@@ -487,4 +482,30 @@ fn a_skill_with_an_unparsed_restriction_does_not_run() {
             .contains("odd")
     );
     assert_eq!(examples(&["list"]).code, 0);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_skill_that_cannot_be_written_completely_is_not_left_behind() {
+    let fixture = Fixture::new();
+    let scratch = tempfile::tempdir().unwrap();
+    let command = crate::skills::command(&["new", "half"], scratch.path());
+    // As on a full disk, a file can be created, and a write to it fails.
+    let limited = "trap '' XFSZ; ulimit -f 0; exec \"$0\" \"$@\"";
+    let output = std::process::Command::new("/bin/sh")
+        .args(["-c", limited])
+        .arg(command.get_program())
+        .args(command.get_args())
+        .env_clear()
+        .env("HOME", scratch.path())
+        .current_dir(fixture.path())
+        .output()
+        .unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    assert!(
+        stderr.contains("cannot create `./half/SKILL.md`"),
+        "{stderr}"
+    );
+    assert!(!fixture.path().join("half").exists());
 }

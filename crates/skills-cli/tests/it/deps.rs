@@ -132,6 +132,10 @@ fn missing_packages_are_planned_allowed_and_installed_once() {
     assert!(text.contains("skills deps install"), "{text}");
     assert_eq!(user.index.count(""), 0);
 
+    // Nor for an installation without `--yes`.
+    let error = user.json(&["deps", "install", "demo"]);
+    assert_eq!(error["error"]["code"], "confirmation-required", "{error}");
+
     let plan = user.json(&["deps", "plan", "demo"]);
     let planned: Vec<String> = plan["plan"]["packages"]
         .as_array()

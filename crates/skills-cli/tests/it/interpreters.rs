@@ -8,6 +8,8 @@ use insta::assert_snapshot;
 use skills_test_support::{skip, skip_without_sandbox};
 
 #[cfg(target_os = "linux")]
+use crate::fixture::Fixture;
+#[cfg(target_os = "linux")]
 use crate::skills::command;
 use crate::skills::examples;
 
@@ -208,4 +210,49 @@ fn an_interpreter_of_an_unknown_type_is_invalid_usage() {
       }
     }
     "#);
+}
+
+/// The error names the setting, since another program than the configured one is not searched.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_interpreter_of_the_settings_that_does_not_exist_is_named() {
+    if skip_without_sandbox() {
+        return;
+    }
+    let fixture = Fixture::new();
+    fixture
+        .skill("skills/one", "one")
+        .file("skills/one/scripts/main.py", "print(1)\n");
+    let set = ["config", "set", "interpreters.python", "/gone/python3"];
+    assert_snapshot!(fixture.run("", &set).page(), @"
+    exit 0
+    -- stderr
+    warning: cannot use interpreter `/gone/python3`: not found
+    changed PLACE/home/.config/skills/config.toml
+    ");
+    assert_snapshot!(fixture.run("", &["run", "one", "--root", "skills"]).page(), @"
+    exit 3
+    -- stderr
+    error: cannot run in a sandbox: interpreter is unavailable: no program at /gone/python3
+    help: the setting `interpreters.python` names this path; change it with `skills config set interpreters.python PATH`, or remove it with `skills config unset interpreters.python`
+    ");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_hint_about_containers_is_for_users() {
+    if skip_without_sandbox() {
+        return;
+    }
+    let fixture = Fixture::new();
+    fixture
+        .skill("skills/one", "one")
+        .file("skills/one/scripts/main.sh", "echo 1\n");
+    let run = ["run", "one", "--root", "skills", "--sandbox", "container"];
+    assert_snapshot!(fixture.run("", &run).page(), @"
+    exit 3
+    -- stderr
+    error: cannot run in a sandbox: the container backend is unavailable: no engine and image are configured
+    help: set `container-image` to the image of the containers, or select another sandbox
+    ");
 }

@@ -17,6 +17,7 @@ mod deprecated_aliases;
 #[cfg(all(target_os = "linux", feature = "packages"))]
 mod deps;
 #[cfg(target_os = "linux")]
+mod exit_codes;
 mod explanations;
 mod findings;
 mod first_try;
@@ -42,6 +43,7 @@ mod install_packages;
 #[cfg(all(unix, feature = "install"))]
 mod install_signatures;
 mod interpreters;
+mod json_errors;
 mod lookup;
 mod mcp;
 mod mcp_install;

@@ -299,7 +299,7 @@ fn every_run_is_recorded_and_edits_are_detected() {
         "echo $API_KEY\n",
     );
     assert_snapshot!(fixture.page(&["audit", "tail"]), @"
-    exit 2
+    exit 1
     -- stderr
     error: cannot open the audit log `HERE/state/skills/audit.jsonl`: not found
     help: the first run of a skill creates it

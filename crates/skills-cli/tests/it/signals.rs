@@ -82,7 +82,7 @@ impl Beating {
 
 /// Returns true if child processes ignore a signal, as under `nohup` or in the background of a
 /// script.
-fn is_ignored(signal: u32) -> bool {
+pub(crate) fn is_ignored(signal: u32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status
         .lines()

@@ -89,7 +89,7 @@ fn a_tool_is_called_as_a_model_would() {
 #[test]
 fn errors_have_an_exit_code_and_a_hint() {
     assert_snapshot!(examples(&["call", "skill_ls"]).page(), @"
-    exit 2
+    exit 1
     -- stderr
     error: tool `skill_ls` not found; did you mean `skills_ls`?
     ");
@@ -154,7 +154,7 @@ fn a_tool_can_be_disabled_permanently() {
             .stdout
             .contains("skill__weather__get_current")
     );
-    assert_eq!(run(&["call", "skill__weather__list_cities"]).code, 2);
+    assert_eq!(run(&["call", "skill__weather__list_cities"]).code, 1);
     assert_eq!(
         run(&[
             "tools",
@@ -299,7 +299,7 @@ fn a_drafted_skill_is_used_after_a_user_accepts_it() {
       SKILL.md (64 bytes)
       scripts/__pycache__ (generated, will be removed)
       scripts/hi.py (11 bytes)
-    review it in HERE/drafts/.adopting/hello; accepting moves it to HERE/skills/hello
+    review it in HERE/drafts/hello; accepting moves it to HERE/skills/hello
     error: cannot ask for confirmation: standard input is not a terminal
     help: pass `--yes`
     ");
@@ -319,7 +319,6 @@ fn a_drafted_skill_is_used_after_a_user_accepts_it() {
       SKILL.md (64 bytes)
       scripts/__pycache__ (generated, will be removed)
       scripts/hi.py (11 bytes)
-    review it in HERE/drafts/.adopting/hello; accepting moves it to HERE/skills/hello
     accepted `hello`: moved to HERE/skills/hello, content digest sha256:7144816ea71be6db0c4047e0fb5301243aaad2b596822412112f81c8414fe5c9
     ");
     assert!(

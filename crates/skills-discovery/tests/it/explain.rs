@@ -82,3 +82,17 @@ fn an_ambiguous_name_lists_all_skills() {
     let discovery = Discovery::new([Root::new(tree.path(""), Scope::Repo)]);
     assert_snapshot!(explain(&tree, &discovery, "pdf"));
 }
+
+/// Other commands find such a skill, see [`skills_discovery::Catalog::find`].
+#[test]
+fn a_skill_is_found_by_the_name_of_its_directory() {
+    let tree = Tree::new();
+    tree.skill("user/directory", "other");
+    let discovery = Discovery::new([Root::new(tree.path("user"), Scope::User)]);
+    assert_snapshot!(explain(&tree, &discovery, "directory"), @"
+    model-invocable
+      found `other` at user/directory/SKILL.md in user root user
+      warning: name does not match directory `directory`
+      active and model-invocable
+    ");
+}

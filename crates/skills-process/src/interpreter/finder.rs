@@ -361,7 +361,12 @@ impl ProgramFinder {
             // A search path can have any length.
             reason.push_str(&passed[..passed.len().min(MAX_REPORTED)].join("; "));
         }
-        SandboxError::unavailable("interpreter", reason, runtimes::install_hint(kind))
+        let hint = if self.overrides.contains_key(&kind) {
+            "correct this path, which was given in place of the installed interpreter, or remove it"
+        } else {
+            runtimes::install_hint(kind)
+        };
+        SandboxError::unavailable("interpreter", reason, hint)
     }
 
     /// Describes the names that were not found, and where they were searched.

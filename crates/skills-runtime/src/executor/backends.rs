@@ -140,7 +140,7 @@ fn container_unavailable() -> SandboxError {
     SandboxError::unavailable(
         "the container backend",
         "no engine and image are configured",
-        "set `container-image` in the settings, or `Builder::container_sandbox`",
+        "set `container-image` to the image of the containers, or select another sandbox",
     )
 }
 

@@ -9,7 +9,7 @@ use skills_policy::SandboxChoice;
 use skills_sandbox::ScriptType;
 
 use crate::error::{Repr, RuntimeError};
-use crate::library::{SkillPrograms, modules, scripts};
+use crate::library::{SkillPrograms, modules, nested_scripts, scripts};
 use crate::{ExecutionMode, ExecutionOptions, RunTarget};
 
 /// Paths of a skill's WebAssembly module, in order of precedence; after these, any `.wasm` in the
@@ -175,7 +175,11 @@ fn named_script(
     let stems = openskills_scripts(&filter_scripts(&all, |script| stem(script) == name));
     match stems.as_slice() {
         [only] => native_mode(only).ok_or_else(|| unknown_program(skill, name, Vec::new())),
-        [] => Err(unknown_program(skill, name, short_names(&all))),
+        [] => {
+            let nested = nested_scripts(files);
+            let all: Vec<&String> = scripts.iter().chain(&nested).collect();
+            Err(unknown_program(skill, name, short_names(&all)))
+        }
         _ => Err(ambiguous_script(skill, &stems)),
     }
 }

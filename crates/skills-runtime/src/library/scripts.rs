@@ -5,6 +5,8 @@ use skills_sandbox::ScriptType;
 
 /// Directories with WebAssembly modules.
 const WASM_DIRECTORIES: [&str; 2] = ["", "wasm"];
+/// Directories of installed packages, whose files are not scripts of the skill.
+const PACKAGE_DIRECTORIES: [&str; 3] = ["node_modules", "site-packages", "vendor"];
 
 /// The programs in the directory of a skill, where a run looks for them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -12,6 +14,8 @@ const WASM_DIRECTORIES: [&str; 2] = ["", "wasm"];
 pub struct SkillPrograms {
     /// Paths of the scripts in `scripts/`, sorted.
     pub scripts: Vec<String>,
+    /// Paths of the scripts in the directories below `scripts/`, sorted. They run by their path only.
+    pub nested_scripts: Vec<String>,
     /// Paths of the WebAssembly modules in the skill directory and in `wasm/`.
     pub modules: Vec<String>,
 }
@@ -22,6 +26,7 @@ impl SkillPrograms {
     pub fn list(files: &SkillFiles) -> Self {
         Self {
             scripts: scripts(files),
+            nested_scripts: nested_scripts(files),
             modules: modules(files),
         }
     }
@@ -36,8 +41,34 @@ impl SkillPrograms {
 /// Returns the paths of a skill's scripts, sorted; none if the directory cannot be listed.
 pub(crate) fn scripts(files: &SkillFiles) -> Vec<String> {
     resource_paths(files, "scripts")
-        .filter(|path| ScriptType::from_path(path.as_ref()).is_some())
+        .filter(|path| is_script(path))
         .collect()
+}
+
+/// Returns the paths of the scripts below `scripts/` that are not directly in it, sorted.
+pub(crate) fn nested_scripts(files: &SkillFiles) -> Vec<String> {
+    let listed = files.list("scripts").map(|listing| listing.resources);
+    listed
+        .unwrap_or_default()
+        .into_iter()
+        .map(|resource| resource.path)
+        .filter(|path| {
+            let directories = SkillPrograms::short_name(path).rsplit_once('/');
+            directories.is_some_and(|(directories, _)| !is_of_packages(directories))
+        })
+        .filter(|path| is_script(path))
+        .collect()
+}
+
+fn is_of_packages(directories: &str) -> bool {
+    let mut names = directories.split('/');
+    names.any(|name| PACKAGE_DIRECTORIES.contains(&name))
+}
+
+fn is_script(path: &str) -> bool {
+    // It makes its directory a Python package, and does nothing as a program.
+    let is_package_marker = path.rsplit('/').next() == Some("__init__.py");
+    !is_package_marker && ScriptType::from_path(path.as_ref()).is_some()
 }
 
 /// Returns the paths of a skill's WebAssembly modules.

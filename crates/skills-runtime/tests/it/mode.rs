@@ -85,6 +85,25 @@ fn options_take_precedence_and_stay_inside_the_skill() {
 }
 
 #[test]
+fn scripts_in_subdirectories_are_listed_and_package_markers_are_not() {
+    let files = [
+        "scripts/__init__.py",
+        "scripts/main.py",
+        "scripts/other.py",
+        "scripts/pdf/__init__.py",
+        "scripts/pdf/fill.py",
+        "scripts/node_modules/x/a.js",
+    ];
+    let script = |name: &str| mode(&files, &ExecutionOptions::default().script(name));
+    assert_snapshot!(script("absent"), @r#"skill `s` has no script `absent`; ["main.py", "other.py", "pdf/fill.py"]"#);
+    assert_snapshot!(script("pdf/fill.py"), @r#"{"kind":"native","script_path":"scripts/pdf/fill.py","script_type":"python"}"#);
+    let two = ["scripts/__init__.py", "scripts/only.py"];
+    assert_snapshot!(mode(&two, &ExecutionOptions::default()), @r#"{"kind":"native","script_path":"scripts/only.py","script_type":"python"}"#);
+    let several = ["scripts/__init__.py", "scripts/a.py", "scripts/b.py"];
+    assert_snapshot!(mode(&several, &ExecutionOptions::default()), @r#"cannot select a program of skill `s`: it has several scripts; ["a.py", "b.py"]"#);
+}
+
+#[test]
 fn a_script_is_never_guessed() {
     let action = |action: &str| ExecutionOptions::default().input(json!({"action": action}));
     let files = ["scripts/fill_form.py", "scripts/extract.py"];

@@ -90,7 +90,7 @@ impl FileTools {
     pub(crate) fn write(&self, arguments: &WriteArguments) -> Result<ToolOutput, ToolError> {
         let content = decode_content(arguments)?;
         let resolved = self.resolve(&VirtualPath::parse(&arguments.path)?)?;
-        check_target(&resolved)?;
+        check_target(&resolved, self.alternative())?;
         self.check_writable(&resolved)?;
         // From the comparison with `if_match` to the rename, no other call may change the file.
         let _write_guard = self
@@ -118,6 +118,18 @@ impl FileTools {
     }
 }
 
+impl FileTools {
+    /// Returns what to do instead of writing to a read-only skill. Names only tools that are listed.
+    fn alternative(&self) -> Option<&'static str> {
+        match (self.can_create(), self.workspace().is_some()) {
+            (true, true) => Some("create a skill with skills_create, or write to the workspace"),
+            (true, false) => Some("create a skill with skills_create"),
+            (false, true) => Some("write to the workspace instead"),
+            (false, false) => None,
+        }
+    }
+}
+
 fn decode_content(arguments: &WriteArguments) -> Result<Cow<'_, [u8]>, ToolError> {
     let content = match arguments.encoding {
         Encoding::Utf8 => Cow::Borrowed(arguments.content.as_bytes()),
@@ -139,7 +151,11 @@ fn decode_content(arguments: &WriteArguments) -> Result<Cow<'_, [u8]>, ToolError
     Ok(content)
 }
 
-fn check_target(resolved: &ResolvedPath) -> Result<(), ToolError> {
+/// `alternative` is what to do instead of writing to a read-only skill.
+fn check_target(
+    resolved: &ResolvedPath,
+    alternative: Option<&'static str>,
+) -> Result<(), ToolError> {
     let reject = |code: ToolErrorCode, message: String, hint: &str| {
         Err(code
             .error(message)
@@ -157,12 +173,11 @@ fn check_target(resolved: &ResolvedPath) -> Result<(), ToolError> {
             );
         }
         (Access::ReadOnly, Some(_)) => {
-            let hint = "create a skill with skills_create, or write to the workspace";
-            return reject(
-                ToolErrorCode::ReadOnly,
-                format!("'{display_path}' is part of a read-only skill"),
-                hint,
-            );
+            let message = format!("'{display_path}' is part of a read-only skill");
+            let error = ToolErrorCode::ReadOnly
+                .error(message)
+                .with_path(display_path);
+            return Err(alternative.into_iter().fold(error, ToolError::with_hint));
         }
     }
     if resolved.parts.is_empty() {
@@ -297,8 +312,7 @@ fn check_manifest(resolved: &ResolvedPath, bytes: &[u8]) -> Result<(), ToolError
     );
     // The name is part of approvals and tool names, which must not move to other content.
     if old != Some(new) {
-        return Err(invalid("cannot change `name` of a skill".to_owned())
-            .with_hint("keep `name`, or create another skill with skills_create"));
+        return Err(invalid("cannot change `name` of a skill".to_owned()).with_hint("keep `name`"));
     }
     Ok(())
 }

@@ -226,7 +226,9 @@ impl RunnableSkill {
             .iter()
             .map(|path| SkillPrograms::short_name(path));
         let modules = programs.modules.iter().map(|path| file_name(path));
-        let names: Vec<&str> = scripts.chain(modules).collect();
+        // Found by their path in the skill only.
+        let nested = programs.nested_scripts.iter().map(String::as_str);
+        let names: Vec<&str> = scripts.chain(nested).chain(modules).collect();
         if names.is_empty() {
             return error.with_hint("the skill has no scripts; read its SKILL.md");
         }

@@ -7,6 +7,7 @@ use skills_runtime::{Root, SkillRuntime};
 
 use super::hooks::ActiveSkills;
 use super::{Inner, ToolSet};
+use crate::builtin::{BuiltinKind, builtin_tools};
 use crate::catalog_tools::CatalogTools;
 use crate::file_tools::FileTools;
 use crate::folded_paths::canonicalize_existing;
@@ -219,6 +220,9 @@ impl ToolSetBuilder {
         files.drafts_dir = self.drafts_dir;
         files.protected_paths = self.protected_paths;
         files.skill_writes = self.skill_writes;
+        files.is_create_listed = builtin_tools(&self.groups)
+            .iter()
+            .any(|tool| tool.kind == BuiltinKind::Create);
         let files = Arc::new(files);
         let overrides = Arc::new(self.overrides);
         let program_tools = Arc::new(ProgramTools {

@@ -21,6 +21,10 @@ impl Build {
     /// Builds or checks a skill and prints the result.
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Exit> {
         // Before any tool is searched or installed.
+        if !self.path.exists() {
+            let message = format!("`{}` not found", self.path.display());
+            return Err(CommandError::not_found(message).into());
+        }
         input::resolve_directory(&self.path)?;
         let cache = context.environment.cache_dir().ok_or_else(|| {
             anyhow!("cannot create the build cache: no home directory; set `XDG_CACHE_HOME`")

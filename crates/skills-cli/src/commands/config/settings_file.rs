@@ -49,7 +49,10 @@ impl TargetFile {
             );
             return Err(CommandError::input(message).into());
         }
-        let failed = || CommandError::input(format!("cannot change `{}`", path.display()));
+        let failed = || {
+            let message = format!("cannot change `{}`", path.display());
+            CommandError::new("io", Exit::Failed, message)
+        };
         // Two commands at once must not lose a change.
         let _lock = lock(&context.environment).with_context(failed)?;
         let text = read_source_file(self.source(), &path, "settings file")?.unwrap_or_default();
@@ -77,7 +80,7 @@ impl TargetFile {
         Ok(path.ok_or_else(missing)?)
     }
 
-    fn source(&self) -> RuleSource {
+    pub(super) fn source(&self) -> RuleSource {
         if self.project {
             RuleSource::Project
         } else {

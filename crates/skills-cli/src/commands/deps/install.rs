@@ -7,9 +7,10 @@ use skills_runtime::{CallContext, PackagePlan, PackageStatus};
 
 use super::mentioned::Mentioned;
 use super::{AcceptedPackages, OpenedPackages, PackageArgs, plan_json, plan_lines};
-use crate::approver::{Confirmation, confirm, is_terminal};
+use crate::approver::{is_terminal, require_confirmation};
 use crate::commands::config::set_list;
 use crate::context::Context;
+use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::lookup;
 use crate::output::Output;
@@ -53,8 +54,8 @@ impl Install {
         match plan(&opened)? {
             Planned::Interrupted => Ok(Exit::Interrupted),
             Planned::Packages(plan) => {
-                if !self.yes && !is_agreed(&plan, "Install them? [y/N]", output) {
-                    return Ok(Exit::Denied);
+                if !self.yes {
+                    require_agreement(&plan, "Install them? [y/N]", output)?;
                 }
                 install(&opened, &plan, output)
             }
@@ -102,28 +103,23 @@ impl Install {
             Planned::Packages(plan) => plan,
         };
         let question = format!("Install them, and keep them as packages of `{skill}`? [y/N]");
-        if !is_agreed(&plan, &question, output) {
-            return Ok(Exit::Denied);
-        }
+        require_agreement(&plan, &question, output)?;
         let key = SettingKey::SkillPackages(skill.to_owned());
         set_list(&key, mentioned.packages(), context)?;
         install(&opened, &plan, output)
     }
 }
 
-/// Shows a plan, and returns true if the user agrees.
-fn is_agreed(plan: &PackagePlan, question: &str, output: Output) -> bool {
+/// Shows a plan and asks whether it is performed.
+fn require_agreement(
+    plan: &PackagePlan,
+    question: &str,
+    output: Output,
+) -> Result<(), CommandError> {
     for line in plan_lines(plan.packages()) {
         output.status(&line);
     }
-    match confirm(question, output) {
-        Confirmation::Yes => true,
-        Confirmation::No => {
-            output.status("nothing was installed");
-            false
-        }
-        Confirmation::Unanswered => false,
-    }
+    require_confirmation(question, "nothing was installed", output)
 }
 
 /// Selects the packages to install.

@@ -12,7 +12,7 @@ use super::client_config::{
 };
 use crate::approver::{self, Confirmation};
 use crate::context::Context;
-use crate::error::{CommandError, first_line};
+use crate::error::{CommandError, usage_message};
 use crate::exit::Exit;
 use crate::global_options::GlobalOptions;
 use crate::input;
@@ -300,7 +300,7 @@ fn report(
 fn check_server_arguments(arguments: &[String], context: &Context) -> anyhow::Result<()> {
     let words = std::iter::once("skills").chain(arguments.iter().map(String::as_str));
     let problem = match (context.command_line)().try_get_matches_from(words) {
-        Err(error) => first_line(&error),
+        Err(error) => usage_message(&error),
         // The arguments can name another subcommand, such as `install`, or select HTTP.
         Ok(matches) if is_stdio_server(&matches) => return Ok(()),
         Ok(_) => "clients need a server over standard input and output".to_owned(),

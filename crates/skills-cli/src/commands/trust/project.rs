@@ -7,7 +7,7 @@ use skills_runtime::Scope;
 use skills_runtime::discovery::Trust;
 use toml_edit::{Array, DocumentMut, Item, Value};
 
-use crate::approver::is_confirmed;
+use crate::approver::require_confirmation;
 use crate::commands::config::settings_file::TargetFile;
 use crate::context::Context;
 use crate::counted::counted;
@@ -27,9 +27,7 @@ pub(super) fn trust(yes: bool, context: &Context) -> anyhow::Result<Exit> {
         ));
         let declined = format!("{shown} is not trusted");
         let question = "Trust the skills, settings and policy of this project? [y/N]";
-        if !is_confirmed(question, &declined, output) {
-            return Ok(Exit::Denied);
-        }
+        require_confirmation(question, &declined, output)?;
     }
     let Some(text) = root.to_str() else {
         let message = format!("cannot trust `{shown}`: its path is not UTF-8");

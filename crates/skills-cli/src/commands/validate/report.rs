@@ -12,8 +12,7 @@ use crate::exit::Exit;
 use crate::output::{Output, line};
 use crate::skill_path::SkillPath;
 
-/// Prints the report and returns the exit code: 2 if a path is missing, otherwise 1 if a skill has
-/// errors.
+/// Prints the report and returns the exit code: 1 if a path is missing or a skill has errors.
 pub(super) fn print(
     targets: &Targets,
     checks: &[Vec<Finding>],
@@ -32,9 +31,8 @@ pub(super) fn print(
 }
 
 fn exit_code(targets: &Targets, checks: &[Vec<Finding>]) -> Exit {
-    if targets.list.iter().any(Target::is_missing) {
-        Exit::Usage
-    } else if checks.iter().flatten().any(Finding::is_error) {
+    if targets.list.iter().any(Target::is_missing) || checks.iter().flatten().any(Finding::is_error)
+    {
         Exit::Failed
     } else {
         Exit::Success

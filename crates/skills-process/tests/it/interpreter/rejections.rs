@@ -96,5 +96,11 @@ fn errors_name_the_searched_programs_and_how_to_install_them() {
     cannot run in a sandbox: interpreter is unavailable: no `perl` in /nowhere, /gone
     help: install Perl from the system's packages
     ");
-    assert_snapshot!(nothing.override_interpreter(ScriptType::Python, "/gone/python3").find_interpreter(ScriptType::Python).unwrap_err(), @"cannot run in a sandbox: interpreter is unavailable: no program at /gone/python3");
+    let chosen = nothing.override_interpreter(ScriptType::Python, "/gone/python3");
+    let error = chosen.find_interpreter(ScriptType::Python).unwrap_err();
+    let hint = error.hint().unwrap_or_default();
+    assert_snapshot!(format!("{error}\nhelp: {hint}"), @"
+    cannot run in a sandbox: interpreter is unavailable: no program at /gone/python3
+    help: correct this path, which was given in place of the installed interpreter, or remove it
+    ");
 }
