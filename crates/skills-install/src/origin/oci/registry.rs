@@ -114,7 +114,7 @@ impl Registry {
             }
         }
         match self.client.credentials() {
-            Some(credentials) if self.may_get_credentials(token_url.as_ref()) => self
+            Some(credentials) if may_get_credentials(&self.base, token_url.as_ref()) => self
                 .request_as_user(credentials, token_url.as_ref(), response, &|personal| {
                     self.send(url, accept, Some(personal))
                 }),
@@ -219,15 +219,6 @@ impl Registry {
         Ok(Token::Granted(format!("Bearer {token}")))
     }
 
-    /// Returns true if the server for tokens, if there is one, is the registry, or named by it over a
-    /// connection that authenticates both.
-    fn may_get_credentials(&self, token_url: Option<&Url>) -> bool {
-        let is_secure = |url: &Url| url.scheme() == "https";
-        token_url.is_none_or(|url| {
-            url.origin() == self.base.origin() || is_secure(&self.base) && is_secure(url)
-        })
-    }
-
     fn rejects_credentials(&self) -> InstallError {
         InstallError::fetch_with_help(
             self.base.as_str(),
@@ -302,6 +293,15 @@ pub(super) fn parameter<'a>(header: &'a str, name: &str) -> Option<&'a str> {
     }
 }
 
+/// Returns true if the server for tokens, if there is one, is the registry, or named by it over a
+/// connection that authenticates both.
+fn may_get_credentials(registry: &Url, token_url: Option<&Url>) -> bool {
+    let is_secure = |url: &Url| url.scheme() == "https";
+    token_url.is_none_or(|url| {
+        url.origin() == registry.origin() || is_secure(registry) && is_secure(url)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -316,5 +316,37 @@ mod tests {
         assert_eq!(parameter("Basic realm=\"x\"", "realm"), None);
         assert_eq!(parameter("Bear", "realm"), None);
         assert_eq!(parameter("Bearer realm=x", "realm"), None);
+    }
+
+    #[test]
+    fn credentials_are_for_the_registry_and_the_https_server_that_it_names() {
+        let may_get = |registry: &str, token_url: Option<&str>| {
+            let token_url = token_url.map(|url| Url::parse(url).unwrap());
+            may_get_credentials(&Url::parse(registry).unwrap(), token_url.as_ref())
+        };
+        assert!(may_get("http://127.0.0.1:5000/", None));
+        for (registry, token_url, expected) in [
+            ("https://r.example/", "https://auth.example/token", true),
+            ("https://r.example/", "http://auth.example/token", false),
+            ("https://r.example/", "http://r.example/token", false),
+            (
+                "http://127.0.0.1:5000/",
+                "http://127.0.0.1:5000/token",
+                true,
+            ),
+            (
+                "http://127.0.0.1:5000/",
+                "http://127.0.0.1:5001/token",
+                false,
+            ),
+            (
+                "http://127.0.0.1:5000/",
+                "https://auth.example/token",
+                false,
+            ),
+        ] {
+            let actual = may_get(registry, Some(token_url));
+            assert_eq!(actual, expected, "{registry} {token_url}");
+        }
     }
 }
