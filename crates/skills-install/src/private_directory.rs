@@ -1,25 +1,148 @@
 //! Temporary directories that other users cannot read or write.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a temporary directory of this program has no files of a skill yet"
+)]
 
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::ErrorKind;
 use std::path::Path;
+use std::time::{Duration, SystemTime};
 
 use tempfile::TempDir;
 
 use crate::error::InstallError;
 
-/// Creates a directory of the user alone, in the given one or with the temporary files of the
-/// system.
-pub(crate) fn private_directory(parent: Option<&Path>) -> Result<TempDir, InstallError> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix("skills-install-");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        builder.permissions(std::fs::Permissions::from_mode(0o700));
+const PREFIX: &str = "skills-install-";
+/// The file in a directory that its process locks.
+const LOCK: &str = "lock";
+/// The age from which a directory that is not locked belongs to no process: one that was just created
+/// is not locked yet.
+const MIN_STALE_AGE: Duration = Duration::from_secs(60);
+
+/// A directory that is removed when it is dropped, or by a later process if this one is killed.
+#[derive(Debug)]
+pub(crate) struct PrivateDirectory {
+    directory: TempDir,
+    _lock: File,
+}
+
+impl PrivateDirectory {
+    /// Creates a directory of the user alone, in the given one or with the temporary files of the
+    /// system. Removes those that killed processes of the user left there.
+    pub(crate) fn create(parent: Option<&Path>) -> Result<Self, InstallError> {
+        let parent = parent.map_or_else(std::env::temp_dir, Path::to_owned);
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(PREFIX);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            builder.permissions(fs::Permissions::from_mode(0o700));
+        }
+        let failed = |error| InstallError::io("create a directory in", &parent, error);
+        let directory = builder.tempdir_in(&parent).map_err(failed)?;
+        let lock = File::create_new(directory.path().join(LOCK)).map_err(failed)?;
+        lock.lock().map_err(failed)?;
+        remove_stale(&parent, &lock);
+        Ok(Self {
+            directory,
+            _lock: lock,
+        })
     }
-    let created = match parent {
-        Some(parent) => builder.tempdir_in(parent),
-        None => builder.tempdir(),
+
+    pub(crate) fn path(&self) -> &Path {
+        self.directory.path()
+    }
+}
+
+/// Removes the directories of processes that have ended, of the user who owns `own`. What cannot be
+/// removed stays.
+fn remove_stale(parent: &Path, own: &File) {
+    let (Ok(entries), Ok(own)) = (fs::read_dir(parent), own.metadata()) else {
+        return;
     };
-    let shown = parent.unwrap_or(Path::new("the temporary directory"));
-    created.map_err(|error| InstallError::io("create a directory in", shown, error))
+    for entry in entries.flatten() {
+        let is_named = entry.file_name().to_string_lossy().starts_with(PREFIX);
+        if is_named && is_stale(&entry.path(), &own) {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+/// Returns true for a directory of the same user that no process has locked.
+fn is_stale(directory: &Path, own: &Metadata) -> bool {
+    let Ok(metadata) = directory.symlink_metadata() else {
+        return false;
+    };
+    let modified = metadata.modified().ok();
+    let age = modified.and_then(|modified| SystemTime::now().duration_since(modified).ok());
+    metadata.is_dir()
+        && is_same_owner(&metadata, own)
+        && age.is_some_and(|age| age >= MIN_STALE_AGE)
+        && match OpenOptions::new().write(true).open(directory.join(LOCK)) {
+            Ok(lock) => lock.try_lock().is_ok(),
+            Err(error) => error.kind() == ErrorKind::NotFound,
+        }
+}
+
+#[cfg(unix)]
+fn is_same_owner(a: &Metadata, b: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    a.uid() == b.uid()
+}
+
+/// The temporary directory is one of the user.
+#[cfg(not(unix))]
+fn is_same_owner(_a: &Metadata, _b: &Metadata) -> bool {
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn directories_of_ended_processes_are_removed() {
+        let parent = tempfile::tempdir().unwrap();
+        let create = |name: &str| {
+            let path = parent.path().join(name);
+            fs::create_dir(&path).unwrap();
+            path
+        };
+        let set_old = |path: &Path| {
+            let old = SystemTime::now() - 2 * MIN_STALE_AGE;
+            File::open(path).unwrap().set_modified(old).unwrap();
+        };
+        let (locked, left) = (
+            create("skills-install-locked"),
+            create("skills-install-left"),
+        );
+        let (unlocked, new) = (
+            create("skills-install-unlocked"),
+            create("skills-install-new"),
+        );
+        let other = create("other");
+        let lock = File::create(locked.join(LOCK)).unwrap();
+        lock.lock().unwrap();
+        fs::write(left.join(LOCK), "").unwrap();
+        for path in [&locked, &left, &unlocked, &other] {
+            set_old(path);
+        }
+        let own = PrivateDirectory::create(Some(parent.path())).unwrap();
+        for (path, is_kept) in [
+            (&locked, true),
+            (&left, false),
+            (&unlocked, false),
+            (&new, true),
+            (&other, true),
+        ] {
+            assert_eq!(path.exists(), is_kept, "{}", path.display());
+        }
+        let path = own.path().to_owned();
+        set_old(&path);
+        let _second = PrivateDirectory::create(Some(parent.path())).unwrap();
+        assert!(path.exists());
+        drop(own);
+        assert!(!path.exists());
+    }
 }

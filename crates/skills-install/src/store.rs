@@ -12,11 +12,10 @@ use std::time::{Duration, Instant};
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions};
 use skills_discovery::{INSTALL_DIRECTORY, LOCK_FILE};
-use tempfile::TempDir;
 
 use self::journal::Journal;
 use crate::error::{InstallError, Repr};
-use crate::private_directory::private_directory;
+use crate::private_directory::PrivateDirectory;
 use crate::signature::UNSIGNED;
 use crate::{Action, Fetcher, KnownSources, LockFile, LockedSkill, Plan, SourceSpec};
 
@@ -68,7 +67,7 @@ enum Access {
     ReadOnly {
         /// `None` if there is no such directory.
         handle: Option<Dir>,
-        scratch: TempDir,
+        scratch: PrivateDirectory,
     },
 }
 
@@ -155,7 +154,7 @@ impl Store {
             known_sources: KnownSources::default(),
             access: Access::ReadOnly {
                 handle,
-                scratch: private_directory(Some(temp_dir))?,
+                scratch: PrivateDirectory::create(Some(temp_dir))?,
             },
             steps: StepObserver::default(),
         })

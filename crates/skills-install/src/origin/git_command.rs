@@ -14,12 +14,10 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use tempfile::TempDir;
-
 pub(crate) use self::credentials::{Credential, GitCredentials};
 use crate::FetchLimits;
 use crate::error::{InstallError, Repr};
-use crate::private_directory::private_directory;
+use crate::private_directory::PrivateDirectory;
 use crate::progress::Progress;
 
 /// The time between two checks of a running command: at first, and at most.
@@ -125,9 +123,9 @@ impl GitOptions {
 /// It is in a private directory: who can write its configuration can name programs that git starts.
 pub(super) struct GitRepository {
     options: GitOptions,
-    directory: TempDir,
+    directory: PrivateDirectory,
     /// The directories of fetches that were stopped, which count as received.
-    stopped: Vec<TempDir>,
+    stopped: Vec<PrivateDirectory>,
     url: String,
     limits: FetchLimits,
 }
@@ -158,7 +156,7 @@ impl GitRepository {
     ) -> Result<Self, InstallError> {
         let repository = Self {
             options: options.clone(),
-            directory: private_directory(options.temp_dir.as_deref())?,
+            directory: PrivateDirectory::create(options.temp_dir.as_deref())?,
             stopped: Vec::new(),
             url: url.to_owned(),
             limits: limits.clone(),
@@ -175,7 +173,7 @@ impl GitRepository {
     /// Starts again with an empty repository, after a fetch was stopped: its directory has locks, and
     /// children of git may still write to it.
     pub(super) fn restart(&mut self) -> Result<(), InstallError> {
-        let directory = private_directory(self.options.temp_dir.as_deref())?;
+        let directory = PrivateDirectory::create(self.options.temp_dir.as_deref())?;
         self.stopped
             .push(std::mem::replace(&mut self.directory, directory));
         self.init()
