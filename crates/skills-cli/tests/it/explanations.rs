@@ -83,6 +83,60 @@ help: give it a directory for its files with `--workspace DIR`";
     assert_eq!(explanation(&done), format!("{expected}\n{note}"));
 }
 
+/// A workspace with the skill in it has a protected path above the skill, which no rule opens as far
+/// as that.
+#[test]
+fn no_rule_is_suggested_for_a_skill_in_the_workspace() {
+    need_sandbox!();
+    let fixture = Fixture::new();
+    fixture.skill("work/skills/one", "one").file(
+        "work/skills/one/scripts/own.py",
+        "import os\nopen(os.path.dirname(__file__) + '/x', 'w')\n",
+    );
+    let work = fixture.path().join("work").display().to_string();
+    let options = ["--root", "work/skills", "--workspace", &work];
+    let done = fixture.run("", &[&["run", "one"], &options[..]].concat());
+    insta::assert_snapshot!(explanation(&done), @"
+    refused: write `PLACE/work/skills/one/scripts/x` (reported by the program, not verified); no option allows it: the skill directory is always read-only
+    note: the program can write to its workspace
+    ");
+}
+
+/// A rule for a protected directory is not suggested if one for a directory in it is enough.
+#[test]
+fn the_narrowest_protected_path_is_suggested() {
+    need_sandbox!();
+    let fixture = skill(
+        "write.py",
+        "import sys\nopen(sys.argv[1], 'w').write('x')\n",
+    );
+    fixture
+        .file("work/.git/HEAD", "ref: refs/heads/main")
+        .file("work/.git/hooks/pre-push", "");
+    let work = fixture.path().join("work").display().to_string();
+    for (path, narrowest) in [
+        (".git/hooks/pre-commit", ".git/hooks"),
+        (".git/hooks/pre-push", ".git/hooks/pre-push"),
+        (".git/index.lock", ".git"),
+    ] {
+        for path in [path.to_owned(), format!("{work}/{path}")] {
+            let run = |options: &[&str]| {
+                let options = [&["--workspace", &*work], options, &["--", &*path]].concat();
+                run(&fixture, &options)
+            };
+            let done = run(&[]);
+            let help = format!(
+                "help: let it change exactly that path with `--allow write:PLACE/work/{narrowest}`"
+            );
+            assert!(explanation(&done).ends_with(&help), "{}", done.stderr);
+            let rule = format!("write:{work}/{narrowest}");
+            assert_eq!(run(&["--allow", &rule]).code, 0, "{path}");
+            let _ = fs::remove_file(fixture.path().join("work").join(&path));
+            fixture.file("work/.git/hooks/pre-push", "");
+        }
+    }
+}
+
 /// The paths are those that the sandbox mounted read-only, whatever the program prints.
 #[test]
 fn read_only_protected_paths_are_listed_after_a_failure() {

@@ -147,6 +147,14 @@ pub(super) fn parse_read_only_messages(text: &str, current_dir: &str) -> Vec<Ref
         .collect()
 }
 
+/// Returns the words of messages about a read-only file system that are paths with more than one
+/// component, or hidden files; relative ones are as the program wrote them.
+pub(super) fn parse_read_only_paths(text: &str) -> impl Iterator<Item = &str> {
+    let lines = text.lines().filter(|line| read_only_marker(line).is_some());
+    let words = lines.flat_map(|line| line.split(is_path_end));
+    words.filter(|word| word.len() > 1 && (word.contains('/') || word.starts_with('.')))
+}
+
 /// Returns the end of a stream, which is searched: programs report an error last.
 pub(super) fn end_of(captured: &CapturedOutput) -> String {
     let text = captured.text();
@@ -203,15 +211,19 @@ fn without_program(line: &str, end: usize) -> &str {
 
 /// Returns the last quoted or free-standing absolute path of a line, without what follows it.
 fn absolute_path(line: &str) -> Option<&str> {
-    let is_end = |c: char| c.is_whitespace() || "'\"`:,;()’‘”“".contains(c);
-    let is_start = |previous: Option<char>| previous.is_none_or(is_end);
+    let is_start = |previous: Option<char>| previous.is_none_or(is_path_end);
     line.char_indices()
         .filter(|(index, c)| *c == '/' && is_start(line[..*index].chars().next_back()))
         .map(|(index, _)| {
             let rest = &line[index..];
-            &rest[..rest.find(is_end).unwrap_or(rest.len())]
+            &rest[..rest.find(is_path_end).unwrap_or(rest.len())]
         })
         .rfind(|path| path.len() > 1 && !path.starts_with("//") && Path::new(path).is_absolute())
+}
+
+/// Returns true for a character that ends a path in a message.
+fn is_path_end(c: char) -> bool {
+    c.is_whitespace() || "'\"`:,;()’‘”“".contains(c)
 }
 
 #[cfg(test)]

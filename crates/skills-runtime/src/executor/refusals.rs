@@ -9,7 +9,9 @@ use skills_policy::{Access, Grants, HostFilter, HostPattern, NetworkGrant};
 use skills_sandbox::{Evidence, Refusal, Refusals, RefusedOperation, RunOutput};
 
 use super::findings::kept_path;
-use super::program_messages::{end_of, parse_messages, parse_read_only_messages};
+use super::program_messages::{
+    end_of, parse_messages, parse_read_only_messages, parse_read_only_paths,
+};
 
 /// The port for which a host without a port is granted.
 const TLS_PORT: u16 = 443;
@@ -19,7 +21,9 @@ const VISIBLE_DIRECTORIES: [&str; 7] = ["/usr", "/bin", "/lib", "/lib64", "/etc"
 /// What explains the paths in messages of a program.
 pub(super) struct ProgramPaths<'a> {
     /// The working directory, for messages that name no absolute path.
-    pub(super) current_dir: &'a str,
+    pub(super) current_dir: &'a Path,
+    /// The directory of the skill, which stays read-only also in a writable directory.
+    pub(super) skill_dir: Option<&'a Path>,
     /// Names under which the program knows directories.
     pub(super) aliases: &'a [(PathBuf, PathBuf)],
     /// The home directory of the user, if it is known.
@@ -41,8 +45,9 @@ pub(super) fn refusals(output: &RunOutput, grants: &Grants, paths: &ProgramPaths
     } else {
         parse_messages
     };
-    let claims = [&output.stderr, &output.stdout]
-        .map(|captured| parse(&end_of(captured), paths.current_dir));
+    let current_dir = paths.current_dir.to_string_lossy();
+    let claims =
+        [&output.stderr, &output.stdout].map(|captured| parse(&end_of(captured), &current_dir));
     for operation in claims.into_iter().flatten() {
         let operation = paths.on_host(operation, output);
         // An unknown host is one that was observed or named before.
@@ -123,6 +128,32 @@ pub(super) fn name_programs(refusals: Refusals, dropped: &[String]) -> Refusals 
 }
 
 impl ProgramPaths<'_> {
+    /// Returns true if a write to the directory of the skill was refused.
+    pub(super) fn is_skill_written(&self, refusals: &Refusals) -> bool {
+        let mut operations = refusals.list().iter().map(|refusal| &refusal.operation);
+        operations.any(|operation| match operation {
+            RefusedOperation::Write { path } => self.is_in_skill(Path::new(path)),
+            _ => false,
+        })
+    }
+
+    /// Returns the paths on the host, absolute, that messages about a read-only file system name.
+    pub(super) fn read_only_claims(&self, output: &RunOutput) -> Vec<PathBuf> {
+        let texts = [&output.stderr, &output.stdout].map(end_of);
+        let named = texts.iter().flat_map(|text| parse_read_only_paths(text));
+        let on_host = named.map(|path| {
+            let path = join(self.current_dir, Path::new(path))?;
+            let operation = self.on_host(RefusedOperation::Write { path }, output);
+            operation.object().map(PathBuf::from)
+        });
+        on_host.flatten().collect()
+    }
+
+    /// Returns true for a path in the directory of the skill.
+    pub(super) fn is_in_skill(&self, path: &Path) -> bool {
+        self.skill_dir.is_some_and(|skill| path.starts_with(skill))
+    }
+
     /// Returns an operation with the path by which a user knows a file: that on the host, and `~`
     /// for the home directory. Grants and rules are for these, and a missing file in an alias was
     /// not refused.
@@ -170,6 +201,7 @@ impl ProgramPaths<'_> {
                         .any(|visible| on_host.starts_with(visible))
                     && !self.is_own_scratch(Path::new(path), output)
             }
+            RefusedOperation::Write { path } if self.is_in_skill(Path::new(path)) => true,
             RefusedOperation::Write { path } => {
                 match grants.deciding_grant(&expand_home(path, self.user_home)) {
                     Some(grant) => grant.access() != Access::ReadWrite,
@@ -221,7 +253,8 @@ mod tests {
         ];
         let aliases = aliases.map(|(alias, path)| (alias.into(), path.into()));
         let paths = ProgramPaths {
-            current_dir: "/",
+            current_dir: Path::new("/"),
+            skill_dir: None,
             aliases: &aliases,
             user_home: None,
             input: "",
