@@ -44,6 +44,12 @@ impl CommandError {
         Self::new("input", Exit::Usage, message)
     }
 
+    /// Creates an error about a run or call of this name that a signal ended without a result.
+    pub(crate) fn interrupted(name: &str) -> Self {
+        let message = format!("`{name}` was interrupted");
+        Self::new("cancelled", Exit::Interrupted, message)
+    }
+
     /// Creates an error about a part that this program was compiled without.
     #[cfg(not(all(
         feature = "build",

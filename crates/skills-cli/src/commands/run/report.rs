@@ -68,6 +68,9 @@ impl Run {
         let name = &artifacts.skill;
         match &artifacts.exit_status {
             ExecutionStatus::Success => {}
+            ExecutionStatus::Failed {
+                termination: Termination::Cancelled,
+            } => output.status(&format!("error: `{name}` was interrupted")),
             ExecutionStatus::Failed { termination } => {
                 output.status(&format!("error: `{name}` failed: {termination}"));
                 if matches!(termination, Termination::DiskLimit(_)) {
