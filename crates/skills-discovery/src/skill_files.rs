@@ -137,10 +137,14 @@ impl SkillFiles {
     /// # Errors
     /// Fails if the directory cannot be opened or has neither file.
     pub fn open_like_skills_ref(directory: &Path) -> Result<Self, DiscoveryError> {
-        let name = [SKILL_FILE, "skill.md"]
-            .into_iter()
-            .find(|name| directory.join(name).exists())
-            .ok_or(Repr::NotFound)?;
+        let exists = |name: &str| directory.join(name).try_exists();
+        let name = if exists(SKILL_FILE)? {
+            SKILL_FILE
+        } else if exists("skill.md")? {
+            "skill.md"
+        } else {
+            return Err(Repr::NotFound.into());
+        };
         let handle = open_root(directory)?;
         let target = directory.join(name).canonicalize()?;
         Ok(Self {

@@ -12,7 +12,9 @@ use serde_json::{Value, json};
 use skills_lint::Linter;
 use skills_ref_compat::{Client, Diagnostic, Severity, StrictError};
 use skills_runtime::SkillRuntime;
-use skills_runtime::discovery::{ClientProfile, DiscoveryError, ReadingRules, SkillFiles};
+use skills_runtime::discovery::{
+    ClientProfile, DiscoveryError, DiscoveryErrorKind, ReadingRules, SkillFiles,
+};
 use skills_runtime::manifest::{Document, ManifestError, Requirements, WarningKind};
 use skills_runtime::prompt::MissingRequirements;
 
@@ -270,11 +272,12 @@ fn lenient_findings(
     let files = match SkillFiles::open_directory(target.directory()) {
         Ok(files) => files,
         Err(error) => {
-            // The same words as those of the reference tool.
-            return vec![unreadable_finding(
-                &error,
-                "Missing required file: SKILL.md",
-            )];
+            let message = match error.kind() {
+                DiscoveryErrorKind::Io => error.to_string(),
+                // The same words as those of the reference tool.
+                _ => "Missing required file: SKILL.md".to_owned(),
+            };
+            return vec![unreadable_finding(&error, &message)];
         }
     };
     // Only the description: what the client rejects is a finding with its own words.

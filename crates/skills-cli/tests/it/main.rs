@@ -75,6 +75,8 @@ mod tools;
     any(target_arch = "x86_64", target_arch = "aarch64")
 ))]
 mod traced;
+#[cfg(unix)]
+mod unreadable;
 mod usage;
 #[cfg(all(unix, feature = "install"))]
 #[expect(dead_code, reason = "the tests of the library use more of it")]
