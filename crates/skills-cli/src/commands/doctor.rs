@@ -162,6 +162,7 @@ fn entry_diagnostics(runtime: &SkillRuntime, linter: &Linter, entry: &Entry) -> 
         .filter(|warning| is_problem(warning));
     let found = link_problems(entry)
         .into_iter()
+        .chain(omitted_scripts(entry))
         .chain(warnings.map(|warning| (warning.code(), warning.to_string())))
         .chain(unparsed_restrictions(entry))
         .chain(requirement_problems(runtime, entry))
@@ -227,6 +228,16 @@ fn link_problems(entry: &Entry) -> Vec<Problem> {
             .collect(),
         Err(error) => vec![(error.kind().code(), error.to_string())],
     }
+}
+
+/// Returns the files of `scripts/` that no run can start.
+fn omitted_scripts(entry: &Entry) -> Vec<Problem> {
+    let listed = entry.open().and_then(|files| files.list("scripts"));
+    // An error is reported with the links.
+    let omitted = listed.unwrap_or_default().omitted.into_iter();
+    omitted
+        .map(|file| ("omitted-script", file.to_string()))
+        .collect()
 }
 
 fn broken_links(entry: &Entry) -> Result<Vec<String>, DiscoveryError> {

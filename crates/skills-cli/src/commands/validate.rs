@@ -357,6 +357,10 @@ fn manifest_findings(document: &Document, files: &SkillFiles, host: &SkillRuntim
         let message = format!("`{}` is not a file of the skill", link.target);
         findings.push(Finding::warning("broken-link", message).at(Some(link.line)));
     }
+    // A skill whose files cannot be listed is reported by what reads them.
+    for omitted in files.list("").unwrap_or_default().omitted {
+        findings.push(Finding::warning("omitted-file", omitted.to_string()));
+    }
     let (metadata, notes) = files.openai_metadata();
     let requirements = Requirements::new(document.manifest(), Some(&metadata));
     // The name by which a run selects the interpreters of the skill.

@@ -154,6 +154,7 @@ fn text_of_a_skill_is_escaped() {
     directory       ROOT/one
     scope           custom
     license         MIT\nscope           system
+    omitted         `bad\nfile  forged` is not used: its name is not UTF-8 or contains invisible characters
 
     Body\u{1b}]0;title\u{7}
     -- stderr

@@ -52,6 +52,8 @@ mod mcp_roots;
 #[cfg(feature = "mcp-http")]
 mod mcp_token;
 mod model;
+#[cfg(unix)]
+mod omitted_scripts;
 #[cfg(all(target_os = "linux", feature = "packages"))]
 mod package_index;
 mod policy;
