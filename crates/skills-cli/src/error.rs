@@ -8,6 +8,7 @@ use skills_runtime::{ErrorKind, RuntimeError, SandboxError, SandboxErrorKind};
 
 use crate::exit::Exit;
 use crate::output::Output;
+use crate::suggested_command::complete_commands;
 
 /// An error with what is reported about it: code, exit code and hint.
 #[derive(Debug, Clone)]
@@ -202,7 +203,8 @@ pub(crate) fn print_error(error: &anyhow::Error, output: Output) {
 /// Returns an error as JSON.
 pub(crate) fn to_json(error: &anyhow::Error) -> Value {
     let error = CommandError::from_any(error);
-    json!({"code": error.code, "message": error.message, "candidates": error.candidates, "hint": error.help})
+    let hint = error.help.as_deref().map(complete_commands);
+    json!({"code": error.code, "message": error.message, "candidates": error.candidates, "hint": hint})
 }
 
 /// Returns the exit code of an error.

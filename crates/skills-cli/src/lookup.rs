@@ -171,7 +171,7 @@ fn root_hint(directory: &Path) -> String {
 
 fn explain_hint(name: &str) -> String {
     format!(
-        "run `skills show --why {}` with the same global options to see why",
+        "run `skills show --why {}` to see why",
         shown_argument(name, "NAME")
     )
 }

@@ -14,6 +14,7 @@ use crate::lint::SkillFindings;
 use crate::lookup::TRUST_PROJECT_HINT;
 use crate::output::line;
 use crate::policy_files;
+use crate::shell::shell_word;
 use crate::state::PolicyPaths;
 
 /// Check roots, skills, policy and sandbox
@@ -213,8 +214,10 @@ fn text_problem(linter: &Linter, entry: &Entry) -> Option<Problem> {
     let first = found.report.findings().iter().find(is_high)?;
     let place = format!("{}:{}", first.path(), first.line());
     let findings = counted(count, "finding");
+    let directory = shell_word(&entry.directory().to_string_lossy());
+    let directory = directory.as_deref().unwrap_or("PATH");
     let message = format!(
-        "{findings} of high severity, such as {} at {place}; `skills validate` shows all",
+        "{findings} of high severity, such as {} at {place}; `skills validate {directory}` shows all",
         first.rule()
     );
     Some(("text-finding", message))

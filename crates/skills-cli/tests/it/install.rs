@@ -174,7 +174,7 @@ fn a_changed_skill_is_not_used_and_the_lock_file_restores_it() {
     assert_eq!(frozen.code, 3);
     assert_snapshot!(frozen.stderr, @"
     error: skills differ from their lock file: `pdf` is changed
-    help: `skills verify --frozen` lists them, and `skills add --frozen` restores what the lock file lists
+    help: `skills verify --frozen --trust-project` lists them, and `skills add --frozen --trust-project` restores what the lock file lists
     ");
 
     let kept = run(&fixture, &["add"]);
