@@ -179,6 +179,31 @@ fn a_file_to_create_is_a_refused_write() {
     assert_eq!(fs::read_to_string(file).unwrap(), "x");
 }
 
+/// The program knows only that its request failed.
+#[test]
+fn a_granted_host_that_cannot_be_reached_is_explained() {
+    need_sandbox!();
+    let fixture = skill(
+        "fetch.py",
+        "import sys, urllib.request\nfor url in sys.argv[1:]:\n    try:\n        urllib.request.urlopen(url)\n    except Exception as error:\n        print(error)\n",
+    );
+    // A port that was free a moment ago.
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    drop(listener);
+    let host = format!("127.0.0.1:{port}");
+    let (rule, url) = (format!("network:{host}"), format!("http://{host}/"));
+    let done = run(&fixture, &["--allow", &rule, "--", &url]);
+    let text = explanation(&done);
+    assert!(
+        text.contains(&format!(
+            "note: cannot connect to `{host}`: connection refused"
+        )),
+        "{}",
+        done.page()
+    );
+}
+
 #[test]
 fn a_denied_permission_is_not_suggested() {
     need_sandbox!();
