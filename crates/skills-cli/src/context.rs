@@ -260,7 +260,9 @@ impl Context {
     /// Fails if a root is not a directory.
     fn check_given_roots(&self) -> anyhow::Result<()> {
         let given = self.options.root.iter().chain(&self.options.add_root);
-        let (missing, existing): (Vec<_>, Vec<_>) = given.partition(|root| !root.exists());
+        // One that cannot be read is not missing: opening it fails with the reason.
+        let is_missing = |root: &&PathBuf| matches!(root.try_exists(), Ok(false));
+        let (missing, existing): (Vec<_>, Vec<_>) = given.partition(is_missing);
         for root in existing {
             input::resolve_directory(root)?;
         }

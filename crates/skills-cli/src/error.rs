@@ -8,6 +8,7 @@ use skills_runtime::{ErrorKind, RuntimeError, SandboxError, SandboxErrorKind};
 
 use crate::exit::Exit;
 use crate::output::{Output, has_printed_result};
+use crate::suggested_command::complete_commands;
 
 /// An error with what is reported about it: code, exit code and hint.
 #[derive(Debug, Clone)]
@@ -42,6 +43,12 @@ impl CommandError {
     /// Creates an error about invalid input or usage, as opposed to a failed skill.
     pub(crate) fn input(message: impl Into<String>) -> Self {
         Self::new("input", Exit::Usage, message)
+    }
+
+    /// Creates an error about a run or call of this name that a signal ended without a result.
+    pub(crate) fn interrupted(name: &str) -> Self {
+        let message = format!("`{name}` was interrupted");
+        Self::new("cancelled", Exit::Interrupted, message)
     }
 
     /// Creates an error about a part that this program was compiled without.
@@ -233,7 +240,8 @@ pub(crate) fn print_error(error: &anyhow::Error, output: Output) {
 /// Returns an error as JSON.
 pub(crate) fn to_json(error: &anyhow::Error) -> Value {
     let error = CommandError::from_any(error);
-    json!({"code": error.code, "message": error.message, "candidates": error.candidates, "hint": error.help})
+    let hint = error.help.as_deref().map(complete_commands);
+    json!({"code": error.code, "message": error.message, "candidates": error.candidates, "hint": hint})
 }
 
 /// Returns the exit code of an error.

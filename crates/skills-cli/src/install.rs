@@ -26,7 +26,9 @@ pub(crate) use self::frozen::{check_frozen, reject_frozen};
 pub(crate) use self::memory::SourceMemory;
 pub(crate) use self::perform::{Performed, perform, plan_json, report_failures};
 pub(crate) use self::plan_text::{change_json, plan_lines, short_revision};
-pub(crate) use self::target::{Target, parse_target, roots_to_verify, select_locked, verify};
+pub(crate) use self::target::{
+    Target, parse_target, report_nothing_locked, roots_to_verify, select_locked, verify,
+};
 
 use crate::context::Context;
 use crate::error::CommandError;

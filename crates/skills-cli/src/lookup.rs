@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use skills_runtime::discovery::{ExplanationStep, Lookup, SkillStatus, Skipped};
+use skills_runtime::discovery::{
+    DiscoveryErrorKind, Explanation, ExplanationStep, Lookup, SkillStatus, Skipped,
+};
 use skills_runtime::{
     ErrorKind, ExecutionOptions, LoadedSkill, Preview, Root, RuntimeError, SkillRuntime,
 };
@@ -80,8 +82,16 @@ fn explain_unknown(runtime: &SkillRuntime, name: &str, error: RuntimeError) -> a
         {
             (outside_cause(runtime, skill), root_hint(skill))
         }
+        (_, Some(step @ ExplanationStep::Inaccessible { .. })) => {
+            let hint = "give the user of this command the permission to read it";
+            return CommandError::with_hint(&error, hint)
+                .with_cause(&line(&step.to_string()))
+                .into();
+        }
         // A name can also be that of another file in the working directory.
-        _ if !name.contains(std::path::is_separator) => return error.into(),
+        _ if !name.contains(std::path::is_separator) => {
+            return with_unreadable_roots(error, &explanation);
+        }
         (_, Some(ExplanationStep::OutsideRoots(path) | ExplanationStep::NoSkillFile(path))) => {
             let cause = if path.is_dir() {
                 "no `SKILL.md` in the directory"
@@ -99,6 +109,18 @@ fn explain_unknown(runtime: &SkillRuntime, name: &str, error: RuntimeError) -> a
     CommandError::with_hint(&error, hint)
         .with_cause(cause)
         .into()
+}
+
+/// Adds the roots that cannot be read, in which the skill may be.
+fn with_unreadable_roots(error: RuntimeError, explanation: &Explanation) -> anyhow::Error {
+    let is_unreadable = |step: &&ExplanationStep| matches!(step, ExplanationStep::Skipped { code, .. } if *code == DiscoveryErrorKind::Io.code());
+    let unreadable = explanation.steps().iter().find(is_unreadable);
+    match unreadable {
+        Some(step) => CommandError::from(&error)
+            .with_cause(&line(&step.to_string()))
+            .into(),
+        None => error.into(),
+    }
 }
 
 /// Returns how to make a skipped skill available: the option that finds it, if there is one.
@@ -149,7 +171,7 @@ fn root_hint(directory: &Path) -> String {
 
 fn explain_hint(name: &str) -> String {
     format!(
-        "run `skills show --why {}` with the same global options to see why",
+        "run `skills show --why {}` to see why",
         shown_argument(name, "NAME")
     )
 }

@@ -51,6 +51,7 @@ mod shell;
 mod signals;
 mod skill_path;
 mod state;
+mod suggested_command;
 mod tool_host;
 mod usage_report;
 mod virtual_env;

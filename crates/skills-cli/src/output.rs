@@ -9,6 +9,7 @@ use skills_runtime::is_invisible;
 
 use crate::exit::Exit;
 use crate::program_text::{mark_bytes, mark_text};
+use crate::suggested_command::complete_commands;
 
 pub(crate) use skills_runtime::{escape_line as line, escape_terminal};
 
@@ -90,10 +91,10 @@ impl Output {
         self.status_lines(&mark_text(text));
     }
 
-    /// Prints one escaped line to standard error.
+    /// Prints one escaped line to standard error. Commands in it get the options of this call.
     pub(crate) fn status(self, text: &str) {
         // One line: text of a skill cannot add a line that looks like a message of this command.
-        self.status_lines(&line(text));
+        self.status_lines(&line(&complete_commands(text)));
     }
 
     /// Prints several escaped lines to standard error.

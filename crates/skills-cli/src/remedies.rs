@@ -8,6 +8,7 @@ use skills_tools::Remedy;
 use crate::process_environment::Environment;
 use crate::settings::MAX_MIB;
 use crate::shell::{is_shell_word, shell_package, shell_word};
+use crate::suggested_command::complete_commands;
 use crate::virtual_env;
 
 /// Factor by which an insufficient limit is raised.
@@ -47,6 +48,15 @@ impl RemedyDescriptions {
 
     /// Returns what to do, in the imperative; `None` if no option helps.
     pub(crate) fn describe(&self, remedy: &Remedy) -> Option<String> {
+        let text = self.describe_remedy(remedy)?;
+        Some(match self.style {
+            RemedyStyle::Option => complete_commands(&text),
+            // A model reads it, which need not know the directories of the server.
+            RemedyStyle::Server => text,
+        })
+    }
+
+    fn describe_remedy(&self, remedy: &Remedy) -> Option<String> {
         match remedy {
             Remedy::Allow(targets) => self.allow(targets),
             Remedy::AllowExactly(targets) => self.allow_exactly(targets),

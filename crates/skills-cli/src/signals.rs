@@ -8,6 +8,9 @@
 )]
 
 use std::io;
+use std::time::Duration;
+
+use skills_runtime::CancellationToken;
 
 /// Runs a future on this thread until it completes or a signal arrives. Returns `None` after a
 /// signal.
@@ -29,6 +32,52 @@ pub(crate) fn run_until_interrupt<F: Future>(future: F) -> io::Result<Option<F::
     Ok(output)
 }
 
+/// How long a cancelled future may take until it is dropped. Killing a tree of processes takes much
+/// less.
+const MAX_CANCEL_TIME: Duration = Duration::from_secs(5);
+
+/// The result of a future that signals cancel.
+pub(crate) struct Cancellable<T> {
+    /// `None` if the future was dropped.
+    pub(crate) output: Option<T>,
+    /// Whether a signal arrived.
+    pub(crate) is_interrupted: bool,
+}
+
+/// Runs a future on this thread until it completes. A signal cancels the token, so that the future
+/// ends with what it has so far; a further one drops it, as do five seconds without an end.
+pub(crate) fn run_until_cancelled<F: Future>(
+    cancellation: &CancellationToken,
+    future: F,
+) -> io::Result<Cancellable<F::Output>> {
+    let executor = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let result = executor.block_on(async {
+        let _children = handle_child_signals();
+        let mut interrupts = Interrupts::listen();
+        let mut future = std::pin::pin!(future);
+        tokio::select! {
+            output = &mut future => return Cancellable {
+                output: Some(output),
+                is_interrupted: false,
+            },
+            () = interrupts.next() => cancellation.cancel(),
+        }
+        let output = tokio::select! {
+            output = future => Some(output),
+            () = interrupts.next() => None,
+            () = tokio::time::sleep(MAX_CANCEL_TIME) => None,
+        };
+        Cancellable {
+            output,
+            is_interrupted: true,
+        }
+    });
+    executor.shutdown_background();
+    Ok(result)
+}
+
 /// Resets an inherited SIGCHLD ignore, so children can be reaped. Must be called inside a Tokio
 /// runtime.
 #[cfg(unix)]
@@ -41,25 +90,56 @@ pub(crate) fn handle_child_signals() {}
 
 /// Waits for SIGINT, SIGTERM or SIGHUP. Signals that the parent process set to be ignored stay
 /// ignored, as with `nohup`.
-#[cfg(unix)]
 pub(crate) async fn wait_for_interrupt() {
-    use tokio::signal::unix::{SignalKind, signal};
-    // Read before the first handler is installed, since a signal with a handler is no longer
-    // reported as ignored.
-    let ignored = ignored_signals();
-    let wait = async |kind: SignalKind| {
-        // Bit 0 of the mask is signal 1.
-        let is_ignored = ignored & (1 << (kind.as_raw_value() - 1)) != 0;
-        match signal(kind) {
-            Ok(mut signal) if !is_ignored => drop(signal.recv().await),
+    Interrupts::listen().next().await;
+}
+
+/// The signals that interrupt the command, from its creation on.
+#[cfg(unix)]
+struct Interrupts {
+    signals: [Option<tokio::signal::unix::Signal>; 3],
+}
+
+#[cfg(unix)]
+impl Interrupts {
+    /// Installs the handlers. Must be called inside a Tokio runtime.
+    fn listen() -> Self {
+        use tokio::signal::unix::{SignalKind, signal};
+        // Read before the first handler is installed, since a signal with a handler is no longer
+        // reported as ignored.
+        let ignored = ignored_signals();
+        let listen = |kind: SignalKind| {
+            // Bit 0 of the mask is signal 1.
+            let is_ignored = ignored & (1 << (kind.as_raw_value() - 1)) != 0;
             // Without a handler, the signal has its default effect.
-            _ => std::future::pending().await,
+            (!is_ignored).then(|| signal(kind).ok()).flatten()
+        };
+        let kinds = [
+            SignalKind::interrupt(),
+            SignalKind::terminate(),
+            SignalKind::hangup(),
+        ];
+        Self {
+            signals: kinds.map(listen),
         }
-    };
-    tokio::select! {
-        () = wait(SignalKind::interrupt()) => {}
-        () = wait(SignalKind::terminate()) => {}
-        () = wait(SignalKind::hangup()) => {}
+    }
+
+    /// Waits for the next signal. Cancel safe.
+    async fn next(&mut self) {
+        let [interrupt, terminate, hangup] = &mut self.signals;
+        tokio::select! {
+            () = receive(interrupt) => {}
+            () = receive(terminate) => {}
+            () = receive(hangup) => {}
+        }
+    }
+}
+
+#[cfg(unix)]
+async fn receive(signal: &mut Option<tokio::signal::unix::Signal>) {
+    match signal {
+        Some(signal) => drop(signal.recv().await),
+        None => std::future::pending().await,
     }
 }
 
@@ -73,9 +153,19 @@ fn ignored_signals() -> u64 {
 }
 
 #[cfg(not(unix))]
-pub(crate) async fn wait_for_interrupt() {
-    // Without a handler the signal ends the process anyway.
-    if tokio::signal::ctrl_c().await.is_err() {
-        std::future::pending().await
+struct Interrupts;
+
+#[cfg(not(unix))]
+impl Interrupts {
+    fn listen() -> Self {
+        Self
+    }
+
+    /// Waits for the next signal. Cancel safe.
+    async fn next(&mut self) {
+        // Without a handler the signal ends the process anyway.
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending().await
+        }
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::{Component, Path, PathBuf};
 
 use skills_ref_compat::{Properties, StrictError};
-use skills_runtime::discovery::SkillFiles;
+use skills_runtime::discovery::{DiscoveryErrorKind, SkillFiles};
 
 use crate::error::CommandError;
 
@@ -17,8 +17,12 @@ impl SkillPath {
     /// Creates it from a command-line argument. A file named `skill.md`, in any case, refers to its
     /// directory.
     pub(crate) fn from_path(path: &Path) -> anyhow::Result<Self> {
-        if !path.exists() {
-            let message = format!("`{}` not found", path.display());
+        let missing = match path.try_exists() {
+            Ok(true) => None,
+            Ok(false) => Some(format!("`{}` not found", path.display())),
+            Err(error) => Some(format!("cannot open `{}`: {error}", path.display())),
+        };
+        if let Some(message) = missing {
             return Err(CommandError::input(message).into());
         }
         let path = normalize_path(path);
@@ -103,8 +107,12 @@ impl SkillPath {
     }
 
     fn bytes(&self) -> Result<Option<Vec<u8>>, String> {
-        let Ok(files) = SkillFiles::open_like_skills_ref(&self.directory) else {
-            return Ok(None);
+        let files = match SkillFiles::open_like_skills_ref(&self.directory) {
+            Ok(files) => files,
+            Err(error) if error.kind() == DiscoveryErrorKind::Io => {
+                return Err(error.to_string());
+            }
+            Err(_) => return Ok(None),
         };
         files
             .read_skill_file()

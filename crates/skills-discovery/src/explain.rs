@@ -108,6 +108,15 @@ pub enum ExplanationStep {
     /// The file or directory does not exist.
     #[error("{} does not exist", .0.display())]
     PathNotFound(PathBuf),
+    /// The path, or the skill file in the directory, cannot be accessed, such as for lack of a
+    /// permission.
+    #[error("cannot open {}: {reason}", path.display())]
+    Inaccessible {
+        /// The file or directory.
+        path: PathBuf,
+        /// The error of the operating system.
+        reason: String,
+    },
     /// No skill has the name; these names are similar, best first.
     #[error("no skill has this name{}", suggestion(.0))]
     NameNotFound(Vec<String>),
@@ -246,23 +255,41 @@ impl Discovery {
             Some(path) if self.is_empty_directory_of_root(path) => {
                 ExplanationStep::NoSkillFile(path.clone())
             }
-            Some(path) => ExplanationStep::OutsideRoots(path.clone()),
-            None if query.is_path() => ExplanationStep::PathNotFound(PathBuf::from(query.text)),
+            Some(path) => inaccessible_step(path)
+                .unwrap_or_else(|| ExplanationStep::OutsideRoots(path.clone())),
+            None if query.is_path() => {
+                let path = Path::new(query.text);
+                inaccessible_step(path)
+                    .unwrap_or_else(|| ExplanationStep::PathNotFound(path.to_owned()))
+            }
             None => {
                 let nearest = match catalog.find(query.text) {
                     Lookup::Unknown(nearest) => nearest.into_iter().map(str::to_owned).collect(),
                     _ => Vec::new(),
                 };
-                // The skill may be in a root that does not exist, or not yet.
-                let missing_roots = catalog
+                // The skill may be in a root that does not exist, or not yet, or that cannot be read.
+                let unread_roots = catalog
                     .skipped()
                     .iter()
-                    .filter(|skipped| matches!(skipped.reason(), SkipReason::RootNotFound));
-                explanation.steps.extend(missing_roots.map(skipped_step));
+                    .filter(|skipped| self.is_unread_root(skipped));
+                explanation.steps.extend(unread_roots.map(skipped_step));
                 ExplanationStep::NameNotFound(nearest)
             }
         };
         explanation.steps.push(step);
+    }
+
+    /// Returns true if a root was skipped because it does not exist or cannot be read.
+    fn is_unread_root(&self, skipped: &Skipped) -> bool {
+        let is_root = |root: &Root| {
+            let path = root.path();
+            path == skipped.path() || path.canonicalize().is_ok_and(|path| path == skipped.path())
+        };
+        match skipped.reason() {
+            SkipReason::RootNotFound => true,
+            SkipReason::Unreadable(_) => self.roots.iter().any(is_root),
+            _ => false,
+        }
     }
 
     /// Returns true if a path is a directory below a root and has no `SKILL.md`.
@@ -272,7 +299,9 @@ impl Discovery {
                 .canonicalize()
                 .is_ok_and(|root| path.starts_with(root))
         };
-        self.roots.iter().any(contains_path) && path.is_dir() && !path.join(SKILL_FILE).exists()
+        self.roots.iter().any(contains_path)
+            && path.is_dir()
+            && matches!(path.join(SKILL_FILE).try_exists(), Ok(false))
     }
 }
 
@@ -328,6 +357,18 @@ fn not_invocable_reason(entry: &Entry) -> Option<&'static str> {
     }
 }
 
+/// Returns a step if the operating system rejects access to a path, or to the skill file in it.
+fn inaccessible_step(path: &Path) -> Option<ExplanationStep> {
+    let is_directory = path.is_dir();
+    let skill_file = path.join(SKILL_FILE);
+    let opened: &Path = if is_directory { &skill_file } else { path };
+    let error = opened.try_exists().err()?;
+    Some(ExplanationStep::Inaccessible {
+        path: path.to_owned(),
+        reason: error.to_string(),
+    })
+}
+
 fn skipped_step(skipped: &Skipped) -> ExplanationStep {
     let (path, reason) = (skipped.path().to_owned(), skipped.reason());
     ExplanationStep::Skipped {
@@ -352,6 +393,7 @@ impl ExplanationStep {
             Self::OutsideRoots(_) => "outside-roots",
             Self::NoSkillFile(_) => "no-skill-file",
             Self::PathNotFound(_) => "path-not-found",
+            Self::Inaccessible { .. } => "inaccessible",
             Self::NameNotFound(_) => "name-not-found",
         }
     }
@@ -360,7 +402,9 @@ impl ExplanationStep {
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         match self {
-            Self::Found { path, .. } | Self::Skipped { path, .. } => Some(path),
+            Self::Found { path, .. }
+            | Self::Skipped { path, .. }
+            | Self::Inaccessible { path, .. } => Some(path),
             Self::OutsideRoots(path) | Self::NoSkillFile(path) | Self::PathNotFound(path) => {
                 Some(path)
             }

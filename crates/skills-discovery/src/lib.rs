@@ -47,6 +47,7 @@ mod inactive_entry;
 mod lazy_metadata;
 mod locked_content;
 mod namespace;
+mod omitted_file;
 mod open;
 mod openai_file;
 mod parallel;
@@ -79,6 +80,7 @@ pub use file_stamp::FileStamp;
 pub use generated_files::{FOLDER_SETTINGS, is_generated, is_in_generated_directory};
 pub use generation::{Generation, Generations, WatcherRegistration};
 pub use inactive_entry::{InactiveEntry, InactiveReason, LockDifference};
+pub use omitted_file::{OmissionReason, OmittedFile};
 pub use parallel::parallel_map;
 pub use root::{
     DirSymlinks, HiddenDirectories, Namespace, NestedSkills, Root, Scope, SearchDepth,

@@ -15,12 +15,15 @@ use crate::SKILL_FILE;
 use crate::error::{DiscoveryError, DiscoveryErrorKind, Repr};
 use crate::file_stamp::ScanStart;
 use crate::generated_files::{is_generated, is_in_generated_directory};
+use crate::omitted_file::{OmissionReason, OmittedFile};
 use crate::open::{fill_buffer, open_canonical, open_regular, open_root};
 use crate::openai_file::OpenAiFile;
 use crate::{FileStamp, StampedFile, StampedListing};
 
 /// The maximum number of files in a listing.
 const MAX_LISTED_FILES: usize = 1_000;
+/// The maximum number of omitted files in a listing.
+const MAX_OMITTED_FILES: usize = 16;
 /// The maximum number of directory entries that are read for a listing.
 const MAX_SCANNED_ENTRIES: usize = 20_000;
 /// The maximum depth of a listing, in directories below the one that is listed.
@@ -71,6 +74,9 @@ pub struct ResourceListing {
     /// Whether files are missing: because of a limit (1,000 files, 8 directory levels, 20,000
     /// directory entries), or because a directory cannot be read.
     pub truncated: bool,
+    /// Symlinks, special files and files with a name that cannot be shown, ordered by path: at most
+    /// 16.
+    pub omitted: Vec<OmittedFile>,
 }
 
 /// One file of a [`ResourceListing`]. The file may change or be deleted after it was listed; to
@@ -137,10 +143,14 @@ impl SkillFiles {
     /// # Errors
     /// Fails if the directory cannot be opened or has neither file.
     pub fn open_like_skills_ref(directory: &Path) -> Result<Self, DiscoveryError> {
-        let name = [SKILL_FILE, "skill.md"]
-            .into_iter()
-            .find(|name| directory.join(name).exists())
-            .ok_or(Repr::NotFound)?;
+        let exists = |name: &str| directory.join(name).try_exists();
+        let name = if exists(SKILL_FILE)? {
+            SKILL_FILE
+        } else if exists("skill.md")? {
+            "skill.md"
+        } else {
+            return Err(Repr::NotFound.into());
+        };
         let handle = open_root(directory)?;
         let target = directory.join(name).canonicalize()?;
         Ok(Self {
@@ -291,6 +301,7 @@ impl SkillFiles {
         Ok(ResourceListing {
             resources: listing.files.into_iter().map(Resource::from).collect(),
             truncated: listing.truncated,
+            omitted: listing.omitted,
         })
     }
 
@@ -343,6 +354,8 @@ impl SkillFiles {
         state.files.sort_by(|a, b| a.path.cmp(&b.path));
         state.truncated |= state.files.len() > MAX_LISTED_FILES;
         state.files.truncate(MAX_LISTED_FILES);
+        state.omitted.sort();
+        state.omitted.truncate(MAX_OMITTED_FILES);
         Ok(state)
     }
 
@@ -382,7 +395,11 @@ impl SkillFiles {
                 return Ok(Vec::new());
             }
             let entry = entry?;
-            let Some(name) = listable_name(&entry.file_name()) else {
+            let file_name = entry.file_name();
+            let Some(name) = listable_name(&file_name) else {
+                if !is_hidden(&file_name) {
+                    state.omit(path, &file_name, OmissionReason::Unprintable);
+                }
                 continue;
             };
             // Only the skill's own file is omitted: a `SKILL.md` in a subdirectory is a resource,
@@ -396,11 +413,14 @@ impl SkillFiles {
             if is_generated(path, name.as_ref(), file_type) {
                 continue;
             }
-            let path = path.join(&name);
             if file_type.is_dir() {
-                subdirectories.push(path);
+                subdirectories.push(path.join(&name));
             } else if file_type.is_file() {
-                state.push_file(&path, entry.metadata());
+                state.push_file(&path.join(&name), entry.metadata());
+            } else if file_type.is_symlink() {
+                state.omit(path, &file_name, OmissionReason::Symlink);
+            } else {
+                state.omit(path, &file_name, OmissionReason::NotRegular);
             }
         }
         subdirectories.sort();
@@ -429,9 +449,13 @@ impl SkillFiles {
 /// Returns a name that a listing may contain: UTF-8, not hidden, and without invisible characters,
 /// so that a model or user cannot be shown another name than the one that is opened.
 fn listable_name(name: &OsStr) -> Option<String> {
-    let name = name.to_str()?;
-    let is_listable = !name.starts_with('.') && !name.chars().any(is_invisible);
-    is_listable.then(|| name.to_owned())
+    let text = name.to_str()?;
+    let is_listable = !is_hidden(name) && !text.chars().any(is_invisible);
+    is_listable.then(|| text.to_owned())
+}
+
+fn is_hidden(name: &OsStr) -> bool {
+    name.as_encoded_bytes().starts_with(b".")
 }
 
 fn read_file(directory: &Dir, path: &Path, max_bytes: u64) -> Result<Vec<u8>, DiscoveryError> {
@@ -478,11 +502,16 @@ enum SkillFileListing {
 #[derive(Default)]
 struct ListState {
     files: Vec<StampedFile>,
+    omitted: Vec<OmittedFile>,
     scanned_entries: usize,
     truncated: bool,
 }
 
 impl ListState {
+    fn omit(&mut self, directory: &Path, name: &OsStr, reason: OmissionReason) {
+        self.omitted.push(OmittedFile::new(directory, name, reason));
+    }
+
     fn push_file(&mut self, path: &Path, metadata: io::Result<Metadata>) {
         match metadata.map_err(DiscoveryError::from) {
             Ok(metadata) => self.files.push(StampedFile {

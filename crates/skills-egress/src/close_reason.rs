@@ -19,6 +19,8 @@ pub enum RejectReason {
     PrivateAddress,
     /// The host name does not resolve.
     DnsFailure,
+    /// The host refuses connections to the port.
+    Refused,
     /// No address of the host responds, or its response is invalid.
     Unreachable,
     /// The data in the tunnel, or the `Host` field, names a different host or none.
@@ -43,6 +45,7 @@ impl fmt::Display for RejectReason {
             Self::PortNotAllowed { port } => write!(f, "port {port} is not allowed"),
             Self::PrivateAddress => f.write_str("host has no public address"),
             Self::DnsFailure => f.write_str("host not found"),
+            Self::Refused => f.write_str("connection refused"),
             Self::Unreachable => f.write_str("host did not respond"),
             Self::HostMismatch => f.write_str("the connection names a different host, or none"),
             Self::NotTls => f.write_str("port 443 requires TLS"),

@@ -343,7 +343,9 @@ impl Connection {
                 reason @ (RejectReason::Malformed { .. } | RejectReason::InvalidHost),
             ) => ("400 Bad Request", format!("rejected: {reason}\n")),
             CloseReason::Rejected(
-                reason @ (RejectReason::DnsFailure | RejectReason::Unreachable),
+                reason @ (RejectReason::DnsFailure
+                | RejectReason::Refused
+                | RejectReason::Unreachable),
             ) => (
                 "502 Bad Gateway",
                 format!("cannot connect to {host}: {reason}\n"),

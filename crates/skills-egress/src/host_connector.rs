@@ -1,6 +1,7 @@
 //! Connects to granted hosts.
 
 use std::collections::BTreeSet;
+use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
@@ -246,8 +247,8 @@ impl HostConnector {
     ///
     /// # Errors
     ///
-    /// Returns [`RejectReason::Unreachable`] if no address responded, or a limit if the last one
-    /// took too long.
+    /// Returns [`RejectReason::Refused`] if the last address refused the connection,
+    /// [`RejectReason::Unreachable`] if it did not respond, or a limit if it took too long.
     pub async fn connect(&self, destination: &Destination) -> Result<TcpStream, CloseReason> {
         let share = self.limits.connect_timeout
             / u32::try_from(destination.addresses.len())
@@ -266,7 +267,7 @@ impl HostConnector {
                         .record_reached(&destination.host.rule_text(destination.port));
                     return Ok(stream);
                 }
-                Ok(Err(_)) => {}
+                Ok(Err(error)) => stop = connect_failure(&error).into(),
                 Err(_) => stop = ExceededLimit::ConnectTimeout.into(),
             }
         }
@@ -308,4 +309,11 @@ fn is_denied(ip: IpAddr, port: u16, hosts: &HostFilter) -> bool {
         .denied()
         .iter()
         .any(|pattern| texts.contains(&pattern.to_string()))
+}
+
+fn connect_failure(error: &io::Error) -> RejectReason {
+    match error.kind() {
+        io::ErrorKind::ConnectionRefused => RejectReason::Refused,
+        _ => RejectReason::Unreachable,
+    }
 }

@@ -23,6 +23,8 @@ pub struct ProxySummary {
     reached: Vec<ReachedHost>,
     rejected: Vec<RejectedRequest>,
     limit_hits: Vec<LimitHit>,
+    /// Hosts for which resolving the name or connecting took too long.
+    timed_out: Vec<TimedOutHost>,
     /// Connections to hosts that did not fit into `reached`.
     reached_omitted: u64,
     /// Rejections that did not fit into `rejected`.
@@ -41,6 +43,13 @@ pub struct ReachedHost {
     pub count: u64,
 }
 
+/// A host to which connecting took too long.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+struct TimedOutHost {
+    host: String,
+    count: u64,
+}
+
 /// A request that the proxy rejected. Equal requests are counted together.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 #[non_exhaustive]
@@ -54,6 +63,15 @@ pub struct RejectedRequest {
 }
 
 impl RejectedRequest {
+    /// Returns true if the host is granted and valid, so that something else prevented a connection.
+    fn is_failed_connection(&self) -> bool {
+        let is_valid = !matches!(
+            self.reason,
+            RejectReason::InvalidHost | RejectReason::Malformed { .. }
+        );
+        is_valid && !self.is_missing_grant()
+    }
+
     /// Returns true if a rule for the host and its port would allow the request.
     fn is_missing_grant(&self) -> bool {
         match self.reason {
@@ -111,6 +129,23 @@ impl ProxySummary {
             .map(|request| (request.host.clone(), request.count))
     }
 
+    /// Describes why granted hosts were not reached, one line for each host and cause. Without it, a
+    /// program may report nothing but a failed request.
+    pub fn failures(&self) -> impl Iterator<Item = String> {
+        let rejected = self
+            .rejected
+            .iter()
+            .filter(|request| request.is_failed_connection());
+        let rejected = rejected.filter_map(|request| {
+            let host = request.host.as_ref()?;
+            Some(failure(host, &request.reason, request.count))
+        });
+        let timed_out = self.timed_out.iter();
+        let timed_out = timed_out
+            .map(|entry| failure(&entry.host, &ExceededLimit::ConnectTimeout, entry.count));
+        rejected.chain(timed_out)
+    }
+
     /// Returns how many connections and how many rejections are missing in the two lists because
     /// they were full.
     #[must_use]
@@ -163,6 +198,15 @@ impl ProxySummary {
                 count: 1,
             }),
             None => self.rejected_omitted += 1,
+        }
+    }
+
+    fn record_timeout(&mut self, host: String) {
+        let has_room = self.timed_out.len() < MAX_ENTRIES;
+        match self.timed_out.iter_mut().find(|entry| entry.host == host) {
+            Some(entry) => entry.count += 1,
+            None if has_room => self.timed_out.push(TimedOutHost { host, count: 1 }),
+            None => {}
         }
     }
 
@@ -264,7 +308,12 @@ impl ProxyLog {
                 let host = host.map(sanitize_host);
                 self.update(|summary| summary.record_rejected(host.as_deref(), reason));
             }
-            CloseReason::LimitExceeded(limit) => self.record_limit(limit),
+            CloseReason::LimitExceeded(limit) => {
+                self.record_limit(limit);
+                if let Some(host) = host.filter(|_| limit == ExceededLimit::ConnectTimeout) {
+                    self.update(|summary| summary.record_timeout(sanitize_host(host)));
+                }
+            }
             CloseReason::Disconnected => {}
         }
     }
@@ -310,6 +359,13 @@ impl ProxyLog {
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner),
         );
+    }
+}
+
+fn failure(host: &str, cause: &dyn fmt::Display, count: u64) -> String {
+    match count {
+        1 => format!("cannot connect to `{host}`: {cause}"),
+        count => format!("cannot connect to `{host}`: {cause} ({count} times)"),
     }
 }
 

@@ -446,6 +446,7 @@ fn run_output(
         started.elapsed(),
         report,
     )
+    .notes(requests.failures())
     .refusals(refusals)
     .connections(requests.reached_hosts(), requests.omitted().0)
 }

@@ -265,6 +265,7 @@ impl LinuxSandbox {
             report,
         )
         .notes(plan.protected.changes(job.grants()))
+        .notes(requests.failures())
         .read_only_paths(plan.read_only_paths())
         .private_home(private_home)
         .lookups(

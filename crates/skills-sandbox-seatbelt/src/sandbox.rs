@@ -212,6 +212,7 @@ fn run_output(
         started.elapsed(),
         report,
     )
+    .notes(requests.failures())
     .refusals(refusals(&requests))
     .connections(requests.reached_hosts(), requests.omitted().0)
 }

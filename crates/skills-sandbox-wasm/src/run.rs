@@ -50,6 +50,8 @@ pub(crate) struct FinishedRun {
     pub(crate) connections: Vec<HostConnections>,
     /// The number of connections to further hosts.
     pub(crate) connections_omitted: u64,
+    /// Why granted hosts were not reached.
+    pub(crate) connection_failures: Vec<String>,
     /// The files and hosts that were refused.
     pub(crate) refusals: Refusals,
     /// Whether it must run again in the on-demand engine; it had no visible effects then.
@@ -182,6 +184,7 @@ fn finish(mut store: Store<StoreState>, ending: Termination, cpu: Option<Duratio
         hosts: requests.summary,
         connections: requests.connections,
         connections_omitted: requests.connections_omitted,
+        connection_failures: requests.connection_failures,
         refusals,
         needs_on_demand: false,
     }
@@ -193,6 +196,7 @@ struct Requests {
     summary: Option<String>,
     connections: Vec<HostConnections>,
     connections_omitted: u64,
+    connection_failures: Vec<String>,
 }
 
 /// Returns the HTTP requests of a run, and adds those that were refused.
@@ -208,6 +212,7 @@ fn requests(context: &StoreState, refusals: &mut Refusals) -> Requests {
         summary: Some(summary.to_string()),
         connections: summary.reached_hosts().map(Into::into).collect(),
         connections_omitted: summary.omitted().0,
+        connection_failures: summary.failures().collect(),
     }
 }
 

@@ -385,6 +385,7 @@ impl FinishedRun {
         RunOutput::new(self.termination, stdout, stderr, started.elapsed(), report)
             .refusals(self.refusals)
             .connections(self.connections, self.connections_omitted)
+            .notes(self.connection_failures)
     }
 }
 

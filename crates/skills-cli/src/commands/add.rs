@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use clap::Args;
-use skills_install::{Fetcher, Plan, Store};
+use skills_install::{Action, Fetcher, LockFile, Plan, Store};
 use skills_runtime::Scope;
 
 use crate::context::Context;
@@ -69,7 +69,11 @@ impl Add {
         let plan = self.plan(&mut store, &fetcher, context)?;
         let output = context.output;
         if self.dry_run {
-            return self.print_dry_run(&plan, &directory, output);
+            return self.print_dry_run(&plan, &directory, store.lock_file(), output);
+        }
+        if !output.is_json() && is_nothing_missing(&plan) {
+            report_nothing_missing(store.lock_file(), &directory, output);
+            return Ok(Exit::Success);
         }
         let performed = perform(store, plan, &directory, &self.install, context)?;
         if output.is_json() {
@@ -100,13 +104,20 @@ impl Add {
         Ok(plan)
     }
 
-    fn print_dry_run(&self, plan: &Plan, directory: &Path, output: Output) -> anyhow::Result<Exit> {
+    fn print_dry_run(
+        &self,
+        plan: &Plan,
+        directory: &Path,
+        locked: &LockFile,
+        output: Output,
+    ) -> anyhow::Result<Exit> {
         report_failures(plan, output);
         let findings = PlanFindings::new(plan)?;
         if output.is_json() {
             output.print_json(&plan_json(plan, &findings, directory))?;
         } else {
             output.lines(plan_lines(plan, &findings))?;
+            report_kept(plan, directory, locked, output);
         }
         if let Some(denied) = findings.check_denied(plan, &self.install.deny, output) {
             return Ok(denied);
@@ -116,6 +127,37 @@ impl Add {
         } else {
             Exit::Failed
         })
+    }
+}
+
+/// Returns true if a plan is about no skill: without a source, all locked skills are installed.
+fn is_nothing_missing(plan: &Plan) -> bool {
+    plan.changes().is_empty() && plan.failures().is_empty()
+}
+
+/// Says that no locked skill is missing, or that there is none.
+fn report_nothing_missing(locked: &LockFile, directory: &Path, output: Output) {
+    let directory = line(&directory.to_string_lossy());
+    match locked.skills().len() {
+        0 => {
+            output.status(&format!("no skill is locked in {directory}"));
+            output.status("help: pass a source to install skills: `skills add SOURCE`");
+        }
+        _ => output.status(&format!(
+            "nothing to install in {directory}: no locked skill is missing"
+        )),
+    }
+}
+
+/// Names the skills of a plan that are installed already.
+fn report_kept(plan: &Plan, directory: &Path, locked: &LockFile, output: Output) {
+    if is_nothing_missing(plan) {
+        report_nothing_missing(locked, directory, output);
+    }
+    let kept = plan.changes().iter();
+    for change in kept.filter(|change| change.action() == Action::Keep) {
+        let (name, directory) = (line(change.name()), line(&directory.to_string_lossy()));
+        output.status(&format!("`{name}` is up to date in {directory}"));
     }
 }
 

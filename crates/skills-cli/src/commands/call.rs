@@ -2,7 +2,7 @@
 
 use clap::Args;
 use serde_json::json;
-use skills_runtime::Builder;
+use skills_runtime::{Builder, CancellationToken};
 use skills_tools::{CallContext, ToolErrorCode, ToolGroup, ToolOutput, starts_programs};
 
 use crate::approver::ApprovalArgs;
@@ -13,7 +13,7 @@ use crate::finish_compilations::finish_compilations;
 use crate::input;
 use crate::output::{Output, line};
 use crate::remedies::RemedyStyle;
-use crate::signals;
+use crate::signals::{self, Cancellable};
 use crate::tool_host::{CallableTools, HostArgs};
 use crate::virtual_env::{self, AskUser};
 
@@ -56,13 +56,22 @@ impl Call {
         let caller = approver
             .into_iter()
             .fold(CallContext::default(), CallContext::approver);
+        let cancellation = CancellationToken::new();
+        let caller = caller.cancellation(cancellation.clone());
         let called = tools.call(&self.tool, given, &caller);
-        let called = signals::run_until_interrupt(called)?.transpose();
+        let Cancellable {
+            output: called,
+            is_interrupted,
+        } = signals::run_until_cancelled(&cancellation, called)?;
+        let called = called.transpose();
         let called = called.map_err(|error| CommandError::not_found(error.to_string()))?;
         let Some(result) = called else {
-            return Ok(Exit::Interrupted);
+            return Err(CommandError::interrupted(&self.tool).into());
         };
         print_result(&result, context.output)?;
+        if is_interrupted {
+            return Ok(Exit::Interrupted);
+        }
         finish_compilations(&executor, exit_status(&result), context.output)
     }
 }

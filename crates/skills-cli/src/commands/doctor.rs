@@ -14,6 +14,7 @@ use crate::lint::SkillFindings;
 use crate::lookup::TRUST_PROJECT_HINT;
 use crate::output::line;
 use crate::policy_files;
+use crate::shell::shell_word;
 use crate::state::PolicyPaths;
 
 /// Check roots, skills, policy and sandbox
@@ -161,6 +162,7 @@ fn entry_diagnostics(runtime: &SkillRuntime, entry: &Entry) -> Vec<Diagnostic> {
         .filter(|warning| is_problem(warning));
     let found = link_problems(entry)
         .into_iter()
+        .chain(omitted_scripts(entry))
         .chain(warnings.map(|warning| (warning.code(), warning.to_string())))
         .chain(unparsed_restrictions(entry))
         .chain(requirement_problems(runtime, entry))
@@ -211,8 +213,10 @@ fn text_problem(entry: &Entry) -> Option<Problem> {
     let first = found.report.findings().iter().find(is_high)?;
     let place = format!("{}:{}", first.path(), first.line());
     let findings = counted(count, "finding");
+    let directory = shell_word(&entry.directory().to_string_lossy());
+    let directory = directory.as_deref().unwrap_or("PATH");
     let message = format!(
-        "{findings} of high severity, such as {} at {place}; `skills validate` shows all",
+        "{findings} of high severity, such as {} at {place}; `skills validate {directory}` shows all",
         first.rule()
     );
     Some(("text-finding", message))
@@ -226,6 +230,16 @@ fn link_problems(entry: &Entry) -> Vec<Problem> {
             .collect(),
         Err(error) => vec![(error.kind().code(), error.to_string())],
     }
+}
+
+/// Returns the files of `scripts/` that no run can start.
+fn omitted_scripts(entry: &Entry) -> Vec<Problem> {
+    let listed = entry.open().and_then(|files| files.list("scripts"));
+    // An error is reported with the links.
+    let omitted = listed.unwrap_or_default().omitted.into_iter();
+    omitted
+        .map(|file| ("omitted-script", file.to_string()))
+        .collect()
 }
 
 fn broken_links(entry: &Entry) -> Result<Vec<String>, DiscoveryError> {

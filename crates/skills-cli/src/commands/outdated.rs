@@ -8,7 +8,7 @@ use crate::context::Context;
 use crate::exit::Exit;
 use crate::install::{
     FetchArgs, Target, failed, fetcher, open_read_only, parse_target, policy_words,
-    report_failures, select_locked, short_revision,
+    report_failures, report_nothing_locked, select_locked, short_revision,
 };
 use crate::output::line;
 
@@ -37,7 +37,9 @@ impl Outdated {
         let mut exit = Exit::Success;
         let mut documents = Vec::new();
         let mut lines = Vec::new();
-        for (directory, names) in select_locked(&self.names, self.target.as_ref(), context)? {
+        let selected = select_locked(&self.names, self.target.as_ref(), context)?;
+        let is_any_locked = !selected.is_empty();
+        for (directory, names) in selected {
             let mut store = open_read_only(&directory, context)?;
             // An edited skill is compared, too: nothing is written.
             let edits = LocalEdits::Theirs;
@@ -61,7 +63,9 @@ impl Outdated {
             output.print_json(&json!({"outdated": documents}))?;
             return Ok(exit);
         }
-        if lines.is_empty() && exit == Exit::Success {
+        if !is_any_locked {
+            report_nothing_locked(output);
+        } else if lines.is_empty() && exit == Exit::Success {
             output.status("all skills are up to date");
         }
         output.lines(lines)?;

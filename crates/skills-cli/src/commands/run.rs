@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use skills_runtime::{
-    Builder, CallContext, ErrorKind, ExecutionArtifacts, ExecutionMode, ExecutionOptions,
-    InputFile, Preview, RuntimeError, ScriptType, SkillRuntime, Workspace,
+    Builder, CallContext, CancellationToken, ErrorKind, ExecutionArtifacts, ExecutionMode,
+    ExecutionOptions, InputFile, Preview, RuntimeError, ScriptType, SkillRuntime, Workspace,
 };
 use skills_tools::HookMode;
 
@@ -29,7 +29,7 @@ use crate::lookup;
 use crate::program_args::WorkingDirectory;
 use crate::remedies::{RemedyDescriptions, RemedyStyle};
 use crate::shell::shell_word;
-use crate::signals;
+use crate::signals::{self, Cancellable};
 use crate::virtual_env::{self, AskUser};
 
 /// Run a skill's script or WebAssembly module in a sandbox
@@ -113,6 +113,8 @@ impl Run {
             .approver(self.what.input_source())
             .into_iter()
             .fold(options.context, CallContext::approver);
+        let cancellation = CancellationToken::new();
+        options.context = options.context.cancellation(cancellation.clone());
         let hooks = self.hooks(&runtime, &name, &options, context)?;
         #[cfg(all(feature = "packages", unix))]
         let _progress = {
@@ -120,7 +122,11 @@ impl Run {
             options.context = call;
             progress
         };
-        let result = signals::run_until_interrupt(hooks::run(&runtime, &name, options, hooks))?;
+        let run = hooks::run(&runtime, &name, options, hooks);
+        let Cancellable {
+            output: result,
+            is_interrupted,
+        } = signals::run_until_cancelled(&cancellation, run)?;
         let result = result.transpose();
         // Output is printed even if the audit record could not be written.
         if let Err(error) = &result
@@ -130,9 +136,14 @@ impl Run {
         {
             self.print_result(unrecorded, &self.remedies(context)?, output)?;
         }
+        let result = match result {
+            // Cancelled before the program started.
+            Err(error) if is_interrupted && error.kind() == ErrorKind::Cancelled => Ok(None),
+            other => other,
+        };
         let result = result.map_err(|error| explain_error(&runtime, &name, error))?;
         match result {
-            None => Ok(Exit::Interrupted),
+            None => Err(CommandError::interrupted(&name).into()),
             Some(HookedRun::Blocked { reason, is_denied }) => {
                 Ok(hooks::report_blocked(&name, &reason, is_denied, output))
             }
@@ -141,6 +152,9 @@ impl Run {
                 objection,
             }) => {
                 let exit = self.save_and_report(&artifacts, output_dir.as_deref(), context)?;
+                if is_interrupted {
+                    return Ok(Exit::Interrupted);
+                }
                 let exit = finish_compilations(runtime.executor(), exit, output)?;
                 Ok(match objection {
                     Some(reason) => hooks::report_objection(&name, &reason, output),

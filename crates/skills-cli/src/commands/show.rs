@@ -89,6 +89,7 @@ fn to_json(skill: &LoadedSkill, entry: Option<&Entry>, servers: &[MissingServer]
         "extra": manifest.extra(),
         "resources": files,
         "resources_truncated": resources.truncated,
+        "resources_omitted": resources.omitted,
         "headings": headings,
         "links": links,
         "warnings": entry.map(warnings_to_json).unwrap_or_default(),
@@ -128,6 +129,9 @@ fn render_text(skill: &LoadedSkill, servers: &[MissingServer]) -> Result<String,
     }
     if skill.resources.truncated {
         writeln!(text, "                … and more")?;
+    }
+    for omitted in &skill.resources.omitted {
+        writeln!(text, "omitted         {}", line(&omitted.to_string()))?;
     }
     writeln!(text, "\n{}", skill.instructions.trim_matches('\n'))?;
     Ok(text)

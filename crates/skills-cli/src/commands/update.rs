@@ -11,7 +11,7 @@ use crate::exit::Exit;
 use crate::install::{
     InstallArgs, Performed, PlanFindings, Target, failed, fetcher, open_read_only, open_store,
     parse_target, perform, plan_json, plan_lines, policy_words, reject_frozen, report_failures,
-    select_locked,
+    report_nothing_locked, select_locked,
 };
 use crate::lint::DenyArgs;
 use crate::output::Output;
@@ -49,7 +49,9 @@ impl Update {
         let fetcher = fetcher(&self.install.fetch, context)?;
         let mut documents = Vec::new();
         let mut exit = Exit::Success;
-        for (directory, names) in select_locked(&self.names, self.target.as_ref(), context)? {
+        let selected = select_locked(&self.names, self.target.as_ref(), context)?;
+        let is_any_locked = !selected.is_empty();
+        for (directory, names) in selected {
             let mut store = if self.check {
                 open_read_only(&directory, context)?
             } else {
@@ -68,6 +70,10 @@ impl Update {
         }
         if output.is_json() {
             output.print_json(&json!({"directories": documents}))?;
+        } else if !is_any_locked {
+            report_nothing_locked(output);
+        } else if self.check && exit == Exit::Success {
+            output.status("all skills are up to date");
         }
         Ok(exit)
     }

@@ -11,7 +11,9 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use skills_ref_compat::{Client, Diagnostic, Severity, StrictError};
 use skills_runtime::SkillRuntime;
-use skills_runtime::discovery::{ClientProfile, DiscoveryError, ReadingRules, SkillFiles};
+use skills_runtime::discovery::{
+    ClientProfile, DiscoveryError, DiscoveryErrorKind, ReadingRules, SkillFiles,
+};
 use skills_runtime::manifest::{Document, ManifestError, Requirements, WarningKind};
 use skills_runtime::prompt::MissingRequirements;
 
@@ -266,11 +268,12 @@ fn lenient_findings(
     let files = match SkillFiles::open_directory(target.directory()) {
         Ok(files) => files,
         Err(error) => {
-            // The same words as those of the reference tool.
-            return vec![unreadable_finding(
-                &error,
-                "Missing required file: SKILL.md",
-            )];
+            let message = match error.kind() {
+                DiscoveryErrorKind::Io => error.to_string(),
+                // The same words as those of the reference tool.
+                _ => "Missing required file: SKILL.md".to_owned(),
+            };
+            return vec![unreadable_finding(&error, &message)];
         }
     };
     // Only the description: what the client rejects is a finding with its own words.
@@ -349,6 +352,10 @@ fn manifest_findings(document: &Document, files: &SkillFiles, host: &SkillRuntim
     for link in files.broken_links(&document.outline()) {
         let message = format!("`{}` is not a file of the skill", link.target);
         findings.push(Finding::warning("broken-link", message).at(Some(link.line)));
+    }
+    // A skill whose files cannot be listed is reported by what reads them.
+    for omitted in files.list("").unwrap_or_default().omitted {
+        findings.push(Finding::warning("omitted-file", omitted.to_string()));
     }
     let (metadata, notes) = files.openai_metadata();
     let requirements = Requirements::new(document.manifest(), Some(&metadata));

@@ -10,6 +10,7 @@ use skills_runtime::discovery::{LOCK_FILE, Root, name_similarity};
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::exit::Exit;
+use crate::output::Output;
 
 /// The similarity from which another name is suggested, of 1.0 for equal names.
 const MIN_SIMILARITY: f64 = 0.7;
@@ -187,6 +188,12 @@ pub(crate) fn select_locked(
     }
     selected.retain(|(_, names)| !names.is_empty());
     Ok(selected)
+}
+
+/// Says that there are no locked skills, which is not the same as skills without updates.
+pub(crate) fn report_nothing_locked(output: Output) {
+    output.status("no lock file lists a skill");
+    output.status("help: `skills add SOURCE` installs skills and lists them in a lock file");
 }
 
 fn unknown(name: &str, known: &BTreeSet<String>) -> CommandError {

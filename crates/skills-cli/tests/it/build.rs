@@ -121,7 +121,7 @@ fn a_new_skill_in_c_is_built_once() {
     exit 1
     -- stderr
     error: artifact `polite/wasm/skill.wasm` is out of date with its source
-    help: build it with `skills build` without `--check`; commit the artifact and its lock together
+    help: build it with `skills build polite` without `--check`; commit the artifact and its lock together
     ");
     std::fs::write(fixture.skill("polite/guest/main.c"), "wrong\n").unwrap();
     assert_snapshot!(fixture.run(&["build", "polite", "--tools", &tools]).page(), @"
@@ -142,7 +142,7 @@ fn failed_builds_explain_what_is_missing() {
     exit 1
     -- stderr
     error: `node` not found (install: https://nodejs.org); `esbuild` not found (install: npm install esbuild); `componentize-qjs` not found (install: npm install componentize-qjs)
-    help: install the other tools first, then the rest with `skills build --install` (npm, pip, rustup)
+    help: install the other tools first, then the rest with `skills build talk --install` (npm, pip, rustup)
     ");
     let json = fixture.run(&["build", "talk", "--json"]);
     assert_eq!(

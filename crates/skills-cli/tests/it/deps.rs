@@ -407,7 +407,7 @@ fn settings_add_packages_for_a_skill_that_declares_none() {
     assert_eq!(code, 1, "{text}");
     assert!(text.contains("missing packages: demo-pkg<1.2"), "{text}");
     assert!(
-        text.contains("help: install its packages with `skills deps install demo`"),
+        text.contains("help: install its packages with `skills deps install demo --root "),
         "{text}"
     );
     let (code, text) = user.run(&["run", "demo", "--allow", "packages"]);

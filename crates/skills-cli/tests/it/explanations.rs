@@ -83,6 +83,60 @@ help: give it a directory for its files with `--workspace DIR`";
     assert_eq!(explanation(&done), format!("{expected}\n{note}"));
 }
 
+/// A workspace with the skill in it has a protected path above the skill, which no rule opens as far
+/// as that.
+#[test]
+fn no_rule_is_suggested_for_a_skill_in_the_workspace() {
+    need_sandbox!();
+    let fixture = Fixture::new();
+    fixture.skill("work/skills/one", "one").file(
+        "work/skills/one/scripts/own.py",
+        "import os\nopen(os.path.dirname(__file__) + '/x', 'w')\n",
+    );
+    let work = fixture.path().join("work").display().to_string();
+    let options = ["--root", "work/skills", "--workspace", &work];
+    let done = fixture.run("", &[&["run", "one"], &options[..]].concat());
+    insta::assert_snapshot!(explanation(&done), @"
+    refused: write `PLACE/work/skills/one/scripts/x` (reported by the program, not verified); no option allows it: the skill directory is always read-only
+    note: the program can write to its workspace
+    ");
+}
+
+/// A rule for a protected directory is not suggested if one for a directory in it is enough.
+#[test]
+fn the_narrowest_protected_path_is_suggested() {
+    need_sandbox!();
+    let fixture = skill(
+        "write.py",
+        "import sys\nopen(sys.argv[1], 'w').write('x')\n",
+    );
+    fixture
+        .file("work/.git/HEAD", "ref: refs/heads/main")
+        .file("work/.git/hooks/pre-push", "");
+    let work = fixture.path().join("work").display().to_string();
+    for (path, narrowest) in [
+        (".git/hooks/pre-commit", ".git/hooks"),
+        (".git/hooks/pre-push", ".git/hooks/pre-push"),
+        (".git/index.lock", ".git"),
+    ] {
+        for path in [path.to_owned(), format!("{work}/{path}")] {
+            let run = |options: &[&str]| {
+                let options = [&["--workspace", &*work], options, &["--", &*path]].concat();
+                run(&fixture, &options)
+            };
+            let done = run(&[]);
+            let help = format!(
+                "help: let it change exactly that path with `--allow write:PLACE/work/{narrowest}`"
+            );
+            assert!(explanation(&done).ends_with(&help), "{}", done.stderr);
+            let rule = format!("write:{work}/{narrowest}");
+            assert_eq!(run(&["--allow", &rule]).code, 0, "{path}");
+            let _ = fs::remove_file(fixture.path().join("work").join(&path));
+            fixture.file("work/.git/hooks/pre-push", "");
+        }
+    }
+}
+
 /// The paths are those that the sandbox mounted read-only, whatever the program prints.
 #[test]
 fn read_only_protected_paths_are_listed_after_a_failure() {
@@ -123,6 +177,61 @@ fn a_file_to_create_is_a_refused_write() {
     assert!(explanation(&run(&fixture, &[])).ends_with(&help));
     assert_eq!(run(&fixture, &["--allow", &rule]).code, 0);
     assert_eq!(fs::read_to_string(file).unwrap(), "x");
+}
+
+/// The program knows only that its request failed.
+#[test]
+fn a_granted_host_that_cannot_be_reached_is_explained() {
+    need_sandbox!();
+    let fixture = skill(
+        "fetch.py",
+        "import sys, urllib.request\nfor url in sys.argv[1:]:\n    try:\n        urllib.request.urlopen(url)\n    except Exception as error:\n        print(error)\n",
+    );
+    // A port that was free a moment ago.
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    drop(listener);
+    let host = format!("127.0.0.1:{port}");
+    let (rule, url) = (format!("network:{host}"), format!("http://{host}/"));
+    let done = run(&fixture, &["--allow", &rule, "--", &url]);
+    let text = explanation(&done);
+    assert!(
+        text.contains(&format!(
+            "note: cannot connect to `{host}`: connection refused"
+        )),
+        "{}",
+        done.page()
+    );
+}
+
+/// Programs report a file that they cannot see in many ways.
+#[test]
+fn files_out_of_sight_are_refused_reads() {
+    need_sandbox!();
+    let outside = tempfile::tempdir_in("/var/tmp").unwrap();
+    let data = outside.path().canonicalize().unwrap().join("data.csv");
+    fs::write(&data, "x").unwrap();
+    let fixture = skill("read.py", "import sys\nopen(sys.argv[1])\n");
+    fixture.file("beside/notes.txt", "x");
+    // The directory of the fixture is one of the host, wherever it is.
+    fixture.file(
+        "skills/one/scripts/beside.py",
+        &format!("open('{}/beside/notes.txt')\n", fixture.path().display()),
+    );
+    let up = "../".repeat(fixture.path().join("skills/one").components().count());
+    let relative = format!("{up}{}", data.display().to_string().trim_start_matches('/'));
+    let refused =
+        |script: &str, path: &str| explanation(&run(&fixture, &["--script", script, "--", path]));
+    let line = format!("refused: read `{}`", data.display());
+    assert!(refused("read.py", &relative).starts_with(&line));
+    assert!(refused("beside.py", "").starts_with("refused: read `PLACE/beside/notes.txt`"));
+    // No option is suggested for a file of the system that only the program names.
+    let shadow = refused("read.py", "/etc/shadow");
+    // A host without namespaces shows all of `/etc`.
+    if !shadow.is_empty() {
+        insta::assert_snapshot!(shadow, @"refused: read `/etc/shadow` (reported by the program, not verified)");
+    }
+    assert_eq!(refused("read.py", "/usr/none"), "");
 }
 
 #[test]

@@ -52,7 +52,7 @@ fn hooks_run_after_their_approval_only() {
     exit 3
     -- stderr
     error: a hook of `guard` blocked the run: cannot run the hook: permission denied: run hook `PreToolUse scripts/check.sh` (requested by its hooks): no rule allows it and no approver is available
-    help: approve its hooks with `skills trust guard --hooks`
+    help: approve its hooks with `skills trust guard --hooks --root skills`
     ");
     let call = |options: &[&str]| {
         let call = ["call", "skill__guard__say", r#"{"args": ["secret"]}"#];
@@ -62,7 +62,7 @@ fn hooks_run_after_their_approval_only() {
     exit 3
     -- stderr
     Error: blocked by a hook of skill `guard`: cannot run the hook: permission denied: run hook `PreToolUse scripts/check.sh` (requested by its hooks): no rule allows it and no approver is available; nothing ran
-    Hint: approve its hooks with `skills trust guard --hooks`
+    Hint: approve its hooks with `skills trust guard --hooks --root skills`
     ");
     assert_snapshot!(call(&["--hooks", "--yes"]), @"
     exit 3
@@ -179,7 +179,7 @@ fn a_fork_has_a_prompt_for_its_agent() {
     exit 2
     -- stderr
     error: skill `plain` has no `context: fork`
-    help: print its text with `skills prompt load`
+    help: print its text with `skills prompt load --root skills`
     ");
     let loaded = fixture.run(
         "",

@@ -74,20 +74,21 @@ fn search() {
 #[test]
 fn missing_and_empty_roots_are_reported() {
     let directory = tempfile::tempdir().unwrap();
-    let empty = skills(&["list", "--root", &directory.path().display().to_string()]);
+    let root = directory.path().display().to_string();
+    let empty = skills(&["list", "--root", &root]);
     let missing = skills(&["list", "--root", "/nowhere/skills"]);
     assert_snapshot!(missing.page(), @"
     exit 0
     -- stderr
     warning: root `/nowhere/skills` does not exist
     no skills found
-    help: pass `--root DIR`, or list the searched directories with `skills list --roots`
+    help: pass `--root DIR`, or list the searched directories with `skills list --roots --root /nowhere/skills`
     ");
-    assert_snapshot!(empty.page(), @"
+    assert_snapshot!(empty.page().replace(&root, "ROOT"), @"
     exit 0
     -- stderr
     no skills found
-    help: pass `--root DIR`, or list the searched directories with `skills list --roots`
+    help: pass `--root DIR`, or list the searched directories with `skills list --roots --root ROOT`
     ");
 }
 
@@ -115,8 +116,8 @@ fn invalid_skills_are_reported_with_path_and_line() {
     yaml  a: b
     -- stderr
     2 read, 1 refused: 1 without frontmatter
-    help: see each with its reason in `skills list --long`
-    skills with warnings: 2; see `skills list --long`
+    help: see each with its reason in `skills list --long --root ROOT`
+    skills with warnings: 2; see `skills list --long --root ROOT`
     ");
 }
 
@@ -154,6 +155,7 @@ fn text_of_a_skill_is_escaped() {
     directory       ROOT/one
     scope           custom
     license         MIT\nscope           system
+    omitted         `bad\nfile  forged` is not used: its name is not UTF-8 or contains invisible characters
 
     Body\u{1b}]0;title\u{7}
     -- stderr
@@ -165,8 +167,8 @@ fn text_of_a_skill_is_escaped() {
     one  a\u{1b}[31mred scope forged
     -- stderr
     1 read, 1 not read: 1 with an unprintable name
-    help: see each with its reason in `skills list --long`
-    skills with warnings: 1; see `skills list --long`
+    help: see each with its reason in `skills list --long --root ROOT`
+    skills with warnings: 1; see `skills list --long --root ROOT`
     ");
     assert!(
         skills(&["list", "--long", "--root", &root])

@@ -174,7 +174,7 @@ fn a_changed_skill_is_not_used_and_the_lock_file_restores_it() {
     assert_eq!(frozen.code, 3);
     assert_snapshot!(frozen.stderr, @"
     error: skills differ from their lock file: `pdf` is changed
-    help: `skills verify --frozen` lists them, and `skills add --frozen` restores what the lock file lists
+    help: `skills verify --frozen --trust-project` lists them, and `skills add --frozen --trust-project` restores what the lock file lists
     ");
 
     let kept = run(&fixture, &["add"]);
@@ -737,4 +737,30 @@ fn entries_of_clawhub_are_looked_for_in_the_chosen_registry() {
     let expected = "https://127.0.0.1:1/hub/";
     assert!(done.stderr.contains(expected), "{}", done.stderr);
     assert!(!done.stderr.contains("clawhub.ai"), "{}", done.stderr);
+}
+
+/// Without anything to do, a command says why, and does not claim more than it found.
+#[test]
+fn nothing_to_do_is_reported_as_it_is() {
+    let fixture = Fixture::new();
+    fixture.skill("source/a", "a");
+    std::fs::create_dir_all(fixture.path().join("project/installed")).unwrap();
+    let run = |arguments: &[&str]| {
+        let done = fixture.run("project", &[arguments, &["--root", "installed"]].concat());
+        format!("{}{}", done.stdout, done.stderr)
+    };
+    let nothing_locked = "no lock file lists a skill\nhelp: `skills add SOURCE --root installed` installs skills and lists them in a lock file\n";
+    for arguments in [&["outdated"][..], &["update"], &["update", "--check"]] {
+        assert_eq!(run(arguments), nothing_locked);
+    }
+    assert_snapshot!(run(&["add"]), @"
+    no skill is locked in PLACE/project/installed
+    help: pass a source to install skills: `skills add SOURCE --root installed`
+    ");
+    run(&["add", "../source/a", "--yes"]);
+    let up_to_date = "all skills are up to date\n";
+    assert_eq!(run(&["outdated"]), up_to_date);
+    assert_eq!(run(&["update", "--check"]), up_to_date);
+    assert_snapshot!(run(&["add"]), @"nothing to install in PLACE/project/installed: no locked skill is missing");
+    assert_snapshot!(run(&["add", "../source/a", "--dry-run"]), @"`a` is up to date in PLACE/project/installed");
 }

@@ -21,13 +21,13 @@ fn a_skipped_skill_refers_to_explain() {
     exit 1
     -- stderr
     error: skill `bad` not found: skipped PLACE/skills/bad/SKILL.md: line 1: missing frontmatter: the first line must be `---`
-    help: run `skills show --why bad` with the same global options to see why
+    help: run `skills show --why bad --root skills` to see why
     ");
     assert_snapshot!(fixture.run("", &["show", "skills/bad", "--root", "skills"]).page(), @"
     exit 1
     -- stderr
     error: skill `PLACE/skills/bad` not found: skipped PLACE/skills/bad/SKILL.md: line 1: missing frontmatter: the first line must be `---`
-    help: run `skills show --why PLACE/skills/bad` with the same global options to see why
+    help: run `skills show --why PLACE/skills/bad --root skills` to see why
     ");
     let document = fixture.run("", &["prompt", "load", "bad", "--root", "skills", "--json"]);
     assert_snapshot!(document.page(), @r#"
@@ -38,7 +38,7 @@ fn a_skipped_skill_refers_to_explain() {
         "code": "unknown-skill",
         "message": "skill `bad` not found: skipped PLACE/skills/bad/SKILL.md: line 1: missing frontmatter: the first line must be `---`",
         "candidates": [],
-        "hint": "run `skills show --why bad` with the same global options to see why"
+        "hint": "run `skills show --why bad --root skills` to see why"
       }
     }
     "#);
@@ -52,14 +52,14 @@ fn an_inactive_skill_refers_to_explain() {
     exit 1
     -- stderr
     error: skill `good` (PLACE/skills/good/SKILL.md) is inactive: disabled by rule `disable name good (--disable)`
-    help: run `skills show --why good` with the same global options to see why
+    help: run `skills show --why good --root skills --disable good` to see why
     ");
     let checked = fixture.run("", &[&["policy", "check", "good"], &disabled[..]].concat());
     assert_snapshot!(checked.page(), @"
     exit 1
     -- stderr
     error: skill `good` (PLACE/skills/good/SKILL.md) is inactive: disabled by rule `disable name good (--disable)`
-    help: run `skills show --why good` with the same global options to see why
+    help: run `skills show --why good --root skills --disable good` to see why
     ");
     assert_eq!(
         fixture
@@ -76,7 +76,7 @@ fn a_path_outside_of_all_roots_is_reported_with_its_root() {
     exit 1
     -- stderr
     error: skill `PLACE/elsewhere/other` not found: not below any root
-    help: search its parent directory with `--root PLACE/elsewhere`; `skills list --roots` lists the roots in use
+    help: search its parent directory with `--root PLACE/elsewhere`; `skills list --roots --root skills` lists the roots in use
     ");
     // The name of a directory without a separator is a skill name, but the cause is the same.
     let bare = fixture.run("elsewhere", &["show", "other", "--root", "../skills"]);
@@ -84,7 +84,7 @@ fn a_path_outside_of_all_roots_is_reported_with_its_root() {
     exit 1
     -- stderr
     error: skill `other` not found: not below any root
-    help: search its parent directory with `--root PLACE/elsewhere`; `skills list --roots` lists the roots in use
+    help: search its parent directory with `--root PLACE/elsewhere`; `skills list --roots --root ../skills` lists the roots in use
     ");
     fixture.skill("skills/good/nested", "nested");
     let nested = fixture.run("", &["show", "skills/good/nested", "--root", "skills"]);
@@ -103,7 +103,7 @@ fn a_path_that_is_not_a_skill_is_reported_with_its_cause() {
     exit 1
     -- stderr
     error: skill `PLACE/elsewhere` not found: no `SKILL.md` in the directory
-    help: pass the name or the directory of a skill; `skills list` shows all
+    help: pass the name or the directory of a skill; `skills list --root skills` shows all
     ");
     let file = "./skills/good/notes.md";
     fixture.file(file, "notes");
@@ -111,7 +111,7 @@ fn a_path_that_is_not_a_skill_is_reported_with_its_cause() {
     exit 1
     -- stderr
     error: skill `PLACE/skills/good/notes.md` not found: not a directory
-    help: pass the name or the directory of a skill; `skills list` shows all
+    help: pass the name or the directory of a skill; `skills list --root skills` shows all
     ");
     assert_snapshot!(fixture.run("", &["prompt", "load", "./absent", "--root", "skills"]).page(), @"
     exit 1

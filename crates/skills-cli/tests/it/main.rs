@@ -54,6 +54,8 @@ mod mcp_roots;
 #[cfg(feature = "mcp-http")]
 mod mcp_token;
 mod model;
+#[cfg(unix)]
+mod omitted_scripts;
 #[cfg(all(target_os = "linux", feature = "packages"))]
 mod package_index;
 mod policy;
@@ -77,6 +79,8 @@ mod tools;
     any(target_arch = "x86_64", target_arch = "aarch64")
 ))]
 mod traced;
+#[cfg(unix)]
+mod unreadable;
 mod usage;
 #[cfg(all(unix, feature = "install"))]
 #[expect(dead_code, reason = "the tests of the library use more of it")]

@@ -651,7 +651,7 @@ fn rules_are_approved_in_advance() {
     };
     let (output, messages) = run(&["run", "one"]);
     let note = "rules of the policy apply to approved content only, so this run did not get \
-                `spawn:expr`; approve the skill with `skills trust one`";
+                `spawn:expr`; approve the skill with `skills trust one --root ";
     assert!(output != "42\n" && messages.contains(note), "{messages}");
     assert!(run(&["policy", "check", "one"]).0.contains("withheld"));
     assert!(run(&["trust", "one", "--yes"]).1.contains("spawn `expr`"));

@@ -21,7 +21,11 @@ fn script(frontmatter: &str, name: &str, text: &str, arguments: &[&str]) -> crat
     .unwrap();
     std::fs::write(skill.join("scripts").join(name), text).unwrap();
     let root = directory.path().display().to_string();
-    skills(&[&["run", "one", "--root", &root], arguments].concat())
+    let done = skills(&[&["run", "one", "--root", &root], arguments].concat());
+    crate::skills::Done {
+        stderr: done.stderr.replace(&root, "ROOT"),
+        ..done
+    }
 }
 
 #[cfg(target_os = "linux")]
@@ -154,7 +158,7 @@ fn a_denied_run_is_exit_code_three() {
     -- stderr
     error: cannot run `one`: permission denied: spawn `git` (requested by `Bash(git:*)`): no rule allows it and no approver is available
     help: allow it for this run with `--allow spawn:git`
-    help: approve this content permanently with `skills trust one` and the same options
+    help: approve this content permanently with `skills trust one --root ROOT` and the same options
     help: run without it with `--without spawn`
     ");
     let document = script(

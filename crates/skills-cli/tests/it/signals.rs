@@ -2,14 +2,13 @@
 
 use skills_test_support::{skip, skip_part, skip_without_sandbox};
 use std::path::Path;
-use std::process::{Child, Command};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use crate::skills::command;
 
 /// A script that starts a daemon, which appends to a file in the workspace until it is killed.
-const DAEMON: &str =
-    "(while :; do echo beat >> heart; sleep 0.05; done) &\nwhile :; do sleep 1; done\n";
+const DAEMON: &str = "echo started\n(while :; do echo beat >> heart; sleep 0.05; done) &\nwhile :; do sleep 1; done\n";
 
 /// A run of the daemon, after its first write.
 struct Beating {
@@ -19,6 +18,10 @@ struct Beating {
 
 impl Beating {
     fn start() -> Self {
+        Self::start_with(None)
+    }
+
+    fn start_with(option: Option<&str>) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let below = |name: &str| directory.path().join(name);
         for name in ["skills/one/scripts", "work", "scratch"] {
@@ -53,7 +56,10 @@ impl Beating {
             "--timeout",
             "60",
         ];
-        let child = command(&arguments, &below("scratch")).spawn().unwrap();
+        let arguments: Vec<&str> = arguments.into_iter().chain(option).collect();
+        let mut command = command(&arguments, &below("scratch"));
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = command.spawn().unwrap();
         let beating = Self { directory, child };
         while beating.heart() == 0 {
             std::thread::sleep(Duration::from_millis(20));
@@ -119,6 +125,35 @@ fn a_signal_ends_the_command_and_all_its_processes() {
             "{signal} leaves no files"
         );
     }
+}
+
+/// A run that a signal ends reports what its program wrote until then, as text and as JSON.
+#[test]
+fn an_interrupted_run_reports_its_output() {
+    if skip_without_sandbox() {
+        return;
+    }
+    if !Path::new("/bin/kill").exists() {
+        return skip("no /bin/kill (package procps or util-linux)");
+    }
+    if is_ignored(2) {
+        return skip("the process that started the tests ignores SIGINT");
+    }
+    let interrupted = |option: Option<&str>| {
+        let beating = Beating::start_with(option);
+        beating.send("-INT");
+        beating.child.wait_with_output().unwrap()
+    };
+    let text = interrupted(None);
+    assert_eq!(text.status.code(), Some(130));
+    assert_eq!(text.stdout, b"started\n");
+    let errors = String::from_utf8(text.stderr).unwrap();
+    assert!(errors.contains("error: `one` was interrupted"), "{errors}");
+    let json = interrupted(Some("--json"));
+    assert_eq!(json.status.code(), Some(130));
+    let value: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert_eq!(value["stdout"]["text"], "started\n");
+    assert_eq!(value["status"]["termination"]["kind"], "cancelled");
 }
 
 /// The start of a run is recorded before its program starts, so that a killed command leaves it.

@@ -175,7 +175,7 @@ fn a_tool_can_be_disabled_permanently() {
     exit 2
     -- stderr
     error: nothing to change
-    help: pass `--off`, `--on`, `--description` or `--timeout`, or run `skills tools reset`
+    help: pass `--off`, `--on`, `--description` or `--timeout`, or run `skills tools reset --root examples/skills`
     ");
     assert_snapshot!(run(&["tools", "change", "skill__weather__nothing", "--off"]).page(), @"
     exit 1
@@ -272,7 +272,7 @@ fn a_drafted_skill_is_used_after_a_user_accepts_it() {
     exit 3
     -- stderr
     Error: skill `hello` is a draft and cannot run
-    Hint: ask the user to accept it with `skills accept hello`
+    Hint: ask the user to accept it with `skills accept hello --root HERE/skills`
     ");
     assert!(
         !run(&["tools", "--tools", "all"])

@@ -317,7 +317,15 @@ async fn an_invalid_response_is_reported() {
         fixture
             .get("http://a.example/", "a.example")
             .await
-            .ends_with("a.example: host did not respond\n")
+            .ends_with("a.example: connection refused\n")
+    );
+    let failures: Vec<String> = fixture.summary().failures().collect();
+    assert_eq!(
+        failures,
+        [
+            "cannot connect to `nowhere.example`: host not found",
+            "cannot connect to `a.example`: connection refused",
+        ]
     );
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions};
-use skills_discovery::INSTALL_DIRECTORY;
+use skills_discovery::{INSTALL_DIRECTORY, SKILL_FILE};
 
 use super::{Origin, WantedPaths, skill_files};
 use crate::error::{InstallError, Refusal};
@@ -34,13 +34,32 @@ pub(crate) struct Directory {
 impl Directory {
     pub(crate) fn open(path: &Path, limits: &FetchLimits) -> Result<Self, InstallError> {
         let handle = Dir::open_ambient_dir(path, ambient_authority())
-            .map_err(|error| InstallError::io("open", path, error))?;
+            .map_err(|error| open_error(path, error))?;
         let copy = handle.try_clone();
         let mut directory =
             Self::empty(copy.map_err(|error| InstallError::io("open", path, error))?);
         directory.list(&handle, &TreePath::root(), limits, path)?;
         directory.sort();
+        directory.check_no_bare_repository(path)?;
         Ok(directory)
+    }
+
+    /// Rejects a bare clone, whose skills are only in its commits.
+    fn check_no_bare_repository(&self, path: &Path) -> Result<(), InstallError> {
+        let is_bare = self.handle.is_file("HEAD")
+            && self.handle.is_dir("objects")
+            && self.handle.is_dir("refs");
+        let has_skill = |(path, _): &(TreePath, EntryKind)| {
+            path.as_str().rsplit('/').next() == Some(SKILL_FILE)
+        };
+        if !is_bare || self.entries.iter().any(has_skill) {
+            return Ok(());
+        }
+        Err(InstallError::fetch_with_help(
+            &path.display().to_string(),
+            "it is a bare git repository",
+            "write `git+` before its path: `git+DIR` or `git+DIR#VERSION`",
+        ))
     }
 
     /// Uses a directory without any entries yet.
@@ -178,4 +197,21 @@ impl Origin for Directory {
     fn revision(&self, _directory: &TreePath) -> Option<String> {
         None
     }
+}
+
+/// Returns the error of a directory that cannot be opened. A directory has no versions, so a `#` in
+/// the path is a part of its name.
+fn open_error(path: &Path, error: io::Error) -> InstallError {
+    let text = path.to_string_lossy();
+    let directory = text.rsplit_once('#').map(|(directory, _)| directory);
+    if error.kind() == io::ErrorKind::NotFound
+        && directory.is_some_and(|directory| Path::new(directory).is_dir())
+    {
+        return InstallError::fetch_with_help(
+            &text,
+            "no such directory; a directory has no versions",
+            "for a version of a local git repository, write `git+` before its path: `git+DIR#VERSION`",
+        );
+    }
+    InstallError::io("open", path, error)
 }

@@ -469,3 +469,24 @@ fn a_large_repository_is_fetched_again_without_what_is_not_wanted() {
         "{message}"
     );
 }
+
+/// A version or a bare clone is read by git, which `git+` selects.
+#[test]
+fn a_directory_that_only_git_can_read_names_the_prefix() {
+    let fixture = Fixture::new();
+    for path in ["bare.git/objects/info", "bare.git/refs/heads", "work"] {
+        std::fs::create_dir_all(fixture.path(path)).unwrap();
+    }
+    std::fs::write(fixture.path("bare.git/HEAD"), "ref: refs/heads/main\n").unwrap();
+    for (source, cause) in [
+        ("./bare.git", "it is a bare git repository"),
+        (
+            "./work#v1",
+            "no such directory; a directory has no versions",
+        ),
+    ] {
+        let error = fixture.plan(source).err().unwrap();
+        assert!(error.to_string().ends_with(cause), "{error}");
+        assert!(error.help().unwrap().contains("`git+DIR#VERSION`"));
+    }
+}

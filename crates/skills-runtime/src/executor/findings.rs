@@ -1,13 +1,15 @@
 //! What the runtime itself knows about a run that explains its result.
 
+use std::collections::BTreeSet;
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use serde::Serialize;
 use skills_policy::{innermost_protected_name, key_part};
-use skills_sandbox::{PrivateHome, RunOutput};
+use skills_sandbox::{PrivateHome, Refusals, RunOutput};
 
 use super::program_messages::{end_of, read_only_marker};
+use super::refusals::ProgramPaths;
 
 /// The most paths that one finding lists.
 const MAX_LISTED: usize = 4;
@@ -175,35 +177,84 @@ fn write_names(
 /// Returns the protected paths that a failed program could not write. Those that its output names come
 /// first, and alone: the others then have not stopped it.
 ///
-/// `is_explained` is whether something else is known to have stopped the program.
-pub(super) fn read_only_paths(output: &RunOutput, is_explained: bool) -> Option<RunFinding> {
+/// `refusals` is what else stopped the program.
+pub(super) fn read_only_paths(
+    output: &RunOutput,
+    refusals: &Refusals,
+    paths: &ProgramPaths<'_>,
+    hidden: &BTreeSet<PathBuf>,
+) -> Option<RunFinding> {
     if output.termination.is_success() || output.read_only_paths.is_empty() {
+        return None;
+    }
+    let claims = paths.read_only_claims(output);
+    let mut named: Vec<PathBuf> = Vec::new();
+    for claim in claims.iter().filter(|claim| !paths.is_in_skill(claim)) {
+        let enclosing = output
+            .read_only_paths
+            .iter()
+            .find(|path| claim.starts_with(path));
+        let narrowest = enclosing.map(|enclosing| narrowest_existing(enclosing, claim, hidden));
+        named.extend(narrowest.filter(|path| !named.contains(path)));
+    }
+    if named.is_empty() {
+        named = unnamed_read_only_paths(output, refusals, paths)?;
+    }
+    named.sort_by_key(|path| path.components().count());
+    let omitted = named.len().saturating_sub(MAX_LISTED);
+    named.truncate(MAX_LISTED);
+    Some(RunFinding::ReadOnlyPaths {
+        paths: named,
+        omitted,
+    })
+}
+
+/// Returns the protected paths that may have stopped a program whose messages name no path in them;
+/// `None` if something else is known to have stopped it.
+fn unnamed_read_only_paths(
+    output: &RunOutput,
+    refusals: &Refusals,
+    program: &ProgramPaths<'_>,
+) -> Option<Vec<PathBuf>> {
+    // No rule makes the directory of a skill writable, not even one for a directory above it.
+    if program.is_skill_written(refusals) {
         return None;
     }
     let texts = [&output.stderr, &output.stdout].map(end_of);
     let has = |part: &str| texts.iter().any(|text| text.contains(part));
     let mut lines = texts.iter().flat_map(|text| text.lines());
     let is_read_only = lines.any(|line| read_only_marker(line).is_some());
+    let is_explained = !refusals.list().is_empty();
     if !is_read_only && (is_explained || !WRITE_ERRORS.iter().any(|error| has(error))) {
         return None;
     }
-    let is_named = |path: &&PathBuf| {
-        let name = path.file_name().map(|name| name.to_string_lossy());
-        name.is_some_and(|name| has(&name))
-    };
-    let mut paths: Vec<PathBuf> = output
-        .read_only_paths
-        .iter()
-        .filter(is_named)
-        .cloned()
-        .collect();
-    if paths.is_empty() {
-        paths.clone_from(&output.read_only_paths);
+    let (named, others): (Vec<PathBuf>, Vec<PathBuf>) =
+        output.read_only_paths.iter().cloned().partition(|path| {
+            let name = path.file_name().map(|name| name.to_string_lossy());
+            name.is_some_and(|name| has(&name))
+        });
+    Some(if named.is_empty() { others } else { named })
+}
+
+/// Returns the part of `path` that a rule can make writable: the innermost file or directory that
+/// exists, since a rule does not create a file in a protected directory. The program can see all of
+/// them, but a symlink or a hidden path ends the search, so that it learns nothing else.
+fn narrowest_existing(protected: &Path, path: &Path, hidden: &BTreeSet<PathBuf>) -> PathBuf {
+    let mut found = protected.to_owned();
+    let below = path.strip_prefix(protected).unwrap_or(Path::new(""));
+    for part in below.components() {
+        let next = found.join(part);
+        let is_visible = matches!(part, Component::Normal(_)) && !hidden.contains(&next);
+        let metadata = next.symlink_metadata().ok().filter(|_| is_visible);
+        let Some(metadata) = metadata.filter(|metadata| !metadata.is_symlink()) else {
+            break;
+        };
+        found = next;
+        if !metadata.is_dir() {
+            break;
+        }
     }
-    paths.sort_by_key(|path| path.components().count());
-    let omitted = paths.len().saturating_sub(MAX_LISTED);
-    paths.truncate(MAX_LISTED);
-    Some(RunFinding::ReadOnlyPaths { paths, omitted })
+    found
 }
 
 /// Returns the files that a program left in its private home directory, except those of caches.

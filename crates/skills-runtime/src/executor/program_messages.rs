@@ -3,7 +3,7 @@
 //! A program can print anything, so what is read here is a claim: it explains a failure, and nothing
 //! depends on it.
 
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 
 use skills_sandbox::{CapturedOutput, RefusedOperation};
 
@@ -46,7 +46,7 @@ const CREATION: [&str; 7] = [
     "unable to create",
 ];
 /// Parts of statements that create files, as tracebacks quote them.
-const WRITING_STATEMENTS: [&str; 16] = [
+const WRITING_STATEMENTS: [&str; 21] = [
     "\"w\"",
     "'w'",
     "\"wb\"",
@@ -59,6 +59,11 @@ const WRITING_STATEMENTS: [&str; 16] = [
     "write_bytes(",
     "mkdir(",
     "makedirs(",
+    "mkstemp(",
+    "mkdtemp(",
+    "TemporaryFile(",
+    "TemporaryDirectory(",
+    "symlink(",
     ".touch(",
     "writeFile",
     "appendFile",
@@ -104,36 +109,44 @@ fn contains_any(line: &str, markers: &[&str]) -> bool {
 
 /// Returns the operation that a line says was refused.
 fn parse_line(line: &str, current_dir: &str) -> Option<RefusedOperation> {
-    let write = |path: Option<&str>| RefusedOperation::Write {
-        path: path.unwrap_or(current_dir).to_owned(),
+    let line = without_location(line);
+    let path_of = |message: &str| {
+        absolute_path(message)
+            .map(str::to_owned)
+            .or_else(|| parent_path(message, current_dir))
+    };
+    let write = |path: Option<String>| RefusedOperation::Write {
+        path: path.unwrap_or_else(|| current_dir.to_owned()),
     };
     if let Some(end) = read_only_marker(line) {
-        return Some(write(absolute_path(without_program(line, end))));
+        return Some(write(path_of(without_program(line, end))));
     }
     // Node reports a directory that it cannot create on a read-only file system as missing.
     if line.contains("ENOENT") && line.contains(", mkdir '") {
-        return Some(write(absolute_path(line)));
+        return Some(write(path_of(line)));
     }
-    let missing = [
+    if contains_any(line, &INTERFACES) {
+        return Some(RefusedOperation::ListInterfaces);
+    }
+    let not_visible = [
         "No such file or directory",
         "Directory nonexistent",
         "ENOENT",
         ": unable to open database file",
+        "Permission denied",
+        "EACCES",
+        "Operation not permitted",
+        "EPERM",
     ];
-    if let Some(end) = missing.iter().find_map(|marker| line.find(marker)) {
+    if let Some(end) = not_visible.iter().find_map(|marker| line.find(marker)) {
         let message = without_program(line, end);
-        let path = absolute_path(message)?;
+        let path = path_of(message)?;
         let creates = contains_any(message, &CREATION) || line.contains("Directory nonexistent");
         return Some(if creates {
             write(Some(path))
         } else {
-            RefusedOperation::Read {
-                path: path.to_owned(),
-            }
+            RefusedOperation::Read { path }
         });
-    }
-    if contains_any(line, &INTERFACES) {
-        return Some(RefusedOperation::ListInterfaces);
     }
     parse_host(line)
 }
@@ -145,6 +158,14 @@ pub(super) fn parse_read_only_messages(text: &str, current_dir: &str) -> Vec<Ref
     lines
         .filter_map(|line| parse_line(line, current_dir))
         .collect()
+}
+
+/// Returns the words of messages about a read-only file system that are paths with more than one
+/// component, or hidden files; relative ones are as the program wrote them.
+pub(super) fn parse_read_only_paths(text: &str) -> impl Iterator<Item = &str> {
+    let lines = text.lines().filter(|line| read_only_marker(line).is_some());
+    let words = lines.flat_map(|line| line.split(is_path_end));
+    words.filter(|word| word.len() > 1 && (word.contains('/') || word.starts_with('.')))
 }
 
 /// Returns the end of a stream, which is searched: programs report an error last.
@@ -201,17 +222,49 @@ fn without_program(line: &str, end: usize) -> &str {
     if is_program { rest } else { line }
 }
 
+/// Returns a message without the place in the script that Perl adds: `… at /a.pl line 3.`.
+fn without_location(line: &str) -> &str {
+    let is_place = |place: &str| {
+        let number = place.trim_end_matches('.').rsplit_once(" line ");
+        number.is_some_and(|(_, number)| number.bytes().all(|b| b.is_ascii_digit()))
+    };
+    match line.rsplit_once(" at ") {
+        Some((message, place)) if is_place(place) => message,
+        _ => line,
+    }
+}
+
+/// Returns the last path of a line that begins with `../`, as an absolute one.
+fn parent_path(line: &str, current_dir: &str) -> Option<String> {
+    let relative = line
+        .split(is_path_end)
+        .rfind(|word| word.starts_with("../"))?;
+    let mut path = PathBuf::from(current_dir);
+    for part in Path::new(relative).components() {
+        match part {
+            Component::ParentDir => drop(path.pop()),
+            part => path.push(part),
+        }
+    }
+    path.is_absolute()
+        .then(|| path.to_string_lossy().into_owned())
+}
+
 /// Returns the last quoted or free-standing absolute path of a line, without what follows it.
 fn absolute_path(line: &str) -> Option<&str> {
-    let is_end = |c: char| c.is_whitespace() || "'\"`:,;()’‘”“".contains(c);
-    let is_start = |previous: Option<char>| previous.is_none_or(is_end);
+    let is_start = |previous: Option<char>| previous.is_none_or(is_path_end);
     line.char_indices()
         .filter(|(index, c)| *c == '/' && is_start(line[..*index].chars().next_back()))
         .map(|(index, _)| {
             let rest = &line[index..];
-            &rest[..rest.find(is_end).unwrap_or(rest.len())]
+            &rest[..rest.find(is_path_end).unwrap_or(rest.len())]
         })
         .rfind(|path| path.len() > 1 && !path.starts_with("//") && Path::new(path).is_absolute())
+}
+
+/// Returns true for a character that ends a path in a message.
+fn is_path_end(c: char) -> bool {
+    c.is_whitespace() || "'\"`:,;()’‘”“".contains(c)
 }
 
 #[cfg(test)]
@@ -270,6 +323,22 @@ mod tests {
             ),
             ("/data/z: Read-only file system", "write:/data/z"),
             (
+                "/data/p: No such file or directory at /skills/a/x.pl line 3.",
+                "read:/data/p",
+            ),
+            (
+                "FileNotFoundError: [Errno 2] No such file or directory: '../data/r.csv'",
+                "read:/data/r.csv",
+            ),
+            (
+                "PermissionError: [Errno 13] Permission denied: '/data/s.csv'",
+                "read:/data/s.csv",
+            ),
+            (
+                "touch: cannot touch '/data/t': Operation not permitted",
+                "write:/data/t",
+            ),
+            (
                 "Error: ENOENT: no such file or directory, mkdir 'usage'",
                 "write:/work",
             ),
@@ -293,6 +362,9 @@ mod tests {
             "No such file or directory: 'relative.csv'",
             "see https://example.com/No such file or directory",
             "/usr/bin/ls: none: No such file or directory",
+            "/skills/a/x.sh: fork: Operation not permitted",
+            "cannot open: No such file or directory at /skills/a/x.pl line 3.",
+            "git@example.com: Permission denied (publickey).",
             "",
         ] {
             check(line, "");

@@ -5,21 +5,27 @@ use std::borrow::Cow;
 use std::path::{Component, Path, PathBuf};
 use std::str::FromStr;
 
-use skills_policy::{Access, Grants, HostFilter, HostPattern, NetworkGrant};
+use skills_policy::{Access, FileGrant, Grants, HostFilter, HostPattern, NetworkGrant};
 use skills_sandbox::{Evidence, Refusal, Refusals, RefusedOperation, RunOutput};
 
 use super::findings::kept_path;
-use super::program_messages::{end_of, parse_messages, parse_read_only_messages};
+use super::program_messages::{
+    end_of, parse_messages, parse_read_only_messages, parse_read_only_paths,
+};
 
 /// The port for which a host without a port is granted.
 const TLS_PORT: u16 = 443;
 /// Directories that a run sees without a grant, so that a path in them is not missing a grant.
 const VISIBLE_DIRECTORIES: [&str; 7] = ["/usr", "/bin", "/lib", "/lib64", "/etc", "/proc", "/dev"];
+/// Of these, the directory of which a separate root file system has only some files.
+const PARTLY_VISIBLE: &str = "/etc";
 
 /// What explains the paths in messages of a program.
 pub(super) struct ProgramPaths<'a> {
     /// The working directory, for messages that name no absolute path.
-    pub(super) current_dir: &'a str,
+    pub(super) current_dir: &'a Path,
+    /// The directory of the skill, which stays read-only also in a writable directory.
+    pub(super) skill_dir: Option<&'a Path>,
     /// Names under which the program knows directories.
     pub(super) aliases: &'a [(PathBuf, PathBuf)],
     /// The home directory of the user, if it is known.
@@ -41,8 +47,9 @@ pub(super) fn refusals(output: &RunOutput, grants: &Grants, paths: &ProgramPaths
     } else {
         parse_messages
     };
-    let claims = [&output.stderr, &output.stdout]
-        .map(|captured| parse(&end_of(captured), paths.current_dir));
+    let current_dir = paths.current_dir.to_string_lossy();
+    let claims =
+        [&output.stderr, &output.stdout].map(|captured| parse(&end_of(captured), &current_dir));
     for operation in claims.into_iter().flatten() {
         let operation = paths.on_host(operation, output);
         // An unknown host is one that was observed or named before.
@@ -123,6 +130,32 @@ pub(super) fn name_programs(refusals: Refusals, dropped: &[String]) -> Refusals 
 }
 
 impl ProgramPaths<'_> {
+    /// Returns true if a write to the directory of the skill was refused.
+    pub(super) fn is_skill_written(&self, refusals: &Refusals) -> bool {
+        let mut operations = refusals.list().iter().map(|refusal| &refusal.operation);
+        operations.any(|operation| match operation {
+            RefusedOperation::Write { path } => self.is_in_skill(Path::new(path)),
+            _ => false,
+        })
+    }
+
+    /// Returns the paths on the host, absolute, that messages about a read-only file system name.
+    pub(super) fn read_only_claims(&self, output: &RunOutput) -> Vec<PathBuf> {
+        let texts = [&output.stderr, &output.stdout].map(end_of);
+        let named = texts.iter().flat_map(|text| parse_read_only_paths(text));
+        let on_host = named.map(|path| {
+            let path = join(self.current_dir, Path::new(path))?;
+            let operation = self.on_host(RefusedOperation::Write { path }, output);
+            operation.object().map(PathBuf::from)
+        });
+        on_host.flatten().collect()
+    }
+
+    /// Returns true for a path in the directory of the skill.
+    pub(super) fn is_in_skill(&self, path: &Path) -> bool {
+        self.skill_dir.is_some_and(|skill| path.starts_with(skill))
+    }
+
     /// Returns an operation with the path by which a user knows a file: that on the host, and `~`
     /// for the home directory. Grants and rules are for these, and a missing file in an alias was
     /// not refused.
@@ -165,15 +198,14 @@ impl ProgramPaths<'_> {
             RefusedOperation::Read { path } => {
                 let on_host = &*expand_home(path, self.user_home);
                 grants.innermost_grant(on_host).is_none()
-                    && !VISIBLE_DIRECTORIES
-                        .iter()
-                        .any(|visible| on_host.starts_with(visible))
-                    && !self.is_own_scratch(Path::new(path), output)
+                    && !is_visible(on_host, output)
+                    && !self.is_own_scratch(Path::new(path), grants, output)
             }
+            RefusedOperation::Write { path } if self.is_in_skill(Path::new(path)) => true,
             RefusedOperation::Write { path } => {
                 match grants.deciding_grant(&expand_home(path, self.user_home)) {
                     Some(grant) => grant.access() != Access::ReadWrite,
-                    None => !self.is_own_scratch(Path::new(path), output),
+                    None => !self.is_own_scratch(Path::new(path), grants, output),
                 }
             }
             RefusedOperation::ListInterfaces => true,
@@ -181,14 +213,38 @@ impl ProgramPaths<'_> {
         }
     }
 
-    /// Returns true for a path in the scratch space of the run, unless the caller passed it to the
-    /// program: it then is one of the host.
-    fn is_own_scratch(&self, path: &Path, output: &RunOutput) -> bool {
+    /// Returns true for a path in the scratch space of the run, unless it is one of the host: the
+    /// caller passed it to the program, or it is in a directory with something that is granted.
+    fn is_own_scratch(&self, path: &Path, grants: &Grants, output: &RunOutput) -> bool {
         let home = output.private_home.as_ref().map(|home| home.path.as_path());
         let scratch = home.and_then(Path::parent).unwrap_or(Path::new("/tmp"));
+        let Ok(below) = path.strip_prefix(scratch) else {
+            return false;
+        };
         let is_passed = || path.to_str().is_some_and(|path| self.input.contains(path));
-        path.starts_with(scratch) && !is_passed()
+        let first = below.components().next();
+        let is_beside_grant = || {
+            let mut granted = grants.files().iter().map(FileGrant::path);
+            granted.any(|granted| {
+                let granted = granted.strip_prefix(scratch);
+                granted.is_ok_and(|granted| granted.components().next() == first)
+            })
+        };
+        let is_in_home = home.is_some_and(|home| path.starts_with(home));
+        is_in_home || !is_passed() && !is_beside_grant()
     }
+}
+
+/// Returns true for a path in a directory that a run sees without a grant.
+fn is_visible(path: &Path, output: &RunOutput) -> bool {
+    let is_partly = path.starts_with(PARTLY_VISIBLE) && has_separate_root(output);
+    let mut visible = VISIBLE_DIRECTORIES.iter();
+    !is_partly && visible.any(|visible| path.starts_with(visible))
+}
+
+/// Returns true if the run had a root file system of its own.
+fn has_separate_root(output: &RunOutput) -> bool {
+    output.enforcement.field_value("isolation") == Some("namespaces")
 }
 
 /// Returns a path as an absolute one if it begins with `~/` and the home directory is known.
@@ -221,7 +277,8 @@ mod tests {
         ];
         let aliases = aliases.map(|(alias, path)| (alias.into(), path.into()));
         let paths = ProgramPaths {
-            current_dir: "/",
+            current_dir: Path::new("/"),
+            skill_dir: None,
             aliases: &aliases,
             user_home: None,
             input: "",

@@ -68,8 +68,10 @@ impl Executor {
         } = run;
         let unreadable_skills = std::mem::take(&mut plan.readable_skills.unreadable);
         let output = redactor.redact_streams(output);
-        let refusals = self.refusals(&plan, &grants, &output);
-        let findings = findings(&plan, &refusals, &grants, &output);
+        let input = input_text(&plan);
+        let paths = self.program_paths(&plan, &input);
+        let refusals = self.refusals(&plan, &grants, &output, &paths);
+        let findings = findings(&plan, &refusals, &grants, &output, &paths);
         let likely_rules = self.likely_rules(&plan, &grants, &refusals, &output);
         let cause = self.failure_cause(&plan, &output, &grants, &packages);
         let skill = plan.subject.name().to_owned();
@@ -92,18 +94,28 @@ impl Executor {
         artifacts
     }
 
-    /// Returns what restrictions stopped, with the reasons why no rule would allow it.
-    fn refusals(&self, plan: &RunPlan, grants: &Grants, output: &RunOutput) -> Refusals {
+    /// Returns what explains the paths in messages of the program. `input` is that of the program.
+    fn program_paths<'a>(&'a self, plan: &'a RunPlan, input: &'a str) -> ProgramPaths<'a> {
         let skill_dir = plan.subject.skill().map(|skill| skill.entry.directory());
         let current_dir = plan.options.current_dir.as_deref().or(skill_dir);
-        let input = input_text(plan);
-        let paths = ProgramPaths {
-            current_dir: &current_dir.unwrap_or(Path::new("")).to_string_lossy(),
+        ProgramPaths {
+            current_dir: current_dir.unwrap_or(Path::new("")),
+            skill_dir,
             aliases: &plan.options.path_aliases,
             user_home: self.config().user_home.as_deref(),
-            input: &input,
-        };
-        let refusals = refusals::refusals(output, grants, &paths);
+            input,
+        }
+    }
+
+    /// Returns what restrictions stopped, with the reasons why no rule would allow it.
+    fn refusals(
+        &self,
+        plan: &RunPlan,
+        grants: &Grants,
+        output: &RunOutput,
+        paths: &ProgramPaths<'_>,
+    ) -> Refusals {
+        let refusals = refusals::refusals(output, grants, paths);
         // A shell script starts far more programs than its skill lists.
         let refusals = if plan.mode.script_type() == Some(ScriptType::Shell) {
             refusals
@@ -180,13 +192,9 @@ fn findings(
     refusals: &Refusals,
     grants: &Grants,
     output: &RunOutput,
+    paths: &ProgramPaths<'_>,
 ) -> Vec<RunFinding> {
-    let skill = plan.subject.skill().map(|skill| skill.entry.directory());
-    let is_in_skill = |refusal: &Refusal| match (&refusal.operation, skill) {
-        (RefusedOperation::Write { path }, Some(skill)) => Path::new(path).starts_with(skill),
-        _ => false,
-    };
-    let writes_skill = refusals.list().iter().any(is_in_skill);
+    let writes_skill = paths.is_skill_written(refusals);
     let skill_is_read_only = writes_skill.then_some(RunFinding::SkillIsReadOnly {
         has_workspace: plan.workspace.is_some(),
     });
@@ -194,7 +202,7 @@ fn findings(
     let ignored_proxy = (!hosts.is_empty()).then(|| RunFinding::IgnoredProxy {
         hosts: hosts.into_iter().take(MAX_HOSTS).collect(),
     });
-    findings::read_only_paths(output, !refusals.list().is_empty())
+    findings::read_only_paths(output, refusals, paths, grants.hidden())
         .into_iter()
         .chain(skill_is_read_only)
         .chain(ignored_proxy)

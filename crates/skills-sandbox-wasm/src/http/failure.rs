@@ -73,7 +73,7 @@ fn rejection_error(reason: RejectReason) -> Error {
             rcode: None,
             info_code: None,
         },
-        RejectReason::Unreachable => Error::ConnectionRefused,
+        RejectReason::Unreachable | RejectReason::Refused => Error::ConnectionRefused,
         RejectReason::InvalidCertificate => Error::TlsCertificateError,
         RejectReason::NotTls => Error::TlsProtocolError,
         RejectReason::InvalidHost => Error::HttpRequestUriInvalid,

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use skills_runtime::discovery::{Generation, InactiveEntry, InactiveReason, StampSet};
 use skills_runtime::{Catalog, Entry, Library};
 
-use super::skill_scripts::{ListedScripts, list_scripts, select};
+use super::skill_scripts::{ListedScripts, list_scripts, omitted_scripts, select};
 use crate::overrides::ScriptId;
 use skills_script::{ScriptSet, assign_names, may_be_script, unmatched_specs};
 
@@ -184,6 +184,7 @@ impl ScriptIndex {
         // The directories, too: their stamps change when a script is added or removed.
         self.stamps.add(&directory);
         let listed = list_scripts(entry);
+        self.warnings.extend(omitted_scripts(entry));
         for subdirectory in subdirectories(listed.as_deref().unwrap_or_default()) {
             self.stamps.add(directory.join(subdirectory));
         }

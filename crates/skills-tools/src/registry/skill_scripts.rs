@@ -42,6 +42,16 @@ pub(super) fn list_scripts(entry: &Entry) -> ListedScripts {
     Ok(listed.collect())
 }
 
+/// Returns warnings about files in `scripts/` that no run can start.
+pub(super) fn omitted_scripts(entry: &Entry) -> Vec<String> {
+    let listed = entry.open().and_then(|files| files.list("scripts"));
+    // An error is reported by the list of the scripts.
+    let omitted = listed.unwrap_or_default().omitted.into_iter();
+    omitted
+        .map(|file| format!("skill `{}`: {file}", entry.name()))
+        .collect()
+}
+
 /// Selects the scripts that become tools.
 pub(super) fn select(entry: &Entry, files: &[(String, u64)]) -> ScriptSelection {
     let mut selection = select_scripts(files);

@@ -16,6 +16,7 @@ use crate::exit::Exit;
 use crate::input;
 use crate::output::Output;
 use crate::process_environment::Environment;
+use crate::shell::shell_word;
 
 impl Build {
     /// Builds or checks a skill and prints the result.
@@ -36,7 +37,8 @@ impl Build {
         let finder = ToolFinder::new(context.environment.search_path()).directory(&tools);
         let request = self.request(finder, cache.join("build"), &context.environment)?;
         let built = self.build(&request, &tools, context.output);
-        print_result(&built.map_err(command_error)?, context.output)?;
+        let built = built.map_err(|error| command_error(error, &self.path))?;
+        print_result(&built, context.output)?;
         Ok(Exit::Success)
     }
 
@@ -139,7 +141,7 @@ fn print_result(built: &Artifact, output: Output) -> anyhow::Result<()> {
     ))
 }
 
-fn command_error(error: BuildError) -> CommandError {
+fn command_error(error: BuildError, path: &Path) -> CommandError {
     let exit = match error.kind() {
         BuildErrorKind::NoSource | BuildErrorKind::AmbiguousLanguage => Exit::Usage,
         _ => Exit::Failed,
@@ -151,7 +153,15 @@ fn command_error(error: BuildError) -> CommandError {
     if is_compiler_output {
         error = error.with_lines();
     }
+    let hint = hint.map(|hint| with_path(hint, path));
     hint.into_iter().fold(error, CommandError::with_help)
+}
+
+/// Adds the path of the skill to the build commands of a hint.
+fn with_path(hint: &str, path: &Path) -> String {
+    let path = shell_word(&path.to_string_lossy());
+    let path = path.as_deref().unwrap_or("PATH");
+    hint.replace("`skills build", &format!("`skills build {path}"))
 }
 
 /// Returns a hint for the author of a skill whose build failed.

@@ -233,9 +233,7 @@ impl Serve {
 fn log_omitted_skills(tools: ToolSet) {
     std::thread::spawn(move || {
         if let Some(omitted) = tools.catalog_summary().omissions() {
-            tracing::warn!(
-                "skills that are not available: {omitted}; see `skills list --long` with the same options"
-            );
+            tracing::warn!("skills that are not available: {omitted}; see `skills list --long`");
         }
     });
 }

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 use skills_runtime::{
-    AgentEvent, ExecutionArtifacts, ExecutionOptions, ExecutionStatus, HookDecision, HookOptions,
-    HookReport, RuntimeError, SkillRuntime, Workspace, shell_quote,
+    AgentEvent, ErrorKind, ExecutionArtifacts, ExecutionOptions, ExecutionStatus, HookDecision,
+    HookOptions, HookReport, RuntimeError, SkillRuntime, Workspace, shell_quote,
 };
 
 use crate::exit::Exit;
@@ -100,7 +100,12 @@ pub(super) async fn run(
     let artifacts = runtime.execute_skill(name, options).await?;
     let objection = match &hooks {
         Some(hooks) if artifacts.exit_status.is_success() => {
-            objection(&hooks.after(runtime, name, &artifacts).await?)
+            match hooks.after(runtime, name, &artifacts).await {
+                Ok(report) => objection(&report),
+                // The program has a result, which is reported.
+                Err(error) if error.kind() == ErrorKind::Cancelled => None,
+                Err(error) => return Err(error),
+            }
         }
         _ => None,
     };

@@ -8,6 +8,7 @@ use super::Run;
 use super::denial_hints::denial_hints;
 use crate::output::{Output, line};
 use crate::remedies::RemedyDescriptions;
+use crate::suggested_command::complete_commands;
 
 impl Run {
     /// Prints the output of the program to standard output, and everything else to standard error.
@@ -68,6 +69,9 @@ impl Run {
         let name = &artifacts.skill;
         match &artifacts.exit_status {
             ExecutionStatus::Success => {}
+            ExecutionStatus::Failed {
+                termination: Termination::Cancelled,
+            } => output.status(&format!("error: `{name}` was interrupted")),
             ExecutionStatus::Failed { termination } => {
                 output.status(&format!("error: `{name}` failed: {termination}"));
                 if matches!(termination, Termination::DiskLimit(_)) {
@@ -168,7 +172,8 @@ pub(super) fn to_json(
     explanation: &RunExplanation,
     not_saved: &[String],
 ) -> Value {
-    let notes: Vec<&String> = explanation.notes.iter().chain(&artifacts.notes).collect();
+    let notes = explanation.notes.iter().chain(&artifacts.notes);
+    let notes: Vec<String> = notes.map(|note| complete_commands(note)).collect();
     json!({
         "skill": artifacts.skill,
         "mode": artifacts.mode,
