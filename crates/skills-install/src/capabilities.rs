@@ -7,7 +7,8 @@ use similar::{ChangeTag, TextDiff};
 use skills_discovery::{DiscoveryError, SkillFiles};
 use skills_manifest::{ContextMode, Document, HookAction, RequiredPackage, Requirements};
 use skills_packages::{
-    ListedPackage, LockedPackages, MAX_FILE_BYTES, ReadFile, declared_packages, locked_packages,
+    ListedPackage, LockedPackages, MAX_FILE_BYTES, ReadFile, declared_packages, is_lock_file,
+    locked_packages,
 };
 
 use crate::file_digest::FileDigest;
@@ -300,12 +301,30 @@ impl Difference {
         let packages = PackageChanges::new(&old.locks, &new.locks);
         difference.added_packages = texts_of(&packages.added);
         difference.changed_packages = texts_of(&packages.changed);
-        let unlocked = packages.unlocked.iter();
-        let unlocked = unlocked.map(|path| one_line(&format!("lock file {path}")));
+        let unlocked = texts_of(&packages.unlocked);
         difference.removed_restrictions.extend(unlocked);
         difference.is_description_changed = old.description != new.description;
         difference.body_lines = count_lines(&old.body, &new.body);
-        difference.changed_files = new
+        difference.changed_files = Self::changed_files(old, old_files, new, new_files);
+        // Which packages it fixes is not known.
+        let unread = new.files.keys().filter(|path| {
+            let is_new = !old.files.contains_key(*path) || difference.changed_files.contains(*path);
+            is_new && is_lock_file(path) && !new.locks.contains_key(*path)
+        });
+        let unread = unread.map(|path| one_line(&format!("lock file {path}")));
+        difference.removed_restrictions.extend(unread);
+        difference.removed_restrictions.sort_unstable();
+        difference.removed_restrictions.dedup();
+        difference
+    }
+
+    fn changed_files(
+        old: &Capabilities,
+        old_files: &SkillFiles,
+        new: &Capabilities,
+        new_files: &SkillFiles,
+    ) -> Vec<String> {
+        let changed = new
             .files
             .iter()
             .filter(|(path, facts)| {
@@ -313,9 +332,8 @@ impl Difference {
                     .get(*path)
                     .is_some_and(|known| has_changed(path, *known, **facts, old_files, new_files))
             })
-            .map(|(path, _)| path.clone())
-            .collect();
-        difference
+            .map(|(path, _)| path.clone());
+        changed.collect()
     }
 
     /// Returns true if the new version may do more: it asks for more, is restricted less, or has

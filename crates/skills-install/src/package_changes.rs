@@ -11,54 +11,64 @@ pub(crate) struct PackageChanges {
     pub(crate) added: BTreeSet<String>,
     /// Packages of the same origin with another version.
     pub(crate) changed: BTreeSet<String>,
-    /// Lock files that fix nothing any more.
+    /// Lock files, and packages of lock files, that are fixed no more.
     pub(crate) unlocked: BTreeSet<String>,
 }
 
 impl PackageChanges {
-    /// Compares lock files by their paths, and packages wherever they are locked.
+    /// Compares each lock file with the one at the same path: which of them is used depends on the
+    /// path.
     pub(crate) fn new(
         old: &BTreeMap<String, LockedPackages>,
         new: &BTreeMap<String, LockedPackages>,
     ) -> Self {
         let mut changes = Self::default();
-        for packages in new.values() {
+        let nothing = LockedPackages::new();
+        for (path, packages) in new {
+            let known = old.get(path).unwrap_or(&nothing);
             for (name, versions) in packages {
-                let known = old.values().filter_map(|packages| packages.get(name));
-                let known: BTreeSet<&LockedVersion> = known.flatten().collect();
                 for version in versions {
-                    changes.add(name, version, &known);
+                    changes.add(name, version, known.get(name));
                 }
             }
+            let gone = known.keys().filter(|name| !packages.contains_key(*name));
+            changes
+                .unlocked
+                .extend(gone.map(|name| format!("lock of {name} in {path}")));
         }
-        let unlocked = old.keys().filter(|path| !new.contains_key(*path));
-        changes.unlocked = unlocked.cloned().collect();
+        let gone = old.keys().filter(|path| !new.contains_key(*path));
+        changes
+            .unlocked
+            .extend(gone.map(|path| format!("lock file {path}")));
         changes
     }
 
-    fn add(&mut self, name: &str, new: &LockedVersion, known: &BTreeSet<&LockedVersion>) {
+    fn add(&mut self, name: &str, new: &LockedVersion, known: Option<&BTreeSet<LockedVersion>>) {
         let version = &new.version;
         let from = new.origin.as_ref().map(|origin| format!(" from {origin}"));
         let text = format!("{name} {version}{}", from.unwrap_or_default());
-        let same_origin = known.iter().filter(|old| old.origin == new.origin);
-        let same_version = same_origin.clone().filter(|old| old.version == *version);
-        let digests: BTreeSet<&String> =
-            same_version.clone().flat_map(|old| &old.digests).collect();
-        if same_version.clone().next().is_some() {
-            // An index never replaces a file, so a digest that is new stands for a new file.
-            if !new.digests.iter().all(|digest| digests.contains(digest)) {
-                self.added.insert(format!("{text}, with other files"));
-            } else if new.digests.is_empty() && !digests.is_empty() {
-                self.added.insert(format!("{text}, without digests"));
-            }
+        let same_origin: Vec<&LockedVersion> = known
+            .into_iter()
+            .flatten()
+            .filter(|old| old.origin == new.origin)
+            .collect();
+        if same_origin.is_empty() {
+            self.added.insert(text);
             return;
         }
-        let versions: Vec<&str> = same_origin.map(|old| old.version.as_str()).collect();
-        if versions.is_empty() {
-            self.added.insert(text);
-        } else {
-            let from = versions.join(", ");
+        if new.digests.is_empty() && same_origin.iter().any(|old| !old.digests.is_empty()) {
+            self.added.insert(format!("{text}, without digests"));
+            return;
+        }
+        let Some(same) = same_origin.iter().find(|old| old.version == *version) else {
+            let from: Vec<&str> = same_origin.iter().map(|old| old.version.as_str()).collect();
+            let from = from.join(", ");
             self.changed.insert(format!("{name} {from} -> {version}"));
+            return;
+        };
+        // An index never replaces a file, so a digest that is new stands for a new file.
+        if !same.digests.is_empty() && !new.digests.is_subset(&same.digests) {
+            self.added.insert(format!("{text}, with other files"));
         }
     }
 }
@@ -89,7 +99,9 @@ mod tests {
         let new = r#""node_modules/x/node_modules/a": {"version": "2", "integrity": "sha512-B"}"#;
         let changes = compare(A, new);
         assert_eq!(Vec::from_iter(changes.changed), ["npm:a 1 -> 2"]);
-        assert!(changes.added.is_empty());
+        assert!(changes.added.is_empty() && changes.unlocked.is_empty());
+        let without = r#""node_modules/a": {"version": "1"}"#;
+        assert_eq!(compare(without, A), PackageChanges::default());
     }
 
     #[test]
@@ -99,7 +111,7 @@ mod tests {
             (
                 r#""node_modules/a": {"version": "1", "integrity": "sha512-A",
                     "resolved": "https://npm.evil.example/a.tgz"}"#,
-                "npm:a 1 from https://npm.evil.example",
+                "npm:a 1 from https://npm.evil.example/a.tgz",
             ),
             (
                 r#""node_modules/a": {"version": "1", "integrity": "sha512-B"}"#,
@@ -108,6 +120,15 @@ mod tests {
             (
                 r#""node_modules/a": {"version": "1"}"#,
                 "npm:a 1, without digests",
+            ),
+            (
+                r#""node_modules/a": {"version": "2"}"#,
+                "npm:a 2, without digests",
+            ),
+            (
+                r#""node_modules/a": {"version": "2", "integrity": "sha512-B",
+                    "resolved": "https://registry.npmjs.org/evil/-/evil-2.tgz"}"#,
+                "npm:a 2 from https://registry.npmjs.org/evil/-/evil-2.tgz",
             ),
             (
                 r#""node_modules/y": {"name": "b", "version": "1"}"#,
@@ -121,8 +142,25 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_file_that_is_gone_fixes_nothing() {
+    fn lock_files_and_packages_that_are_gone_are_unlocked() {
         let changes = PackageChanges::new(&locks(A), &BTreeMap::new());
-        assert_eq!(Vec::from_iter(changes.unlocked), ["package-lock.json"]);
+        assert_eq!(
+            Vec::from_iter(changes.unlocked),
+            ["lock file package-lock.json"]
+        );
+        let changes = compare(A, "");
+        assert_eq!(
+            Vec::from_iter(changes.unlocked),
+            ["lock of npm:a in package-lock.json"]
+        );
+    }
+
+    #[test]
+    fn a_lock_file_at_another_path_approves_nothing() {
+        let mut old = locks("");
+        let example = locks(A).remove("package-lock.json").unwrap();
+        old.insert("examples/package-lock.json".to_owned(), example);
+        let changes = PackageChanges::new(&old, &locks(A));
+        assert_eq!(Vec::from_iter(changes.added), ["npm:a 1"]);
     }
 }

@@ -9,8 +9,11 @@ use crate::listed::Registry;
 use crate::project::ReadFile;
 use crate::python::normalize_name;
 
-/// The start of the addresses from which packages come if nothing else is configured.
-const DEFAULT_INDEXES: [&str; 2] = ["https://pypi.org/", "https://registry.npmjs.org/"];
+/// The addresses of the indexes that are used if nothing else is configured.
+const DEFAULT_INDEXES: [&str; 2] = ["https://pypi.org/simple", "https://registry.npmjs.org"];
+
+/// The host of the files of the default index for Python.
+const DEFAULT_FILE_HOST: &str = "files.pythonhosted.org";
 
 /// One version of a package, as a lock file fixes it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -18,8 +21,9 @@ const DEFAULT_INDEXES: [&str; 2] = ["https://pypi.org/", "https://registry.npmjs
 pub struct LockedVersion {
     /// The version; empty if the lock file names none, as for a directory.
     pub version: String,
-    /// Where the package comes from: the URL of an index or a file without its path, a repository, a
-    /// directory. `None` for the default index of the registry.
+    /// Where the package comes from, without what differs between its versions: the URL of an index,
+    /// with other hosts of its files. The whole URL of a file that is not at the usual path of an
+    /// index, of a repository or a directory. `None` for the default index of the registry.
     pub origin: Option<String>,
     /// The digests that its files may have, with their algorithms.
     pub digests: BTreeSet<String>,
@@ -29,9 +33,25 @@ pub struct LockedVersion {
 /// `pypi:requests`.
 pub type LockedPackages = BTreeMap<String, BTreeSet<LockedVersion>>;
 
-/// Reads the lock files of a skill that its packages are installed by: `uv.lock`,
-/// `package-lock.json` and `npm-shrinkwrap.json`. `paths` are the files of the skill. A lock file
-/// that cannot be parsed, or of a version that is not supported, fixes nothing and is left out.
+/// Returns true for the path of a lock file that packages of a skill are installed by: `uv.lock`,
+/// `package-lock.json` and `npm-shrinkwrap.json`.
+#[must_use]
+pub fn is_lock_file(path: &str) -> bool {
+    parser_of(path).is_some()
+}
+
+type Parse = fn(&str) -> Option<LockedPackages>;
+
+fn parser_of(path: &str) -> Option<Parse> {
+    match path.rsplit('/').next()? {
+        "uv.lock" => Some(of_uv),
+        "package-lock.json" | "npm-shrinkwrap.json" => Some(of_npm),
+        _ => None,
+    }
+}
+
+/// Reads the [lock files](is_lock_file) of a skill. `paths` are the files of the skill. A lock file
+/// that cannot be read or parsed, or of a version other than 1 of uv and 2 or 3 of npm, is left out.
 ///
 /// ```
 /// use skills_packages::locked_packages;
@@ -53,11 +73,8 @@ pub fn locked_packages<'a>(
 ) -> BTreeMap<String, LockedPackages> {
     let mut locked = BTreeMap::new();
     for path in paths {
-        let name = path.rsplit('/').next().unwrap_or(path);
-        let parse = match name {
-            "uv.lock" => of_uv,
-            "package-lock.json" | "npm-shrinkwrap.json" => of_npm,
-            _ => continue,
+        let Some(parse) = parser_of(path) else {
+            continue;
         };
         if let Some(packages) = files(path).and_then(|text| parse(&text)) {
             locked.insert(path.to_owned(), packages);
@@ -87,6 +104,7 @@ struct UvPackage {
 #[derive(Deserialize)]
 struct UvFile {
     hash: Option<String>,
+    url: Option<String>,
 }
 
 fn of_uv(text: &str) -> Option<LockedPackages> {
@@ -96,16 +114,14 @@ fn of_uv(text: &str) -> Option<LockedPackages> {
     }
     let mut packages = LockedPackages::new();
     for package in lock.package {
-        let is_of_project = ["virtual", "editable"]
-            .iter()
-            .any(|kind| package.source.contains_key(*kind));
-        if is_of_project {
+        let is_of_project = |kind: &String| ["virtual", "editable"].contains(&kind.as_str());
+        if !package.source.is_empty() && package.source.keys().all(is_of_project) {
             continue;
         }
         let files = package.wheels.iter().chain(&package.sdist);
         let locked = LockedVersion {
+            origin: uv_origin(&package.source, files.clone()),
             version: package.version.unwrap_or_default(),
-            origin: uv_origin(&package.source),
             digests: files.filter_map(|file| file.hash.clone()).collect(),
         };
         let name = qualified(Registry::Pypi, &normalize_name(&package.name));
@@ -114,22 +130,31 @@ fn of_uv(text: &str) -> Option<LockedPackages> {
     Some(packages)
 }
 
-fn uv_origin(source: &BTreeMap<String, Value>) -> Option<String> {
-    if let Some(Value::String(index)) = source.get("registry") {
-        return index_of(index);
-    }
-    let parts = source
+fn uv_origin<'a>(
+    source: &BTreeMap<String, Value>,
+    files: impl Iterator<Item = &'a UvFile>,
+) -> Option<String> {
+    let index = source.get("registry").and_then(Value::as_str);
+    let index_host = index.and_then(host_of);
+    let mut origin: BTreeSet<String> = source
         .iter()
-        .map(|(kind, place)| format!("{kind}+{}", place.as_str().unwrap_or_default()));
-    let parts: Vec<String> = parts.collect();
-    (!parts.is_empty()).then(|| parts.join(" "))
+        .filter_map(|(kind, place)| match (kind.as_str(), place.as_str()) {
+            ("registry", Some(index)) => index_of(index),
+            (kind, place) => Some(format!("{kind}+{}", place.unwrap_or_default())),
+        })
+        .collect();
+    let hosts = files.filter_map(|file| host_of(file.url.as_deref()?));
+    // A file of an index is where the index says, which may be another host.
+    let other_hosts = hosts.filter(|host| *host != DEFAULT_FILE_HOST && Some(*host) != index_host);
+    origin.extend(other_hosts.map(|host| format!("files of {host}")));
+    let origin: Vec<String> = origin.into_iter().collect();
+    (!origin.is_empty()).then(|| origin.join(", "))
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct NpmLock {
     lockfile_version: u64,
-    #[serde(default)]
     packages: BTreeMap<String, NpmPackage>,
 }
 
@@ -144,7 +169,7 @@ struct NpmPackage {
 
 fn of_npm(text: &str) -> Option<LockedPackages> {
     let lock: NpmLock = serde_json::from_str(text).ok()?;
-    if lock.lockfile_version < 2 {
+    if !(2..=3).contains(&lock.lockfile_version) {
         return None;
     }
     let mut packages = LockedPackages::new();
@@ -154,9 +179,11 @@ fn of_npm(text: &str) -> Option<LockedPackages> {
             continue;
         };
         let name = package.name.as_deref().unwrap_or(directory);
+        let version = package.version.unwrap_or_default();
+        let resolved = package.resolved.as_deref();
         let locked = LockedVersion {
-            version: package.version.unwrap_or_default(),
-            origin: package.resolved.as_deref().and_then(npm_origin),
+            origin: resolved.and_then(|url| npm_origin(url, name, &version)),
+            version,
             digests: package.integrity.into_iter().collect(),
         };
         let name = qualified(Registry::Npm, name);
@@ -165,25 +192,24 @@ fn of_npm(text: &str) -> Option<LockedPackages> {
     Some(packages)
 }
 
-/// Returns the origin of a file without what differs between versions.
-fn npm_origin(resolved: &str) -> Option<String> {
-    match resolved.split_once("://") {
-        Some(("https" | "http", rest)) => {
-            let host = rest.split('/').next().unwrap_or(rest);
-            index_of(&resolved[..resolved.len() - rest.len() + host.len()])
-        }
-        // A repository with its commit, or a directory.
-        _ => Some(resolved.to_owned()),
+/// Returns the registry of a file if its path is the one of this version in a registry. Any other
+/// URL can lead to another package, so it is returned as it is.
+fn npm_origin(url: &str, name: &str, version: &str) -> Option<String> {
+    let base = name.rsplit('/').next().unwrap_or(name);
+    match url.strip_suffix(&format!("/{name}/-/{base}-{version}.tgz")) {
+        Some(registry) => index_of(registry),
+        None => Some(url.to_owned()),
     }
+}
+
+fn host_of(url: &str) -> Option<&str> {
+    url.split_once("://")?.1.split('/').next()
 }
 
 /// Returns the address of an index, unless it is the default one.
 fn index_of(address: &str) -> Option<String> {
-    let with_slash = format!("{}/", address.trim_end_matches('/'));
-    let is_default = DEFAULT_INDEXES
-        .iter()
-        .any(|index| with_slash.starts_with(index));
-    (!is_default).then(|| address.to_owned())
+    let address = address.trim_end_matches('/');
+    (!DEFAULT_INDEXES.contains(&address)).then(|| address.to_owned())
 }
 
 fn qualified(registry: Registry, name: &str) -> String {
@@ -228,18 +254,30 @@ source = { virtual = "." }
 name = "Py_PDF"
 version = "4.1"
 source = { registry = "https://pypi.org/simple" }
-sdist = { url = "https://files.example/a.tar.gz", hash = "sha256:aa" }
-wheels = [{ url = "https://files.example/a.whl", hash = "sha256:bb" }]
+sdist = { url = "https://files.pythonhosted.org/a.tar.gz", hash = "sha256:aa" }
+wheels = [{ url = "https://files.pythonhosted.org/a.whl", hash = "sha256:bb" }]
+[[package]]
+name = "elsewhere"
+version = "4.1"
+source = { registry = "https://pypi.org/simple" }
+wheels = [{ url = "https://evil.example/a.whl", hash = "sha256:bb" }]
+[[package]]
+name = "hidden"
+version = "1"
+source = { registry = "https://pypi.org/simple", virtual = "." }
 [[package]]
 name = "other"
 version = "1"
 source = { registry = "https://pypi.org.evil.example/simple" }
+wheels = [{ url = "https://pypi.org.evil.example/a.whl" }]
 [[package]]
 name = "repo"
 version = "2"
 source = { git = "https://git.example/repo?rev=1#abc" }
 "#;
         insta::assert_snapshot!(lines(&of("scripts/uv.lock", text).unwrap()), @r#"
+        pypi:elsewhere 4.1 files of evil.example sha256:bb
+        pypi:hidden 1 virtual+. 
         pypi:other 1 https://pypi.org.evil.example/simple 
         pypi:py-pdf 4.1 - sha256:aa,sha256:bb
         pypi:repo 2 git+https://git.example/repo?rev=1#abc
@@ -253,25 +291,26 @@ source = { git = "https://git.example/repo?rev=1#abc" }
         let text = r#"{"lockfileVersion": 3, "packages": {
             "": {"name": "demo", "dependencies": {"a": "1"}},
             "packages/own": {"version": "1.0.0"},
-            "node_modules/a": {"version": "1.0.0", "resolved": "https://registry.npmjs.org/a/-/a-1.0.0.tgz",
-                "integrity": "sha512-AA=="},
-            "node_modules/a/node_modules/@s/b": {"version": "2.0.0"},
-            "node_modules/@s/b": {"version": "1.0.0", "resolved": "https://npm.evil.example/b.tgz"},
+            "node_modules/a": {"version": "1.0.0", "integrity": "sha512-AA==",
+                "resolved": "https://registry.npmjs.org/a/-/a-1.0.0.tgz"},
+            "node_modules/a/node_modules/@s/b": {"version": "2.0.0",
+                "resolved": "https://npm.example/team/@s/b/-/b-2.0.0.tgz"},
+            "node_modules/@s/b": {"version": "1.0.0", "resolved": "https://npm.example/b.tgz"},
+            "node_modules/c": {"version": "1.0.1",
+                "resolved": "https://registry.npmjs.org/evil/-/evil-1.0.1.tgz"},
             "node_modules/alias": {"name": "real", "version": "3.0.0",
                 "resolved": "git+ssh://git@git.example/real.git#abc"}}}"#;
         insta::assert_snapshot!(lines(&of("npm-shrinkwrap.json", text).unwrap()), @r#"
-        npm:@s/b 1.0.0 https://npm.evil.example 
-        npm:@s/b 2.0.0 - 
+        npm:@s/b 1.0.0 https://npm.example/b.tgz 
+        npm:@s/b 2.0.0 https://npm.example/team 
         npm:a 1.0.0 - sha512-AA==
+        npm:c 1.0.1 https://registry.npmjs.org/evil/-/evil-1.0.1.tgz 
         npm:real 3.0.0 git+ssh://git@git.example/real.git#abc
         "#);
-        assert_eq!(
-            of(
-                "package-lock.json",
-                r#"{"lockfileVersion": 1, "dependencies": {}}"#
-            ),
-            None
-        );
+        let without_packages = r#"{"lockfileVersion": 3, "dependencies": {}}"#;
+        assert_eq!(of("package-lock.json", without_packages), None);
+        let old = r#"{"lockfileVersion": 1, "packages": {}}"#;
+        assert_eq!(of("package-lock.json", old), None);
         assert_eq!(of("package.json", text), None);
     }
 }

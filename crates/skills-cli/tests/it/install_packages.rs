@@ -133,12 +133,17 @@ fn an_update_of_a_lock_file_needs_a_person_for_packages_that_are_new() {
                 "1.0.0\"",
                 "1.0.0\", \"resolved\": \"https://evil.example/a.tgz\"",
             ),
-            "+ package npm:a 1.0.0 from https://evil.example",
+            "+ package npm:a 1.0.0 from https://evil.example/a.tgz",
             true,
         ),
         (
             "{}".to_owned(),
             "+ without the restriction lock file package-lock.json",
+            true,
+        ),
+        (
+            "{\"lockfileVersion\": 3, \"packages\": {}}".to_owned(),
+            "+ without the restriction lock of npm:a in package-lock.json",
             true,
         ),
         (
