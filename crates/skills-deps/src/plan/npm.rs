@@ -8,6 +8,9 @@ use super::{Plan, PlannedPackage, host_of, unreadable};
 use crate::error::{SetupError, SetupErrorKind};
 use skills_packages::Registry;
 
+/// How npm writes the addresses of files, whichever registry they were downloaded from.
+const DEFAULT_REGISTRY: &str = "https://registry.npmjs.org/";
+
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Lock {
@@ -49,13 +52,22 @@ pub(crate) fn parse_lock(plan: &mut Plan, text: &str, registry: &str) -> Result<
             let reason = format!("`{}` is not from a registry", name.escape_debug());
             return Err(SetupError::new(SetupErrorKind::Declaration, "plan", reason));
         };
+        let real_name = package.name.as_deref().unwrap_or(name);
+        if is_another_package(url, real_name) {
+            let reason = format!(
+                "`{}` is another package in the lock file: `{}`",
+                real_name.escape_debug(),
+                url.escape_debug()
+            );
+            return Err(SetupError::new(SetupErrorKind::Declaration, "plan", reason));
+        }
         if package.integrity.is_none() {
             let reason = format!("`{}` has no digest in the lock file", name.escape_debug());
             return Err(SetupError::new(SetupErrorKind::Declaration, "plan", reason));
         }
         plan.packages.push(PlannedPackage {
             registry: Registry::Npm,
-            name: package.name.unwrap_or_else(|| name.to_owned()),
+            name: real_name.to_owned(),
             version,
             host: host_of(url).unwrap_or_else(|| registry.to_owned()),
             size: None,
@@ -66,4 +78,48 @@ pub(crate) fn parse_lock(plan: &mut Plan, text: &str, registry: &str) -> Result<
     }
     plan.node_lock = Some(text.to_owned());
     Ok(())
+}
+
+/// Returns true for a file of the default registry that is not one of the package: npm installs what
+/// the URL leads to, whatever the name.
+fn is_another_package(url: &str, name: &str) -> bool {
+    let base = name.rsplit('/').next().unwrap_or(name);
+    url.strip_prefix(DEFAULT_REGISTRY)
+        .is_some_and(|path| !path.starts_with(&format!("{name}/-/{base}-")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_package_has_the_file_of_its_name() {
+        let plan = |entry: &str| {
+            let text = format!(r#"{{"lockfileVersion": 3, "packages": {{{entry}}}}}"#);
+            let mut plan = Plan::empty();
+            parse_lock(&mut plan, &text, "registry.npmjs.org")
+                .map(|()| {
+                    plan.packages
+                        .iter()
+                        .map(|package| package.name.clone())
+                        .collect()
+                })
+                .map_err(|error| error.to_string())
+        };
+        let file = |path: &str| {
+            format!(
+                r#""version": "1.0.0", "integrity": "sha512-A",
+                    "resolved": "https://registry.npmjs.org/{path}""#
+            )
+        };
+        let names: Result<Vec<String>, String> = plan(&format!(
+            r#""node_modules/@s/a": {{{}}}, "node_modules/b": {{"name": "c", {}}}"#,
+            file("@s/a/-/a-1.0.0.tgz"),
+            file("c/-/c-1.0.0.tgz")
+        ));
+        assert_eq!(names.unwrap(), ["@s/a", "c"]);
+        let other = file("evil/-/evil-1.0.0.tgz");
+        let error = plan(&format!(r#""node_modules/left-pad": {{{other}}}"#)).unwrap_err();
+        assert!(error.contains("`left-pad` is another package"), "{error}");
+    }
 }
