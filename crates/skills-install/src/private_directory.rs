@@ -5,7 +5,6 @@
 )]
 
 use std::fs::{self, File, Metadata, OpenOptions};
-use std::io::ErrorKind;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
@@ -14,8 +13,10 @@ use tempfile::TempDir;
 use crate::error::InstallError;
 
 const PREFIX: &str = "skills-install-";
+/// The number of characters after the prefix.
+const RANDOM_CHARACTERS: usize = 6;
 /// The file in a directory that its process locks.
-const LOCK: &str = "lock";
+const LOCK: &str = ".skills-install-lock";
 /// The age from which a directory that is not locked belongs to no process: one that was just created
 /// is not locked yet.
 const MIN_STALE_AGE: Duration = Duration::from_secs(60);
@@ -33,7 +34,7 @@ impl PrivateDirectory {
     pub(crate) fn create(parent: Option<&Path>) -> Result<Self, InstallError> {
         let parent = parent.map_or_else(std::env::temp_dir, Path::to_owned);
         let mut builder = tempfile::Builder::new();
-        builder.prefix(PREFIX);
+        builder.prefix(PREFIX).rand_bytes(RANDOM_CHARACTERS);
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;
@@ -42,7 +43,8 @@ impl PrivateDirectory {
         let failed = |error| InstallError::io("create a directory in", &parent, error);
         let directory = builder.tempdir_in(&parent).map_err(failed)?;
         let lock = File::create_new(directory.path().join(LOCK)).map_err(failed)?;
-        lock.lock().map_err(failed)?;
+        // Where a file cannot be locked, no directory is stale.
+        let _ = lock.lock();
         remove_stale(&parent, &lock);
         Ok(Self {
             directory,
@@ -62,7 +64,7 @@ fn remove_stale(parent: &Path, own: &File) {
         return;
     };
     for entry in entries.flatten() {
-        let is_named = entry.file_name().to_string_lossy().starts_with(PREFIX);
+        let is_named = entry.file_name().to_str().is_some_and(is_our_name);
         if is_named && is_stale(&entry.path(), &own) {
             let _ = fs::remove_dir_all(entry.path());
         }
@@ -79,10 +81,17 @@ fn is_stale(directory: &Path, own: &Metadata) -> bool {
     metadata.is_dir()
         && is_same_owner(&metadata, own)
         && age.is_some_and(|age| age >= MIN_STALE_AGE)
-        && match OpenOptions::new().write(true).open(directory.join(LOCK)) {
-            Ok(lock) => lock.try_lock().is_ok(),
-            Err(error) => error.kind() == ErrorKind::NotFound,
-        }
+        && OpenOptions::new()
+            .write(true)
+            .open(directory.join(LOCK))
+            .is_ok_and(|lock| lock.try_lock().is_ok())
+}
+
+fn is_our_name(name: &str) -> bool {
+    let random = name.strip_prefix(PREFIX);
+    random.is_some_and(|random| {
+        random.len() == RANDOM_CHARACTERS && random.bytes().all(|b| b.is_ascii_alphanumeric())
+    })
 }
 
 #[cfg(unix)]
@@ -113,30 +122,23 @@ mod tests {
             let old = SystemTime::now() - 2 * MIN_STALE_AGE;
             File::open(path).unwrap().set_modified(old).unwrap();
         };
-        let (locked, left) = (
-            create("skills-install-locked"),
-            create("skills-install-left"),
-        );
-        let (unlocked, new) = (
-            create("skills-install-unlocked"),
-            create("skills-install-new"),
-        );
-        let other = create("other");
-        let lock = File::create(locked.join(LOCK)).unwrap();
+        let locked = create("skills-install-locked");
+        let left = create("skills-install-left00");
+        let without_lock = create("skills-install-notes0");
+        let new = create("skills-install-new000");
+        let other = create("skills-install-my-project");
+        for path in [&locked, &left, &new, &other] {
+            fs::write(path.join(LOCK), "").unwrap();
+        }
+        let lock = File::open(locked.join(LOCK)).unwrap();
         lock.lock().unwrap();
-        fs::write(left.join(LOCK), "").unwrap();
-        for path in [&locked, &left, &unlocked, &other] {
+        for path in [&locked, &left, &without_lock, &other] {
             set_old(path);
         }
         let own = PrivateDirectory::create(Some(parent.path())).unwrap();
-        for (path, is_kept) in [
-            (&locked, true),
-            (&left, false),
-            (&unlocked, false),
-            (&new, true),
-            (&other, true),
-        ] {
-            assert_eq!(path.exists(), is_kept, "{}", path.display());
+        assert!(!left.exists());
+        for kept in [&locked, &without_lock, &new, &other] {
+            assert!(kept.exists(), "{}", kept.display());
         }
         let path = own.path().to_owned();
         set_old(&path);
