@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, TryLockError};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use cap_std::ambient_authority;
@@ -55,6 +56,8 @@ pub struct Store {
     access: Access,
     lock_file: LockFile,
     known_sources: KnownSources,
+    /// Writes the files of the last plan to disk.
+    sync: Option<JoinHandle<io::Result<()>>>,
     steps: StepObserver,
 }
 
@@ -128,6 +131,7 @@ impl Store {
             },
             lock_file,
             known_sources: KnownSources::default(),
+            sync: None,
             steps,
         })
     }
@@ -156,6 +160,7 @@ impl Store {
                 handle,
                 scratch: PrivateDirectory::create(Some(temp_dir))?,
             },
+            sync: None,
             steps: StepObserver::default(),
         })
     }
@@ -269,12 +274,24 @@ impl Store {
 
     /// Starts to write the files of a plan to disk, while they are searched and shown. So
     /// [`change`](Self::change) waits for less.
-    pub(crate) fn start_sync(&self, plan: &Plan) {
-        if let Access::Exclusive { handle, .. } = &self.access
+    pub(crate) fn start_sync(&mut self, plan: &Plan) {
+        if cfg!(target_os = "linux")
+            && let Access::Exclusive { handle, .. } = &self.access
             && !plan.is_empty()
             && let Ok(handle) = handle.open(".")
         {
-            std::thread::spawn(move || sync_all(&handle));
+            let thread = std::thread::Builder::new().spawn(move || sync_all(&handle));
+            self.sync = thread.ok();
+        }
+    }
+
+    /// Returns the result of [`start_sync`](Self::start_sync): a system reports an error of writing
+    /// only once.
+    fn finish_sync(&mut self) -> io::Result<()> {
+        match self.sync.take().map(JoinHandle::join) {
+            Some(Ok(result)) => result,
+            Some(Err(panic)) => std::panic::resume_unwind(panic),
+            None => Ok(()),
         }
     }
 
@@ -311,7 +328,9 @@ impl Store {
         install: &[(String, PathBuf)],
         remove: &[String],
     ) -> Result<(), InstallError> {
+        let synced = self.finish_sync();
         let failed = |error| InstallError::io("prepare a change of", &self.root, error);
+        synced.map_err(failed)?;
         let Access::Exclusive { handle, .. } = &self.access else {
             return Err(failed(io::Error::other("it was opened to plan only")));
         };
@@ -321,9 +340,11 @@ impl Store {
             Some((name.clone(), path))
         });
         let staged: Option<BTreeMap<String, String>> = staged.collect();
-        let staged = staged
-            .filter(|staged| !is_any_nested(staged.values()))
-            .ok_or_else(|| failed(io::Error::other("staged elsewhere")))?;
+        let staged = staged.ok_or_else(|| failed(io::Error::other("staged elsewhere")))?;
+        if is_any_nested(staged.values()) {
+            let cause = "a skill is in the directory of another one: install them one by one";
+            return Err(failed(io::Error::other(cause)));
+        }
         self.steps.step();
         handle
             .create_dir_all(format!("{CHANGE}/old"))
@@ -411,8 +432,14 @@ fn recover(handle: &Dir, root: &Path, steps: &mut StepObserver) -> Result<(), In
 }
 
 fn read_journal(handle: &Dir, root: &Path) -> Result<Option<Journal>, InstallError> {
-    Journal::read(handle, CHANGE)
-        .map_err(|error| InstallError::io("complete a change of", root, error))
+    Journal::read(handle, CHANGE).map_err(|error| match error.kind() {
+        ErrorKind::InvalidData => Repr::ForeignChange {
+            path: root.join(CHANGE),
+            problem: "its journal is not one of this version",
+        }
+        .into(),
+        _ => InstallError::io("complete a change of", root, error),
+    })
 }
 
 /// Removes a directory with everything in it, if it exists.

@@ -43,7 +43,8 @@ enum Position {
 
 impl Store {
     /// Fetches the sources of locked skills again and plans to replace them: those with the given
-    /// names, or all if there are none. Each source is fetched once for all of its skills.
+    /// names, or all if there are none. Each source is fetched once for all of its skills, except those in
+    /// the directory of another one.
     ///
     /// A source that cannot be fetched, and a skill that cannot be replaced, is one of the
     /// [`failures`](Plan::failures) of the plan; the others are planned nevertheless.
@@ -108,7 +109,8 @@ impl Store {
 
     /// Fetches sources and plans to install the named skill of each, with one fetch for all skills
     /// of one version of one source. Skills are at or below the path of their source; if there are
-    /// several, the directory has the name. A skill of another name is not installed.
+    /// several, the directory has the name. A skill of another name is not installed. One in the
+    /// directory of another one is fetched separately.
     ///
     /// A source that cannot be fetched, and a skill that cannot be installed, is one of the
     /// [`failures`](Plan::failures) of the plan; the others are planned nevertheless.

@@ -52,7 +52,7 @@ impl Journal {
                 {
                     Ok(Some(journal))
                 } else {
-                    Err(io::Error::other("the journal names a path"))
+                    Err(ErrorKind::InvalidData.into())
                 }
             }
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
@@ -120,7 +120,10 @@ impl Journal {
             let (parent, new) = path.rsplit_once('/').unwrap_or(("", path));
             let directory = match opened.take() {
                 Some((known, directory)) if known == parent => directory,
-                _ => handle.open_dir(format!("{change}/new/{parent}"))?,
+                _ => match handle.open_dir(format!("{change}/new/{parent}")) {
+                    Err(error) if error.kind() == ErrorKind::NotFound => continue,
+                    directory => directory?,
+                },
             };
             if directory.symlink_metadata(new).is_ok() {
                 set_aside(handle, change, name, step)?;
