@@ -7,6 +7,7 @@
 mod credentials;
 
 use std::ffi::OsString;
+use std::fs;
 use std::io::{self, Cursor, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -69,6 +70,9 @@ const CONFIG: [&str; 15] = [
     "protocol.version=2",
     "advice.detachedHead=false",
 ];
+
+/// The configuration of an empty repository.
+const REPOSITORY_CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n";
 
 /// How git is started.
 #[derive(Debug, Clone)]
@@ -165,9 +169,17 @@ impl GitRepository {
         Ok(repository)
     }
 
+    /// Creates what `git init --bare` creates, without starting git.
     fn init(&self) -> Result<(), InstallError> {
-        let init = ["init", "--bare", "--quiet", "--template=", "."];
-        self.output(&init).map(drop)
+        let directory = self.directory.path();
+        let create = || {
+            for name in ["objects", "objects/pack", "refs"] {
+                fs::create_dir(directory.join(name))?;
+            }
+            fs::write(directory.join("HEAD"), "ref: refs/heads/main\n")?;
+            fs::write(directory.join("config"), REPOSITORY_CONFIG)
+        };
+        create().map_err(|error| InstallError::io("create a repository in", directory, error))
     }
 
     /// Starts again with an empty repository, after a fetch was stopped: its directory has locks, and

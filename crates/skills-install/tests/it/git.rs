@@ -376,7 +376,7 @@ fn endless_output_of_git_and_a_git_that_hangs_are_stopped() {
     for (command, script, limit) in [
         ("ls-tree", endless.as_str(), "200000 files and directories"),
         ("ls-tree", "exec sleep 100", "2 seconds of a download"),
-        ("init", "exec sleep 100", "2 seconds of a download"),
+        ("rev-list", "exec sleep 100", "2 seconds of a download"),
         ("cat-file", "exec sleep 100", "2 seconds of a download"),
         // A child that outlives git keeps its pipes open.
         ("fetch", "sleep 100 & wait", "2 seconds of a download"),
