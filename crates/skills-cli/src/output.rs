@@ -16,7 +16,8 @@ pub(crate) use skills_runtime::{escape_line as line, escape_terminal};
 /// Whether a result, or a part of one, was printed to standard output, of which the process has one.
 static HAS_PRINTED_RESULT: AtomicBool = AtomicBool::new(false);
 
-/// Returns true if a result, or a part of one, was printed to standard output.
+/// Returns true if a result, or a part of one, was printed to standard output. A second document
+/// would not make it complete.
 pub(crate) fn has_printed_result() -> bool {
     HAS_PRINTED_RESULT.load(Ordering::Relaxed)
 }

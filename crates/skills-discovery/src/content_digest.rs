@@ -118,7 +118,8 @@ pub struct ContentFile {
 }
 
 impl DigestedContent {
-    /// Returns the paths of the files with the permission to execute them, sorted.
+    /// Returns the paths of the files with the permission to execute them, sorted. Empty on systems
+    /// without this permission.
     #[must_use]
     pub fn executables(&self) -> Vec<String> {
         let files = self.files.iter().filter(|file| file.is_executable);
@@ -255,8 +256,8 @@ impl SkillFiles {
         Ok(self.digested_content(cache)?.digest)
     }
 
-    /// Computes the content digest like [`digest`](Self::digest), and returns the generated
-    /// directories that it does not cover, from the same walk.
+    /// Computes the content digest like [`digest`](Self::digest), and returns the files that it covers
+    /// and the generated directories that it does not cover, from the same walk.
     ///
     /// # Errors
     /// As [`digest`](Self::digest).

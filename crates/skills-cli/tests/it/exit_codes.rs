@@ -9,7 +9,7 @@ fn check(fixture: &Fixture, arguments: &[&str], code: i32) {
 }
 
 #[test]
-fn what_is_not_found_is_no_wrong_usage() {
+fn a_missing_thing_is_not_a_usage_error() {
     let fixture = Fixture::new();
     for arguments in [
         &["show", "absent"][..],

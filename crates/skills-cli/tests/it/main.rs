@@ -16,8 +16,8 @@ mod containers;
 mod deprecated_aliases;
 #[cfg(all(target_os = "linux", feature = "packages"))]
 mod deps;
-#[cfg(target_os = "linux")]
 mod exit_codes;
+#[cfg(target_os = "linux")]
 mod explanations;
 mod findings;
 mod first_try;

@@ -22,7 +22,7 @@ impl Build {
     /// Builds or checks a skill and prints the result.
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Exit> {
         // Before any tool is searched or installed.
-        if !self.path.exists() {
+        if matches!(self.path.try_exists(), Ok(false)) {
             let message = format!("`{}` not found", self.path.display());
             return Err(CommandError::not_found(message).into());
         }
