@@ -121,13 +121,14 @@ pub(crate) fn explain_error(error: anyhow::Error, settings: &[InterpreterArg]) -
         return error;
     }
     let message = failed.to_string();
-    let names = |chosen: &&InterpreterArg| message.contains(&*chosen.path.to_string_lossy());
+    let names =
+        |chosen: &&InterpreterArg| message.contains(&format!("`{}`", chosen.path.display()));
     let Some(chosen) = settings.iter().rev().find(names) else {
         return error;
     };
     let key = SettingKey::of_interpreter(chosen);
     let hint = format!(
-        "the setting `{key}` names this path; change it with `skills config set {key} PATH`, or remove it with `skills config unset {key}`"
+        "the setting `{key}` names this path; `skills config show` says in which file, and `skills config set {key} PATH` sets another one for the user"
     );
     CommandError::with_hint(failed, hint).into()
 }

@@ -106,10 +106,12 @@ impl Trust {
         let mut exit = Exit::Success;
         for hook in hooks {
             // Each approval is part of what the next request shows.
-            let current = previews()?
-                .into_iter()
-                .find(|known| known.hook == hook.hook);
-            match self.approve_hook(runtime, name, &current.unwrap_or(hook.clone()), output) {
+            let current = previews().map(|previews| {
+                let mut same = previews.into_iter().filter(|known| known.hook == hook.hook);
+                same.next().unwrap_or(hook.clone())
+            });
+            let result = current.and_then(|hook| self.approve_hook(runtime, name, &hook, output));
+            match result {
                 Ok(()) => approved.push(hook.hook),
                 Err(error) => {
                     error::print_error(&error, output);

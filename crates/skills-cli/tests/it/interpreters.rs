@@ -233,8 +233,8 @@ fn an_interpreter_of_the_settings_that_does_not_exist_is_named() {
     assert_snapshot!(fixture.run("", &["run", "one", "--root", "skills"]).page(), @"
     exit 3
     -- stderr
-    error: cannot run in a sandbox: interpreter is unavailable: no program at /gone/python3
-    help: the setting `interpreters.python` names this path; change it with `skills config set interpreters.python PATH`, or remove it with `skills config unset interpreters.python`
+    error: cannot run in a sandbox: interpreter is unavailable: no program at `/gone/python3`
+    help: the setting `interpreters.python` names this path; `skills config show` says in which file, and `skills config set interpreters.python PATH` sets another one for the user
     ");
 }
 

@@ -372,7 +372,7 @@ impl ProgramFinder {
     /// Describes the names that were not found, and where they were searched.
     fn searched(&self, kind: ScriptType) -> String {
         if let Some(chosen) = self.overrides.get(&kind) {
-            return format!("no program at {}", chosen.display());
+            return format!("no program at `{}`", chosen.display());
         }
         let names = runtimes::interpreter_names(kind).iter();
         let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();

@@ -100,7 +100,7 @@ fn errors_name_the_searched_programs_and_how_to_install_them() {
     let error = chosen.find_interpreter(ScriptType::Python).unwrap_err();
     let hint = error.hint().unwrap_or_default();
     assert_snapshot!(format!("{error}\nhelp: {hint}"), @"
-    cannot run in a sandbox: interpreter is unavailable: no program at /gone/python3
+    cannot run in a sandbox: interpreter is unavailable: no program at `/gone/python3`
     help: correct this path, which was given in place of the installed interpreter, or remove it
     ");
 }
