@@ -41,7 +41,8 @@ impl Journal {
     pub(super) fn read(handle: &Dir, change: &str) -> io::Result<Option<Self>> {
         match handle.read_to_string(format!("{change}/journal")) {
             Ok(text) => {
-                let mut journal: Self = serde_json::from_str(&text)?;
+                let mut journal: Self = serde_json::from_str(&text)
+                    .map_err(|error| io::Error::new(ErrorKind::InvalidData, error))?;
                 let metadata = handle.symlink_metadata(format!("{change}/journal"))?;
                 journal.actual_file = file_identity(&metadata);
                 let mut names = journal.install.keys().chain(&journal.remove);

@@ -154,3 +154,21 @@ fn a_change_is_completed_only_where_it_was_made() {
     drop(store);
     assert_eq!(fixture.states(), ["s1 unchanged"]);
 }
+
+/// As one that another version of this program has left, or that a program of the project has
+/// written.
+#[test]
+fn a_journal_that_is_not_understood_is_a_conflict() {
+    let names = r#"{"install": {"../s1": "tree/s1"}, "remove": []}"#;
+    let paths = r#"{"install": {"s1": "../../other"}, "remove": []}"#;
+    for text in [r#"{"install": ["s1"], "remove": []}"#, "", names, paths] {
+        let fixture = Fixture::new();
+        fixture.skill("old/s1", "");
+        fixture.add("./old").unwrap();
+        fixture.file("skills/.skills-install/change/journal", text);
+        let error = Store::open(&fixture.path("skills")).err().unwrap();
+        assert_eq!(error.kind(), InstallErrorKind::Conflict, "{text}: {error}");
+        assert!(error.help().unwrap().contains("remove that directory"));
+        assert_eq!(fixture.states(), ["s1 unchanged"]);
+    }
+}
