@@ -235,12 +235,16 @@ fn endless(skill: &Skill) -> (String, std::path::PathBuf) {
     (script, path)
 }
 
+/// Returns the number of bytes that were written; none if there is no file.
+fn written_bytes(path: &std::path::Path) -> u64 {
+    std::fs::metadata(path).map_or(0, |metadata| metadata.len())
+}
+
 /// Checks that nothing writes the file any more.
 fn assert_ended(path: &std::path::Path) {
-    let size = || std::fs::metadata(path).map_or(0, |metadata| metadata.len());
-    let before = size();
+    let before = written_bytes(path);
     std::thread::sleep(Duration::from_millis(500));
-    assert_eq!((before > 0, size()), (true, before));
+    assert_eq!((before > 0, written_bytes(path)), (true, before));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -289,7 +293,7 @@ fn a_dropped_run_leaves_no_container() {
         runtime.block_on(async {
             let run = sandbox.run(skill.job("main.py", &script));
             let written = async {
-                while !path.exists() {
+                while written_bytes(&path) == 0 {
                     tokio::time::sleep(Duration::from_millis(20)).await;
                 }
             };
