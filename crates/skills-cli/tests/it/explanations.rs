@@ -204,36 +204,6 @@ fn a_granted_host_that_cannot_be_reached_is_explained() {
     );
 }
 
-/// Programs report a file that they cannot see in many ways.
-#[test]
-fn files_out_of_sight_are_refused_reads() {
-    need_sandbox!();
-    let outside = tempfile::tempdir_in("/var/tmp").unwrap();
-    let data = outside.path().canonicalize().unwrap().join("data.csv");
-    fs::write(&data, "x").unwrap();
-    let fixture = skill("read.py", "import sys\nopen(sys.argv[1])\n");
-    fixture.file("beside/notes.txt", "x");
-    // The directory of the fixture is one of the host, wherever it is.
-    fixture.file(
-        "skills/one/scripts/beside.py",
-        &format!("open('{}/beside/notes.txt')\n", fixture.path().display()),
-    );
-    let up = "../".repeat(fixture.path().join("skills/one").components().count());
-    let relative = format!("{up}{}", data.display().to_string().trim_start_matches('/'));
-    let refused =
-        |script: &str, path: &str| explanation(&run(&fixture, &["--script", script, "--", path]));
-    let line = format!("refused: read `{}`", data.display());
-    assert!(refused("read.py", &relative).starts_with(&line));
-    assert!(refused("beside.py", "").starts_with("refused: read `PLACE/beside/notes.txt`"));
-    // No option is suggested for a file of the system that only the program names.
-    let shadow = refused("read.py", "/etc/shadow");
-    // A host without namespaces shows all of `/etc`.
-    if !shadow.is_empty() {
-        insta::assert_snapshot!(shadow, @"refused: read `/etc/shadow` (reported by the program, not verified)");
-    }
-    assert_eq!(refused("read.py", "/usr/none"), "");
-}
-
 #[test]
 fn a_denied_permission_is_not_suggested() {
     need_sandbox!();

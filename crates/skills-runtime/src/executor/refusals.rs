@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::path::{Component, Path, PathBuf};
 use std::str::FromStr;
 
-use skills_policy::{Access, FileGrant, Grants, HostFilter, HostPattern, NetworkGrant};
+use skills_policy::{Access, Grants, HostFilter, HostPattern, NetworkGrant};
 use skills_sandbox::{Evidence, Refusal, Refusals, RefusedOperation, RunOutput};
 
 use super::findings::kept_path;
@@ -17,8 +17,6 @@ use super::program_messages::{
 const TLS_PORT: u16 = 443;
 /// Directories that a run sees without a grant, so that a path in them is not missing a grant.
 const VISIBLE_DIRECTORIES: [&str; 7] = ["/usr", "/bin", "/lib", "/lib64", "/etc", "/proc", "/dev"];
-/// Of these, the directory of which a separate root file system has only some files.
-const PARTLY_VISIBLE: &str = "/etc";
 
 /// What explains the paths in messages of a program.
 pub(super) struct ProgramPaths<'a> {
@@ -198,14 +196,16 @@ impl ProgramPaths<'_> {
             RefusedOperation::Read { path } => {
                 let on_host = &*expand_home(path, self.user_home);
                 grants.innermost_grant(on_host).is_none()
-                    && !is_visible(on_host, output)
-                    && !self.is_own_scratch(Path::new(path), grants, output)
+                    && !VISIBLE_DIRECTORIES
+                        .iter()
+                        .any(|visible| on_host.starts_with(visible))
+                    && !self.is_own_scratch(Path::new(path), output)
             }
             RefusedOperation::Write { path } if self.is_in_skill(Path::new(path)) => true,
             RefusedOperation::Write { path } => {
                 match grants.deciding_grant(&expand_home(path, self.user_home)) {
                     Some(grant) => grant.access() != Access::ReadWrite,
-                    None => !self.is_own_scratch(Path::new(path), grants, output),
+                    None => !self.is_own_scratch(Path::new(path), output),
                 }
             }
             RefusedOperation::ListInterfaces => true,
@@ -213,38 +213,14 @@ impl ProgramPaths<'_> {
         }
     }
 
-    /// Returns true for a path in the scratch space of the run, unless it is one of the host: the
-    /// caller passed it to the program, or it is in a directory with something that is granted.
-    fn is_own_scratch(&self, path: &Path, grants: &Grants, output: &RunOutput) -> bool {
+    /// Returns true for a path in the scratch space of the run, unless the caller passed it to the
+    /// program: it then is one of the host.
+    fn is_own_scratch(&self, path: &Path, output: &RunOutput) -> bool {
         let home = output.private_home.as_ref().map(|home| home.path.as_path());
         let scratch = home.and_then(Path::parent).unwrap_or(Path::new("/tmp"));
-        let Ok(below) = path.strip_prefix(scratch) else {
-            return false;
-        };
         let is_passed = || path.to_str().is_some_and(|path| self.input.contains(path));
-        let first = below.components().next();
-        let is_beside_grant = || {
-            let mut granted = grants.files().iter().map(FileGrant::path);
-            granted.any(|granted| {
-                let granted = granted.strip_prefix(scratch);
-                granted.is_ok_and(|granted| granted.components().next() == first)
-            })
-        };
-        let is_in_home = home.is_some_and(|home| path.starts_with(home));
-        is_in_home || !is_passed() && !is_beside_grant()
+        path.starts_with(scratch) && !is_passed()
     }
-}
-
-/// Returns true for a path in a directory that a run sees without a grant.
-fn is_visible(path: &Path, output: &RunOutput) -> bool {
-    let is_partly = path.starts_with(PARTLY_VISIBLE) && has_separate_root(output);
-    let mut visible = VISIBLE_DIRECTORIES.iter();
-    !is_partly && visible.any(|visible| path.starts_with(visible))
-}
-
-/// Returns true if the run had a root file system of its own.
-fn has_separate_root(output: &RunOutput) -> bool {
-    output.enforcement.field_value("isolation") == Some("namespaces")
 }
 
 /// Returns a path as an absolute one if it begins with `~/` and the home directory is known.

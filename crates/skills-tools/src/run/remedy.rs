@@ -83,12 +83,11 @@ fn is_claim_about_protected_path(refusal: &Refusal) -> bool {
         return false;
     };
     let path = Path::new(path);
-    let is_protected = || {
-        let root = path.ancestors().last();
-        root.is_some_and(|root| innermost_protected_name(path, root).is_some())
-    };
-    // Some files of the system contain passwords.
-    refusal.evidence == Evidence::ProgramOutput && (path.starts_with("/etc") || is_protected())
+    refusal.evidence == Evidence::ProgramOutput
+        && path
+            .ancestors()
+            .last()
+            .is_some_and(|root| innermost_protected_name(path, root).is_some())
 }
 
 impl Remedy {
