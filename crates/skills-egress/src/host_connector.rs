@@ -247,8 +247,8 @@ impl HostConnector {
     ///
     /// # Errors
     ///
-    /// Returns [`RejectReason::Refused`] if the last address refused the connection,
-    /// [`RejectReason::Unreachable`] if it did not respond, or a limit if it took too long.
+    /// Returns [`RejectReason::Refused`] if an address refused the connection, else a limit if one
+    /// took too long, else [`RejectReason::Unreachable`].
     pub async fn connect(&self, destination: &Destination) -> Result<TcpStream, CloseReason> {
         let share = self.limits.connect_timeout
             / u32::try_from(destination.addresses.len())
@@ -260,19 +260,33 @@ impl HostConnector {
                 Machine::Other => self.network.connect(*address),
                 Machine::Any => self.network.connect_granted(*address),
             };
-            match timeout(share, connecting).await {
+            let failure = match timeout(share, connecting).await {
                 // Logged only now: an allowed host that does not respond was not reached.
                 Ok(Ok(stream)) => {
                     self.log
                         .record_reached(&destination.host.rule_text(destination.port));
                     return Ok(stream);
                 }
-                Ok(Err(error)) => stop = connect_failure(&error).into(),
-                Err(_) => stop = ExceededLimit::ConnectTimeout.into(),
+                Ok(Err(error)) => connect_failure(&error).into(),
+                Err(_) => ExceededLimit::ConnectTimeout.into(),
+            };
+            if explains_more(failure, stop) {
+                stop = failure;
             }
         }
         Err(stop)
     }
+}
+
+/// Returns true if the failure of one address says more about a host than that of another one, such
+/// as of a version of the protocol that this machine has no network for.
+fn explains_more(failure: CloseReason, other: CloseReason) -> bool {
+    let rank = |reason| match reason {
+        CloseReason::Rejected(RejectReason::Refused) => 2,
+        CloseReason::LimitExceeded(_) => 1,
+        _ => 0,
+    };
+    rank(failure) > rank(other)
 }
 
 /// Returns the ports of this machine's loopback device that a rule names with `localhost` or
@@ -315,5 +329,20 @@ fn connect_failure(error: &io::Error) -> RejectReason {
     match error.kind() {
         io::ErrorKind::ConnectionRefused => RejectReason::Refused,
         _ => RejectReason::Unreachable,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refused_connection_explains_more_than_a_missing_network() {
+        let [refused, unreachable] =
+            [RejectReason::Refused, RejectReason::Unreachable].map(CloseReason::from);
+        let timeout = CloseReason::from(ExceededLimit::ConnectTimeout);
+        assert!(explains_more(refused, unreachable) && explains_more(refused, timeout));
+        assert!(explains_more(timeout, unreachable));
+        assert!(!explains_more(unreachable, refused) && !explains_more(refused, refused));
     }
 }

@@ -9,6 +9,8 @@ use crate::host::{Authority, HTTP_PORT, TLS_PORT};
 
 /// The maximum number of hosts in each list of a summary.
 const MAX_ENTRIES: usize = 16;
+/// The maximum number of lines about hosts that were not reached, without the one that counts the rest.
+const MAX_FAILURES: usize = 4;
 /// The maximum length of a host name, so that no valid name is truncated.
 const MAX_HOST_CHARS: usize = 253;
 
@@ -129,8 +131,8 @@ impl ProxySummary {
             .map(|request| (request.host.clone(), request.count))
     }
 
-    /// Describes why granted hosts were not reached, one line for each host and cause. Without it, a
-    /// program may report nothing but a failed request.
+    /// Describes why granted hosts were not reached, one line for each host and cause, and one for
+    /// those after the first four. Without it, a program may report nothing but a failed request.
     pub fn failures(&self) -> impl Iterator<Item = String> {
         let rejected = self
             .rejected
@@ -143,7 +145,13 @@ impl ProxySummary {
         let timed_out = self.timed_out.iter();
         let timed_out = timed_out
             .map(|entry| failure(&entry.host, &ExceededLimit::ConnectTimeout, entry.count));
-        rejected.chain(timed_out)
+        let mut lines: Vec<String> = rejected.chain(timed_out).collect();
+        // Other notes of a run must not be displaced.
+        if let Some(omitted @ 1..) = lines.len().checked_sub(MAX_FAILURES) {
+            lines.truncate(MAX_FAILURES);
+            lines.push(format!("{omitted} more hosts could not be reached"));
+        }
+        lines.into_iter()
     }
 
     /// Returns how many connections and how many rejections are missing in the two lists because

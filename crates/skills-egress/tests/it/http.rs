@@ -327,6 +327,14 @@ async fn an_invalid_response_is_reported() {
             "cannot connect to `a.example`: connection refused",
         ]
     );
+    // Other notes of a run have to fit in, too.
+    for index in 0..5 {
+        let host = format!("no{index}.example");
+        fixture.get(&format!("http://{host}/"), &host).await;
+    }
+    let failures: Vec<String> = fixture.summary().failures().collect();
+    assert_eq!(failures.len(), 5);
+    assert_eq!(failures[4], "3 more hosts could not be reached");
 }
 
 #[tokio::test]
