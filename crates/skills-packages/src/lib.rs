@@ -39,7 +39,7 @@ mod python;
 pub use declared::{MAX_FILE_BYTES, declared_packages};
 pub use imported::{imported_packages, is_local_module};
 pub use listed::{InvalidPackage, ListedPackage, Registry};
-pub use locked::{LockedPackages, LockedVersion, is_lock_file, locked_packages};
+pub use locked::{LockedPackages, LockedVersion, is_lock_file, locked_packages, npm_registry};
 pub use mentioned::mentioned_packages;
 pub use module_names::package_of_module;
 pub use node::NodeProject;

@@ -7,6 +7,7 @@ use toml::Value;
 
 use crate::listed::Registry;
 use crate::project::ReadFile;
+use crate::python::lock::{self, UvPackage, UvSource};
 use crate::python::normalize_name;
 
 /// The addresses of the indexes that are used if nothing else is configured.
@@ -83,46 +84,17 @@ pub fn locked_packages<'a>(
     locked
 }
 
-#[derive(Deserialize)]
-struct UvLock {
-    version: u32,
-    #[serde(default)]
-    package: Vec<UvPackage>,
-}
-
-#[derive(Deserialize)]
-struct UvPackage {
-    name: String,
-    version: Option<String>,
-    #[serde(default)]
-    source: BTreeMap<String, Value>,
-    sdist: Option<UvFile>,
-    #[serde(default)]
-    wheels: Vec<UvFile>,
-}
-
-#[derive(Deserialize)]
-struct UvFile {
-    hash: Option<String>,
-    url: Option<String>,
-}
-
 fn of_uv(text: &str) -> Option<LockedPackages> {
-    let lock: UvLock = toml::from_str(text).ok()?;
-    if lock.version != 1 {
-        return None;
-    }
     let mut packages = LockedPackages::new();
-    for package in lock.package {
-        let is_of_project = |kind: &String| ["virtual", "editable"].contains(&kind.as_str());
-        if !package.source.is_empty() && package.source.keys().all(is_of_project) {
+    for package in lock::parse(text).ok()? {
+        if package.source_kind() == UvSource::Project {
             continue;
         }
-        let files = package.wheels.iter().chain(&package.sdist);
+        let hashes = package.files().filter_map(|file| file.hash.clone());
         let locked = LockedVersion {
-            origin: uv_origin(&package.source, files.clone()),
+            origin: uv_origin(&package),
+            digests: hashes.collect(),
             version: package.version.unwrap_or_default(),
-            digests: files.filter_map(|file| file.hash.clone()).collect(),
         };
         let name = qualified(Registry::Pypi, &normalize_name(&package.name));
         packages.entry(name).or_default().insert(locked);
@@ -130,20 +102,20 @@ fn of_uv(text: &str) -> Option<LockedPackages> {
     Some(packages)
 }
 
-fn uv_origin<'a>(
-    source: &BTreeMap<String, Value>,
-    files: impl Iterator<Item = &'a UvFile>,
-) -> Option<String> {
-    let index = source.get("registry").and_then(Value::as_str);
+fn uv_origin(package: &UvPackage) -> Option<String> {
+    let index = package.source.get("registry").and_then(Value::as_str);
     let index_host = index.and_then(host_of);
-    let mut origin: BTreeSet<String> = source
+    let mut origin: BTreeSet<String> = package
+        .source
         .iter()
         .filter_map(|(kind, place)| match (kind.as_str(), place.as_str()) {
             ("registry", Some(index)) => index_of(index),
             (kind, place) => Some(format!("{kind}+{}", place.unwrap_or_default())),
         })
         .collect();
-    let hosts = files.filter_map(|file| host_of(file.url.as_deref()?));
+    let hosts = package
+        .files()
+        .filter_map(|file| host_of(file.url.as_deref()?));
     // A file of an index is where the index says, which may be another host.
     let other_hosts = hosts.filter(|host| *host != DEFAULT_FILE_HOST && Some(*host) != index_host);
     origin.extend(other_hosts.map(|host| format!("files of {host}")));
@@ -192,14 +164,29 @@ fn of_npm(text: &str) -> Option<LockedPackages> {
     Some(packages)
 }
 
-/// Returns the registry of a file if its path is the one of this version in a registry. Any other
-/// URL can lead to another package, so it is returned as it is.
+/// Returns the origin of a file. A URL that is not the usual one of this version in a registry can
+/// lead to another package, so it is returned as it is.
 fn npm_origin(url: &str, name: &str, version: &str) -> Option<String> {
-    let base = name.rsplit('/').next().unwrap_or(name);
-    match url.strip_suffix(&format!("/{name}/-/{base}-{version}.tgz")) {
+    match npm_registry(url, name, version) {
         Some(registry) => index_of(registry),
         None => Some(url.to_owned()),
     }
+}
+
+/// Returns the registry of a file of npm, by its URL; `None` unless it is at the usual path of this
+/// version of the package. `name` can have a scope.
+///
+/// ```
+/// use skills_packages::npm_registry;
+///
+/// let url = "https://registry.npmjs.org/@s/a/-/a-1.0.0.tgz";
+/// assert_eq!(npm_registry(url, "@s/a", "1.0.0"), Some("https://registry.npmjs.org"));
+/// assert_eq!(npm_registry(url, "b", "1.0.0"), None);
+/// ```
+#[must_use]
+pub fn npm_registry<'a>(url: &'a str, name: &str, version: &str) -> Option<&'a str> {
+    let base = name.rsplit('/').next().unwrap_or(name);
+    url.strip_suffix(&format!("/{name}/-/{base}-{version}.tgz"))
 }
 
 fn host_of(url: &str) -> Option<&str> {

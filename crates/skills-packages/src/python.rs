@@ -1,7 +1,7 @@
 //! Declarations of Python packages.
 
 mod inline;
-mod lock;
+pub(crate) mod lock;
 mod pyproject;
 mod requirements;
 

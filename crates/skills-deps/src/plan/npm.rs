@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::{Plan, PlannedPackage, host_of, unreadable};
 use crate::error::{SetupError, SetupErrorKind};
-use skills_packages::Registry;
+use skills_packages::{Registry, npm_registry};
 
 /// How npm writes the addresses of files, whichever registry they were downloaded from.
 const DEFAULT_REGISTRY: &str = "https://registry.npmjs.org/";
@@ -53,7 +53,7 @@ pub(crate) fn parse_lock(plan: &mut Plan, text: &str, registry: &str) -> Result<
             return Err(SetupError::new(SetupErrorKind::Declaration, "plan", reason));
         };
         let real_name = package.name.as_deref().unwrap_or(name);
-        if is_another_package(url, real_name) {
+        if is_another_package(url, real_name, &version) {
             let reason = format!(
                 "`{}` is another package in the lock file: `{}`",
                 real_name.escape_debug(),
@@ -82,10 +82,8 @@ pub(crate) fn parse_lock(plan: &mut Plan, text: &str, registry: &str) -> Result<
 
 /// Returns true for a file of the default registry that is not one of the package: npm installs what
 /// the URL leads to, whatever the name.
-fn is_another_package(url: &str, name: &str) -> bool {
-    let base = name.rsplit('/').next().unwrap_or(name);
-    url.strip_prefix(DEFAULT_REGISTRY)
-        .is_some_and(|path| !path.starts_with(&format!("{name}/-/{base}-")))
+fn is_another_package(url: &str, name: &str, version: &str) -> bool {
+    url.starts_with(DEFAULT_REGISTRY) && npm_registry(url, name, version).is_none()
 }
 
 #[cfg(test)]

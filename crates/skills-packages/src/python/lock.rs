@@ -11,45 +11,83 @@ use super::{PythonProject, normalize_name};
 struct Lock {
     version: u32,
     #[serde(default)]
-    package: Vec<LockedPackage>,
+    package: Vec<UvPackage>,
 }
 
+/// A package of a lock file.
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
-struct LockedPackage {
-    name: String,
-    version: Option<String>,
+pub(crate) struct UvPackage {
+    pub(crate) name: String,
+    pub(crate) version: Option<String>,
     #[serde(default)]
-    source: BTreeMap<String, toml::Value>,
+    pub(crate) source: BTreeMap<String, toml::Value>,
     #[serde(default)]
     resolution_markers: Vec<String>,
-    sdist: Option<LockedFile>,
+    sdist: Option<UvFile>,
     #[serde(default)]
-    wheels: Vec<LockedFile>,
+    wheels: Vec<UvFile>,
 }
 
+/// A file of a package.
 #[derive(Deserialize)]
-struct LockedFile {
-    hash: Option<String>,
+pub(crate) struct UvFile {
+    pub(crate) hash: Option<String>,
+    pub(crate) url: Option<String>,
+}
+
+/// Where a package of a lock file comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum UvSource {
+    /// An index, or a directory with files.
+    Index,
+    /// The project itself.
+    Project,
+    /// A repository, a file or a directory.
+    Other,
+}
+
+impl UvPackage {
+    pub(crate) fn source_kind(&self) -> UvSource {
+        let is_of_project = |kind: &String| ["virtual", "editable"].contains(&kind.as_str());
+        if self.source.contains_key("registry") {
+            UvSource::Index
+        } else if !self.source.is_empty() && self.source.keys().all(is_of_project) {
+            UvSource::Project
+        } else {
+            UvSource::Other
+        }
+    }
+
+    pub(crate) fn files(&self) -> impl Iterator<Item = &UvFile> {
+        self.wheels.iter().chain(&self.sdist)
+    }
+}
+
+/// Reads the packages of a lock file.
+///
+/// # Errors
+/// Returns why it cannot be read.
+pub(crate) fn parse(text: &str) -> Result<Vec<UvPackage>, String> {
+    let lock: Lock = toml::from_str(text).map_err(|error| error.message().to_owned())?;
+    if lock.version != 1 {
+        let version = lock.version;
+        return Err(format!(
+            "version {version} of the lock file is not supported"
+        ));
+    }
+    Ok(lock.package)
 }
 
 /// Adds the versions and digests that a lock file fixes. Only these are installed.
 pub(super) fn add(project: &mut PythonProject, file: &str, text: &str) {
-    let lock: Lock = match toml::from_str(text) {
-        Ok(lock) => lock,
-        Err(error) => return project.add_problem(file, None, error.message()),
+    let packages = match parse(text) {
+        Ok(packages) => packages,
+        Err(reason) => return project.add_problem(file, None, &reason),
     };
-    if lock.version != 1 {
-        let reason = format!("version {} of the lock file is not supported", lock.version);
-        return project.add_problem(file, None, &reason);
-    }
-    for package in lock.package {
-        let is_of_index = package.source.contains_key("registry");
-        let is_of_project = ["virtual", "editable"]
-            .iter()
-            .any(|kind| package.source.contains_key(*kind));
-        match package.version {
-            Some(version) if is_of_index => {
+    for package in packages {
+        match (package.source_kind(), &package.version) {
+            (UvSource::Index, Some(version)) => {
                 let name = normalize_name(&package.name);
                 let markers = package.resolution_markers.join(" or ");
                 let marker = if markers.is_empty() {
@@ -60,13 +98,13 @@ pub(super) fn add(project: &mut PythonProject, file: &str, text: &str) {
                 project
                     .constraints
                     .push(format!("{name}=={version}{marker}"));
-                let files = package.wheels.iter().chain(&package.sdist);
+                let files = package.files();
                 let hashes = files.filter_map(|file| file.hash.as_deref()?.strip_prefix("sha256:"));
                 let locked = project.locked_hashes.entry(name).or_default();
                 locked.extend(hashes.map(str::to_ascii_lowercase));
             }
-            _ if is_of_project => {}
-            _ => {
+            (UvSource::Project, _) => {}
+            (UvSource::Index | UvSource::Other, _) => {
                 let reason = format!("`{}` is not from an index", package.name.escape_debug());
                 project.add_problem(file, None, &reason);
             }
