@@ -12,6 +12,8 @@ use std::time::Duration;
 
 use skills_runtime::CancellationToken;
 
+use crate::exit::Exit;
+
 /// Runs a future on this thread until it completes or a signal arrives. Returns `None` after a
 /// signal.
 pub(crate) fn run_until_interrupt<F: Future>(future: F) -> io::Result<Option<F::Output>> {
@@ -58,11 +60,12 @@ pub(crate) fn run_until_cancelled<F: Future>(
         let mut interrupts = Interrupts::listen();
         let mut future = std::pin::pin!(future);
         tokio::select! {
+            biased;
+            () = interrupts.next() => cancellation.cancel(),
             output = &mut future => return Cancellable {
                 output: Some(output),
                 is_interrupted: false,
             },
-            () = interrupts.next() => cancellation.cancel(),
         }
         let output = tokio::select! {
             output = future => Some(output),
@@ -75,7 +78,24 @@ pub(crate) fn run_until_cancelled<F: Future>(
         }
     });
     executor.shutdown_background();
+    if result.is_interrupted {
+        exit_at_next_interrupt();
+    }
     Ok(result)
+}
+
+/// Ends the process at a further signal, also while it writes to a pipe that is not read: the
+/// handlers stay installed after a future has ended.
+fn exit_at_next_interrupt() {
+    std::thread::spawn(|| {
+        let executor = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build();
+        if let Ok(executor) = executor {
+            executor.block_on(wait_for_interrupt());
+            std::process::exit(Exit::Interrupted as i32);
+        }
+    });
 }
 
 /// Resets an inherited SIGCHLD ignore, so children can be reaped. Must be called inside a Tokio
@@ -105,8 +125,7 @@ impl Interrupts {
     /// Installs the handlers. Must be called inside a Tokio runtime.
     fn listen() -> Self {
         use tokio::signal::unix::{SignalKind, signal};
-        // Read before the first handler is installed, since a signal with a handler is no longer
-        // reported as ignored.
+        // Read before the first handler is installed: handlers hide which signals were ignored.
         let ignored = ignored_signals();
         let listen = |kind: SignalKind| {
             // Bit 0 of the mask is signal 1.

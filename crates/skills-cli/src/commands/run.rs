@@ -137,8 +137,9 @@ impl Run {
             self.print_result(unrecorded, &self.remedies(context)?, output)?;
         }
         let result = match result {
-            // Cancelled before the program started.
-            Err(error) if is_interrupted && error.kind() == ErrorKind::Cancelled => Ok(None),
+            // The signal also ends hooks and the setup of packages, which then fail or block the run.
+            Ok(Some(HookedRun::Blocked { .. })) if is_interrupted => Ok(None),
+            Err(error) if is_interrupted && error.artifacts().is_none() => Ok(None),
             other => other,
         };
         let result = result.map_err(|error| explain_error(&runtime, &name, error))?;
