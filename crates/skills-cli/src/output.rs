@@ -92,10 +92,12 @@ impl Output {
         self.status_lines(&mark_text(text));
     }
 
-    /// Prints one escaped line to standard error. Commands in it get the options of this call.
+    /// Prints one escaped line to standard error. Commands in a line of help get the options of this
+    /// call; other lines can quote a skill or a program, whose commands stay as they are.
     pub(crate) fn status(self, text: &str) {
+        let completed = text.starts_with("help: ").then(|| complete_commands(text));
         // One line: text of a skill cannot add a line that looks like a message of this command.
-        self.status_lines(&line(&complete_commands(text)));
+        self.status_lines(&line(completed.as_deref().unwrap_or(text)));
     }
 
     /// Prints several escaped lines to standard error.

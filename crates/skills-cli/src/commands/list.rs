@@ -12,6 +12,7 @@ use crate::context::Context;
 use crate::exit::Exit;
 use crate::lookup::TRUST_PROJECT_HINT;
 use crate::output::{Output, line};
+use crate::suggested_command::complete_commands;
 
 /// List available skills
 #[derive(Debug, Args)]
@@ -134,9 +135,8 @@ fn report_warnings(output: Output, entries: &[Entry]) {
         .filter(|entry| entry.has_scan_warnings())
         .count();
     if warned > 0 {
-        output.status(&format!(
-            "skills with warnings: {warned}; see `skills list --long`"
-        ));
+        let command = complete_commands("`skills list --long`");
+        output.status(&format!("skills with warnings: {warned}; see {command}"));
     }
 }
 

@@ -8,7 +8,7 @@ use crate::fixture::Fixture;
 use crate::skills::{Done, command_with_state};
 
 /// A user and group without rights.
-const NOBODY: u32 = 65_534;
+const UNPRIVILEGED_UID: u32 = 65_534;
 
 fn set_mode(path: &Path, mode: u32) {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
@@ -21,8 +21,8 @@ fn run_as_user(fixture: &Fixture, arguments: &[&str]) -> Option<Done> {
     command.current_dir(fixture.path());
     if nix::unistd::Uid::effective().is_root() {
         set_mode(&fixture.path(), 0o755);
-        chown(own.path(), Some(NOBODY), Some(NOBODY)).unwrap();
-        command.uid(NOBODY).gid(NOBODY);
+        chown(own.path(), Some(UNPRIVILEGED_UID), Some(UNPRIVILEGED_UID)).unwrap();
+        command.uid(UNPRIVILEGED_UID).gid(UNPRIVILEGED_UID);
     }
     let output = match command.output() {
         Ok(output) => output,

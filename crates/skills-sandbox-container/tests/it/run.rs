@@ -235,7 +235,7 @@ fn endless(skill: &Skill) -> (String, std::path::PathBuf) {
     (script, path)
 }
 
-/// Returns the number of bytes that were written; none if there is no file.
+/// Returns the number of bytes that were written; 0 without a file.
 fn written_bytes(path: &std::path::Path) -> u64 {
     std::fs::metadata(path).map_or(0, |metadata| metadata.len())
 }

@@ -22,6 +22,7 @@ use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::remedies::RemedyStyle;
 use crate::signals;
+use crate::suggested_command::complete_commands;
 use crate::tool_host::{HostArgs, ToolGroupArgs};
 use crate::virtual_env::{self, AskUser};
 
@@ -233,7 +234,8 @@ impl Serve {
 fn log_omitted_skills(tools: ToolSet) {
     std::thread::spawn(move || {
         if let Some(omitted) = tools.catalog_summary().omissions() {
-            tracing::warn!("skills that are not available: {omitted}; see `skills list --long`");
+            let command = complete_commands("`skills list --long`");
+            tracing::warn!("skills that are not available: {omitted}; see {command}");
         }
     });
 }

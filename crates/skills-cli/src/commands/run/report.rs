@@ -32,7 +32,7 @@ impl Run {
             }
         }
         for note in &artifacts.notes {
-            output.status(&format!("note: {note}"));
+            output.status(&format!("note: {}", complete_commands(note)));
         }
         if self.explain {
             for decision in &artifacts.decisions {
