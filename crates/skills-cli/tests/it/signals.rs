@@ -137,7 +137,7 @@ fn an_interrupted_run_reports_its_output() {
         return skip("no /bin/kill (package procps or util-linux)");
     }
     if is_ignored(2) {
-        return skip("the process that started the tests ignores SIGINT");
+        return skip("the process that started the tests ignores this signal");
     }
     let interrupted = |option: Option<&str>| {
         let beating = Beating::start_with(option);

@@ -53,10 +53,25 @@ pub(crate) fn command(arguments: &[&str], scratch: &Path) -> Command {
     command_with_state(arguments, scratch, Path::new(&state))
 }
 
+/// Returns the file of the command.
+pub(crate) fn binary() -> PathBuf {
+    std::env::var_os("SKILLS_TEST_BINARY")
+        .unwrap_or_else(|| env!("CARGO_BIN_EXE_skills").into())
+        .into()
+}
+
 /// Prepares a call with a state directory, and its subdirectory `cache` for caches.
 pub(crate) fn command_with_state(arguments: &[&str], scratch: &Path, state: &Path) -> Command {
-    let binary = std::env::var_os("SKILLS_TEST_BINARY")
-        .unwrap_or_else(|| env!("CARGO_BIN_EXE_skills").into());
+    command_of(&binary(), arguments, scratch, state)
+}
+
+/// Prepares a call of a file that is the command.
+pub(crate) fn command_of(
+    binary: &Path,
+    arguments: &[&str],
+    scratch: &Path,
+    state: &Path,
+) -> Command {
     let mut command = Command::new(binary);
     command
         .current_dir(tree())
