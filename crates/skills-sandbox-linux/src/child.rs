@@ -2,7 +2,7 @@
 //!
 //! The child shares the parent's memory while the parent's thread sleeps, and other threads of the
 //! parent keep running. So nothing here allocates, locks, panics or unwinds: it makes system calls
-//! with the data of a [`ChildSetup`], and ends in `execve` or `_exit`.
+//! with the data of a [`SetupSlot`], and ends in `execve` or `_exit`.
 #![expect(
     unsafe_code,
     reason = "system calls between clone and exec have no safe form"
@@ -20,26 +20,32 @@ use libc::{AT_FDCWD, c_int, c_long, c_ulong, c_void, sock_filter};
 
 use crate::child_setup::{ChildSetup, Namespaces, NetworkSetup, Ruleset};
 use crate::name_server::NAME_SERVER_PORT;
+use crate::setup_slot::{EarlySetup, SetupSlot};
 use crate::setup_step::{Message, READY, SetupStep};
 pub(crate) use channel::{
     FILTER_LISTENER, HOME_DIRECTORY, MOUNT_NAMESPACE, NAME_LISTENER, NETWORK_LISTENER,
     SERVICE_LISTENER,
 };
-use syscall::{Descriptor, check_result, errno, open, write};
+use syscall::{Descriptor, check_result, errno, fail, open, write};
 
-/// The child's entry point; `argument` is a [`ChildSetup`].
+/// The child's entry point; `argument` is a [`SetupSlot`].
 pub(crate) extern "C" fn main(argument: *mut c_void) -> c_int {
-    // SAFETY: `spawn` passes a pointer to a `ChildSetup` that lives until the child has executed
+    // SAFETY: `spawn` passes a pointer to a `SetupSlot` that lives until the child has executed
     // its program or exited, because the parent's thread sleeps until then.
-    let setup = unsafe { &*argument.cast::<ChildSetup>() };
+    let slot = unsafe { &*argument.cast::<SetupSlot>() };
+    let early = set_up_early(&slot.early).map_err(|step| (step, errno()));
+    let Some(setup) = slot.wait() else { exit(0) };
     let mut op_index = -1;
-    let result = set_up_and_execute(setup, &mut op_index);
+    let result = match early {
+        Ok(()) => set_up_and_execute(&slot.early, setup, &mut op_index),
+        Err((step, errno)) => Err(fail(errno, step)),
+    };
     finish(setup, result, op_index)
 }
 
 /// The entry point of the program's process in a process namespace.
 extern "C" fn main_of_program(argument: *mut c_void) -> c_int {
-    // SAFETY: as in `main`; `spawn` waits for this process too.
+    // SAFETY: `init` passes a pointer to the setup, and `spawn` waits for this process too.
     let setup = unsafe { &*argument.cast::<ChildSetup>() };
     finish(setup, start_program(setup), -1)
 }
@@ -59,6 +65,10 @@ fn finish(setup: &ChildSetup, result: Result<(), SetupStep>, op_index: i32) -> c
             127
         }
     };
+    exit(exit_code)
+}
+
+fn exit(exit_code: c_int) -> ! {
     // SAFETY: exits without running destructors, which belong to the parent.
     unsafe {
         libc::syscall(libc::SYS_exit_group, exit_code);
@@ -82,18 +92,39 @@ fn send_status(setup: &ChildSetup, message: Message) -> Result<(), SetupStep> {
 /// The size of the kernel's signal set.
 const SIGNAL_SET_BYTES: usize = 8;
 
-/// Goes through all setup steps and executes the program. Returns `Ok` only for a probe.
+/// Does what does not depend on the plan of the run. Opens no descriptor that stays open: they may
+/// be shared with the host process.
+fn set_up_early(early: &EarlySetup) -> Result<(), SetupStep> {
+    create_session(early)?;
+    let Some(namespaces) = &early.namespaces else {
+        return Ok(());
+    };
+    begin_step(early.fault, SetupStep::Identity)?;
+    namespaces::write_id_maps(&namespaces.uid_map, &namespaces.gid_map)?;
+    if namespaces.own_network {
+        begin_step(early.fault, SetupStep::Network)?;
+        network::bring_up_loopback()?;
+    }
+    Ok(())
+}
+
+/// Goes through the other setup steps and executes the program. Returns `Ok` only for a probe.
 ///
 /// The order matters: mounts and ID maps need the capabilities that are dropped later, Landlock
 /// must not restrict those mounts, and seccomp comes last because it denies the calls of the other
 /// steps.
-fn set_up_and_execute(setup: &ChildSetup, op_index: &mut i32) -> Result<(), SetupStep> {
-    create_session(setup)?;
+fn set_up_and_execute(
+    early: &EarlySetup,
+    setup: &ChildSetup,
+    op_index: &mut i32,
+) -> Result<(), SetupStep> {
+    own_descriptors(setup)?;
     join_cgroups(setup)?;
     match (&setup.namespaces, &setup.init) {
         (Some(namespaces), Some(init)) => {
+            begin_network(early, namespaces)?;
             let executable = enter_namespaces(setup, namespaces, &init.image, op_index)?;
-            begin_step(setup, SetupStep::Init)?;
+            begin_step(setup.fault, SetupStep::Init)?;
             init::start(setup, init, &executable)
         }
         _ => restrict_and_execute(setup),
@@ -117,26 +148,26 @@ fn start_program(setup: &ChildSetup) -> Result<(), SetupStep> {
 /// Restricts this process and executes the program.
 fn restrict_and_execute(setup: &ChildSetup) -> Result<(), SetupStep> {
     install_streams(setup)?;
-    begin_step(setup, SetupStep::Limits)?;
+    begin_step(setup.fault, SetupStep::Limits)?;
     set_rlimits(setup)?;
     drop_privileges(setup)?;
-    begin_step(setup, SetupStep::Landlock)?;
+    begin_step(setup.fault, SetupStep::Landlock)?;
     setup.ruleset.as_ref().map_or(Ok(()), restrict_self)?;
-    begin_step(setup, SetupStep::Seccomp)?;
+    begin_step(setup.fault, SetupStep::Seccomp)?;
     install_filter(setup)?;
-    begin_step(setup, SetupStep::Signals)?;
+    begin_step(setup.fault, SetupStep::Signals)?;
     reset_signals()?;
     setup.init.as_ref().map_or(Ok(()), init::wait_ready)?;
-    begin_step(setup, SetupStep::Ready)?;
+    begin_step(setup.fault, SetupStep::Ready)?;
     // Also fails if the host process has died, since the pipe then has no reader.
     send_status(setup, READY)?;
-    begin_step(setup, SetupStep::Execute)?;
+    begin_step(setup.fault, SetupStep::Execute)?;
     execute(setup)
 }
 
 /// Fails if a test lets this step fail.
-fn begin_step(setup: &ChildSetup, step: SetupStep) -> Result<(), SetupStep> {
-    if setup.fault == Some(step) {
+fn begin_step(fault: Option<SetupStep>, step: SetupStep) -> Result<(), SetupStep> {
+    if fault == Some(step) {
         Err(step)
     } else {
         Ok(())
@@ -144,7 +175,7 @@ fn begin_step(setup: &ChildSetup, step: SetupStep) -> Result<(), SetupStep> {
 }
 
 fn join_cgroups(setup: &ChildSetup) -> Result<(), SetupStep> {
-    begin_step(setup, SetupStep::Cgroup)?;
+    begin_step(setup.fault, SetupStep::Cgroup)?;
     for procs_file in &setup.cgroup_procs_files {
         write(*procs_file, b"0", SetupStep::Cgroup)?;
     }
@@ -158,14 +189,11 @@ fn enter_namespaces(
     init_image: &[u8],
     op_index: &mut i32,
 ) -> Result<Descriptor, SetupStep> {
-    begin_step(setup, SetupStep::Identity)?;
-    namespaces::write_id_maps(&namespaces.uid_map, &namespaces.gid_map)?;
     send_mount_namespace(namespaces.channel);
-    begin_network(setup, namespaces)?;
-    begin_step(setup, SetupStep::Root)?;
-    begin_step(setup, SetupStep::RootFs)?;
-    begin_step(setup, SetupStep::Proc)?;
-    begin_step(setup, SetupStep::Pivot)?;
+    begin_step(setup.fault, SetupStep::Root)?;
+    begin_step(setup.fault, SetupStep::RootFs)?;
+    begin_step(setup.fault, SetupStep::Proc)?;
+    begin_step(setup.fault, SetupStep::Pivot)?;
     namespaces::enter_rootfs(&namespaces.rootfs, op_index, |root| {
         send_home(root, namespaces);
         init::create_file(root, init_image)
@@ -192,15 +220,21 @@ fn send_mount_namespace(channel: c_int) {
     }
 }
 
-/// Sets up the network namespace, if the child has one.
-fn begin_network(setup: &ChildSetup, namespaces: &Namespaces) -> Result<(), SetupStep> {
+/// Creates the listeners in the network namespace, if the child has one.
+fn begin_network(early: &EarlySetup, namespaces: &Namespaces) -> Result<(), SetupStep> {
     let listener = match namespaces.network {
         NetworkSetup::Shared => return Ok(()),
         NetworkSetup::Loopback => None,
         NetworkSetup::Proxy(listener) => Some(listener),
     };
-    begin_step(setup, SetupStep::Network)?;
-    network::bring_up_loopback()?;
+    // Listeners never belong to the network of the host.
+    if early
+        .namespaces
+        .as_ref()
+        .is_none_or(|early| !early.own_network)
+    {
+        return Err(fail(libc::ENONET, SetupStep::Network));
+    }
     // A granted service of this port answers lookups itself.
     if !namespaces.services.contains(&NAME_SERVER_PORT) {
         // Without it lookups fail as well, in the words of the program.
@@ -216,14 +250,14 @@ fn begin_network(setup: &ChildSetup, namespaces: &Namespaces) -> Result<(), Setu
     Ok(())
 }
 
-/// Creates a session and process group without a controlling terminal, sets `PR_SET_PDEATHSIG`, and
-/// announces the process group to the watchdog.
-fn create_session(setup: &ChildSetup) -> Result<(), SetupStep> {
-    begin_step(setup, SetupStep::Session)?;
-    // SAFETY: system calls without pointers. The descriptor is this process's own copy.
+/// Creates a session and process group without a controlling terminal, and sets
+/// `PR_SET_PDEATHSIG`.
+fn create_session(early: &EarlySetup) -> Result<(), SetupStep> {
+    begin_step(early.fault, SetupStep::Session)?;
+    // SAFETY: system calls without pointers.
     unsafe {
         check_result(libc::syscall(libc::SYS_setsid), SetupStep::Session)?;
-        begin_step(setup, SetupStep::Lifetime)?;
+        begin_step(early.fault, SetupStep::Lifetime)?;
         check_result(
             libc::syscall(
                 libc::SYS_prctl,
@@ -234,6 +268,29 @@ fn create_session(setup: &ChildSetup) -> Result<(), SetupStep> {
                 0,
             ),
             SetupStep::Lifetime,
+        )
+        .map(drop)
+    }
+}
+
+/// Copies the descriptors if they are shared with the host process, marks all of them as
+/// close-on-exec, and announces the process group to the watchdog.
+fn own_descriptors(setup: &ChildSetup) -> Result<(), SetupStep> {
+    const CLOSE_RANGE_UNSHARE: u32 = 2;
+    const CLOSE_RANGE_CLOEXEC: u32 = 4;
+    begin_step(setup.fault, SetupStep::Descriptors)?;
+    // They stay open until `execve`, since the status pipe and the ruleset are still needed. The
+    // range has no end, so it includes what the host leaked without close-on-exec.
+    // SAFETY: system calls without pointers, on the descriptors of this process alone.
+    unsafe {
+        check_result(
+            libc::syscall(
+                libc::SYS_close_range,
+                3u32,
+                u32::MAX,
+                CLOSE_RANGE_UNSHARE | CLOSE_RANGE_CLOEXEC,
+            ),
+            SetupStep::Descriptors,
         )?;
         // The host may have died before the signal was requested. Without this copy of the reading
         // end the status pipe then has no reader, so reporting readiness fails.
@@ -263,11 +320,9 @@ fn announce(watchdog: c_int) -> Result<(), SetupStep> {
     write(watchdog, &line[start - 2..], SetupStep::Lifetime)
 }
 
-/// Installs the standard streams, marks all other descriptors as close-on-exec, and enters the
-/// working directory.
+/// Installs the standard streams and enters the working directory.
 fn install_streams(setup: &ChildSetup) -> Result<(), SetupStep> {
-    const CLOSE_RANGE_CLOEXEC: u32 = 4;
-    begin_step(setup, SetupStep::Streams)?;
+    begin_step(setup.fault, SetupStep::Streams)?;
     for (target, source) in (0..).zip(setup.streams) {
         // SAFETY: system call without pointers; the sources are above 2, so none is overwritten
         // before it is used.
@@ -276,23 +331,13 @@ fn install_streams(setup: &ChildSetup) -> Result<(), SetupStep> {
             SetupStep::Streams,
         )?;
     }
-    begin_step(setup, SetupStep::Descriptors)?;
-    // Descriptors stay open until `execve`, since the status pipe and the ruleset are still needed.
-    // The range has no end, so it includes what the host leaked without close-on-exec.
-    // SAFETY: marks descriptors of this process, whose table is a copy, as close-on-exec; the path
-    // is a valid string.
-    unsafe {
-        check_result(
-            libc::syscall(libc::SYS_close_range, 3u32, u32::MAX, CLOSE_RANGE_CLOEXEC),
-            SetupStep::Descriptors,
-        )?;
-        begin_step(setup, SetupStep::Directory)?;
-        check_result(
-            libc::syscall(libc::SYS_chdir, setup.directory.as_ptr()),
-            SetupStep::Directory,
-        )
-        .map(drop)
-    }
+    begin_step(setup.fault, SetupStep::Directory)?;
+    // SAFETY: the path is a valid string.
+    check_result(
+        unsafe { libc::syscall(libc::SYS_chdir, setup.directory.as_ptr()) },
+        SetupStep::Directory,
+    )
+    .map(drop)
 }
 
 fn set_rlimits(setup: &ChildSetup) -> Result<(), SetupStep> {
@@ -318,10 +363,10 @@ fn set_rlimits(setup: &ChildSetup) -> Result<(), SetupStep> {
 
 /// Drops all capabilities and sets `no_new_privs`, so that no program can gain new ones.
 fn drop_privileges(setup: &ChildSetup) -> Result<(), SetupStep> {
-    begin_step(setup, SetupStep::Capabilities)?;
+    begin_step(setup.fault, SetupStep::Capabilities)?;
     drop_bounding_set();
     drop_capabilities(SetupStep::Capabilities)?;
-    begin_step(setup, SetupStep::NoNewPrivileges)?;
+    begin_step(setup.fault, SetupStep::NoNewPrivileges)?;
     set_no_new_privileges(SetupStep::NoNewPrivileges)
 }
 

@@ -8,8 +8,8 @@ use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use libc::{c_char, c_int, sock_filter};
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
@@ -30,7 +30,6 @@ use crate::rootfs::{RootFs, nul_error};
 use crate::run_network::RunNetwork;
 use crate::setup_step::SetupStep;
 use crate::stack::Stack;
-use crate::user_ids::UserIds;
 use crate::watchdog::Announcement;
 use skills_seccomp::{
     AllocationPolicy, FilterConfig, MetadataPolicy, Observation, ProcessPolicy, SharedMemoryPolicy,
@@ -66,7 +65,7 @@ pub(crate) struct ChildSetup {
     /// A step that fails as if the kernel had rejected it, for tests.
     pub(crate) fault: Option<SetupStep>,
     /// Keeps the descriptors above open.
-    owned: Vec<OwnedFd>,
+    owned: Mutex<Vec<OwnedFd>>,
 }
 
 /// A filter that notifies the host process, and the socket through which the child sends the
@@ -105,11 +104,8 @@ pub(crate) struct InitSetup {
     pub(crate) ready_writer: RawFd,
 }
 
-/// The namespaces of the child.
+/// What is in the namespaces of the child.
 pub(crate) struct Namespaces {
-    /// The lines for `/proc/self/uid_map` and `gid_map`.
-    pub(crate) uid_map: CString,
-    pub(crate) gid_map: CString,
     pub(crate) rootfs: RootFs,
     pub(crate) network: NetworkSetup,
     /// The socket through which the child sends its mount namespace.
@@ -129,17 +125,6 @@ pub(crate) enum NetworkSetup {
     Loopback,
     /// The same, with the listener of the proxy.
     Proxy(Listener),
-}
-
-impl Namespaces {
-    /// Returns the flags for `clone`.
-    pub(crate) fn flags(&self) -> c_int {
-        let network = match self.network {
-            NetworkSetup::Shared => 0,
-            NetworkSetup::Loopback | NetworkSetup::Proxy(_) => libc::CLONE_NEWNET,
-        };
-        libc::CLONE_NEWUSER | libc::CLONE_NEWNS | libc::CLONE_NEWPID | network
-    }
 }
 
 /// The port of the listener for the proxy, and the socket through which the child sends it.
@@ -288,7 +273,7 @@ impl ChildSetup {
             cgroup_procs_files,
             watchdog,
             fault: options.fault,
-            owned: descriptors.0,
+            owned: Mutex::new(descriptors.0),
         };
         let parent_ends = ParentEnds {
             streams,
@@ -310,8 +295,11 @@ impl ChildSetup {
 
     /// Closes the parent's copies of the child's descriptors. Before that, the streams of the child
     /// do not end when it does.
-    pub(crate) fn close(self) {
-        drop(self.owned);
+    pub(crate) fn close(&self) {
+        self.owned
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clear();
     }
 }
 
@@ -419,11 +407,7 @@ impl Namespaces {
         home: &Path,
     ) -> Result<Self, SandboxError> {
         let home = home.strip_prefix("/").unwrap_or(home);
-        let sandboxed = UserIds::sandboxed();
-        let host = UserIds::host();
         Ok(Self {
-            uid_map: id_map(sandboxed.user, host.user)?,
-            gid_map: id_map(sandboxed.group, host.group)?,
             rootfs,
             network,
             channel,
@@ -431,11 +415,6 @@ impl Namespaces {
             home: c_string(home.as_os_str().as_bytes())?,
         })
     }
-}
-
-/// Returns a line that maps one ID in the user namespace to one of the host.
-fn id_map(sandboxed: u32, host: u32) -> Result<CString, SandboxError> {
-    c_string(format!("{sandboxed} {host} 1").as_bytes())
 }
 
 /// Returns true if the host process is notified of calls that the filter refuses. A probe refuses
@@ -514,6 +493,13 @@ impl CStringArray {
 )]
 // SAFETY: the pointers refer to heap memory that `_strings` owns and that never changes.
 unsafe impl Send for CStringArray {}
+
+#[expect(
+    unsafe_code,
+    reason = "raw pointers are `Sync` only by a promise of the type that owns their memory"
+)]
+// SAFETY: as above.
+unsafe impl Sync for CStringArray {}
 
 /// Creates a pipe whose ends close on exec and are above the three standard descriptors, even in a
 /// host that closed those: the child moves its streams to 0, 1 and 2, and must not overwrite a

@@ -15,6 +15,7 @@ use crate::landlock_abi::LandlockAbi;
 use crate::path_rule::PlanContext;
 use crate::plan::Plan;
 use crate::run_network::RunNetwork;
+use crate::setup_slot::EarlySetup;
 use crate::setup_step::{SetupStep, StepFailure};
 use crate::spawn::SpawnError;
 use crate::spawner;
@@ -243,8 +244,9 @@ impl HostSupport {
             landlock: self.landlock.as_ref().ok().copied(),
             ..ChildOptions::default()
         };
+        let early = EarlySetup::of_plan(plan)?;
         let (setup, parent_ends) = ChildSetup::new(plan, options)?;
-        match spawner::spawn_blocking(setup, parent_ends)? {
+        match spawner::spawn_blocking(early, setup, parent_ends)? {
             Ok(_ended) => Ok(Ok(())),
             // A lack of memory or descriptors says nothing about what the host supports, so it must
             // not be stored as a missing restriction.

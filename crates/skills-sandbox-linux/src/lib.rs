@@ -96,6 +96,7 @@ mod rootfs_plan;
 mod run_network;
 mod sandbox;
 mod scratch_links;
+mod setup_slot;
 mod setup_step;
 mod spawn;
 mod spawner;

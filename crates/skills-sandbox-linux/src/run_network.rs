@@ -17,6 +17,17 @@ pub(crate) enum RunNetwork {
     Proxy(u16),
 }
 
+/// Returns true if a run with these grants has a network namespace. `is_supported` says whether this
+/// host has them.
+pub(crate) fn has_own_network(
+    grants: &Grants,
+    isolation: IsolationLevel,
+    is_supported: bool,
+) -> bool {
+    *grants.network() != NetworkGrant::None
+        || isolation == IsolationLevel::Namespaces && is_supported
+}
+
 impl RunNetwork {
     /// Selects the network for the grants. `endpoint` is that of the proxy, if hosts are granted.
     pub(crate) fn new(endpoint: Option<&ProxyEndpoint>, context: &PlanContext) -> Self {

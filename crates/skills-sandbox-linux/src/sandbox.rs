@@ -38,9 +38,10 @@ use crate::resident_monitor::{ResidentMonitor, memory_refusal, memory_terminatio
 use crate::rlimits::MemoryCounting;
 use crate::rootfs_plan::choose_scratch_path;
 use crate::scratch_links;
+use crate::setup_slot::EarlySetup;
 use crate::setup_step::{SetupStep, StepFailure};
 use crate::spawn::{SpawnedChild, kill};
-use crate::spawner;
+use crate::spawner::{self, PendingChild};
 use crate::watchdog::{self, WatchedGroup};
 
 /// A sandbox backend for scripts and host programs on Linux.
@@ -342,12 +343,15 @@ impl LinuxSandbox {
                 Cow::Owned(job.clone().with_real_paths())
             }
         };
+        // The permit limits descriptors, not running programs, so it is dropped after the setup.
+        let wall_time = job.grants().limits().wall_time;
+        let permit = timeout(wall_time, spawner::spawn_permit()).await??;
+        let early = EarlySetup::new(job.grants(), isolation, assumed.own_network, self.fault)?;
+        let child = PendingChild::begin(early)?;
         let scratch = self.create_scratch(isolation)?;
         let plan = self.plan(&job, assumed, scratch.as_ref())?;
         let quotas = QuotaMonitor::open(&plan.measured_quotas())
             .map_err(|error| SandboxError::setup("opening a directory with a quota", error))?;
-        // The permit limits descriptors, not running programs, so it is dropped after the setup.
-        let permit = timeout(plan.limits.wall_time, spawner::spawn_permit()).await??;
         let cgroup = Cgroup::new(&plan.counted_limits());
         // A process namespace ends with its first process. Without one, other processes of the run
         // would survive a killed host process.
@@ -371,7 +375,7 @@ impl LinuxSandbox {
                 fault: self.fault,
             },
         )?;
-        let spawned = timeout(plan.limits.wall_time, spawner::spawn(setup, parent_ends)).await;
+        let spawned = timeout(wall_time, child.spawn(setup, parent_ends)).await;
         drop(permit);
         Ok(StartedRun {
             child: spawned??,

@@ -14,7 +14,8 @@ use crate::child::{
     self, FILTER_LISTENER, HOME_DIRECTORY, MOUNT_NAMESPACE, NAME_LISTENER, NETWORK_LISTENER,
     SERVICE_LISTENER,
 };
-use crate::child_setup::{ChildSetup, Namespaces, ParentEnds, ParentStreams};
+use crate::child_setup::ParentStreams;
+use crate::setup_slot::SetupSlot;
 use crate::setup_step::{Message, READY, SetupStep, StepFailure};
 use crate::stack::Stack;
 use crate::watchdog::{self, WatchedGroup};
@@ -107,18 +108,20 @@ impl From<SpawnError> for SandboxError {
 }
 
 /// Creates the child and waits until it executes its program. If a setup step fails in the child,
-/// it is an error here, and nothing runs.
+/// it is an error here, and nothing runs. It is one too if the slot is closed
+/// without a setup.
 ///
 /// The calling thread must outlive the child, which is killed when that thread ends.
-pub(crate) fn spawn(
-    setup: ChildSetup,
-    parent_ends: ParentEnds,
-) -> Result<SpawnedChild, SpawnError> {
+pub(crate) fn spawn(slot: &SetupSlot) -> Result<SpawnedChild, SpawnError> {
     if ignores_sigchld() {
         return Err(SpawnError::SigchldIgnored);
     }
-    let (pidfd, pid) = clone_child(&setup)
+    let (pidfd, pid) = clone_child(slot)
         .map_err(|error| SpawnError::Failed(StepFailure::from_clone_error(&error)))?;
+    let Some((setup, parent_ends)) = slot.take() else {
+        kill(pid, &pidfd);
+        return Err(SpawnError::Failed(StepFailure::new(None, 0)));
+    };
     let messages = read_messages(parent_ends.status);
     // Only this one message means that the program runs: a failed `execve` sends a second one.
     if messages.as_slice() == [READY] {
@@ -237,15 +240,22 @@ fn parse_message(bytes: &[u8]) -> Message {
 ///
 /// Unlike `fork` it copies no page tables, so its cost does not grow with the host's memory.
 #[expect(unsafe_code, reason = "there is no safe form of clone")]
-fn clone_child(setup: &ChildSetup) -> io::Result<(OwnedFd, i32)> {
+fn clone_child(slot: &SetupSlot) -> io::Result<(OwnedFd, i32)> {
     // A separate stack, since the parent's thread resumes on its own one.
     let stack = Stack::new()?;
-    let namespaces = setup.namespaces.as_ref().map_or(0, Namespaces::flags);
-    let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_PIDFD | libc::SIGCHLD | namespaces;
-    let argument = std::ptr::from_ref(setup).cast_mut().cast();
+    // A child that waits for its setup shares the descriptors, since those of the setup are still
+    // to be opened. It then makes a copy.
+    let files = if slot.is_closed() {
+        0
+    } else {
+        libc::CLONE_FILES
+    };
+    let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_PIDFD | libc::SIGCHLD;
+    let flags = flags | files | slot.early.clone_flags();
+    let argument = std::ptr::from_ref(slot).cast_mut().cast();
     let mut pidfd: libc::c_int = -1;
     // SAFETY: signals are blocked around the call, so no handler of the host runs in a child on
-    // shared memory. `child::main` follows the rules of its module. The stacks and `setup` outlive
+    // shared memory. `child::main` follows the rules of its module. The stacks and `slot` outlive
     // the use of them: CLONE_VFORK resumes this thread only after the child has executed a program or
     // exited, and it then waits for the process that the child created. The kernel writes the
     // descriptor to `pidfd`.
@@ -257,7 +267,7 @@ fn clone_child(setup: &ChildSetup) -> io::Result<(OwnedFd, i32)> {
         let pid = libc::clone(child::main, stack.top(), flags, argument, &raw mut pidfd);
         let error = io::Error::last_os_error();
         // Resumed as soon as the first process of the namespace has executed its own program.
-        if let Some(init) = &setup.init {
+        if let Some(init) = slot.setup().and_then(|setup| setup.init.as_ref()) {
             init.wait_executed();
         }
         libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut());

@@ -10,10 +10,11 @@ use skills_sandbox::SandboxError;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use crate::child_setup::{ChildSetup, ParentEnds};
+use crate::setup_slot::{EarlySetup, SetupSlot};
 use crate::spawn::{self, SpawnError, SpawnedChild};
 
 type SpawnResult = Result<SpawnedChild, SpawnError>;
-type SpawnRequest = (ChildSetup, ParentEnds, Box<dyn FnOnce(SpawnResult) + Send>);
+type SpawnRequest = (Arc<SetupSlot>, Box<dyn FnOnce(SpawnResult) + Send>);
 
 /// Maximum children in setup at once. Each holds dozens of descriptors until it executes its
 /// program, and the usual limit of a process is about a thousand.
@@ -36,25 +37,62 @@ pub(crate) async fn spawn_permit() -> Result<OwnedSemaphorePermit, SandboxError>
         .map_err(|_| thread_gone())
 }
 
-/// Creates the child on the spawner thread, and waits until it executes its program. If the future
-/// is dropped, the child is killed.
-pub(crate) async fn spawn(
-    setup: ChildSetup,
-    parent_ends: ParentEnds,
-) -> Result<SpawnedChild, SandboxError> {
-    let (sender, receiver) = oneshot::channel();
-    // If the run was cancelled, `send` returns the child, which is killed when it is dropped.
-    send_request(setup, parent_ends, move |result| drop(sender.send(result)))?;
-    Ok(receiver.await.map_err(|_| thread_gone())??)
+/// A child of the spawner thread that still needs its setup. If it is dropped, the child exits.
+pub(crate) struct PendingChild {
+    slot: Arc<SetupSlot>,
+    /// The result, if the spawner thread already creates the child.
+    result: Option<oneshot::Receiver<SpawnResult>>,
 }
 
-/// Does the same as [`spawn`], but blocks the calling thread.
+impl PendingChild {
+    /// Creates a child in its namespaces, while the run is planned. Without namespaces the child is
+    /// created when it gets its setup, since there is nothing to do before.
+    pub(crate) fn begin(early: EarlySetup) -> Result<Self, SandboxError> {
+        let is_early = early.namespaces.is_some();
+        let slot = Arc::new(SetupSlot::new(early));
+        let result = is_early.then(|| request_child(&slot)).transpose()?;
+        Ok(Self { slot, result })
+    }
+
+    /// Gives the child its setup, and waits until it executes its program. If the future is
+    /// dropped, the child is killed.
+    pub(crate) async fn spawn(
+        mut self,
+        setup: ChildSetup,
+        parent_ends: ParentEnds,
+    ) -> Result<SpawnedChild, SandboxError> {
+        self.slot.give(setup, parent_ends);
+        let result = match self.result.take() {
+            Some(result) => result,
+            None => request_child(&self.slot)?,
+        };
+        Ok(result.await.map_err(|_| thread_gone())??)
+    }
+}
+
+impl Drop for PendingChild {
+    fn drop(&mut self) {
+        self.slot.close();
+    }
+}
+
+fn request_child(slot: &Arc<SetupSlot>) -> Result<oneshot::Receiver<SpawnResult>, SandboxError> {
+    let (sender, receiver) = oneshot::channel();
+    // If the run was cancelled, `send` returns the child, which is killed when it is dropped.
+    send_request(slot, move |result| drop(sender.send(result)))?;
+    Ok(receiver)
+}
+
+/// Creates a child and waits until it executes its program. Blocks the calling thread.
 pub(crate) fn spawn_blocking(
+    early: EarlySetup,
     setup: ChildSetup,
     parent_ends: ParentEnds,
 ) -> Result<SpawnResult, SandboxError> {
+    let slot = Arc::new(SetupSlot::new(early));
+    slot.give(setup, parent_ends);
     let (sender, receiver) = channel();
-    send_request(setup, parent_ends, move |result| drop(sender.send(result)))?;
+    send_request(&slot, move |result| drop(sender.send(result)))?;
     receiver.recv().map_err(|_| thread_gone())
 }
 
@@ -66,13 +104,12 @@ fn thread_gone() -> SandboxError {
 }
 
 fn send_request(
-    setup: ChildSetup,
-    parent_ends: ParentEnds,
+    slot: &Arc<SetupSlot>,
     on_result: impl FnOnce(SpawnResult) + Send + 'static,
 ) -> Result<(), SandboxError> {
     spawner()?
         .requests
-        .send((setup, parent_ends, Box::new(on_result)))
+        .send((Arc::clone(slot), Box::new(on_result)))
         .map_err(|_| thread_gone())
 }
 
@@ -90,8 +127,8 @@ fn spawner() -> Result<Spawner, SandboxError> {
     std::thread::Builder::new()
         .name("skills-spawner".into())
         .spawn(move || {
-            for (setup, parent_ends, on_result) in receiver {
-                on_result(spawn::spawn(setup, parent_ends));
+            for (slot, on_result) in receiver {
+                on_result(spawn::spawn(&slot));
             }
         })
         .map_err(|error| SandboxError::setup("creating the spawner thread", error))?;

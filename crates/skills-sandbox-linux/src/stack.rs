@@ -56,6 +56,13 @@ impl Stack {
 // SAFETY: the mapping belongs to this value alone and to no thread.
 unsafe impl Send for Stack {}
 
+#[expect(
+    unsafe_code,
+    reason = "raw pointers are `Sync` only by a promise of their owner"
+)]
+// SAFETY: a shared reference gives only the address, which never changes.
+unsafe impl Sync for Stack {}
+
 #[expect(unsafe_code, reason = "a manual mapping is unmapped manually")]
 impl Drop for Stack {
     fn drop(&mut self) {

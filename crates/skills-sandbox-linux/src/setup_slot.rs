@@ -1,0 +1,204 @@
+//! What a child does before its run is planned, and the place where it then finds its setup.
+//!
+//! Creating namespaces takes about as long as planning a run, so both happen at the same time:
+//!
+//! ```text
+//! run:      begin ---- plan the run, open its files ---- give the setup ----
+//! spawner:        clone -------------------------------------------------- until `execve`
+//! child:                user, network ---- wait ------------------ mounts, restrictions, execute
+//! ```
+
+use std::ffi::CString;
+use std::ptr::null;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use libc::c_int;
+use skills_policy::Grants;
+use skills_sandbox::SandboxError;
+
+use crate::child_setup::{ChildSetup, ParentEnds};
+use crate::isolation::IsolationLevel;
+use crate::plan::Plan;
+use crate::rootfs::nul_error;
+use crate::run_network::has_own_network;
+use crate::setup_step::SetupStep;
+use crate::user_ids::UserIds;
+
+/// How long a child waits for its setup, in seconds. Only a child whose host process died in the
+/// moment between `clone` and the request for a kill signal waits that long.
+const MAX_WAIT_SECS: libc::time_t = 60;
+/// The states of a slot.
+const PENDING: u32 = 0;
+const CLOSED: u32 = 1;
+
+/// What a child does before its run is planned.
+pub(crate) struct EarlySetup {
+    pub(crate) namespaces: Option<EarlyNamespaces>,
+    /// A step that fails as if the kernel had rejected it, for tests.
+    pub(crate) fault: Option<SetupStep>,
+}
+
+/// The new namespaces of a child.
+pub(crate) struct EarlyNamespaces {
+    /// Whether the child has a network namespace.
+    pub(crate) own_network: bool,
+    /// The lines for `/proc/self/uid_map` and `gid_map`.
+    pub(crate) uid_map: CString,
+    pub(crate) gid_map: CString,
+}
+
+impl EarlySetup {
+    /// Returns what the child of a run does. `has_network` says whether this host has network
+    /// namespaces.
+    pub(crate) fn new(
+        grants: &Grants,
+        isolation: IsolationLevel,
+        has_network: bool,
+        fault: Option<SetupStep>,
+    ) -> Result<Self, SandboxError> {
+        let own_network = has_own_network(grants, isolation, has_network);
+        Self::at_level(isolation, own_network, fault)
+    }
+
+    /// Returns what the child of a planned run does.
+    pub(crate) fn of_plan(plan: &Plan) -> Result<Self, SandboxError> {
+        Self::at_level(plan.isolation, plan.network.is_separate(), None)
+    }
+
+    fn at_level(
+        isolation: IsolationLevel,
+        own_network: bool,
+        fault: Option<SetupStep>,
+    ) -> Result<Self, SandboxError> {
+        let namespaces = match isolation {
+            IsolationLevel::Namespaces => Some(EarlyNamespaces::new(own_network)?),
+            IsolationLevel::Landlock | IsolationLevel::None => None,
+        };
+        Ok(Self { namespaces, fault })
+    }
+
+    /// Returns the flags of `clone` for the namespaces.
+    pub(crate) fn clone_flags(&self) -> c_int {
+        let Some(namespaces) = &self.namespaces else {
+            return 0;
+        };
+        let flags = libc::CLONE_NEWUSER | libc::CLONE_NEWNS | libc::CLONE_NEWPID;
+        if namespaces.own_network {
+            flags | libc::CLONE_NEWNET
+        } else {
+            flags
+        }
+    }
+}
+
+impl EarlyNamespaces {
+    fn new(own_network: bool) -> Result<Self, SandboxError> {
+        let sandboxed = UserIds::sandboxed();
+        let host = UserIds::host();
+        Ok(Self {
+            own_network,
+            uid_map: id_map(sandboxed.user, host.user)?,
+            gid_map: id_map(sandboxed.group, host.group)?,
+        })
+    }
+}
+
+/// Returns a line that maps one ID in the user namespace to one of the host.
+fn id_map(sandboxed: u32, host: u32) -> Result<CString, SandboxError> {
+    CString::new(format!("{sandboxed} {host} 1")).map_err(|_| nul_error())
+}
+
+/// Where a child finds its setup. The run gives it once, before or after the child was created.
+pub(crate) struct SetupSlot {
+    pub(crate) early: EarlySetup,
+    setup: OnceLock<ChildSetup>,
+    parent_ends: Mutex<Option<ParentEnds>>,
+    /// [`CLOSED`] as soon as the setup was given or never will be. The child waits for it.
+    state: AtomicU32,
+}
+
+impl SetupSlot {
+    pub(crate) fn new(early: EarlySetup) -> Self {
+        Self {
+            early,
+            setup: OnceLock::new(),
+            parent_ends: Mutex::new(None),
+            state: AtomicU32::new(PENDING),
+        }
+    }
+
+    /// Gives the setup to the child.
+    pub(crate) fn give(&self, setup: ChildSetup, parent_ends: ParentEnds) {
+        *self
+            .parent_ends
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = Some(parent_ends);
+        // Given once, since the caller's handle is consumed.
+        let _ = self.setup.set(setup);
+        self.close();
+    }
+
+    /// Ends the wait of the child, which exits if no setup was given.
+    #[expect(
+        unsafe_code,
+        reason = "no wrapper wakes a process that waits for a number"
+    )]
+    pub(crate) fn close(&self) {
+        self.state.store(CLOSED, Ordering::Release);
+        // SAFETY: the address is that of a living number; wakes the only waiting process.
+        unsafe { libc::syscall(libc::SYS_futex, self.state.as_ptr(), libc::FUTEX_WAKE, 1) };
+    }
+
+    /// Returns true if the setup was given or never will be.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.state.load(Ordering::Acquire) == CLOSED
+    }
+
+    /// Returns the setup and takes the parent's ends, if the setup was given.
+    pub(crate) fn take(&self) -> Option<(&ChildSetup, ParentEnds)> {
+        let parent_ends = self
+            .parent_ends
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take()?;
+        Some((self.setup.get()?, parent_ends))
+    }
+
+    /// Returns the setup, if it was given.
+    pub(crate) fn setup(&self) -> Option<&ChildSetup> {
+        self.setup.get()
+    }
+
+    /// Waits for the setup. Returns `None` if none will be given. Called by the child: takes no
+    /// lock and no memory.
+    #[expect(
+        unsafe_code,
+        reason = "system calls between clone and exec have no safe form"
+    )]
+    pub(crate) fn wait(&self) -> Option<&ChildSetup> {
+        let timeout = libc::timespec {
+            tv_sec: MAX_WAIT_SECS,
+            tv_nsec: 0,
+        };
+        while !self.is_closed() {
+            // SAFETY: the addresses are those of a living number and a local structure, and of
+            // the calling thread's error number.
+            unsafe {
+                let result = libc::syscall(
+                    libc::SYS_futex,
+                    self.state.as_ptr(),
+                    libc::FUTEX_WAIT,
+                    PENDING,
+                    &raw const timeout,
+                    null::<u8>(),
+                    0,
+                );
+                if result < 0 && *libc::__errno_location() == libc::ETIMEDOUT {
+                    break;
+                }
+            }
+        }
+        self.setup.get()
+    }
+}
