@@ -179,18 +179,14 @@ const CREATED: [&str; 9] = [
     "d/.git/hooks",
     "d/e/f",
 ];
-const SYSTEM: [&str; 6] = [
-    "/tmp",
-    "/dev/shm",
-    "/dev",
-    "/usr/share",
-    "/etc",
-    "/proc/sys",
-];
+const SYSTEM: [&str; 4] = ["/dev", "/usr/share", "/etc", "/proc/sys"];
+/// Directories in which other processes create entries meanwhile. They are only granted for reading,
+/// since a plan depends on what is in a writable directory.
+const SHARED: [&str; 2] = ["/tmp", "/dev/shm"];
 
 impl Host {
     fn new() -> Self {
-        let directories: Vec<TempDir> = ["/tmp", "/dev/shm"]
+        let directories: Vec<TempDir> = SHARED
             .iter()
             .filter_map(|parent| tempfile::tempdir_in(parent).ok())
             .collect();
@@ -213,7 +209,8 @@ impl Host {
 
     /// Returns paths to grant: system directories, the created paths, and their parents.
     fn grantable_paths(&self) -> Vec<PathBuf> {
-        let mut paths: Vec<PathBuf> = SYSTEM.iter().map(PathBuf::from).collect();
+        let system = SYSTEM.iter().chain(&SHARED);
+        let mut paths: Vec<PathBuf> = system.map(PathBuf::from).collect();
         for directory in self
             .directories
             .iter()
@@ -250,7 +247,9 @@ fn plan(
     let request = requested
         .iter()
         .fold(request, |request, (path, access)| match access {
-            Access::ReadWrite => request.write(path),
+            Access::ReadWrite if !SHARED.iter().any(|shared| path == Path::new(shared)) => {
+                request.write(path)
+            }
             _ => request.read(path),
         });
     let rules = rules
