@@ -24,9 +24,9 @@ async fn there_is_no_fallback_after_a_failure() {
         fn run(&self, _: Job) -> RunFuture<'_> {
             self.0.fetch_add(1, Ordering::SeqCst);
             Box::pin(std::future::ready(Err(SandboxError::unavailable(
-                "a wall",
-                "it fell",
-                "build it again",
+                "a restriction",
+                "the kernel rejects it",
+                "use another kernel",
             ))))
         }
     }

@@ -87,13 +87,13 @@ async fn code_review_in_webassembly() {
     assert_eq!(artifacts.permissions_used, ["Read", "Grep", "Glob", "LS"]);
     let report = artifacts.enforcement.unwrap();
     assert_eq!(report.backend(), "wasm");
-    for wall in ["files", "network", "processes", "time"] {
+    for restriction in ["files", "network", "processes", "time"] {
         assert!(
             report
                 .restrictions()
                 .iter()
-                .any(|layer| layer.name() == wall),
-            "{wall}"
+                .any(|layer| layer.name() == restriction),
+            "{restriction}"
         );
     }
 
