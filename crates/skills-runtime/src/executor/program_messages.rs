@@ -104,6 +104,7 @@ fn contains_any(line: &str, markers: &[&str]) -> bool {
 
 /// Returns the operation that a line says was refused.
 fn parse_line(line: &str, current_dir: &str) -> Option<RefusedOperation> {
+    let line = without_location(line);
     let write = |path: Option<&str>| RefusedOperation::Write {
         path: path.unwrap_or(current_dir).to_owned(),
     };
@@ -209,6 +210,19 @@ fn without_program(line: &str, end: usize) -> &str {
     if is_program { rest } else { line }
 }
 
+/// Returns a message without the place in the program that Perl adds, as in `Cannot open /a: No such
+/// file or directory at /b.pl line 3.`.
+fn without_location(line: &str) -> &str {
+    let Some((message, number)) = line.rsplit_once(" line ") else {
+        return line;
+    };
+    let number = number.trim_end_matches('.');
+    match message.rsplit_once(" at ") {
+        Some((message, _)) if number.parse::<u32>().is_ok() => message,
+        _ => line,
+    }
+}
+
 /// Returns the last quoted or free-standing absolute path of a line, without what follows it.
 fn absolute_path(line: &str) -> Option<&str> {
     let is_start = |previous: Option<char>| previous.is_none_or(is_path_end);
@@ -281,6 +295,14 @@ mod tests {
                 "write:/work",
             ),
             ("/data/z: Read-only file system", "write:/data/z"),
+            (
+                "Can't open /data/p: No such file or directory at /skills/a/b.pl line 2.",
+                "read:/data/p",
+            ),
+            (
+                "Cannot open: Read-only file system at /skills/a/b.pl line 1.",
+                "write:/work",
+            ),
             (
                 "Error: ENOENT: no such file or directory, mkdir 'usage'",
                 "write:/work",
