@@ -164,6 +164,10 @@ fn suggestion(error: &RuntimeError) -> Option<String> {
             "select one with `--script NAME`, or with `action` in the input: {}",
             candidates.join(", ")
         ),
+        ErrorKind::NothingToRun => format!(
+            "select one of its directories with `--script NAME`: {}",
+            candidates.join(", ")
+        ),
         _ => format!("available: {}", candidates.join(", ")),
     })
 }

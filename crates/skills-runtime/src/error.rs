@@ -63,16 +63,17 @@ impl RuntimeError {
     }
 
     /// Returns suggestions: similar names, best first, for an unknown skill; directories for an
-    /// ambiguous one; all scripts for an unknown or ambiguous script; the missing requirements.
+    /// ambiguous one; all scripts for an unknown or ambiguous script; the scripts in directories of
+    /// `scripts/` if it has no other; the missing requirements.
     #[must_use]
     pub fn suggestions(&self) -> &[String] {
         match &*self.0 {
             Repr::UnknownSkill { nearest, .. } => nearest,
             Repr::AmbiguousSkill { directories, .. } => directories,
             Repr::MissingRequirements { missing, .. } => missing,
-            Repr::UnknownProgram { candidates, .. } | Repr::AmbiguousScript { candidates, .. } => {
-                candidates
-            }
+            Repr::UnknownProgram { candidates, .. }
+            | Repr::AmbiguousScript { candidates, .. }
+            | Repr::NothingToRun { candidates, .. } => candidates,
             _ => &[],
         }
     }
@@ -228,7 +229,11 @@ pub(crate) enum Repr {
     #[error(
         "cannot run skill `{skill}`: no `.wasm` in its directory or `wasm/`, and no script in `scripts/`"
     )]
-    NothingToRun { skill: String },
+    NothingToRun {
+        skill: String,
+        /// Scripts below directories of `scripts/`, which have to be named.
+        candidates: Vec<String>,
+    },
     #[error("skill `{skill}` has no script `{program}`")]
     UnknownProgram {
         skill: String,

@@ -59,7 +59,7 @@ pub fn detect_execution_mode(
     );
     match find_module(files) {
         Some(module) if !prefers_scripts || scripts.is_empty() => Ok(wasm_mode(&module)),
-        _ => choose_script(skill, &scripts, manifest, &options.input),
+        _ => choose_script(skill, files, &scripts, manifest, &options.input),
     }
 }
 
@@ -88,6 +88,7 @@ pub(crate) fn read_module(
 
 fn choose_script(
     skill: &str,
+    files: &SkillFiles,
     all: &[String],
     manifest: &Manifest,
     input: &Value,
@@ -107,7 +108,7 @@ fn choose_script(
             let preferred = openskills_scripts(candidates);
             if preferred.len() < 2 {
                 let mode = preferred.first().and_then(|script| native_mode(script));
-                return mode.ok_or_else(|| nothing_to_run(skill));
+                return mode.ok_or_else(|| nothing_to_run(skill, files));
             }
             filter_scripts(candidates, |script| stem(script) == "main")
         }
@@ -115,7 +116,7 @@ fn choose_script(
     match openskills_scripts(&selected).as_slice() {
         // Which script the input means is the model's to judge.
         [] => Err(ambiguous_script(skill, candidates)),
-        [only] => native_mode(only).ok_or_else(|| nothing_to_run(skill)),
+        [only] => native_mode(only).ok_or_else(|| nothing_to_run(skill, files)),
         _ => Err(ambiguous_script(skill, &selected)),
     }
 }
@@ -128,9 +129,11 @@ fn filter_scripts<'a>(scripts: &[&'a String], keep: impl Fn(&str) -> bool) -> Ve
         .collect()
 }
 
-fn nothing_to_run(skill: &str) -> RuntimeError {
+fn nothing_to_run(skill: &str, files: &SkillFiles) -> RuntimeError {
+    let nested = nested_scripts(files);
     Repr::NothingToRun {
         skill: skill.to_owned(),
+        candidates: short_names(&nested.iter().collect::<Vec<_>>()),
     }
     .into()
 }

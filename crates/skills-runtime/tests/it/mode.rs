@@ -49,6 +49,7 @@ fn modules_take_precedence_over_scripts() {
     {"kind":"native","script_path":"scripts/run.py","script_type":"python"}
     "#);
     assert_snapshot!(mode(&["README.md", "guest/target/x.wasm", "scripts/lib.jsx", "scripts/types.d.ts"], &any), @r#"cannot run skill `s`: no `.wasm` in its directory or `wasm/`, and no script in `scripts/`; []"#);
+    assert_snapshot!(mode(&["scripts/sub/a.py"], &any), @r#"cannot run skill `s`: no `.wasm` in its directory or `wasm/`, and no script in `scripts/`; ["sub/a.py"]"#);
 }
 
 #[test]

@@ -552,7 +552,9 @@ fn error_code(error: &RuntimeError) -> ToolErrorCode {
 fn error_hint(error: &RuntimeError) -> Option<String> {
     let candidates = error.suggestions();
     match error.kind() {
-        ErrorKind::UnknownProgram | ErrorKind::AmbiguousScript if !candidates.is_empty() => {
+        ErrorKind::UnknownProgram | ErrorKind::AmbiguousScript | ErrorKind::NothingToRun
+            if !candidates.is_empty() =>
+        {
             Some(format!("available: {}", candidates.join(", ")))
         }
         _ => None,
