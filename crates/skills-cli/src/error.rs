@@ -165,7 +165,7 @@ fn suggestion(error: &RuntimeError) -> Option<String> {
             candidates.join(", ")
         ),
         ErrorKind::NothingToRun => format!(
-            "select one of its directories with `--script NAME`: {}",
+            "select a script of a subdirectory with `--script NAME`: {}",
             candidates.join(", ")
         ),
         _ => format!("available: {}", candidates.join(", ")),

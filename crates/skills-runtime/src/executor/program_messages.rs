@@ -225,14 +225,39 @@ fn without_location(line: &str) -> &str {
 
 /// Returns the last quoted or free-standing absolute path of a line, without what follows it.
 fn absolute_path(line: &str) -> Option<&str> {
-    let is_start = |previous: Option<char>| previous.is_none_or(is_path_end);
     line.char_indices()
-        .filter(|(index, c)| *c == '/' && is_start(line[..*index].chars().next_back()))
-        .map(|(index, _)| {
-            let rest = &line[index..];
-            &rest[..rest.find(is_path_end).unwrap_or(rest.len())]
+        .filter(|(_, c)| *c == '/')
+        .filter_map(|(index, _)| {
+            let previous = line[..index].chars().next_back();
+            previous
+                .is_none_or(is_path_end)
+                .then(|| path_at_start(&line[index..], previous))
         })
         .rfind(|path| path.len() > 1 && !path.starts_with("//") && Path::new(path).is_absolute())
+}
+
+/// Returns the path at the start of a text. `previous` is the character before it: a quoted path ends
+/// with its quote. Another one can contain a space if a `/` of the same path follows.
+fn path_at_start(text: &str, previous: Option<char>) -> &str {
+    let closing = match previous {
+        Some(quote @ ('\'' | '"' | '`')) => Some(quote),
+        Some('‘') => Some('’'),
+        Some('“') => Some('”'),
+        _ => None,
+    };
+    if let Some(end) = closing.and_then(|quote| text.find(quote)) {
+        return &text[..end];
+    }
+    let mut end = text.find(is_path_end).unwrap_or(text.len());
+    while let Some(rest) = text[end..].strip_prefix(' ')
+        && let Some((word, _)) = rest.split_once('/')
+        && !word.is_empty()
+        && !word.contains(is_path_end)
+    {
+        let length = rest.find(is_path_end).unwrap_or(rest.len());
+        end += 1 + length;
+    }
+    &text[..end]
 }
 
 /// Returns true for a character that ends a path in a message.
@@ -295,6 +320,14 @@ mod tests {
                 "write:/work",
             ),
             ("/data/z: Read-only file system", "write:/data/z"),
+            (
+                "a.sh: line 2: /data/my files/z.txt: Read-only file system",
+                "write:/data/my files/z.txt",
+            ),
+            (
+                "OSError: [Errno 30] Read-only file system: '/data/my files/a b'",
+                "write:/data/my files/a b",
+            ),
             (
                 "Can't open /data/p: No such file or directory at /skills/a/b.pl line 2.",
                 "read:/data/p",
