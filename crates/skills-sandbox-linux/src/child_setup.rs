@@ -1,4 +1,4 @@
-//! Everything that a child needs, allocated and opened before the child exists.
+//! Everything that a child needs, allocated and opened before the child uses it.
 //!
 //! Between `clone` and `execve` the child must not allocate, so its strings, descriptors, ruleset
 //! and filter are created here, in the parent.

@@ -284,6 +284,7 @@ fn namespaces_error(failure: &StepFailure) -> SandboxError {
         matches!(
             step,
             SetupStep::Identity
+                | SetupStep::Descriptors
                 | SetupStep::Root
                 | SetupStep::RootFs
                 | SetupStep::Proc

@@ -6,10 +6,10 @@
 //!                                            |
 //! Job --Plan::new--> Plan (plain data) --ChildSetup--> descriptors, rootfs, ruleset, filter
 //!                                                          |
-//!                                          clone(VM|VFORK) --> child --> setup steps --> execve
+//!       clone(VM|VFORK) --> child in its namespaces --> setup steps --> execve
 //! ```
 //!
-//! The setup steps are, in order: session, cgroup, user namespace, network, root file system,
+//! The setup steps are, in order: session, user namespace, network, cgroup, root file system,
 //! streams, resource limits, capabilities, `no_new_privs`, Landlock, seccomp and signals. If the
 //! kernel rejects any of them, nothing runs (fail closed).
 //!

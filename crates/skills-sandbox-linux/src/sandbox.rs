@@ -326,9 +326,9 @@ impl LinuxSandbox {
         }
     }
 
-    /// Starts the program at an isolation level. Waiting for a permit and for the setup is bounded
-    /// by the deadline of the run: a granted path on a file system that does not respond blocks the
-    /// spawner thread.
+    /// Starts the program at an isolation level. The child enters its namespaces while the run is
+    /// planned. Waiting for a permit and for the setup is bounded by the deadline of the run: a
+    /// granted path on a file system that does not respond blocks the spawner thread.
     async fn start<'a>(
         &self,
         job: &'a Job,

@@ -7,6 +7,10 @@
 //! spawner:        clone -------------------------------------------------- until `execve`
 //! child:                user, network ---- wait ------------------ mounts, restrictions, execute
 //! ```
+//!
+//! The spawner thread sleeps until the child executes something, so a child does not wait long: if
+//! planning takes longer, such as on a slow file system, it exits, and another child is created when
+//! the setup is there.
 
 use std::ffi::CString;
 use std::ptr::null;
@@ -25,12 +29,15 @@ use crate::run_network::has_own_network;
 use crate::setup_step::SetupStep;
 use crate::user_ids::UserIds;
 
-/// How long a child waits for its setup, in seconds. Only a child whose host process died in the
-/// moment between `clone` and the request for a kill signal waits that long.
-const MAX_WAIT_SECS: libc::time_t = 60;
-/// The states of a slot.
+/// How long a child waits for its setup, in nanoseconds. Planning takes a hundredth of it, unless
+/// something blocks it.
+const MAX_WAIT_NANOS: libc::c_long = 100_000_000;
+/// No setup was given yet.
 const PENDING: u32 = 0;
+/// The setup was given, or never will be.
 const CLOSED: u32 = 1;
+/// The child exited before the setup was given.
+const ABANDONED: u32 = 2;
 
 /// What a child does before its run is planned.
 pub(crate) struct EarlySetup {
@@ -114,7 +121,7 @@ pub(crate) struct SetupSlot {
     pub(crate) early: EarlySetup,
     setup: OnceLock<ChildSetup>,
     parent_ends: Mutex<Option<ParentEnds>>,
-    /// [`CLOSED`] as soon as the setup was given or never will be. The child waits for it.
+    /// [`PENDING`], [`CLOSED`] or [`ABANDONED`]. The child waits for a change.
     state: AtomicU32,
 }
 
@@ -139,20 +146,38 @@ impl SetupSlot {
         self.close();
     }
 
-    /// Ends the wait of the child, which exits if no setup was given.
+    /// Lets another child use the setup after the first one exited without it.
+    pub(crate) fn reuse(&self) {
+        self.state.store(CLOSED, Ordering::Release);
+    }
+
+    /// Ends the wait of the child, which exits if no setup was given. Has no effect after the child
+    /// stopped waiting.
     #[expect(
         unsafe_code,
         reason = "no wrapper wakes a process that waits for a number"
     )]
     pub(crate) fn close(&self) {
-        self.state.store(CLOSED, Ordering::Release);
+        self.leave_pending(CLOSED);
         // SAFETY: the address is that of a living number; wakes the only waiting process.
         unsafe { libc::syscall(libc::SYS_futex, self.state.as_ptr(), libc::FUTEX_WAKE, 1) };
+    }
+
+    fn leave_pending(&self, state: u32) -> bool {
+        let (success, failure) = (Ordering::AcqRel, Ordering::Acquire);
+        self.state
+            .compare_exchange(PENDING, state, success, failure)
+            .is_ok()
     }
 
     /// Returns true if the setup was given or never will be.
     pub(crate) fn is_closed(&self) -> bool {
         self.state.load(Ordering::Acquire) == CLOSED
+    }
+
+    /// Returns true if the child exited before the setup was given.
+    pub(crate) fn is_abandoned(&self) -> bool {
+        self.state.load(Ordering::Acquire) == ABANDONED
     }
 
     /// Returns the setup and takes the parent's ends, if the setup was given.
@@ -170,16 +195,16 @@ impl SetupSlot {
         self.setup.get()
     }
 
-    /// Waits for the setup. Returns `None` if none will be given. Called by the child: takes no
-    /// lock and no memory.
+    /// Waits for the setup. Returns `None` if none will be given, or if it takes too long; then the
+    /// child has to exit. Called by the child: takes no lock and no memory.
     #[expect(
         unsafe_code,
         reason = "system calls between clone and exec have no safe form"
     )]
     pub(crate) fn wait(&self) -> Option<&ChildSetup> {
         let timeout = libc::timespec {
-            tv_sec: MAX_WAIT_SECS,
-            tv_nsec: 0,
+            tv_sec: 0,
+            tv_nsec: MAX_WAIT_NANOS,
         };
         while !self.is_closed() {
             // SAFETY: the addresses are those of a living number and a local structure, and of
@@ -194,8 +219,9 @@ impl SetupSlot {
                     null::<u8>(),
                     0,
                 );
-                if result < 0 && *libc::__errno_location() == libc::ETIMEDOUT {
-                    break;
+                let has_timed_out = result < 0 && *libc::__errno_location() == libc::ETIMEDOUT;
+                if has_timed_out && self.leave_pending(ABANDONED) {
+                    return None;
                 }
             }
         }

@@ -93,12 +93,17 @@ pub(crate) enum SpawnError {
     SigchldIgnored,
     /// A setup step failed.
     Failed(StepFailure),
+    /// The child exited, or was not created, since it had no setup.
+    Unused,
 }
 
 impl From<SpawnError> for SandboxError {
     fn from(error: SpawnError) -> Self {
         match error {
             SpawnError::Failed(failure) => failure.into(),
+            SpawnError::Unused => {
+                Self::setup("creating the process", io::ErrorKind::Interrupted.into())
+            }
             SpawnError::SigchldIgnored => {
                 let reason = "the host process ignores SIGCHLD, so the kernel reaps its children and may reuse their PIDs";
                 Self::setup("creating the process", io::Error::other(reason))
@@ -108,19 +113,26 @@ impl From<SpawnError> for SandboxError {
 }
 
 /// Creates the child and waits until it executes its program. If a setup step fails in the child,
-/// it is an error here, and nothing runs. It is one too if the slot is closed
-/// without a setup.
+/// it is an error here, and nothing runs.
 ///
 /// The calling thread must outlive the child, which is killed when that thread ends.
 pub(crate) fn spawn(slot: &SetupSlot) -> Result<SpawnedChild, SpawnError> {
     if ignores_sigchld() {
         return Err(SpawnError::SigchldIgnored);
     }
+    if slot.is_closed() && slot.setup().is_none() {
+        return Err(SpawnError::Unused);
+    }
     let (pidfd, pid) = clone_child(slot)
         .map_err(|error| SpawnError::Failed(StepFailure::from_clone_error(&error)))?;
-    let Some((setup, parent_ends)) = slot.take() else {
+    let given = if slot.is_abandoned() {
+        None
+    } else {
+        slot.take()
+    };
+    let Some((setup, parent_ends)) = given else {
         kill(pid, &pidfd);
-        return Err(SpawnError::Failed(StepFailure::new(None, 0)));
+        return Err(SpawnError::Unused);
     };
     let messages = read_messages(parent_ends.status);
     // Only this one message means that the program runs: a failed `execve` sends a second one.

@@ -62,10 +62,14 @@ impl PendingChild {
         parent_ends: ParentEnds,
     ) -> Result<SpawnedChild, SandboxError> {
         self.slot.give(setup, parent_ends);
-        let result = match self.result.take() {
-            Some(result) => result,
-            None => request_child(&self.slot)?,
-        };
+        if let Some(result) = self.result.take() {
+            match result.await.map_err(|_| thread_gone())? {
+                // It did not wait long enough.
+                Err(SpawnError::Unused) => self.slot.reuse(),
+                result => return Ok(result?),
+            }
+        }
+        let result = request_child(&self.slot)?;
         Ok(result.await.map_err(|_| thread_gone())??)
     }
 }
@@ -139,4 +143,98 @@ fn spawner() -> Result<Spawner, SandboxError> {
             permits: Arc::new(Semaphore::new(MAX_CONCURRENT_SPAWNS)),
         })
         .clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::child_setup::ChildOptions;
+    use crate::isolation::IsolationLevel;
+    use crate::landlock_abi::LandlockAbi;
+    use crate::path_rule::PlanContext;
+    use crate::plan::Plan;
+    use crate::run_network::RunNetwork;
+
+    fn plan(isolation: IsolationLevel) -> Plan {
+        let context = PlanContext {
+            isolation,
+            scratch_path: if isolation == IsolationLevel::Namespaces {
+                "/tmp".into()
+            } else {
+                "/".into()
+            },
+            mount_proc: false,
+            own_network: false,
+        };
+        Plan::probe(&context, RunNetwork::None)
+    }
+
+    fn setup(plan: &Plan) -> (ChildSetup, ParentEnds) {
+        let options = ChildOptions {
+            landlock: LandlockAbi::detect().ok(),
+            ..ChildOptions::default()
+        };
+        ChildSetup::new(plan, options).unwrap()
+    }
+
+    /// The child of a probe exits when all restrictions are in effect.
+    #[tokio::test]
+    async fn a_child_gets_its_setup_at_once_or_much_later() {
+        for isolation in [IsolationLevel::Namespaces, IsolationLevel::Landlock] {
+            let plan = plan(isolation);
+            let early = EarlySetup::of_plan(&plan).unwrap();
+            let (setup_at_once, ends) = setup(&plan);
+            if let Err(error) = spawn_blocking(early, setup_at_once, ends).unwrap() {
+                skills_test_support::skip_part(
+                    format!("{isolation:?}"),
+                    format!("this host has no such level: {}", SandboxError::from(error)),
+                );
+                continue;
+            }
+            // Longer than a child waits.
+            for delay in [Duration::ZERO, Duration::from_millis(400)] {
+                let early = EarlySetup::of_plan(&plan).unwrap();
+                let child = PendingChild::begin(early).unwrap();
+                tokio::time::sleep(delay).await;
+                let (setup, ends) = setup(&plan);
+                let spawned = child.spawn(setup, ends).await;
+                assert!(spawned.is_ok(), "{isolation:?} after {delay:?}");
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_child_without_a_setup_ends() {
+        let plan = plan(IsolationLevel::Namespaces);
+        for is_closed_before in [true, false] {
+            let slot = Arc::new(SetupSlot::new(EarlySetup::of_plan(&plan).unwrap()));
+            if is_closed_before {
+                slot.close();
+            }
+            let result = request_child(&slot).unwrap();
+            slot.close();
+            match result.await.unwrap() {
+                Err(SpawnError::Unused) => {}
+                // This host has no namespaces.
+                Err(error) if !is_closed_before => drop(error),
+                _ => panic!("a child without a setup"),
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_child_that_waited_too_long_is_not_used() {
+        let plan = plan(IsolationLevel::Landlock);
+        let slot = Arc::new(SetupSlot::new(EarlySetup::of_plan(&plan).unwrap()));
+        let result = request_child(&slot).unwrap();
+        assert!(matches!(result.await.unwrap(), Err(SpawnError::Unused)));
+        assert!(slot.is_abandoned());
+        let (setup, ends) = setup(&plan);
+        slot.give(setup, ends);
+        assert!(slot.is_abandoned() && !slot.is_closed());
+        slot.reuse();
+        assert!(slot.is_closed() && slot.take().is_some());
+    }
 }

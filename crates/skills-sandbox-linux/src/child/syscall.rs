@@ -11,8 +11,8 @@ use libc::{c_int, c_long};
 
 use crate::setup_step::SetupStep;
 
-/// A descriptor of the child, closed when it goes out of scope. The child has its own copy of the
-/// descriptor table, so the parent's descriptors are not affected.
+/// A descriptor of the child, closed when it goes out of scope. Until the child has its own copy of
+/// the descriptor table, other threads of the host process can see it too, but none uses it.
 pub(crate) struct Descriptor(c_int);
 
 impl Descriptor {
@@ -23,7 +23,7 @@ impl Descriptor {
 
 impl Drop for Descriptor {
     fn drop(&mut self) {
-        // SAFETY: closes a descriptor of the child's own table that nothing else in it uses.
+        // SAFETY: closes a descriptor that the child opened and that nothing else uses.
         unsafe { libc::syscall(libc::SYS_close, self.0) };
     }
 }
