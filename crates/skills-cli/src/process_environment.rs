@@ -11,6 +11,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use skills_runtime::ScratchDir;
 use skills_runtime::discovery::project_directories;
 
 /// Entries that mark a directory as the root of a project.
@@ -70,6 +71,15 @@ impl Environment {
     /// Returns the parent directory of scratch directories.
     pub(crate) fn temp_dir(&self) -> &Path {
         &self.temp_dir
+    }
+
+    /// Returns a directory in memory for private copies of skills, if the system has one and the
+    /// user has not chosen a directory for temporary files.
+    pub(crate) fn memory_directory(&self) -> Option<&'static Path> {
+        match self.variable("TMPDIR") {
+            Some(_) => None,
+            None => ScratchDir::memory_parent(),
+        }
     }
 
     /// Returns the directories of the project, from its root to the working directory.

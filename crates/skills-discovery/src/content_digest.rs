@@ -376,7 +376,8 @@ impl SkillFiles {
     }
 
     /// Copies the skill into `target`, an empty directory, and computes the content digest of
-    /// exactly the bytes that were copied. Returns the digest and the total size of the files.
+    /// exactly the bytes that were copied. Returns the digest and the total size of the files, which
+    /// is at most `max_bytes` and never more than 256 MiB.
     ///
     /// The owner can read the copies, and execute those that were executable, but not write them.
     /// Modification times are kept. Symlinks are copied as they are, generated files not at all.
@@ -388,15 +389,17 @@ impl SkillFiles {
     pub fn copy_to(
         &self,
         target: &Path,
+        max_bytes: u64,
         cache: &mut DigestCache,
     ) -> Result<(ContentDigest, u64), DiscoveryError> {
-        self.copy_at(target, cache, ScanStart::now())
+        self.copy_at(target, max_bytes, cache, ScanStart::now())
     }
 
     #[cfg(unix)]
     fn copy_at(
         &self,
         target: &Path,
+        max_bytes: u64,
         cache: &mut DigestCache,
         scan_start: ScanStart,
     ) -> Result<(ContentDigest, u64), DiscoveryError> {
@@ -411,7 +414,8 @@ impl SkillFiles {
                 target.symlink_contents(link, path)?;
             }
         }
-        let mut budget = ByteBudget::default();
+        let max_bytes = max_bytes.min(MAX_BYTES);
+        let mut budget = ByteBudget(max_bytes);
         let digest = self.combine_digests(&tree, |path| {
             let (file, stamp) = budget.open(self.directory(), path)?;
             // Hashing what is written, not the file again, ties the digest to the copy even if the
@@ -422,7 +426,7 @@ impl SkillFiles {
             cache.insert_unless_racy(stamp.with_scan_start(scan_start), digest);
             Ok(digest)
         })?;
-        Ok((digest, budget.used()))
+        Ok((digest, max_bytes - budget.0))
     }
 
     /// Combines the digests of the files with their paths and kinds.
@@ -485,11 +489,6 @@ impl ByteBudget {
         let (file, stamp) = open_regular(directory, path, self.0)?;
         self.0 -= stamp.bytes();
         Ok((file, stamp))
-    }
-
-    #[cfg(unix)]
-    fn used(&self) -> u64 {
-        MAX_BYTES - self.0
     }
 }
 

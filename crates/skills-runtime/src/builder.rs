@@ -11,7 +11,7 @@ use skills_policy::{ApprovalStore, Approver, PermissionManager, Policy, SandboxC
 use skills_prompt::ListingModes;
 use skills_sandbox::Sandbox;
 
-use crate::executor::{Backends, Config, Recorder, WasmConfig, spawn_precompile};
+use crate::executor::{Backends, Config, CopyDirectories, Recorder, WasmConfig, spawn_precompile};
 use crate::library::{LibraryConfig, OnNewCatalog};
 use crate::program_search::Finders;
 use crate::{Executor, Library, OnMissing, Precompile, Secrets, SkillRuntime};
@@ -31,7 +31,7 @@ pub struct Builder {
     roots: Vec<Root>,
     discovery: Discovery,
     policy: Policy,
-    scratch: PathBuf,
+    directories: CopyDirectories,
     backends: Backends,
     finders: Finders,
     wasm: WasmConfig,
@@ -62,7 +62,10 @@ impl Default for Builder {
             policy: Policy::default(),
             // A constant, since only the command line reads the environment, such as `TMPDIR` and
             // `PATH`.
-            scratch: PathBuf::from("/tmp"),
+            directories: CopyDirectories {
+                scratch: PathBuf::from("/tmp"),
+                memory: None,
+            },
             backends: Backends::default(),
             finders: Finders::default(),
             wasm: WasmConfig::default(),
@@ -196,7 +199,16 @@ impl Builder {
 
     /// Sets the parent directory of scratch directories and private copies. Default: `/tmp`.
     pub fn scratch_directory(mut self, directory: impl Into<PathBuf>) -> Self {
-        self.scratch = directory.into();
+        self.directories.scratch = directory.into();
+        self
+    }
+
+    /// Sets a directory in memory for private copies of skills of at most 1 MiB, which are created
+    /// faster there, such as [`ScratchDir::memory_parent`](crate::ScratchDir::memory_parent). Larger
+    /// copies, and those for which it has no space, are in the [scratch
+    /// directory](Self::scratch_directory). Default: none.
+    pub fn memory_directory(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.directories.memory = Some(directory.into());
         self
     }
 
@@ -316,7 +328,7 @@ impl Builder {
         let finders = self.finders.clone();
         let backends = self
             .backends
-            .or_default(&self.scratch, self.finders, self.wasm);
+            .or_default(&self.directories.scratch, self.finders, self.wasm);
         let backends = Arc::new(backends);
         // Roots of the builder come first: an earlier root takes precedence.
         let roots: Vec<Root> = self
@@ -350,7 +362,7 @@ impl Builder {
         let config = Config {
             backends,
             recorder: self.recorder,
-            scratch: self.scratch,
+            directories: self.directories,
             approval_timeout: self.approval_timeout,
             on_missing_requirements: self.on_missing_requirements,
             hidden_directories: self.hidden_directories,

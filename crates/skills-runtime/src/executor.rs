@@ -63,6 +63,7 @@ use run_plan::RunPlan;
 use run_record::RunRecord;
 use run_subject::HOST_COMMAND_NAME;
 use run_use::RunUse;
+pub(crate) use skill_copies::CopyDirectories;
 use skill_copies::{SkillCopy, SkillCopyCache};
 use workspace::ActiveWorkspace;
 
@@ -120,7 +121,7 @@ struct GrantedRun {
 pub(crate) struct Config {
     pub(crate) backends: Arc<Backends>,
     pub(crate) recorder: Recorder,
-    pub(crate) scratch: PathBuf,
+    pub(crate) directories: CopyDirectories,
     pub(crate) approval_timeout: Duration,
     pub(crate) on_missing_requirements: OnMissing,
     /// Directories that are hidden from all programs.
@@ -303,18 +304,26 @@ impl Executor {
     /// configured.
     #[must_use]
     pub fn scratch_directory(&self) -> &Path {
-        &self.config().scratch
+        &self.config().directories.scratch
     }
 
-    /// Removes the directories that killed processes of this user left in the [scratch
-    /// directory](Self::scratch_directory), on a background thread: private copies of skills,
-    /// private workspaces, and directories of sessions and runs. A directory of a process that is
-    /// alive is locked, and stays.
+    /// Returns the directories in which private copies of skills are created: the [scratch
+    /// directory](Self::scratch_directory) and, if configured, one in memory.
+    pub fn copy_directories(&self) -> impl Iterator<Item = &Path> {
+        let directories = &self.config().directories;
+        let memory = directories.memory.iter();
+        memory.chain([&directories.scratch]).map(PathBuf::as_path)
+    }
+
+    /// Removes the directories that killed processes of this user left in the [directories for
+    /// copies](Self::copy_directories), on a background thread: private copies of skills, private
+    /// workspaces, and directories of sessions and runs. A directory of a process that is alive is
+    /// locked, and stays.
     ///
     /// The first run of a process does the same. A server calls it when it starts, since its first
     /// run may be far away.
     pub fn sweep_scratch_directory(&self) {
-        ScratchDir::sweep(self.scratch_directory());
+        self.copy_directories().for_each(ScratchDir::sweep);
     }
 
     /// Returns the directories that are hidden from programs
@@ -439,26 +448,20 @@ impl Executor {
         }
     }
 
-    /// Rejects a granted directory that contains the scratch directory: the program could access
+    /// Rejects a granted directory that contains a directory for copies: the program could access
     /// private copies and workspaces of other runs.
     fn check_outside_scratch(&self, grants: &Grants) -> Result<(), RuntimeError> {
-        // Granted paths are canonical, so the scratch directory is compared in that form.
-        let scratch = self.scratch_directory();
-        let scratch = scratch
-            .canonicalize()
-            .unwrap_or_else(|_| scratch.to_owned());
-        match grants
-            .files()
-            .iter()
-            .find(|file| scratch.starts_with(file.path()))
-        {
-            Some(file) => Err(Repr::ContainsScratch {
-                path: file.path().to_owned(),
-                scratch,
+        for directory in self.copy_directories() {
+            // Granted paths are canonical, so the directory is compared in that form.
+            let scratch = directory.canonicalize();
+            let scratch = scratch.unwrap_or_else(|_| directory.to_owned());
+            let mut files = grants.files().iter();
+            if let Some(file) = files.find(|file| scratch.starts_with(file.path())) {
+                let path = file.path().to_owned();
+                return Err(Repr::ContainsScratch { path, scratch }.into());
             }
-            .into()),
-            None => Ok(()),
         }
+        Ok(())
     }
 
     /// Acquires a run permit, verifies that paths and content digest are unchanged, then runs.

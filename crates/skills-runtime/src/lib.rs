@@ -102,7 +102,7 @@ pub use skills_policy::{
     ResourceLimits, SandboxChoice, Secret,
 };
 #[cfg(all(feature = "native", unix))]
-pub use skills_process::ProgramFinder;
+pub use skills_process::{ProgramFinder, ScratchDir};
 /// Prompts for models, and mentions in user input.
 pub use skills_prompt as prompt;
 pub use skills_prompt::{Budget, SkillList};

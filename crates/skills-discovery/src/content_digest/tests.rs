@@ -87,7 +87,9 @@ fn a_file_that_was_written_in_this_tick_is_not_cached() {
         first
     );
     let copy = tempfile::tempdir().unwrap();
-    files.copy_at(copy.path(), &mut cache, scan_start).unwrap();
+    files
+        .copy_at(copy.path(), u64::MAX, &mut cache, scan_start)
+        .unwrap();
     assert_eq!(
         files
             .digest_at(&mut cache, scan_start, MAX_BYTES)
@@ -105,7 +107,12 @@ fn a_copy_fills_the_cache() {
     let mut cache = DigestCache::default();
     let copy = tempfile::tempdir().unwrap();
     let (copied, _) = files
-        .copy_at(copy.path(), &mut cache, skill.scan_start(LONG_AGO))
+        .copy_at(
+            copy.path(),
+            u64::MAX,
+            &mut cache,
+            skill.scan_start(LONG_AGO),
+        )
         .unwrap();
     assert_eq!(files.digest(&mut cache).unwrap(), copied);
     assert_eq!(cache.hits(), 3);

@@ -34,7 +34,7 @@ fn failures(files: &SkillFiles) -> [Option<DiscoveryErrorKind>; 3] {
     let target = tempfile::tempdir().unwrap();
     let cached = files.cached_digest(&mut cache).err();
     let digest = files.digest(&mut cache).err();
-    let copy = files.copy_to(target.path(), &mut cache).err();
+    let copy = files.copy_to(target.path(), u64::MAX, &mut cache).err();
     [cached, digest, copy].map(|error| error.map(|error| error.kind()))
 }
 
@@ -123,7 +123,7 @@ fn the_content_of_a_linked_skill_file_is_part_of_the_digest() {
         let digest = files.digest(&mut DigestCache::default()).unwrap();
         assert_eq!(
             files
-                .copy_to(target.path(), &mut DigestCache::default())
+                .copy_to(target.path(), u64::MAX, &mut DigestCache::default())
                 .unwrap()
                 .0,
             digest
@@ -227,7 +227,7 @@ fn a_copy_has_the_same_files_read_only() {
     let files = SkillFiles::open_directory(&tree.path("a")).unwrap();
     let target = tempfile::tempdir().unwrap();
     let (digest, bytes) = files
-        .copy_to(target.path(), &mut DigestCache::default())
+        .copy_to(target.path(), u64::MAX, &mut DigestCache::default())
         .unwrap();
     let copy = |path: &str| target.path().join(path);
     assert_eq!(digest, files.digest(&mut DigestCache::default()).unwrap());
@@ -264,7 +264,7 @@ fn a_copy_overwrites_nothing() {
     symlink(tree.path("precious"), target.path().join("SKILL.md")).unwrap();
     assert!(
         files
-            .copy_to(target.path(), &mut DigestCache::default())
+            .copy_to(target.path(), u64::MAX, &mut DigestCache::default())
             .is_err()
     );
     assert_eq!(fs::read_to_string(tree.path("precious")).unwrap(), "old");

@@ -87,7 +87,7 @@ fn a_copy_has_no_generated_files() {
     generate(&tree);
     let target = tempfile::tempdir().unwrap();
     let (digest, bytes) = files(&tree)
-        .copy_to(target.path(), &mut DigestCache::default())
+        .copy_to(target.path(), u64::MAX, &mut DigestCache::default())
         .unwrap();
     let copy = SkillFiles::open_directory(target.path()).unwrap();
     let content = copy.digested_content(&mut DigestCache::default()).unwrap();

@@ -188,8 +188,8 @@ impl Executor {
         let files = Arc::clone(&skill.files);
         // Copying and hashing read up to 256 MiB.
         tokio::task::spawn_blocking(move || {
-            let scratch = executor.scratch_directory();
-            executor.shared.copies.get_or_create(&files, scratch)
+            let parents = &executor.config().directories;
+            executor.shared.copies.get_or_create(&files, parents)
         })
         .await
         .unwrap_or(Ok(None))

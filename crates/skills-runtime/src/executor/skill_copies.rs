@@ -18,9 +18,22 @@ const MAX_CACHED_COPIES: usize = 64;
 /// Maximum size of all cached copies: 512 MiB.
 const MAX_CACHED_BYTES: u64 = 512 << 20;
 
+/// Maximum size of a copy in the directory in memory: 1 MiB. The cached copies there then take at
+/// most 64 MiB.
+const MAX_MEMORY_COPY_BYTES: u64 = 1 << 20;
+
 /// Maximum size of all existing copies, including those of pending approvals and running programs:
 /// 1 GiB.
 const MAX_LIVE_BYTES: u64 = 1 << 30;
+
+/// Where copies are created.
+#[derive(Debug, Clone)]
+pub(crate) struct CopyDirectories {
+    /// The parent of scratch directories.
+    pub(crate) scratch: PathBuf,
+    /// A directory in memory for small copies.
+    pub(crate) memory: Option<PathBuf>,
+}
 
 /// A snapshot of a skill: its content digest and, if supported, a copy of exactly the hashed bytes.
 ///
@@ -92,15 +105,18 @@ impl SkillCopyCache {
     pub(crate) fn get_or_create(
         &self,
         files: &SkillFiles,
-        parent: &Path,
+        parents: &CopyDirectories,
     ) -> Result<Option<Arc<SkillCopy>>, RuntimeError> {
-        let digest = files.cached_digest(&mut self.digests.lock()).ok().flatten();
+        let digest = self
+            .has_copies()
+            .then(|| files.cached_digest(&mut self.digests.lock()));
+        let digest = digest.and_then(Result::ok).flatten();
         if let Some(copy) = digest.and_then(|digest| self.get(&digest.to_string())) {
             return Ok(Some(copy));
         }
         // The copy is created even if the digest is known but its copy was evicted: the digest of
         // the copied bytes counts, not that of the files.
-        match self.create(files, parent) {
+        match self.create(files, parents) {
             Ok(content) => Ok(Some(self.insert(content))),
             Err(error) if self.digests.digest(files).is_ok() => {
                 Err(SandboxError::setup("copying the skill to run it", error).into())
@@ -110,14 +126,30 @@ impl SkillCopyCache {
     }
 
     #[cfg(unix)]
-    fn create(&self, files: &SkillFiles, parent: &Path) -> std::io::Result<SkillCopy> {
+    fn create(&self, files: &SkillFiles, parents: &CopyDirectories) -> std::io::Result<SkillCopy> {
         // Checked, not reserved: the size is known after copying, so concurrent copies can exceed
         // the limit.
         self.check_capacity()?;
+        // Larger ones, and those for which there is no memory, are on the disk.
+        if let Some(memory) = &parents.memory
+            && let Ok(copy) = self.create_in(files, memory, MAX_MEMORY_COPY_BYTES)
+        {
+            return Ok(copy);
+        }
+        self.create_in(files, &parents.scratch, u64::MAX)
+    }
+
+    #[cfg(unix)]
+    fn create_in(
+        &self,
+        files: &SkillFiles,
+        parent: &Path,
+        max_bytes: u64,
+    ) -> std::io::Result<SkillCopy> {
         let scratch = ScratchDir::new(parent)?;
         let path = scratch.path().canonicalize()?;
         let (digest, bytes) = files
-            .copy_to(&path, &mut self.digests.lock())
+            .copy_to(&path, max_bytes, &mut self.digests.lock())
             .map_err(std::io::Error::other)?;
         self.live_bytes.fetch_add(bytes, Ordering::Relaxed);
         Ok(SkillCopy {
@@ -139,7 +171,7 @@ impl SkillCopyCache {
 
     /// On other systems only WebAssembly runs, whose bytes are read once.
     #[cfg(not(unix))]
-    fn create(&self, files: &SkillFiles, _parent: &Path) -> std::io::Result<SkillCopy> {
+    fn create(&self, files: &SkillFiles, _parents: &CopyDirectories) -> std::io::Result<SkillCopy> {
         self.check_capacity()?;
         let digest = files
             .digest(&mut self.digests.lock())
@@ -150,6 +182,11 @@ impl SkillCopyCache {
             bytes: 0,
             live_bytes: Arc::clone(&self.live_bytes),
         })
+    }
+
+    fn has_copies(&self) -> bool {
+        let copies = self.copies.lock().unwrap_or_else(PoisonError::into_inner);
+        !copies.is_empty()
     }
 
     fn get(&self, digest: &str) -> Option<Arc<SkillCopy>> {

@@ -80,6 +80,49 @@ async fn content_that_changes_at_program_start_does_not_run() {
     );
 }
 
+/// Large skills are copied to the disk, and all of them if there is no directory in memory.
+#[tokio::test]
+async fn small_copies_are_in_the_directory_in_memory() {
+    let fixture = Fixture::new();
+    let large = "#".repeat((1 << 20) + 1);
+    fixture
+        .skill("small", "allowed-tools: Bash\n")
+        .file("small/scripts/run.sh", "echo small")
+        .skill("large", "allowed-tools: Bash\n")
+        .file("large/scripts/run.sh", &large);
+    for directory in ["scratch", "memory"] {
+        std::fs::create_dir(fixture.path(directory)).unwrap();
+    }
+    for memory in ["memory", "missing"] {
+        let runtime = fixture
+            .recording()
+            .scratch_directory(fixture.path("scratch"))
+            .memory_directory(fixture.path(memory))
+            .approver(Arc::new(CountingApprover::default()))
+            .build();
+        let mut copies = Vec::new();
+        for skill in ["small", "large"] {
+            let options = ExecutionOptions::default();
+            let _ = runtime.execute_skill(skill, options).await.unwrap();
+            let job = fixture.sandbox.jobs().pop().unwrap();
+            copies.push(job.grants().files()[0].location().to_owned());
+        }
+        let small = if memory == "memory" {
+            memory
+        } else {
+            "scratch"
+        };
+        assert!(copies[0].starts_with(fixture.path(small)), "{copies:?}");
+        assert!(copies[1].starts_with(fixture.path("scratch")), "{copies:?}");
+        drop(runtime);
+        // Incomplete copies are removed too.
+        for directory in ["scratch", "memory"] {
+            let left = std::fs::read_dir(fixture.path(directory)).unwrap().count();
+            assert_eq!(left, 0, "{directory}");
+        }
+    }
+}
+
 /// There is one copy per digest. It is private to the user and removed with the runtime.
 #[tokio::test]
 async fn one_private_copy_is_shared_by_all_runs_of_a_content() {

@@ -276,8 +276,10 @@ pub(super) fn check_directories(
     if skill_writes != SkillWrites::All {
         check_trusted_roots_not_writable(&trusted, table)?;
     }
-    let scratch = canonicalize_existing(runtime.executor().scratch_directory());
-    Ok(check_scratch_not_mounted(&scratch, table)?)
+    for directory in runtime.executor().copy_directories() {
+        check_scratch_not_mounted(&canonicalize_existing(directory), table)?;
+    }
+    Ok(())
 }
 
 /// Rejects mounts in the drafts directory: writing drafts as plain files would bypass the validation
