@@ -275,28 +275,34 @@ fn indexes_are_built_once_per_catalog_and_apply_modes() {
     assert_eq!(names(&runtime.prompt().mention_index()), ["new", "pdf"]);
 }
 
-/// A program that can write to a project cannot change the skills in any root of a client.
+/// A program that can write to a project or to the home directory cannot change the skills in any
+/// root of a client.
 #[test]
-fn every_root_of_a_project_is_protected() {
+fn every_root_of_a_client_is_protected() {
     use skills_runtime::discovery::{ClientProfile, ProfileContext};
     use skills_runtime::policy::innermost_protected_name;
     let mut surroundings = ProfileContext::default();
     surroundings.project_directories = vec!["/project".into(), "/project/sub".into()];
+    surroundings.home = Some("/home/user".into());
     let roots = ClientProfile::ALL
         .into_iter()
         .flat_map(|profile| profile.roots(&surroundings));
-    let roots: Vec<_> = roots
-        .filter(|root| root.path().starts_with("/project"))
-        .collect();
-    assert!(roots.len() > 30, "{}", roots.len());
+    let mut counts = [0, 0];
     for root in roots {
+        let tops = ["/project", "/home/user"];
+        let Some(index) = tops.iter().position(|top| root.path().starts_with(top)) else {
+            continue;
+        };
+        let top = tops[index];
+        counts[index] += 1;
         // A root without a hidden directory in its path is protected as a root of the runtime.
         let is_plain =
             root.path().ends_with("skills") && !root.path().to_string_lossy().contains("/.");
         assert!(
-            is_plain || innermost_protected_name(root.path(), "/project".as_ref()).is_some(),
+            is_plain || innermost_protected_name(root.path(), top.as_ref()).is_some(),
             "{}",
             root.path().display()
         );
     }
+    assert!(counts[0] > 30 && counts[1] > 30, "{counts:?}");
 }
