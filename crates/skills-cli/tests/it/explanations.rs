@@ -165,6 +165,25 @@ fn read_only_protected_paths_are_listed_after_a_failure() {
     assert_eq!(run(&fixture, &allowed).code, 0);
 }
 
+/// A failure that names no protected path does not suggest to allow one.
+#[test]
+fn no_protected_path_is_suggested_for_other_failures() {
+    need_sandbox!();
+    for text in [
+        "import sys\nsys.exit('.github-notes.txt: Permission denied')\n",
+        "import sys\nsys.exit('cannot write the result')\n",
+        "import sys\nsys.exit(\"Read-only file system: 'other/file.txt'\")\n",
+    ] {
+        let fixture = skill("fails.py", text);
+        fixture.file("work/.git/hooks/pre-push", "");
+        let work = fixture.path().join("work");
+        let done = run(&fixture, &["--workspace", work.to_str().unwrap()]);
+        assert_eq!(done.code, 1);
+        assert!(!done.stderr.contains(".git`"), "{}", done.stderr);
+        assert!(!done.stderr.contains("--allow"), "{}", done.stderr);
+    }
+}
+
 #[test]
 fn a_file_to_create_is_a_refused_write() {
     need_sandbox!();

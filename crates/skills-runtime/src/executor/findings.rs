@@ -8,7 +8,7 @@ use serde::Serialize;
 use skills_policy::{innermost_protected_name, key_part};
 use skills_sandbox::{PrivateHome, Refusals, RunOutput};
 
-use super::program_messages::{end_of, read_only_marker};
+use super::program_messages::{end_of, is_path_end, read_only_marker};
 use super::refusals::ProgramPaths;
 
 /// The most paths that one finding lists.
@@ -198,7 +198,7 @@ pub(super) fn read_only_paths(
         named.extend(narrowest.filter(|path| !named.contains(path)));
     }
     if named.is_empty() {
-        named = unnamed_read_only_paths(output, refusals, paths)?;
+        named = unnamed_read_only_paths(output, refusals, paths, &claims)?;
     }
     named.sort_by_key(|path| path.components().count());
     let omitted = named.len().saturating_sub(MAX_LISTED);
@@ -209,31 +209,47 @@ pub(super) fn read_only_paths(
     })
 }
 
-/// Returns the protected paths that may have stopped a program whose messages name no path in them;
-/// `None` if something else is known to have stopped it.
+/// Returns the protected paths that may have stopped a program whose messages name no path in them:
+/// those whose names are in a message about a failed write or, if no path at all is, all of them.
+/// `None` if something else is known to have stopped it. `claims` are the paths in messages about a
+/// read-only file system.
 fn unnamed_read_only_paths(
     output: &RunOutput,
     refusals: &Refusals,
     program: &ProgramPaths<'_>,
+    claims: &[PathBuf],
 ) -> Option<Vec<PathBuf>> {
     // No rule makes the directory of a skill writable, not even one for a directory above it.
     if program.is_skill_written(refusals) {
         return None;
     }
     let texts = [&output.stderr, &output.stdout].map(end_of);
-    let has = |part: &str| texts.iter().any(|text| text.contains(part));
-    let mut lines = texts.iter().flat_map(|text| text.lines());
-    let is_read_only = lines.any(|line| read_only_marker(line).is_some());
     let is_explained = !refusals.list().is_empty();
-    if !is_read_only && (is_explained || !WRITE_ERRORS.iter().any(|error| has(error))) {
-        return None;
-    }
+    let is_write_error = |line: &&str| {
+        read_only_marker(line).is_some()
+            || !is_explained && WRITE_ERRORS.iter().any(|error| line.contains(error))
+    };
+    let lines = texts.iter().flat_map(|text| text.lines());
+    let lines: Vec<&str> = lines.filter(is_write_error).collect();
     let (named, others): (Vec<PathBuf>, Vec<PathBuf>) =
         output.read_only_paths.iter().cloned().partition(|path| {
             let name = path.file_name().map(|name| name.to_string_lossy());
-            name.is_some_and(|name| has(&name))
+            name.is_some_and(|name| lines.iter().any(|line| has_component(line, &name)))
         });
-    Some(if named.is_empty() { others } else { named })
+    let is_read_only = lines.iter().any(|line| read_only_marker(line).is_some());
+    if !named.is_empty() {
+        Some(named)
+    } else if is_read_only && claims.is_empty() {
+        Some(others)
+    } else {
+        None
+    }
+}
+
+/// Returns true if a path in a message has this component.
+fn has_component(message: &str, name: &str) -> bool {
+    let mut components = message.split(|c| c == '/' || is_path_end(c));
+    components.any(|component| component == name)
 }
 
 /// Returns the part of `path` that a rule can make writable: the innermost file or directory that

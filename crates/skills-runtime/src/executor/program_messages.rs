@@ -261,7 +261,7 @@ fn path_at_start(text: &str, previous: Option<char>) -> &str {
 }
 
 /// Returns true for a character that ends a path in a message.
-fn is_path_end(c: char) -> bool {
+pub(super) fn is_path_end(c: char) -> bool {
     c.is_whitespace() || "'\"`:,;()’‘”“".contains(c)
 }
 
