@@ -83,6 +83,10 @@ pub(crate) enum Refusal {
     BelowLink,
     #[error("it is there twice")]
     Twice,
+    #[error("the archive has several entries with the same name")]
+    SameNames,
+    #[error("the archive has two names for it")]
+    TwoNames,
     #[error("some file systems confuse it with `{0}`")]
     Clash(String),
     #[error("it is a file and a directory")]

@@ -213,6 +213,32 @@ fn a_zip_follows_the_same_rules() {
     assert!(format!("{error:?}").contains("BudgetExceeded"), "{error:?}");
 }
 
+/// Replaces the first `count` of a name by another one of the same length.
+fn rename_entries(fixture: &Fixture, from: &[u8], to: &[u8], count: usize) {
+    let path = fixture.path("a.zip");
+    let mut bytes = std::fs::read(&path).unwrap();
+    for _ in 0..count {
+        let found = bytes.windows(from.len()).position(|part| part == from);
+        let start = found.unwrap();
+        bytes[start..start + to.len()].copy_from_slice(to);
+    }
+    std::fs::write(path, bytes).unwrap();
+}
+
+/// Programs differ in which of two entries or names they use.
+#[test]
+fn a_zip_that_two_programs_read_differently_is_refused() {
+    // A name is in the header before the content and in the directory of the archive.
+    for (count, reason) in [(2, "the same name"), (1, "two names")] {
+        let fixture = Fixture::new();
+        zip(&fixture, "pdf/OTHER.md", 0o644, b"other content");
+        rename_entries(&fixture, b"pdf/OTHER.md", b"pdf/SKILL.md", count);
+        let error = fixture.add("./a.zip").unwrap_err();
+        assert_eq!(error.kind(), InstallErrorKind::Unsafe, "{error}");
+        assert!(error.to_string().contains(reason), "{error}");
+    }
+}
+
 /// A header of GNU tar for a file of 4 TiB without any bytes.
 fn sparse_header() -> tar::Header {
     const SIZE: u64 = 1 << 42;

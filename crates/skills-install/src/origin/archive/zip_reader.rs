@@ -1,7 +1,7 @@
 //! Reads a zip.
 
 use std::fs::File;
-use std::io::{self, BufReader};
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
 
 use zip::ZipArchive;
 
@@ -21,6 +21,10 @@ pub(super) fn read(
 ) -> Result<(), InstallError> {
     let mut archive =
         ZipArchive::new(BufReader::new(file)).map_err(|error| archive_error(error.into()))?;
+    // Other programs read the first one, or the header before its content.
+    if archive.has_duplicate_names() {
+        return Err(InstallError::refused(".", Refusal::SameNames));
+    }
     for index in 0..archive.len() {
         let entry = archive
             .by_index_raw(index)
@@ -32,7 +36,11 @@ pub(super) fn read(
             return Err(InstallError::refused(path.as_str(), Refusal::Encrypted));
         }
         let (mode, is_directory) = (entry.unix_mode().unwrap_or_default(), entry.is_dir());
+        let (header, name) = (entry.header_start(), entry.name_raw().to_owned());
         drop(entry);
+        if local_name(file, header, name.len()).map_err(archive_error)? != name {
+            return Err(InstallError::refused(path.as_str(), Refusal::TwoNames));
+        }
         let entry = archive
             .by_index(index)
             .map_err(|error| archive_error(error.into()))?;
@@ -56,4 +64,21 @@ pub(super) fn read(
         allowance = reader.allowance;
     }
     Ok(())
+}
+
+/// Returns the name in the header before the content of an entry, of which at most one more byte than
+/// `length` is read.
+fn local_name(mut file: &File, header: u64, length: usize) -> io::Result<Vec<u8>> {
+    /// The offset of the length of the name in the header, and the size of the header.
+    const LENGTH_OFFSET: usize = 26;
+    const HEADER_BYTES: usize = 30;
+    let position = file.stream_position()?;
+    file.seek(SeekFrom::Start(header))?;
+    let mut fields = [0; HEADER_BYTES];
+    file.read_exact(&mut fields)?;
+    let named = u16::from_le_bytes([fields[LENGTH_OFFSET], fields[LENGTH_OFFSET + 1]]);
+    let mut name = vec![0; usize::from(named).min(length + 1)];
+    file.read_exact(&mut name)?;
+    file.seek(SeekFrom::Start(position))?;
+    Ok(name)
 }
