@@ -14,7 +14,7 @@ use crate::MinisignKey;
 use crate::SigstoreIdentity;
 use crate::capabilities::{Capabilities, ToolWords};
 use crate::error::{InstallError, Repr};
-use crate::find_skills::{Rejected, Wanted, find_wanted, no_skill};
+use crate::find_skills::{Rejected, Wanted, find_at_places, find_named, no_skill};
 use crate::origin::{
     Archive, ClawHubSkill, Directory, McpServer, OciArtifact, Origin, Packages, Repository, Site,
 };
@@ -51,6 +51,26 @@ pub(crate) struct StagedSkill {
     pub(crate) content: ContentDigest,
     pub(crate) capabilities: Capabilities,
     pub(crate) signer: String,
+}
+
+/// The directory of a staged skill, and the result of its check.
+type CheckedPath = (TreePath, Result<StagedSkill, InstallError>);
+
+/// An open source, and how its skills are checked.
+struct Opened<'a> {
+    origin: &'a mut dyn Origin,
+    spec: &'a SourceSpec,
+    words: ToolWords<'a>,
+}
+
+impl Opened<'_> {
+    fn reborrow(&mut self) -> Opened<'_> {
+        Opened {
+            origin: self.origin,
+            spec: self.spec,
+            words: self.words,
+        }
+    }
 }
 
 /// The staged signatures beside skill directories.
@@ -172,39 +192,32 @@ impl Fetcher {
         let _end = self.progress.end_on_drop();
         self.check_source(spec)?;
         let mut origin = self.open(spec, wanted, scratch)?;
+        let files = origin.skill_files();
+        let from = Opened {
+            origin: origin.as_mut(),
+            spec,
+            words,
+        };
+        let skills = match wanted {
+            Wanted::Names(names) => {
+                let skills = self.fetch_named(from, &files, names, scratch)?;
+                check_names(&skills)?;
+                return Ok(Fetched {
+                    skills,
+                    rejected: Vec::new(),
+                });
+            }
+            Wanted::At(skills) | Wanted::Below(skills) => skills,
+        };
+        let is_exact = matches!(wanted, Wanted::At(_));
         let mut rejected = Vec::new();
-        let found = find_wanted(&origin.skill_files(), spec, wanted, &mut rejected)?;
-        let directory = scratch.join("tree");
-        std::fs::create_dir(&directory)
-            .map_err(|error| InstallError::io("create", &directory, error))?;
-        let directories: Vec<TreePath> = found.keys().cloned().collect();
-        let mut tree = StagedTree::new(&directory, &directories, &self.limits)?;
-        let signatures = self.signature_files(&directories, origin.as_ref());
-        let mut staged = directories.clone();
-        staged.extend(signatures.iter().cloned());
-        origin.stage(&staged, &mut tree)?;
-        tree.link_all()?;
-        let unchecked: Vec<Unchecked> = directories
-            .into_iter()
-            .map(|path| Unchecked::new(path, origin.as_ref(), &tree))
-            .collect();
-        let checked = parallel_map(&unchecked, |skill| skill.check(spec, words));
+        let found = find_at_places(&files, spec, skills, is_exact, &mut rejected);
+        let directories = found.keys().cloned().collect();
+        let staged = self.stage(from, directories, &scratch.join("tree"))?;
         let mut skills = Vec::new();
-        for ((path, required), checked) in found.into_iter().zip(checked) {
-            let checked = checked.and_then(|mut skill| {
-                let beside = Beside {
-                    files: &signatures,
-                    tree: &tree,
-                };
-                skill.signer = self.signer(&skill, &path, &beside, origin.as_mut())?;
-                Ok(skill)
-            });
-            match (checked, wanted) {
-                (Ok(skill), Wanted::Names(names)) => {
-                    check_root_name(&skill, &path, spec, names)?;
-                    skills.push(skill);
-                }
-                (Ok(skill), _) => {
+        for (required, (_, checked)) in found.into_values().zip(staged) {
+            match checked {
+                Ok(skill) => {
                     let (own, others): (Vec<String>, Vec<String>) =
                         required.into_iter().partition(|name| *name == skill.name);
                     rejected.extend(others.into_iter().map(|name| renamed(name, &skill)));
@@ -212,12 +225,136 @@ impl Fetcher {
                         skills.push(skill);
                     }
                 }
-                (Err(error), Wanted::Names(_)) => return Err(error),
-                (Err(error), _) => rejected.push((required, error)),
+                Err(error) => rejected.push((required, error)),
             }
         }
         check_names(&skills)?;
         Ok(Fetched { skills, rejected })
+    }
+
+    /// Returns the skills with the given names; all if there are none. The directory of a skill mostly
+    /// has its name, so the names of the others are only read if one is missing.
+    fn fetch_named(
+        &self,
+        mut from: Opened<'_>,
+        files: &[TreePath],
+        names: &[String],
+        scratch: &Path,
+    ) -> Result<Vec<StagedSkill>, InstallError> {
+        let spec = from.spec;
+        let (likely, others) = find_named(files, spec, names)?;
+        let staged = self.stage(from.reborrow(), likely, &scratch.join("tree"))?;
+        if names.is_empty() {
+            return staged.into_iter().map(|(_, checked)| checked).collect();
+        }
+        let mut skills = Vec::new();
+        let mut available = BTreeSet::new();
+        for (_, checked) in staged {
+            let skill = checked?;
+            available.insert(skill.name.clone());
+            skills.push(skill);
+        }
+        let missing = |skills: &[StagedSkill]| {
+            let mut names = names.iter();
+            names.find(|name| skills.iter().all(|skill| skill.name != **name))
+        };
+        if missing(&skills).is_some() {
+            let mut others = self.with_names(from.reborrow(), files, others, scratch)?;
+            available.extend(others.iter().map(|(_, name)| name.clone()));
+            others.retain(|(_, name)| names.contains(name));
+            let paths = others.into_iter().map(|(path, _)| path).collect();
+            for (_, checked) in self.stage(from, paths, &scratch.join("others"))? {
+                skills.push(checked?);
+            }
+        }
+        skills.retain(|skill| names.contains(&skill.name));
+        match missing(&skills) {
+            Some(name) => Err(no_skill(spec, Some(name), available.into_iter())),
+            None => Ok(skills),
+        }
+    }
+
+    /// Returns directories of skills with the names of the skills, for which only their `SKILL.md` is
+    /// fetched. An invalid one has the name of its directory.
+    fn with_names(
+        &self,
+        from: Opened<'_>,
+        files: &[TreePath],
+        directories: Vec<TreePath>,
+        scratch: &Path,
+    ) -> Result<Vec<(TreePath, String)>, InstallError> {
+        let add_own_name = |path: TreePath| {
+            let name = path.file_name().unwrap_or_default().to_owned();
+            (path, name)
+        };
+        if from.origin.fixes_names() {
+            return Ok(directories.into_iter().map(add_own_name).collect());
+        }
+        let directory = scratch.join("names");
+        std::fs::create_dir(&directory)
+            .map_err(|error| InstallError::io("create", &directory, error))?;
+        let mut tree = StagedTree::new(&directory, &directories, &self.limits)?;
+        let known: BTreeSet<&str> = directories.iter().map(TreePath::as_str).collect();
+        let is_wanted = |file: &&TreePath| {
+            let parent = file.parent();
+            parent.is_some_and(|parent| known.contains(parent.as_str()))
+        };
+        let files: Vec<TreePath> = files.iter().filter(is_wanted).cloned().collect();
+        from.origin.stage(&files, &mut tree)?;
+        tree.link_all()?;
+        let name = |path: &TreePath| {
+            let files = SkillFiles::open_directory(&tree.path().join(path.as_str())).ok()?;
+            let document = files.document().ok()?;
+            document
+                .manifest()
+                .name()
+                .map(|name| name.as_str().to_owned())
+        };
+        let with_name = |path: TreePath| match name(&path) {
+            Some(name) => (path, name),
+            None => add_own_name(path),
+        };
+        Ok(directories.into_iter().map(with_name).collect())
+    }
+
+    /// Unpacks the skills in these directories of a source below `directory`, and checks them.
+    fn stage(
+        &self,
+        from: Opened<'_>,
+        directories: Vec<TreePath>,
+        directory: &Path,
+    ) -> Result<Vec<CheckedPath>, InstallError> {
+        let Opened {
+            origin,
+            spec,
+            words,
+        } = from;
+        std::fs::create_dir(directory)
+            .map_err(|error| InstallError::io("create", directory, error))?;
+        let mut tree = StagedTree::new(directory, &directories, &self.limits)?;
+        let signatures = self.signature_files(&directories, origin);
+        let mut staged = directories.clone();
+        staged.extend(signatures.iter().cloned());
+        origin.stage(&staged, &mut tree)?;
+        tree.link_all()?;
+        let unchecked: Vec<Unchecked> = directories
+            .iter()
+            .map(|path| Unchecked::new(path.clone(), origin, &tree))
+            .collect();
+        let checked = parallel_map(&unchecked, |skill| skill.check(spec, words));
+        let beside = Beside {
+            files: &signatures,
+            tree: &tree,
+        };
+        let mut skills = Vec::new();
+        for (path, checked) in directories.into_iter().zip(checked) {
+            let checked = checked.and_then(|mut skill| {
+                skill.signer = self.signer(&skill, &path, &beside, origin)?;
+                Ok(skill)
+            });
+            skills.push((path, checked));
+        }
+        Ok(skills)
     }
 
     fn check_source(&self, spec: &SourceSpec) -> Result<(), InstallError> {
@@ -488,23 +625,6 @@ impl Unchecked {
             capabilities,
             signer: UNSIGNED.to_owned(),
         })
-    }
-}
-
-/// Checks the name of a skill that is the root of its source: no directory has it.
-fn check_root_name(
-    skill: &StagedSkill,
-    path: &TreePath,
-    spec: &SourceSpec,
-    names: &[String],
-) -> Result<(), InstallError> {
-    match names.iter().find(|name| **name != skill.name) {
-        Some(other) if path.is_root() => Err(no_skill(
-            spec,
-            Some(other),
-            std::iter::once(skill.name.clone()),
-        )),
-        _ => Ok(()),
     }
 }
 

@@ -38,37 +38,29 @@ impl Wanted<'_> {
 /// Skills of a source that are not used, and why.
 pub(crate) type Rejected = Vec<(Vec<String>, InstallError)>;
 
-/// Returns the directories of the wanted skills, and the names that the skill of each must have:
-/// one of them, or any if there are none.
-pub(crate) fn find_wanted(
+/// Returns the directories of skills that are each exactly at a place (`is_exact`), or at or below
+/// it, with the names that the skill of each must have.
+pub(crate) fn find_at_places(
     files: &[TreePath],
     spec: &SourceSpec,
-    wanted: Wanted<'_>,
+    skills: &[(String, TreePath)],
+    is_exact: bool,
     rejected: &mut Rejected,
-) -> Result<BTreeMap<TreePath, Vec<String>>, InstallError> {
+) -> BTreeMap<TreePath, Vec<String>> {
     let mut found: BTreeMap<TreePath, Vec<String>> = BTreeMap::new();
-    let skills = match wanted {
-        Wanted::Names(names) => {
-            let directories = find_named(files, spec, names)?;
-            return Ok(directories
-                .into_iter()
-                .map(|path| (path, Vec::new()))
-                .collect());
-        }
-        Wanted::At(skills) | Wanted::Below(skills) => skills,
-    };
     for (name, directory) in skills {
         let spec = spec.clone().with_path(directory.clone());
-        let path = match wanted {
-            Wanted::At(_) => find_at(files, &spec),
-            _ => find_below(files, &spec, name),
+        let path = if is_exact {
+            find_at(files, &spec)
+        } else {
+            find_below(files, &spec, name)
         };
         match path {
             Ok(path) => found.entry(path).or_default().push(name.clone()),
             Err(error) => rejected.push((vec![name.clone()], error)),
         }
     }
-    Ok(found)
+    found
 }
 
 /// Returns the directory of a source if a skill is exactly there. One that has moved is another
@@ -96,31 +88,25 @@ fn find_below(files: &[TreePath], spec: &SourceSpec, name: &str) -> Result<TreeP
         .ok_or_else(|| no_skill(spec, Some(&name), names.into_iter()))
 }
 
-/// Returns the directories of the skills with the given names, where the name is that of the
-/// directory. A skill that is the root of its source may have any of them.
-fn find_named(
+/// Returns the directories of the skills of a source: those that probably have one of the given
+/// names, and the others. Without names all are wanted.
+pub(crate) fn find_named(
     files: &[TreePath],
     spec: &SourceSpec,
     names: &[String],
-) -> Result<Vec<TreePath>, InstallError> {
-    let mut found: BTreeMap<String, Vec<TreePath>> = BTreeMap::new();
-    for directory in top_skills(files, spec.path()) {
-        let name = directory_name(&directory);
-        found.entry(name).or_default().push(directory);
+) -> Result<(Vec<TreePath>, Vec<TreePath>), InstallError> {
+    let all = top_skills(files, spec.path());
+    if all.is_empty() {
+        return Err(no_skill(spec, names.first(), std::iter::empty()));
     }
-    for name in names {
-        if !found.contains_key(name) && !found.contains_key("") {
-            return Err(no_skill(spec, Some(name), found.into_keys()));
-        }
-    }
-    if found.is_empty() {
-        return Err(no_skill(spec, None, std::iter::empty()));
-    }
-    found.retain(|name, _| names.is_empty() || name.is_empty() || names.contains(name));
-    if let Some((name, paths)) = found.iter().find(|(_, paths)| paths.len() > 1) {
-        return Err(same_name(name, paths));
-    }
-    Ok(found.into_values().flatten().collect())
+    let is_likely = |path: &TreePath| names.is_empty() || is_named(path, names);
+    Ok(all.into_iter().partition(is_likely))
+}
+
+/// Returns true if the directory of a skill has one of these names. The root of a source has none,
+/// and may be any of them.
+fn is_named(directory: &TreePath, names: &[String]) -> bool {
+    directory.is_root() || names.contains(&directory_name(directory))
 }
 
 /// Returns the directories of the skills at or below a directory that are not part of another one.

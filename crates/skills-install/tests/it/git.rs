@@ -8,7 +8,7 @@ use skills_install::{
     Action, Fetcher, GitOptions, InstallErrorKind, LocalEdits, SourceSpec, TrustChange,
 };
 
-use crate::fixture::{Fixture, git_program, words};
+use crate::fixture::{Fixture, git_program, skill_text, words};
 
 /// Runs git in a directory, without configuration of the user.
 pub(crate) fn git(directory: &Path, arguments: &[&str]) -> String {
@@ -161,6 +161,48 @@ fn skills_of_a_served_repository_are_installed_at_one_commit() {
         fixture.read("skills/a/SKILL.md"),
         fixture.read("repository/skills/a/SKILL.md")
     );
+}
+
+/// Selected is by the name in `SKILL.md`, which need not be that of the directory.
+#[test]
+fn skills_are_selected_by_their_names() {
+    if !has_git() {
+        return;
+    }
+    let fixture = Fixture::new();
+    for (directory, name) in [("pdf", "docx"), ("docx", "pdf"), ("rules", "react-rules")] {
+        fixture.file(
+            &format!("repository/{directory}/SKILL.md"),
+            skill_text(name, ""),
+        );
+        fixture.file(&format!("repository/{directory}/own.txt"), directory);
+    }
+    fixture.file("repository/broken/SKILL.md", "no frontmatter");
+    let spec = local_repository(&fixture);
+    let add = |source: &str, name: &str| {
+        let mut store = fixture.store();
+        let spec = fixture.spec(source);
+        let names = [name.to_owned()];
+        let plan = store.plan_add(
+            &insecure_fetcher(),
+            &spec,
+            &names,
+            LocalEdits::Refuse,
+            &words,
+        )?;
+        store.apply(plan)
+    };
+    add(&spec, "pdf").unwrap();
+    assert_eq!(fixture.read("skills/pdf/own.txt"), "docx");
+    add(&spec, "react-rules").unwrap();
+    assert_eq!(fixture.read("skills/react-rules/own.txt"), "rules");
+    assert_eq!(fixture.states(), ["pdf unchanged", "react-rules unchanged"]);
+    for source in [&spec, "./repository"] {
+        let error = add(source, "rules").unwrap_err();
+        let help = error.help().unwrap();
+        assert_eq!(help, "available: a, broken, docx, pdf, react-rules", "{error}");
+        assert!(add(source, "broken").is_err());
+    }
 }
 
 #[test]
