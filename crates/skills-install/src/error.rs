@@ -180,7 +180,7 @@ pub(crate) enum Repr {
     ForeignLock { path: String, problem: String },
     #[error("cannot read the remembered sources in `{path}`: {problem}")]
     KnownSources { path: String, problem: String },
-    #[error("cannot install `{name}`: {problem}")]
+    #[error("cannot change `{name}`: {problem}")]
     Conflict {
         name: String,
         problem: String,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use nodejs_semver::Version;
 use skills_discovery::{DigestCache, SkillFiles, parallel_map};
 
 use crate::capabilities::{Capabilities, Difference, ToolWords};
@@ -81,6 +82,7 @@ pub struct SkillChange {
     files: Vec<String>,
     /// What is at its place, and was shown as replaced.
     installed: Installed,
+    moved_from: Option<SourceSpec>,
 }
 
 /// The changes of one command. Nothing of it is in use until [`Store::apply`].
@@ -137,6 +139,13 @@ impl SkillChange {
         &self.trust_changes
     }
 
+    /// Returns the source in the lock file, if the skill is kept and its entry gets another one, such
+    /// as a branch instead of a commit: later updates then follow that one.
+    #[must_use]
+    pub fn moved_from(&self) -> Option<&SourceSpec> {
+        self.moved_from.as_ref()
+    }
+
     /// Returns the new entry of the lock file.
     #[must_use]
     pub fn locked(&self) -> &LockedSkill {
@@ -184,11 +193,13 @@ impl Plan {
         &self.failures
     }
 
-    /// Returns true if no skill is added or replaced.
+    /// Returns true if no skill is added or replaced, and none gets another source.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        let is_kept = |action| matches!(action, Action::Keep | Action::KeepEdited);
-        self.changes.iter().all(|change| is_kept(change.action))
+        self.changes.iter().all(|change| match change.action {
+            Action::Keep | Action::KeepEdited => change.moved_from.is_none(),
+            Action::Add | Action::Update | Action::Restore => false,
+        })
     }
 }
 
@@ -356,7 +367,7 @@ impl Store {
         // An edited or broken installation is compared as far as it can be read.
         let installed = SkillFiles::open_directory(&self.root().join(&name)).ok();
         let installed = installed
-            .filter(|_| old.is_some())
+            .filter(|_| old.is_some() || action == Action::Update)
             .and_then(|files| Some((Capabilities::read(&files, words).ok()?, files)));
         let installed = installed
             .as_ref()
@@ -372,6 +383,9 @@ impl Store {
                     self.known().trust_changes(&locked, source)
                 }
             },
+            moved_from: old
+                .filter(|old| action == Action::Keep && old.source != locked.source)
+                .map(|old| old.source.clone()),
             name,
             action,
             locked,
@@ -457,9 +471,18 @@ fn trust_changes(old: &LockedSkill, new: &LockedSkill, root: &Path) -> Vec<Trust
         });
     }
     if is_same_source {
-        if let (Some(before), Some(now)) = (old.committed, new.committed)
-            && now < before
+        let is_older = match (old.committed, new.committed) {
+            (Some(before), Some(now)) => now < before,
+            _ => false,
+        };
+        let packages = [old, new].map(package_of);
+        if let [Some((from, _)), Some((to, _))] = packages
+            && from != to
         {
+            let [from, to] = [from, to].map(|name| format!("npm package {name}"));
+            changes.push(TrustChange::Source { from, to });
+        }
+        if is_older || is_older_package(packages) {
             changes.push(TrustChange::Downgrade);
         }
         // A tag and an archive name one version; only a branch moves.
@@ -474,18 +497,32 @@ fn trust_changes(old: &LockedSkill, new: &LockedSkill, root: &Path) -> Vec<Trust
     changes
 }
 
+/// Returns the name and the version of the npm package that a skill came from.
+fn package_of(locked: &LockedSkill) -> Option<(&str, &str)> {
+    let package = locked.revision.as_deref()?.strip_prefix("npm:")?;
+    package.rsplit_once('@')
+}
+
+/// Returns true if the second version of a package is older than the first one.
+fn is_older_package(packages: [Option<(&str, &str)>; 2]) -> bool {
+    let versions = packages.map(|package| Version::parse(package?.1).ok());
+    matches!(versions, [Some(before), Some(now)] if now < before)
+}
+
 /// Returns true if one version of a source has another revision than before, or other content if the
 /// revision is the number of the version.
 fn is_replaced(old: &LockedSkill, new: &LockedSkill) -> bool {
     match new.source.source() {
-        Source::ClawHub { .. } => old.revision == new.revision && old.content != new.content,
+        Source::ClawHub { .. } | Source::Packages(_) => {
+            old.revision == new.revision && old.content != new.content
+        }
         _ => old.revision != new.revision,
     }
 }
 
 /// Returns the version of a source if it is meant to have one content for ever: an archive, a tag of
 /// a repository, a tag of a registry that looks like the number of a version, and every version of
-/// ClawHub.
+/// ClawHub and of a package.
 fn fixed_version(old: &LockedSkill, new: &LockedSkill) -> Option<String> {
     let reference = new.source.reference();
     match new.source.source() {
@@ -498,7 +535,7 @@ fn fixed_version(old: &LockedSkill, new: &LockedSkill) -> Option<String> {
                 number.starts_with(|c: char| c.is_ascii_digit()) && number.contains('.');
             is_number.then(|| number.to_owned())
         }
-        Source::ClawHub { .. } => new.revision.clone(),
+        Source::ClawHub { .. } | Source::Packages(_) => new.revision.clone(),
         _ => None,
     }
 }

@@ -334,6 +334,15 @@ impl Store {
         let Access::Exclusive { handle, .. } = &self.access else {
             return Err(failed(io::Error::other("it was opened to plan only")));
         };
+        // Edits that were made while a person was asked are not lost.
+        if LockFile::read_from(handle, &self.root)? != self.lock_file {
+            return Err(Repr::Conflict {
+                name: LOCK_FILE.to_owned(),
+                problem: "the lock file changed after it was read".to_owned(),
+                help: "run the command again",
+            }
+            .into());
+        }
         let text = lock_file.render()?;
         let staged = install.iter().map(|(name, staged)| {
             let path = self.staged_path(staged)?;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use clap::Args;
-use skills_install::{Action, Fetcher, LockFile, Plan, Store};
+use skills_install::{Action, Fetcher, LockFile, Plan, SkillChange, Store};
 use skills_runtime::Scope;
 
 use crate::context::Context;
@@ -155,7 +155,9 @@ fn report_kept(plan: &Plan, directory: &Path, locked: &LockFile, output: Output)
         report_nothing_missing(locked, directory, output);
     }
     let kept = plan.changes().iter();
-    for change in kept.filter(|change| change.action() == Action::Keep) {
+    let is_kept =
+        |change: &&SkillChange| change.action() == Action::Keep && change.moved_from().is_none();
+    for change in kept.filter(is_kept) {
         let (name, directory) = (line(change.name()), line(&directory.to_string_lossy()));
         output.status(&format!("`{name}` is up to date in {directory}"));
     }

@@ -59,8 +59,9 @@ pub(crate) fn ask(plan: &Plan, findings: &PlanFindings, yes: bool, output: Outpu
 }
 
 fn needs_no_question(change: &SkillChange) -> bool {
-    matches!(
-        change.action(),
-        Action::Keep | Action::KeepEdited | Action::Restore
-    )
+    match change.action() {
+        Action::Keep => change.moved_from().is_none(),
+        Action::KeepEdited | Action::Restore => true,
+        _ => false,
+    }
 }

@@ -42,8 +42,13 @@ fn change_lines(change: &SkillChange, max_files: usize) -> Vec<String> {
     let locked = change.locked();
     let mut lines = Vec::new();
     match change.action() {
-        Action::Keep if change.trust_changes().is_empty() => return lines,
-        Action::Keep => lines.push(format!("keep `{name}`, now from {}", source_of(locked))),
+        Action::Keep if !change.trust_changes().is_empty() || change.moved_from().is_some() => {
+            lines.push(format!("keep `{name}`, now from {}", source_of(locked)));
+            if let Some(from) = change.moved_from() {
+                lines.push(format!("  ~ source {}", line(&from.to_string())));
+            }
+        }
+        Action::Keep => return lines,
         Action::KeepEdited => {
             lines.push(format!("keep `{name}`, which was edited"));
             return lines;
@@ -136,6 +141,7 @@ pub(crate) fn change_json(change: &SkillChange, found: Option<&SkillFindings>) -
             _ => "keep",
         },
         "source": locked.source().to_string(),
+        "moved_from": change.moved_from().map(ToString::to_string),
         "revision": locked.revision(),
         "content": locked.content().to_string(),
         "files": locked.files(),

@@ -180,7 +180,7 @@ fn a_changed_skill_is_not_used_and_the_lock_file_restores_it() {
     let kept = run(&fixture, &["add"]);
     assert_eq!(kept.code, 1);
     assert_snapshot!(kept.stderr, @"
-    error: pdf: cannot install `pdf`: it was edited since it was installed
+    error: pdf: cannot change `pdf`: it was edited since it was installed
     help: pass `--theirs` to lose the edits, or `--ours` to keep them
     ");
     // The content of the lock file was agreed to, so the user is not asked.
@@ -430,7 +430,7 @@ fn skills_of_another_installer_are_locked_as_they_are() {
     assert_snapshot!(format!("{}{}", locked.stdout, locked.stderr), @"
     `notes` is up to date in PLACE/project/.agents/skills
     error: `odd`: cannot parse source `ext::sh -c x`: `ext` runs a program
-    error: pdf: cannot install `pdf`: something that is not in the lock file has this name, with other content
+    error: pdf: cannot change `pdf`: something that is not in the lock file has this name, with other content
     help: pass `--theirs` to replace it, or `--ours` to keep it
     ");
     let kept = run(&fixture, &["lock", "--from", "skills-lock.json", "--ours"]);

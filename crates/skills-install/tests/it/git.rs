@@ -200,7 +200,10 @@ fn skills_are_selected_by_their_names() {
     for source in [&spec, "./repository"] {
         let error = add(source, "rules").unwrap_err();
         let help = error.help().unwrap();
-        assert_eq!(help, "available: a, broken, docx, pdf, react-rules", "{error}");
+        assert_eq!(
+            help, "available: a, broken, docx, pdf, react-rules",
+            "{error}"
+        );
         assert!(add(source, "broken").is_err());
     }
 }
@@ -231,6 +234,32 @@ fn branches_tags_and_commits_select_a_version() {
         error.help().as_deref(),
         Some("check the branch or tag after `#`")
     );
+}
+
+/// The content is the same, but later updates follow another version.
+#[test]
+fn a_kept_skill_with_another_version_in_its_source_is_a_change() {
+    if !has_git() {
+        return;
+    }
+    let fixture = Fixture::new();
+    let source = local_repository(&fixture);
+    git(&fixture.path("repository"), &["tag", "v1.0"]);
+    fixture.add(&format!("{source}#v1.0")).unwrap();
+    for (reference, from) in [
+        ("", Some("#v1.0")),
+        ("#main", Some("#v1.0")),
+        ("#v1.0", None),
+    ] {
+        let (_, plan) = fixture.plan(&format!("{source}{reference}")).unwrap();
+        let moved_from = plan.changes()[0].moved_from().map(ToString::to_string);
+        assert_eq!(plan.is_empty(), from.is_none(), "{reference}");
+        assert_eq!(
+            moved_from.is_some_and(|source| source.contains("#v1.0")),
+            from.is_some(),
+            "{reference}"
+        );
+    }
 }
 
 #[test]

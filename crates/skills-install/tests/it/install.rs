@@ -489,3 +489,38 @@ fn a_read_only_store_writes_nothing() {
     drop(store);
     assert!(!root.join(".skills-install").exists());
 }
+
+/// What a person agrees to is compared with the files that are lost.
+#[test]
+fn files_of_a_replaced_skill_without_a_lock_are_shown_as_removed() {
+    let fixture = Fixture::new();
+    fixture.skill("source/beta", "license: MIT\n");
+    fixture.skill("skills/beta", "");
+    fixture.file("skills/beta/notes/own.txt", "precious");
+    let (_, plan) = fixture
+        .plan_with("./source/beta", &[], LocalEdits::Theirs)
+        .unwrap();
+    let difference = plan.changes()[0].difference();
+    assert_eq!(difference.removed_files, ["notes/own.txt"]);
+    assert!(difference.added_files.is_empty(), "{difference:?}");
+}
+
+/// Such as by `git pull`, while a person is asked.
+#[test]
+fn a_lock_file_that_changes_after_it_was_read_is_kept() {
+    let fixture = Fixture::new();
+    fixture.skill("source/a", "");
+    fixture.add("./source").unwrap();
+    fixture.skill("source/a", "license: MIT\n");
+    let (mut store, plan) = fixture.plan("./source").unwrap();
+    let text = fixture
+        .read("skills/skills.lock")
+        .replace("unsigned", "minisign:0123456789ABCDEF");
+    fixture.file("skills/skills.lock", &text);
+    let error = store.apply(plan).unwrap_err();
+    assert_eq!(error.kind(), InstallErrorKind::Conflict, "{error}");
+    assert_eq!(fixture.read("skills/skills.lock"), text);
+    let remove = store.remove(&["a".to_owned()], LocalEdits::Theirs);
+    assert!(remove.is_err());
+    assert!(fixture.path("skills/a/SKILL.md").exists());
+}

@@ -157,3 +157,40 @@ fn a_skill_of_two_packages_needs_a_choice() {
     let error = fixture.add_with(&fetcher(), "npm:./missing").unwrap_err();
     assert_eq!(error.kind(), InstallErrorKind::Io);
 }
+
+/// A package is one version of one name; other content of it takes a person.
+#[test]
+fn older_versions_other_names_and_replaced_versions_of_packages_need_a_person() {
+    let fixture = Fixture::new();
+    let package = |name: &str, version: &str, extra: &str| {
+        let text = format!(r#"{{"name": "{name}", "version": "{version}"}}"#);
+        fixture.file("node_modules/q/package.json", text);
+        fixture.skill("node_modules/q/skills/a", extra);
+    };
+    package("q", "1.10.0", "");
+    fixture.add("npm:./node_modules").unwrap();
+    for (name, version, expected) in [
+        (
+            "q",
+            "1.9.0",
+            "the new version is older than the installed one",
+        ),
+        (
+            "q",
+            "1.10.0",
+            "`npm:q@1.10.0` has other content than before",
+        ),
+        (
+            "evil",
+            "1.11.0",
+            "source changed from `npm package q` to `npm package evil`",
+        ),
+        ("q", "1.11.0", ""),
+    ] {
+        package(name, version, "license: MIT\n");
+        let (_, plan) = fixture.plan("npm:./node_modules").unwrap();
+        let changes = plan.changes()[0].trust_changes().iter();
+        let changes: Vec<String> = changes.map(ToString::to_string).collect();
+        assert_eq!(changes.join("; "), expected, "{name} {version}");
+    }
+}
