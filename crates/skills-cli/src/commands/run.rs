@@ -15,7 +15,7 @@ use skills_runtime::{
 use skills_tools::HookMode;
 
 use self::hooks::{HookedRun, RunHooks};
-use self::output_files::{create_output_dir, write_output_files};
+use self::output_files::{KEEP_HELP, create_output_dir, exceeds_limits, write_output_files};
 use super::policy::print_preview;
 use crate::approver::ApprovalArgs;
 use crate::context::Context;
@@ -331,6 +331,9 @@ impl Run {
         }
         for error in &not_saved {
             output.status(&format!("error: {error}"));
+        }
+        if !not_saved.is_empty() && exceeds_limits(artifacts) {
+            output.status(&format!("help: {KEEP_HELP}"));
         }
         Ok(match Exit::from_status(&artifacts.exit_status) {
             Exit::Success if !not_saved.is_empty() => Exit::Failed,

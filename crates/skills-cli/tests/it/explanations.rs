@@ -443,3 +443,27 @@ fn tools_explain_with_the_same_words() {
         "{json}"
     );
 }
+
+/// Files that are lost are no success.
+#[test]
+fn output_files_beyond_the_limits_are_errors() {
+    need_sandbox!();
+    for (text, error) in [
+        (
+            "open('big.bin', 'wb').write(b'x' * (33 << 20))\n",
+            "error: cannot save `big.bin`: the files of the run are too large together\n",
+        ),
+        (
+            "for i in range(1001): open(f'{i}.txt', 'w')\n",
+            "error: cannot save 1 more files: at most 1000 are saved\n",
+        ),
+    ] {
+        let fixture = skill("many.py", text);
+        let done = run(&fixture, &["--output", "out"]);
+        assert_eq!(done.code, 1, "{}", done.stderr);
+        assert!(done.stderr.contains(error), "{}", done.stderr);
+        let help =
+            "help: let the program write into a directory that stays, with `--workspace DIR`";
+        assert!(done.stderr.contains(help), "{}", done.stderr);
+    }
+}

@@ -21,17 +21,44 @@ pub(super) fn create_output_dir(path: &Path) -> anyhow::Result<PathBuf> {
     input::resolve_directory(path)
 }
 
-/// Writes the output files and returns an error message for each that could not be written.
-/// Existing files are not replaced.
+/// How files beyond the limits are kept.
+pub(super) const KEEP_HELP: &str = "let the program write into a directory that stays, with `--workspace DIR` instead of `--output`";
+
+/// Returns true if a private workspace has more or larger files than are kept.
+pub(super) fn exceeds_limits(artifacts: &ExecutionArtifacts) -> bool {
+    let output_files = &artifacts.output_files;
+    let mut files = output_files.files.iter();
+    files.any(|file| file.content.is_none()) || unlisted_files(artifacts) > 0
+}
+
+fn unlisted_files(artifacts: &ExecutionArtifacts) -> u64 {
+    let output_files = &artifacts.output_files;
+    output_files
+        .found
+        .saturating_sub(output_files.files.len() as u64)
+}
+
+/// Writes the output files of a private workspace and returns an error message for each that could
+/// not be written, and for those beyond the limits. Existing files are not replaced.
 pub(super) fn write_output_files(artifacts: &ExecutionArtifacts, directory: &Path) -> Vec<String> {
+    let output_files = &artifacts.output_files;
     let mut errors = Vec::new();
-    for file in &artifacts.output_files.files {
-        // Only files of a private workspace have content.
-        if let Some(content) = &file.content
-            && let Err(error) = write_output_file(directory, &file.path, content)
-        {
+    for file in &output_files.files {
+        let written = match &file.content {
+            Some(content) => write_output_file(directory, &file.path, content),
+            None => Err(io::Error::other(
+                "the files of the run are too large together",
+            )),
+        };
+        if let Err(error) = written {
             errors.push(format!("cannot save `{}`: {error}", file.path));
         }
+    }
+    let (listed, unlisted) = (output_files.files.len(), unlisted_files(artifacts));
+    if unlisted > 0 {
+        errors.push(format!(
+            "cannot save {unlisted} more files: at most {listed} are saved"
+        ));
     }
     errors
 }
