@@ -62,7 +62,7 @@ pub(crate) fn definition() -> ToolDefinition {
                 "script_name": {"type": "string", "minLength": 1, "maxLength": MAX_NAME_CHARS, "description": "Path of the script or module in the skill, or its file name."},
                 "args": {"type": "object", "default": {}, "description": "Input of the script."},
                 "timeout": {"type": "integer", "minimum": 1, "maximum": MAX_TIMEOUT_SECONDS, "default": DEFAULT_TIMEOUT, "description": "Timeout in seconds."},
-                "stdin": {"type": "string", "maxLength": MAX_STDIN_BYTES, "description": "Standard input; empty unless given."},
+                "stdin": {"type": "string", "maxLength": MAX_STDIN_BYTES, "description": "Standard input; `args` as JSON unless given."},
             }),
             &["skill_name", "script_name"],
         ),
@@ -137,7 +137,12 @@ fn set_program(
         options.input_protocol = InputProtocol::OpenSkills;
         options.input = Value::Object(args);
     } else {
-        options.args = vec![json_argument(args)?];
+        let argument = json_argument(args)?;
+        // Many scripts read JSON from standard input; the others do not read it.
+        options
+            .stdin
+            .get_or_insert_with(|| argument.clone().into_bytes());
+        options.args = vec![argument];
     }
     options.target = target;
     Ok(())
