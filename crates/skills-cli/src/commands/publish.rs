@@ -6,7 +6,7 @@ use clap::Args;
 use serde_json::json;
 use skills_install::WellKnownSite;
 use skills_runtime::SkillRuntime;
-use skills_runtime::discovery::SkillFiles;
+use skills_runtime::discovery::{InactiveEntry, InactiveReason, SkillFiles};
 
 use crate::context::Context;
 use crate::counted::counted;
@@ -21,7 +21,8 @@ use crate::output::{Output, line};
 /// Writes .well-known/agent-skills/index.json (version 0.2.0) and the skills that it lists, from
 /// which `skills add https://SITE` and other programs install them. Without names, all skills that
 /// are in use are published. The index lists only these: files of other skills that an earlier index
-/// lists are removed, also of those that cannot be published any more.
+/// lists are removed, also of those that cannot be published any more. Skills that are not in use are
+/// named; the exit code is then 1, unless the user disabled them.
 ///
 /// With --statement, prints the text that a signature of a skill covers: its name, its content and which
 /// files are executable. Sign it with minisign and put the signature beside the directory of the skill:
@@ -43,14 +44,35 @@ pub(crate) struct Publish {
     statement: bool,
 }
 
+/// A skill that was found but is not in use.
+struct NotPublished {
+    name: String,
+    reason: String,
+    /// Whether the user disabled it.
+    is_disabled: bool,
+}
+
+impl NotPublished {
+    fn new(inactive: &InactiveEntry) -> Self {
+        let reason = inactive.reason();
+        Self {
+            name: inactive.entry().name().to_string(),
+            reason: format!("is inactive: {reason}"),
+            is_disabled: matches!(reason, InactiveReason::Disabled { .. }),
+        }
+    }
+}
+
 impl Publish {
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Exit> {
         let (runtime, output) = (context.unrecorded_builder()?.build(), context.output);
         let Some(well_known) = &self.well_known else {
             return self.print_statement(&runtime, output);
         };
+        let mut not_published = Vec::new();
         let directories: Vec<PathBuf> = if self.names.is_empty() {
             let catalog = runtime.library().catalog();
+            not_published.extend(catalog.inactive().iter().map(NotPublished::new));
             let entries = catalog.entries().iter();
             entries.map(|entry| entry.directory().to_owned()).collect()
         } else {
@@ -60,6 +82,16 @@ impl Publish {
         };
         let mut site = WellKnownSite::default();
         let mut exit = Exit::Success;
+        for skill in &not_published {
+            output.status(&format!(
+                "not published: `{}` {}",
+                line(&skill.name),
+                line(&skill.reason)
+            ));
+            if !skill.is_disabled {
+                exit = Exit::Failed;
+            }
+        }
         for directory in &directories {
             let files = SkillFiles::open_directory(directory)?;
             if let Err(error) = site.add(&files) {
@@ -72,7 +104,12 @@ impl Publish {
         site.write(well_known).map_err(failed)?;
         let names: Vec<&str> = site.names().collect();
         if output.is_json() {
-            output.print_json(&json!({"directory": well_known, "skills": names}))?;
+            let omitted = not_published.iter();
+            let omitted = omitted.map(|skill| json!({"name": skill.name, "reason": skill.reason}));
+            let omitted: Vec<_> = omitted.collect();
+            output.print_json(
+                &json!({"directory": well_known, "skills": names, "not_published": omitted}),
+            )?;
         } else {
             let shown = line(&well_known.to_string_lossy());
             output.status(&format!(

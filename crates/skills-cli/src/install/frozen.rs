@@ -31,7 +31,7 @@ pub(crate) fn check_frozen(context: &Context) -> anyhow::Result<()> {
         problems.join(", ")
     );
     Err(CommandError::new("frozen", Exit::Denied, message)
-        .with_help("`skills verify --frozen` lists them, and `skills add --frozen` restores what the lock file lists")
+        .with_help("`skills verify --frozen` lists them, and `skills add --frozen --theirs` restores what the lock file lists, without your edits")
         .into())
 }
 

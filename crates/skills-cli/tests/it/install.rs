@@ -174,8 +174,22 @@ fn a_changed_skill_is_not_used_and_the_lock_file_restores_it() {
     assert_eq!(frozen.code, 3);
     assert_snapshot!(frozen.stderr, @"
     error: skills differ from their lock file: `pdf` is changed
-    help: `skills verify --frozen --trust-project` lists them, and `skills add --frozen --trust-project` restores what the lock file lists
+    help: `skills verify --frozen --trust-project` lists them, and `skills add --frozen --theirs --trust-project` restores what the lock file lists, without your edits
     ");
+
+    let published = run(
+        &fixture,
+        &["--trust-project", "publish", "--well-known", "site"],
+    );
+    assert_eq!(published.code, 1);
+    assert!(
+        published
+            .stderr
+            .starts_with("not published: `pdf` is inactive: changed: "),
+        "{}",
+        published.stderr
+    );
+    assert!(published.stderr.ends_with("published 1 skill in site\n"));
 
     let kept = run(&fixture, &["add"]);
     assert_eq!(kept.code, 1);
