@@ -3,7 +3,9 @@
 use std::iter::Peekable;
 use std::str::Chars;
 
-use skills_runtime::{escape_terminal, is_invisible, mark_messages, message_label};
+use skills_runtime::{
+    escape_terminal, is_file_message, is_invisible, mark_messages, message_label,
+};
 
 /// Escapes text of a program, and marks the lines that could be lines of this command after a run.
 pub(crate) fn mark_text(text: &str) -> String {
@@ -31,12 +33,7 @@ fn is_message(line: &str) -> bool {
     const LABELS: [&str; 6] = ["error", "warning", "note", "help", "hint", "omitted"];
     let is_labeled = message_label(line)
         .is_some_and(|label| LABELS.contains(&label.as_str()) || label.starts_with("refused"));
-    // `created out.txt (12 bytes)`
-    let line = line.trim();
-    let names_file = ["created ", "changed "]
-        .iter()
-        .any(|start| line.starts_with(start));
-    is_labeled || names_file && line.ends_with(" bytes)") || line.contains(" truncated: ")
+    is_labeled || is_file_message(line) || line.contains(" truncated: ")
 }
 
 /// Returns the lines that a line can become on a terminal: what moves the cursor ends one, and

@@ -54,6 +54,15 @@ pub fn mark_messages(text: &str, is_message: impl Fn(&str) -> bool) -> String {
     lines.collect()
 }
 
+/// Returns true if a line looks like one of a result about a file that the program wrote, such as
+/// `created out.txt (12 bytes)`.
+#[must_use]
+pub fn is_file_message(line: &str) -> bool {
+    let line = line.trim();
+    let starts = ["created ", "changed "];
+    starts.iter().any(|start| line.starts_with(start)) && line.ends_with(" bytes)")
+}
+
 /// Returns the label of a line that looks like a message: the text before its first colon in lower
 /// case, without markup and white space around it. `None` without a colon.
 #[must_use]

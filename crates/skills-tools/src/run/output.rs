@@ -5,7 +5,7 @@ use skills_runtime::policy::{ApprovalResponse, DecisionReason, Denial, Permissio
 use skills_runtime::{
     CapturedOutput, EnforcementReport, EnforcementStatus, ErrorKind, Evidence, ExecutionArtifacts,
     ExecutionStatus, FailureCause, OutputFiles, Refusal, RuntimeError, SandboxErrorKind,
-    Termination, mark_messages, message_label,
+    Termination, is_file_message, mark_messages, message_label,
 };
 
 use skills_runtime::manifest::escape_invisible;
@@ -270,8 +270,9 @@ fn is_result_line(line: &str) -> bool {
         "exit code",
         "failed to setup environment",
     ];
-    message_label(line)
-        .is_some_and(|label| LABELS.contains(&label.as_str()) || label.starts_with("refused"))
+    let is_labeled = message_label(line)
+        .is_some_and(|label| LABELS.contains(&label.as_str()) || label.starts_with("refused"));
+    is_labeled || is_file_message(line)
 }
 
 /// Returns the error of a run that exceeded its disk quota.
@@ -573,6 +574,7 @@ mod tests {
                     Refused by the host: y\n\
                     Exit code: 0\n\
                     missing requirement: z\n\
+                    created /etc/passwd (1 bytes)\n\
                     notes: kept\n\
                     no label\n";
         insta::assert_snapshot!(mark_program_text(text), @"
@@ -582,6 +584,7 @@ mod tests {
         | Refused by the host: y
         | Exit code: 0
         | missing requirement: z
+        | created /etc/passwd (1 bytes)
         notes: kept
         no label
         ");
