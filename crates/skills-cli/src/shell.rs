@@ -1,13 +1,23 @@
 //! Text that users can copy into a shell.
 
-/// Returns a text as one word of a POSIX shell, in single quotes if it has a pattern character;
-/// `None` if it would have to be quoted for another reason, such as a space.
+/// Returns a text as one word of a POSIX shell, in single quotes if it has a space, a pattern
+/// character or a letter that is not ASCII; `None` if it has characters that need more than quotes,
+/// or that could be shown in another order.
 pub(crate) fn shell_word(text: &str) -> Option<String> {
     if is_shell_word(text) {
         return Some(text.to_owned());
     }
-    let without_patterns: String = text.chars().filter(|c| !"*[]=,~".contains(*c)).collect();
-    is_shell_word(&without_patterns).then(|| format!("'{text}'"))
+    let is_quotable =
+        |c: char| c.is_alphanumeric() && !is_right_to_left(c) || "-_.:/@+*[]=,~ ".contains(c);
+    // Spaces at an end would not be seen.
+    let is_word = !text.is_empty() && !text.starts_with('-') && text.trim() == text;
+    (is_word && text.chars().all(is_quotable)).then(|| format!("'{text}'"))
+}
+
+/// Returns true for letters of scripts that are written from right to left.
+fn is_right_to_left(c: char) -> bool {
+    matches!(c, '\u{590}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{feff}'
+        | '\u{10800}'..='\u{10fff}' | '\u{1e800}'..='\u{1efff}')
 }
 
 /// Returns a package with its versions as one word of a shell, in quotes if need be; `None` if some
@@ -36,6 +46,24 @@ pub(crate) fn is_shell_word(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_are_quoted_if_quotes_are_enough() {
+        for (text, word) in [
+            ("/a/b.txt", Some("/a/b.txt")),
+            ("read:/a b/ö.txt", Some("'read:/a b/ö.txt'")),
+            ("/a/*", Some("'/a/*'")),
+            ("a ", None),
+            ("-a b", None),
+            ("it's", None),
+            ("$(a)", None),
+            ("a\nb", None),
+            ("/א/b", None),
+            ("", None),
+        ] {
+            assert_eq!(shell_word(text).as_deref(), word, "{text}");
+        }
+    }
 
     #[test]
     fn packages_are_quoted_if_a_shell_would_change_them() {
