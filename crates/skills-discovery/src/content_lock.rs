@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::ContentDigest;
 use crate::error::DiscoveryErrorKind;
 use crate::open::{open_regular, open_root};
+use crate::{ContentDigest, is_installable_name};
 
 /// The name of the lock file, in the directory that contains the locked skills.
 pub const LOCK_FILE: &str = "skills.lock";
@@ -72,7 +72,7 @@ enum Problem {
     Syntax(String),
     #[error("`{0}` is not a content digest (`sha256:` and 64 hexadecimal digits)")]
     Digest(String),
-    #[error("`{0}` is not the name of a directory")]
+    #[error("`{0}` cannot be the name of an installed skill")]
     Name(String),
     #[error("`{0}` is locked twice")]
     Duplicate(String),
@@ -144,7 +144,7 @@ impl ContentLock {
             };
             let span = name.span();
             let name = name.into_inner();
-            if name.is_empty() || name == "." || name == ".." || name.contains(['/', '\\', '\0']) {
+            if !is_installable_name(&name) {
                 return Err(at(span, Problem::Name(name)));
             }
             executable.sort_unstable();

@@ -44,6 +44,7 @@ mod file_stamp;
 mod generated_files;
 mod generation;
 mod inactive_entry;
+mod installable_name;
 mod lazy_metadata;
 mod locked_content;
 mod namespace;
@@ -80,6 +81,7 @@ pub use file_stamp::FileStamp;
 pub use generated_files::{FOLDER_SETTINGS, is_generated, is_in_generated_directory};
 pub use generation::{Generation, Generations, WatcherRegistration};
 pub use inactive_entry::{InactiveEntry, InactiveReason, LockDifference};
+pub use installable_name::is_installable_name;
 pub use omitted_file::{OmissionReason, OmittedFile};
 pub use parallel::parallel_map;
 pub use root::{

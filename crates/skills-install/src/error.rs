@@ -318,6 +318,8 @@ impl InstallError {
             Repr::Signature { .. } => {
                 "the content is not what was signed; report it to the publisher".to_owned()
             }
+            Repr::Name { .. } => "rename it in its `SKILL.md`: the name is that of its directory, and must not be that of a hidden file, of a file that is read beside skills, or of a device"
+                .to_owned(),
             Repr::SameName { .. } => "write the directory of one of them after `//`".to_owned(),
             Repr::Lock { source, .. } if source.is_newer() => {
                 "update this program; the file was not changed".to_owned()

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use skills_discovery::{ContentDigest, DigestCache, SkillFiles, parallel_map};
+use skills_discovery::{ContentDigest, DigestCache, SkillFiles, is_installable_name, parallel_map};
 use skills_manifest::SkillName;
 use url::Url;
 
@@ -607,7 +607,7 @@ impl Unchecked {
         }
         // It becomes the name of a directory.
         match TreePath::new(&name) {
-            Ok(valid) if valid.names().count() == 1 && !name.starts_with('.') => {}
+            Ok(valid) if valid.names().count() == 1 && is_installable_name(&name) => {}
             _ => return Err(Repr::Name { name }.into()),
         }
         let content = files.digested_content(&mut DigestCache::default());

@@ -108,7 +108,7 @@ fn skills_beside_a_lock_file_that_cannot_be_read_are_inactive() {
         ),
         (
             "version = 1\n[[skill]]\nname = \"../a\"\ncontent = \"sha256:0000000000000000000000000000000000000000000000000000000000000000\"\n",
-            "line 3: `../a` is not the name",
+            "line 3: `../a` cannot be the name",
         ),
     ] {
         tree.file("skills/skills.lock", text);

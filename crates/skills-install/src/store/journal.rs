@@ -7,7 +7,7 @@ use std::time::UNIX_EPOCH;
 
 use cap_std::fs::{Dir, Metadata};
 use serde::{Deserialize, Serialize};
-use skills_discovery::LOCK_FILE;
+use skills_discovery::{LOCK_FILE, is_installable_name};
 
 use super::write_file;
 use crate::error::{InstallError, Repr};
@@ -48,7 +48,7 @@ impl Journal {
                 let mut names = journal.install.keys().chain(&journal.remove);
                 let mut paths = journal.install.values();
                 // A program of the project may have written it.
-                if names.all(|name| !name.starts_with('.') && !name.contains(['/', '\\']))
+                if names.all(|name| is_installable_name(name))
                     && paths.all(|path| TreePath::new(path).is_ok())
                 {
                     Ok(Some(journal))

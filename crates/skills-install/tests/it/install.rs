@@ -3,7 +3,7 @@
 use std::fs;
 
 use insta::assert_snapshot;
-use skills_install::{Action, InstallErrorKind, LocalEdits, Plan, Store};
+use skills_install::{Action, InstallErrorKind, LocalEdits, LockFile, Plan, Store};
 
 use crate::fixture::{Fixture, TarEntry, fetcher, words};
 
@@ -73,6 +73,28 @@ fn a_skill_that_is_not_valid_is_not_added() {
         let error = fixture.add("./source").unwrap_err();
         assert_eq!(error.kind(), InstallErrorKind::Skill, "{error}");
         assert!(fixture.states().is_empty());
+    }
+}
+
+/// Such a skill would replace the lock file by a directory, and disable all skills beside it.
+#[test]
+fn a_skill_with_the_name_of_a_file_of_the_installer_is_not_added() {
+    for name in ["skills.lock", "Skills.Lock", "SKILL.md", "Sources.json"] {
+        let fixture = Fixture::new();
+        fixture.skill("source/a", "");
+        fixture.add("./source").unwrap();
+        let before = fixture.read("skills/skills.lock");
+        let text = format!("---\nname: {name}\ndescription: d\n---\n");
+        fixture.file("evil/x/SKILL.md", text);
+        let error = fixture.add("./evil").unwrap_err();
+        assert_eq!(error.kind(), InstallErrorKind::Skill, "{error}");
+        let expected = format!("`{name}` cannot be the name of a skill directory");
+        assert_eq!(error.to_string(), expected);
+        assert!(error.help().is_some());
+        assert_eq!(fixture.read("skills/skills.lock"), before);
+        assert_eq!(fixture.states(), ["a unchanged"]);
+        let locked = before.replace("name = \"a\"", &format!("name = \"{name}\""));
+        LockFile::parse(&locked, "skills.lock".as_ref()).unwrap_err();
     }
 }
 

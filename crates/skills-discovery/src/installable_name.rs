@@ -1,0 +1,68 @@
+//! The names that the directory of an installed skill can have.
+
+use unicode_normalization::UnicodeNormalization;
+
+use crate::{LOCK_FILE, SKILL_FILE};
+
+/// The names of files that the installer or a scan reads, in a directory that can also contain
+/// skills: a directory in place of the file would disable all of them. `sources.json` is in the
+/// state directory of a user, which a user can name as the directory of skills.
+const RESERVED_NAMES: [&str; 3] = [LOCK_FILE, SKILL_FILE, "sources.json"];
+
+/// Returns true if an installed skill can have this name, which is that of its directory.
+///
+/// It is one name without a separator, does not start with a dot, as the files of the installer do,
+/// and is not that of a file which is read beside skills: `skills.lock`, `SKILL.md` and
+/// `sources.json`, in any case.
+///
+/// ```
+/// use skills_discovery::is_installable_name;
+///
+/// assert!(is_installable_name("pdf"));
+/// assert!(!is_installable_name("Skills.Lock") && !is_installable_name(".skills-install"));
+/// ```
+#[must_use]
+pub fn is_installable_name(name: &str) -> bool {
+    let is_one_name = !name.is_empty() && !name.contains(['/', '\\', '\0']);
+    let folded = fold(name);
+    let is_reserved = RESERVED_NAMES
+        .iter()
+        .any(|reserved| fold(reserved) == folded);
+    is_one_name && !folded.starts_with('.') && !is_reserved
+}
+
+/// Removes the differences that some file systems ignore: case, and forms of characters.
+fn fold(name: &str) -> String {
+    if name.is_ascii() {
+        name.to_ascii_lowercase()
+    } else {
+        name.to_lowercase().nfkc().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_files_that_are_read_beside_skills_are_reserved() {
+        for name in [
+            "",
+            ".",
+            "..",
+            ".hidden",
+            "a/b",
+            "a\\b",
+            "skills.lock",
+            "Skills.Lock",
+            "ｓkills.lock",
+            "skill.md",
+            "SOURCES.json",
+        ] {
+            assert!(!is_installable_name(name), "{name:?}");
+        }
+        for name in ["a", "skills.locked", "skills", "sources", "a.b", "日本"] {
+            assert!(is_installable_name(name), "{name:?}");
+        }
+    }
+}
