@@ -46,6 +46,8 @@ mod generation;
 mod inactive_entry;
 mod installable_name;
 mod lazy_metadata;
+mod lock_entry;
+mod lock_error;
 mod locked_content;
 mod namespace;
 mod omitted_file;
@@ -72,7 +74,7 @@ pub use catalog::{Catalog, Lookup, name_similarity};
 pub use client_profile::{ClientProfile, ProfileContext, project_directories};
 pub use config_rule::{ConfigRule, Selector, canonical_skill_path};
 pub use content_digest::{ContentDigest, ContentFile, DigestCache, DigestedContent, InvalidDigest};
-pub use content_lock::{ContentLock, LOCK_FILE, LOCK_VERSION, LockError};
+pub use content_lock::ContentLock;
 pub use discovery::{Discovery, Precedence};
 pub use entry::{Entry, EntryWarning};
 pub use error::{DiscoveryError, DiscoveryErrorKind};
@@ -82,7 +84,10 @@ pub use generated_files::{FOLDER_SETTINGS, is_generated, is_in_generated_directo
 pub use generation::{Generation, Generations, WatcherRegistration};
 pub use inactive_entry::{InactiveEntry, InactiveReason, LockDifference};
 pub use installable_name::is_installable_name;
+pub use lock_entry::{LOCK_FILE, LOCK_VERSION, LockEntry, MAX_LOCK_BYTES};
+pub use lock_error::LockError;
 pub use omitted_file::{OmissionReason, OmittedFile};
+pub use open::read_regular_text;
 pub use parallel::parallel_map;
 pub use root::{
     DirSymlinks, HiddenDirectories, Namespace, NestedSkills, Root, Scope, SearchDepth,

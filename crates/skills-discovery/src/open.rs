@@ -79,6 +79,35 @@ pub(crate) fn open_regular(
     check_regular(file, max_bytes)
 }
 
+/// Reads the text of a regular file of at most `max_bytes` bytes below an open directory. Symlinks
+/// may be followed but never lead out of it, and a FIFO does not block.
+///
+/// # Errors
+/// Fails if the file does not exist, is not a regular file, is larger, or is not UTF-8.
+pub fn read_regular_text(
+    directory: &Dir,
+    path: &Path,
+    max_bytes: u64,
+) -> Result<String, DiscoveryError> {
+    let (mut file, stamp) = open_regular(directory, path, max_bytes)?;
+    let mut bytes = Vec::with_capacity(usize::try_from(stamp.bytes()).unwrap_or_default());
+    // Bounded by `take`, since a file can grow after its size was checked.
+    (&mut file)
+        .take(max_bytes.saturating_add(1))
+        .read_to_end(&mut bytes)?;
+    let read = bytes.len() as u64;
+    if read > max_bytes {
+        return Err(Repr::TooLarge {
+            bytes: read,
+            limit: max_bytes,
+        }
+        .into());
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        std::io::Error::new(std::io::ErrorKind::InvalidData, error.utf8_error()).into()
+    })
+}
+
 /// Opens a regular file by a path that consists of names from listings. Returns `None` if the path
 /// has a symlink or the fast path is unavailable; then use [`open_regular`].
 pub(crate) fn open_listed_regular(

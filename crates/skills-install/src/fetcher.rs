@@ -414,6 +414,7 @@ impl Fetcher {
         scratch: &Path,
     ) -> Result<Box<dyn Origin>, InstallError> {
         Ok(match spec.source() {
+            Source::Unusable { error, .. } => return Err(error.clone().into()),
             Source::Directory(path) if path.join("oci-layout").is_file() => Box::new(
                 OciArtifact::open_layout(path, spec.reference(), &self.limits)?,
             ),

@@ -1,13 +1,15 @@
 //! The lock file, `skills.lock`: where each installed skill came from, and its content.
 
 use std::collections::BTreeMap;
-use std::io::ErrorKind;
+use std::fmt::Display;
 use std::path::Path;
 
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
-use serde::{Deserialize, Serialize};
-use skills_discovery::{ContentDigest, ContentLock, LOCK_FILE, LOCK_VERSION};
+use serde::{Serialize, Serializer};
+use skills_discovery::{
+    ContentDigest, LOCK_FILE, LOCK_VERSION, LockEntry, LockError, MAX_LOCK_BYTES,
+};
 
 use crate::SourceSpec;
 use crate::error::{InstallError, Repr};
@@ -38,62 +40,56 @@ pub struct LockFile {
 }
 
 /// One skill of a [`LockFile`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LockedSkill {
     pub(crate) name: String,
-    #[serde(with = "text")]
+    #[serde(serialize_with = "as_text")]
     pub(crate) source: SourceSpec,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) revision: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) committed: Option<i64>,
     /// Whether the version of the source is a tag of a repository.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) tag: bool,
-    #[serde(with = "text")]
+    #[serde(serialize_with = "as_text")]
     pub(crate) content: ContentDigest,
     pub(crate) files: u64,
     pub(crate) bytes: u64,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) executable: Vec<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) license: Option<String>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) asks: Vec<String>,
     pub(crate) signer: String,
 }
 
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawLock {
+/// The form in which the file is written. [`LockEntry`] reads it.
+#[derive(Serialize)]
+struct RawLock<'a> {
     version: i64,
-    #[serde(default)]
-    skill: Vec<LockedSkill>,
+    skill: Vec<&'a LockedSkill>,
 }
 
 impl LockFile {
     /// Parses the text of a lock file. `path` is for errors only.
     ///
     /// # Errors
-    /// Fails if the text is not valid, or of another version.
+    /// Fails if the text is not valid, or of another version. A source that this version cannot use
+    /// is an error only where it is fetched.
     pub fn parse(text: &str, path: &Path) -> Result<Self, InstallError> {
-        // Version, names and digests have one reader, which scans use, too.
-        ContentLock::parse(text).map_err(|source| Repr::Lock {
-            path: path.to_owned(),
-            source,
-        })?;
-        let raw: RawLock = toml::from_str(text).map_err(|error| Repr::LockField {
-            path: path.to_owned(),
-            problem: describe(text, &error),
-        })?;
-        let skills = raw
-            .skill
-            .into_iter()
-            .map(|skill| (skill.name.clone(), skill));
-        Ok(Self {
-            skills: skills.collect(),
-        })
+        // Scans use the same parser, so that both accept the same files.
+        LockEntry::parse_all(text)
+            .map(Self::from_entries)
+            .map_err(|source| unreadable(path, source))
+    }
+
+    fn from_entries(entries: Vec<LockEntry>) -> Self {
+        let skills = entries.into_iter().map(LockedSkill::from);
+        Self {
+            skills: skills.map(|skill| (skill.name.clone(), skill)).collect(),
+        }
     }
 
     /// Reads the lock file of a directory of skills, which is empty if there is none.
@@ -106,30 +102,43 @@ impl LockFile {
         Self::read_from(&handle, directory)
     }
 
-    /// Reads the lock file of an open directory.
+    /// Reads the lock file of an open directory, which is empty if there is none.
     pub(crate) fn read_from(handle: &Dir, directory: &Path) -> Result<Self, InstallError> {
-        let path = directory.join(LOCK_FILE);
-        match handle.read_to_string(LOCK_FILE) {
-            Ok(text) => Self::parse(&text, &path),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Self::default()),
-            Err(error) => Err(InstallError::io("read", &path, error)),
-        }
+        let lock_file = Self::read_at(handle, Path::new(LOCK_FILE), directory)?;
+        Ok(lock_file.unwrap_or_default())
+    }
+
+    /// Reads the lock file at a path below an open directory; `None` if there is none.
+    pub(crate) fn read_at(
+        handle: &Dir,
+        path: &Path,
+        directory: &Path,
+    ) -> Result<Option<Self>, InstallError> {
+        let entries = LockEntry::read_all(handle, path)
+            .map_err(|source| unreadable(&directory.join(path), source))?;
+        Ok(entries.map(Self::from_entries))
     }
 
     /// Returns the text of the file.
     ///
     /// # Errors
-    /// Fails if a value cannot be written as TOML.
+    /// Fails if a value cannot be written as TOML, or the text is larger than can be read again.
     pub fn render(&self) -> Result<String, InstallError> {
         let raw = RawLock {
             version: LOCK_VERSION,
-            skill: self.skills.values().cloned().collect(),
+            skill: self.skills.values().collect(),
         };
         let text = toml::to_string_pretty(&raw).map_err(|error| Repr::LockField {
             path: LOCK_FILE.into(),
             problem: error.to_string(),
         })?;
-        Ok(format!("{HEADER}{text}"))
+        let text = format!("{HEADER}{text}");
+        if text.len() as u64 > MAX_LOCK_BYTES {
+            let problem = format!("it would be larger than {MAX_LOCK_BYTES} bytes");
+            let path = LOCK_FILE.into();
+            return Err(Repr::LockField { path, problem }.into());
+        }
+        Ok(text)
     }
 
     /// Returns the skills by the name of their directory.
@@ -221,37 +230,31 @@ impl LockedSkill {
     }
 }
 
-fn describe(text: &str, error: &toml::de::Error) -> String {
-    let line = error.span().map(|span| {
-        let before = text.as_bytes().get(..span.start).unwrap_or_default();
-        before.iter().filter(|b| **b == b'\n').count() + 1
-    });
-    match line {
-        Some(line) => format!("line {line}: {}", error.message()),
-        None => error.message().to_owned(),
+impl From<LockEntry> for LockedSkill {
+    fn from(entry: LockEntry) -> Self {
+        Self {
+            source: SourceSpec::from_lock(&entry.source),
+            name: entry.name,
+            revision: entry.revision,
+            committed: entry.committed,
+            tag: entry.tag,
+            content: entry.content,
+            files: entry.files,
+            bytes: entry.bytes,
+            executable: entry.executable,
+            license: entry.license,
+            asks: entry.asks,
+            signer: entry.signer,
+        }
     }
 }
 
-/// Writes values as their text.
-mod text {
-    use std::fmt::Display;
-    use std::str::FromStr;
+fn unreadable(path: &Path, source: LockError) -> InstallError {
+    let path = path.to_owned();
+    Repr::Lock { path, source }.into()
+}
 
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    pub(super) fn serialize<S: Serializer>(
-        value: &impl Display,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(value)
-    }
-
-    pub(super) fn deserialize<'de, D, T>(deserializer: D) -> Result<T, D::Error>
-    where
-        D: Deserializer<'de>,
-        T: FromStr<Err: Display>,
-    {
-        let text = String::deserialize(deserializer)?;
-        text.parse().map_err(serde::de::Error::custom)
-    }
+/// Writes a value as its text.
+fn as_text<S: Serializer>(value: &impl Display, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(value)
 }

@@ -78,6 +78,14 @@ pub enum Source {
         /// The name of the skill in the registry.
         slug: String,
     },
+    /// A source of a lock file that this version cannot parse, perhaps of a newer one. It cannot be
+    /// fetched, and its text does not parse.
+    Unusable {
+        /// The text in the lock file.
+        text: String,
+        /// Why it cannot be parsed.
+        error: SourceError,
+    },
 }
 
 impl SourceSpec {
@@ -87,6 +95,15 @@ impl SourceSpec {
             reference,
             path,
         }
+    }
+
+    /// Returns the source of a lock file. One that cannot be parsed is [`Source::Unusable`]: the
+    /// installed skill has the content of the lock file nevertheless.
+    pub(crate) fn from_lock(text: &str) -> Self {
+        text.parse().unwrap_or_else(|error| {
+            let text = text.to_owned();
+            Self::new(Source::Unusable { text, error }, None, TreePath::root())
+        })
     }
 
     /// Returns the kind and location.
@@ -144,7 +161,10 @@ impl SourceSpec {
                 }
                 None
             }
-            Source::Packages(_) | Source::Site(_) | Source::McpServer(_) => None,
+            Source::Packages(_)
+            | Source::Site(_)
+            | Source::McpServer(_)
+            | Source::Unusable { .. } => None,
         };
         if let Some(version) = version {
             self.reference = Some(version.to_owned());
@@ -208,6 +228,7 @@ impl Source {
                 format!("clawhub:{slug}")
             }
             Self::ClawHub { registry, slug } => format!("clawhub+{registry}{slug}"),
+            Self::Unusable { text, .. } => text.clone(),
         }
     }
 }

@@ -113,10 +113,7 @@ impl Store {
             .map_err(|error| InstallError::io("open", root, error))?;
         let failed = |error| InstallError::io("open", &root.join(INSTALL_DIRECTORY), error);
         handle.create_dir_all(INSTALL_DIRECTORY).map_err(failed)?;
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(false);
-        let process_lock = handle.open_with(PROCESS_LOCK, &options).map_err(failed)?;
-        let process_lock = process_lock.into_std();
+        let process_lock = open_process_lock(&handle).map_err(failed)?;
         acquire(&process_lock, root)?;
         if let Some(journal) = read_journal(&handle, root)? {
             journal.check(&handle, root, CHANGE)?;
@@ -408,6 +405,23 @@ fn project(root: &Path) -> Option<&Path> {
         let is_agents = parent.file_name()? == AGENTS_DIRECTORY;
         parent.parent().filter(|_| is_agents)
     })
+}
+
+/// Opens the file that processes lock, without waiting for a reader if it is a FIFO.
+fn open_process_lock(handle: &Dir) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    {
+        use cap_std::fs::OpenOptionsExt;
+        options.custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
+    }
+    let file = handle.open_with(PROCESS_LOCK, &options)?;
+    if file.metadata()?.is_file() {
+        Ok(file.into_std())
+    } else {
+        Err(io::Error::other("not a regular file"))
+    }
 }
 
 /// Locks a directory for this process. Waits a little for one that is about to end, and for programs

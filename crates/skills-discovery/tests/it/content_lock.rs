@@ -18,7 +18,7 @@ fn lock(tree: &Tree, directory: &str, names: &[&str]) {
         let content = files.digested_content(&mut Default::default()).unwrap();
         let (digest, executable) = (content.digest, content.executables());
         text.push_str(&format!(
-            "\n[[skill]]\nname = \"{name}\"\ncontent = \"{digest}\"\nexecutable = {executable:?}\n"
+            "\n[[skill]]\nname = \"{name}\"\nsource = \"./{name}\"\ncontent = \"{digest}\"\nfiles = 1\nbytes = 1\nexecutable = {executable:?}\nsigner = \"unsigned\"\n"
         ));
     }
     tree.file(&format!("{directory}/skills.lock"), text);
@@ -103,11 +103,11 @@ fn skills_beside_a_lock_file_that_cannot_be_read_are_inactive() {
         ("skill = []\n", "the lock file has no valid version"),
         ("version = 1\n\n[[skill]\n", "line 3:"),
         (
-            "version = 1\n[[skill]]\nname = \"a\"\ncontent = \"md5:1\"\n",
-            "line 4: `md5:1` is not",
+            "version = 1\n[[skill]]\nname = \"a\"\nsource = \"./a\"\ncontent = \"md5:1\"\nfiles = 1\nbytes = 1\nsigner = \"unsigned\"\n",
+            "line 5: `md5:1` is not",
         ),
         (
-            "version = 1\n[[skill]]\nname = \"../a\"\ncontent = \"sha256:0000000000000000000000000000000000000000000000000000000000000000\"\n",
+            "version = 1\n[[skill]]\nname = \"../a\"\nsource = \"./a\"\ncontent = \"sha256:0000000000000000000000000000000000000000000000000000000000000000\"\nfiles = 1\nbytes = 1\nsigner = \"unsigned\"\n",
             "line 3: `../a` cannot be the name",
         ),
     ] {

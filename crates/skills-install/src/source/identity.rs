@@ -39,6 +39,8 @@ impl SourceSpec {
             }
             Source::Git(address) => git_identity(address),
             Source::ArchiveUrl(url) | Source::Site(url) => url_identity(url, "https"),
+            // Not its text, which may contain a password.
+            Source::Unusable { error, .. } => format!("unusable:{}", error.shown()),
         }
     }
 }

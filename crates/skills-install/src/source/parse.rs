@@ -418,5 +418,7 @@ fn check_reference(source: &Source, reference: &str) -> Result<(), Problem> {
         Source::Packages(_) => Err(Problem::NoVersions("directory of packages")),
         Source::Site(_) => Err(Problem::NoVersions("web site")),
         Source::McpServer(_) => Err(Problem::NoVersions("server")),
+        // Never the result of parsing.
+        Source::Unusable { .. } => Ok(()),
     }
 }

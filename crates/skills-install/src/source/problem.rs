@@ -104,6 +104,11 @@ impl SourceError {
         }
     }
 
+    /// Returns the text that cannot be parsed, at most 200 characters of it and without a password.
+    pub(crate) fn shown(&self) -> &str {
+        &self.text
+    }
+
     /// Returns the error of a skill whose entry in the lock file of another installer names no
     /// source.
     pub(crate) fn foreign_entry(name: &str) -> Self {

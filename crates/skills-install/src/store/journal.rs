@@ -7,12 +7,17 @@ use std::time::UNIX_EPOCH;
 
 use cap_std::fs::{Dir, Metadata};
 use serde::{Deserialize, Serialize};
-use skills_discovery::{LOCK_FILE, is_installable_name};
+use skills_discovery::{
+    DiscoveryErrorKind, LOCK_FILE, MAX_LOCK_BYTES, is_installable_name, read_regular_text,
+};
 
 use super::write_file;
 use crate::error::{InstallError, Repr};
 use crate::installed::Installed;
 use crate::{LockFile, TreePath};
+
+/// Maximum size of a journal, in bytes: it has one line for each skill that a lock file has.
+const MAX_JOURNAL_BYTES: u64 = 2 * MAX_LOCK_BYTES;
 
 /// The skill directories that a change replaces and removes.
 #[derive(Debug, Serialize, Deserialize)]
@@ -39,11 +44,12 @@ impl Journal {
 
     /// Reads the journal of a change; `None` if there is none.
     pub(super) fn read(handle: &Dir, change: &str) -> io::Result<Option<Self>> {
-        match handle.read_to_string(format!("{change}/journal")) {
+        let path = format!("{change}/journal");
+        match read_regular_text(handle, Path::new(&path), MAX_JOURNAL_BYTES) {
             Ok(text) => {
                 let mut journal: Self = serde_json::from_str(&text)
                     .map_err(|error| io::Error::new(ErrorKind::InvalidData, error))?;
-                let metadata = handle.symlink_metadata(format!("{change}/journal"))?;
+                let metadata = handle.symlink_metadata(&path)?;
                 journal.actual_file = file_identity(&metadata);
                 let mut names = journal.install.keys().chain(&journal.remove);
                 let mut paths = journal.install.values();
@@ -56,8 +62,8 @@ impl Journal {
                     Err(ErrorKind::InvalidData.into())
                 }
             }
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error),
+            Err(error) if error.kind() == DiscoveryErrorKind::NotFound => Ok(None),
+            Err(error) => Err(io::Error::other(error)),
         }
     }
 
@@ -76,12 +82,11 @@ impl Journal {
         if self.file != self.actual_file {
             return Err(foreign("it was made in another directory").into());
         }
-        let path = root.join(change).join(LOCK_FILE);
-        let lock_file = match handle.read_to_string(format!("{change}/{LOCK_FILE}")) {
-            Ok(text) => LockFile::parse(&text, &path)?,
+        let prepared = Path::new(change).join(LOCK_FILE);
+        let lock_file = match LockFile::read_at(handle, &prepared, root)? {
+            Some(lock_file) => lock_file,
             // The last step was performed.
-            Err(error) if error.kind() == ErrorKind::NotFound => LockFile::read_from(handle, root)?,
-            Err(error) => return Err(InstallError::io("read", &path, error)),
+            None => LockFile::read_from(handle, root)?,
         };
         let locked = lock_file.skills();
         let is_locked = |(name, path): (&String, &String)| {

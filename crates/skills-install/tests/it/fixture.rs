@@ -46,6 +46,11 @@ impl Fixture {
         self
     }
 
+    pub(crate) fn fifo(&self, path: &str) -> &Self {
+        nix::unistd::mkfifo(&self.path(path), nix::sys::stat::Mode::S_IRWXU).unwrap();
+        self
+    }
+
     pub(crate) fn store(&self) -> Store {
         Store::open(&self.path("skills")).unwrap()
     }

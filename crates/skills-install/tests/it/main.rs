@@ -20,6 +20,7 @@ mod foreign_lock;
 mod git;
 #[cfg(unix)]
 mod install;
+#[cfg(unix)]
 mod lock_file;
 #[cfg(unix)]
 mod mcp;

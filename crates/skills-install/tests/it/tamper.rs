@@ -398,9 +398,6 @@ const LOCK: &[(&str, Tamper)] = &[
     ("unknown field", |f| {
         edit_lock(f, "signer =", "skip = true\nsigner =")
     }),
-    ("source that runs a program", |f| {
-        edit_lock(f, "source = \"/", "source = \"ext::/")
-    }),
     ("not TOML", |f| {
         f.file("skills/skills.lock", "{}");
     }),

@@ -249,7 +249,7 @@ async fn a_locked_skill_that_changed_since_the_scan_does_not_run() {
     let digest = files.digest(&mut Default::default()).unwrap();
     fixture.file(
         "skills.lock",
-        format!("version = 1\n[[skill]]\nname = \"greet\"\ncontent = \"{digest}\"\n"),
+        format!("version = 1\n[[skill]]\nname = \"greet\"\ncontent = \"{digest}\"\nsource = \"./x\"\nfiles = 1\nbytes = 1\nsigner = \"unsigned\"\n"),
     );
     let runtime = fixture.recording().build();
     let run = || runtime.execute_skill("greet", ExecutionOptions::default());

@@ -142,7 +142,7 @@ async fn a_locked_skill_is_readable_only_with_the_content_of_its_lock_file() {
     let digest = files.digest(&mut Default::default()).unwrap();
     fixture.file(
         "skills.lock",
-        format!("version = 1\n\n[[skill]]\nname = \"pdf\"\ncontent = \"{digest}\"\n"),
+        format!("version = 1\n\n[[skill]]\nname = \"pdf\"\ncontent = \"{digest}\"\nsource = \"./x\"\nfiles = 1\nbytes = 1\nsigner = \"unsigned\"\n"),
     );
     let runtime = builder.build();
     runtime.library().catalog();

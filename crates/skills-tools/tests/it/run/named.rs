@@ -157,7 +157,7 @@ async fn a_skill_that_cannot_run_stays_invisible_and_the_result_says_why() {
     let other = files.digest(&mut Default::default()).unwrap();
     host.file(
         "skills/skills.lock",
-        format!("version = 1\n\n[[skill]]\nname = \"changed\"\ncontent = \"{other}\"\n"),
+        format!("version = 1\n\n[[skill]]\nname = \"changed\"\ncontent = \"{other}\"\nsource = \"./x\"\nfiles = 1\nbytes = 1\nsigner = \"unsigned\"\n"),
     );
     let denied = format!("read:{}", host_path(&host, "denied"));
     let denied = Rule::parse(Effect::Deny, RuleSource::User, &denied).unwrap();
