@@ -6,14 +6,15 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions, TryLockError};
-#[cfg(feature = "search")]
-use std::io::Read;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// Delay between two attempts to acquire the lock.
 const LOCK_RETRY_INTERVAL: Duration = Duration::from_millis(5);
+
+/// Maximum size of the text of a file, in bytes.
+const MAX_TEXT_BYTES: u64 = 64 << 20;
 
 /// A small state file of the host application, readable and writable by its owner only.
 ///
@@ -50,17 +51,25 @@ impl PrivateFile {
         &self.path
     }
 
-    /// Reads the file. Returns `None` if it does not exist.
+    /// Reads the file. Returns `None` if it does not exist. A FIFO does not block.
     ///
     /// # Errors
-    /// Fails if the file cannot be read or is not valid UTF-8.
+    /// Fails if the file cannot be read, is not a regular file, is larger than 64 MiB, or is not
+    /// valid UTF-8.
     pub fn read(&self) -> io::Result<Option<String>> {
         // Without the lock: the file is replaced atomically, so the content is never half written.
-        match fs::read_to_string(&self.path) {
-            Ok(text) => Ok(Some(text)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error),
+        let file = match open_regular(&self.path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let mut text = String::new();
+        file.take(MAX_TEXT_BYTES + 1).read_to_string(&mut text)?;
+        if text.len() as u64 > MAX_TEXT_BYTES {
+            let message = format!("larger than the limit of {MAX_TEXT_BYTES} bytes");
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
         }
+        Ok(Some(text))
     }
 
     /// Reads the bytes of the file. Returns `None` if it does not exist or has more than `max_bytes`
@@ -70,7 +79,7 @@ impl PrivateFile {
     /// Fails if the file cannot be read.
     #[cfg(feature = "search")]
     pub(crate) fn read_bytes(&self, max_bytes: usize) -> io::Result<Option<Vec<u8>>> {
-        let file = match File::open(&self.path) {
+        let file = match open_regular(&self.path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),
@@ -126,7 +135,8 @@ impl PrivateFile {
         let mut options = OpenOptions::new();
         options.create(true).truncate(false).write(true);
         set_owner_only(&mut options);
-        options.open(self.sibling("lock"))
+        set_nonblocking(&mut options);
+        check_regular(options.open(self.sibling("lock"))?)
     }
 
     /// Replaces the content of the file atomically. Concurrent readers see the old or the new
@@ -163,6 +173,35 @@ impl PrivateFile {
         PathBuf::from(name)
     }
 }
+
+/// Opens a regular file for reading. A FIFO does not block, and a device is not read: a symlink may
+/// lead to one.
+fn open_regular(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    set_nonblocking(&mut options);
+    check_regular(options.open(path)?)
+}
+
+fn check_regular(file: File) -> io::Result<File> {
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "not a regular file",
+        ))
+    }
+}
+
+#[cfg(unix)]
+fn set_nonblocking(options: &mut OpenOptions) {
+    use std::os::unix::fs::OpenOptionsExt;
+    options.custom_flags(nix::fcntl::OFlag::O_NONBLOCK.bits());
+}
+
+#[cfg(not(unix))]
+fn set_nonblocking(_options: &mut OpenOptions) {}
 
 #[cfg(unix)]
 fn create_private_dir(directory: &Path) -> io::Result<()> {
@@ -202,5 +241,23 @@ mod tests {
         );
         drop(held);
         file.lock_with_timeout(Duration::ZERO).unwrap();
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn only_regular_files_are_read_and_none_blocks() {
+        let directory = tempfile::tempdir().unwrap();
+        let mode = nix::sys::stat::Mode::S_IRWXU;
+        for name in ["fifo", "locked.lock"] {
+            nix::unistd::mkfifo(&directory.path().join(name), mode).unwrap();
+        }
+        std::os::unix::fs::symlink("/dev/zero", directory.path().join("device")).unwrap();
+        for name in ["fifo", "device"] {
+            let file = PrivateFile::new(directory.path().join(name));
+            assert_eq!(file.read().unwrap_err().to_string(), "not a regular file");
+        }
+        PrivateFile::new(directory.path().join("locked"))
+            .lock()
+            .unwrap_err();
     }
 }
