@@ -101,14 +101,28 @@ impl Catalog {
             mut stamps,
             symlinks,
         } = output;
+        let canonical = |root: &Root| {
+            symlinks
+                .iter()
+                .find(|(from, _)| from == root.path())
+                .map_or(root.path(), |(_, to)| to)
+                .to_owned()
+        };
+        let roots = discovery.roots().iter();
+        let trusted_roots: Vec<PathBuf> = roots
+            .filter(|root| root.is_trusted())
+            .map(canonical)
+            .collect();
         let (mut entries, mut inactive) = resolve::resolve_active(
             entries,
             discovery,
             &LockCheck {
                 digests: &digests,
                 scan_start,
+                roots: &trusted_roots,
             },
             &mut stamps,
+            &mut skipped,
         );
         // Sorted only after precedence, which needs the order of the roots.
         entries.sort_by(compare_entries);
@@ -118,13 +132,6 @@ impl Catalog {
         skipped.sort_by(|a, b| (a.path(), a.reason().code()).cmp(&(b.path(), b.reason().code())));
         // Roots may overlap, and then each reports the same path.
         skipped.dedup_by(|a, b| a.path() == b.path() && a.reason().code() == b.reason().code());
-        let canonical = |root: &Root| {
-            symlinks
-                .iter()
-                .find(|(from, _)| from == root.path())
-                .map_or(root.path(), |(_, to)| to)
-                .to_owned()
-        };
         let roots = discovery
             .roots()
             .iter()

@@ -124,6 +124,9 @@ pub enum SkipReason {
         "neither `name` nor the directory is a valid name of at most 128 characters (with its namespace)"
     )]
     InvalidName,
+    /// A lock file lists the directory, and there is no skill in it.
+    #[error("locked, but missing")]
+    LockedMissing,
     /// The file or directory cannot be read, or the `SKILL.md` is not valid.
     #[error("{}", unreadable_text(.0))]
     Unreadable(Arc<DiscoveryError>),
@@ -155,6 +158,7 @@ impl SkipReason {
             Self::DuplicateSkillFile => "case-clash",
             Self::Unprintable => "unprintable",
             Self::InvalidName => "no-name",
+            Self::LockedMissing => "locked-missing",
             Self::Unreadable(error) => error
                 .manifest()
                 .map_or(error.kind().code(), |error| error.kind().code()),

@@ -159,6 +159,7 @@ fn label(reason: &SkipReason) -> &'static str {
         "not-regular-file" => "not a file",
         "missing" | "io" => "not readable",
         "no-name" => "without a valid name",
+        "locked-missing" => "locked, but missing",
         "name-rejected" => "with a name that the client rejects",
         "directory-limit" => "directory limit reached",
         "entry-limit" => "entry limit reached",

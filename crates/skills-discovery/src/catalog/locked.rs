@@ -1,14 +1,16 @@
 //! Compares installed skills with lock files.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::resolve::LockCheck;
 use crate::content_lock::RequiredContent;
 use crate::file_stamp::ScanStart;
 use crate::locked_content::{LockedContent, SharedDigests};
 use crate::{
-    ContentLock, Entry, InactiveReason, LOCK_FILE, LockDifference, LockError, StampSet, parallel,
+    ContentLock, Entry, InactiveReason, LOCK_FILE, LockDifference, LockError, SKILL_FILE,
+    SkipReason, Skipped, StampSet, parallel,
 };
 
 /// The lock files beside the skills of a scan, and beside the directories and symlinks that led to
@@ -31,8 +33,13 @@ impl Locks {
     ///
     /// The names by which a scan found a skill decide, and not only its canonical directory: a
     /// symlink can replace a locked skill.
-    pub(super) fn read(entries: &[Entry], stamps: &mut StampSet, scan_start: ScanStart) -> Self {
+    pub(super) fn read(entries: &[Entry], check: &LockCheck<'_>, stamps: &mut StampSet) -> Self {
         let mut locks = HashMap::new();
+        // All skills of a root may be missing.
+        let roots = check.roots.iter().map(PathBuf::as_path);
+        for root in roots.filter(|root| root.is_dir()) {
+            read_once(root, &mut locks, stamps, check.scan_start);
+        }
         let mut previous = None;
         for parent in entries
             .iter()
@@ -43,14 +50,32 @@ impl Locks {
                 continue;
             }
             previous = Some(parent);
-            if locks.contains_key(parent) {
-                continue;
-            }
-            stamps.add_at(parent.join(LOCK_FILE), scan_start);
-            let lock = ContentLock::read(parent).map(Option::unwrap_or_default);
-            locks.insert(parent.to_owned(), lock);
+            read_once(parent, &mut locks, stamps, check.scan_start);
         }
         Self(locks)
+    }
+
+    /// Returns the directories below the roots that a lock file lists and that have no skill.
+    /// `skipped` is what the scan has already reported.
+    pub(super) fn missing(
+        &self,
+        entries: &[Entry],
+        roots: &[PathBuf],
+        skipped: &[Skipped],
+    ) -> Vec<Skipped> {
+        let found: HashSet<&Path> = entries.iter().flat_map(Entry::lock_paths).collect();
+        let is_reported = |path: &Path| skipped.iter().any(|one| one.path().starts_with(path));
+        let locks = self.0.iter();
+        let locked = locks
+            .filter(|(parent, _)| roots.iter().any(|root| parent.starts_with(root)))
+            .filter_map(|(parent, lock)| Some((parent, lock.as_ref().ok()?)))
+            .flat_map(|(parent, lock)| lock.names().map(|name| parent.join(name)));
+        locked
+            .filter(|path| !found.contains(path.as_path()) && !is_reported(path))
+            // A limit can keep the scan from a skill that is there.
+            .filter(|path| path.join(SKILL_FILE).symlink_metadata().is_err())
+            .map(|path| Skipped::new(path, SkipReason::LockedMissing))
+            .collect()
     }
 
     /// Checks the skills, and returns for each why a lock file makes it inactive. Skills that are
@@ -192,6 +217,20 @@ impl Locks {
             let lock = self.0.get(parent)?.as_ref().ok()?;
             lock.required(entry.name().as_str())
         })
+    }
+}
+
+/// Reads the lock file of a directory, unless it was read before, and records its stamp.
+fn read_once(
+    directory: &Path,
+    locks: &mut HashMap<PathBuf, Result<ContentLock, LockError>>,
+    stamps: &mut StampSet,
+    scan_start: ScanStart,
+) {
+    if !locks.contains_key(directory) {
+        stamps.add_at(directory.join(LOCK_FILE), scan_start);
+        let lock = ContentLock::read(directory).map(Option::unwrap_or_default);
+        locks.insert(directory.to_owned(), lock);
     }
 }
 

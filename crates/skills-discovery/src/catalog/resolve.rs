@@ -1,7 +1,7 @@
 //! Decides which of the skills that were found are active.
 
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use unicode_normalization::UnicodeNormalization;
@@ -11,16 +11,17 @@ use crate::file_stamp::ScanStart;
 use crate::locked_content::SharedDigests;
 use crate::{
     ConfigRule, Discovery, Entry, EntryWarning, InactiveEntry, InactiveReason, Precedence, Root,
-    StampSet,
+    Skipped, StampSet,
 };
 
 /// Splits skills into active and inactive ones. `entries` are grouped by root, in the order in
-/// which the roots were scanned.
+/// which the roots were scanned. Locked skills that are missing are added to `skipped`.
 pub(super) fn resolve_active(
     entries: Vec<Entry>,
     discovery: &Discovery,
     lock_check: &LockCheck<'_>,
     stamps: &mut StampSet,
+    skipped: &mut Vec<Skipped>,
 ) -> (Vec<Entry>, Vec<InactiveEntry>) {
     let mut inactive = Vec::new();
     let activation = Activation::new(discovery);
@@ -32,7 +33,9 @@ pub(super) fn resolve_active(
         }
     }
     // Before anything that the files of a skill say can be a reason.
-    let locks = Locks::read(&candidates, stamps, lock_check.scan_start);
+    let locks = Locks::read(&candidates, lock_check, stamps);
+    let missing = locks.missing(&candidates, lock_check.roots, skipped);
+    skipped.extend(missing);
     let changed = locks.check(
         &mut candidates,
         lock_check.digests,
@@ -55,6 +58,8 @@ pub(super) fn resolve_active(
 pub(super) struct LockCheck<'a> {
     pub(super) digests: &'a SharedDigests,
     pub(super) scan_start: ScanStart,
+    /// The canonical paths of the trusted roots.
+    pub(super) roots: &'a [PathBuf],
 }
 
 /// What decides, for each skill on its own, whether it is active.

@@ -331,3 +331,56 @@ fn a_skill_is_not_locked_any_more_without_the_lock_file() {
     assert_eq!(states(&newer), ["a"]);
     assert!(newer.entries()[0].locked_digest().is_none() && newer.entries()[0].open().is_ok());
 }
+
+#[test]
+fn a_locked_skill_that_is_missing_is_reported() {
+    let skipped = |catalog: &Catalog| -> Vec<String> {
+        let skipped = catalog.skipped().iter();
+        let skipped = skipped.filter(|one| one.reason().code() == "locked-missing");
+        let name = |path: &std::path::Path| path.file_name().unwrap().display().to_string();
+        skipped.map(|one| name(one.path())).collect()
+    };
+    for (case, remaining) in [
+        ("removed", &["b"][..]),
+        ("emptied", &["b"]),
+        ("file", &["b"]),
+        ("all", &[]),
+    ] {
+        let tree = Tree::new();
+        tree.skill("skills/a", "a").skill("skills/b", "b");
+        lock(&tree, "skills", &["a", "b"]);
+        let discovery = discovery(&tree, "skills");
+        let catalog = settled(&discovery);
+        assert!(skipped(&catalog).is_empty());
+        fs::remove_dir_all(tree.path("skills/a")).unwrap();
+        match case {
+            "emptied" => fs::create_dir(tree.path("skills/a")).unwrap(),
+            "file" => drop(tree.file("skills/a", "")),
+            "all" => fs::remove_dir_all(tree.path("skills/b")).unwrap(),
+            _ => {}
+        }
+        let catalog = discovery.rescan(&catalog).unwrap();
+        assert_eq!(states(&catalog), remaining, "{case}");
+        let missing: &[&str] = if case == "all" { &["a", "b"] } else { &["a"] };
+        assert_eq!(skipped(&catalog), missing, "{case}");
+        let explanation = discovery.explain(&catalog, "a");
+        assert_eq!(explanation.steps()[0].code(), "locked-missing", "{case}");
+        if case == "file" {
+            fs::remove_file(tree.path("skills/a")).unwrap();
+        }
+        let catalog = settled(&discovery);
+        tree.skill("skills/a", "a");
+        let restored = discovery.rescan(&catalog).unwrap();
+        assert!(!skipped(&restored).contains(&"a".to_owned()), "{case}");
+        assert!(states(&restored).contains(&"a".to_owned()), "{case}");
+    }
+    // An untrusted project says nothing about other directories, and a limit is no loss.
+    let tree = Tree::new();
+    tree.skill("skills/a", "a").skill("skills/b", "b");
+    lock(&tree, "skills", &["a", "b"]);
+    let root = Root::new(tree.path("skills/b"), Scope::Repo);
+    fs::remove_dir_all(tree.path("skills/a")).unwrap();
+    assert!(skipped(&Discovery::new([root]).scan()).is_empty());
+    let root = Root::new(tree.path("skills"), Scope::Repo).trust(Trust::Untrusted);
+    assert!(skipped(&Discovery::new([root]).scan()).is_empty());
+}
