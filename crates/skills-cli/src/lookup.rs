@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use skills_runtime::discovery::{
-    DiscoveryErrorKind, Explanation, ExplanationStep, Lookup, SkillStatus, Skipped,
+    DiscoveryErrorKind, Explanation, ExplanationStep, InactiveEntry, InactiveReason, Lookup,
+    SkillStatus, SkipReason, Skipped,
 };
 use skills_runtime::{
     ErrorKind, ExecutionOptions, LoadedSkill, Preview, Root, RuntimeError, SkillRuntime,
@@ -54,11 +55,38 @@ pub(crate) fn preview(
 pub(crate) const TRUST_PROJECT_HINT: &str =
     "trust its project with `skills trust --project`, or for one command with `--trust-project`";
 
+/// What completes an interrupted change of installed skills.
+pub(crate) const UNFINISHED_HINT: &str =
+    "the next command that changes these skills, such as `skills add`, completes the change";
+
+/// Returns why a changed skill may have other content than its lock file, if no one edited it: a
+/// change of its directory was interrupted.
+pub(crate) fn unfinished_change(inactive: &InactiveEntry) -> Option<String> {
+    let is_changed = matches!(inactive.reason(), InactiveReason::Changed { .. });
+    let mut parents = inactive.entry().lock_paths().filter_map(Path::parent);
+    let parent = parents.find(|parent| has_unfinished_change(parent));
+    let path = line(&parent.filter(|_| is_changed)?.to_string_lossy());
+    Some(format!("an interrupted change of `{path}` is unfinished"))
+}
+
+#[cfg(feature = "install")]
+fn has_unfinished_change(directory: &Path) -> bool {
+    skills_install::Store::has_unfinished_change(directory)
+}
+
+#[cfg(not(feature = "install"))]
+fn has_unfinished_change(_directory: &Path) -> bool {
+    false
+}
+
 /// Returns how to make an inactive skill available, or how to see why it is inactive.
 fn inactive_hint(runtime: &SkillRuntime, name: &str) -> String {
     match runtime.library().catalog().find(name) {
         Lookup::Inactive(inactive) if inactive.is_of_untrusted_project() => {
             TRUST_PROJECT_HINT.to_owned()
+        }
+        Lookup::Inactive(inactive) if let Some(cause) = unfinished_change(inactive) => {
+            format!("{cause}; {UNFINISHED_HINT}")
         }
         _ => explain_hint(name),
     }
@@ -123,17 +151,25 @@ fn with_unreadable_roots(error: RuntimeError, explanation: &Explanation) -> anyh
     }
 }
 
-/// Returns how to make a skipped skill available: the option that finds it, if there is one.
+/// Returns how to make a skipped skill available, or how to see why it was skipped.
 fn skipped_hint(runtime: &SkillRuntime, name: &str) -> String {
+    option_for_skipped(runtime, name).map_or_else(|| explain_hint(name), str::to_owned)
+}
+
+/// Returns what makes a skipped skill available: the option that finds it, or the command that
+/// installs it, if there is one.
+pub(crate) fn option_for_skipped(runtime: &SkillRuntime, name: &str) -> Option<&'static str> {
     let catalog = runtime.library().catalog();
     let matches = |skipped: &&Skipped| {
         let directory = skipped.path().parent();
         directory.is_some_and(|directory| directory.ends_with(name) || directory == Path::new(name))
     };
+    let is_missing = |skipped: &&Skipped| {
+        matches!(skipped.reason(), SkipReason::LockedMissing) && skipped.path().ends_with(name)
+    };
     let unread = catalog.unread_skills().iter().find(matches);
-    unread
-        .and_then(|skipped| limit_hint(skipped.reason()))
-        .map_or_else(|| explain_hint(name), str::to_owned)
+    let skipped = unread.or_else(|| catalog.skipped().iter().find(is_missing));
+    limit_hint(skipped?.reason())
 }
 
 /// Returns the skill directory that a path refers to: the directory, or that of its `SKILL.md`.

@@ -197,6 +197,8 @@ pub(crate) enum Repr {
         path: PathBuf,
         problem: &'static str,
     },
+    #[error("cannot compare the skills in `{}`: an interrupted change of them is unfinished", .0.display())]
+    UnfinishedChange(PathBuf),
     #[error("another process installs skills in {}", .0.display())]
     Busy(PathBuf),
     #[error("cannot {action} `{}`", path.display())]
@@ -279,6 +281,7 @@ impl InstallError {
             Repr::Conflict { .. }
             | Repr::NotLocked(_)
             | Repr::NotLockedContent(_)
+            | Repr::UnfinishedChange(_)
             | Repr::ForeignChange { .. } => InstallErrorKind::Conflict,
             Repr::Busy(_) => InstallErrorKind::Busy,
             Repr::Io { .. } => InstallErrorKind::Io,
@@ -341,6 +344,10 @@ impl InstallError {
             }
             Repr::ForeignChange { .. } => {
                 "remove that directory, and compare the skills with version control".to_owned()
+            }
+            Repr::UnfinishedChange(_) => {
+                "the next command that changes these skills, such as `skills add`, completes it"
+                    .to_owned()
             }
             Repr::Busy(_) => "wait until it has finished".to_owned(),
             Repr::Unsafe {

@@ -139,13 +139,17 @@ impl Store {
     /// Applying a plan is an error.
     ///
     /// # Errors
-    /// Fails if its lock file cannot be read, or `temp_dir` cannot be written.
+    /// Fails if its lock file cannot be read, an interrupted change of it is unfinished, or
+    /// `temp_dir` cannot be written.
     pub fn open_read_only(root: &Path, temp_dir: &Path) -> Result<Self, InstallError> {
         let handle = match Dir::open_ambient_dir(root, ambient_authority()) {
             Ok(handle) => Some(handle),
             Err(error) if error.kind() == ErrorKind::NotFound => None,
             Err(error) => return Err(InstallError::io("open", root, error)),
         };
+        if Self::has_unfinished_change(root) {
+            return Err(Repr::UnfinishedChange(root.to_owned()).into());
+        }
         let lock_file = handle
             .as_ref()
             .map(|handle| LockFile::read_from(handle, root));
@@ -160,6 +164,16 @@ impl Store {
             sync: None,
             steps: StepObserver::default(),
         })
+    }
+
+    /// Returns true if a change of a directory of skills was interrupted, so that its files may be
+    /// partly those from before and partly those from after it. The next [`open`](Self::open)
+    /// completes it. False for a change that was copied with the directory.
+    #[must_use]
+    pub fn has_unfinished_change(root: &Path) -> bool {
+        let handle = Dir::open_ambient_dir(root, ambient_authority());
+        let journal = handle.and_then(|handle| Journal::read(&handle, CHANGE));
+        matches!(journal, Ok(Some(journal)) if journal.is_in_place())
     }
 
     /// Sets the sources and signers of skills that no lock file lists any more. Plans compare new skills

@@ -12,7 +12,7 @@ use skills_discovery::{ContentDigest, ContentLock, Discovery, Entry, Root, Scope
 
 use crate::error::InstallError;
 use crate::installed::Installed;
-use crate::{LockFile, LockedSkill};
+use crate::{LockFile, LockedSkill, Store};
 
 /// Maximum number of threads: more do not make a disk faster.
 const MAX_THREADS: usize = 8;
@@ -21,6 +21,7 @@ const MAX_THREADS: usize = 8;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verification {
     skills: BTreeMap<String, SkillState>,
+    is_unfinished: bool,
 }
 
 /// How a skill compares with its entry in the lock file.
@@ -85,7 +86,10 @@ impl Verification {
         for path in find_unlocked(root, discovery, &lock_file) {
             skills.entry(path).or_insert(SkillState::Unlocked);
         }
-        Ok(Self { skills })
+        Ok(Self {
+            skills,
+            is_unfinished: Store::has_unfinished_change(root.path()),
+        })
     }
 
     /// Returns the state of each skill by its path below the directory, which is the name of a locked
@@ -93,6 +97,28 @@ impl Verification {
     #[must_use]
     pub fn skills(&self) -> &BTreeMap<String, SkillState> {
         &self.skills
+    }
+
+    /// Returns the number of skills that were compared with the lock file: those that it lists.
+    #[must_use]
+    pub fn compared(&self) -> usize {
+        self.skills.len() - self.unlocked()
+    }
+
+    /// Returns the number of skills that the lock file does not list. Nothing of them was compared.
+    #[must_use]
+    pub fn unlocked(&self) -> usize {
+        let states = self.skills.values();
+        states
+            .filter(|state| **state == SkillState::Unlocked)
+            .count()
+    }
+
+    /// Returns true if a change of the directory was interrupted. Skills may differ from the lock
+    /// file until the next [`Store::open`] completes it.
+    #[must_use]
+    pub fn is_unfinished(&self) -> bool {
+        self.is_unfinished
     }
 
     /// Returns true if every skill of the directory is locked and unchanged: the strictest check,

@@ -106,7 +106,8 @@ pub(crate) fn limit_hints(catalog: &Catalog) -> Vec<&'static str> {
     hints
 }
 
-/// Returns the option with which a scan finds what it has not read for a reason.
+/// Returns the option with which a scan finds what it has not read for a reason, or the command that
+/// installs it.
 pub(crate) fn limit_hint(reason: &SkipReason) -> Option<&'static str> {
     Some(match reason {
         SkipReason::TooManyDirectories { .. } => {
@@ -117,6 +118,7 @@ pub(crate) fn limit_hint(reason: &SkipReason) -> Option<&'static str> {
         }
         SkipReason::TooDeep { .. } => "search deeper with `--max-depth NUMBER`",
         SkipReason::Nested { .. } => "search below skills with `--nested`",
+        SkipReason::LockedMissing => "install missing locked skills again with `skills add`",
         SkipReason::InHiddenDirectory => {
             "search hidden directories by naming their root with `--root DIR`, without `--profile`"
         }

@@ -83,6 +83,8 @@ mod traced;
 mod unreadable;
 mod usage;
 #[cfg(all(unix, feature = "install"))]
+mod verify;
+#[cfg(all(unix, feature = "install"))]
 #[expect(dead_code, reason = "the tests of the library use more of it")]
 #[path = "../../../skills-install/tests/it/web_server.rs"]
 mod web_server;

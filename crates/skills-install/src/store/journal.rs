@@ -67,6 +67,11 @@ impl Journal {
         }
     }
 
+    /// Returns true if the journal is in the file in which it was written.
+    pub(super) fn is_in_place(&self) -> bool {
+        self.file == self.actual_file
+    }
+
     /// Fails if the change is not one of this directory, or its skills are not those of its lock
     /// file.
     pub(super) fn check(
@@ -79,7 +84,7 @@ impl Journal {
             path: root.join(change),
             problem,
         };
-        if self.file != self.actual_file {
+        if !self.is_in_place() {
             return Err(foreign("it was made in another directory").into());
         }
         let prepared = Path::new(change).join(LOCK_FILE);

@@ -34,10 +34,21 @@ pub(crate) fn explain(query: &str, context: &Context) -> anyhow::Result<Exit> {
         let shown = steps.filter(|step| step.code() != "root-missing");
         let lines = shown.map(|step| line(&step.to_string()));
         output.lines(std::iter::once(status.as_str().to_owned()).chain(lines))?;
-        if let Lookup::Inactive(inactive) = catalog.find(&name)
-            && inactive.is_of_untrusted_project()
-        {
-            output.status(&format!("help: {}", lookup::TRUST_PROJECT_HINT));
+        match catalog.find(&name) {
+            Lookup::Inactive(inactive) if inactive.is_of_untrusted_project() => {
+                output.status(&format!("help: {}", lookup::TRUST_PROJECT_HINT));
+            }
+            Lookup::Inactive(inactive) if let Some(cause) = lookup::unfinished_change(inactive) => {
+                output.status(&cause);
+                output.status(&format!("help: {}", lookup::UNFINISHED_HINT));
+            }
+            _ if status == SkillStatus::Skipped => {
+                let hint = lookup::option_for_skipped(&runtime, &name);
+                if let Some(hint) = hint {
+                    output.status(&format!("help: {hint}"));
+                }
+            }
+            _ => {}
         }
     }
     Ok(match status {
