@@ -92,15 +92,16 @@ impl RemedyDescriptions {
                 interpreter,
                 package,
                 is_installable,
+                declaring_script,
                 acceptable,
                 ..
             } => {
                 let other = self.interpreter(*script_type, interpreter.as_deref(), package);
+                let install = install_command(skill, declaring_script.as_deref());
                 let packages = if *is_installable {
-                    install_command(skill)
-                        .map(|install| format!("install its packages with {install}"))
+                    install.map(|install| format!("install its packages with `{install}`"))
                 } else {
-                    accept_packages(skill, acceptable)
+                    install.and_then(|install| accept_packages(skill, acceptable, &install))
                 };
                 Some(match packages {
                     Some(packages) => format!("{packages}, or {other}"),
@@ -241,16 +242,24 @@ fn started_interpreter(script_type: ScriptType, package: &str) -> String {
 
 /// Returns how the user accepts packages for a skill that does not declare them, in the imperative;
 /// `None` without packages.
-fn accept_packages(skill: &str, packages: &[String]) -> Option<String> {
+fn accept_packages(skill: &str, packages: &[String], install: &str) -> Option<String> {
     let command = accept_command(skill, packages)?;
-    let install = install_command(skill)?;
     Some(format!(
-        "accept its packages with `{command}` and install them with {install}"
+        "accept its packages with `{command}` and install them with `{install}`"
     ))
 }
 
-fn install_command(skill: &str) -> Option<String> {
-    Some(format!("`skills deps install {}`", shell_word(skill)?))
+/// Returns the command that installs the packages of a skill, or those of a script that declares its
+/// own; `None` if a name needs more than quotes.
+pub(crate) fn install_command(skill: &str, script: Option<&str>) -> Option<String> {
+    let skill = shell_word(skill)?;
+    Some(match script {
+        Some(script) => format!(
+            "skills deps install {skill} --script {}",
+            shell_word(script)?
+        ),
+        None => format!("skills deps install {skill}"),
+    })
 }
 
 /// Returns the command that accepts packages for a skill; `None` without packages, or if a name needs

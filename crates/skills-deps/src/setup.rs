@@ -252,7 +252,7 @@ impl SetupContext {
 
 /// The step that allows packages to be built from source.
 const ALLOW_BUILDS: &str = "allow it to be built from source, which runs its code in the sandbox: \
-                            `skills deps install NAME --build`";
+                            install it with `--build` of `skills deps install`";
 
 /// Reports that a setup has ended.
 pub(crate) struct EndReport<'a>(&'a SetupContext);

@@ -15,9 +15,12 @@ use skills_runtime::{ExecutionOptions, HostCommand, RunTarget, SkillRuntime};
 use crate::context::Context;
 use crate::exit::Exit;
 use crate::input;
+use crate::lookup;
+use crate::output::Output;
 use crate::output::line;
 use crate::packages::package_config;
 use crate::program_args::ProgramArgs;
+use crate::remedies::install_command;
 
 /// Plan, install and remove the packages that skills declare
 ///
@@ -109,6 +112,40 @@ impl PackageArgs {
         })
     }
 }
+
+impl OpenedPackages {
+    /// Returns the script whose packages are meant, if one was chosen.
+    fn script(&self) -> Option<&str> {
+        match &self.options.target {
+            RunTarget::Script(script) => Some(script),
+            _ => None,
+        }
+    }
+
+    /// Names the scripts that declare packages apart from their skill, which are not installed with
+    /// it.
+    fn report_scripts(&self, output: Output) -> anyhow::Result<()> {
+        if output.is_json() || self.script().is_some() {
+            return Ok(());
+        }
+        let skill = lookup::get_skill(&self.runtime, &self.name)?.id;
+        let executor = self.runtime.executor();
+        let scripts = executor.scripts_without_packages(&self.name, &self.options)?;
+        for script in scripts.iter().take(MAX_SCRIPTS) {
+            let Some(command) = install_command(&skill, Some(script)) else {
+                continue;
+            };
+            let script = line(script);
+            output.status(&format!(
+                "help: install the packages that `{script}` declares with `{command}`"
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// The most scripts that are named.
+const MAX_SCRIPTS: usize = 8;
 
 /// Selects a script, or all that commands of the skill can start.
 fn options(script: Option<&str>) -> ExecutionOptions {

@@ -501,3 +501,53 @@ fn a_user_accepts_mentioned_packages_with_one_answer() {
     let (code, text) = user.run(&["run", "demo"]);
     assert_eq!((code, text.as_str()), (0, "demo 1.2 3.1\n"));
 }
+
+#[test]
+fn packages_of_a_script_are_installed_by_the_command_that_the_help_names() {
+    let Some(user) = User::new(&PACKAGES).map(User::with_uv) else {
+        return;
+    };
+    user.fixture
+        .file("skills/demo/scripts/requirements.txt", "needed\n")
+        .file(
+            "skills/demo/scripts/show.py",
+            "# /// script\n# dependencies = [\"demo-pkg\"]\n# ///\n\
+             import demo_pkg, needed\nprint('demo', demo_pkg.VERSION, needed.VERSION)\n",
+        );
+    let command = "skills deps install demo --script scripts/show.py --root skills";
+    let (code, text) = user.run(&["run", "demo"]);
+    assert_eq!(code, 1, "{text}");
+    for line in [
+        "note: missing packages: demo-pkg: install them with",
+        "help: install its packages with",
+    ] {
+        assert!(text.contains(&format!("{line} `{command}`")), "{text}");
+    }
+
+    // The skill is installed without its script, which is said.
+    let (code, text) = user.run(&["deps", "install", "demo", "--yes"]);
+    assert_eq!(code, 0, "{text}");
+    let help =
+        format!("help: install the packages that `scripts/show.py` declares with `{command}`");
+    assert!(text.contains(&help), "{text}");
+    let (_, text) = user.run(&["deps", "plan", "demo", "--script", "scripts/show.py"]);
+    assert!(
+        text.contains(&format!("help: install them with `{command}`")),
+        "{text}"
+    );
+
+    let install = [
+        "deps",
+        "install",
+        "demo",
+        "--script",
+        "scripts/show.py",
+        "--yes",
+    ];
+    let (code, text) = user.run(&install);
+    assert_eq!(code, 0, "{text}");
+    let (code, text) = user.run(&["run", "demo"]);
+    assert_eq!((code, text.as_str()), (0, "demo 1.2 3.1\n"));
+    let (_, text) = user.run(&["deps", "install", "demo", "--yes"]);
+    assert!(!text.contains("help:"), "{text}");
+}

@@ -82,6 +82,10 @@ pub enum FailureCause {
         /// Whether the skill declares this package, and the run had no environment with its packages,
         /// since nothing allowed to install them.
         is_installable: bool,
+        /// The script of the run, if it declares other packages than its skill. They are installed for
+        /// this script alone.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        declaring_script: Option<String>,
         /// The packages that a user can accept for the skill, so that it has this one: those that
         /// are configured, those that its text names or its scripts import, and this one. Empty if it is declared, or if
         /// packages are not configured.
@@ -218,6 +222,7 @@ pub(super) fn failure_cause(
         is_started_by_script,
         declared: None,
         is_installable: false,
+        declaring_script: None,
         acceptable: Vec::new(),
     })
 }

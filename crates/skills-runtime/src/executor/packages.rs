@@ -97,7 +97,8 @@ impl Executor {
         // Before the index is asked: the names of declared packages are known.
         let request = missing.request(plan.request.clone());
         if !self.can_be_allowed(plan, &request) {
-            return Ok(RunPackages::without(&missing, ALLOW_PACKAGES));
+            let advice = self.install_advice(plan);
+            return Ok(RunPackages::without(&missing, &advice));
         }
         let context = self.setup_context(plan, &plan.options.context, config)?;
         let resolved = match config
@@ -134,7 +135,7 @@ impl Executor {
         match (&decided.0, packages.pending.take()) {
             (Authorization::Denied(denial), Some((missing, _))) if !denial.was_asked() => {
                 plan.request = plan.request.clone().without_packages();
-                *packages = RunPackages::without(&missing, ALLOW_PACKAGES);
+                *packages = RunPackages::without(&missing, &self.install_advice(plan));
                 self.authorize_with_programs(plan, record).await
             }
             (_, pending) => {
@@ -191,6 +192,20 @@ impl Executor {
         }
     }
 
+    /// Returns what the user can do about the missing packages of a run. The command is complete: a
+    /// name that a shell would change is not in it.
+    fn install_advice(&self, plan: &RunPlan) -> String {
+        let allow = "allow it with `--allow packages`";
+        let script = self.declaring_script(plan);
+        let words = [plan.subject.name()].into_iter().chain(script);
+        if !words.clone().all(is_plain_word) {
+            return allow.to_owned();
+        }
+        let words: Vec<&str> = words.collect();
+        let words = words.join(" --script ");
+        format!("install them with `skills deps install {words}`, or {allow}")
+    }
+
     /// Returns the rule that denies a package of a plan, as a reason.
     fn denied_package(&self, plan: &RunPlan, resolved: &Plan) -> Option<String> {
         let directory = plan.subject.skill()?.entry.directory();
@@ -205,9 +220,11 @@ impl Executor {
     }
 }
 
-/// What the user can do about missing packages.
-const ALLOW_PACKAGES: &str =
-    "install them with `skills deps install NAME`, or allow it with `--allow packages`";
+/// Returns true if a text is one word for every shell, and not an option.
+fn is_plain_word(text: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./@+".contains(c);
+    !text.is_empty() && !text.starts_with('-') && text.chars().all(is_plain)
+}
 
 /// Requests the declared packages of a plan, and tells the approver about all.
 fn request_planned(request: Request, resolved: &Plan) -> Request {

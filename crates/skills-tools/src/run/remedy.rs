@@ -48,6 +48,8 @@ pub enum Remedy {
         is_started_by_script: bool,
         /// Whether the skill declares the package, which was not installed.
         is_installable: bool,
+        /// The script, if [it declares packages itself](FailureCause::MissingPackage::declaring_script).
+        declaring_script: Option<String>,
         /// The packages that [can be accepted](FailureCause::MissingPackage::acceptable).
         acceptable: Vec<String>,
     },
@@ -122,6 +124,7 @@ impl Remedy {
                 interpreter,
                 is_started_by_script,
                 is_installable,
+                declaring_script,
                 acceptable,
                 ..
             }) => all.push(Self::Interpreter {
@@ -131,6 +134,7 @@ impl Remedy {
                 interpreter: interpreter.clone(),
                 is_started_by_script: *is_started_by_script,
                 is_installable: *is_installable,
+                declaring_script: declaring_script.clone(),
                 acceptable: acceptable.clone(),
             }),
             Some(FailureCause::OutOfMemory { limit_bytes }) => all.push(Self::Memory {

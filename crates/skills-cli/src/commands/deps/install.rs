@@ -57,7 +57,9 @@ impl Install {
                 if !self.yes {
                     require_agreement(&plan, "Install them? [y/N]", output)?;
                 }
-                install(&opened, &plan, output)
+                let exit = install(&opened, &plan, output)?;
+                opened.report_scripts(output)?;
+                Ok(exit)
             }
             Planned::Nothing => {
                 let OpenedPackages {
@@ -67,13 +69,16 @@ impl Install {
                 } = &opened;
                 let status = runtime.executor().package_status(name, options)?;
                 if let PackageStatus::Mentioned(packages) = status {
-                    return self.offer(&opened, packages, context);
+                    let exit = self.offer(&opened, packages, context)?;
+                    opened.report_scripts(output)?;
+                    return Ok(exit);
                 }
                 if output.is_json() {
                     output.print_json(&json!({"skill": name, "installed": null}))?;
                 } else {
                     output.status(&format!("no package of skill `{name}` is missing"));
                 }
+                opened.report_scripts(output)?;
                 Ok(Exit::Success)
             }
         }

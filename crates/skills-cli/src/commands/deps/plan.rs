@@ -10,6 +10,7 @@ use crate::context::Context;
 use crate::exit::Exit;
 use crate::lookup;
 use crate::packages::SetupProgress;
+use crate::remedies::install_command;
 use crate::signals;
 
 /// List the packages that would be installed for a skill
@@ -30,25 +31,27 @@ pub(crate) struct Plan {
 impl Plan {
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Exit> {
         let output = context.output;
+        let opened = self.package.open(false, None, context)?;
         let OpenedPackages {
             runtime,
             name,
-            mut options,
-        } = self.package.open(false, None, context)?;
+            options,
+        } = &opened;
+        let mut options = options.clone();
         let (call, progress) = SetupProgress::add_to(options.context);
         options.context = call;
         let executor = runtime.executor();
-        let planned = executor.plan_packages(&name, &options, self.refresh);
+        let planned = executor.plan_packages(name, &options, self.refresh);
         let planned = signals::run_until_interrupt(planned)?;
         drop(progress);
         let Some(planned) = planned else {
             return Ok(Exit::Interrupted);
         };
-        let planned = planned.map_err(|error| lookup::explain_error(&runtime, &name, error))?;
+        let planned = planned.map_err(|error| lookup::explain_error(runtime, name, error))?;
         match planned {
-            None => match executor.package_status(&name, &options)? {
+            None => match executor.package_status(name, &options)? {
                 PackageStatus::Mentioned(packages) => {
-                    Mentioned::new(&runtime, &name, &packages)?.print("plan", output)?;
+                    Mentioned::new(runtime, name, &packages)?.print("plan", output)?;
                 }
                 _ if output.is_json() => {
                     output.print_json(&json!({"skill": name, "plan": null}))?;
@@ -66,9 +69,12 @@ impl Plan {
             }
             Some(plan) => {
                 output.lines(plan_lines(plan.packages()))?;
-                output.status(&format!("install them with `skills deps install {name}`"));
+                if let Some(command) = install_command(name, opened.script()) {
+                    output.status(&format!("help: install them with `{command}`"));
+                }
             }
         }
+        opened.report_scripts(output)?;
         Ok(Exit::Success)
     }
 }

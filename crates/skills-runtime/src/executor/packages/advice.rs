@@ -59,6 +59,7 @@ impl Executor {
             script_type,
             declared,
             is_installable,
+            declaring_script,
             acceptable,
             ..
         } = &mut cause
@@ -76,6 +77,7 @@ impl Executor {
         let script = script_of(&plan.mode);
         let project = self.declared_packages(skill, script);
         *declared = declared_of_registry(&project, registry);
+        *declaring_script = self.declaring_script(plan).map(str::to_owned);
         if self.config().packages.is_some()
             && !(registry == Registry::Pypi && is_local_module(&paths_of(skill), package))
             && let Some(missing) = package_of_module(registry, package)

@@ -12,6 +12,7 @@ use crate::ExecutionMode;
 use crate::executor::Executor;
 use crate::executor::run_plan::RunPlan;
 use crate::executor::run_subject::SkillSubject;
+use crate::library::{nested_scripts, scripts};
 use crate::program_search::{find_tool, has_program};
 
 /// Declared packages that are missing, with what is needed to install them.
@@ -73,6 +74,37 @@ impl Executor {
             let is_part = missing.project.is_part_of(&of_skill.project);
             is_part.then(|| config.store.get(&of_skill.key))?
         })
+    }
+
+    /// Returns the script of a run, if it declares other packages than its skill, so that they are
+    /// installed for this script alone.
+    pub(super) fn declaring_script<'a>(&self, plan: &'a RunPlan) -> Option<&'a str> {
+        let script = script_of(&plan.mode)?;
+        self.declares_own(plan.subject.skill()?, script)
+            .then_some(script)
+    }
+
+    /// Returns the scripts that declare other packages than their skill, which are missing.
+    pub(super) fn incomplete_scripts(&self, plan: &RunPlan, config: &PackageConfig) -> Vec<String> {
+        let Some(skill) = plan.subject.skill() else {
+            return Vec::new();
+        };
+        let lacks_packages = |script: &String| {
+            let missing = self
+                .declares_own(skill, script)
+                .then(|| self.missing_of_script(plan, Some(script), config))
+                .flatten();
+            missing.is_some_and(|missing| config.store.get(&missing.key).is_none())
+        };
+        let all = scripts(&skill.files)
+            .into_iter()
+            .chain(nested_scripts(&skill.files));
+        all.filter(lacks_packages).collect()
+    }
+
+    fn declares_own(&self, skill: &SkillSubject, script: &str) -> bool {
+        let of_script = self.declared_packages(skill, Some(script));
+        !of_script.is_part_of(&self.declared_packages(skill, None))
     }
 
     /// Returns what decides an environment apart from the declarations: indexes, and the programs that

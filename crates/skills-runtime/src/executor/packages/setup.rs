@@ -80,6 +80,20 @@ impl Executor {
         })
     }
 
+    /// Returns the scripts of a skill that declare packages apart from it, which are not installed.
+    ///
+    /// # Errors
+    /// The same as [`preview`](Self::preview).
+    pub fn scripts_without_packages(
+        &self,
+        name: &str,
+        options: &ExecutionOptions,
+    ) -> Result<Vec<String>, RuntimeError> {
+        let config = self.package_config()?;
+        let run = self.plan(name, options.clone(), None)?;
+        Ok(self.incomplete_scripts(&run, config))
+    }
+
     fn status_of_complete(&self, run: &RunPlan) -> PackageStatus {
         let Some(skill) = run.subject.skill() else {
             return PackageStatus::NothingDeclared;
