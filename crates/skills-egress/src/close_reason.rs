@@ -15,8 +15,14 @@ pub enum RejectReason {
         /// The port.
         port: u16,
     },
-    /// All addresses of the host are private.
+    /// All addresses of the host are private, and no rule for it would allow them.
     PrivateAddress,
+    /// All addresses of the host are private, and at least one is in a private network. A rule with
+    /// this port would allow it.
+    PrivateNetwork {
+        /// The port.
+        port: u16,
+    },
     /// The host name does not resolve.
     DnsFailure,
     /// The host refuses connections to the port.
@@ -43,7 +49,10 @@ impl fmt::Display for RejectReason {
         match self {
             Self::NotListed => f.write_str("host is not granted"),
             Self::PortNotAllowed { port } => write!(f, "port {port} is not allowed"),
-            Self::PrivateAddress => f.write_str("host has no public address"),
+            // The same words: a program must not learn where a private address is.
+            Self::PrivateAddress | Self::PrivateNetwork { .. } => {
+                f.write_str("host has no public address")
+            }
             Self::DnsFailure => f.write_str("host not found"),
             Self::Refused => f.write_str("connection refused"),
             Self::Unreachable => f.write_str("host did not respond"),

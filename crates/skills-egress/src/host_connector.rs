@@ -176,6 +176,8 @@ impl HostConnector {
         if found.is_empty() {
             return Err(RejectReason::DnsFailure.into());
         }
+        let is_grantable =
+            service.is_none() && found.iter().any(|ip| self.is_grantable(&host, *ip, port));
         // Private addresses are dropped, not rejected as a whole: some names have both kinds.
         let allowed = found
             .into_iter()
@@ -186,7 +188,11 @@ impl HostConnector {
             .take(MAX_ADDRESSES)
             .collect();
         if addresses.is_empty() {
-            Err(RejectReason::PrivateAddress.into())
+            Err(if is_grantable {
+                RejectReason::PrivateNetwork { port }.into()
+            } else {
+                RejectReason::PrivateAddress.into()
+            })
         } else {
             Ok(Destination {
                 host,
@@ -232,6 +238,11 @@ impl HostConnector {
             Ok(Err(_)) => Err(RejectReason::DnsFailure.into()),
             Err(_) => Err(ExceededLimit::ConnectTimeout.into()),
         }
+    }
+
+    /// Returns true if a rule for the name with this port would allow the address.
+    fn is_grantable(&self, host: &Host, ip: IpAddr, port: u16) -> bool {
+        !host.is_private() && self.allows_address(ip, port, Some(&Service::Name))
     }
 
     fn allows_address(&self, ip: IpAddr, port: u16, service: Option<&Service>) -> bool {

@@ -71,7 +71,18 @@ impl RejectedRequest {
             self.reason,
             RejectReason::InvalidHost | RejectReason::Malformed { .. }
         );
-        is_valid && !self.is_missing_grant()
+        // Who granted the host without its port needs to know why that was not enough.
+        let is_private = matches!(self.reason, RejectReason::PrivateNetwork { .. });
+        is_valid && (is_private || !self.is_missing_grant())
+    }
+
+    /// Returns the host as the rule that would allow the request names it.
+    fn rule_text(&self) -> Option<String> {
+        let host = self.host.clone()?;
+        Some(match self.reason {
+            RejectReason::PrivateNetwork { port } => format!("{host}:{port}"),
+            _ => host,
+        })
     }
 
     /// Returns true if a rule for the host and its port would allow the request.
@@ -80,7 +91,8 @@ impl RejectedRequest {
             RejectReason::NotListed => true,
             // The ports of HTTP and TLS are rejected only for the other protocol.
             RejectReason::PortNotAllowed { port } => !matches!(port, HTTP_PORT | TLS_PORT),
-            // A name that its owner resolves to a private address does not justify a rule.
+            RejectReason::PrivateNetwork { .. } => true,
+            // A name that its owner resolves to this machine does not justify a rule.
             RejectReason::PrivateAddress => self
                 .host
                 .as_deref()
@@ -128,7 +140,7 @@ impl ProxySummary {
         self.rejected
             .iter()
             .filter(|request| request.is_missing_grant())
-            .map(|request| (request.host.clone(), request.count))
+            .map(|request| (request.rule_text(), request.count))
     }
 
     /// Describes why granted hosts were not reached, one line for each host and cause, and one for
@@ -139,8 +151,8 @@ impl ProxySummary {
             .iter()
             .filter(|request| request.is_failed_connection());
         let rejected = rejected.filter_map(|request| {
-            let host = request.host.as_ref()?;
-            Some(failure(host, &request.reason, request.count))
+            let host = request.rule_text()?;
+            Some(failure(&host, &request.reason, request.count))
         });
         let timed_out = self.timed_out.iter();
         let timed_out = timed_out

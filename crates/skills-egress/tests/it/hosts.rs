@@ -531,6 +531,40 @@ async fn a_name_with_a_port_never_leads_to_this_machine() {
     assert_eq!(fixture.summary().rejected_hosts().count(), 0);
 }
 
+/// A host that is granted without a port may be in a private network, which only a rule with the port
+/// opens. The log names that rule, and none for what no rule opens.
+#[tokio::test]
+async fn the_log_names_the_rule_for_a_host_in_a_private_network() {
+    let fixture = ProxyFixture::new(&["*.example"]).await;
+    fixture.name("mixed.example", &[&["127.0.0.1", "10.1.2.3"]]);
+    fixture.name("inside.example", &[&["127.0.0.1", "169.254.169.254"]]);
+    for name in ["mixed.example", "inside.example"] {
+        let page = fixture.get(&format!("http://{name}/"), name).await;
+        let expected = format!("cannot connect to {name}: host has no public address\n");
+        assert!(page.ends_with(&expected), "{page}");
+    }
+    let tunnel = "CONNECT mixed.example:443 HTTP/1.1\r\n\r\n";
+    assert!(fixture.exchange(tunnel).await.starts_with("HTTP/1.1 403 "));
+    let summary = fixture.summary();
+    let rules: Vec<_> = summary.rejected_hosts().collect();
+    let rule = |port: u16| (Some(format!("mixed.example:{port}")), 1);
+    assert_eq!(rules, [rule(80), rule(443)]);
+    assert_snapshot!(summary.failures().collect::<Vec<_>>().join("\n"), @"
+    cannot connect to `mixed.example:80`: host has no public address
+    cannot connect to `inside.example`: host has no public address
+    cannot connect to `mixed.example:443`: host has no public address
+    ");
+
+    let fixture = ProxyFixture::new(&["mixed.example:80"]).await;
+    fixture.name("mixed.example", &[&["127.0.0.1", "10.1.2.3"]]);
+    let server = fixture
+        .server("10.1.2.3:80", "\r\n\r\n", "HTTP/1.1 204 X\r\n\r\n")
+        .await;
+    let page = fixture.get("http://mixed.example/", "mixed.example").await;
+    assert!(page.starts_with("HTTP/1.1 204 "), "{page}");
+    server.await.unwrap();
+}
+
 /// `localhost` is not resolved. It and its addresses need a rule that names one of them with the
 /// port, and a `deny` rule for either denies both.
 #[tokio::test]

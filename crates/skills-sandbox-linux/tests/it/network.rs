@@ -112,6 +112,31 @@ fn refused_hosts(output: &RunOutput) -> Vec<String> {
         .collect()
 }
 
+/// A run reports a granted host of a private network as refused, with the rule that opens it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_host_in_a_private_network_is_refused_with_its_rule() {
+    if skip_without(IsolationMode::Namespaces) {
+        return;
+    }
+    let network = FakeNetwork::new(|_, _| Ipv4Addr::new(10, 1, 2, 3).into());
+    let skill = Skill::new(IsolationMode::Namespaces).allow("network:private.test".to_owned());
+    let sandbox = skill.sandbox().connector(network);
+    let script = "import urllib.request, urllib.error
+for url in ['http://private.test/', 'https://private.test/']:
+    try: urllib.request.urlopen(url)
+    except urllib.error.URLError as e: print('failed')";
+    let output = sandbox.run(skill.job("main.py", script)).await.unwrap();
+    assert_eq!(output.stdout.text(), "failed\nfailed\n");
+    assert_eq!(
+        refused_hosts(&output),
+        ["network:private.test:80", "network:private.test:443"]
+    );
+    insta::assert_snapshot!(output.notes.join("\n"), @"
+    cannot connect to `private.test:80`: host has no public address
+    cannot connect to `private.test:443`: host has no public address
+    ");
+}
+
 /// A service of the host's loopback device is reached by the name and port that a rule names, and
 /// no other port.
 #[tokio::test(flavor = "multi_thread")]

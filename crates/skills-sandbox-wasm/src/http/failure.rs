@@ -68,7 +68,9 @@ impl From<CloseReason> for HttpFailure {
 /// Returns the `wasi:http` error for a rejected or unreachable host.
 fn rejection_error(reason: RejectReason) -> Error {
     match reason {
-        RejectReason::PrivateAddress => Error::DestinationIpProhibited,
+        RejectReason::PrivateAddress | RejectReason::PrivateNetwork { .. } => {
+            Error::DestinationIpProhibited
+        }
         RejectReason::DnsFailure => Error::DnsError {
             rcode: None,
             info_code: None,
