@@ -76,6 +76,10 @@ impl RemedyDescriptions {
                 let option = self.option("--allow network:HOST");
                 Some(format!("allow the host with {option}"))
             }
+            Remedy::AllowProgram => {
+                let option = self.option("--allow spawn:PROGRAM");
+                Some(format!("allow the program by its name with {option}"))
+            }
             Remedy::Workspace => {
                 let option = self.option("--workspace DIR");
                 Some(format!("give it a directory for its files with {option}"))

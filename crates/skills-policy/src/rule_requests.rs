@@ -78,6 +78,33 @@ impl Policy {
         (decision.decision != Decision::Allow).then_some(decision.reason)
     }
 
+    /// Returns true if no rule of the invocation would allow all programs to a request, and one that
+    /// names a program would: other rules deny single programs, or ask about them, which is the
+    /// [obstacle](Self::obstacle) to all programs.
+    ///
+    /// ```
+    /// use skills_policy::{Effect, Policy, Request, Rule, RuleSource};
+    ///
+    /// let deny = |target| Rule::parse(Effect::Deny, RuleSource::User, target);
+    /// let request = Request::new("/skills/pdf");
+    /// let policy = Policy::default().rule(deny("spawn:git")?);
+    /// assert!(policy.requires_program_name(&request));
+    /// assert!(!policy.rule(deny("spawn")?).requires_program_name(&request));
+    /// # Ok::<(), skills_policy::PolicyError>(())
+    /// ```
+    #[must_use]
+    pub fn requires_program_name(&self, request: &Request) -> bool {
+        let all = Target::from(Capability::Spawn);
+        if self.obstacle(request, &all).is_none() {
+            return false;
+        }
+        let mut others = self.clone();
+        others
+            .rules
+            .retain(|rule| !matches!(rule.target.0, Kind::Program(_)));
+        others.obstacle(request, &all).is_none()
+    }
+
     /// Returns the `allow` rules of the invocation that allowed nothing of these decisions, such as
     /// a variable without a value, or a path that another rule denies.
     #[must_use]

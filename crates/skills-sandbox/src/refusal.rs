@@ -34,6 +34,10 @@ pub struct Refusal {
     /// if that is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub obstacle: Option<String>,
+    /// Whether only a rule with the name of the program would allow it, which is not known: another
+    /// rule denies one program, and so all programs without a name.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub needs_program_name: bool,
 }
 
 /// An operation that a restriction stopped. Serialized with its name in kebab-case as `operation`.
@@ -100,6 +104,7 @@ impl Refusal {
             evidence,
             count: 1,
             obstacle: None,
+            needs_program_name: false,
         }
     }
 
@@ -111,10 +116,11 @@ impl Refusal {
 
     /// Returns the narrowest rule that a user can pass to allow it, in the syntax of rules: that of
     /// its [target](RefusedOperation::target), or one for a path in the home directory, such as
-    /// `read:~/.config/a.json`. `None` if there is an [obstacle](Self::obstacle).
+    /// `read:~/.config/a.json`. `None` if there is an [obstacle](Self::obstacle), or if the rule
+    /// [needs a name](Self::needs_program_name).
     #[must_use]
     pub fn rule(&self) -> Option<String> {
-        if self.obstacle.is_some() {
+        if self.obstacle.is_some() || self.needs_program_name {
             return None;
         }
         let in_home = match &self.operation {
@@ -309,6 +315,17 @@ impl Refusals {
     pub fn with_obstacles(mut self, find: impl Fn(&Refusal) -> Option<String>) -> Self {
         for refusal in &mut self.list {
             refusal.obstacle = find(refusal);
+        }
+        self
+    }
+
+    /// Marks the started programs whose name is not known, and has to be in a
+    /// [rule](Refusal::needs_program_name).
+    #[must_use]
+    pub fn require_program_name(mut self) -> Self {
+        for refusal in &mut self.list {
+            refusal.needs_program_name =
+                refusal.operation == RefusedOperation::StartProcess && refusal.obstacle.is_none();
         }
         self
     }

@@ -240,6 +240,27 @@ fn a_denied_permission_is_not_suggested() {
     );
 }
 
+/// A rule about one program denies all of them together, and no other one.
+#[test]
+fn a_rule_about_one_program_is_no_obstacle_to_another() {
+    need_sandbox!();
+    let fixture = skill("main.sh", "/bin/ls /\n/bin/true\n");
+    fixture.file(
+        "home/.config/skills/policy.toml",
+        "deny = [\"spawn:git\"]\n",
+    );
+    insta::assert_snapshot!(explanation(&run(&fixture, &[])), @"
+    refused: spawn another program
+    help: allow the program by its name with `--allow spawn:PROGRAM`
+    ");
+    assert_ne!(run(&fixture, &["--allow", "spawn:ls"]).code, 0);
+    let both = ["--allow", "spawn:ls", "--allow", "spawn:true"];
+    assert_eq!(run(&fixture, &both).code, 0);
+    let denied = explanation(&run(&fixture, &["--allow", "spawn"]));
+    let note = "note: `spawn` had no effect on this run: rule `deny spawn:git ";
+    assert!(denied.contains(note), "{denied}");
+}
+
 /// The tools that a shell script starts are far more than those that its skill lists.
 #[test]
 fn a_shell_script_needs_any_program() {

@@ -61,7 +61,10 @@ pub(super) fn obstacle(
     let absolute = |path: &str| expand_home(path, user_home).to_string_lossy().into_owned();
     let operation = refusal.operation.clone().map_path(absolute);
     let reason = policy.obstacle(request, &operation.target()?)?;
-    Some(describe(&reason))
+    // A rule about one program is no obstacle to another one, which can be named.
+    let is_nameable =
+        operation == RefusedOperation::StartProcess && policy.requires_program_name(request);
+    (!is_nameable).then(|| describe(&reason))
 }
 
 /// Returns why an `allow` rule of the user has no effect on a run, as a clause.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use skills_policy::{Capability, Grants, SpawnGrant};
-use skills_sandbox::{Evidence, Refusal, Refusals, RefusedOperation, RunOutput, ScriptType};
+use skills_sandbox::{Refusal, Refusals, RefusedOperation, RunOutput, ScriptType};
 
 use super::failure_cause::{self, FailureCause};
 use super::findings::{self, RunFinding};
@@ -123,11 +123,15 @@ impl Executor {
             refusals::name_programs(refusals, &plan.dropped_programs)
         };
         let policy = self.permissions.policy();
-        refusals.with_obstacles(|refusal| {
+        let refusals = refusals.with_obstacles(|refusal| {
             let workspace = plan.workspace.as_deref();
             let user_home = self.config().user_home.as_deref();
             obstacles::obstacle(policy, &plan.request, workspace, user_home, refusal)
-        })
+        });
+        if policy.requires_program_name(&plan.request) {
+            return refusals.require_program_name();
+        }
+        refusals
     }
 
     /// Returns rules that a script is likely to need next, in the syntax of rules: it was stopped
@@ -151,8 +155,8 @@ impl Executor {
             return Vec::new();
         }
         let policy = self.permissions.policy();
-        let spawn = Refusal::new(RefusedOperation::StartProcess, Evidence::ProgramOutput);
-        let is_allowable = obstacles::obstacle(policy, &plan.request, None, None, &spawn).is_none();
+        let spawn = Capability::Spawn.into();
+        let is_allowable = policy.obstacle(&plan.request, &spawn).is_none();
         if is_allowable && starts_programs(plan) {
             vec![Capability::Spawn.to_string()]
         } else {

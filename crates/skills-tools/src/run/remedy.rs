@@ -31,6 +31,8 @@ pub enum Remedy {
     KeepHome(Vec<String>),
     /// Allow the host that the program connects to, which is not known.
     AllowHost,
+    /// Allow the program that it starts by its name, which is not known.
+    AllowProgram,
     /// Give the program a workspace: the directory of its skill is read-only.
     Workspace,
     /// Run scripts of this type with another interpreter, which has the package, or install the
@@ -115,6 +117,11 @@ impl Remedy {
         };
         if artifacts.refusals.list().iter().any(is_unknown_host) {
             all.push(Self::AllowHost);
+        }
+        let needs_name =
+            |refusal: &Refusal| refusal.needs_program_name && is_shown(artifacts, refusal);
+        if artifacts.refusals.list().iter().any(needs_name) {
+            all.push(Self::AllowProgram);
         }
         all.extend(artifacts.findings.iter().filter_map(Self::for_finding));
         match &artifacts.failure_cause {
