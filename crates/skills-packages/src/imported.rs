@@ -223,7 +223,7 @@ from where they are
         let paths = ["core/gif.py".to_owned()];
         assert!(is_local_module(&paths, "core.gif") && is_local_module(&paths, "gif"));
         assert!(!is_local_module(&paths, "pypdf"));
-        let expected = ["pypdf", "lxml", "pillow", "pdfplumber", "PyYAML"];
+        let expected = ["pypdf", "lxml", "pillow", "pdfplumber", "pyyaml"];
         assert_eq!(imported(&files), expected);
     }
 

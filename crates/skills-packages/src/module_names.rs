@@ -2,23 +2,27 @@
 
 use crate::listed::{ListedPackage, Registry};
 
-/// Modules of Python whose packages have other names.
-const PYTHON_PACKAGES: [(&str, &str); 24] = [
+/// Modules of Python whose packages have other names. A dotted name is a module in a namespace that
+/// packages share.
+const PYTHON_PACKAGES: [(&str, &str); 26] = [
     ("Crypto", "pycryptodome"),
-    ("OpenSSL", "pyOpenSSL"),
+    ("OpenSSL", "pyopenssl"),
     ("PIL", "pillow"),
     ("attr", "attrs"),
     ("bs4", "beautifulsoup4"),
+    // Runs have no display, for which the other build needs libraries of the system.
     ("cv2", "opencv-python-headless"),
     ("dateutil", "python-dateutil"),
     ("discord", "discord.py"),
     ("docx", "python-docx"),
     ("dotenv", "python-dotenv"),
-    ("fitz", "PyMuPDF"),
-    ("git", "GitPython"),
-    ("github", "PyGithub"),
-    ("jwt", "PyJWT"),
+    ("fitz", "pymupdf"),
+    ("git", "gitpython"),
+    ("github", "pygithub"),
+    ("google.protobuf", "protobuf"),
+    ("jwt", "pyjwt"),
     ("magic", "python-magic"),
+    ("markdown_it", "markdown-it-py"),
     ("pptx", "python-pptx"),
     ("serial", "pyserial"),
     ("skimage", "scikit-image"),
@@ -26,7 +30,7 @@ const PYTHON_PACKAGES: [(&str, &str); 24] = [
     ("slugify", "python-slugify"),
     ("telegram", "python-telegram-bot"),
     ("usb", "pyusb"),
-    ("yaml", "PyYAML"),
+    ("yaml", "pyyaml"),
     ("zmq", "pyzmq"),
 ];
 /// Modules that many packages of Python share, so that none can be named.
@@ -64,6 +68,12 @@ const NODE_MODULES: &str = "assert async_hooks buffer child_process cluster cons
 pub fn package_of_module(registry: Registry, module: &str) -> Option<ListedPackage> {
     let name = match registry {
         Registry::Pypi => {
+            let known = PYTHON_PACKAGES
+                .iter()
+                .find(|(known, _)| is_at_or_below(module, known));
+            if let Some((_, package)) = known {
+                return ListedPackage::of_registry(registry, package, "settings").ok();
+            }
             let top = module.split('.').next().unwrap_or(module);
             if top.starts_with('_')
                 || SHARED_NAMESPACES.contains(&top)
@@ -71,8 +81,7 @@ pub fn package_of_module(registry: Registry, module: &str) -> Option<ListedPacka
             {
                 return None;
             }
-            let known = PYTHON_PACKAGES.iter().find(|(module, _)| *module == top);
-            known.map_or(top, |(_, package)| *package)
+            top
         }
         Registry::Npm => {
             let parts = if module.starts_with('@') { 2 } else { 1 };
@@ -85,6 +94,12 @@ pub fn package_of_module(registry: Registry, module: &str) -> Option<ListedPacka
         }
     };
     ListedPackage::of_registry(registry, name, "settings").ok()
+}
+
+/// Returns true for a module and for what is in it.
+fn is_at_or_below(module: &str, known: &str) -> bool {
+    let rest = module.strip_prefix(known);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
 fn contains(names: &str, name: &str) -> bool {
@@ -100,6 +115,10 @@ mod tests {
         let python = |module| Some(package_of_module(Registry::Pypi, module)?.to_string());
         assert_eq!(python("PIL.Image").as_deref(), Some("pillow"));
         assert_eq!(python("pypdf").as_deref(), Some("pypdf"));
+        assert_eq!(python("git.cmd").as_deref(), Some("gitpython"));
+        assert_eq!(python("gitlab").as_deref(), Some("gitlab"));
+        let protobuf = python("google.protobuf.message");
+        assert_eq!(protobuf.as_deref(), Some("protobuf"));
         assert_eq!(python("python-pptx").as_deref(), Some("python-pptx"));
         for module in ["google.cloud", "_ctypes", "tkinter", "", "a b", "-x"] {
             assert_eq!(python(module), None, "{module}");

@@ -407,6 +407,12 @@ fn missing_modules_are_explained() {
     let text = explanation(&run(&fixture, &["--allow", "spawn"]));
     let help = "help: install `no_such_module` for the `python3` that the script starts";
     assert_eq!(text, help);
+    let named = skill(
+        "main.sh",
+        "echo \"ModuleNotFoundError: No module named 'PIL.Image'\" >&2\nexit 1\n",
+    );
+    let help = "help: install `pillow` for the `python3` that the script starts";
+    assert_eq!(explanation(&run(&named, &[])), help);
     let own = skill("main.py", "from scripts.utils import x\n");
     own.file("skills/one/scripts/utils.py", "x = 1\n");
     assert_eq!(run(&own, &[]).code, 0);

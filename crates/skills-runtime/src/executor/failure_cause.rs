@@ -69,6 +69,10 @@ pub enum FailureCause {
     MissingPackage {
         /// The name of the package or module, as the program wrote it.
         package: String,
+        /// The package to which the module belongs, if support for packages is compiled in and one can
+        /// be named: `pillow` for `PIL`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        package_name: Option<String>,
         /// The type of the script.
         script_type: ScriptType,
         /// The interpreter that ran, if it is known.
@@ -212,6 +216,7 @@ pub(super) fn failure_cause(
     let is_started_by_script = interpreted.is_none();
     Some(FailureCause::MissingPackage {
         package,
+        package_name: None,
         script_type,
         // What a script starts is in its search path, not the configured interpreter.
         interpreter: if is_started_by_script {

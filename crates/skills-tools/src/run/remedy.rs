@@ -40,7 +40,7 @@ pub enum Remedy {
     Interpreter {
         /// The name of the skill.
         skill: String,
-        /// The missing package, as the program wrote it.
+        /// The missing package, or what the program wrote if its package is not known.
         package: String,
         /// The type of the script.
         script_type: ScriptType,
@@ -127,6 +127,7 @@ impl Remedy {
         match &artifacts.failure_cause {
             Some(FailureCause::MissingPackage {
                 package,
+                package_name,
                 script_type,
                 interpreter,
                 is_started_by_script,
@@ -136,7 +137,7 @@ impl Remedy {
                 ..
             }) => all.push(Self::Interpreter {
                 skill: artifacts.skill.clone(),
-                package: package.clone(),
+                package: package_name.as_ref().unwrap_or(package).clone(),
                 script_type: *script_type,
                 interpreter: interpreter.clone(),
                 is_started_by_script: *is_started_by_script,

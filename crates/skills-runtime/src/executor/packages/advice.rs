@@ -56,6 +56,7 @@ impl Executor {
     ) -> FailureCause {
         let FailureCause::MissingPackage {
             package,
+            package_name,
             script_type,
             declared,
             is_installable,
@@ -71,6 +72,8 @@ impl Executor {
             ScriptType::Node => Registry::Npm,
             _ => return cause,
         };
+        let missing = package_of_module(registry, package);
+        *package_name = missing.as_ref().map(|named| named.requirement.clone());
         let Some(skill) = plan.subject.skill() else {
             return cause;
         };
@@ -80,7 +83,7 @@ impl Executor {
         *declaring_script = self.declaring_script(plan).map(str::to_owned);
         if self.config().packages.is_some()
             && !(registry == Registry::Pypi && is_local_module(&paths_of(skill), package))
-            && let Some(missing) = package_of_module(registry, package)
+            && let Some(missing) = missing
         {
             if project.declares(&missing) {
                 *is_installable = packages.environment.is_none();
