@@ -93,6 +93,22 @@ def make_venv(target, *options):
     return os.path.join(target, "bin", "python")
 
 
+def share_interpreter(target):
+    """Lets an environment find the packages of its interpreter after its own ones.
+
+    This is the last step, so that the package managers install into an environment without them. An
+    environment of a virtual environment would find those of another interpreter.
+    """
+    if sys.prefix != sys.base_prefix:
+        return
+    name = "include-system-site-packages"
+    configuration = os.path.join(target, "pyvenv.cfg")
+    with open(configuration, encoding="utf-8") as file:
+        lines = [line for line in file.read().splitlines() if line.split("=")[0].strip() != name]
+    with open(configuration, "w", encoding="utf-8") as file:
+        file.write("\n".join([*lines, name + " = true"]) + "\n")
+
+
 def plan_with_uv(request, uv, requirements, constraints):
     options = [] if request["builds"] else ["--no-build"]
     arguments = ["pip", "compile", requirements, "--constraint", constraints]
@@ -144,6 +160,8 @@ def install(request):
         python = make_venv(target)
         arguments = ["install", "--no-deps", "--require-hashes", "--quiet", "-r", lock]
         run([python, "-m", "pip", *arguments, "--index-url", index, *options])
+    if request["shared"]:
+        share_interpreter(target)
     return {}
 
 

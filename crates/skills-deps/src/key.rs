@@ -80,6 +80,9 @@ impl EnvironmentKey {
             add(&format!("{:?}", python.locked_hashes));
             let versions = python.requires_python.as_ref();
             add(&versions.map(ToString::to_string).unwrap_or_default());
+            if !python.is_locked() {
+                add("and those of the interpreter");
+            }
         }
         if let Some(node) = &project.node {
             add("node");

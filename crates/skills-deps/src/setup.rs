@@ -154,8 +154,8 @@ impl SetupContext {
     ) -> Result<(), SetupError> {
         let (packages, bytes) = (plan.packages.len(), plan.known_size());
         self.report(SetupPhase::Installing { packages, bytes });
-        if let Some(lock) = &plan.python_lock {
-            python::install(self, plan, lock, directory, cache).await?;
+        if let (Some(python), Some(lock)) = (&project.python, &plan.python_lock) {
+            python::install(self, python, plan, lock, directory, cache).await?;
         }
         if let (Some(node), Some(lock)) = (&project.node, &plan.node_lock) {
             npm::install(self, node, lock, directory, cache).await?;

@@ -79,6 +79,12 @@ impl PythonProject {
         (has_more || !project.is_empty()).then_some(project)
     }
 
+    /// Returns true if a lock file fixes versions or files of packages.
+    #[must_use]
+    pub fn is_locked(&self) -> bool {
+        !(self.constraints.is_empty() && self.locked_hashes.is_empty())
+    }
+
     fn is_empty(&self) -> bool {
         self.requirements.is_empty() && self.problems.is_empty()
     }

@@ -551,3 +551,37 @@ fn packages_of_a_script_are_installed_by_the_command_that_the_help_names() {
     let (_, text) = user.run(&["deps", "install", "demo", "--yes"]);
     assert!(!text.contains("help:"), "{text}");
 }
+
+/// What the interpreter has is found after what was installed, unless a lock file fixes all packages.
+#[test]
+fn installed_packages_do_not_hide_those_of_the_interpreter() {
+    let Some(user) = User::new(&PACKAGES) else {
+        return;
+    };
+    let script = "import demo_pkg, site, sys\n\
+        print('demo', demo_pkg.VERSION, sys.base_prefix in site.PREFIXES)\n\
+        if sys.base_prefix not in site.PREFIXES:\n    \
+            sys.exit(\"ModuleNotFoundError: No module named 'yaml'\")\n";
+    user.fixture.file("skills/demo/scripts/show.py", script);
+    let run = ["run", "demo", "--allow", "packages"];
+    let (code, text) = user.run(&run);
+    assert_eq!((code, text.as_str()), (0, "demo 1.2 True\n"));
+
+    user.fixture
+        .file(
+            "skills/demo/scripts/pyproject.toml",
+            "[project]\nname = 'demo'\nversion = '0'\ndependencies = ['demo-pkg']\n",
+        )
+        .file(
+            "skills/demo/scripts/uv.lock",
+            "version = 1\n[[package]]\nname = 'demo-pkg'\nversion = '1.0'\nsource = { registry = 'https://x.example/simple' }\n",
+        );
+    let (code, text) = user.run(&run);
+    assert_eq!(code, 1, "{text}");
+    assert!(text.contains("demo 1.0 False"), "{text}");
+    let help = "help: accept its packages with `skills config set skills.demo.packages ";
+    assert!(
+        text.contains(help) && text.contains("pyyaml` and install them with"),
+        "{text}"
+    );
+}

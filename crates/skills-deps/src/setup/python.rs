@@ -27,6 +27,8 @@ struct SetupRequest<'a> {
     index: &'a str,
     cache: &'a Path,
     builds: bool,
+    /// Whether the environment also finds the packages of its interpreter.
+    shared: bool,
     requirements: Vec<String>,
     constraints: &'a [String],
     lock: &'a str,
@@ -83,6 +85,7 @@ pub(super) async fn plan(
 
 pub(super) async fn install(
     context: &SetupContext,
+    project: &PythonProject,
     plan: &Plan,
     lock: &str,
     directory: &Path,
@@ -90,6 +93,8 @@ pub(super) async fn install(
 ) -> Result<(), SetupError> {
     let request = SetupRequest {
         lock,
+        // A lock file fixes all that a script uses.
+        shared: !project.is_locked(),
         uv: context
             .uv
             .as_deref()
@@ -102,7 +107,7 @@ pub(super) async fn install(
 /// Compares what is installed with the plan, by reading files.
 pub(super) fn verify(plan: &Plan, directory: &Path) -> Result<(), SetupError> {
     let python = directory.join(PYTHON_DIR).join("bin/python");
-    let installed = InstalledPython::of_interpreter(&python);
+    let installed = InstalledPython::of_environment(&python);
     let planned = plan
         .packages
         .iter()
@@ -159,6 +164,7 @@ impl<'a> SetupRequest<'a> {
             index: &context.python_index,
             cache,
             builds: context.allows_builds,
+            shared: false,
             requirements: Vec::new(),
             constraints: &[],
             lock: "",
