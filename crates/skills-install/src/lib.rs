@@ -72,6 +72,7 @@ mod publish;
 mod signature;
 mod skill_tree;
 mod source;
+mod staged_skill;
 mod staged_tree;
 mod store;
 mod tree_path;

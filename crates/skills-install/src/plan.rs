@@ -8,10 +8,10 @@ use skills_discovery::{DigestCache, SkillFiles, parallel_map};
 
 use crate::capabilities::{Capabilities, Difference, ToolWords};
 use crate::error::{InstallError, Repr};
-use crate::fetcher::StagedSkill;
 use crate::find_skills::Wanted;
 use crate::installed::Installed;
 use crate::signature::is_same_signer;
+use crate::staged_skill::StagedSkill;
 use crate::{Fetcher, LockFile, LockedSkill, Source, SourceSpec, Store};
 
 /// Which version wins if an installed skill was edited.
