@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::str::FromStr;
 use std::sync::Arc;
 
 use skills_address::{embedded_ipv4, is_private_network, is_public};
@@ -240,9 +241,12 @@ impl HostConnector {
         }
     }
 
-    /// Returns true if a rule for the name with this port would allow the address.
+    /// Returns true if a rule for the name with this port would allow the address, and the user granted
+    /// this name and not only a pattern of names, which others choose.
     fn is_grantable(&self, host: &Host, ip: IpAddr, port: u16) -> bool {
-        !host.is_private() && self.allows_address(ip, port, Some(&Service::Name))
+        let is_named = HostPattern::from_str(host.as_str())
+            .is_ok_and(|named| self.hosts.allowed().contains(&named));
+        is_named && !host.is_private() && self.allows_address(ip, port, Some(&Service::Name))
     }
 
     fn allows_address(&self, ip: IpAddr, port: u16, service: Option<&Service>) -> bool {

@@ -532,13 +532,15 @@ async fn a_name_with_a_port_never_leads_to_this_machine() {
 }
 
 /// A host that is granted without a port may be in a private network, which only a rule with the port
-/// opens. The log names that rule, and none for what no rule opens.
+/// opens. The log names that rule, and none for what no rule opens, or for a name that only a pattern
+/// grants: its owner chooses where it leads.
 #[tokio::test]
 async fn the_log_names_the_rule_for_a_host_in_a_private_network() {
-    let fixture = ProxyFixture::new(&["*.example"]).await;
+    let fixture = ProxyFixture::new(&["mixed.example", "*.example"]).await;
     fixture.name("mixed.example", &[&["127.0.0.1", "10.1.2.3"]]);
     fixture.name("inside.example", &[&["127.0.0.1", "169.254.169.254"]]);
-    for name in ["mixed.example", "inside.example"] {
+    fixture.name("other.example", &[&["10.1.2.3"]]);
+    for name in ["mixed.example", "inside.example", "other.example"] {
         let page = fixture.get(&format!("http://{name}/"), name).await;
         let expected = format!("cannot connect to {name}: host has no public address\n");
         assert!(page.ends_with(&expected), "{page}");
@@ -552,6 +554,7 @@ async fn the_log_names_the_rule_for_a_host_in_a_private_network() {
     assert_snapshot!(summary.failures().collect::<Vec<_>>().join("\n"), @"
     cannot connect to `mixed.example:80`: host has no public address
     cannot connect to `inside.example`: host has no public address
+    cannot connect to `other.example`: host has no public address
     cannot connect to `mixed.example:443`: host has no public address
     ");
 
