@@ -204,10 +204,7 @@ impl Context {
 
     /// Configures what does not depend on skills.
     fn host_builder(&self, interpreters: &[InterpreterArg]) -> anyhow::Result<Builder> {
-        let mut builder = SkillRuntime::builder().scratch_directory(self.environment.temp_dir());
-        if let Some(directory) = self.environment.memory_directory() {
-            builder = builder.memory_directory(directory);
-        }
+        let builder = SkillRuntime::builder().scratch_directory(self.environment.temp_dir());
         // For all commands and not only for those that run: previews and `doctor` must find the
         // same interpreters as a run.
         let settings = self.settings()?;

@@ -15,7 +15,7 @@ use skills_runtime::{
 use skills_tools::HookMode;
 
 use self::hooks::{HookedRun, RunHooks};
-use self::output_files::{KEEP_HELP, create_output_dir, exceeds_limits, write_output_files};
+use self::output_files::{KEEP_HELP, create_output_dir, loses_files, write_output_files};
 use super::policy::print_preview;
 use crate::approver::ApprovalArgs;
 use crate::context::Context;
@@ -90,7 +90,10 @@ impl Run {
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Exit> {
         let output = context.output;
         let interpreters = self.interpreters(context)?;
-        let builder = context.builder(&interpreters)?;
+        let mut builder = context.builder(&interpreters)?;
+        if let Some(directory) = context.environment.memory_directory() {
+            builder = builder.memory_directory(directory);
+        }
         let builder = if self.has_private_workspace() {
             self.what.programs.configure(builder, Vec::new(), context)?
         } else {
@@ -332,7 +335,7 @@ impl Run {
         for error in &not_saved {
             output.status(&format!("error: {error}"));
         }
-        if !not_saved.is_empty() && exceeds_limits(artifacts) {
+        if !not_saved.is_empty() && loses_files(artifacts) {
             output.status(&format!("help: {KEEP_HELP}"));
         }
         Ok(match Exit::from_status(&artifacts.exit_status) {

@@ -13,7 +13,7 @@ use super::grant_checks::is_privileged;
 use super::run_plan::RunPlan;
 use super::run_record::RunRecord;
 use super::run_subject::{RunSubject, SkillSubject};
-use super::skill_copies::SkillCopy;
+use super::skill_copies::{CopyDirectories, SkillCopy};
 use super::{CallContext, Executor};
 use crate::error::{Repr, RuntimeError};
 
@@ -50,7 +50,13 @@ impl Executor {
         if let Some(decision) = self.decide_without_content(plan) {
             return Ok((decision, None));
         }
-        let content = self.copy_content(&plan.subject).await?;
+        let directories = &self.config().directories;
+        let directories = if plan.is_in_container() {
+            directories.without_memory()
+        } else {
+            directories.clone()
+        };
+        let content = self.copy_content(&plan.subject, directories).await?;
         check_locked_content(&plan.subject, content.as_deref())?;
         // Before the approver is asked, who must see a request that belongs to this content.
         self.check_manifest_unchanged(&plan.subject, content.as_deref())?;
@@ -178,6 +184,7 @@ impl Executor {
     pub(super) async fn copy_content(
         &self,
         subject: &RunSubject,
+        directories: CopyDirectories,
     ) -> Result<Option<Arc<SkillCopy>>, RuntimeError> {
         let Some(skill) = subject.skill() else {
             return Ok(subject
@@ -188,8 +195,7 @@ impl Executor {
         let files = Arc::clone(&skill.files);
         // Copying and hashing read up to 256 MiB.
         tokio::task::spawn_blocking(move || {
-            let parents = &executor.config().directories;
-            executor.shared.copies.get_or_create(&files, parents)
+            executor.shared.copies.get_or_create(&files, &directories)
         })
         .await
         .unwrap_or(Ok(None))

@@ -63,7 +63,9 @@ impl Executor {
 
     async fn check_readable_skill(&self, directory: &Path) -> Result<CheckedSkill, RuntimeError> {
         let subject = self.open_subject(&directory.to_string_lossy())?;
-        let content = self.copy_content(&subject).await?;
+        // The program that reads them may run in a container.
+        let directories = self.config().directories.without_memory();
+        let content = self.copy_content(&subject, directories).await?;
         check_locked_content(&subject, content.as_deref())?;
         self.check_manifest_unchanged(&subject, content.as_deref())?;
         Ok(CheckedSkill {

@@ -18,8 +18,7 @@ const MAX_CACHED_COPIES: usize = 64;
 /// Maximum size of all cached copies: 512 MiB.
 const MAX_CACHED_BYTES: u64 = 512 << 20;
 
-/// Maximum size of a copy in the directory in memory: 1 MiB. The cached copies there then take at
-/// most 64 MiB.
+/// Maximum size of the files of a copy in the directory in memory: 1 MiB.
 const MAX_MEMORY_COPY_BYTES: u64 = 1 << 20;
 
 /// Maximum size of all existing copies, including those of pending approvals and running programs:
@@ -35,6 +34,17 @@ pub(crate) struct CopyDirectories {
     pub(crate) memory: Option<PathBuf>,
 }
 
+impl CopyDirectories {
+    /// Returns the directories for programs that do not see the directory in memory, such as those in
+    /// containers.
+    pub(crate) fn without_memory(&self) -> Self {
+        Self {
+            scratch: self.scratch.clone(),
+            memory: None,
+        }
+    }
+}
+
 /// A snapshot of a skill: its content digest and, if supported, a copy of exactly the hashed bytes.
 ///
 /// The copy is in a directory with mode 0700 and is removed when it is evicted and its last run
@@ -44,6 +54,7 @@ pub(crate) struct CopyDirectories {
 pub(crate) struct SkillCopy {
     pub(crate) digest: String,
     directory: Option<(PathBuf, ScratchDir)>,
+    is_in_memory: bool,
     /// Size of the copy in bytes.
     bytes: u64,
     live_bytes: Arc<AtomicU64>,
@@ -61,6 +72,7 @@ impl SkillCopy {
         Arc::new(Self {
             digest,
             directory: None,
+            is_in_memory: false,
             bytes: 0,
             live_bytes: Arc::default(),
         })
@@ -111,13 +123,13 @@ impl SkillCopyCache {
             .has_copies()
             .then(|| files.cached_digest(&mut self.digests.lock()));
         let digest = digest.and_then(Result::ok).flatten();
-        if let Some(copy) = digest.and_then(|digest| self.get(&digest.to_string())) {
+        if let Some(copy) = digest.and_then(|digest| self.get(&digest.to_string(), parents)) {
             return Ok(Some(copy));
         }
         // The copy is created even if the digest is known but its copy was evicted: the digest of
         // the copied bytes counts, not that of the files.
         match self.create(files, parents) {
-            Ok(content) => Ok(Some(self.insert(content))),
+            Ok(content) => Ok(Some(self.insert(content, parents))),
             Err(error) if self.digests.digest(files).is_ok() => {
                 Err(SandboxError::setup("copying the skill to run it", error).into())
             }
@@ -132,8 +144,9 @@ impl SkillCopyCache {
         self.check_capacity()?;
         // Larger ones, and those for which there is no memory, are on the disk.
         if let Some(memory) = &parents.memory
-            && let Ok(copy) = self.create_in(files, memory, MAX_MEMORY_COPY_BYTES)
+            && let Ok(mut copy) = self.create_in(files, memory, MAX_MEMORY_COPY_BYTES)
         {
+            copy.is_in_memory = true;
             return Ok(copy);
         }
         self.create_in(files, &parents.scratch, u64::MAX)
@@ -155,6 +168,7 @@ impl SkillCopyCache {
         Ok(SkillCopy {
             digest: digest.to_string(),
             directory: Some((path, scratch)),
+            is_in_memory: false,
             bytes,
             live_bytes: Arc::clone(&self.live_bytes),
         })
@@ -179,6 +193,7 @@ impl SkillCopyCache {
         Ok(SkillCopy {
             digest: digest.to_string(),
             directory: None,
+            is_in_memory: false,
             bytes: 0,
             live_bytes: Arc::clone(&self.live_bytes),
         })
@@ -189,9 +204,12 @@ impl SkillCopyCache {
         !copies.is_empty()
     }
 
-    fn get(&self, digest: &str) -> Option<Arc<SkillCopy>> {
+    fn get(&self, digest: &str, parents: &CopyDirectories) -> Option<Arc<SkillCopy>> {
         let mut copies = self.copies.lock().unwrap_or_else(PoisonError::into_inner);
-        let index = copies.iter().position(|content| content.digest == digest)?;
+        let is_usable = |copy: &Arc<SkillCopy>| parents.memory.is_some() || !copy.is_in_memory;
+        let index = copies
+            .iter()
+            .position(|copy| copy.digest == digest && is_usable(copy))?;
         let content = copies.remove(index);
         // A cleaner of temporary files may have removed it.
         if content
@@ -205,10 +223,10 @@ impl SkillCopyCache {
     }
 
     /// Caches a copy. If another thread cached the same content first, that copy is returned.
-    fn insert(&self, content: SkillCopy) -> Arc<SkillCopy> {
+    fn insert(&self, content: SkillCopy, parents: &CopyDirectories) -> Arc<SkillCopy> {
         // The copy of another thread is used, since the bytes are the same; this one is removed on
         // drop.
-        if let Some(copy) = self.get(&content.digest) {
+        if let Some(copy) = self.get(&content.digest, parents) {
             return copy;
         }
         let content = Arc::new(content);

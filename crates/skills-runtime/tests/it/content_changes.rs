@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use skills_runtime::policy::{ApprovalFuture, ApprovalRequest};
-use skills_runtime::{ApprovalResponse, Approver, ExecutionOptions};
+use skills_runtime::{ApprovalResponse, Approver, ExecutionOptions, SandboxChoice};
 use skills_sandbox::{Job, Program};
 
 use crate::fixture::Fixture;
@@ -98,6 +98,7 @@ async fn small_copies_are_in_the_directory_in_memory() {
             .recording()
             .scratch_directory(fixture.path("scratch"))
             .memory_directory(fixture.path(memory))
+            .container_sandbox(fixture.sandbox.clone())
             .approver(Arc::new(CountingApprover::default()))
             .build();
         let mut copies = Vec::new();
@@ -107,6 +108,18 @@ async fn small_copies_are_in_the_directory_in_memory() {
             let job = fixture.sandbox.jobs().pop().unwrap();
             copies.push(job.grants().files()[0].location().to_owned());
         }
+        // Containers do not see the directory, also if the copy exists.
+        let options = ExecutionOptions {
+            sandbox: SandboxChoice::Container,
+            ..ExecutionOptions::default()
+        };
+        let _ = runtime.execute_skill("small", options).await.unwrap();
+        let job = fixture.sandbox.jobs().pop().unwrap();
+        let location = job.grants().files()[0].location().to_owned();
+        assert!(
+            location.starts_with(fixture.path("scratch")),
+            "{location:?}"
+        );
         let small = if memory == "memory" {
             memory
         } else {
