@@ -245,7 +245,8 @@ impl Fetcher {
         if missing(&skills).is_some() {
             let mut others = self.with_names(from.reborrow(), files, others, scratch)?;
             available.extend(others.iter().map(|(_, name)| name.clone()));
-            others.retain(|(_, name)| names.contains(name));
+            let is_found = |name: &String| skills.iter().any(|skill| skill.name == *name);
+            others.retain(|(_, name)| names.contains(name) && !is_found(name));
             let paths = others.into_iter().map(|(path, _)| path).collect();
             for (_, checked) in self.stage(from, paths, &scratch.join("others"))? {
                 skills.push(checked?);

@@ -385,6 +385,8 @@ impl Store {
             },
             moved_from: old
                 .filter(|old| action == Action::Keep && old.source != locked.source)
+                // It is a changed source, and its text may contain a password.
+                .filter(|old| !matches!(old.source.source(), Source::Unusable { .. }))
                 .map(|old| old.source.clone()),
             name,
             action,

@@ -478,7 +478,7 @@ fn output_files_beyond_the_limits_are_errors() {
     for (text, error) in [
         (
             "open('big.bin', 'wb').write(b'x' * (33 << 20))\n",
-            "error: cannot save `big.bin`: the files of the run are too large together\n",
+            "error: cannot save `big.bin`: the total size of all files exceeds 33554432 bytes\n",
         ),
         (
             "for i in range(1001): open(f'{i}.txt', 'w')\n",

@@ -63,7 +63,13 @@ impl Journal {
                 }
             }
             Err(error) if error.kind() == DiscoveryErrorKind::NotFound => Ok(None),
-            Err(error) => Err(io::Error::other(error)),
+            Err(error) => Err(match error.io_kind() {
+                // This program did not write it.
+                None | Some(ErrorKind::InvalidData) => {
+                    io::Error::new(ErrorKind::InvalidData, error)
+                }
+                Some(_) => io::Error::other(error),
+            }),
         }
     }
 

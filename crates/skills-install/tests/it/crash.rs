@@ -161,13 +161,20 @@ fn a_change_is_completed_only_where_it_was_made() {
 fn a_journal_that_is_not_understood_is_a_conflict() {
     let names = r#"{"install": {"../s1": "tree/s1"}, "remove": []}"#;
     let paths = r#"{"install": {"s1": "../../other"}, "remove": []}"#;
-    for text in [r#"{"install": ["s1"], "remove": []}"#, "", names, paths] {
+    let other = r#"{"install": ["s1"], "remove": []}"#;
+    let not_text: &[u8] = b"\xff";
+    let texts = [other, "", names, paths].map(str::as_bytes);
+    for text in texts.into_iter().chain([not_text]) {
         let fixture = Fixture::new();
         fixture.skill("old/s1", "");
         fixture.add("./old").unwrap();
         fixture.file("skills/.skills-install/change/journal", text);
         let error = Store::open(&fixture.path("skills")).err().unwrap();
-        assert_eq!(error.kind(), InstallErrorKind::Conflict, "{text}: {error}");
+        assert_eq!(
+            error.kind(),
+            InstallErrorKind::Conflict,
+            "{text:?}: {error}"
+        );
         assert!(error.help().unwrap().contains("remove that directory"));
         assert_eq!(fixture.states(), ["s1 unchanged"]);
     }

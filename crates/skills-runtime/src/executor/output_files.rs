@@ -36,4 +36,7 @@ pub struct OutputFile {
     /// Content of the file, only for a private workspace, which is removed after the run.
     #[serde(skip)]
     pub content: Option<Vec<u8>>,
+    /// Why a file of a private workspace has no content.
+    #[serde(skip)]
+    pub content_error: Option<String>,
 }

@@ -136,6 +136,7 @@ impl ActiveWorkspace {
         let mut files = Vec::new();
         let mut remaining = MAX_CONTENT_BYTES;
         for file in changed {
+            let mut content_error = None;
             let content = match (&self.scratch, top) {
                 (Some(_), Some(top)) => match read_bounded(top, &file.path, remaining) {
                     Ok(bytes) => {
@@ -144,6 +145,7 @@ impl ActiveWorkspace {
                     }
                     Err(error) => {
                         omitted.push(format!("content of `{}`: {error}", file.name));
+                        content_error = Some(error.to_string());
                         None
                     }
                 },
@@ -155,6 +157,7 @@ impl ActiveWorkspace {
                 bytes: file.bytes,
                 is_created: file.is_created,
                 content,
+                content_error,
             });
         }
         files

@@ -21,11 +21,11 @@ pub(super) fn create_output_dir(path: &Path) -> anyhow::Result<PathBuf> {
     input::resolve_directory(path)
 }
 
-/// How files beyond the limits are kept.
+/// How files are kept that are not read from a private workspace.
 pub(super) const KEEP_HELP: &str = "let the program write into a directory that stays, with `--workspace DIR` instead of `--output`";
 
-/// Returns true if a private workspace has more or larger files than are kept.
-pub(super) fn exceeds_limits(artifacts: &ExecutionArtifacts) -> bool {
+/// Returns true if files of a private workspace are not kept, such as those beyond a limit.
+pub(super) fn loses_files(artifacts: &ExecutionArtifacts) -> bool {
     let output_files = &artifacts.output_files;
     let mut files = output_files.files.iter();
     files.any(|file| file.content.is_none()) || unlisted_files(artifacts) > 0
@@ -47,7 +47,7 @@ pub(super) fn write_output_files(artifacts: &ExecutionArtifacts, directory: &Pat
         let written = match &file.content {
             Some(content) => write_output_file(directory, &file.path, content),
             None => Err(io::Error::other(
-                "the files of the run are too large together",
+                file.content_error.as_deref().unwrap_or("it was not read"),
             )),
         };
         if let Err(error) = written {
