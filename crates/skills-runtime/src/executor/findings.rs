@@ -362,7 +362,7 @@ mod tests {
         assert_eq!(home(&[]), None);
         assert_eq!(home(&[".cache/x/y", ".npm/_logs/a"]), None);
         let found = home(&[
-            ".clawdbot/events.log",
+            ".mytool/events.log",
             ".config/mytool/token.json",
             ".cache/x",
             ".claude/projects/a",
@@ -377,15 +377,15 @@ mod tests {
         assert_eq!(
             found.rules(),
             [
-                "write:~/.clawdbot/",
                 "write:~/.config/mytool/",
+                "write:~/.mytool/",
                 "write:~/.toolrc",
                 "write:~/notes.txt"
             ]
         );
         assert_eq!(
             found.to_string(),
-            "wrote `~/.aws/config`, `~/.cargo/bin/x`, `~/.claude/projects/a`, `~/.clawdbot/events.log` and 5 more into the private home directory of the run, which is removed"
+            "wrote `~/.aws/config`, `~/.cargo/bin/x`, `~/.claude/projects/a`, `~/.config/mytool/token.json` and 5 more into the private home directory of the run, which is removed"
         );
     }
 }
