@@ -302,7 +302,7 @@ fn namespaces_error(failure: &StepFailure) -> SandboxError {
 }
 
 /// Returns the context of a probe without a file system of processes, which not all hosts allow.
-fn probe_context(isolation: IsolationLevel) -> PlanContext {
+pub(crate) fn probe_context(isolation: IsolationLevel) -> PlanContext {
     PlanContext {
         isolation,
         scratch_path: if isolation == IsolationLevel::Namespaces {

@@ -151,24 +151,14 @@ mod tests {
 
     use super::*;
     use crate::child_setup::ChildOptions;
+    use crate::host_support::probe_context;
     use crate::isolation::IsolationLevel;
     use crate::landlock_abi::LandlockAbi;
-    use crate::path_rule::PlanContext;
     use crate::plan::Plan;
     use crate::run_network::RunNetwork;
 
     fn plan(isolation: IsolationLevel) -> Plan {
-        let context = PlanContext {
-            isolation,
-            scratch_path: if isolation == IsolationLevel::Namespaces {
-                "/tmp".into()
-            } else {
-                "/".into()
-            },
-            mount_proc: false,
-            own_network: false,
-        };
-        Plan::probe(&context, RunNetwork::None)
+        Plan::probe(&probe_context(isolation), RunNetwork::None)
     }
 
     fn setup(plan: &Plan) -> (ChildSetup, ParentEnds) {
