@@ -24,19 +24,29 @@ const RESERVED_NAMES: [&str; 3] = [LOCK_FILE, SKILL_FILE, "sources.json"];
 #[must_use]
 pub fn is_installable_name(name: &str) -> bool {
     let is_one_name = !name.is_empty() && !name.contains(['/', '\\', '\0']);
-    let folded = fold(name);
+    let folded = fold_case(name);
     let is_reserved = RESERVED_NAMES
         .iter()
-        .any(|reserved| fold(reserved) == folded);
+        .any(|reserved| fold_case(reserved) == folded);
     is_one_name && !folded.starts_with('.') && !is_reserved
 }
 
-/// Removes the differences that some file systems ignore: case, and forms of characters.
-fn fold(name: &str) -> String {
-    if name.is_ascii() {
-        name.to_ascii_lowercase()
+/// Removes the differences between paths that some file systems ignore: case, and the composition of
+/// Unicode.
+///
+/// ```
+/// use skills_discovery::fold_case;
+///
+/// assert_eq!(fold_case("SKILL.MD"), "skill.md");
+/// assert_eq!(fold_case("e\u{301}.md"), fold_case("\u{c9}.md"));
+/// ```
+#[must_use]
+pub fn fold_case(path: &str) -> String {
+    if path.is_ascii() {
+        path.to_ascii_lowercase()
     } else {
-        name.to_lowercase().nfkc().collect()
+        // Lowercase first: it can decompose characters (`İ`).
+        path.to_lowercase().nfkc().collect()
     }
 }
 

@@ -83,7 +83,7 @@ pub use file_stamp::FileStamp;
 pub use generated_files::{FOLDER_SETTINGS, is_generated, is_in_generated_directory};
 pub use generation::{Generation, Generations, WatcherRegistration};
 pub use inactive_entry::{InactiveEntry, InactiveReason, LockDifference};
-pub use installable_name::is_installable_name;
+pub use installable_name::{fold_case, is_installable_name};
 pub use lock_entry::{LOCK_FILE, LOCK_VERSION, LockEntry, MAX_LOCK_BYTES};
 pub use lock_error::LockError;
 pub use omitted_file::{OmissionReason, OmittedFile};

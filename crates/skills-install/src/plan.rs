@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use nodejs_semver::Version;
-use skills_discovery::{DigestCache, SkillFiles, parallel_map};
+use skills_discovery::{DigestCache, SkillFiles, fold_case, parallel_map};
 
 use crate::capabilities::{Capabilities, Difference, ToolWords};
 use crate::error::{InstallError, Repr};
@@ -405,17 +405,14 @@ impl FoldedNames {
     fn new(names: impl Iterator<Item = String>) -> Self {
         let mut folded: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for name in names {
-            folded
-                .entry(crate::tree_path::fold(&name))
-                .or_default()
-                .push(name);
+            folded.entry(fold_case(&name)).or_default().push(name);
         }
         Self(folded)
     }
 
     /// Returns the entry whose name some file systems confuse with `name`, other than itself.
     fn confusable(&self, name: &str) -> Option<&String> {
-        let entries = self.0.get(&crate::tree_path::fold(name))?;
+        let entries = self.0.get(&fold_case(name))?;
         entries.iter().find(|other| *other != name)
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use skills_discovery::{ContentDigest, DigestCache, SkillFiles, is_installable_name};
+use skills_discovery::{ContentDigest, DigestCache, SkillFiles, fold_case, is_installable_name};
 use skills_manifest::SkillName;
 
 use crate::capabilities::{Capabilities, ToolWords};
@@ -99,7 +99,7 @@ impl Unchecked {
 pub(crate) fn check_names(staged: &[StagedSkill]) -> Result<(), InstallError> {
     let mut paths: BTreeMap<String, &StagedSkill> = BTreeMap::new();
     for skill in staged {
-        if let Some(other) = paths.insert(crate::tree_path::fold(&skill.name), skill) {
+        if let Some(other) = paths.insert(fold_case(&skill.name), skill) {
             let paths = [other, skill].map(|skill| skill.source.path().to_string());
             return Err(Repr::SameName {
                 name: skill.name.clone(),

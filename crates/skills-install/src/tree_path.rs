@@ -2,8 +2,8 @@
 
 use std::fmt;
 
+use skills_discovery::fold_case;
 use skills_manifest::is_invisible;
-use unicode_normalization::UnicodeNormalization;
 
 /// Maximum length of a path, in bytes.
 const MAX_PATH_BYTES: usize = 1_024;
@@ -175,17 +175,7 @@ impl TreePath {
     /// Returns the path in the form in which file systems that ignore case and Unicode composition
     /// compare it.
     pub(crate) fn folded(&self) -> String {
-        fold(&self.0)
-    }
-}
-
-/// Removes the differences that some file systems ignore: case, and the composition of Unicode.
-pub(crate) fn fold(text: &str) -> String {
-    if text.is_ascii() {
-        text.to_ascii_lowercase()
-    } else {
-        // Lowercase first: it can decompose characters (`İ`).
-        text.to_lowercase().nfkc().collect()
+        fold_case(&self.0)
     }
 }
 
@@ -216,7 +206,7 @@ fn check_name(name: &str) -> Result<(), PathProblem> {
     if name.ends_with(['.', ' ']) {
         return Err(PathProblem::TrailingDot);
     }
-    let lower = fold(name);
+    let lower = fold_case(name);
     let stem = lower.split('.').next().unwrap_or_default().trim_end();
     if DEVICE_NAMES.contains(&stem) {
         return Err(PathProblem::Device);
@@ -307,8 +297,8 @@ mod tests {
 
     #[test]
     fn names_that_a_file_system_confuses_have_one_folded_form() {
-        assert_eq!(fold("Straße"), fold("STRAßE"));
-        assert_eq!(fold("e\u{301}.md"), fold("\u{e9}.md"));
-        assert_eq!(fold("SKILL.MD"), "skill.md");
+        assert_eq!(fold_case("Straße"), fold_case("STRAßE"));
+        assert_eq!(fold_case("e\u{301}.md"), fold_case("\u{e9}.md"));
+        assert_eq!(fold_case("SKILL.MD"), "skill.md");
     }
 }
