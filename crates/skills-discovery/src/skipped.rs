@@ -124,7 +124,7 @@ pub enum SkipReason {
         "neither `name` nor the directory is a valid name of at most 128 characters (with its namespace)"
     )]
     InvalidName,
-    /// A lock file lists the directory, and there is no skill in it.
+    /// A lock file lists the directory, which does not contain a skill.
     #[error("locked, but missing")]
     LockedMissing,
     /// The file or directory cannot be read, or the `SKILL.md` is not valid.

@@ -374,7 +374,7 @@ fn a_locked_skill_that_is_missing_is_reported() {
         assert!(!skipped(&restored).contains(&"a".to_owned()), "{case}");
         assert!(states(&restored).contains(&"a".to_owned()), "{case}");
     }
-    // An untrusted project says nothing about other directories, and a limit is no loss.
+    // An untrusted project does not lock other directories, and what a limit leaves out is not missing.
     let tree = Tree::new();
     tree.skill("skills/a", "a").skill("skills/b", "b");
     lock(&tree, "skills", &["a", "b"]);

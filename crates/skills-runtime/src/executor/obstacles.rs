@@ -61,7 +61,7 @@ pub(super) fn obstacle(
     let absolute = |path: &str| expand_home(path, user_home).to_string_lossy().into_owned();
     let operation = refusal.operation.clone().map_path(absolute);
     let reason = policy.obstacle(request, &operation.target()?)?;
-    // A rule about one program is no obstacle to another one, which can be named.
+    // A rule about one program does not affect another one, which can be named.
     let is_nameable =
         operation == RefusedOperation::StartProcess && policy.requires_program_name(request);
     (!is_nameable).then(|| describe(&reason))

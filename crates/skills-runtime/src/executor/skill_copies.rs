@@ -142,7 +142,7 @@ impl SkillCopyCache {
         // Checked, not reserved: the size is known after copying, so concurrent copies can exceed
         // the limit.
         self.check_capacity()?;
-        // Larger ones, and those for which there is no memory, are on the disk.
+        // Larger ones, and those that do not fit into memory, are on the disk.
         if let Some(memory) = &parents.memory
             && let Ok(mut copy) = self.create_in(files, memory, MAX_MEMORY_COPY_BYTES)
         {

@@ -80,7 +80,7 @@ async fn content_that_changes_at_program_start_does_not_run() {
     );
 }
 
-/// Large skills are copied to the disk, and all of them if there is no directory in memory.
+/// Large skills are copied to the disk, and so are all skills without a directory in memory.
 #[tokio::test]
 async fn small_copies_are_in_the_directory_in_memory() {
     let fixture = Fixture::new();
