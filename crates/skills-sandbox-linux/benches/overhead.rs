@@ -1,6 +1,7 @@
 //! Measures the cost of a sandboxed run over a plain `posix_spawn`, alternately in the same
 //! process: `/bin/true` and Python, at each isolation level, in a small process and in one with 1
-//! GiB of memory. Prints medians in milliseconds.
+//! GiB of memory. `prepared` are runs after the first one, with a child that was prepared for them.
+//! Prints medians in milliseconds.
 #![expect(
     clippy::panic,
     clippy::unwrap_used,
@@ -29,6 +30,9 @@ mod linux {
     use tokio::runtime::Runtime;
 
     const ROUNDS: usize = 300;
+    /// The time between two measurements, in which the kernel removes the namespaces of the last run
+    /// and a child is prepared for the next one.
+    const PAUSE: Duration = Duration::from_millis(5);
 
     pub(super) fn main() {
         let directory = tempfile::tempdir().unwrap();
@@ -42,7 +46,7 @@ mod linux {
             .enable_all()
             .build()
             .unwrap();
-        println!("case                          floor ms   sandbox ms   over ms   over %");
+        println!("case                                floor ms   sandbox ms   over ms   over %");
         compare(&runtime, &directory, "true", ScriptType::Shell, ROUNDS);
         compare(
             &runtime,
@@ -63,9 +67,10 @@ mod linux {
     }
 
     fn compare(runtime: &Runtime, directory: &Path, name: &str, kind: ScriptType, rounds: usize) {
-        for (level, mode) in [
-            ("namespaces", IsolationMode::Namespaces),
-            ("landlock", IsolationMode::LandlockOnly),
+        for (level, mode, is_prepared) in [
+            ("namespaces", IsolationMode::Namespaces, false),
+            ("namespaces, prepared", IsolationMode::Namespaces, true),
+            ("landlock", IsolationMode::LandlockOnly, false),
         ] {
             let program_finder = match kind {
                 ScriptType::Shell => ProgramFinder::with_search_path([directory.join("bin")]),
@@ -73,7 +78,8 @@ mod linux {
             };
             let sandbox = LinuxSandbox::new(directory)
                 .program_finder(program_finder)
-                .isolation_mode(mode);
+                .isolation_mode(mode)
+                .prepare_next_run(is_prepared);
             let Authorization::Granted(grants) =
                 Policy::default().authorize(&Request::new(directory))
             else {
@@ -111,6 +117,7 @@ mod linux {
                         .is_success()
                 );
                 sandboxed.push(started.elapsed());
+                std::thread::sleep(PAUSE);
             }
             let floor = median(floor);
             let sandboxed = median(sandboxed);
@@ -118,7 +125,7 @@ mod linux {
             let percent = over.as_secs_f64() / floor.as_secs_f64() * 100.0;
             let ms = |time: Duration| time.as_secs_f64() * 1_000.0;
             println!(
-                "{:28} {:9.2} {:12.2} {:9.2} {percent:8.0}",
+                "{:34} {:9.2} {:12.2} {:9.2} {percent:8.0}",
                 format!("{name}, {level}"),
                 ms(floor),
                 ms(sandboxed),

@@ -105,7 +105,9 @@ fn set_up_early(early: &EarlySetup) -> Result<(), SetupStep> {
         begin_step(early.fault, SetupStep::Network)?;
         network::bring_up_loopback()?;
     }
-    Ok(())
+    begin_step(early.fault, SetupStep::Root)?;
+    begin_step(early.fault, SetupStep::Proc)?;
+    namespaces::begin_rootfs(&namespaces.rootfs)
 }
 
 /// Goes through the other setup steps and executes the program. Returns `Ok` only for a probe.
@@ -190,9 +192,7 @@ fn enter_namespaces(
     op_index: &mut i32,
 ) -> Result<Descriptor, SetupStep> {
     send_mount_namespace(namespaces.channel);
-    begin_step(setup.fault, SetupStep::Root)?;
     begin_step(setup.fault, SetupStep::RootFs)?;
-    begin_step(setup.fault, SetupStep::Proc)?;
     begin_step(setup.fault, SetupStep::Pivot)?;
     namespaces::enter_rootfs(&namespaces.rootfs, op_index, |root| {
         send_home(root, namespaces);

@@ -18,7 +18,7 @@ use crate::run_network::RunNetwork;
 use crate::setup_slot::EarlySetup;
 use crate::setup_step::{SetupStep, StepFailure};
 use crate::spawn::SpawnError;
-use crate::spawner;
+use crate::spawner::Spawner;
 
 /// Whether namespaces are supported; and if so, whether `/proc` can be mounted in them.
 pub(crate) type NamespaceSupport = Result<Result<(), StepFailure>, StepFailure>;
@@ -246,7 +246,7 @@ impl HostSupport {
         };
         let early = EarlySetup::of_plan(plan)?;
         let (setup, parent_ends) = ChildSetup::new(plan, options)?;
-        match spawner::spawn_blocking(early, setup, parent_ends)? {
+        match Spawner::shared()?.spawn_blocking(early, setup, parent_ends)? {
             Ok(_ended) => Ok(Ok(())),
             // A lack of memory or descriptors says nothing about what the host supports, so it must
             // not be stored as a missing restriction.

@@ -9,7 +9,7 @@
 //!       clone(VM|VFORK) --> child in its namespaces --> setup steps --> execve
 //! ```
 //!
-//! The setup steps are, in order: session, user namespace, network, cgroup, root file system,
+//! The setup steps are, in order: session, user namespace, network, `/proc`, cgroup, root file system,
 //! streams, resource limits, capabilities, `no_new_privs`, Landlock, seccomp and signals. If the
 //! kernel rejects any of them, nothing runs (fail closed).
 //!

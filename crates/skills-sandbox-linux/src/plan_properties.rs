@@ -18,7 +18,7 @@ use crate::granted_path::open_all;
 use crate::isolation::IsolationLevel;
 use crate::path_rule::{PathRule, PlanContext, SymlinkPolicy};
 use crate::plan::Plan;
-use crate::rootfs::{MountOp, MountPoint, RootFs};
+use crate::rootfs::{BaseRootFs, MountOp, MountPoint, RootFs};
 use crate::rootfs_plan::MountAttrs;
 use crate::rootfs_plan::{RootFsPlan, choose_scratch_path};
 use crate::user_ids::UserIds;
@@ -67,7 +67,8 @@ struct Model(BTreeMap<PathBuf, Node>);
 impl Model {
     fn build(rootfs: &RootFs) -> Result<Self, TestCaseError> {
         let mut model = Self::default();
-        for operation in &rootfs.operations {
+        let base = BaseRootFs::new(true).unwrap();
+        for operation in base.operations.iter().chain(&rootfs.operations) {
             model.perform(operation)?;
         }
         Ok(model)

@@ -30,6 +30,7 @@ const SETTINGS: [&str; 6] = [
 ];
 
 /// The paths of what covers entries of `/proc`.
+#[derive(PartialEq, Eq)]
 pub(crate) struct Covers {
     /// Their directory, relative to the root file system.
     pub(crate) location: CString,

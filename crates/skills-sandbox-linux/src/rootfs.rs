@@ -18,14 +18,22 @@ use crate::rootfs_plan::{MountAttrs, RootFsEntry, RootFsPlan};
 /// Names and values of mount options.
 pub(crate) type MountOptions = [(CString, CString)];
 
-/// The root file system of a run: the operations that the child executes, in this order. Paths
-/// without a leading slash are relative to the new root.
-pub(crate) struct RootFs {
+/// What all root file systems have, and the child creates before its run is planned: the root itself
+/// and perhaps `/proc`.
+#[derive(PartialEq, Eq)]
+pub(crate) struct BaseRootFs {
     pub(crate) mount_options: Vec<(CString, CString)>,
     pub(crate) operations: Vec<MountOp>,
 }
 
+/// The root file system of a run: the operations that the child executes, in this order, in the
+/// base. Paths without a leading slash are relative to the new root.
+pub(crate) struct RootFs {
+    pub(crate) operations: Vec<MountOp>,
+}
+
 /// One operation of the child.
+#[derive(PartialEq, Eq)]
 pub(crate) enum MountOp {
     /// Creates an empty directory.
     Directory(CString),
@@ -60,6 +68,7 @@ pub(crate) enum MountOp {
 }
 
 /// A `/proc` of a run.
+#[derive(PartialEq, Eq)]
 pub(crate) struct ProcMount {
     pub(crate) path: CString,
     /// The options for one that contains only processes, where no other is allowed.
@@ -97,20 +106,20 @@ impl MountOp {
 const ROOT_BYTES: u64 = 1 << 20;
 const ROOT_FILES: u64 = 4_096;
 
-impl RootFs {
-    /// Resolves the entries of a plan. Paths that the host does not have are skipped; a symlink of
-    /// the system stays a symlink.
+impl BaseRootFs {
+    /// Returns the base with or without a `/proc`.
     ///
     /// # Errors
-    /// Fails if a path to hide is not a directory, or a path contains a NUL byte.
-    pub(crate) fn new(plan: &RootFsPlan, sources: &[OpenedPath]) -> Result<Self, SandboxError> {
-        let mut builder = RootFsBuilder {
-            created: BTreeSet::new(),
-            bound: Vec::new(),
-            operations: Vec::new(),
-        };
-        for entry in plan.entries() {
-            builder.add(entry, sources)?;
+    /// Never fails, since no path contains a NUL byte.
+    pub(crate) fn new(has_proc: bool) -> Result<Self, SandboxError> {
+        let mut builder = RootFsBuilder::default();
+        if has_proc {
+            builder.create_covers()?;
+            builder.operations.push(MountOp::Proc(ProcMount {
+                path: c"proc".into(),
+                pid_only: vec![(c"subset".into(), c"pid".into())],
+                covers: covers(),
+            }));
         }
         Ok(Self {
             mount_options: size_options(ROOT_BYTES, ROOT_FILES, 0o755)?,
@@ -119,6 +128,24 @@ impl RootFs {
     }
 }
 
+impl RootFs {
+    /// Resolves the entries of a plan. Paths that the host does not have are skipped; a symlink of
+    /// the system stays a symlink.
+    ///
+    /// # Errors
+    /// Fails if a path to hide is not a directory, or a path contains a NUL byte.
+    pub(crate) fn new(plan: &RootFsPlan, sources: &[OpenedPath]) -> Result<Self, SandboxError> {
+        let mut builder = RootFsBuilder::default();
+        for entry in plan.entries() {
+            builder.add(entry, sources)?;
+        }
+        Ok(Self {
+            operations: builder.operations,
+        })
+    }
+}
+
+#[derive(Default)]
 struct RootFsBuilder {
     created: BTreeSet<PathBuf>,
     /// Directories of the host that are mounted so far, with their attributes.
@@ -166,14 +193,8 @@ impl RootFsBuilder {
                 path,
                 scratch: below_root(scratch)?,
             },
-            RootFsEntry::Proc(_) => {
-                self.create_covers()?;
-                MountOp::Proc(ProcMount {
-                    path,
-                    pid_only: vec![(c"subset".into(), c"pid".into())],
-                    covers: covers(),
-                })
-            }
+            // Part of the base.
+            RootFsEntry::Proc(_) => return Ok(None),
             RootFsEntry::Bind {
                 path: bound,
                 attributes,

@@ -41,7 +41,7 @@ use crate::scratch_links;
 use crate::setup_slot::EarlySetup;
 use crate::setup_step::{SetupStep, StepFailure};
 use crate::spawn::{SpawnedChild, kill};
-use crate::spawner::{self, PendingChild};
+use crate::spawner::Spawner;
 use crate::watchdog::{self, WatchedGroup};
 
 /// A sandbox backend for scripts and host programs on Linux.
@@ -87,6 +87,7 @@ pub struct LinuxSandbox {
     scratch_parent: PathBuf,
     isolation_mode: IsolationMode,
     connector: Arc<dyn Connector>,
+    prepares_next_run: bool,
     fault: Option<SetupStep>,
     host_support: &'static HostSupport,
 }
@@ -106,10 +107,10 @@ struct StartedRun<'a> {
 
 /// What a run assumes of the host: the strongest that is not known to be unsupported.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Assumption {
-    isolation: IsolationLevel,
-    mount_proc: bool,
-    own_network: bool,
+pub(crate) struct Assumption {
+    pub(crate) isolation: IsolationLevel,
+    pub(crate) mount_proc: bool,
+    pub(crate) own_network: bool,
 }
 
 /// Why a program was not started.
@@ -156,6 +157,7 @@ impl LinuxSandbox {
             scratch_parent: scratch_parent.into(),
             isolation_mode: IsolationMode::default(),
             connector: Arc::new(SystemConnector),
+            prepares_next_run: false,
             fault: None,
             host_support: host_support(),
         }
@@ -179,6 +181,17 @@ impl LinuxSandbox {
     #[must_use]
     pub fn connector(mut self, connector: Arc<dyn Connector>) -> Self {
         self.connector = connector;
+        self
+    }
+
+    /// Sets whether a child process in new namespaces is prepared after each run, for the next run
+    /// of this process, which then starts about a millisecond earlier. Default: false.
+    ///
+    /// The child waits at most 30 seconds. It shares the memory of this process until then, and
+    /// keeps the mounts of the host in use. It is not used if the mounts of the host have changed.
+    #[must_use]
+    pub fn prepare_next_run(mut self, is_enabled: bool) -> Self {
+        self.prepares_next_run = is_enabled;
         self
     }
 
@@ -250,6 +263,10 @@ impl LinuxSandbox {
         .report();
         let cgroup_exceeded = cgroup.as_ref().is_some_and(Cgroup::ran_out_of_memory);
         let report = clean_up(report, cgroup, scratch).await;
+        if self.prepares_next_run && self.fault.is_none() {
+            // Without a prepared child the next run creates one.
+            let _ = EarlySetup::of_plan(&plan).and_then(|early| Spawner::shared()?.prepare(early));
+        }
         let requests = log.as_ref().map(ProxyLog::summary).unwrap_or_default();
         let mut refusals = refusals(observer, &requests);
         let mut termination = program_termination(supervised.termination, program_status);
@@ -345,9 +362,9 @@ impl LinuxSandbox {
         };
         // The permit limits descriptors, not running programs, so it is dropped after the setup.
         let wall_time = job.grants().limits().wall_time;
-        let permit = timeout(wall_time, spawner::spawn_permit()).await??;
-        let early = EarlySetup::new(job.grants(), isolation, assumed.own_network, self.fault)?;
-        let child = PendingChild::begin(early)?;
+        let spawner = Spawner::shared()?;
+        let permit = timeout(wall_time, spawner.permit()).await??;
+        let child = spawner.begin(EarlySetup::new(job.grants(), assumed, self.fault)?)?;
         let scratch = self.create_scratch(isolation)?;
         let plan = self.plan(&job, assumed, scratch.as_ref())?;
         let quotas = QuotaMonitor::open(&plan.measured_quotas())
@@ -375,7 +392,7 @@ impl LinuxSandbox {
                 fault: self.fault,
             },
         )?;
-        let spawned = timeout(wall_time, child.spawn(setup, parent_ends)).await;
+        let spawned = timeout(wall_time, child.spawn(&spawner, setup, parent_ends)).await;
         drop(permit);
         Ok(StartedRun {
             child: spawned??,
@@ -498,6 +515,7 @@ impl fmt::Debug for LinuxSandbox {
             .field("program_finder", &self.program_finder)
             .field("scratch_parent", &self.scratch_parent)
             .field("isolation_mode", &self.isolation_mode)
+            .field("prepares_next_run", &self.prepares_next_run)
             .finish_non_exhaustive()
     }
 }

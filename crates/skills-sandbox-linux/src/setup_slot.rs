@@ -5,12 +5,13 @@
 //! ```text
 //! run:      begin ---- plan the run, open its files ---- give the setup ----
 //! spawner:        clone -------------------------------------------------- until `execve`
-//! child:                user, network ---- wait ------------------ mounts, restrictions, execute
+//! child:         user, network, root, /proc ---- wait ----- mounts, restrictions, execute
 //! ```
 //!
 //! The spawner thread sleeps until the child executes something, so a child does not wait long: if
 //! planning takes longer, such as on a slow file system, it exits, and another child is created when
-//! the setup is there.
+//! the setup is there. A child that was created for a later run waits longer, until a run claims it
+//! or the spawner thread is needed for another child.
 
 use std::ffi::CString;
 use std::ptr::null;
@@ -24,22 +25,35 @@ use skills_sandbox::SandboxError;
 use crate::child_setup::{ChildSetup, ParentEnds};
 use crate::isolation::IsolationLevel;
 use crate::plan::Plan;
-use crate::rootfs::nul_error;
+use crate::rootfs::{BaseRootFs, nul_error};
+use crate::rootfs_plan::RootFsPlan;
 use crate::run_network::has_own_network;
+use crate::sandbox::Assumption;
 use crate::setup_step::SetupStep;
 use crate::user_ids::UserIds;
 
-/// How long a child waits for its setup, in nanoseconds. Planning takes a hundredth of it, unless
+/// How long a child waits for the setup of its run. Planning takes a hundredth of it, unless
 /// something blocks it.
-const MAX_WAIT_NANOS: libc::c_long = 100_000_000;
+const MAX_WAIT: libc::timespec = libc::timespec {
+    tv_sec: 0,
+    tv_nsec: 100_000_000,
+};
+/// How long a child waits for a run. Meanwhile it keeps the mounts of the host in use.
+const MAX_UNCLAIMED_WAIT: libc::timespec = libc::timespec {
+    tv_sec: 30,
+    tv_nsec: 0,
+};
 /// No setup was given yet.
 const PENDING: u32 = 0;
 /// The setup was given, or never will be.
 const CLOSED: u32 = 1;
 /// The child exited before the setup was given.
 const ABANDONED: u32 = 2;
+/// The child belongs to no run yet.
+const UNCLAIMED: u32 = 3;
 
 /// What a child does before its run is planned.
+#[derive(PartialEq, Eq)]
 pub(crate) struct EarlySetup {
     pub(crate) namespaces: Option<EarlyNamespaces>,
     /// A step that fails as if the kernel had rejected it, for tests.
@@ -47,42 +61,49 @@ pub(crate) struct EarlySetup {
 }
 
 /// The new namespaces of a child.
+#[derive(PartialEq, Eq)]
 pub(crate) struct EarlyNamespaces {
     /// Whether the child has a network namespace.
     pub(crate) own_network: bool,
     /// The lines for `/proc/self/uid_map` and `gid_map`.
     pub(crate) uid_map: CString,
     pub(crate) gid_map: CString,
+    pub(crate) rootfs: BaseRootFs,
 }
 
 impl EarlySetup {
-    /// Returns what the child of a run does. `has_network` says whether this host has network
-    /// namespaces.
+    /// Returns what the child of a run with these grants does.
     pub(crate) fn new(
         grants: &Grants,
-        isolation: IsolationLevel,
-        has_network: bool,
+        assumed: Assumption,
         fault: Option<SetupStep>,
     ) -> Result<Self, SandboxError> {
-        let own_network = has_own_network(grants, isolation, has_network);
-        Self::at_level(isolation, own_network, fault)
+        let own_network = has_own_network(grants, assumed.isolation, assumed.own_network);
+        let early = Self::with(Assumption {
+            own_network,
+            ..assumed
+        })?;
+        Ok(Self { fault, ..early })
+    }
+
+    fn with(assumed: Assumption) -> Result<Self, SandboxError> {
+        let namespaces = match assumed.isolation {
+            IsolationLevel::Namespaces => Some(EarlyNamespaces::new(assumed)?),
+            IsolationLevel::Landlock | IsolationLevel::None => None,
+        };
+        Ok(Self {
+            namespaces,
+            fault: None,
+        })
     }
 
     /// Returns what the child of a planned run does.
     pub(crate) fn of_plan(plan: &Plan) -> Result<Self, SandboxError> {
-        Self::at_level(plan.isolation, plan.network.is_separate(), None)
-    }
-
-    fn at_level(
-        isolation: IsolationLevel,
-        own_network: bool,
-        fault: Option<SetupStep>,
-    ) -> Result<Self, SandboxError> {
-        let namespaces = match isolation {
-            IsolationLevel::Namespaces => Some(EarlyNamespaces::new(own_network)?),
-            IsolationLevel::Landlock | IsolationLevel::None => None,
-        };
-        Ok(Self { namespaces, fault })
+        Self::with(Assumption {
+            isolation: plan.isolation,
+            mount_proc: plan.rootfs.as_ref().is_some_and(RootFsPlan::has_proc),
+            own_network: plan.network.is_separate(),
+        })
     }
 
     /// Returns the flags of `clone` for the namespaces.
@@ -100,13 +121,14 @@ impl EarlySetup {
 }
 
 impl EarlyNamespaces {
-    fn new(own_network: bool) -> Result<Self, SandboxError> {
+    fn new(assumed: Assumption) -> Result<Self, SandboxError> {
         let sandboxed = UserIds::sandboxed();
         let host = UserIds::host();
         Ok(Self {
-            own_network,
+            own_network: assumed.own_network,
             uid_map: id_map(sandboxed.user, host.user)?,
             gid_map: id_map(sandboxed.group, host.group)?,
+            rootfs: BaseRootFs::new(assumed.mount_proc)?,
         })
     }
 }
@@ -121,18 +143,34 @@ pub(crate) struct SetupSlot {
     pub(crate) early: EarlySetup,
     setup: OnceLock<ChildSetup>,
     parent_ends: Mutex<Option<ParentEnds>>,
-    /// [`PENDING`], [`CLOSED`] or [`ABANDONED`]. The child waits for a change.
+    /// [`PENDING`], [`CLOSED`], [`ABANDONED`] or [`UNCLAIMED`]. The child waits for a change.
     state: AtomicU32,
 }
 
 impl SetupSlot {
     pub(crate) fn new(early: EarlySetup) -> Self {
+        Self::in_state(early, PENDING)
+    }
+
+    /// Creates the slot of a child that a later run may claim.
+    pub(crate) fn unclaimed(early: EarlySetup) -> Self {
+        Self::in_state(early, UNCLAIMED)
+    }
+
+    fn in_state(early: EarlySetup, state: u32) -> Self {
         Self {
             early,
             setup: OnceLock::new(),
             parent_ends: Mutex::new(None),
-            state: AtomicU32::new(PENDING),
+            state: AtomicU32::new(state),
         }
+    }
+
+    /// Claims the child for a run. Returns false if it was claimed or exited before.
+    pub(crate) fn claim(&self) -> bool {
+        let is_claimed = self.change_state(UNCLAIMED, PENDING);
+        self.wake();
+        is_claimed
     }
 
     /// Gives the setup to the child.
@@ -153,26 +191,38 @@ impl SetupSlot {
 
     /// Ends the wait of the child, which exits if no setup was given. Has no effect after the child
     /// stopped waiting.
+    pub(crate) fn close(&self) {
+        if !self.change_state(UNCLAIMED, CLOSED) {
+            self.change_state(PENDING, CLOSED);
+        }
+        self.wake();
+    }
+
+    /// Returns false if the state is another one than `from`.
+    fn change_state(&self, from: u32, to: u32) -> bool {
+        let (success, failure) = (Ordering::AcqRel, Ordering::Acquire);
+        self.state
+            .compare_exchange(from, to, success, failure)
+            .is_ok()
+    }
+
     #[expect(
         unsafe_code,
         reason = "no wrapper wakes a process that waits for a number"
     )]
-    pub(crate) fn close(&self) {
-        self.leave_pending(CLOSED);
+    fn wake(&self) {
         // SAFETY: the address is that of a living number; wakes the only waiting process.
         unsafe { libc::syscall(libc::SYS_futex, self.state.as_ptr(), libc::FUTEX_WAKE, 1) };
-    }
-
-    fn leave_pending(&self, state: u32) -> bool {
-        let (success, failure) = (Ordering::AcqRel, Ordering::Acquire);
-        self.state
-            .compare_exchange(PENDING, state, success, failure)
-            .is_ok()
     }
 
     /// Returns true if the setup was given or never will be.
     pub(crate) fn is_closed(&self) -> bool {
         self.state.load(Ordering::Acquire) == CLOSED
+    }
+
+    /// Returns true if the child still waits for a run.
+    pub(crate) fn is_unclaimed(&self) -> bool {
+        self.state.load(Ordering::Acquire) == UNCLAIMED
     }
 
     /// Returns true if the child exited before the setup was given.
@@ -202,29 +252,30 @@ impl SetupSlot {
         reason = "system calls between clone and exec have no safe form"
     )]
     pub(crate) fn wait(&self) -> Option<&ChildSetup> {
-        let timeout = libc::timespec {
-            tv_sec: 0,
-            tv_nsec: MAX_WAIT_NANOS,
-        };
-        while !self.is_closed() {
-            // SAFETY: the addresses are those of a living number and a local structure, and of
-            // the calling thread's error number.
+        loop {
+            let state = self.state.load(Ordering::Acquire);
+            let timeout = match state {
+                UNCLAIMED => &MAX_UNCLAIMED_WAIT,
+                PENDING => &MAX_WAIT,
+                _ => return self.setup.get(),
+            };
+            // SAFETY: the addresses are those of a living number and a constant, and of the calling
+            // thread's error number.
             unsafe {
                 let result = libc::syscall(
                     libc::SYS_futex,
                     self.state.as_ptr(),
                     libc::FUTEX_WAIT,
-                    PENDING,
-                    &raw const timeout,
+                    state,
+                    std::ptr::from_ref(timeout),
                     null::<u8>(),
                     0,
                 );
                 let has_timed_out = result < 0 && *libc::__errno_location() == libc::ETIMEDOUT;
-                if has_timed_out && self.leave_pending(ABANDONED) {
+                if has_timed_out && self.change_state(state, ABANDONED) {
                     return None;
                 }
             }
         }
-        self.setup.get()
     }
 }

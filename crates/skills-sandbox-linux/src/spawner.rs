@@ -3,9 +3,12 @@
 //! A child is killed when the *thread* that created it ends (`PR_SET_PDEATHSIG`). Threads of a pool
 //! end at any time, so this thread never does.
 
+use std::fs::File;
+use std::os::fd::AsFd;
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use skills_sandbox::SandboxError;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
@@ -20,44 +23,159 @@ type SpawnRequest = (Arc<SetupSlot>, Box<dyn FnOnce(SpawnResult) + Send>);
 /// program, and the usual limit of a process is about a thousand.
 const MAX_CONCURRENT_SPAWNS: usize = 8;
 
-/// A handle to the spawner thread of a process.
+/// A handle to a spawner thread.
 #[derive(Clone)]
-struct Spawner {
+pub(crate) struct Spawner {
     process: u32,
     requests: Sender<SpawnRequest>,
     permits: Arc<Semaphore>,
+    /// A child for the next run. Locked while a request is sent: the thread sleeps as long as an
+    /// unclaimed child waits, so no request may follow one that is neither claimed nor closed.
+    unclaimed: Arc<Mutex<Option<UnclaimedChild>>>,
 }
 
-/// Waits for a permit to set up a child, which is returned when it is dropped.
-pub(crate) async fn spawn_permit() -> Result<OwnedSemaphorePermit, SandboxError> {
-    spawner()?
-        .permits
-        .acquire_owned()
-        .await
-        .map_err(|_| thread_gone())
-}
-
-/// A child of the spawner thread that still needs its setup. If it is dropped, the child exits.
+/// A child of a spawner thread that still needs its setup. If it is dropped, the child exits.
 pub(crate) struct PendingChild {
     slot: Arc<SetupSlot>,
-    /// The result, if the spawner thread already creates the child.
+    /// The result, if the thread already creates the child.
     result: Option<oneshot::Receiver<SpawnResult>>,
 }
 
-impl PendingChild {
-    /// Creates a child in its namespaces, while the run is planned. Without namespaces the child is
-    /// created when it gets its setup, since there is nothing to do before.
-    pub(crate) fn begin(early: EarlySetup) -> Result<Self, SandboxError> {
-        let is_early = early.namespaces.is_some();
-        let slot = Arc::new(SetupSlot::new(early));
-        let result = is_early.then(|| request_child(&slot)).transpose()?;
-        Ok(Self { slot, result })
+/// A child that no run has claimed yet.
+struct UnclaimedChild {
+    child: PendingChild,
+    mounts: MountChanges,
+}
+
+impl Spawner {
+    /// Returns the spawner of this process, and starts its thread if necessary.
+    pub(crate) fn shared() -> Result<Self, SandboxError> {
+        static SHARED: Mutex<Option<Spawner>> = Mutex::new(None);
+        let mut shared = lock(&SHARED);
+        // After a `fork` of the host, the child process has a copy of the sender but no spawner
+        // thread, and permits that are never returned.
+        let process = std::process::id();
+        if let Some(known) = shared.as_ref().filter(|known| known.process == process) {
+            return Ok(known.clone());
+        }
+        Ok(shared.insert(Self::start()?).clone())
     }
 
+    fn start() -> Result<Self, SandboxError> {
+        let (requests, receiver) = channel::<SpawnRequest>();
+        std::thread::Builder::new()
+            .name("skills-spawner".into())
+            .spawn(move || {
+                for (slot, on_result) in receiver {
+                    on_result(spawn::spawn(&slot));
+                }
+            })
+            .map_err(|error| SandboxError::setup("creating the spawner thread", error))?;
+        Ok(Self {
+            process: std::process::id(),
+            requests,
+            permits: Arc::new(Semaphore::new(MAX_CONCURRENT_SPAWNS)),
+            unclaimed: Arc::default(),
+        })
+    }
+
+    /// Waits for a permit to set up a child, which is returned when it is dropped.
+    pub(crate) async fn permit(&self) -> Result<OwnedSemaphorePermit, SandboxError> {
+        let permits = Arc::clone(&self.permits);
+        permits.acquire_owned().await.map_err(|_| thread_gone())
+    }
+
+    /// Creates a child in its namespaces, while the run is planned, or claims the prepared child if
+    /// it is in the same state. Without namespaces the child is created when it gets its setup,
+    /// since there is nothing to do before.
+    pub(crate) fn begin(&self, early: EarlySetup) -> Result<PendingChild, SandboxError> {
+        let unclaimed = lock(&self.unclaimed).take();
+        if let Some(UnclaimedChild { child, mounts }) = unclaimed
+            && child.slot.early == early
+            && mounts.are_unchanged()
+            && child.slot.claim()
+        {
+            return Ok(child);
+        }
+        let is_early = early.namespaces.is_some();
+        let slot = Arc::new(SetupSlot::new(early));
+        let result = is_early.then(|| self.request_child(&slot)).transpose()?;
+        Ok(PendingChild { slot, result })
+    }
+
+    /// Creates a child for a later run, unless there is one. It exits if no run claims it within 30
+    /// seconds, or if another child has to be created. A run does not use it if the mounts of the
+    /// host have changed, since it has those of before.
+    pub(crate) fn prepare(&self, early: EarlySetup) -> Result<(), SandboxError> {
+        let mut unclaimed = lock(&self.unclaimed);
+        let is_known = unclaimed
+            .as_ref()
+            .is_some_and(|unclaimed| unclaimed.child.slot.is_unclaimed());
+        if is_known || early.namespaces.is_none() {
+            return Ok(());
+        }
+        let mounts = MountChanges::watch()?;
+        let slot = Arc::new(SetupSlot::unclaimed(early));
+        let (sender, receiver) = oneshot::channel();
+        self.send(&slot, move |result| drop(sender.send(result)))?;
+        let result = Some(receiver);
+        let child = PendingChild { slot, result };
+        *unclaimed = Some(UnclaimedChild { child, mounts });
+        Ok(())
+    }
+
+    /// Creates a child and waits until it executes its program. Blocks the calling thread.
+    pub(crate) fn spawn_blocking(
+        &self,
+        early: EarlySetup,
+        setup: ChildSetup,
+        parent_ends: ParentEnds,
+    ) -> Result<SpawnResult, SandboxError> {
+        let slot = Arc::new(SetupSlot::new(early));
+        slot.give(setup, parent_ends);
+        let (sender, receiver) = channel();
+        self.request(&slot, move |result| drop(sender.send(result)))?;
+        receiver.recv().map_err(|_| thread_gone())
+    }
+
+    fn request_child(
+        &self,
+        slot: &Arc<SetupSlot>,
+    ) -> Result<oneshot::Receiver<SpawnResult>, SandboxError> {
+        let (sender, receiver) = oneshot::channel();
+        // If the run was cancelled, `send` returns the child, which is killed when it is dropped.
+        self.request(slot, move |result| drop(sender.send(result)))?;
+        Ok(receiver)
+    }
+
+    /// Sends a request after that of the unclaimed child, if any, which is dropped.
+    fn request(
+        &self,
+        slot: &Arc<SetupSlot>,
+        on_result: impl FnOnce(SpawnResult) + Send + 'static,
+    ) -> Result<(), SandboxError> {
+        let mut unclaimed = lock(&self.unclaimed);
+        *unclaimed = None;
+        self.send(slot, on_result)
+    }
+
+    fn send(
+        &self,
+        slot: &Arc<SetupSlot>,
+        on_result: impl FnOnce(SpawnResult) + Send + 'static,
+    ) -> Result<(), SandboxError> {
+        self.requests
+            .send((Arc::clone(slot), Box::new(on_result)))
+            .map_err(|_| thread_gone())
+    }
+}
+
+impl PendingChild {
     /// Gives the child its setup, and waits until it executes its program. If the future is
     /// dropped, the child is killed.
     pub(crate) async fn spawn(
         mut self,
+        spawner: &Spawner,
         setup: ChildSetup,
         parent_ends: ParentEnds,
     ) -> Result<SpawnedChild, SandboxError> {
@@ -69,7 +187,7 @@ impl PendingChild {
                 result => return Ok(result?),
             }
         }
-        let result = request_child(&self.slot)?;
+        let result = spawner.request_child(&self.slot)?;
         Ok(result.await.map_err(|_| thread_gone())??)
     }
 }
@@ -80,26 +198,6 @@ impl Drop for PendingChild {
     }
 }
 
-fn request_child(slot: &Arc<SetupSlot>) -> Result<oneshot::Receiver<SpawnResult>, SandboxError> {
-    let (sender, receiver) = oneshot::channel();
-    // If the run was cancelled, `send` returns the child, which is killed when it is dropped.
-    send_request(slot, move |result| drop(sender.send(result)))?;
-    Ok(receiver)
-}
-
-/// Creates a child and waits until it executes its program. Blocks the calling thread.
-pub(crate) fn spawn_blocking(
-    early: EarlySetup,
-    setup: ChildSetup,
-    parent_ends: ParentEnds,
-) -> Result<SpawnResult, SandboxError> {
-    let slot = Arc::new(SetupSlot::new(early));
-    slot.give(setup, parent_ends);
-    let (sender, receiver) = channel();
-    send_request(&slot, move |result| drop(sender.send(result)))?;
-    receiver.recv().map_err(|_| thread_gone())
-}
-
 fn thread_gone() -> SandboxError {
     SandboxError::setup(
         "using the spawner thread",
@@ -107,47 +205,39 @@ fn thread_gone() -> SandboxError {
     )
 }
 
-fn send_request(
-    slot: &Arc<SetupSlot>,
-    on_result: impl FnOnce(SpawnResult) + Send + 'static,
-) -> Result<(), SandboxError> {
-    spawner()?
-        .requests
-        .send((Arc::clone(slot), Box::new(on_result)))
-        .map_err(|_| thread_gone())
+/// Locks a value that is replaced as a whole, so a poisoned lock is harmless.
+fn lock<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
+    value.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn spawner() -> Result<Spawner, SandboxError> {
-    static SPAWNER: Mutex<Option<Spawner>> = Mutex::new(None);
-    // A poisoned lock is harmless, since the value is replaced as a whole.
-    let mut spawner = SPAWNER.lock().unwrap_or_else(PoisonError::into_inner);
-    // After a `fork` of the host, the child process has a copy of the sender but no spawner thread,
-    // and permits that are never returned.
-    let process = std::process::id();
-    if let Some(known) = spawner.as_ref().filter(|known| known.process == process) {
-        return Ok(known.clone());
+/// Notices changes of the mounts of this process.
+struct MountChanges(File);
+
+impl MountChanges {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a file of the kernel, not of a skill"
+    )]
+    fn watch() -> Result<Self, SandboxError> {
+        File::open("/proc/thread-self/mounts")
+            .map(Self)
+            .map_err(|error| SandboxError::setup("watching the mounts", error))
     }
-    let (requests, receiver) = channel::<SpawnRequest>();
-    std::thread::Builder::new()
-        .name("skills-spawner".into())
-        .spawn(move || {
-            for (slot, on_result) in receiver {
-                on_result(spawn::spawn(&slot));
-            }
-        })
-        .map_err(|error| SandboxError::setup("creating the spawner thread", error))?;
-    Ok(spawner
-        .insert(Spawner {
-            process,
-            requests,
-            permits: Arc::new(Semaphore::new(MAX_CONCURRENT_SPAWNS)),
-        })
-        .clone())
+
+    /// Returns true if no mount was added, removed or changed since [`watch`](Self::watch).
+    fn are_unchanged(&self) -> bool {
+        // The kernel reports a change as an exceptional condition of the file.
+        let mut files = [PollFd::new(self.0.as_fd(), PollFlags::POLLPRI)];
+        poll(&mut files, PollTimeout::ZERO) == Ok(0)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
+
+    use nix::mount::{MsFlags, mount, umount};
+    use nix::sched::{CloneFlags, unshare};
 
     use super::*;
     use crate::child_setup::ChildOptions;
@@ -161,6 +251,10 @@ mod tests {
         Plan::probe(&probe_context(isolation), RunNetwork::None)
     }
 
+    fn early(plan: &Plan) -> EarlySetup {
+        EarlySetup::of_plan(plan).unwrap()
+    }
+
     fn setup(plan: &Plan) -> (ChildSetup, ParentEnds) {
         let options = ChildOptions {
             landlock: LandlockAbi::detect().ok(),
@@ -169,41 +263,127 @@ mod tests {
         ChildSetup::new(plan, options).unwrap()
     }
 
-    /// The child of a probe exits when all restrictions are in effect.
-    #[tokio::test]
-    async fn a_child_gets_its_setup_at_once_or_much_later() {
+    /// Returns a spawner, the level and the plan of a probe, for each level of this host. The child of
+    /// a probe exits when all restrictions are in effect.
+    fn supported_levels() -> Vec<(Spawner, IsolationLevel, Plan)> {
+        let mut supported = Vec::new();
         for isolation in [IsolationLevel::Namespaces, IsolationLevel::Landlock] {
+            let spawner = Spawner::start().unwrap();
             let plan = plan(isolation);
-            let early = EarlySetup::of_plan(&plan).unwrap();
-            let (setup_at_once, ends) = setup(&plan);
-            if let Err(error) = spawn_blocking(early, setup_at_once, ends).unwrap() {
-                skills_test_support::skip_part(
+            let (setup, ends) = setup(&plan);
+            match spawner.spawn_blocking(early(&plan), setup, ends).unwrap() {
+                Ok(_ended) => supported.push((spawner, isolation, plan)),
+                Err(error) => skills_test_support::skip_part(
                     format!("{isolation:?}"),
                     format!("this host has no such level: {}", SandboxError::from(error)),
-                );
-                continue;
+                ),
             }
+        }
+        supported
+    }
+
+    async fn run(spawner: &Spawner, plan: &Plan, child: PendingChild) {
+        let (setup, ends) = setup(plan);
+        child.spawn(spawner, setup, ends).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_child_gets_its_setup_at_once_or_much_later() {
+        for (spawner, _, plan) in supported_levels() {
             // Longer than a child waits.
             for delay in [Duration::ZERO, Duration::from_millis(400)] {
-                let early = EarlySetup::of_plan(&plan).unwrap();
-                let child = PendingChild::begin(early).unwrap();
+                let child = spawner.begin(early(&plan)).unwrap();
                 tokio::time::sleep(delay).await;
-                let (setup, ends) = setup(&plan);
-                let spawned = child.spawn(setup, ends).await;
-                assert!(spawned.is_ok(), "{isolation:?} after {delay:?}");
+                run(&spawner, &plan, child).await;
             }
         }
     }
 
     #[tokio::test]
+    async fn a_prepared_child_is_used_by_the_next_run() {
+        for (spawner, isolation, plan) in supported_levels() {
+            for delay in [Duration::ZERO, Duration::from_millis(400)] {
+                spawner.prepare(early(&plan)).unwrap();
+                spawner.prepare(early(&plan)).unwrap();
+                let prepared = lock(&spawner.unclaimed)
+                    .as_ref()
+                    .map(|unclaimed| Arc::clone(&unclaimed.child.slot));
+                assert_eq!(prepared.is_some(), isolation == IsolationLevel::Namespaces);
+                tokio::time::sleep(delay).await;
+                let child = spawner.begin(early(&plan)).unwrap();
+                if let Some(prepared) = prepared {
+                    assert!(Arc::ptr_eq(&child.slot, &prepared));
+                }
+                assert!(lock(&spawner.unclaimed).is_none());
+                run(&spawner, &plan, child).await;
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_prepared_child_does_not_block_other_children() {
+        let landlock = plan(IsolationLevel::Landlock);
+        for (spawner, _, plan) in supported_levels() {
+            spawner.prepare(early(&plan)).unwrap();
+            let other = spawner.begin(early(&landlock)).unwrap();
+            assert!(lock(&spawner.unclaimed).is_none());
+            drop(other);
+            spawner.prepare(early(&plan)).unwrap();
+            let (setup, ends) = setup(&plan);
+            let probed = spawner.spawn_blocking(early(&plan), setup, ends).unwrap();
+            assert!(probed.is_ok());
+            assert!(lock(&spawner.unclaimed).is_none());
+        }
+    }
+
+    #[tokio::test]
+    async fn a_claimed_child_does_not_wait_long() {
+        for (spawner, isolation, plan) in supported_levels() {
+            spawner.prepare(early(&plan)).unwrap();
+            let claimed = spawner.begin(early(&plan)).unwrap();
+            let other = spawner.begin(early(&plan)).unwrap();
+            // The other child is created after the first one has exited.
+            run(&spawner, &plan, other).await;
+            assert_eq!(
+                claimed.slot.is_abandoned(),
+                isolation == IsolationLevel::Namespaces
+            );
+            run(&spawner, &plan, claimed).await;
+        }
+    }
+
+    /// A thread with mounts of its own, so that other tests are not affected.
+    #[test]
+    fn a_prepared_child_is_not_used_after_a_change_of_mounts() {
+        let changed = std::thread::spawn(|| {
+            let none = None::<&str>;
+            unshare(CloneFlags::CLONE_NEWNS)?;
+            mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none)?;
+            let changes = MountChanges::watch().unwrap();
+            assert!(changes.are_unchanged() && changes.are_unchanged());
+            let directory = tempfile::tempdir().unwrap();
+            let path = directory.path();
+            mount(Some(path), path, none, MsFlags::MS_BIND, none)?;
+            let is_changed = !changes.are_unchanged();
+            umount(path)?;
+            Ok::<_, nix::Error>(is_changed)
+        });
+        match changed.join().unwrap() {
+            Ok(is_changed) => assert!(is_changed),
+            Err(error) => skills_test_support::skip(format!("mounts need root: {error}")),
+        }
+    }
+
+    #[tokio::test]
     async fn a_child_without_a_setup_ends() {
+        let spawner = Spawner::start().unwrap();
         let plan = plan(IsolationLevel::Namespaces);
         for is_closed_before in [true, false] {
-            let slot = Arc::new(SetupSlot::new(EarlySetup::of_plan(&plan).unwrap()));
+            let slot = Arc::new(SetupSlot::new(early(&plan)));
             if is_closed_before {
                 slot.close();
             }
-            let result = request_child(&slot).unwrap();
+            let result = spawner.request_child(&slot).unwrap();
             slot.close();
             match result.await.unwrap() {
                 Err(SpawnError::Unused) => {}
@@ -216,9 +396,10 @@ mod tests {
 
     #[tokio::test]
     async fn a_child_that_waited_too_long_is_not_used() {
+        let spawner = Spawner::start().unwrap();
         let plan = plan(IsolationLevel::Landlock);
-        let slot = Arc::new(SetupSlot::new(EarlySetup::of_plan(&plan).unwrap()));
-        let result = request_child(&slot).unwrap();
+        let slot = Arc::new(SetupSlot::new(early(&plan)));
+        let result = spawner.request_child(&slot).unwrap();
         assert!(matches!(result.await.unwrap(), Err(SpawnError::Unused)));
         assert!(slot.is_abandoned());
         let (setup, ends) = setup(&plan);

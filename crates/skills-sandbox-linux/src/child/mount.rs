@@ -37,6 +37,13 @@ pub(super) fn clone_mount(source: &Descriptor) -> Result<Descriptor, SetupStep> 
     check_descriptor(copy, SetupStep::RootFs)
 }
 
+/// Makes an open directory the working directory.
+pub(super) fn change_directory(directory: &Descriptor, step: SetupStep) -> Result<(), SetupStep> {
+    // SAFETY: system call without pointers.
+    let result = unsafe { libc::syscall(libc::SYS_fchdir, directory.number()) };
+    check_result(result, step).map(drop)
+}
+
 /// Creates a directory, unless it exists.
 pub(super) fn create_directory(root: &Descriptor, path: &CStr) -> Result<(), SetupStep> {
     // SAFETY: the path is a valid string.

@@ -9,14 +9,16 @@ use std::ffi::CStr;
 use libc::AT_FDCWD;
 
 use super::mount::{
-    AT_RECURSIVE, NO_EXEC, clone_mount, create_directory, create_filesystem, move_mount,
-    set_mount_attrs,
+    AT_RECURSIVE, NO_EXEC, change_directory, clone_mount, create_directory, create_filesystem,
+    move_mount, set_mount_attrs,
 };
 use super::proc::mount_proc;
 use super::syscall::{Descriptor, check_result, fail, identity, open, open_no_symlinks, write};
-use crate::rootfs::{MountOp, MountPoint, RootFs};
+use crate::rootfs::{BaseRootFs, MountOp, MountPoint, RootFs};
 use crate::rootfs_plan::MountAttrs;
 use crate::setup_step::SetupStep;
+
+const ROOT_ATTRS: MountAttrs = MountAttrs::NOSUID.union(MountAttrs::NODEV);
 
 /// Maps the one user and the one group of the user namespace. Without a mapping the child could not
 /// create files in it.
@@ -33,13 +35,8 @@ fn write_file(path: &CStr, text: &[u8]) -> Result<(), SetupStep> {
     write(file.number(), text, SetupStep::Identity)
 }
 
-/// Builds the root file system, calls `add` with it, and enters it. `op_index` is set to the index of
-/// the current operation, and to -1 after the last.
-pub(super) fn enter_rootfs<T>(
-    rootfs: &RootFs,
-    op_index: &mut i32,
-    add: impl FnOnce(&Descriptor) -> Result<T, SetupStep>,
-) -> Result<T, SetupStep> {
+/// Builds what all root file systems have, and makes it the working directory.
+pub(super) fn begin_rootfs(base: &BaseRootFs) -> Result<(), SetupStep> {
     // SAFETY: system calls with constant strings.
     unsafe {
         // Private propagation: no mount of the child reaches the host, and none that the host
@@ -57,11 +54,24 @@ pub(super) fn enter_rootfs<T>(
             SetupStep::Root,
         )?;
     }
-    let attributes = MountAttrs::NOSUID.union(MountAttrs::NODEV);
-    let root = create_filesystem(c"tmpfs", &rootfs.mount_options, attributes, SetupStep::Root)?;
+    let root = create_filesystem(c"tmpfs", &base.mount_options, ROOT_ATTRS, SetupStep::Root)?;
     // Mounted over the host's root. Absolute paths of this process still start at the host's root,
     // so all sources can be opened by their paths.
     move_mount(&root, AT_FDCWD, c"/", SetupStep::Root)?;
+    for operation in &base.operations {
+        execute_op(operation, &root)?;
+    }
+    change_directory(&root, SetupStep::Root)
+}
+
+/// Builds the root file system in its base, which is the working directory, calls `add` with it, and
+/// enters it. `op_index` is set to the index of the current operation, and to -1 after the last.
+pub(super) fn enter_rootfs<T>(
+    rootfs: &RootFs,
+    op_index: &mut i32,
+    add: impl FnOnce(&Descriptor) -> Result<T, SetupStep>,
+) -> Result<T, SetupStep> {
+    let root = open(AT_FDCWD, c".", libc::O_PATH, SetupStep::RootFs)?;
     for operation in &rootfs.operations {
         *op_index += 1;
         execute_op(operation, &root)?;
@@ -72,7 +82,7 @@ pub(super) fn enter_rootfs<T>(
     // Read-only only now, since entries were created in it before.
     set_mount_attrs(
         &root,
-        MountAttrs::READ_ONLY.union(attributes),
+        MountAttrs::READ_ONLY.union(ROOT_ATTRS),
         0,
         SetupStep::Pivot,
     )?;
@@ -162,12 +172,9 @@ fn create_mount_point(
 
 /// Makes the new file system the root of this process, and unmounts that of the host.
 fn pivot_root(root: &Descriptor) -> Result<(), SetupStep> {
+    change_directory(root, SetupStep::Pivot)?;
     // SAFETY: system calls with constant strings.
     unsafe {
-        check_result(
-            libc::syscall(libc::SYS_fchdir, root.number()),
-            SetupStep::Pivot,
-        )?;
         // With the same directory for both arguments, the host's root is stacked on the new one,
         // and unmounting `.` removes it; no directory for it is needed in the new root.
         check_result(

@@ -10,7 +10,8 @@
 use std::ffi::CStr;
 
 use super::mount::{
-    NO_EXEC, clone_mount, create_directory, create_filesystem, move_mount, set_mount_attrs,
+    NO_EXEC, change_directory, clone_mount, create_directory, create_filesystem, move_mount,
+    set_mount_attrs,
 };
 use super::syscall::{Descriptor, check_result, fail, open, open_no_symlinks};
 use crate::proc_entries::{Covers, is_visible};
@@ -47,11 +48,7 @@ fn cover_entries(root: &Descriptor, mount: &ProcMount) -> Result<(), SetupStep> 
     let flags = libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW;
     let proc = open(root.number(), &mount.path, flags, SetupStep::Proc)?;
     // Paths of the entries and of the covers are relative to it from now on.
-    // SAFETY: system call without pointers.
-    check_result(
-        unsafe { libc::syscall(libc::SYS_fchdir, proc.number()) },
-        SetupStep::Proc,
-    )?;
+    change_directory(&proc, SetupStep::Proc)?;
     let mut buffer = [0u8; BUFFER_BYTES];
     loop {
         // SAFETY: the pointer and length are those of the local buffer.

@@ -1,0 +1,97 @@
+//! Runs with a child that was prepared for them, in a host process of their own, since all tests of
+//! a process share the child.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::process::Stdio;
+use std::time::Duration;
+
+use skills_sandbox::Sandbox;
+use skills_sandbox_linux::IsolationMode;
+use skills_test_support::host_process::{self, marked_lines, print_marked};
+use tokio::time::timeout;
+
+use crate::lifetime_pipe::TEST_TIMEOUT;
+use crate::skill::{Skill, supported_modes};
+
+/// Prints what a run sees of its namespaces.
+const SCRIPT: &str = "cut -d' ' -f5- /proc/self/mountinfo\nls /proc | grep -v '^[0-9]'\nls -a / /dev\nid\ncat /proc/self/status /proc/self/net/dev | grep -E 'Cap|NSpid|Seccomp|lo:'\n";
+
+/// Returns the child processes of this process.
+fn children() -> Vec<String> {
+    let threads = fs::read_dir("/proc/self/task").unwrap();
+    let mut children = String::new();
+    for thread in threads {
+        // A thread may have ended meanwhile.
+        children +=
+            &fs::read_to_string(thread.unwrap().path().join("children")).unwrap_or_default();
+    }
+    children.split_whitespace().map(str::to_owned).collect()
+}
+
+/// Waits until this process has as many children.
+async fn wait_for_children(count: usize) -> Vec<String> {
+    loop {
+        let children = children();
+        if children.len() == count {
+            return children;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// The host process of the next test. Does nothing unless that started it.
+#[tokio::test]
+async fn a_host_process_with_a_prepared_child() {
+    if host_process::task().is_none() {
+        return;
+    }
+    let skill = Skill::new(IsolationMode::Namespaces).tool("Bash");
+    let job = skill.job("main.sh", SCRIPT);
+    let sandbox = skill.sandbox();
+    let unprepared = sandbox.run(job.clone()).await.unwrap().stdout.text();
+    assert!(unprepared.contains("lo:"), "{unprepared}");
+    wait_for_children(0).await;
+    let sandbox = sandbox.prepare_next_run(true);
+    let mut prepared = Vec::new();
+    for _ in 0..3 {
+        let output = sandbox.run(job.clone()).await.unwrap();
+        assert_eq!(output.stdout.text(), unprepared);
+        let children = wait_for_children(1).await;
+        assert!(!prepared.contains(&children), "a child was used twice");
+        prepared.push(children);
+    }
+    prepared[2].iter().for_each(print_marked);
+    std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
+}
+
+#[tokio::test]
+async fn a_prepared_child_does_not_change_runs_and_ends_with_the_host() {
+    if !supported_modes().contains(&IsolationMode::Namespaces) {
+        return;
+    }
+    let test = "prepared::a_host_process_with_a_prepared_child";
+    let mut host = host_process::command(test, "prepared")
+        .stdin(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let output = BufReader::new(host.stdout.take().unwrap());
+    let child = output
+        .lines()
+        .find_map(|line| marked_lines(&line.unwrap()).pop())
+        .expect("the host process fails");
+    assert!(is_running(&child));
+    host.kill().unwrap();
+    host.wait().unwrap();
+    let ended = timeout(TEST_TIMEOUT, async {
+        while is_running(&child) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    });
+    assert!(ended.await.is_ok(), "the prepared child survives");
+}
+
+/// Returns true if a process has not ended. It may not be reaped yet.
+fn is_running(pid: &str) -> bool {
+    fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
+}
