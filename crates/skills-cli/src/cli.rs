@@ -6,15 +6,17 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use crate::commands::deprecated_aliases::FormerCommand;
 #[cfg(all(feature = "packages", unix))]
 use crate::commands::deps;
+#[cfg(feature = "mcp")]
+use crate::commands::mcp;
 use crate::commands::{
-    accept, audit, build, call, compat, completions, config, doctor, list, mcp, new, policy,
-    prompt, quality, run, search, show, tools, trust, usage, validate, wasm,
+    accept, audit, build, call, compat, completions, config, doctor, list, new, policy, prompt,
+    quality, run, search, show, tools, trust, usage, validate, wasm,
 };
 #[cfg(feature = "install")]
 use crate::commands::{add, lock, outdated, publish, remove, update, verify};
 use crate::context::Context;
 use crate::deferred::Deferred;
-#[cfg(not(feature = "install"))]
+#[cfg(not(all(feature = "install", feature = "mcp")))]
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::global_options::GlobalOptions;
@@ -54,7 +56,11 @@ pub(crate) enum Command {
     #[command(alias = "adopt")]
     Accept(Deferred<accept::Accept>),
     // Not deferred: its help would show the options for HTTP below those of every command.
+    #[cfg(feature = "mcp")]
     Mcp(Box<mcp::Mcp>),
+    #[cfg(not(feature = "mcp"))]
+    #[command(hide = true)]
+    Mcp(AnyArguments),
     Prompt(Deferred<prompt::Prompt>),
     Tools(Deferred<tools::Tools>),
     Call(Deferred<call::Call>),
@@ -99,7 +105,7 @@ pub(crate) enum InstallCommand {
 }
 
 /// Arguments that are not read.
-#[cfg(not(feature = "install"))]
+#[cfg(not(all(feature = "install", feature = "mcp")))]
 #[derive(Debug, clap::Args)]
 pub(crate) struct AnyArguments {
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
@@ -204,7 +210,10 @@ impl Command {
             Self::Run(run) => run.run(context),
             Self::Trust(trust) => trust.run(context),
             Self::Accept(accept) => accept.run(context),
+            #[cfg(feature = "mcp")]
             Self::Mcp(mcp) => mcp.run(context),
+            #[cfg(not(feature = "mcp"))]
+            Self::Mcp(_) => Err(CommandError::missing_feature("the MCP server", "mcp").into()),
             Self::Prompt(prompt) => prompt.run(context),
             Self::Tools(tools) => tools.run(context),
             Self::Call(call) => call.run(context),

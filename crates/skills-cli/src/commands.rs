@@ -16,6 +16,7 @@ pub(crate) mod doctor;
 pub(crate) mod list;
 #[cfg(feature = "install")]
 pub(crate) mod lock;
+#[cfg(feature = "mcp")]
 pub(crate) mod mcp;
 pub(crate) mod new;
 #[cfg(feature = "install")]

@@ -55,6 +55,7 @@ impl CommandError {
     #[cfg(not(all(
         feature = "build",
         feature = "install",
+        feature = "mcp",
         feature = "mcp-http",
         feature = "wasm"
     )))]

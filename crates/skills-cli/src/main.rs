@@ -16,6 +16,15 @@
 
 mod approver;
 mod cli;
+#[cfg_attr(
+    not(feature = "mcp"),
+    allow(
+        dead_code,
+        unused_imports,
+        reason = "only the configured servers are read"
+    )
+)]
+mod client_config;
 mod commands;
 mod containers;
 mod context;

@@ -20,6 +20,7 @@ pub(crate) enum RemedyStyle {
     /// To the command that failed.
     Option,
     /// To the server; a model cannot pass it.
+    #[cfg_attr(not(feature = "mcp"), expect(dead_code, reason = "of `skills mcp`"))]
     Server,
 }
 

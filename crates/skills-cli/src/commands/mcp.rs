@@ -1,7 +1,6 @@
 //! `skills mcp`: the MCP server and its registration with clients.
 
 mod add_servers;
-pub(crate) mod client_config;
 #[cfg(feature = "mcp-http")]
 mod http;
 mod install;

@@ -7,11 +7,11 @@ use skills_runtime::prompt::{
 };
 use skills_runtime::{Entry, SkillRuntime};
 
-use super::client_config::{
+use crate::approver::{self, Confirmation};
+use crate::client_config::{
     Client, ConfigTarget, Consent, EditStatus, EntryChange, EntryOrigin, Proposal, Scope,
     ServerEntry, Transport, configured_servers,
 };
-use crate::approver::{self, Confirmation};
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::exit::Exit;

@@ -6,11 +6,11 @@ use anyhow::bail;
 use clap::{ArgMatches, Args};
 use serde_json::json;
 
-use super::client_config::{
+use crate::approver::{self, Confirmation};
+use crate::client_config::{
     Client, ConfigTarget, Consent, EditStatus, EntryChange, EntryOrigin, Proposal, Scope,
     ServerEntry, Transport, current_program,
 };
-use crate::approver::{self, Confirmation};
 use crate::context::Context;
 use crate::error::{CommandError, usage_message};
 use crate::exit::Exit;

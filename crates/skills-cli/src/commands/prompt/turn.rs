@@ -6,7 +6,7 @@ use skills_runtime::prompt::{InstalledServers, RequirementSession, UserInput};
 use skills_runtime::{InjectionFormat, PreparedTurn, TurnInput, TurnMention, TurnSession};
 
 use super::mentions::MentionArgs;
-use crate::commands::mcp::client_config::{Client, Scope, configured_servers};
+use crate::client_config::{Client, Scope, configured_servers};
 use crate::context::Context;
 use crate::exit::Exit;
 use crate::input;

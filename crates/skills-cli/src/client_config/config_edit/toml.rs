@@ -3,11 +3,9 @@
 use serde_json::{Map, Value as Json};
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike, Value};
 
-use crate::commands::mcp::client_config::client_spec::ClientSpec;
-use crate::commands::mcp::client_config::config_language::ConfigLanguage;
-use crate::commands::mcp::client_config::server_entry::{
-    ConfigEditError, EntryChange, ServerEntry,
-};
+use crate::client_config::client_spec::ClientSpec;
+use crate::client_config::config_language::ConfigLanguage;
+use crate::client_config::server_entry::{ConfigEditError, EntryChange, ServerEntry};
 
 /// The syntax of the table of servers. Entries of an inline table cannot be sections.
 #[derive(Debug, Clone, Copy)]

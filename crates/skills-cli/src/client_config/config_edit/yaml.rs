@@ -7,11 +7,9 @@
 use serde_json::{Map, Value as Json};
 use serde_yaml::{Mapping, Value};
 
-use crate::commands::mcp::client_config::client_spec::{ClientSpec, EntryField};
-use crate::commands::mcp::client_config::config_language::ConfigLanguage;
-use crate::commands::mcp::client_config::server_entry::{
-    ConfigEditError, EntryChange, ServerEntry,
-};
+use crate::client_config::client_spec::{ClientSpec, EntryField};
+use crate::client_config::config_language::ConfigLanguage;
+use crate::client_config::server_entry::{ConfigEditError, EntryChange, ServerEntry};
 
 /// Indentation of an entry in a new table, in spaces.
 const INDENTATION: usize = 2;

@@ -7,7 +7,7 @@ use serde_json::Value;
 use similar::ChangeTag;
 
 use super::*;
-use crate::commands::mcp::client_config::server_entry::{EntryOrigin, Transport};
+use crate::client_config::server_entry::{EntryOrigin, Transport};
 
 mod additions;
 mod opencode;

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 use skills_runtime::prompt::InstalledServers;
 
-use crate::commands::mcp::client_config::client_spec::ClientSpec;
-use crate::commands::mcp::client_config::server_entry::ConfigEditError;
+use crate::client_config::client_spec::ClientSpec;
+use crate::client_config::server_entry::ConfigEditError;
 
 /// The servers in the configuration of a client, by name.
 #[derive(Debug, Clone, Default)]

@@ -217,7 +217,7 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
-    use crate::commands::mcp::client_config::config_file::ConfigFile;
+    use crate::client_config::config_file::ConfigFile;
 
     struct Fixture {
         directory: tempfile::TempDir,

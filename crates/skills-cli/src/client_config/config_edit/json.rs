@@ -5,11 +5,9 @@ use jsonc_parser::errors::ParseError;
 use jsonc_parser::{ParseOptions, parse_to_serde_value};
 use serde_json::{Map, Value};
 
-use crate::commands::mcp::client_config::client_spec::ClientSpec;
-use crate::commands::mcp::client_config::config_language::ConfigLanguage;
-use crate::commands::mcp::client_config::server_entry::{
-    ConfigEditError, EntryChange, ServerEntry,
-};
+use crate::client_config::client_spec::ClientSpec;
+use crate::client_config::config_language::ConfigLanguage;
+use crate::client_config::server_entry::{ConfigEditError, EntryChange, ServerEntry};
 
 /// Comments and trailing commas are common in files of editors; other extensions of JSON are
 /// errors.
