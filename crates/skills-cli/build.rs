@@ -21,7 +21,10 @@ fn main() {
 
 /// Returns the version of the C library of this system, if it is that of GNU.
 fn glibc_version() -> Option<(u32, u32)> {
-    let output = Command::new("getconf").arg("GNU_LIBC_VERSION").output().ok()?;
+    let output = Command::new("getconf")
+        .arg("GNU_LIBC_VERSION")
+        .output()
+        .ok()?;
     let text = String::from_utf8(output.stdout).ok()?;
     let (major, minor) = text.trim().strip_prefix("glibc ")?.split_once('.')?;
     let minor = minor.split('.').next()?;

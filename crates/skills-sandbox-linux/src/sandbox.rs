@@ -12,16 +12,14 @@ use std::time::Instant;
 use skills_egress::{Connector, HostConnector, Proxy, ProxyLog, SystemConnector};
 use skills_policy::{Grants, NetworkGrant, SpawnGrant};
 use skills_process::ProgramFinder;
-use skills_process::{Bounds, PidfdChild, SupervisedOutput, supervise};
+use skills_process::{Bounds, SupervisedOutput, supervise};
 use skills_process::{QuotaMonitor, ScratchDir};
 use skills_sandbox::{EnforcementReport, Job, RunFuture, RunOutput, Sandbox, SandboxError};
-use tokio::io::Interest;
-use tokio::io::unix::AsyncFd;
 use tokio::time::error::Elapsed;
 use tokio::time::timeout;
 
 use crate::cgroup::Cgroup;
-use crate::child_setup::{ChildOptions, ChildSetup, ParentStreams};
+use crate::child_setup::{ChildOptions, ChildSetup};
 use crate::excluded_paths::{check_hidden_paths, check_skill_in_writable};
 use crate::home_files;
 #[cfg(feature = "fault-injection")]
@@ -40,7 +38,7 @@ use crate::rootfs_plan::choose_scratch_path;
 use crate::scratch_links;
 use crate::setup_slot::EarlySetup;
 use crate::setup_step::{SetupStep, StepFailure};
-use crate::spawn::{SpawnedChild, kill};
+use crate::spawn::SpawnedChild;
 use crate::spawner::Spawner;
 use crate::watchdog::{self, WatchedGroup};
 
@@ -452,9 +450,13 @@ impl LinuxSandbox {
         bounds: &Bounds<'_>,
     ) -> Result<(SupervisedOutput, Option<ProxyLog>), SandboxError> {
         let NetworkGrant::Hosts(hosts) = job.grants().network() else {
-            let supervised = supervise(into_pidfd_child(child)?, job.stdin_bytes(), bounds)
-                .await
-                .map_err(supervise_error)?;
+            let supervised = supervise(
+                child.into_pidfd_child().map_err(supervise_error)?,
+                job.stdin_bytes(),
+                bounds,
+            )
+            .await
+            .map_err(supervise_error)?;
             return Ok((supervised, None));
         };
         // Until the child is supervised, an error here kills it, since `SpawnedChild` is dropped.
@@ -473,7 +475,11 @@ impl LinuxSandbox {
                 .and_then(|service| proxy.loopback_service(service))
                 .map_err(supervise_error)?;
         }
-        let supervised = supervise(into_pidfd_child(child)?, job.stdin_bytes(), bounds);
+        let supervised = supervise(
+            child.into_pidfd_child().map_err(supervise_error)?,
+            job.stdin_bytes(),
+            bounds,
+        );
         let log = proxy.log();
         tokio::select! {
             supervised = supervised => Ok((supervised.map_err(supervise_error)?, Some(log))),
@@ -574,37 +580,5 @@ impl Sandbox for LinuxSandbox {
 
     fn run(&self, job: Job) -> RunFuture<'_> {
         Box::pin(self.run_job(job))
-    }
-}
-
-#[expect(
-    unsafe_code,
-    reason = "registering a descriptor with Tokio is unsafe in general"
-)]
-fn into_pidfd_child(spawned: SpawnedChild) -> Result<PidfdChild, SandboxError> {
-    let (pid, pidfd, streams) = spawned
-        .into_parts()
-        .ok_or_else(|| supervise_error(io::Error::other("the child was moved before")))?;
-    let ParentStreams {
-        stdin,
-        stdout,
-        stderr,
-    } = streams;
-    // SAFETY: an `OwnedFd` is open as long as it lives, always names the same descriptor, and the
-    // `AsyncFd` owns it.
-    match unsafe { AsyncFd::<OwnedFd>::register_with_interest(pidfd, Interest::READABLE) } {
-        Ok(pidfd) => Ok(PidfdChild {
-            pidfd,
-            pid,
-            stdin,
-            stdout,
-            stderr,
-        }),
-        Err(error) => {
-            // `into_parts` disarmed the destructor that would have killed the child.
-            let (pidfd, error) = error.into_parts();
-            kill(pid, &pidfd);
-            Err(supervise_error(error))
-        }
     }
 }

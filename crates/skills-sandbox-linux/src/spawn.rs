@@ -8,7 +8,10 @@ use nix::sys::signal::{Signal, killpg};
 use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg};
 use nix::sys::wait::{Id, WaitPidFlag, waitid};
 use nix::unistd::Pid;
+use skills_process::PidfdChild;
 use skills_sandbox::SandboxError;
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
 
 use crate::child::{
     self, FILTER_LISTENER, HOME_DIRECTORY, MOUNT_NAMESPACE, NAME_LISTENER, NETWORK_LISTENER,
@@ -62,11 +65,35 @@ impl SpawnedChild {
         )
     }
 
-    /// Returns the PID, the pidfd and the streams. The caller then has to kill and reap the child.
-    pub(crate) fn into_parts(mut self) -> Option<(i32, OwnedFd, ParentStreams)> {
-        self.handles
-            .take()
-            .map(|(pidfd, streams)| (self.pid, pidfd, streams))
+    /// Registers the child with Tokio. The caller then has to kill and reap it.
+    #[expect(
+        unsafe_code,
+        reason = "registering a descriptor with Tokio is unsafe in general"
+    )]
+    pub(crate) fn into_pidfd_child(mut self) -> io::Result<PidfdChild> {
+        let (pidfd, streams) = self.handles.take().ok_or(io::ErrorKind::NotFound)?;
+        let ParentStreams {
+            stdin,
+            stdout,
+            stderr,
+        } = streams;
+        // SAFETY: an `OwnedFd` is open as long as it lives, always names the same descriptor, and
+        // the `AsyncFd` owns it.
+        match unsafe { AsyncFd::<OwnedFd>::register_with_interest(pidfd, Interest::READABLE) } {
+            Ok(pidfd) => Ok(PidfdChild {
+                pidfd,
+                pid: self.pid,
+                stdin,
+                stdout,
+                stderr,
+            }),
+            Err(error) => {
+                // Without its handles the destructor does not kill it.
+                let (pidfd, error) = error.into_parts();
+                kill(self.pid, &pidfd);
+                Err(error)
+            }
+        }
     }
 }
 
