@@ -108,7 +108,8 @@ pub use permission::Permission;
 pub use permission_manager::{Evaluation, PendingApproval, PermissionManager};
 pub use policy::{ApprovalMode, InstallPolicy, NewContentPolicy, Policy, SignatureIdentity};
 pub use protected_paths::{
-    PROTECTED_PATHS, fold_name, innermost_protected_name, may_lead_to_protected,
+    PROTECTED_PATHS, ends_protected_path, fold_name, innermost_protected_name,
+    may_lead_to_protected,
 };
 pub use request::{Request, VariableSource};
 pub use rule::{Effect, Rule, RuleSource};

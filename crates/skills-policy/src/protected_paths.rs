@@ -1,6 +1,7 @@
 //! Paths that stay read-only in writable directories, by name.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
@@ -185,6 +186,17 @@ static BY_FIRST_COMPONENT: LazyLock<HashMap<String, Vec<Vec<String>>>> = LazyLoc
     by_first
 });
 
+/// The longest last component of a protected path.
+const MAX_COMPONENT_BYTES: usize = 32;
+
+/// The last components of the protected paths, folded.
+static LAST_COMPONENTS: LazyLock<HashSet<String>> = LazyLock::new(|| {
+    let names = PROTECTED_PATHS
+        .iter()
+        .filter_map(|path| path.rsplit('/').next());
+    names.map(fold_name).collect()
+});
+
 /// Returns the innermost protected path at or above `path` and strictly below `base`, `None` if
 /// there is none.
 ///
@@ -215,6 +227,34 @@ pub fn innermost_protected_name(path: &Path, base: &Path) -> Option<PathBuf> {
     // The innermost one counts, so that a grant of `.git` does not include `.git/hooks`.
     let end = ends.filter(|end| *end > exempt_count).max()?;
     Some(path.components().take(end).collect())
+}
+
+/// Returns true if a protected path ends with a component of this name: a quick check before
+/// [`innermost_protected_name`], for searches of large directories. Names are compared in the form
+/// of [`fold_name`].
+///
+/// ```
+/// use skills_policy::ends_protected_path;
+///
+/// // `.git/config` is protected, so any `config` may be.
+/// assert!(ends_protected_path("config".as_ref()) && ends_protected_path(".Git".as_ref()));
+/// assert!(!ends_protected_path("main.rs".as_ref()));
+/// ```
+#[must_use]
+pub fn ends_protected_path(name: &OsStr) -> bool {
+    let name = name.to_string_lossy();
+    if !name.is_ascii() {
+        return LAST_COMPONENTS.contains(fold_name(&name).as_str());
+    }
+    // As `fold_name`, without allocating for each name.
+    let mut buffer = [0; MAX_COMPONENT_BYTES];
+    let name = name.trim_end_matches(['.', ' ']).as_bytes();
+    let Some(folded) = buffer.get_mut(..name.len()) else {
+        return false;
+    };
+    folded.copy_from_slice(name);
+    folded.make_ascii_lowercase();
+    str::from_utf8(folded).is_ok_and(|folded| LAST_COMPONENTS.contains(folded))
 }
 
 /// Returns true if the last components of `path` begin a protected path of more components, as
@@ -328,6 +368,34 @@ mod tests {
             "/w/.cargo/x",
         ] {
             assert_eq!(protected_by(path, "/w"), None, "{path}");
+        }
+    }
+
+    #[test]
+    fn all_protected_paths_pass_the_quick_check() {
+        for path in PROTECTED_PATHS {
+            let name = path.rsplit('/').next().unwrap();
+            assert!(name.len() <= MAX_COMPONENT_BYTES);
+            for spelling in [
+                name.to_owned(),
+                format!("{}. .", name.to_uppercase()),
+                format!("\u{200d}{name}"),
+            ] {
+                assert!(ends_protected_path(spelling.as_ref()), "{spelling}");
+                let path = Path::new("/w").join(path).with_file_name(spelling);
+                assert!(innermost_protected_name(&path, Path::new("/w")).is_some());
+            }
+        }
+        for name in [
+            "",
+            ".",
+            "x",
+            "gitignore",
+            ".git-",
+            &"long".repeat(100),
+            "\u{200d}",
+        ] {
+            assert!(!ends_protected_path(name.as_ref()), "{name}");
         }
     }
 

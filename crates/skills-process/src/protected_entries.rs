@@ -4,13 +4,15 @@
     reason = "directories are only listed here; paths to mount are opened without following symlinks"
 )]
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
+use std::ffi::OsStr;
 use std::fs::{self, Metadata};
 use std::io::{ErrorKind, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
-use skills_policy::{Access, FileGrant, Grants};
+use skills_policy::{Access, FileGrant, Grants, ends_protected_path};
 
 /// Maximum directory entries that are examined before and after each run. The rest could not be
 /// protected, so the run is rejected.
@@ -22,15 +24,46 @@ const MAX_DEPTH: usize = 64;
 /// Maximum changes that are reported one by one.
 const MAX_REPORTED: usize = 20;
 
+/// How far before its listing a directory must have changed last, so that its change time tells
+/// later changes apart: more than any file system rounds times.
+const SETTLED_SECONDS: i64 = 3;
+
 /// The protected paths in the writable directories of a run, and the entries below them.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub struct ProtectedEntries {
     /// The states of all entries before the run.
     entries: BTreeMap<PathBuf, EntryState>,
     /// The protected paths that are not below another one, and the targets of symlinks among them.
     outermost: BTreeSet<PathBuf>,
-    /// The limit at which the search ended, if it did not examine everything.
-    search_limit: Option<&'static str>,
+    /// The searched directories. Only those that changed are searched after the run.
+    directories: HashMap<PathBuf, SearchedDirectory>,
+}
+
+/// Whether the same paths were found, whenever that was.
+impl PartialEq for ProtectedEntries {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.entries, &self.outermost) == (&other.entries, &other.outermost)
+    }
+}
+
+impl Eq for ProtectedEntries {}
+
+/// A directory that was searched.
+#[derive(Debug, Clone)]
+struct SearchedDirectory {
+    depth: usize,
+    is_protected: bool,
+    /// Its state before it was listed, unless it changed shortly before.
+    settled_state: Option<DirectoryState>,
+}
+
+/// Metadata of a directory that changes when an entry is added, removed or renamed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct DirectoryState {
+    /// Device and inode number.
+    identity: (u64, u64),
+    /// The change time, which a program cannot set.
+    changed_at: (i64, i64),
 }
 
 /// More entries than [`ProtectedEntries::find`] examines. A protected path that was not found would
@@ -59,96 +92,19 @@ impl ProtectedEntries {
     /// Returns the limit at which the search ended, if it could not examine everything: 200,000
     /// entries, 1,000 protected paths or 64 levels.
     pub fn find(grants: &Grants) -> Result<Self, SearchLimit> {
-        let found = Self::search(grants);
-        match found.search_limit {
-            None => Ok(found),
-            Some(limit) => Err(SearchLimit(limit)),
-        }
+        Self::find_at(grants, unix_seconds())
     }
 
-    fn search(grants: &Grants) -> Self {
-        let mut found = Self::default();
-        let mut queue: VecDeque<(PathBuf, usize)> = grants
-            .files()
-            .iter()
-            .filter(|file| file.access() == Access::ReadWrite)
-            .map(|file| (file.path().to_owned(), 0))
-            .collect();
-        let mut remaining = MAX_ENTRIES;
-        while let Some((directory, depth)) = queue.pop_front() {
-            let entries = match fs::read_dir(&directory) {
-                Ok(entries) => entries,
-                // A file that was granted by itself, or a directory that was removed.
-                Err(error)
-                    if matches!(error.kind(), ErrorKind::NotADirectory | ErrorKind::NotFound) =>
-                {
-                    continue;
-                }
-                // A directory that cannot be listed may contain protected paths, so all of it is
-                // protected.
-                Err(_) => {
-                    found.outermost.insert(directory);
-                    continue;
-                }
-            };
-            for entry in entries.flatten() {
-                remaining -= 1;
-                let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
-                let path = entry.path();
-                let descends = found.examine(grants, &path) && is_directory;
-                found.search_limit = match (remaining, found.outermost.len(), depth) {
-                    (0, ..) => Some("200,000 files and directories"),
-                    (_, MAX_PATHS.., _) => Some("1,000 protected paths"),
-                    (.., MAX_DEPTH..) if descends => Some("64 levels of directories"),
-                    _ => None,
-                };
-                if found.search_limit.is_some() {
-                    return found;
-                }
-                if descends {
-                    queue.push_back((path, depth + 1));
-                }
-            }
-        }
-        found
-    }
-
-    /// Records an entry if it is protected. Returns whether the search continues below it.
-    fn examine(&mut self, grants: &Grants, path: &Path) -> bool {
-        let Some(granted) = grants.innermost_writable(path).map(FileGrant::path) else {
-            return false;
-        };
-        // A writable directory inside another one is searched by itself.
-        if granted == path {
-            return false;
-        }
-        let Some(protected) = grants.protected_in(granted, path) else {
-            return true;
-        };
-        let is_outermost = path
-            .parent()
-            .is_none_or(|parent| grants.protected_in(granted, parent).is_none());
-        if is_outermost {
-            self.outermost.insert(path.to_owned());
-        }
-        // Objects, branches and logs of a repository change with every commit, and another program
-        // may commit during the run. Only entries that are protected themselves, such as `config`
-        // and `hooks`, are compared.
-        if protected.ends_with(".git") && !is_outermost {
-            return false;
-        }
-        let Ok(metadata) = path.symlink_metadata() else {
-            return true;
-        };
-        if metadata.is_symlink() {
-            self.protect_target(grants, path.canonicalize().ok());
-        } else if metadata.is_file() && is_outermost && protected == path && path.ends_with(".git")
-        {
-            self.protect_target(grants, git_directory(path));
-        }
-        self.entries
-            .insert(path.to_owned(), EntryState::from_metadata(&metadata));
-        true
+    fn find_at(grants: &Grants, now: i64) -> Result<Self, SearchLimit> {
+        let mut search = Search::new(grants, None, now);
+        let granted = grants.files().iter();
+        search.queue.extend(
+            granted
+                .filter(|file| file.access() == Access::ReadWrite)
+                .map(|file| (file.path().to_owned(), 0, false)),
+        );
+        search.run()?;
+        Ok(search.found)
     }
 
     /// Protects the target of a protected symlink, if it is in a writable directory.
@@ -166,25 +122,39 @@ impl ProtectedEntries {
         self.outermost.iter().map(PathBuf::as_path)
     }
 
-    /// Searches again after the run and returns one line for each protected path that was created,
-    /// changed or removed, at most 20 and the number of the others.
+    /// Searches the directories that may have changed since the search before the run, and new ones.
+    fn search_changed(&self, grants: &Grants) -> Self {
+        let mut search = Search::new(grants, Some(&self.directories), unix_seconds());
+        let changed = self.directories.iter().filter(|(path, searched)| {
+            let now = path.symlink_metadata().ok();
+            searched.settled_state.is_none()
+                || searched.settled_state != now.as_ref().map(DirectoryState::from_metadata)
+        });
+        search.queue.extend(
+            changed.map(|(path, searched)| (path.clone(), searched.depth, searched.is_protected)),
+        );
+        // What lies beyond a limit is not reported; the next run with these grants is rejected.
+        let _ = search.run();
+        search.found
+    }
+
+    /// Compares with the state after the run, and returns one line for each protected path that was
+    /// created, changed or removed, at most 20 and the number of the others.
     pub fn changes(&self, grants: &Grants) -> Vec<String> {
-        let after = Self::search(grants);
-        let new_or_changed =
-            after
-                .entries
-                .iter()
-                .filter_map(|(path, state)| match self.entries.get(path) {
-                    Some(before) if before == state => None,
-                    Some(_) => Some((path, "changed")),
-                    None => Some((path, "created")),
-                });
-        let removed = self
-            .entries
+        let found = self.search_changed(grants).entries;
+        let created = found
             .keys()
-            .filter(|path| path.symlink_metadata().is_err())
-            .map(|path| (path, "removed"));
-        let all: Vec<_> = new_or_changed.chain(removed).collect();
+            .filter(|path| !self.entries.contains_key(*path))
+            .map(|path| (path, "created"));
+        let changed =
+            self.entries
+                .iter()
+                .filter_map(|(path, before)| match path.symlink_metadata() {
+                    Ok(now) if EntryState::from_metadata(&now) == *before => None,
+                    Ok(_) => Some((path, "changed")),
+                    Err(_) => Some((path, "removed")),
+                });
+        let all: BTreeSet<_> = created.chain(changed).collect();
         let more = all.len().saturating_sub(MAX_REPORTED);
         let line = |(path, change): &(&PathBuf, &str)| {
             let path = path.display().to_string();
@@ -198,6 +168,177 @@ impl ProtectedEntries {
                 format!("and {more} more protected paths were created, changed or removed")
             }))
             .collect()
+    }
+}
+
+/// A search for protected paths.
+struct Search<'a> {
+    grants: &'a Grants,
+    /// The names of paths that are granted or protected by themselves, by their directory.
+    own_paths: HashMap<&'a Path, HashSet<&'a OsStr>>,
+    /// The directories that an earlier search found; they are not searched below others.
+    known: Option<&'a HashMap<PathBuf, SearchedDirectory>>,
+    /// The time at which the search started, in seconds.
+    started_at: i64,
+    /// The directories to search, with their depth and whether they are protected.
+    queue: VecDeque<(PathBuf, usize, bool)>,
+    remaining: usize,
+    found: ProtectedEntries,
+}
+
+impl<'a> Search<'a> {
+    fn new(
+        grants: &'a Grants,
+        known: Option<&'a HashMap<PathBuf, SearchedDirectory>>,
+        started_at: i64,
+    ) -> Self {
+        let mut own_paths: HashMap<&Path, HashSet<&OsStr>> = HashMap::new();
+        let granted = grants.files().iter().map(FileGrant::path);
+        for path in granted.chain(grants.protected().iter().map(PathBuf::as_path)) {
+            if let (Some(parent), Some(name)) = (path.parent(), path.file_name()) {
+                own_paths.entry(parent).or_default().insert(name);
+            }
+        }
+        Self {
+            grants,
+            own_paths,
+            known,
+            started_at,
+            queue: VecDeque::new(),
+            remaining: MAX_ENTRIES,
+            found: ProtectedEntries::default(),
+        }
+    }
+
+    /// Searches the directories of the queue and those below them.
+    fn run(&mut self) -> Result<(), SearchLimit> {
+        while let Some((directory, depth, is_protected)) = self.queue.pop_front() {
+            let settled_state = directory
+                .symlink_metadata()
+                .ok()
+                .and_then(|metadata| self.settled_state(&metadata));
+            match fs::read_dir(&directory) {
+                Ok(entries) => self.search(&directory, entries, depth, is_protected)?,
+                // A file that was granted by itself, or a directory that was removed.
+                Err(error)
+                    if matches!(error.kind(), ErrorKind::NotADirectory | ErrorKind::NotFound) => {}
+                // A directory that cannot be listed may contain protected paths, so all of it is
+                // protected.
+                Err(_) => {
+                    self.found.outermost.insert(directory);
+                    continue;
+                }
+            }
+            let searched = SearchedDirectory {
+                depth,
+                is_protected,
+                settled_state,
+            };
+            self.found.directories.insert(directory, searched);
+        }
+        Ok(())
+    }
+
+    /// Returns the state of a directory, unless it changed so shortly ago that another change could
+    /// have the same time.
+    fn settled_state(&self, metadata: &Metadata) -> Option<DirectoryState> {
+        let is_settled = metadata.ctime() < self.started_at - SETTLED_SECONDS;
+        is_settled.then(|| DirectoryState::from_metadata(metadata))
+    }
+
+    fn search(
+        &mut self,
+        directory: &Path,
+        entries: fs::ReadDir,
+        depth: usize,
+        is_protected: bool,
+    ) -> Result<(), SearchLimit> {
+        let own_names = self.own_paths.get(directory).cloned().unwrap_or_default();
+        for entry in entries.flatten() {
+            let name = entry.file_name();
+            let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            // Nearly all entries are neither protected nor granted by themselves.
+            let needs_check =
+                is_protected || own_names.contains(name.as_os_str()) || ends_protected_path(&name);
+            let child = if needs_check {
+                self.examine(&entry.path())
+            } else {
+                Some(false)
+            };
+            let child = child.filter(|_| is_directory);
+            self.check_limits(depth, child.is_some())?;
+            let Some(is_protected) = child else { continue };
+            let path = entry.path();
+            if self.known.is_none_or(|known| !known.contains_key(&path)) {
+                self.queue.push_back((path, depth + 1, is_protected));
+            }
+        }
+        Ok(())
+    }
+
+    /// Counts an entry. `descends` says whether it is a directory that is to be searched.
+    fn check_limits(&mut self, depth: usize, descends: bool) -> Result<(), SearchLimit> {
+        self.remaining -= 1;
+        match (self.remaining, self.found.outermost.len(), depth) {
+            (0, ..) => Err(SearchLimit("200,000 files and directories")),
+            (_, MAX_PATHS.., _) => Err(SearchLimit("1,000 protected paths")),
+            (.., MAX_DEPTH..) if descends => Err(SearchLimit("64 levels of directories")),
+            _ => Ok(()),
+        }
+    }
+
+    /// Records an entry if it is protected. Returns whether it is, or `None` if the search does not
+    /// continue below it.
+    fn examine(&mut self, path: &Path) -> Option<bool> {
+        let granted = self.grants.innermost_writable(path).map(FileGrant::path)?;
+        // A writable directory inside another one is searched by itself.
+        if granted == path {
+            return None;
+        }
+        let Some(protected) = self.grants.protected_in(granted, path) else {
+            return Some(false);
+        };
+        let is_outermost = path
+            .parent()
+            .is_none_or(|parent| self.grants.protected_in(granted, parent).is_none());
+        if is_outermost {
+            self.found.outermost.insert(path.to_owned());
+        }
+        // Objects, branches and logs of a repository change with every commit, and another program
+        // may commit during the run. Only entries that are protected themselves, such as `config`
+        // and `hooks`, are compared.
+        if protected.ends_with(".git") && !is_outermost {
+            return None;
+        }
+        let Ok(metadata) = path.symlink_metadata() else {
+            return Some(true);
+        };
+        let found = &mut self.found;
+        if metadata.is_symlink() {
+            found.protect_target(self.grants, path.canonicalize().ok());
+        } else if metadata.is_file() && is_outermost && protected == path && path.ends_with(".git")
+        {
+            found.protect_target(self.grants, git_directory(path));
+        }
+        found
+            .entries
+            .insert(path.to_owned(), EntryState::from_metadata(&metadata));
+        Some(true)
+    }
+}
+
+/// Returns the time since 1970, in seconds.
+fn unix_seconds() -> i64 {
+    let elapsed = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
+    elapsed.as_secs().try_into().unwrap_or(i64::MAX)
+}
+
+impl DirectoryState {
+    fn from_metadata(metadata: &Metadata) -> Self {
+        Self {
+            identity: (metadata.dev(), metadata.ino()),
+            changed_at: (metadata.ctime(), metadata.ctime_nsec()),
+        }
     }
 }
 
@@ -329,9 +470,79 @@ mod tests {
         insta::assert_snapshot!(changes, @r#"
         changed the protected path "/.git/config"
         created the protected path "/.git/hooks/new"
+        removed the protected path "/.vscode/tasks.json"
         created the protected path "/sub/.claude"
         created the protected path "/sub/.claude/settings.json"
-        removed the protected path "/.vscode/tasks.json"
         "#);
+    }
+
+    /// Returns the protected paths that a check of each path finds.
+    fn find_all(grants: &Grants, directory: &Path, found: &mut BTreeSet<PathBuf>) {
+        for entry in fs::read_dir(directory).unwrap() {
+            let path = entry.unwrap().path();
+            let granted = grants.innermost_writable(&path).unwrap().path();
+            if grants
+                .protected_in(granted, &path)
+                .is_some_and(|protected| protected == path)
+            {
+                found.insert(path.clone());
+            }
+            if path.is_dir() {
+                find_all(grants, &path, found);
+            }
+        }
+    }
+
+    #[test]
+    fn the_search_finds_what_a_check_of_each_path_finds() {
+        let directory = tempfile::tempdir().unwrap();
+        let workspace = directory.path().canonicalize().unwrap();
+        for (index, path) in skills_policy::PROTECTED_PATHS.iter().enumerate() {
+            let upper = path.to_uppercase();
+            let files = [
+                format!("{index}/{path}/x"),
+                format!("{index}/a/{upper}. /config"),
+            ];
+            create_files(&workspace, &files.each_ref().map(String::as_str));
+        }
+        let grants = grants(&workspace);
+        let mut expected = BTreeSet::new();
+        find_all(&grants, &workspace, &mut expected);
+        let is_inner = |path: &&PathBuf| {
+            expected
+                .iter()
+                .any(|outer| path != &outer && path.starts_with(outer))
+        };
+        let found = ProtectedEntries::find(&grants).unwrap();
+        let outermost: BTreeSet<_> = expected.iter().filter(|path| !is_inner(path)).collect();
+        assert_eq!(found.outermost.iter().collect::<BTreeSet<_>>(), outermost);
+        assert!(expected.iter().all(|path| found.entries.contains_key(path)));
+        assert!(outermost.len() > skills_policy::PROTECTED_PATHS.len());
+    }
+
+    #[test]
+    fn only_changed_and_new_directories_are_searched_again() {
+        let directory = tempfile::tempdir().unwrap();
+        let workspace = directory.path().canonicalize().unwrap();
+        create_files(&workspace, &["a/b/x", "a/c/x", "d/e/x", "f/x", "nested/.git/x"]);
+        let grants = grants(&workspace);
+        let searched_again = |before: &ProtectedEntries| {
+            let found = before.search_changed(&grants);
+            let paths = found
+                .directories
+                .keys()
+                .map(|path| path.strip_prefix(&workspace).unwrap());
+            let paths: BTreeSet<_> = paths.map(|path| path.display().to_string()).collect();
+            paths.into_iter().collect::<Vec<_>>().join(" ")
+        };
+        // Directories that changed within the last seconds may change again at the same time.
+        let before = ProtectedEntries::find(&grants).unwrap();
+        assert_eq!(searched_again(&before), " a a/b a/c d d/e f nested nested/.git");
+        let before = ProtectedEntries::find_at(&grants, unix_seconds() + 60).unwrap();
+        assert_eq!(searched_again(&before), "");
+        create_files(&workspace, &["a/b/y/.envrc"]);
+        fs::rename(workspace.join("d"), workspace.join("f/d")).unwrap();
+        assert_eq!(searched_again(&before), " a/b a/b/y d d/e f f/d f/d/e");
+        assert_eq!(before.changes(&grants).len(), 1);
     }
 }
