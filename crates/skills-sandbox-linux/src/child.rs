@@ -1,8 +1,9 @@
 //! The code of the child between `clone` and `execve`.
 //!
-//! The child shares the parent's memory while the parent's thread sleeps, and other threads of the
+//! The child shares the parent's memory while the parent's thread waits, and other threads of the
 //! parent keep running. So nothing here allocates, locks, panics or unwinds: it makes system calls
-//! with the data of a [`SetupSlot`], and ends in `execve` or `_exit`.
+//! with the data of a [`SetupSlot`], and ends in `execve` or `_exit`. The error number is that of
+//! the waiting thread, which does not read it meanwhile.
 #![expect(
     unsafe_code,
     reason = "system calls between clone and exec have no safe form"
@@ -31,9 +32,12 @@ use syscall::{Descriptor, check_result, errno, fail, open, write};
 /// The child's entry point; `argument` is a [`SetupSlot`].
 pub(crate) extern "C" fn main(argument: *mut c_void) -> c_int {
     // SAFETY: `spawn` passes a pointer to a `SetupSlot` that lives until the child has executed
-    // its program or exited, because the parent's thread sleeps until then.
+    // its program or exited, because the parent's thread waits until then.
     let slot = unsafe { &*argument.cast::<SetupSlot>() };
     let early = set_up_early(&slot.early).map_err(|step| (step, errno()));
+    if early.is_err() && slot.abandon_unclaimed() {
+        exit(0)
+    }
     let Some(setup) = slot.wait() else { exit(0) };
     let mut op_index = -1;
     let result = match early {

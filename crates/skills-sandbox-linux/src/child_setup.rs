@@ -8,7 +8,6 @@ use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use libc::{c_char, c_int, sock_filter};
@@ -24,6 +23,7 @@ use crate::init_image::init_image;
 use crate::isolation::IsolationLevel;
 use crate::landlock_abi::LandlockAbi;
 use crate::landlock_ruleset::{DeferredRule, build_ruleset, deferred_rules};
+use crate::memory_use::MemoryUse;
 use crate::plan::Plan;
 use crate::rlimits::{MemoryCounting, Rlimits, rlimits};
 use crate::rootfs::{RootFs, nul_error};
@@ -95,8 +95,8 @@ pub(crate) struct InitSetup {
     pub(crate) image: Vec<u8>,
     /// The stack of the program's process until it executes the program.
     pub(crate) stack: Stack,
-    /// Not 0 while that process uses the memory of the host process. The kernel clears it.
-    pub(crate) running: AtomicI32,
+    /// Whether that process uses the memory of the host process.
+    pub(crate) memory_use: MemoryUse,
     /// The pipe in which the first process reports the wait status of the program.
     pub(crate) status: RawFd,
     /// The pipe in which it reports that it is ready.
@@ -313,37 +313,12 @@ impl InitSetup {
             image: init_image(),
             stack: Stack::new()
                 .map_err(|error| SandboxError::setup("mapping the stack of a process", error))?,
-            running: AtomicI32::new(0),
+            memory_use: MemoryUse::default(),
             status: descriptors.keep(status),
             ready: descriptors.keep(ready),
             ready_writer: descriptors.keep(ready_writer),
         };
         Ok((init, program_status))
-    }
-
-    /// Blocks until the process of the program no longer uses the memory of this process.
-    #[expect(
-        unsafe_code,
-        reason = "no wrapper waits for a number that the kernel clears"
-    )]
-    pub(crate) fn wait_executed(&self) {
-        loop {
-            let pid = self.running.load(Ordering::Acquire);
-            if pid == 0 {
-                return;
-            }
-            // SAFETY: the address is that of a living number; without a timeout. Interrupted and
-            // late calls are repeated.
-            unsafe {
-                libc::syscall(
-                    libc::SYS_futex,
-                    self.running.as_ptr(),
-                    libc::FUTEX_WAIT,
-                    pid,
-                    std::ptr::null::<u8>(),
-                )
-            };
-        }
     }
 }
 

@@ -6,7 +6,7 @@
 //!                                            |
 //! Job --Plan::new--> Plan (plain data) --ChildSetup--> descriptors, rootfs, ruleset, filter
 //!                                                          |
-//!       clone(VM|VFORK) --> child in its namespaces --> setup steps --> execve
+//!       clone(VM) --> child in its namespaces --> setup steps --> execve
 //! ```
 //!
 //! The setup steps are, in order: session, user namespace, network, `/proc`, cgroup, root file system,
@@ -80,6 +80,7 @@ mod init_image;
 mod isolation;
 mod landlock_abi;
 mod landlock_ruleset;
+mod memory_use;
 mod name_server;
 mod observer;
 mod path_rule;

@@ -49,9 +49,9 @@ use crate::watchdog::{self, WatchedGroup};
 /// and the run starts again at the level that the host supports, if the [`IsolationMode`] allows
 /// it.
 ///
-/// Each run creates its own namespaces, cgroup and scratch directory, and removes them when it ends
-/// or its future is dropped; dropping the future kills all processes of the run. Clones are cheap
-/// and share nothing that a run changes.
+/// Each run has its own namespaces, cgroup and scratch directory, which are removed when it ends or
+/// its future is dropped; dropping the future kills all processes of the run. Clones are cheap and
+/// share nothing that a run changes, except the [prepared](Self::prepare_next_run) child.
 ///
 /// [`run`](Sandbox::run) needs a Tokio runtime with I/O and time enabled. The child is created on a
 /// thread of this crate, so the thread that polls the future may end before the run.

@@ -8,7 +8,7 @@
 //! child:         user, network, root, /proc ---- wait ----- mounts, restrictions, execute
 //! ```
 //!
-//! The spawner thread sleeps until the child executes something, so a child does not wait long: if
+//! The spawner thread waits until the child executes something, so a child does not wait long: if
 //! planning takes longer, such as on a slow file system, it exits, and another child is created when
 //! the setup is there. A child that was created for a later run waits longer, until a run claims it
 //! or the spawner thread is needed for another child.
@@ -187,6 +187,12 @@ impl SetupSlot {
     /// Lets another child use the setup after the first one exited without it.
     pub(crate) fn reuse(&self) {
         self.state.store(CLOSED, Ordering::Release);
+    }
+
+    /// Gives the child up before a run has claimed it, such as after an early step failed, so that
+    /// each run reports its own failures. Returns false if it was claimed or closed before.
+    pub(crate) fn abandon_unclaimed(&self) -> bool {
+        self.change_state(UNCLAIMED, ABANDONED)
     }
 
     /// Ends the wait of the child, which exits if no setup was given. Has no effect after the child

@@ -18,6 +18,7 @@ use crate::child::{
     SERVICE_LISTENER,
 };
 use crate::child_setup::ParentStreams;
+use crate::memory_use::MemoryUse;
 use crate::setup_slot::SetupSlot;
 use crate::setup_step::{Message, READY, SetupStep, StepFailure};
 use crate::stack::Stack;
@@ -150,8 +151,13 @@ pub(crate) fn spawn(slot: &SetupSlot) -> Result<SpawnedChild, SpawnError> {
     if slot.is_closed() && slot.setup().is_none() {
         return Err(SpawnError::Unused);
     }
-    let (pidfd, pid) = clone_child(slot)
-        .map_err(|error| SpawnError::Failed(StepFailure::from_clone_error(&error)))?;
+    let (pidfd, pid) = clone_child(slot).map_err(|error| {
+        if slot.abandon_unclaimed() {
+            SpawnError::Unused
+        } else {
+            SpawnError::Failed(StepFailure::from_clone_error(&error))
+        }
+    })?;
     let given = if slot.is_abandoned() {
         None
     } else {
@@ -274,8 +280,8 @@ fn parse_message(bytes: &[u8]) -> Message {
     [word(0), word(4), word(8)]
 }
 
-/// Creates a process that shares the memory of the host process and has its own stack, while this
-/// thread sleeps.
+/// Creates a process that shares the memory of the host process and has its own stack, and waits
+/// until it executes its program or exits.
 ///
 /// Unlike `fork` it copies no page tables, so its cost does not grow with the host's memory.
 #[expect(unsafe_code, reason = "there is no safe form of clone")]
@@ -289,25 +295,36 @@ fn clone_child(slot: &SetupSlot) -> io::Result<(OwnedFd, i32)> {
     } else {
         libc::CLONE_FILES
     };
-    let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_PIDFD | libc::SIGCHLD;
+    let flags = libc::CLONE_VM | libc::CLONE_CHILD_CLEARTID | libc::CLONE_PIDFD | libc::SIGCHLD;
     let flags = flags | files | slot.early.clone_flags();
     let argument = std::ptr::from_ref(slot).cast_mut().cast();
     let mut pidfd: libc::c_int = -1;
+    let memory_use = MemoryUse::default();
+    memory_use.begin();
     // SAFETY: signals are blocked around the call, so no handler of the host runs in a child on
     // shared memory. `child::main` follows the rules of its module. The stacks and `slot` outlive
-    // the use of them: CLONE_VFORK resumes this thread only after the child has executed a program or
-    // exited, and it then waits for the process that the child created. The kernel writes the
-    // descriptor to `pidfd`.
+    // the use of them: this thread waits until the child has executed a program or exited, and then for
+    // the process that the child created. The kernel writes the descriptor to `pidfd`.
     let pid = unsafe {
         let mut all: libc::sigset_t = std::mem::zeroed();
         let mut before: libc::sigset_t = std::mem::zeroed();
         libc::sigfillset(&raw mut all);
         libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before);
-        let pid = libc::clone(child::main, stack.top(), flags, argument, &raw mut pidfd);
+        let pid = libc::clone(
+            child::main,
+            stack.top(),
+            flags,
+            argument,
+            &raw mut pidfd,
+            std::ptr::null_mut::<libc::c_void>(),
+            memory_use.as_ptr(),
+        );
         let error = io::Error::last_os_error();
-        // Resumed as soon as the first process of the namespace has executed its own program.
-        if let Some(init) = slot.setup().and_then(|setup| setup.init.as_ref()) {
-            init.wait_executed();
+        if pid >= 0 {
+            memory_use.wait();
+            if let Some(init) = slot.setup().and_then(|setup| setup.init.as_ref()) {
+                init.memory_use.wait();
+            }
         }
         libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut());
         if pid < 0 {

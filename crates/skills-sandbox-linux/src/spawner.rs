@@ -29,8 +29,8 @@ pub(crate) struct Spawner {
     process: u32,
     requests: Sender<SpawnRequest>,
     permits: Arc<Semaphore>,
-    /// A child for the next run. Locked while a request is sent: the thread sleeps as long as an
-    /// unclaimed child waits, so no request may follow one that is neither claimed nor closed.
+    /// A child for the next run. Locked while a request is sent: the thread waits as long as an
+    /// unclaimed child does, so no request may follow one that is neither claimed nor closed.
     unclaimed: Arc<Mutex<Option<UnclaimedChild>>>,
 }
 
@@ -105,7 +105,7 @@ impl Spawner {
 
     /// Creates a child for a later run, unless there is one. It exits if no run claims it within 30
     /// seconds, or if another child has to be created. A run does not use it if the mounts of the
-    /// host have changed, since it has those of before.
+    /// host have changed, since its mounts are a copy from before the change.
     pub(crate) fn prepare(&self, early: EarlySetup) -> Result<(), SandboxError> {
         let mut unclaimed = lock(&self.unclaimed);
         let is_known = unclaimed
@@ -246,6 +246,7 @@ mod tests {
     use crate::landlock_abi::LandlockAbi;
     use crate::plan::Plan;
     use crate::run_network::RunNetwork;
+    use crate::setup_step::SetupStep;
 
     fn plan(isolation: IsolationLevel) -> Plan {
         Plan::probe(&probe_context(isolation), RunNetwork::None)
@@ -333,6 +334,26 @@ mod tests {
             let probed = spawner.spawn_blocking(early(&plan), setup, ends).unwrap();
             assert!(probed.is_ok());
             assert!(lock(&spawner.unclaimed).is_none());
+        }
+    }
+
+    #[tokio::test]
+    async fn a_prepared_child_that_fails_is_not_used() {
+        for (spawner, isolation, plan) in supported_levels() {
+            if isolation != IsolationLevel::Namespaces {
+                continue;
+            }
+            let faulty = || EarlySetup {
+                fault: Some(SetupStep::Root),
+                ..early(&plan)
+            };
+            spawner.prepare(faulty()).unwrap();
+            let unclaimed = lock(&spawner.unclaimed).take().unwrap();
+            let slot = Arc::clone(&unclaimed.child.slot);
+            let mut child = unclaimed.child;
+            let result = child.result.take().unwrap().await.unwrap();
+            assert!(matches!(result, Err(SpawnError::Unused)));
+            assert!(slot.is_abandoned() && !slot.claim());
         }
     }
 

@@ -89,11 +89,10 @@ pub(super) fn start(
 }
 
 fn clone_program(setup: &ChildSetup, init: &InitSetup) -> Result<(), SetupStep> {
-    let flags =
-        libc::CLONE_VM | libc::CLONE_PARENT_SETTID | libc::CLONE_CHILD_CLEARTID | libc::SIGCHLD;
+    let flags = libc::CLONE_VM | libc::CLONE_CHILD_CLEARTID | libc::SIGCHLD;
     let argument = std::ptr::from_ref(setup).cast_mut().cast::<c_void>();
-    let running = init.running.as_ptr();
-    // SAFETY: the host process keeps the stack and `setup` until the kernel has cleared `running`,
+    init.memory_use.begin();
+    // SAFETY: the host process keeps the stack and `setup` until the kernel has cleared `memory_use`,
     // which it does when the new process has executed its program or exited.
     let pid = unsafe {
         libc::clone(
@@ -101,11 +100,14 @@ fn clone_program(setup: &ChildSetup, init: &InitSetup) -> Result<(), SetupStep> 
             init.stack.top(),
             flags,
             argument,
-            running,
+            null::<c_int>(),
             null::<c_void>(),
-            running,
+            init.memory_use.as_ptr(),
         )
     };
+    if pid < 0 {
+        init.memory_use.cancel();
+    }
     check_result(pid.into(), SetupStep::Init).map(drop)
 }
 

@@ -59,7 +59,10 @@ pub(super) fn begin_rootfs(base: &BaseRootFs) -> Result<(), SetupStep> {
     // so all sources can be opened by their paths.
     move_mount(&root, AT_FDCWD, c"/", SetupStep::Root)?;
     for operation in &base.operations {
-        execute_op(operation, &root)?;
+        execute_op(operation, &root).map_err(|step| match step {
+            SetupStep::RootFs => SetupStep::Root,
+            step => step,
+        })?;
     }
     change_directory(&root, SetupStep::Root)
 }

@@ -31,13 +31,31 @@ fn children() -> Vec<String> {
 
 /// Waits until this process has as many children.
 async fn wait_for_children(count: usize) -> Vec<String> {
-    loop {
-        let children = children();
-        if children.len() == count {
-            return children;
+    let waiting = async {
+        loop {
+            let children = children();
+            if children.len() == count {
+                return children;
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
         }
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    };
+    timeout(TEST_TIMEOUT, waiting).await.unwrap()
+}
+
+/// Returns the network namespace of a process, once it is another one than that of this process.
+async fn network_namespace(pid: &str) -> String {
+    let own = fs::read_link("/proc/self/ns/net").unwrap();
+    let waiting = async {
+        loop {
+            let namespace = fs::read_link(format!("/proc/{pid}/ns/net")).unwrap();
+            if namespace != own {
+                return namespace.display().to_string();
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    timeout(TEST_TIMEOUT, waiting).await.unwrap()
 }
 
 /// The host process of the next test. Does nothing unless that started it.
@@ -49,19 +67,24 @@ async fn a_host_process_with_a_prepared_child() {
     let skill = Skill::new(IsolationMode::Namespaces).tool("Bash");
     let job = skill.job("main.sh", SCRIPT);
     let sandbox = skill.sandbox();
+    let namespace = skill.job("net.sh", "readlink /proc/self/ns/net");
     let unprepared = sandbox.run(job.clone()).await.unwrap().stdout.text();
     assert!(unprepared.contains("lo:"), "{unprepared}");
     wait_for_children(0).await;
     let sandbox = sandbox.prepare_next_run(true);
+    let _ = sandbox.run(job.clone()).await.unwrap();
     let mut prepared = Vec::new();
-    for _ in 0..3 {
+    for _ in 0..2 {
+        let child = wait_for_children(1).await.remove(0);
+        let expected = network_namespace(&child).await;
+        let output = sandbox.run(namespace.clone()).await.unwrap();
+        assert_eq!(output.stdout.text().trim(), expected);
         let output = sandbox.run(job.clone()).await.unwrap();
         assert_eq!(output.stdout.text(), unprepared);
-        let children = wait_for_children(1).await;
-        assert!(!prepared.contains(&children), "a child was used twice");
-        prepared.push(children);
+        prepared = wait_for_children(1).await;
+        assert_ne!(prepared, [child]);
     }
-    prepared[2].iter().for_each(print_marked);
+    prepared.iter().for_each(print_marked);
     std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
 }
 
