@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::ffi::OsStr;
+use std::fmt;
 use std::fs::{self, Metadata};
 use std::io::{ErrorKind, Read};
 use std::os::unix::fs::MetadataExt;
@@ -29,7 +30,7 @@ const MAX_REPORTED: usize = 20;
 const SETTLED_SECONDS: i64 = 3;
 
 /// The protected paths in the writable directories of a run, and the entries below them.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub struct ProtectedEntries {
     /// The states of all entries before the run.
     entries: BTreeMap<PathBuf, EntryState>,
@@ -39,7 +40,7 @@ pub struct ProtectedEntries {
     directories: HashMap<PathBuf, SearchedDirectory>,
 }
 
-/// Whether the same paths were found, whenever that was.
+/// Compares the found paths only, not the times of the search.
 impl PartialEq for ProtectedEntries {
     fn eq(&self, other: &Self) -> bool {
         (&self.entries, &self.outermost) == (&other.entries, &other.outermost)
@@ -48,8 +49,17 @@ impl PartialEq for ProtectedEntries {
 
 impl Eq for ProtectedEntries {}
 
+impl fmt::Debug for ProtectedEntries {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ProtectedEntries")
+            .field("entries", &self.entries)
+            .field("outermost", &self.outermost)
+            .finish_non_exhaustive()
+    }
+}
+
 /// A directory that was searched.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 struct SearchedDirectory {
     depth: usize,
     is_protected: bool,
@@ -58,11 +68,11 @@ struct SearchedDirectory {
 }
 
 /// Metadata of a directory that changes when an entry is added, removed or renamed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 struct DirectoryState {
     /// Device and inode number.
     identity: (u64, u64),
-    /// The change time, which a program cannot set.
+    /// The change time, which a program cannot set on the file systems of [`has_change_times`].
     changed_at: (i64, i64),
 }
 
@@ -123,26 +133,31 @@ impl ProtectedEntries {
     }
 
     /// Searches the directories that may have changed since the search before the run, and new ones.
-    fn search_changed(&self, grants: &Grants) -> Self {
+    /// Returns the limit at which the search ended too, if it did.
+    fn search_changed(&self, grants: &Grants) -> (Self, Option<SearchLimit>) {
         let mut search = Search::new(grants, Some(&self.directories), unix_seconds());
         let changed = self.directories.iter().filter(|(path, searched)| {
             let now = path.symlink_metadata().ok();
             searched.settled_state.is_none()
                 || searched.settled_state != now.as_ref().map(DirectoryState::from_metadata)
         });
-        search.queue.extend(
-            changed.map(|(path, searched)| (path.clone(), searched.depth, searched.is_protected)),
-        );
-        // What lies beyond a limit is not reported; the next run with these grants is rejected.
-        let _ = search.run();
-        search.found
+        let mut changed: Vec<_> = changed
+            .map(|(path, searched)| (path.clone(), searched.depth, searched.is_protected))
+            .collect();
+        // So that a program cannot hide a change by another one at the maximum depth.
+        changed.sort_by_key(|(_, depth, _)| *depth);
+        search.queue.extend(changed);
+        let limit = search.run().err();
+        (search.found, limit)
     }
 
     /// Compares with the state after the run, and returns one line for each protected path that was
-    /// created, changed or removed, at most 20 and the number of the others.
+    /// created, changed or removed, at most 20 and the number of the others, and one if the program
+    /// created more than [`find`](Self::find) examines.
     pub fn changes(&self, grants: &Grants) -> Vec<String> {
-        let found = self.search_changed(grants).entries;
+        let (found, limit) = self.search_changed(grants);
         let created = found
+            .entries
             .keys()
             .filter(|path| !self.entries.contains_key(*path))
             .map(|path| (path, "created"));
@@ -167,6 +182,9 @@ impl ProtectedEntries {
             .chain((more > 0).then(|| {
                 format!("and {more} more protected paths were created, changed or removed")
             }))
+            .chain(limit.map(|SearchLimit(limit)| {
+                format!("protected paths were not searched completely: the writable directories contain more than {limit}")
+            }))
             .collect()
     }
 }
@@ -183,6 +201,8 @@ struct Search<'a> {
     /// The directories to search, with their depth and whether they are protected.
     queue: VecDeque<(PathBuf, usize, bool)>,
     remaining: usize,
+    /// Whether [change times](has_change_times) of a device can be relied on.
+    devices: HashMap<u64, bool>,
     found: ProtectedEntries,
 }
 
@@ -206,6 +226,7 @@ impl<'a> Search<'a> {
             started_at,
             queue: VecDeque::new(),
             remaining: MAX_ENTRIES,
+            devices: HashMap::new(),
             found: ProtectedEntries::default(),
         }
     }
@@ -216,7 +237,7 @@ impl<'a> Search<'a> {
             let settled_state = directory
                 .symlink_metadata()
                 .ok()
-                .and_then(|metadata| self.settled_state(&metadata));
+                .and_then(|metadata| self.settled_state(&directory, &metadata));
             match fs::read_dir(&directory) {
                 Ok(entries) => self.search(&directory, entries, depth, is_protected)?,
                 // A file that was granted by itself, or a directory that was removed.
@@ -239,11 +260,15 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// Returns the state of a directory, unless it changed so shortly ago that another change could
-    /// have the same time.
-    fn settled_state(&self, metadata: &Metadata) -> Option<DirectoryState> {
+    /// Returns the state of a directory, unless another change could leave it as it is: on a file
+    /// system without change times, and after a change so shortly before that both have the same.
+    fn settled_state(&mut self, directory: &Path, metadata: &Metadata) -> Option<DirectoryState> {
         let is_settled = metadata.ctime() < self.started_at - SETTLED_SECONDS;
-        is_settled.then(|| DirectoryState::from_metadata(metadata))
+        let mut has_change_times = || {
+            let known = self.devices.entry(metadata.dev());
+            *known.or_insert_with(|| has_change_times(directory))
+        };
+        (is_settled && has_change_times()).then(|| DirectoryState::from_metadata(metadata))
     }
 
     fn search(
@@ -325,6 +350,30 @@ impl<'a> Search<'a> {
             .insert(path.to_owned(), EntryState::from_metadata(&metadata));
         Some(true)
     }
+}
+
+/// Returns true for a file system whose change times only the kernel sets. Others, such as vfat and
+/// some in user space, report the modification time, which a program can set.
+#[cfg(target_os = "linux")]
+fn has_change_times(directory: &Path) -> bool {
+    // The numbers of `linux/magic.h`: ext4, XFS, Btrfs, tmpfs, overlayfs, F2FS; and those of ZFS
+    // and bcachefs.
+    const KNOWN: [i64; 8] = [
+        0xef53,
+        0x5846_5342,
+        0x9123_683e,
+        0x0102_1994,
+        0x794c_7630,
+        0xf2f5_2010,
+        0x2fc1_2fc1,
+        0xca45_1a4e,
+    ];
+    rustix::fs::statfs(directory).is_ok_and(|stat| KNOWN.contains(&stat.f_type))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn has_change_times(_directory: &Path) -> bool {
+    false
 }
 
 /// Returns the time since 1970, in seconds.
@@ -521,13 +570,31 @@ mod tests {
     }
 
     #[test]
+    fn a_change_is_reported_beside_one_at_the_maximum_depth() {
+        let directory = tempfile::tempdir().unwrap();
+        let workspace = directory.path().canonicalize().unwrap();
+        let deep = "d/".repeat(MAX_DEPTH);
+        create_files(&workspace, &[&format!("{deep}x"), "a/b/x"]);
+        let grants = grants(&workspace);
+        let before = ProtectedEntries::find(&grants).unwrap();
+        create_files(&workspace, &[&format!("{deep}d/x"), "a/b/.envrc"]);
+        let changes = before.changes(&grants);
+        assert_eq!(changes.len(), 2);
+        assert!(changes[0].contains("a/b/.envrc"));
+        assert!(changes[1].ends_with("more than 64 levels of directories"));
+    }
+
+    #[test]
     fn only_changed_and_new_directories_are_searched_again() {
         let directory = tempfile::tempdir().unwrap();
         let workspace = directory.path().canonicalize().unwrap();
-        create_files(&workspace, &["a/b/x", "a/c/x", "d/e/x", "f/x", "nested/.git/x"]);
+        create_files(
+            &workspace,
+            &["a/b/x", "a/c/x", "d/e/x", "f/x", "nested/.git/x"],
+        );
         let grants = grants(&workspace);
         let searched_again = |before: &ProtectedEntries| {
-            let found = before.search_changed(&grants);
+            let (found, _) = before.search_changed(&grants);
             let paths = found
                 .directories
                 .keys()
@@ -537,9 +604,14 @@ mod tests {
         };
         // Directories that changed within the last seconds may change again at the same time.
         let before = ProtectedEntries::find(&grants).unwrap();
-        assert_eq!(searched_again(&before), " a a/b a/c d d/e f nested nested/.git");
+        assert_eq!(
+            searched_again(&before),
+            " a a/b a/c d d/e f nested nested/.git"
+        );
         let before = ProtectedEntries::find_at(&grants, unix_seconds() + 60).unwrap();
         assert_eq!(searched_again(&before), "");
+        // Older kernels set change times once in a hundredth of a second.
+        std::thread::sleep(std::time::Duration::from_millis(20));
         create_files(&workspace, &["a/b/y/.envrc"]);
         fs::rename(workspace.join("d"), workspace.join("f/d")).unwrap();
         assert_eq!(searched_again(&before), " a/b a/b/y d d/e f f/d f/d/e");
