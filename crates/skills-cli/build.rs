@@ -12,9 +12,10 @@ const PACKED_RELOCATIONS: (u32, u32) = (2, 36);
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    let is_native = env::var_os("HOST") == env::var_os("TARGET");
+    // With a linker of its own a build may be for another system.
+    let is_native =
+        env::var_os("HOST") == env::var_os("TARGET") && env::var_os("RUSTC_LINKER").is_none();
     if is_native && glibc_version().is_some_and(|version| version >= PACKED_RELOCATIONS) {
-        // A linker that does not know the option ignores it.
         println!("cargo::rustc-link-arg-bins=-Wl,-z,pack-relative-relocs");
     }
 }

@@ -45,11 +45,13 @@ mod install_signatures;
 mod interpreters;
 mod json_errors;
 mod lookup;
+#[cfg(feature = "mcp")]
 mod mcp;
+#[cfg(feature = "mcp")]
 mod mcp_install;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "mcp"))]
 mod mcp_killed;
-#[cfg(unix)]
+#[cfg(all(unix, feature = "mcp"))]
 mod mcp_roots;
 #[cfg(feature = "mcp-http")]
 mod mcp_token;
