@@ -4,9 +4,6 @@ use std::sync::atomic::{AtomicI32, Ordering};
 
 /// Not 0 while a process that `clone` created uses the memory of this process. The kernel clears it
 /// when the process executes a program or exits (`CLONE_CHILD_CLEARTID`).
-///
-/// `CLONE_VFORK` waits for the same, but cannot be interrupted by signals: stopping the host process
-/// or changing its user would wait as well.
 #[derive(Default)]
 pub(crate) struct MemoryUse(AtomicI32);
 
