@@ -115,7 +115,7 @@ impl Spawner {
             return Ok(());
         }
         let mounts = MountChanges::watch()?;
-        let slot = Arc::new(SetupSlot::unclaimed(early));
+        let slot = Arc::new(SetupSlot::unclaimed(early)?);
         let (sender, receiver) = oneshot::channel();
         self.send(&slot, move |result| drop(sender.send(result)))?;
         let result = Some(receiver);

@@ -58,12 +58,27 @@ async fn network_namespace(pid: &str) -> String {
     timeout(TEST_TIMEOUT, waiting).await.unwrap()
 }
 
-/// The host process of the next test. Does nothing unless that started it.
+const TEST: &str = "prepared::a_host_process_with_a_prepared_child";
+
+/// The host process of the next tests. Does nothing unless those started it.
 #[tokio::test]
 async fn a_host_process_with_a_prepared_child() {
-    if host_process::task().is_none() {
-        return;
+    match host_process::task().as_deref() {
+        Some("compare") => compare_runs().await,
+        Some("run") => run_once().await,
+        _ => return,
     }
+    std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
+}
+
+async fn run_once() {
+    let skill = Skill::new(IsolationMode::Namespaces);
+    let sandbox = skill.sandbox().prepare_next_run(true);
+    let output = sandbox.run(skill.job("main.sh", "")).await.unwrap();
+    print_marked(output.termination.is_success());
+}
+
+async fn compare_runs() {
     let skill = Skill::new(IsolationMode::Namespaces).tool("Bash");
     let job = skill.job("main.sh", SCRIPT);
     let sandbox = skill.sandbox();
@@ -85,7 +100,6 @@ async fn a_host_process_with_a_prepared_child() {
         assert_ne!(prepared, [child]);
     }
     prepared.iter().for_each(print_marked);
-    std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
 }
 
 #[tokio::test]
@@ -93,8 +107,7 @@ async fn a_prepared_child_does_not_change_runs_and_ends_with_the_host() {
     if !supported_modes().contains(&IsolationMode::Namespaces) {
         return;
     }
-    let test = "prepared::a_host_process_with_a_prepared_child";
-    let mut host = host_process::command(test, "prepared")
+    let mut host = host_process::command(TEST, "compare")
         .stdin(Stdio::piped())
         .spawn()
         .unwrap();
@@ -112,6 +125,31 @@ async fn a_prepared_child_does_not_change_runs_and_ends_with_the_host() {
         }
     });
     assert!(ended.await.is_ok(), "the prepared child survives");
+}
+
+/// The host may be killed while the child is created, before the kernel would signal its death.
+#[tokio::test]
+async fn a_host_that_is_killed_after_a_run_leaves_no_child() {
+    if !supported_modes().contains(&IsolationMode::Namespaces) {
+        return;
+    }
+    for _ in 0..20 {
+        let mut host = host_process::command(TEST, "run")
+            .stdin(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut output = BufReader::new(host.stdout.take().unwrap());
+        let mut lines = String::new();
+        while !lines.contains("> true") {
+            assert_ne!(output.read_line(&mut lines).unwrap(), 0, "{lines}");
+        }
+        host.kill().unwrap();
+        host.wait().unwrap();
+        // A child would keep the pipe open.
+        let rest = tokio::task::spawn_blocking(move || output.read_to_end(&mut Vec::new()));
+        let ended = timeout(Duration::from_secs(20), rest).await;
+        assert!(ended.is_ok(), "the prepared child survives");
+    }
 }
 
 /// Returns true if a process has not ended. It may not be reaped yet.
