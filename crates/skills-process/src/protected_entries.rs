@@ -152,8 +152,9 @@ impl ProtectedEntries {
     }
 
     /// Compares with the state after the run, and returns one line for each protected path that was
-    /// created, changed or removed, at most 20 and the number of the others, and one if the program
-    /// created more than [`find`](Self::find) examines.
+    /// created, changed or removed, at most 20 and the number of the others. Then at most 20 for
+    /// directories that the program made unreadable, and one if it created more than
+    /// [`find`](Self::find) examines.
     pub fn changes(&self, grants: &Grants) -> Vec<String> {
         let (found, limit) = self.search_changed(grants);
         let created = found
@@ -161,6 +162,10 @@ impl ProtectedEntries {
             .keys()
             .filter(|path| !self.entries.contains_key(*path))
             .map(|path| (path, "created"));
+        let hidden = found
+            .outermost
+            .iter()
+            .filter(|path| !self.outermost.contains(*path) && !found.entries.contains_key(*path));
         let changed =
             self.entries
                 .iter()
@@ -178,10 +183,14 @@ impl ProtectedEntries {
             )
         };
         let lines = all.iter().take(MAX_REPORTED).map(line);
+        let hidden = hidden.take(MAX_REPORTED).map(|path| {
+            format!("the program made {path:?} unreadable: it may contain protected paths")
+        });
         lines
             .chain((more > 0).then(|| {
                 format!("and {more} more protected paths were created, changed or removed")
             }))
+            .chain(hidden)
             .chain(limit.map(|SearchLimit(limit)| {
                 format!("protected paths were not searched completely: the writable directories contain more than {limit}")
             }))
@@ -582,6 +591,30 @@ mod tests {
         assert_eq!(changes.len(), 2);
         assert!(changes[0].contains("a/b/.envrc"));
         assert!(changes[1].ends_with("more than 64 levels of directories"));
+    }
+
+    #[test]
+    fn a_directory_that_becomes_unreadable_is_reported() {
+        use std::os::unix::fs::PermissionsExt;
+
+        let directory = tempfile::tempdir().unwrap();
+        let workspace = directory.path().canonicalize().unwrap();
+        create_files(&workspace, &["a/x", "b/x"]);
+        let set_mode = |name: &str, mode| {
+            fs::set_permissions(workspace.join(name), PermissionsExt::from_mode(mode)).unwrap();
+        };
+        set_mode("b", 0o311);
+        if fs::read_dir(workspace.join("b")).is_ok() {
+            return skills_test_support::skip("root lists every directory");
+        }
+        let grants = grants(&workspace);
+        let before = ProtectedEntries::find(&grants).unwrap();
+        create_files(&workspace, &["a/new/.envrc"]);
+        set_mode("a/new", 0o311);
+        let changes = before.changes(&grants).join("\n");
+        set_mode("a/new", 0o755);
+        assert!(changes.ends_with("/a/new\" unreadable: it may contain protected paths"));
+        assert_eq!(changes.lines().count(), 1);
     }
 
     #[test]
