@@ -134,7 +134,7 @@ impl ProtectedEntries {
 
     /// Searches the directories that may have changed since the search before the run, and new ones.
     /// Returns the limit at which the search ended too, if it did.
-    fn search_changed(&self, grants: &Grants) -> (Self, Option<SearchLimit>) {
+    fn search_changed<'a>(&'a self, grants: &'a Grants) -> (Search<'a>, Option<SearchLimit>) {
         let mut search = Search::new(grants, Some(&self.directories), unix_seconds());
         let changed = self.directories.iter().filter(|(path, searched)| {
             let now = path.symlink_metadata().ok();
@@ -148,7 +148,7 @@ impl ProtectedEntries {
         changed.sort_by_key(|(_, depth, _)| *depth);
         search.queue.extend(changed);
         let limit = search.run().err();
-        (search.found, limit)
+        (search, limit)
     }
 
     /// Compares with the state after the run, and returns one line for each protected path that was
@@ -156,16 +156,15 @@ impl ProtectedEntries {
     /// directories that the program made unreadable, and one if it created more than
     /// [`find`](Self::find) examines.
     pub fn changes(&self, grants: &Grants) -> Vec<String> {
-        let (found, limit) = self.search_changed(grants);
-        let created = found
+        let (search, limit) = self.search_changed(grants);
+        let created = search
+            .found
             .entries
             .keys()
             .filter(|path| !self.entries.contains_key(*path))
             .map(|path| (path, "created"));
-        let hidden = found
-            .outermost
-            .iter()
-            .filter(|path| !self.outermost.contains(*path) && !found.entries.contains_key(*path));
+        let unreadable = search.unreadable.iter();
+        let unreadable = unreadable.filter(|path| !self.outermost.contains(*path));
         let changed =
             self.entries
                 .iter()
@@ -183,14 +182,14 @@ impl ProtectedEntries {
             )
         };
         let lines = all.iter().take(MAX_REPORTED).map(line);
-        let hidden = hidden.take(MAX_REPORTED).map(|path| {
+        let unreadable = unreadable.take(MAX_REPORTED).map(|path| {
             format!("the program made {path:?} unreadable: it may contain protected paths")
         });
         lines
             .chain((more > 0).then(|| {
                 format!("and {more} more protected paths were created, changed or removed")
             }))
-            .chain(hidden)
+            .chain(unreadable)
             .chain(limit.map(|SearchLimit(limit)| {
                 format!("protected paths were not searched completely: the writable directories contain more than {limit}")
             }))
@@ -212,6 +211,8 @@ struct Search<'a> {
     remaining: usize,
     /// Whether [change times](has_change_times) of a device can be relied on.
     devices: HashMap<u64, bool>,
+    /// The directories that could not be listed.
+    unreadable: BTreeSet<PathBuf>,
     found: ProtectedEntries,
 }
 
@@ -236,6 +237,7 @@ impl<'a> Search<'a> {
             queue: VecDeque::new(),
             remaining: MAX_ENTRIES,
             devices: HashMap::new(),
+            unreadable: BTreeSet::new(),
             found: ProtectedEntries::default(),
         }
     }
@@ -255,7 +257,8 @@ impl<'a> Search<'a> {
                 // A directory that cannot be listed may contain protected paths, so all of it is
                 // protected.
                 Err(_) => {
-                    self.found.outermost.insert(directory);
+                    self.found.outermost.insert(directory.clone());
+                    self.unreadable.insert(directory);
                     continue;
                 }
             }
@@ -367,7 +370,7 @@ impl<'a> Search<'a> {
 fn has_change_times(directory: &Path) -> bool {
     // The numbers of `linux/magic.h`: ext4, XFS, Btrfs, tmpfs, overlayfs, F2FS; and those of ZFS
     // and bcachefs.
-    const KNOWN: [i64; 8] = [
+    const KNOWN: [u32; 8] = [
         0xef53,
         0x5846_5342,
         0x9123_683e,
@@ -377,7 +380,7 @@ fn has_change_times(directory: &Path) -> bool {
         0x2fc1_2fc1,
         0xca45_1a4e,
     ];
-    rustix::fs::statfs(directory).is_ok_and(|stat| KNOWN.contains(&stat.f_type))
+    rustix::fs::statfs(directory).is_ok_and(|stat| KNOWN.contains(&(stat.f_type as u32)))
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -518,6 +521,9 @@ mod tests {
         );
         fs::write(workspace.join(".git/config"), "longer").unwrap();
         fs::remove_file(workspace.join(".vscode/tasks.json")).unwrap();
+        // Its target is protected in the next run, and not a change itself.
+        create_files(&workspace, &["dotfiles"]);
+        std::os::unix::fs::symlink("dotfiles", workspace.join(".zshrc")).unwrap();
         let changes = before
             .changes(&grants)
             .join("\n")
@@ -529,6 +535,7 @@ mod tests {
         changed the protected path "/.git/config"
         created the protected path "/.git/hooks/new"
         removed the protected path "/.vscode/tasks.json"
+        created the protected path "/.zshrc"
         created the protected path "/sub/.claude"
         created the protected path "/sub/.claude/settings.json"
         "#);
@@ -627,8 +634,9 @@ mod tests {
         );
         let grants = grants(&workspace);
         let searched_again = |before: &ProtectedEntries| {
-            let (found, _) = before.search_changed(&grants);
-            let paths = found
+            let (search, _) = before.search_changed(&grants);
+            let paths = search
+                .found
                 .directories
                 .keys()
                 .map(|path| path.strip_prefix(&workspace).unwrap());
