@@ -15,13 +15,14 @@
 
 use std::ffi::CString;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::ptr::null;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use libc::c_int;
 use nix::sys::eventfd::{EfdFlags, EventFd};
+use rustix::process::{PidfdFlags, getpid, pidfd_open};
 use skills_policy::Grants;
 use skills_sandbox::SandboxError;
 
@@ -148,46 +149,46 @@ pub(crate) struct SetupSlot {
     parent_ends: Mutex<Option<ParentEnds>>,
     /// [`PENDING`], [`CLOSED`], [`ABANDONED`] or [`UNCLAIMED`]. The child waits for a change.
     state: AtomicU32,
-    /// What ends the wait for a run, if the child is created before one.
-    unclaimed: Option<UnclaimedEvents>,
+    events: WaitEvents,
 }
 
-/// The events for which an unclaimed child waits. Both descriptors are in the table that it shares
-/// with the host process.
-struct UnclaimedEvents {
+/// What ends the wait of a child. Both descriptors are in the table that it shares with the host
+/// process.
+struct WaitEvents {
     /// The host process, which is readable when it has ended. The signal for its death does not
     /// arrive if it ends before the child asks for that.
     host: OwnedFd,
-    /// Readable when the state has changed.
+    /// Readable when the state has changed since the child read it.
     changed: EventFd,
 }
 
 impl SetupSlot {
-    pub(crate) fn new(early: EarlySetup) -> Self {
-        Self {
-            early,
-            setup: OnceLock::new(),
-            parent_ends: Mutex::new(None),
-            state: AtomicU32::new(PENDING),
-            unclaimed: None,
-        }
+    /// Creates the slot of a child for a run.
+    pub(crate) fn new(early: EarlySetup) -> Result<Self, SandboxError> {
+        Self::in_state(early, PENDING)
     }
 
     /// Creates the slot of a child that a later run may claim.
     pub(crate) fn unclaimed(early: EarlySetup) -> Result<Self, SandboxError> {
-        let events = UnclaimedEvents::new()
-            .map_err(|error| SandboxError::setup("preparing a process", error))?;
+        Self::in_state(early, UNCLAIMED)
+    }
+
+    fn in_state(early: EarlySetup, state: u32) -> Result<Self, SandboxError> {
+        let events =
+            WaitEvents::new().map_err(|error| SandboxError::setup("preparing a process", error))?;
         Ok(Self {
-            state: AtomicU32::new(UNCLAIMED),
-            unclaimed: Some(events),
-            ..Self::new(early)
+            early,
+            setup: OnceLock::new(),
+            parent_ends: Mutex::new(None),
+            state: AtomicU32::new(state),
+            events,
         })
     }
 
     /// Claims the child for a run. Returns false if it was claimed or exited before.
     pub(crate) fn claim(&self) -> bool {
         let is_claimed = self.change_state(UNCLAIMED, PENDING);
-        self.wake();
+        self.events.notify();
         is_claimed
     }
 
@@ -219,7 +220,7 @@ impl SetupSlot {
         if !self.change_state(UNCLAIMED, CLOSED) {
             self.change_state(PENDING, CLOSED);
         }
-        self.wake();
+        self.events.notify();
     }
 
     /// Returns false if the state is another one than `from`.
@@ -228,19 +229,6 @@ impl SetupSlot {
         self.state
             .compare_exchange(from, to, success, failure)
             .is_ok()
-    }
-
-    #[expect(
-        unsafe_code,
-        reason = "no wrapper wakes a process that waits for a number"
-    )]
-    fn wake(&self) {
-        if let Some(events) = &self.unclaimed {
-            // Fails only if it was written so often that the child is woken anyway.
-            let _ = events.changed.write(1);
-        }
-        // SAFETY: the address is that of a living number; wakes the only waiting process.
-        unsafe { libc::syscall(libc::SYS_futex, self.state.as_ptr(), libc::FUTEX_WAKE, 1) };
     }
 
     /// Returns true if the setup was given or never will be.
@@ -275,49 +263,34 @@ impl SetupSlot {
 
     /// Waits for the setup. Returns `None` if none will be given, or if it takes too long; then the
     /// child has to exit. Called by the child: takes no lock and no memory.
-    #[expect(
-        unsafe_code,
-        reason = "system calls between clone and exec have no safe form"
-    )]
     pub(crate) fn wait(&self) -> Option<&ChildSetup> {
-        if let Some(events) = &self.unclaimed
-            && !events.wait()
-        {
-            self.change_state(UNCLAIMED, ABANDONED);
-        }
-        while self.state.load(Ordering::Acquire) == PENDING {
-            // SAFETY: the addresses are those of a living number and a constant, and of the calling
-            // thread's error number.
-            unsafe {
-                let result = libc::syscall(
-                    libc::SYS_futex,
-                    self.state.as_ptr(),
-                    libc::FUTEX_WAIT,
-                    PENDING,
-                    std::ptr::from_ref(&MAX_WAIT),
-                    null::<u8>(),
-                    0,
-                );
-                let has_timed_out = result < 0 && *libc::__errno_location() == libc::ETIMEDOUT;
-                if has_timed_out {
-                    self.change_state(PENDING, ABANDONED);
-                }
+        loop {
+            let state = self.state.load(Ordering::Acquire);
+            let timeout = match state {
+                UNCLAIMED => MAX_UNCLAIMED_WAIT,
+                PENDING => MAX_WAIT,
+                _ => return self.setup.get(),
+            };
+            if !self.events.wait(timeout) && self.change_state(state, ABANDONED) {
+                return None;
             }
-        }
-        if self.is_closed() {
-            self.setup.get()
-        } else {
-            None
         }
     }
 }
 
-impl UnclaimedEvents {
+impl WaitEvents {
     fn new() -> io::Result<Self> {
+        let flags = EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK;
         Ok(Self {
-            host: open_pidfd(std::process::id())?,
-            changed: EventFd::from_flags(EfdFlags::EFD_CLOEXEC)?,
+            host: pidfd_open(getpid(), PidfdFlags::empty())?,
+            changed: EventFd::from_flags(flags)?,
         })
+    }
+
+    /// Reports a change of the state.
+    fn notify(&self) {
+        // Fails only after as many changes as a number can count.
+        let _ = self.changed.write(1);
     }
 
     /// Waits until the state changes. Returns false if the host process ended or it takes too long.
@@ -326,17 +299,15 @@ impl UnclaimedEvents {
         unsafe_code,
         reason = "system calls between clone and exec have no safe form"
     )]
-    fn wait(&self) -> bool {
+    fn wait(&self, mut timeout: libc::timespec) -> bool {
         let event = |descriptor: BorrowedFd<'_>| libc::pollfd {
             fd: descriptor.as_raw_fd(),
             events: libc::POLLIN,
             revents: 0,
         };
         let mut events = [event(self.host.as_fd()), event(self.changed.as_fd())];
-        // The kernel stores the rest in it.
-        let mut timeout = MAX_UNCLAIMED_WAIT;
-        // SAFETY: the addresses are those of local data, with the length of the array. Without a
-        // mask all signals stay blocked.
+        // SAFETY: the addresses are those of local data, with the length of the array; the kernel
+        // stores the rest of the time. Without a mask all signals stay blocked.
         let ready = unsafe {
             libc::syscall(
                 libc::SYS_ppoll,
@@ -347,17 +318,16 @@ impl UnclaimedEvents {
                 0,
             )
         };
+        let mut count = 0u64;
+        // SAFETY: writes a local number of this size. If nothing changed, it does not block.
+        unsafe {
+            libc::syscall(
+                libc::SYS_read,
+                events[1].fd,
+                &raw mut count,
+                size_of::<u64>(),
+            );
+        }
         ready > 0 && events[0].revents == 0
     }
-}
-
-#[expect(unsafe_code, reason = "the C library has no function for it")]
-fn open_pidfd(pid: u32) -> io::Result<OwnedFd> {
-    // SAFETY: system call without pointers.
-    let descriptor = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) };
-    if descriptor < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: the kernel created this descriptor for this call, so nothing else owns it.
-    Ok(unsafe { OwnedFd::from_raw_fd(descriptor as c_int) })
 }

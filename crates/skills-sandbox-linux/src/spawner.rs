@@ -98,7 +98,7 @@ impl Spawner {
             return Ok(child);
         }
         let is_early = early.namespaces.is_some();
-        let slot = Arc::new(SetupSlot::new(early));
+        let slot = Arc::new(SetupSlot::new(early)?);
         let result = is_early.then(|| self.request_child(&slot)).transpose()?;
         Ok(PendingChild { slot, result })
     }
@@ -131,7 +131,7 @@ impl Spawner {
         setup: ChildSetup,
         parent_ends: ParentEnds,
     ) -> Result<SpawnResult, SandboxError> {
-        let slot = Arc::new(SetupSlot::new(early));
+        let slot = Arc::new(SetupSlot::new(early)?);
         slot.give(setup, parent_ends);
         let (sender, receiver) = channel();
         self.request(&slot, move |result| drop(sender.send(result)))?;
@@ -400,7 +400,7 @@ mod tests {
         let spawner = Spawner::start().unwrap();
         let plan = plan(IsolationLevel::Namespaces);
         for is_closed_before in [true, false] {
-            let slot = Arc::new(SetupSlot::new(early(&plan)));
+            let slot = Arc::new(SetupSlot::new(early(&plan)).unwrap());
             if is_closed_before {
                 slot.close();
             }
@@ -419,7 +419,7 @@ mod tests {
     async fn a_child_that_waited_too_long_is_not_used() {
         let spawner = Spawner::start().unwrap();
         let plan = plan(IsolationLevel::Landlock);
-        let slot = Arc::new(SetupSlot::new(early(&plan)));
+        let slot = Arc::new(SetupSlot::new(early(&plan)).unwrap());
         let result = spawner.request_child(&slot).unwrap();
         assert!(matches!(result.await.unwrap(), Err(SpawnError::Unused)));
         assert!(slot.is_abandoned());
