@@ -66,10 +66,13 @@ impl Approver for AutoApprover {
 }
 
 /// Returns true if `--yes` does not answer for a permission: the administrator asks for a person,
-/// and other programs execute protected paths.
+/// other programs execute protected paths, and keys give access to other services.
 fn needs_explicit_rule(decision: &PermissionDecision) -> bool {
     matches!(decision.ask_rule(), Some((RuleSource::Admin, _)))
-        || matches!(decision.permission(), Permission::WriteProtected { .. })
+        || matches!(
+            decision.permission(),
+            Permission::WriteProtected { .. } | Permission::ReadKeys { .. }
+        )
 }
 
 impl Approver for TerminalApprover {

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::evaluation_result::RuleEvaluation;
+use crate::key_paths::key_path;
 use crate::path::without_final_slash;
 use crate::request::innermost_protected;
 use crate::{
@@ -75,6 +76,10 @@ impl Grants {
         };
         if request.is_skill_directory {
             grants.add_file(&request.directory, "/skill".into(), Access::ReadOnly);
+            // Keys beside the scripts of a skill are there for these, not for commands of a model.
+            if request.ad_hoc_digest.is_none() {
+                grants.include_keys(&request.directory);
+            }
         } else if evaluation.decisions.iter().any(|decision| {
             decision.decision == Decision::Allow
                 && decision.permission.path() == Some(&request.directory)
@@ -90,6 +95,7 @@ impl Grants {
         // Created by the host for this run, so there is nothing that a rule could protect.
         if let Some(private) = &request.private_directory {
             grants.add_file(private, "/workspace".into(), Access::ReadWrite);
+            grants.include_keys(private);
         }
         for decision in evaluation
             .decisions
@@ -114,7 +120,7 @@ impl Grants {
         denied_hosts: &BTreeSet<HostPattern>,
     ) {
         match permission {
-            Permission::Read(path) => {
+            Permission::Read(path) | Permission::ReadKeys { path, .. } => {
                 self.add_file(path, guest_path(path, request), Access::ReadOnly)
             }
             Permission::Write(path) | Permission::WriteProtected { path, .. } => {
@@ -153,7 +159,17 @@ impl Grants {
                 location: without_final_slash(path),
                 guest_path,
                 access,
+                includes_keys: false,
             }),
+        }
+    }
+
+    /// Lets the run read files with keys in a granted directory.
+    fn include_keys(&mut self, directory: &Path) {
+        let directory = without_final_slash(directory);
+        let granted = self.files.iter_mut().find(|file| file.path == directory);
+        if let Some(file) = granted {
+            file.includes_keys = true;
         }
     }
 
@@ -287,6 +303,21 @@ impl Grants {
         innermost_protected(path, granted, &self.protected)
     }
 
+    /// Returns true if a path in a granted directory is not to be read, since its name
+    /// [says](crate::key_part) that it may hold keys and no permission names it. A grant of such a
+    /// path, or of a path in it, includes it; a grant of a directory around it does not, except that
+    /// of the skill for its own programs. A backend that cannot withhold it rejects the job.
+    #[must_use]
+    pub fn withholds(&self, path: &Path) -> bool {
+        let mut enclosing = self
+            .files
+            .iter()
+            .filter(|file| path.starts_with(&file.path))
+            .peekable();
+        enclosing.peek().is_some()
+            && enclosing.all(|file| !file.includes_keys && key_path(path, &file.path).is_some())
+    }
+
     /// Returns the hosts that the run may connect to.
     #[must_use]
     pub fn network(&self) -> &NetworkGrant {
@@ -363,9 +394,18 @@ pub struct FileGrant {
     location: PathBuf,
     guest_path: Cow<'static, str>,
     access: Access,
+    /// Files in it that may hold keys are readable too.
+    #[serde(skip)]
+    includes_keys: bool,
 }
 
 impl FileGrant {
+    /// Returns true if files in it that [may hold keys](crate::key_part) are readable too.
+    #[must_use]
+    pub fn includes_keys(&self) -> bool {
+        self.includes_keys
+    }
+
     /// Returns the host path by which the run knows it.
     #[must_use]
     pub fn path(&self) -> &Path {

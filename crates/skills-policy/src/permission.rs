@@ -43,6 +43,16 @@ pub enum Permission {
         #[serde(serialize_with = "crate::path::serialize_lossy")]
         protected: PathBuf,
     },
+    /// Read a path that [may hold keys](crate::key_part). No wider rule, approval or mode implies it:
+    /// only a rule or an approval for the outermost path that may hold keys, or for a path in it.
+    ReadKeys {
+        /// The path to read, with everything below it.
+        #[serde(serialize_with = "crate::path::serialize_lossy")]
+        path: PathBuf,
+        /// The outermost path at or above it that may hold keys.
+        #[serde(serialize_with = "crate::path::serialize_lossy")]
+        keys: PathBuf,
+    },
     /// Connect to the hosts that match this pattern.
     Host(HostPattern),
     /// Connect to the hosts that the rules list. It is replaced by one [`Host`](Self::Host) for
@@ -76,7 +86,7 @@ impl Permission {
     #[must_use]
     pub fn capability(&self) -> Capability {
         match self {
-            Self::Read(_) => Capability::Read,
+            Self::Read(_) | Self::ReadKeys { .. } => Capability::Read,
             Self::Write(_) | Self::WriteProtected { .. } => Capability::Write,
             Self::Host(_) | Self::ListedHosts => Capability::Network,
             Self::Program(_) | Self::AnyProgram | Self::Hook(_) => Capability::Spawn,
@@ -101,7 +111,14 @@ impl Permission {
                 },
                 // An approval of `.git` is not one of `.git/hooks`, which is protected by itself.
             ) => below.starts_with(path) && path.starts_with(protected),
-            (Self::WriteProtected { path, .. }, Self::Read(below)) => below.starts_with(path),
+            (
+                Self::WriteProtected { path, .. },
+                Self::Read(below) | Self::ReadKeys { path: below, .. },
+            )
+            | (Self::ReadKeys { path, .. }, Self::Read(below)) => below.starts_with(path),
+            (Self::ReadKeys { path, .. }, Self::ReadKeys { path: below, keys }) => {
+                below.starts_with(path) && path.starts_with(keys)
+            }
             (Self::Host(wide), Self::Host(narrow)) => wide.covers(narrow),
             // Not `Hook`, which runs without a request of the user.
             (Self::AnyProgram, Self::Program(_)) => true,
@@ -115,7 +132,10 @@ impl Permission {
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         match self {
-            Self::Read(path) | Self::Write(path) | Self::WriteProtected { path, .. } => Some(path),
+            Self::Read(path)
+            | Self::Write(path)
+            | Self::WriteProtected { path, .. }
+            | Self::ReadKeys { path, .. } => Some(path),
             _ => None,
         }
     }
@@ -125,6 +145,9 @@ impl fmt::Display for Permission {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Read(path) => write!(f, "read `{}`", path.display()),
+            Self::ReadKeys { path, .. } => {
+                write!(f, "read `{}`, which may hold KEYS", path.display())
+            }
             Self::Write(path) => write!(f, "write `{}`", path.display()),
             Self::WriteProtected { path, .. } => {
                 write!(

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use self::allowed_tool::AllowedTool;
 pub(crate) use self::requested_permission::{Basis, RequestedPermission};
+use crate::key_paths::key_path;
 use crate::{Capability, HostPattern, Permission, ResourceLimits, innermost_protected_name};
 
 /// Everything that a run asks for: permissions, limits, and what identifies the content.
@@ -45,8 +46,6 @@ pub struct Request {
     pub(crate) command: Vec<String>,
     /// The digest of a command that the caller wrote.
     pub(crate) ad_hoc_digest: Option<String>,
-    /// The command could print keys.
-    pub(crate) may_read_keys: bool,
     /// The session whose approvals apply; `None` for that of the host application.
     pub(crate) session: Option<String>,
     pub(crate) workspace: Option<PathBuf>,
@@ -103,7 +102,6 @@ impl Request {
             digest: None,
             command: Vec::new(),
             ad_hoc_digest: None,
-            may_read_keys: false,
             session: None,
             workspace: None,
             private_directory: None,
@@ -179,13 +177,6 @@ impl Request {
         self
     }
 
-    /// Marks the command as one that could print keys or other secrets. Programs that only read are
-    /// then not free.
-    pub fn may_read_keys(mut self) -> Self {
-        self.may_read_keys = true;
-        self
-    }
-
     /// Sets the session: approvals for a session apply in it alone. Default `None`, which is a
     /// session too, that of the host application.
     pub fn session(mut self, session: Option<String>) -> Self {
@@ -231,6 +222,16 @@ impl Request {
     /// `allowed-tools` and none of them reads. The path is canonical.
     pub fn read(mut self, path: impl Into<PathBuf>) -> Self {
         self.caller_permissions.push(Permission::Read(path.into()));
+        self
+    }
+
+    /// Requests to read a file or directory that holds keys, for the caller, whatever its name. The
+    /// path is canonical.
+    pub fn read_keys(mut self, path: impl Into<PathBuf>) -> Self {
+        let path = path.into();
+        let keys = path.clone();
+        self.caller_permissions
+            .push(Permission::ReadKeys { path, keys });
         self
     }
 
@@ -525,22 +526,41 @@ impl Request {
         self.dropped.contains(&capability)
     }
 
-    /// Converts writing at or below a protected path to [`Permission::WriteProtected`]. Components
-    /// of the workspace itself are exempt; other paths are checked as a whole.
+    /// Converts writing at or below a protected path to [`Permission::WriteProtected`], and reading
+    /// at or below a path that may hold keys to [`Permission::ReadKeys`]. Components of the
+    /// workspace itself are exempt; other paths are checked as a whole.
     pub(crate) fn classify(&self, permission: Permission) -> Permission {
-        let Permission::Write(path) = permission else {
-            return permission;
-        };
-        // A workspace can be inside a protected directory, such as a worktree below `.claude`.
-        let base = self
-            .workspace
+        match permission {
+            Permission::Read(path) => match key_path(&path, self.exempt_base(&path)) {
+                Some(keys) => Permission::ReadKeys { path, keys },
+                None => Permission::Read(path),
+            },
+            Permission::Write(path) => {
+                let base = self.exempt_base(&path);
+                // Writing includes reading, so a path with keys takes a rule for itself, too.
+                let protected = innermost_protected(&path, base, &self.protected)
+                    .or_else(|| key_path(&path, base));
+                match protected {
+                    Some(protected) => Permission::WriteProtected { path, protected },
+                    None => Permission::Write(path),
+                }
+            }
+            // The caller may know only the file, such as the target of a symlink.
+            Permission::ReadKeys { path, .. } => {
+                let keys = key_path(&path, self.exempt_base(&path)).unwrap_or_else(|| path.clone());
+                Permission::ReadKeys { path, keys }
+            }
+            permission => permission,
+        }
+    }
+
+    /// Returns the path at or above `path` that is not examined for names of protected paths: the
+    /// workspace, which can be inside a protected directory, such as a worktree below `.claude`.
+    fn exempt_base(&self, path: &Path) -> &Path {
+        self.workspace
             .as_deref()
             .filter(|workspace| path.starts_with(workspace))
-            .unwrap_or(Path::new(""));
-        match innermost_protected(&path, base, &self.protected) {
-            Some(protected) => Permission::WriteProtected { path, protected },
-            None => Permission::Write(path),
-        }
+            .unwrap_or(Path::new(""))
     }
 
     /// Returns the basis of a request of the caller: declared if a tool without a pattern stands

@@ -179,7 +179,7 @@ impl Policy {
         // Trusted mode covers what a skill does now, not what other programs execute later, and no
         // service of the user's machine.
         let is_sensitive = match &requested.permission {
-            Permission::WriteProtected { .. } => true,
+            Permission::WriteProtected { .. } | Permission::ReadKeys { .. } => true,
             Permission::Host(host) => host.port().is_some(),
             _ => false,
         };
@@ -246,7 +246,7 @@ fn keep_more_general<'a>(current: &mut Option<&'a Rule>, rule: &'a Rule) {
 }
 
 /// Returns true for a command of the caller that is a reading program: it can do nothing that a
-/// script cannot do without it, and does not read keys. What a skill declares is not free, since its scripts would get the
+/// script cannot do without it. What a skill declares is not free, since its scripts would get the
 /// permission to start processes.
 fn is_reading_command(request: &Request, requested: &RequestedPermission) -> bool {
     let is_reading_program = matches!(
@@ -254,7 +254,6 @@ fn is_reading_command(request: &Request, requested: &RequestedPermission) -> boo
         Permission::Program(name) if READING_PROGRAMS.binary_search(&name.as_str()).is_ok()
     );
     is_reading_program
-        && !request.may_read_keys
         && request.is_ad_hoc_permission(&requested.permission)
         && requested
             .requested_by
@@ -271,6 +270,7 @@ fn forbidden_reason(request: &Request, requested: &RequestedPermission) -> Optio
         }
         Permission::Invalid(..) => Some("the pattern is invalid, expected `domain:HOST`"),
         Permission::Read(path)
+        | Permission::ReadKeys { path, .. }
         | Permission::Write(path)
         | Permission::WriteProtected { path, .. }
             if request.hidden.iter().any(|hidden| path.starts_with(hidden)) =>
@@ -278,6 +278,7 @@ fn forbidden_reason(request: &Request, requested: &RequestedPermission) -> Optio
             Some("it contains state of the host, which no run may access")
         }
         Permission::Read(path)
+        | Permission::ReadKeys { path, .. }
         | Permission::Write(path)
         | Permission::WriteProtected { path, .. }
             // Rules compare paths by component; these would match the wrong ones.

@@ -103,7 +103,10 @@ impl Target {
     pub(crate) fn allows(&self, permission: &Permission) -> bool {
         match (&self.0, permission) {
             // A hook takes an approval, and a protected path a rule for that path.
-            (_, Permission::Hook(_)) | (Kind::All(_), Permission::WriteProtected { .. }) => false,
+            (_, Permission::Hook(_))
+            | (Kind::All(_), Permission::WriteProtected { .. } | Permission::ReadKeys { .. }) => {
+                false
+            }
             (Kind::All(capability), _) => {
                 // These take a name: `allow network` would be too easy to write by accident.
                 let requires_name =
@@ -117,6 +120,9 @@ impl Target {
             // Only a rule for the protected path itself, or for a path in it.
             (Kind::Write(prefix), Permission::WriteProtected { path, protected }) => {
                 path.starts_with(prefix) && prefix.starts_with(protected)
+            }
+            (Kind::Read(prefix) | Kind::Write(prefix), Permission::ReadKeys { path, keys }) => {
+                path.starts_with(prefix) && prefix.starts_with(keys)
             }
             (Kind::Host(pattern), Permission::Host(requested)) => pattern.covers(requested),
             (Kind::Program(name), Permission::Program(requested)) => name == requested,
@@ -140,7 +146,8 @@ impl Target {
                 Kind::Read(prefix),
                 Permission::Read(path)
                 | Permission::Write(path)
-                | Permission::WriteProtected { path, .. },
+                | Permission::WriteProtected { path, .. }
+                | Permission::ReadKeys { path, .. },
             )
             | (
                 Kind::Write(prefix),
@@ -243,7 +250,7 @@ impl Permission {
     #[must_use]
     pub fn rule_target(&self) -> Option<Target> {
         match self {
-            Self::Read(path) => Target::read(path).ok(),
+            Self::Read(path) | Self::ReadKeys { path, .. } => Target::read(path).ok(),
             Self::Write(path) | Self::WriteProtected { path, .. } => Target::write(path).ok(),
             Self::Host(pattern) => Some(Target(Kind::Host(pattern.clone()))),
             Self::Program(name) => Target::program(name.as_str()).ok(),

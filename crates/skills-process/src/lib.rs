@@ -10,6 +10,7 @@
 //! - [`ScratchDir`] is the private temporary directory of a run.
 //! - `ProtectedEntries` finds protected paths in writable directories, and what a run changed of them.
 //!   On Unix.
+//! - `KeyFiles` finds files in granted directories that may hold keys. On Unix.
 //! - [`QuotaMonitor`] measures directories against their [`Quota`](skills_sandbox::Quota).
 //! - `ProgramFinder` finds interpreters and other programs by reading files only. On Unix.
 //! - `supervise` feeds and captures a process until it ends or exceeds a limit, and kills its whole
@@ -33,6 +34,8 @@
 #[cfg(unix)]
 mod interpreter;
 #[cfg(unix)]
+mod key_files;
+#[cfg(unix)]
 mod protected_entries;
 mod quota_monitor;
 mod scratch_dir;
@@ -48,6 +51,8 @@ mod supervise;
 pub use interpreter::{
     MemoryRlimit, ProgramFinder, ResolvedProgram, interpreter_args, interpreter_names,
 };
+#[cfg(unix)]
+pub use key_files::{KeyFile, KeyFiles, KeySearchLimit};
 #[cfg(unix)]
 pub use protected_entries::{ProtectedEntries, SearchLimit};
 pub use quota_monitor::QuotaMonitor;

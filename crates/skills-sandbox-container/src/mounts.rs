@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use skills_policy::{Access, FileGrant, Grants};
-use skills_process::ProtectedEntries;
+use skills_process::{KeyFiles, ProtectedEntries};
 use skills_sandbox::SandboxError;
 
 use crate::BACKEND;
@@ -38,10 +38,19 @@ pub(crate) struct ContainerMount {
     pub(crate) is_writable: bool,
 }
 
+/// A file and a directory of the host that no program may open, since they have no permissions and
+/// programs no capabilities.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Unreadable {
+    pub(crate) file: PathBuf,
+    pub(crate) directory: PathBuf,
+}
+
 /// Everything that decides the mounts of a run.
 pub(crate) struct MountInput<'a> {
     pub(crate) grants: &'a Grants,
     pub(crate) protected: &'a ProtectedEntries,
+    pub(crate) keys: &'a KeyFiles,
     pub(crate) aliases: &'a [(PathBuf, PathBuf)],
     /// Further directories to read, with their paths in the container.
     pub(crate) read_only: &'a [(PathBuf, PathBuf)],
@@ -50,6 +59,8 @@ pub(crate) struct MountInput<'a> {
     /// An empty directory of the host, which is mounted over hidden ones. Not a file system in memory,
     /// since Podman copies what is below it into that.
     pub(crate) empty: &'a Path,
+    /// What is mounted over files that may hold keys.
+    pub(crate) unreadable: &'a Unreadable,
     /// The directory with the programs of [`launcher`].
     pub(crate) launcher: &'a Path,
 }
@@ -64,7 +75,7 @@ pub(crate) fn plan_mounts(
     for path in input.protected.outermost() {
         bound.insert(path.to_owned(), (path.to_owned(), false));
     }
-    bind_writable_parents(&mut bound, grants);
+    bind_writable_parents(&mut bound, grants, input.keys);
     for (source, target) in input.read_only {
         bound.insert(target.clone(), (source.clone(), false));
     }
@@ -81,6 +92,7 @@ pub(crate) fn plan_mounts(
         })
         .collect();
     mounts.extend(hidden_mounts(grants, input.empty)?);
+    mounts.extend(key_mounts(input.keys, input.unreadable));
     let aliases = add_aliases(&mut mounts, input);
     mounts.push(ContainerMount {
         source: input.launcher.to_owned(),
@@ -134,14 +146,15 @@ fn granted_mounts(grants: &Grants) -> Bound {
     bound
 }
 
-/// Adds the writable directories above read-only mounts and hidden paths. A mount point cannot be
+/// Adds the writable directories above read-only mounts, hidden paths and files with keys. A mount point cannot be
 /// renamed, so the program cannot move such a directory away.
-fn bind_writable_parents(bound: &mut Bound, grants: &Grants) {
+fn bind_writable_parents(bound: &mut Bound, grants: &Grants, keys: &KeyFiles) {
     let inner: Vec<PathBuf> = bound
         .iter()
         .filter(|(_, (_, is_writable))| !is_writable)
         .map(|(path, _)| path.clone())
         .chain(grants.hidden().iter().cloned())
+        .chain(keys.iter().map(|(path, _)| path.to_owned()))
         .collect();
     for path in inner {
         for parent in path.ancestors().skip(1) {
@@ -189,6 +202,21 @@ fn hidden_mounts(grants: &Grants, empty: &Path) -> Result<Vec<ContainerMount>, S
         }
     }
     Ok(mounts)
+}
+
+/// Returns a mount over each path that may hold keys.
+fn key_mounts<'a>(
+    keys: &'a KeyFiles,
+    unreadable: &'a Unreadable,
+) -> impl Iterator<Item = ContainerMount> + 'a {
+    keys.iter().map(|(path, file)| ContainerMount {
+        source: match file.is_directory {
+            true => unreadable.directory.clone(),
+            false => unreadable.file.clone(),
+        },
+        target: path.to_owned(),
+        is_writable: false,
+    })
 }
 
 /// Adds the mounts of each path again at its alias, so that what is read-only or hidden there is so at

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 
 use skills_egress::ProxyEndpoint;
 use skills_policy::{Grants, NetworkGrant};
-use skills_process::{ProtectedEntries, interpreter_args, interpreter_names};
+use skills_process::{KeyFiles, ProtectedEntries, interpreter_args, interpreter_names};
 use skills_sandbox::{Environment, Job, Program, SandboxError, ScriptType};
 
 use crate::BACKEND;
 use crate::engine::{EngineFacts, ImageFacts};
 use crate::launcher;
-use crate::mounts::{MountInput, plan_mounts, scratch_path};
+use crate::mounts::{MountInput, Unreadable, plan_mounts, scratch_path};
 use crate::request::{ContainerRequest, ContainerUser};
 
 /// How long a container stays after the deadline of its run, in seconds, if the host process dies.
@@ -29,6 +29,7 @@ pub(crate) struct PlanContext<'a> {
     pub(crate) socket: &'a Path,
     /// An empty directory of the host.
     pub(crate) empty: &'a Path,
+    pub(crate) unreadable: &'a Unreadable,
     /// The directory with the programs of [`launcher`].
     pub(crate) launcher: &'a Path,
     pub(crate) labels: BTreeMap<String, String>,
@@ -43,6 +44,8 @@ pub(crate) struct RunPlan {
     /// The program that installs the filter of system calls and executes that of the run.
     launcher: String,
     pub(crate) protected: ProtectedEntries,
+    /// The files that may hold keys.
+    pub(crate) keys: KeyFiles,
     /// The ports of the proxy, if hosts are granted.
     pub(crate) endpoint: Option<ProxyEndpoint>,
     /// The aliases that are paths in the container.
@@ -75,6 +78,7 @@ impl RunPlan {
     pub(crate) fn new(
         job: &Job,
         protected: ProtectedEntries,
+        keys: KeyFiles,
         context: &PlanContext<'_>,
     ) -> Result<Self, SandboxError> {
         let grants = job.grants();
@@ -88,10 +92,12 @@ impl RunPlan {
         let (mounts, aliases) = plan_mounts(&MountInput {
             grants,
             protected: &protected,
+            keys: &keys,
             aliases: job.path_aliases(),
             read_only: &further_directories(job),
             socket: context.socket,
             empty: context.empty,
+            unreadable: context.unreadable,
             launcher: context.launcher,
         })?;
         let endpoint = match grants.network() {
@@ -118,6 +124,7 @@ impl RunPlan {
                 _ => launcher::LAUNCH_WITH_QUOTA,
             }),
             protected,
+            keys,
             endpoint,
             aliases,
             current_dir,

@@ -1,13 +1,14 @@
 //! The container backend.
 
 use std::fmt;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use skills_egress::{Connector, HostConnector, Proxy, ProxyLog, SystemConnector};
 use skills_policy::{Grants, NetworkGrant};
-use skills_process::{ProtectedEntries, QuotaMonitor, ScratchDir};
+use skills_process::{KeyFiles, ProtectedEntries, QuotaMonitor, ScratchDir};
 use skills_sandbox::{
     CapturedOutput, EnforcementReport, Job, Refusals, RunFuture, RunOutput, Sandbox, SandboxError,
     Termination, wait_cancelled,
@@ -19,7 +20,7 @@ use tokio::time::timeout;
 use crate::connect::Engine;
 use crate::container::Container;
 use crate::launcher;
-use crate::mounts::check_mounts;
+use crate::mounts::{Unreadable, check_mounts};
 use crate::namespace::{self, MountCheck, MountSources};
 use crate::plan::{ExecRequest, PlanContext, RunPlan, WantedProgram};
 use crate::programs::find_program;
@@ -82,6 +83,8 @@ struct Shared {
 struct MountedDirectories {
     /// An empty one, which is mounted over hidden ones.
     empty: PathBuf,
+    /// What is mounted over files that may hold keys.
+    unreadable: Unreadable,
     /// The one with the programs of [`launcher`].
     launcher: PathBuf,
     _parent: ScratchDir,
@@ -183,15 +186,16 @@ impl ContainerSandbox {
         let read_only = plan.protected.outermost().map(Path::to_owned);
         Ok(run_output(output, started, report, log.as_ref())
             .notes(notes.into_iter().chain(lost))
-            .read_only_paths(read_only))
+            .read_only_paths(read_only)
+            .withheld_keys(plan.keys.iter().map(|(path, _)| path.to_owned())))
     }
 
     /// Does all that precedes the start of the program.
     async fn prepare(&self, job: &Job) -> Result<ReadyRun, SandboxError> {
         let wanted = WantedProgram::new(job)?;
         let engine = self.engine().await?;
-        let protected = find_protected(job.grants()).await?;
-        let plan = RunPlan::new(job, protected, &self.context(&engine)?)?;
+        let (protected, keys) = search(job.grants()).await?;
+        let plan = RunPlan::new(job, protected, keys, &self.context(&engine)?)?;
         let quotas = QuotaMonitor::open(job.quotas())
             .map_err(|error| SandboxError::setup("opening a directory with a quota", error))?;
         let (container, executable) = match self.take_kept(&plan, job).await {
@@ -239,6 +243,7 @@ impl ContainerSandbox {
             ids: (user.as_raw(), group.as_raw()),
             socket: &self.socket,
             empty: &mounted.empty,
+            unreadable: &mounted.unreadable,
             launcher: &mounted.launcher,
             labels: owner_labels(),
             keep_seconds: self.keep.as_secs(),
@@ -365,6 +370,21 @@ impl ContainerSandbox {
     }
 }
 
+impl Unreadable {
+    fn create(parent: &Path) -> std::io::Result<Self> {
+        let unreadable = Self {
+            file: parent.join("unreadable-file"),
+            directory: parent.join("unreadable-directory"),
+        };
+        std::fs::write(&unreadable.file, "")?;
+        std::fs::create_dir(&unreadable.directory)?;
+        for path in [&unreadable.file, &unreadable.directory] {
+            std::fs::set_permissions(path, PermissionsExt::from_mode(0))?;
+        }
+        Ok(unreadable)
+    }
+}
+
 impl MountedDirectories {
     fn new(parent: &Path) -> std::io::Result<Self> {
         let parent = ScratchDir::new(parent)?;
@@ -376,6 +396,7 @@ impl MountedDirectories {
         launcher::write_programs(&programs)?;
         Ok(Self {
             empty,
+            unreadable: Unreadable::create(&root)?,
             launcher: programs,
             _parent: parent,
         })
@@ -386,13 +407,21 @@ fn input_error(error: std::io::Error) -> SandboxError {
     SandboxError::setup("writing the input", error)
 }
 
-/// Searches for protected paths, on a blocking thread.
-async fn find_protected(grants: &Grants) -> Result<ProtectedEntries, SandboxError> {
+/// Searches for protected paths and files that may hold keys, on a blocking thread.
+async fn search(grants: &Grants) -> Result<(ProtectedEntries, KeyFiles), SandboxError> {
     let grants = grants.clone();
-    tokio::task::spawn_blocking(move || ProtectedEntries::find(&grants))
+    let search = move || {
+        let rejected = |limit: String| SandboxError::rejected(BACKEND, limit);
+        let protected = ProtectedEntries::find(&grants);
+        let keys = KeyFiles::find(&grants);
+        Ok((
+            protected.map_err(|limit| rejected(limit.to_string()))?,
+            keys.map_err(|limit| rejected(limit.to_string()))?,
+        ))
+    };
+    tokio::task::spawn_blocking(search)
         .await
-        .map_err(|error| SandboxError::setup("searching for protected paths", error.into()))?
-        .map_err(|limit| SandboxError::rejected(BACKEND, limit.to_string()))
+        .map_err(|error| SandboxError::setup("searching granted directories", error.into()))?
 }
 
 /// Runs the program, and serves its proxy meanwhile if it has one.

@@ -3,10 +3,11 @@
 use std::path::Path;
 
 use skills_policy::{ApprovalMode, Authorization, Effect, Policy, Request, Rule, RuleSource};
-use skills_process::ProtectedEntries;
+use skills_process::{KeyFiles, ProtectedEntries};
 use skills_sandbox::{Job, Program, SandboxError, ScriptType};
 
 use crate::engine::{EngineFacts, ImageFacts, Product};
+use crate::mounts::Unreadable;
 use crate::plan::{PlanContext, RunPlan};
 
 fn engine(product: Product, is_rootless: bool) -> EngineFacts {
@@ -40,13 +41,19 @@ fn job(workspace: &Path, rules: &[&str]) -> Job {
 }
 
 fn plan(job: &Job, engine: &EngineFacts) -> Result<RunPlan, SandboxError> {
-    plan_with(job, engine, ProtectedEntries::default())
+    plan_with(
+        job,
+        engine,
+        ProtectedEntries::default(),
+        KeyFiles::default(),
+    )
 }
 
 fn plan_with(
     job: &Job,
     engine: &EngineFacts,
     protected: ProtectedEntries,
+    keys: KeyFiles,
 ) -> Result<RunPlan, SandboxError> {
     let context = PlanContext {
         engine,
@@ -55,11 +62,15 @@ fn plan_with(
         ids: (1000, 1000),
         socket: Path::new("/run/podman/podman.sock"),
         empty: Path::new("/state/empty"),
+        unreadable: &Unreadable {
+            file: "/state/unreadable-file".into(),
+            directory: "/state/unreadable-directory".into(),
+        },
         launcher: Path::new("/state/launcher"),
         labels: [("skills.owner".to_owned(), "1".to_owned())].into(),
         keep_seconds: 0,
     };
-    RunPlan::new(job, protected, &context)
+    RunPlan::new(job, protected, keys, &context)
 }
 
 #[test]
@@ -72,7 +83,9 @@ fn the_request_has_every_restriction() {
         .path_alias("/workspace", &workspace)
         .path_alias("/skills", "/skills/pdf");
     let protected = ProtectedEntries::find(job.grants()).unwrap();
-    let plan = plan_with(&job, &engine(Product::Podman, true), protected).unwrap();
+    std::fs::write(workspace.join(".env"), "K=1").unwrap();
+    let keys = KeyFiles::find(job.grants()).unwrap();
+    let plan = plan_with(&job, &engine(Product::Podman, true), protected, keys).unwrap();
     let body = serde_json::to_value(plan.container.body(Path::new("/state/input"))).unwrap();
     let shown = serde_json::to_string_pretty(&without_nulls(body)).unwrap();
     let shown = shown.replace(workspace.to_str().unwrap(), "WORKSPACE");

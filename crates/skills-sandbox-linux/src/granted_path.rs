@@ -47,6 +47,10 @@ pub(crate) fn open_all(
     relocated: &[(PathBuf, PathBuf)],
 ) -> Result<Vec<OpenedPath>, SandboxError> {
     let mut opened = Vec::with_capacity(rules.len());
+    // Of withheld paths the identity is known.
+    let rules = rules
+        .iter()
+        .filter(|rule| rule.access != PathAccess::Withheld);
     for rule in rules {
         match OpenedPath::open(rule, find_location(&rule.path, relocated)) {
             Ok(path) => opened.push(path),

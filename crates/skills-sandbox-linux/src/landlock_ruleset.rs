@@ -56,9 +56,7 @@ fn create_ruleset(
     }
     let mut created = ruleset.create()?;
     // Landlock only adds access, so exceptions inside a granted directory need mounts.
-    let has_rights = |source: &&OpenedPath| {
-        !matches!(source.access(), PathAccess::Protected | PathAccess::Hidden)
-    };
+    let has_rights = |source: &&OpenedPath| !source.access().is_exception();
     for source in sources.iter().filter(has_rights) {
         let rights = access_rights(source.access(), abi);
         // The kernel rejects rights of directories, such as creating files, for other files.
@@ -121,7 +119,14 @@ fn access_rights(access: PathAccess, abi: ABI) -> BitFlags<AccessFs> {
         PathAccess::Read | PathAccess::ReadPublic => AccessFs::ReadFile | AccessFs::ReadDir,
         PathAccess::Execute => AccessFs::ReadFile | AccessFs::ReadDir | AccessFs::Execute,
         PathAccess::Device => AccessFs::ReadFile | AccessFs::WriteFile,
-        PathAccess::Protected | PathAccess::Hidden => BitFlags::empty(),
+        PathAccess::Protected | PathAccess::Hidden | PathAccess::Withheld => BitFlags::empty(),
+        PathAccess::List => AccessFs::ReadDir.into(),
+        PathAccess::Create => {
+            // A file that is moved or linked to another directory could be read there.
+            let denied =
+                AccessFs::ReadFile | AccessFs::RemoveDir | AccessFs::RemoveFile | AccessFs::Refer;
+            access_rights(PathAccess::Write, abi) & !denied
+        }
         PathAccess::ReadDevice => AccessFs::ReadFile.into(),
         PathAccess::Write => {
             // Executing needs a grant for that program, which a file that the program wrote never

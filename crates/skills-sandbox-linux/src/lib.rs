@@ -78,6 +78,7 @@ mod home_files;
 mod host_support;
 mod init_image;
 mod isolation;
+mod key_rules;
 mod landlock_abi;
 mod landlock_ruleset;
 mod memory_use;

@@ -44,6 +44,11 @@ impl PathRule {
         }
     }
 
+    /// Returns true for a rule that takes access from a path instead of giving any.
+    pub(crate) fn is_exception(&self) -> bool {
+        self.access.is_exception()
+    }
+
     /// Creates a rule for a path of the system, where symlinks such as `/bin` are normal.
     pub(crate) fn system(path: impl Into<PathBuf>, access: PathAccess) -> Self {
         Self {
@@ -65,7 +70,8 @@ pub enum SymlinkPolicy {
 }
 
 /// The access of a program to a path and to everything below it. With several rules for nested
-/// paths access adds up, except for [`Protected`](Self::Protected) and [`Hidden`](Self::Hidden).
+/// paths access adds up, except for [`Protected`](Self::Protected), [`Hidden`](Self::Hidden) and
+/// [`Withheld`](Self::Withheld).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PathAccess {
     /// Read files and list directories.
@@ -81,9 +87,23 @@ pub enum PathAccess {
     ReadDevice,
     /// Everything except executing files and creating devices.
     Write,
+    /// List directories, without reading files.
+    List,
+    /// List directories, create entries and write to files, without reading, renaming or removing
+    /// them.
+    Create,
     /// Read-only inside a writable directory. Grants nothing by itself.
     Protected,
     /// Neither readable nor writable inside a granted directory: an empty directory is mounted over
     /// it.
     Hidden,
+    /// Neither readable nor writable inside a granted directory, but visible: opening it is denied.
+    Withheld,
+}
+
+impl PathAccess {
+    /// Returns true for an access that takes rights inside a granted directory.
+    pub(crate) fn is_exception(self) -> bool {
+        matches!(self, Self::Protected | Self::Hidden | Self::Withheld)
+    }
 }

@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 
 use skills_egress::ProxyEndpoint;
 use skills_policy::{Access, FileGrant, Grants, NetworkGrant, ResourceLimits, SpawnGrant};
-use skills_process::{MemoryRlimit, ProgramFinder, ProtectedEntries, ResolvedProgram};
+use skills_process::{KeyFiles, MemoryRlimit, ProgramFinder, ProtectedEntries, ResolvedProgram};
 use skills_sandbox::{Environment, Job, Program, Quota, SandboxError};
 
 use crate::isolation::IsolationLevel;
+use crate::key_rules::without_keys;
 use crate::path_rule::{PathAccess, PathRule, PlanContext, SymlinkPolicy};
 use crate::rootfs_plan::{RootFsPlan, home_path};
 use crate::run_network::{RunNetwork, proxy_endpoint};
@@ -141,6 +142,8 @@ pub struct Plan {
     pub(crate) relocated: Vec<(PathBuf, PathBuf)>,
     /// The protected paths that exist in writable directories.
     pub(crate) protected: ProtectedEntries,
+    /// The files in granted directories that may hold keys and that the run does not get.
+    pub(crate) keys: KeyFiles,
     pub(crate) rootfs: Option<RootFsPlan>,
     pub(crate) network: RunNetwork,
     /// The ports of granted services of the host's loopback device that are reached directly.
@@ -176,9 +179,13 @@ impl Plan {
         let endpoint = proxy_endpoint(grants);
         let network = RunNetwork::new(endpoint.as_ref(), context);
         let protected = find_protected(grants)?;
+        let keys = find_keys(grants, context.isolation)?;
+        check_readable(&current_dir, &keys)?;
         let mut paths = build_path_rules(grants, &program, program_finder, context);
         if has_namespaces {
-            paths.extend(exception_rules(grants, &protected));
+            paths.extend(exception_rules(grants, &protected, &keys));
+        } else {
+            paths = without_keys(paths, &keys)?;
         }
         let python_link = find_python_link(grants, program_finder, context);
         let home_links = find_home_links(job, &home_of_run(context));
@@ -188,6 +195,7 @@ impl Plan {
                 .with_aliases(node_modules_link(job).as_slice())
                 .with_aliases(python_link.as_slice())
                 .with_home_links(&home_links)
+                .with_withheld(&keys)
         });
         Ok(Self {
             args: build_args(job, &program, rootfs.as_ref())?,
@@ -211,6 +219,7 @@ impl Plan {
             paths,
             relocated: relocated_paths(grants),
             protected,
+            keys,
             memory: memory_rlimit(grants, &program),
             executable: Some(program.executable),
             spawn: grants.spawn().clone(),
@@ -247,6 +256,7 @@ impl Plan {
             home_links: Vec::new(),
             relocated: Vec::new(),
             protected: ProtectedEntries::default(),
+            keys: KeyFiles::default(),
             spawn: SpawnGrant::None,
             limits,
             quotas: Vec::new(),
@@ -277,9 +287,15 @@ impl Plan {
 
     /// Returns true if a granted path is writable, other than the scratch directory.
     pub(crate) fn has_writable_grants(&self) -> bool {
-        self.paths
-            .iter()
-            .any(|rule| rule.access == PathAccess::Write && rule.symlinks == SymlinkPolicy::Reject)
+        self.paths.iter().any(|rule| {
+            matches!(rule.access, PathAccess::Write | PathAccess::Create)
+                && rule.symlinks == SymlinkPolicy::Reject
+        })
+    }
+
+    /// Returns the existing paths that may hold keys and that the run cannot open.
+    pub(crate) fn withheld_keys(&self) -> Vec<PathBuf> {
+        self.keys.iter().map(|(path, _)| path.to_owned()).collect()
     }
 
     /// Returns the existing protected paths that the run cannot change.
@@ -322,8 +338,35 @@ fn find_protected(grants: &Grants) -> Result<ProtectedEntries, SandboxError> {
         .map_err(|limit| SandboxError::rejected("linux", limit.to_string()))
 }
 
-/// Returns rules for what is read-only or hidden inside granted directories.
-fn exception_rules(grants: &Grants, protected: &ProtectedEntries) -> Vec<PathRule> {
+/// Searches for files that may hold keys, and rejects grants that are too large to search.
+fn find_keys(grants: &Grants, isolation: IsolationLevel) -> Result<KeyFiles, SandboxError> {
+    if isolation == IsolationLevel::None {
+        // Nothing is restricted.
+        return Ok(KeyFiles::default());
+    }
+    KeyFiles::find(grants).map_err(|limit| SandboxError::rejected("linux", limit.to_string()))
+}
+
+/// Rejects a working directory that the run cannot open.
+fn check_readable(current_dir: &Path, keys: &KeyFiles) -> Result<(), SandboxError> {
+    match keys.enclosing(current_dir) {
+        None => Ok(()),
+        Some(withheld) => Err(SandboxError::rejected(
+            "linux",
+            format!(
+                "the working directory is in `{}`, which may hold keys and is not shared with programs",
+                withheld.display()
+            ),
+        )),
+    }
+}
+
+/// Returns rules for what is read-only, hidden or withheld inside granted directories.
+fn exception_rules(
+    grants: &Grants,
+    protected: &ProtectedEntries,
+    keys: &KeyFiles,
+) -> Vec<PathRule> {
     let protected = protected
         .outermost()
         .map(|path| PathRule::granted(path, PathAccess::Protected));
@@ -332,7 +375,10 @@ fn exception_rules(grants: &Grants, protected: &ProtectedEntries) -> Vec<PathRul
         .iter()
         .filter(|path| grants.innermost_grant(path).is_some())
         .map(|path| PathRule::granted(path, PathAccess::Hidden));
-    protected.chain(hidden).collect()
+    let withheld = keys
+        .iter()
+        .map(|(path, _)| PathRule::granted(path, PathAccess::Withheld));
+    protected.chain(hidden).chain(withheld).collect()
 }
 
 /// Returns the resource limit for memory. A program that starts others may start one that reserves

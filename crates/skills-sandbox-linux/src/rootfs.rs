@@ -4,7 +4,7 @@
 //! The parent resolves a [`RootFsPlan`] to operations, since the child must not allocate.
 
 use std::collections::BTreeSet;
-use std::ffi::CString;
+use std::ffi::{CStr, CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -55,6 +55,15 @@ pub(crate) enum MountOp {
         path: CString,
         options: Vec<(CString, CString)>,
     },
+    /// Creates the file and the directory that [`Self::Withhold`] mounts.
+    Unreadable,
+    /// Mounts a file or directory that nobody may open over one of the host.
+    Withhold {
+        path: CString,
+        /// Device and inode number of what is covered. Another file at this path is an error.
+        identity: (u64, u64),
+        is_directory: bool,
+    },
     /// Mounts a file or directory of the host.
     Bind {
         source: CString,
@@ -89,6 +98,7 @@ impl MountOp {
     /// Returns the absolute path that the operation creates or mounts.
     pub(crate) fn path(&self) -> String {
         let path = match self {
+            Self::Unreadable => UNREADABLE_DIRECTORY,
             Self::Directory(path)
             | Self::Symlink { path, .. }
             | Self::File { path, .. }
@@ -96,11 +106,19 @@ impl MountOp {
             | Self::ScratchAlias { path, .. }
             | Self::Proc(ProcMount { path, .. })
             | Self::Mask { path, .. }
+            | Self::Withhold { path, .. }
             | Self::Bind { path, .. } => path,
         };
         format!("/{}", path.to_string_lossy())
     }
 }
+
+/// The directory of what is mounted over withheld paths, in the root file system.
+const UNREADABLE_DIRECTORY: &CStr = c".withheld";
+/// The file in it, with mode 0.
+pub(crate) const UNREADABLE_FILE: &CStr = c".withheld/file";
+/// The directory in it, with mode 0.
+pub(crate) const UNREADABLE_DIRECTORY_ENTRY: &CStr = c".withheld/directory";
 
 /// The size of the root itself, which contains only empty directories, symlinks and short files.
 const ROOT_BYTES: u64 = 1 << 20;
@@ -189,6 +207,14 @@ impl RootFsBuilder {
                 options: size_options(*bytes, *files, 0o700)?,
             },
             RootFsEntry::Mask(hidden) => return resolve_mask(hidden, path, sources),
+            RootFsEntry::Withhold { file, .. } => {
+                self.create_unreadable()?;
+                MountOp::Withhold {
+                    path,
+                    identity: file.identity,
+                    is_directory: file.is_directory,
+                }
+            }
             RootFsEntry::ScratchAlias { scratch, .. } => MountOp::ScratchAlias {
                 path,
                 scratch: below_root(scratch)?,
@@ -216,6 +242,22 @@ impl RootFsBuilder {
                     text: text.into_bytes(),
                 }),
             }
+        }
+        Ok(())
+    }
+
+    /// Creates what is mounted over withheld paths, once.
+    fn create_unreadable(&mut self) -> Result<(), SandboxError> {
+        let path = Path::new("/").join(OsStr::from_bytes(UNREADABLE_DIRECTORY.to_bytes()));
+        if self.bound_attrs(&path).is_some() {
+            let reason = format!("`{}` cannot be granted", path.display());
+            return Err(SandboxError::rejected("linux", reason));
+        }
+        // At the top, where no directory of the host is mounted.
+        if self.created.insert(path.clone()) {
+            self.operations
+                .push(MountOp::Directory(UNREADABLE_DIRECTORY.into()));
+            self.operations.push(MountOp::Unreadable);
         }
         Ok(())
     }

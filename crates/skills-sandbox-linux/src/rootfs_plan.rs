@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use skills_policy::{Grants, ResourceLimits};
+use skills_process::{KeyFile, KeyFiles};
 
 use crate::path_rule::{PathAccess, PathRule, PlanContext, SymlinkPolicy};
 use crate::user_ids::UserIds;
@@ -70,6 +71,11 @@ pub(crate) enum RootFsEntry {
     Proc(PathBuf),
     /// An empty directory over a hidden directory of the host.
     Mask(PathBuf),
+    /// A file or directory that nobody may open, over one of the host.
+    Withhold {
+        path: PathBuf,
+        file: KeyFile,
+    },
     /// A file or directory of the host, at the same path.
     Bind {
         path: PathBuf,
@@ -80,7 +86,10 @@ pub(crate) enum RootFsEntry {
 impl RootFsEntry {
     pub(crate) fn path(&self) -> &Path {
         match self {
-            Self::Directory(path) | Self::Proc(path) | Self::Mask(path) => path,
+            Self::Directory(path)
+            | Self::Proc(path)
+            | Self::Mask(path)
+            | Self::Withhold { path, .. } => path,
             Self::Symlink { path, .. }
             | Self::File { path, .. }
             | Self::Scratch { path, .. }
@@ -132,6 +141,16 @@ impl RootFsPlan {
             .filter(|rule| rule.access == PathAccess::Hidden);
         entries.extend(hidden.map(|rule| RootFsEntry::Mask(rule.path.clone())));
         Self { entries }
+    }
+
+    /// Covers the files that may hold keys, after everything else: they can be in any directory.
+    pub(crate) fn with_withheld(mut self, keys: &KeyFiles) -> Self {
+        let withheld = keys.iter().map(|(path, file)| RootFsEntry::Withhold {
+            path: path.to_owned(),
+            file,
+        });
+        self.entries.extend(withheld);
+        self
     }
 
     /// Adds symlinks from aliases to paths. An alias at, above or below another entry is skipped,
@@ -263,10 +282,7 @@ fn identity_files(
 /// ones.
 fn bind_entries(paths: &[PathRule]) -> Vec<RootFsEntry> {
     let mut bound: BTreeMap<PathBuf, MountAttrs> = BTreeMap::new();
-    for rule in paths
-        .iter()
-        .filter(|rule| !matches!(rule.access, PathAccess::Protected | PathAccess::Hidden))
-    {
+    for rule in paths.iter().filter(|rule| !rule.is_exception()) {
         if is_covered_by_write(rule, paths) {
             continue;
         }
@@ -308,7 +324,7 @@ fn is_covered_by_write(rule: &PathRule, paths: &[PathRule]) -> bool {
             .any(|outer| outer.access == PathAccess::Write && rule.path.starts_with(&outer.path))
 }
 
-/// Adds the writable directories above read-only and hidden paths. A mount point cannot be renamed,
+/// Adds the writable directories above read-only, hidden and withheld paths. A mount point cannot be renamed,
 /// so the program cannot move a directory away to get rid of the read-only mounts below it.
 fn bind_writable_parents(bound: &mut BTreeMap<PathBuf, MountAttrs>, paths: &[PathRule]) {
     let writable: Vec<&Path> = paths
@@ -324,11 +340,11 @@ fn bind_writable_parents(bound: &mut BTreeMap<PathBuf, MountAttrs>, paths: &[Pat
             .max_by_key(|(outer, _)| outer.components().count())
             .is_some_and(|(_, attributes)| *attributes == mount_attrs(PathAccess::Write))
     };
-    let hidden = paths
+    let excluded = paths
         .iter()
-        .filter(|rule| rule.access == PathAccess::Hidden)
+        .filter(|rule| matches!(rule.access, PathAccess::Hidden | PathAccess::Withheld))
         .map(|rule| &rule.path);
-    for path in explicit.keys().chain(hidden) {
+    for path in explicit.keys().chain(excluded) {
         for parent in path.ancestors().skip(1) {
             let is_in_grant = writable.iter().any(|grant| parent.starts_with(grant));
             if is_in_grant && is_writable(parent) {
@@ -346,9 +362,11 @@ fn mount_attrs(access: PathAccess) -> MountAttrs {
         PathAccess::Read
         | PathAccess::ReadPublic
         | PathAccess::Execute
+        | PathAccess::List
         | PathAccess::Protected
-        | PathAccess::Hidden => base.union(MountAttrs::NODEV).union(MountAttrs::READ_ONLY),
-        PathAccess::Write => base.union(MountAttrs::NODEV),
+        | PathAccess::Hidden
+        | PathAccess::Withheld => base.union(MountAttrs::NODEV).union(MountAttrs::READ_ONLY),
+        PathAccess::Write | PathAccess::Create => base.union(MountAttrs::NODEV),
         // A read-only mount allows writing to a device on it, but not changing the mode of the
         // device file.
         PathAccess::Device | PathAccess::ReadDevice => {

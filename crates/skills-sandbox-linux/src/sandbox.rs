@@ -283,6 +283,7 @@ impl LinuxSandbox {
         .notes(plan.protected.changes(job.grants()))
         .notes(requests.failures())
         .read_only_paths(plan.read_only_paths())
+        .withheld_keys(plan.withheld_keys())
         .private_home(private_home)
         .lookups(
             name_server

@@ -36,6 +36,8 @@ pub struct PlanContext {
     pub profile_path: PathBuf,
     /// Access to the granted hosts.
     pub network: ProxyAccess,
+    /// The existing paths in granted directories that may hold keys, which are not opened.
+    pub keys: Vec<PathBuf>,
 }
 
 impl Plan {
@@ -62,7 +64,10 @@ impl Plan {
         };
         let grants = job.grants();
         let PlanContext {
-            scratch, network, ..
+            scratch,
+            network,
+            keys,
+            ..
         } = context;
         let profile = Profile::new(&ProfileInput {
             grants,
@@ -70,6 +75,7 @@ impl Plan {
             script: &code,
             scratch,
             network: *network,
+            keys,
         })?;
         Ok(Self {
             args: build_args(

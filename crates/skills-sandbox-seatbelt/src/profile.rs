@@ -45,6 +45,7 @@ pub(crate) const FILE_PREFIX: &str = "openskills-seatbelt-";
 ///     script: "/skills/pdf\"(allow default)/scripts/run.py".as_ref(),
 ///     scratch: "/private/var/scratch".as_ref(),
 ///     network: ProxyAccess::None,
+///     keys: &[],
 /// })?;
 /// let text = profile.to_string();
 /// assert!(text.starts_with("(version 1)\n(deny default)\n"));
@@ -73,6 +74,8 @@ pub struct ProfileInput<'a> {
     pub scratch: &'a Path,
     /// Access to the granted hosts.
     pub network: ProxyAccess,
+    /// The existing paths in granted directories that may hold keys, which are not opened.
+    pub keys: &'a [PathBuf],
 }
 
 /// Network access. SBPL cannot match host names, so hosts go through a local proxy.
@@ -98,6 +101,7 @@ impl Profile {
             script,
             scratch,
             network,
+            keys,
         } = input;
         let mut builder = ProfileBuilder::new(grants, scratch)?;
         let directory = granted_directory(grants, script)?;
@@ -118,6 +122,7 @@ impl Profile {
         builder.rules.extend(system::hard_denials());
         builder.add_denials()?;
         builder.add_protected_paths(grants)?;
+        builder.add_keys(grants, keys)?;
         Ok(Self {
             rules: builder.rules,
             parameters: builder.parameters.into_vec(),
@@ -496,6 +501,32 @@ impl<'a> ProfileBuilder<'a> {
                     Filter::Subpath(profile_path),
                 );
             }
+        }
+        Ok(())
+    }
+
+    /// Denies opening and changing files that may hold keys, and moving the directories around them:
+    /// rules are for paths.
+    fn add_keys(&mut self, grants: &Grants, keys: &[PathBuf]) -> Result<(), ProfileError> {
+        let mut parents = BTreeSet::new();
+        for path in keys {
+            let key = self.parameters.add_numbered("KEYS", path)?;
+            self.deny(
+                &[Operation::FileRead, Operation::FileWrite],
+                Filter::Subpath(key),
+            );
+            let Some(granted) = grants.innermost_writable(path).map(FileGrant::path) else {
+                continue;
+            };
+            let inside = parent_directories(path).filter(|parent| *parent != granted);
+            parents.extend(inside.filter(|parent| parent.starts_with(granted)));
+        }
+        for parent in parents {
+            let parent = self.parameters.add_numbered("ABOVE_KEYS", parent)?;
+            self.deny(
+                &[Operation::FileWriteCreate, Operation::FileWriteUnlink],
+                Filter::Literal(parent),
+            );
         }
         Ok(())
     }

@@ -8,9 +8,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use skills_egress::{Connector, HostConnector, Proxy, ProxyLog, ProxySummary, SystemConnector};
-use skills_policy::NetworkGrant as Granted;
+use skills_policy::{Grants, NetworkGrant as Granted};
 use skills_process::ProgramFinder;
-use skills_process::{Bounds, SpawnedGroup, SupervisedOutput, supervise};
+use skills_process::{Bounds, KeyFiles, SpawnedGroup, SupervisedOutput, supervise};
 use skills_process::{QuotaMonitor, ScratchDir};
 use skills_sandbox::{
     EnforcementReport, Job, Quota, Refusals, RunFuture, RunOutput, Sandbox, SandboxError,
@@ -131,6 +131,7 @@ impl SeatbeltSandbox {
             network: egress
                 .as_ref()
                 .map_or(ProxyAccess::None, PendingProxy::access),
+            keys: find_keys(job.grants())?,
         };
         let executables = resolve_executables(&job, &self.program_finder)?;
         let plan = Plan::new(&job, &executables, &context)?;
@@ -148,7 +149,7 @@ impl SeatbeltSandbox {
         drop(file);
         launcher_error(&supervised, log.as_ref()).map_or(Ok(()), Err)?;
         let report = report(&plan, job.quotas(), log.as_ref()).cleanup(scratch.remove());
-        Ok(run_output(supervised, started, report, log.as_ref()))
+        Ok(run_output(supervised, started, report, log.as_ref()).withheld_keys(context.keys))
     }
 
     /// Creates the scratch directory, and returns it with its path without symlinks.
@@ -196,6 +197,13 @@ impl PendingProxy {
     fn access(&self) -> ProxyAccess {
         ProxyAccess::LocalPort(self.port)
     }
+}
+
+/// Searches for files that may hold keys.
+fn find_keys(grants: &Grants) -> Result<Vec<PathBuf>, SandboxError> {
+    let keys = KeyFiles::find(grants)
+        .map_err(|limit| SandboxError::rejected("seatbelt", limit.to_string()))?;
+    Ok(keys.iter().map(|(path, _)| path.to_owned()).collect())
 }
 
 fn run_output(

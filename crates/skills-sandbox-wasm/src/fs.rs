@@ -19,6 +19,7 @@ pub(crate) mod quota;
 mod refused;
 mod resolve;
 pub(crate) mod view;
+mod withheld_keys;
 mod writer;
 
 use wasmtime::component::Linker;

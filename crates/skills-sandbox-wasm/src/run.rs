@@ -1,6 +1,7 @@
 //! Executes one run.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -54,6 +55,8 @@ pub(crate) struct FinishedRun {
     pub(crate) connection_failures: Vec<String>,
     /// The files and hosts that were refused.
     pub(crate) refusals: Refusals,
+    /// The files that may hold keys and that it could not open.
+    pub(crate) withheld_keys: Vec<PathBuf>,
     /// Whether it must run again in the on-demand engine; it had no visible effects then.
     pub(crate) needs_on_demand: bool,
 }
@@ -166,6 +169,7 @@ fn finish(mut store: Store<StoreState>, ending: Termination, cpu: Option<Duratio
     let private = store.data_mut().take_scratch();
     let peak_bytes = store.data().limiter.peak_bytes();
     let mut refusals = store.data_mut().take_refusals();
+    let withheld_keys = store.data().withheld_keys();
     let requests = requests(store.data(), &mut refusals);
     let steps = store.get_fuel().ok().map(|left| FUEL.saturating_sub(left));
     let dropped = catch_unwind(AssertUnwindSafe(|| drop(store)));
@@ -186,6 +190,7 @@ fn finish(mut store: Store<StoreState>, ending: Termination, cpu: Option<Duratio
         connections_omitted: requests.connections_omitted,
         connection_failures: requests.connection_failures,
         refusals,
+        withheld_keys,
         needs_on_demand: false,
     }
 }

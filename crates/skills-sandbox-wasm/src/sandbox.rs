@@ -384,6 +384,7 @@ impl FinishedRun {
         };
         RunOutput::new(self.termination, stdout, stderr, started.elapsed(), report)
             .refusals(self.refusals)
+            .withheld_keys(self.withheld_keys)
             .connections(self.connections, self.connections_omitted)
             .notes(self.connection_failures)
     }

@@ -1,6 +1,6 @@
 //! Per-run store state, built from the grants.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 #[cfg(feature = "http")]
@@ -146,6 +146,11 @@ impl StoreState {
     /// Takes the files that were refused.
     pub(crate) fn take_refusals(&mut self) -> Refusals {
         self.preopens.take_refusals()
+    }
+
+    /// Returns the files that may hold keys and that the program could not open.
+    pub(crate) fn withheld_keys(&self) -> Vec<PathBuf> {
+        self.preopens.withheld_keys()
     }
 
     pub(crate) fn fs_view(&mut self) -> FsView<'_> {

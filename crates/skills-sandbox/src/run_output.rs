@@ -54,6 +54,9 @@ pub struct RunOutput {
     pub lookups: Vec<HostConnections>,
     /// Existing protected paths in writable directories that the program could not change.
     pub read_only_paths: Vec<PathBuf>,
+    /// Existing files and directories in granted directories that may hold keys, and that the program
+    /// could not open.
+    pub withheld_keys: Vec<PathBuf>,
     /// The home directory of the program, if it was private to the run.
     pub private_home: Option<PrivateHome>,
 }
@@ -115,6 +118,7 @@ impl RunOutput {
             connections_omitted: 0,
             lookups: Vec::new(),
             read_only_paths: Vec::new(),
+            withheld_keys: Vec::new(),
             private_home: None,
         }
     }
@@ -132,6 +136,13 @@ impl RunOutput {
     /// Sets the existing protected paths that the program could not change. Default: none.
     pub fn read_only_paths(mut self, paths: impl IntoIterator<Item = PathBuf>) -> Self {
         self.read_only_paths = paths.into_iter().collect();
+        self
+    }
+
+    /// Sets the files and directories that may hold keys and that the program could not open. Default:
+    /// none.
+    pub fn withheld_keys(mut self, paths: impl IntoIterator<Item = PathBuf>) -> Self {
+        self.withheld_keys = paths.into_iter().collect();
         self
     }
 

@@ -31,6 +31,15 @@ pub fn populate(root: &Path) {
     symlink("../outside", root.join("skill/directory")).unwrap();
 }
 
+/// Creates files that may hold keys in a workspace, with a hard link and a symlink to one of them.
+pub fn create_keys(workspace: &Path) {
+    fs::create_dir_all(workspace.join("keys/.aws")).unwrap();
+    fs::write(workspace.join(".env"), "KEY=1").unwrap();
+    fs::write(workspace.join("keys/.aws/credentials"), "KEY=2").unwrap();
+    fs::hard_link(workspace.join(".env"), workspace.join("keys/hard.txt")).unwrap();
+    symlink("../.env", workspace.join("keys/symbolic.txt")).unwrap();
+}
+
 /// Describes all metadata and contents of a tree that a script could change.
 #[must_use]
 pub fn metadata_of_tree(path: &Path) -> String {

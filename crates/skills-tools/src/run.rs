@@ -22,7 +22,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use cap_std::fs::Dir;
 use serde_json::{Value, json};
 use skills_runtime::discovery::SkillFiles;
 use skills_runtime::policy::{HostPattern, PolicyError};
@@ -227,23 +226,6 @@ impl ProgramTools {
         let described = remedy.and_then(|remedy| self.remedies.describe(&remedy));
         let tool_error = run_error(error, skill, path_map);
         described.into_iter().fold(tool_error, ToolError::with_hint)
-    }
-
-    /// Returns true if a command could print keys, which the tools for files do not read, of the
-    /// workspace or the skills that it reads.
-    fn may_read_keys<'a>(
-        &'a self,
-        command: &HostCommand,
-        args: &[String],
-        skills: impl Iterator<Item = &'a Dir>,
-    ) -> bool {
-        let workspace = self.files.workspace().map(|mount| &*mount.directory);
-        match command {
-            HostCommand::Program(program) => {
-                key_arguments::may_read_keys(program, args, skills.chain(workspace))
-            }
-            _ => false,
-        }
     }
 
     /// Returns the options that all runs have in common.

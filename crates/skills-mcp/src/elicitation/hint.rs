@@ -47,7 +47,7 @@ fn allow_option(decision: &PermissionDecision) -> Option<String> {
     }
     let target = match decision.permission() {
         // A placeholder, since the real path is a path of the host.
-        Permission::Read(_) => "read:PATH".to_owned(),
+        Permission::Read(_) | Permission::ReadKeys { .. } => "read:PATH".to_owned(),
         Permission::Write(_) | Permission::WriteProtected { .. } => "write:PATH".to_owned(),
         Permission::ListedHosts => "network:HOST".to_owned(),
         permission => permission.rule_target()?.to_string(),

@@ -211,6 +211,12 @@ pub(super) fn risk_notes(request: &Request, pending: &[PermissionDecision]) -> V
                 .to_owned(),
         );
     }
+    if has(|permission| matches!(permission, Permission::ReadKeys { .. })) {
+        notes.push(
+            "DANGEROUS: the program, and whoever sees its output, could read keys or passwords"
+                .to_owned(),
+        );
+    }
     if has(|permission| matches!(permission, Permission::WriteProtected { .. })) {
         notes.push(
             "DANGEROUS: files written to a protected path can run outside of any sandbox later"

@@ -87,6 +87,14 @@ pub enum RunFinding {
         /// The number of further ones.
         omitted: usize,
     },
+    /// Files and directories in granted directories that may hold keys were not shared with the
+    /// program.
+    WithheldKeys {
+        /// At most four paths.
+        paths: Vec<PathBuf>,
+        /// The number of further ones.
+        omitted: usize,
+    },
     /// The program left files in its private home directory, which is removed.
     PrivateHome {
         /// At most four files, relative to the home directory.
@@ -123,7 +131,10 @@ impl RunFinding {
                 .iter()
                 .map(|directory| format!("write:~/{directory}"))
                 .collect(),
-            Self::SkillIsReadOnly { .. } | Self::IgnoredProxy { .. } => Vec::new(),
+            // Nobody shares keys by copying a line of a result.
+            Self::WithheldKeys { .. }
+            | Self::SkillIsReadOnly { .. }
+            | Self::IgnoredProxy { .. } => Vec::new(),
         }
     }
 }
@@ -136,6 +147,13 @@ impl fmt::Display for RunFinding {
                 write_names(f, names, *omitted)?;
                 f.write_str(
                     " stayed read-only: protected paths, which other programs execute or trust (the failed write was reported by the program, not verified)",
+                )
+            }
+            Self::WithheldKeys { paths, omitted } => {
+                let names = paths.iter().map(|path| path.display().to_string());
+                write_names(f, names, *omitted)?;
+                f.write_str(
+                    " may hold keys and cannot be opened by the program, unless a user grants reading this path",
                 )
             }
             Self::PrivateHome { files, omitted, .. } => {
@@ -271,6 +289,15 @@ fn narrowest_existing(protected: &Path, path: &Path, hidden: &BTreeSet<PathBuf>)
         }
     }
     found
+}
+
+/// Returns the paths that were not shared with the program since they may hold keys.
+pub(super) fn withheld_keys(output: &RunOutput) -> Option<RunFinding> {
+    let withheld = &output.withheld_keys;
+    (!withheld.is_empty()).then(|| RunFinding::WithheldKeys {
+        paths: withheld.iter().take(MAX_LISTED).cloned().collect(),
+        omitted: withheld.len().saturating_sub(MAX_LISTED),
+    })
 }
 
 /// Returns the files that a program left in its private home directory, except those of caches.

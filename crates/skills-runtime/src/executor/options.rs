@@ -76,9 +76,10 @@ pub struct ExecutionOptions {
     /// Additional hosts that the program can connect to. A rule or an approval must allow it.
     /// Default: none.
     pub hosts: Vec<HostPattern>,
-    /// True if the command could print files with keys: a program that only reads, such as `cat`,
-    /// then needs a rule or an approval. Default: false.
-    pub may_read_keys: bool,
+    /// Files with keys that the program can read, by their canonical paths. A rule or an approval for
+    /// this path must allow each; no program gets such a file of a directory that is granted as a
+    /// whole. Default: none.
+    pub key_paths: Vec<PathBuf>,
     /// Working directory of the program, which must be readable. Default: the skill directory.
     pub current_dir: Option<PathBuf>,
     /// Whether a program without `current_dir` starts in its [private](Workspace::Private)
@@ -215,7 +216,7 @@ impl Default for ExecutionOptions {
             optional_mounts: Vec::new(),
             readable_skills: Vec::new(),
             hosts: Vec::new(),
-            may_read_keys: false,
+            key_paths: Vec::new(),
             current_dir: None,
             starts_in_private_workspace: false,
             path_aliases: Vec::new(),

@@ -210,6 +210,7 @@ fn findings(
         .into_iter()
         .chain(skill_is_read_only)
         .chain(ignored_proxy)
+        .chain(findings::withheld_keys(output))
         .chain(findings::private_home(output.private_home.as_ref()))
         .collect()
 }

@@ -408,11 +408,9 @@ fn build_request(
 }
 
 /// Adds paths and hosts of the options, and removes dropped capabilities.
-fn with_caller_paths(mut request: Request, options: &ExecutionOptions) -> Request {
-    if options.may_read_keys {
-        request = request.may_read_keys();
-    }
+fn with_caller_paths(request: Request, options: &ExecutionOptions) -> Request {
     let request = options.readable_paths.iter().fold(request, Request::read);
+    let request = options.key_paths.iter().fold(request, Request::read_keys);
     let request = options.writable_paths.iter().fold(request, Request::write);
     let request = options
         .hosts

@@ -112,7 +112,15 @@ pub(super) fn move_mount(
     path: &CStr,
     step: SetupStep,
 ) -> Result<(), SetupStep> {
-    let target = open_no_symlinks(root, path, step)?;
+    attach_mount(mount, &open_no_symlinks(root, path, step)?, step)
+}
+
+/// Attaches a mount to an open file or directory.
+pub(super) fn attach_mount(
+    mount: &Descriptor,
+    target: &Descriptor,
+    step: SetupStep,
+) -> Result<(), SetupStep> {
     let flags = MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH;
     // SAFETY: the empty paths with their flags mean the descriptors themselves.
     let result = unsafe {

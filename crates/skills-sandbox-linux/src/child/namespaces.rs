@@ -9,12 +9,14 @@ use std::ffi::CStr;
 use libc::AT_FDCWD;
 
 use super::mount::{
-    AT_RECURSIVE, NO_EXEC, change_directory, clone_mount, create_directory, create_filesystem,
-    move_mount, set_mount_attrs,
+    AT_RECURSIVE, NO_EXEC, attach_mount, change_directory, clone_mount, create_directory,
+    create_filesystem, move_mount, set_mount_attrs,
 };
 use super::proc::mount_proc;
 use super::syscall::{Descriptor, check_result, fail, identity, open, open_no_symlinks, write};
-use crate::rootfs::{BaseRootFs, MountOp, MountPoint, RootFs};
+use crate::rootfs::{
+    BaseRootFs, MountOp, MountPoint, RootFs, UNREADABLE_DIRECTORY_ENTRY, UNREADABLE_FILE,
+};
 use crate::rootfs_plan::MountAttrs;
 use crate::setup_step::SetupStep;
 
@@ -112,6 +114,29 @@ fn execute_op(operation: &MountOp, root: &Descriptor) -> Result<(), SetupStep> {
             let mask = create_filesystem(c"tmpfs", options, attributes, SetupStep::RootFs)?;
             move_mount(&mask, root.number(), path, SetupStep::RootFs)
         }
+        MountOp::Unreadable => create_unreadable(root),
+        MountOp::Withhold {
+            path,
+            identity: expected,
+            is_directory,
+        } => {
+            // The descriptor, so that a path that is replaced meanwhile cannot lead elsewhere.
+            let target = open_no_symlinks(root.number(), path, SetupStep::RootFs)?;
+            if identity(&target, SetupStep::RootFs)? != *expected {
+                return Err(fail(libc::ESTALE, SetupStep::RootFs));
+            }
+            let cover = if *is_directory {
+                UNREADABLE_DIRECTORY_ENTRY
+            } else {
+                UNREADABLE_FILE
+            };
+            let cover = open_no_symlinks(root.number(), cover, SetupStep::RootFs)?;
+            let copy = clone_mount(&cover)?;
+            // Its owner could otherwise change its mode.
+            let attributes = NO_EXEC.union(MountAttrs::READ_ONLY);
+            set_mount_attrs(&copy, attributes, 0, SetupStep::RootFs)?;
+            attach_mount(&copy, &target, SetupStep::RootFs)
+        }
         MountOp::ScratchAlias { path, scratch } => {
             create_directory(root, path)?;
             let scratch = open_no_symlinks(root.number(), scratch, SetupStep::RootFs)?;
@@ -142,6 +167,34 @@ fn execute_op(operation: &MountOp, root: &Descriptor) -> Result<(), SetupStep> {
             set_mount_attrs(&copy, *attributes, AT_RECURSIVE, SetupStep::RootFs)?;
             move_mount(&copy, root.number(), path, SetupStep::RootFs)
         }
+    }
+}
+
+/// Creates the file and the directory without any permission, which the program cannot open since it
+/// has no capability.
+fn create_unreadable(root: &Descriptor) -> Result<(), SetupStep> {
+    // SAFETY: system calls with constant strings.
+    unsafe {
+        check_result(
+            libc::syscall(
+                libc::SYS_mknodat,
+                root.number(),
+                UNREADABLE_FILE.as_ptr(),
+                libc::S_IFREG,
+                0,
+            ),
+            SetupStep::RootFs,
+        )?;
+        check_result(
+            libc::syscall(
+                libc::SYS_mkdirat,
+                root.number(),
+                UNREADABLE_DIRECTORY_ENTRY.as_ptr(),
+                0,
+            ),
+            SetupStep::RootFs,
+        )
+        .map(drop)
     }
 }
 

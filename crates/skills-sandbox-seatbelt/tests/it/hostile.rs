@@ -33,6 +33,7 @@ fn decisions(skill: &str, workspace: &str) -> Option<Vec<bool>> {
         scratch: "/private/scratch".into(),
         profile_path: "/tmp/p.sb".into(),
         network: ProxyAccess::None,
+        keys: Vec::new(),
     };
     let plan = Plan::new(&job, &ExecutableSet::new("/usr/bin/python3"), &ground).ok()?;
     let evaluator = evaluator(&plan);

@@ -20,6 +20,8 @@ use skills_sandbox_seatbelt::{ExecutableSet, Profile, ProfileError, ProfileInput
 
 const SKILL: &str = "/Users/me/project/.claude/skills/pdf";
 const PROJECT: &str = "/Users/me/project";
+/// A file that may hold keys.
+const KEY: &str = "/Users/me/project/sub/.env";
 const SCRATCH: &str = "/private/var/folders/ab/T/skill-x1";
 
 /// Grants everything that the tools of a skill request. Policy does not allow writing in the skill
@@ -58,6 +60,7 @@ fn profile_of(
         script,
         scratch: Path::new(SCRATCH),
         network,
+        keys: &[KEY.into()],
     })
 }
 

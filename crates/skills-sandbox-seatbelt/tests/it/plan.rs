@@ -24,6 +24,7 @@ fn ground(network: ProxyAccess) -> PlanContext {
         scratch: SCRATCH.into(),
         profile_path: FILE.into(),
         network,
+        keys: Vec::new(),
     }
 }
 

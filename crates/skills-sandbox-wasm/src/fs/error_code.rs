@@ -5,6 +5,7 @@ use std::io;
 /// A rejection, which programs see as a WASI error code.
 pub(super) enum FsErrorCode {
     NotPermitted,
+    AccessDenied,
     NotDirectory,
     BadDescriptor,
     Invalid,
@@ -20,6 +21,7 @@ impl From<FsErrorCode> for io::Error {
         use rustix::io::Errno;
         let errno = match refusal {
             FsErrorCode::NotPermitted => Errno::PERM,
+            FsErrorCode::AccessDenied => Errno::ACCESS,
             FsErrorCode::NotDirectory => Errno::NOTDIR,
             FsErrorCode::BadDescriptor => Errno::BADF,
             FsErrorCode::Invalid => Errno::INVAL,
@@ -35,7 +37,9 @@ impl From<FsErrorCode> for io::Error {
 impl From<FsErrorCode> for io::Error {
     fn from(refusal: FsErrorCode) -> Self {
         let kind = match refusal {
-            FsErrorCode::NotPermitted => io::ErrorKind::PermissionDenied,
+            FsErrorCode::NotPermitted | FsErrorCode::AccessDenied => {
+                io::ErrorKind::PermissionDenied
+            }
             FsErrorCode::NotDirectory => io::ErrorKind::NotADirectory,
             FsErrorCode::BadDescriptor | FsErrorCode::Invalid => io::ErrorKind::InvalidInput,
             FsErrorCode::Unsupported => io::ErrorKind::Unsupported,

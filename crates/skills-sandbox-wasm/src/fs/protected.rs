@@ -9,16 +9,20 @@ use cap_primitives::fs::FollowSymlinks;
 use skills_policy::{Access, FileGrant, Grants, innermost_protected_name, may_lead_to_protected};
 
 use super::error_code::FsErrorCode;
+use super::withheld_keys::WithheldKeys;
 
 /// Holds the real paths of granted directories, and the paths in them that must not be modified:
 /// those granted for reading only, and [protected paths](skills_policy::PROTECTED_PATHS), at any
-/// depth and whether they exist or not. Hidden paths are not opened either.
+/// depth and whether they exist or not. Hidden paths and files that may hold keys are not opened
+/// either.
 pub(super) struct ProtectedPaths {
     grants: Grants,
     is_writable: bool,
     /// The targets, within the same directory, of protected symlinks at the top of granted
     /// directories; searched on the first modification.
     link_targets: OnceLock<Vec<PathBuf>>,
+    /// The files that may hold keys; searched when the first file is opened.
+    keys: OnceLock<WithheldKeys>,
     /// The real path of the scratch directory, once it is created.
     scratch: OnceLock<PathBuf>,
 }
@@ -40,6 +44,7 @@ impl ProtectedPaths {
             grants: grants.clone(),
             is_writable,
             link_targets: OnceLock::new(),
+            keys: OnceLock::new(),
             scratch: OnceLock::new(),
         }
     }
@@ -49,8 +54,11 @@ impl ProtectedPaths {
         !self.is_writable
     }
 
-    /// Rejects an open file or directory that is hidden.
+    /// Rejects an open file or directory that is hidden, or that may hold keys.
     pub(super) fn check_visible(&self, file: &File) -> io::Result<()> {
+        if self.keys().contains(file)? {
+            return Err(FsErrorCode::AccessDenied.into());
+        }
         // Saves the system call that looks up the path.
         if self.grants.hidden().is_empty() {
             return Ok(());
@@ -144,6 +152,7 @@ impl ProtectedPaths {
                 .hidden()
                 .iter()
                 .chain(self.link_targets())
+                .chain(self.keys().paths())
                 .any(|kept| lies_in(path, kept))
     }
 
@@ -160,9 +169,22 @@ impl ProtectedPaths {
             .iter()
             .chain(self.grants.hidden())
             .chain(self.link_targets())
+            .chain(self.keys().paths())
             .map(PathBuf::as_path);
         self.grants.files().iter().any(leads_on)
             || granted.chain(kept).any(|below| lies_in(below, path))
+    }
+
+    /// Returns the paths of files that may hold keys, as far as they were searched.
+    pub(super) fn withheld_keys(&self) -> Vec<PathBuf> {
+        self.keys
+            .get()
+            .map(|keys| keys.granted.clone())
+            .unwrap_or_default()
+    }
+
+    fn keys(&self) -> &WithheldKeys {
+        self.keys.get_or_init(|| WithheldKeys::find(&self.grants))
     }
 
     fn link_targets(&self) -> &[PathBuf] {

@@ -52,6 +52,11 @@ impl Preopens {
         std::mem::take(&mut self.refusals)
     }
 
+    /// Returns the files that may hold keys and that the program could not open.
+    pub(crate) fn withheld_keys(&self) -> Vec<PathBuf> {
+        self.protected.withheld_keys()
+    }
+
     /// Returns the path of a directory without the places of private copies and of the scratch
     /// directory.
     fn shown_path(&self, directory: &Path) -> PathBuf {

@@ -10,7 +10,7 @@ use super::{AttemptResult, BackendVariant, Case, Category};
 /// All cases, ordered by category.
 pub const CASES: &[Case] = &numbered_cases();
 
-const COUNT: usize = 101;
+const COUNT: usize = 102;
 
 /// A row without its category; results are in the order of [`BackendVariant::ALL`].
 #[derive(Clone, Copy)]

@@ -1,113 +1,116 @@
-//! Commands that print files with keys, which the tools for files do not read.
+//! Files with keys that the words of a command name.
+//!
+//! A program does not get such files unless a permission names them. The words only decide for which
+//! of them the user is asked; a file that no word names stays unreadable.
 
-use cap_fs_ext::DirExt as _;
-use cap_std::fs::Dir;
+use std::path::{Path, PathBuf};
 
-use crate::files::sensitive::is_key_file;
+use skills_runtime::HostCommand;
+use skills_runtime::policy::key_path;
 
-/// Maximum number of entries that are searched for files with keys.
-const MAX_VISITED: usize = 20_000;
-/// Programs that print the content of the files of a directory if they are told to.
-const SEARCH_PROGRAMS: [&str; 2] = ["diff", "grep"];
+use super::visible_dirs::VisibleDirs;
 
-/// Returns true if a command names a file that may contain keys, or searches directories while one of
-/// those that it sees contains such a file. Directories with more than 20,000 entries count as if
-/// they did. `.git` is not searched.
-pub(super) fn may_read_keys<'a>(
-    program: &str,
+/// Characters that separate words in the text of a shell command.
+const SHELL_SEPARATORS: &str = "\"'`;|&<>()$";
+/// Maximum number of files that one command names.
+const MAX_FILES: usize = 16;
+
+/// Returns the existing files with keys that a command names, by paths without symlinks: those with
+/// such a name, and the targets of symlinks. `start` is its working directory.
+pub(super) fn named_keys(
+    command: &HostCommand,
     args: &[String],
-    mut directories: impl Iterator<Item = &'a Dir>,
-) -> bool {
-    let searches = SEARCH_PROGRAMS.contains(&program) && args.iter().any(|arg| is_recursive(arg));
-    args.iter().any(|arg| names_key_file(arg))
-        || searches && directories.any(|directory| has_key_file(directory, &mut 0))
+    start: &Path,
+    visible: &VisibleDirs,
+) -> Vec<PathBuf> {
+    let words: Vec<&str> = match command {
+        HostCommand::Shell(text) => text
+            .split(|c: char| c.is_whitespace() || SHELL_SEPARATORS.contains(c))
+            .collect(),
+        _ => args.iter().map(String::as_str).collect(),
+    };
+    let host_paths = visible.host_path_map();
+    let mut keys = Vec::new();
+    for word in words.into_iter().flat_map(paths_in_word) {
+        let path = start.join(host_paths.replace_in(word));
+        let Ok(real) = path.canonicalize() else {
+            continue;
+        };
+        let is_key = visible.enclosing(&real).is_some_and(|directory| {
+            key_path(&real, directory).is_some() || key_path(&path, directory).is_some()
+        });
+        if is_key && !keys.contains(&real) && keys.len() < MAX_FILES {
+            keys.push(real);
+        }
+    }
+    keys
 }
 
-/// Returns true if a path or the value of an option (`--file=.env`, `-f.env`) names a file that may
-/// contain keys.
-fn names_key_file(arg: &str) -> bool {
-    let is_key = |text: &str| is_key_file(&text.split(['/', '=']).collect::<Vec<_>>());
-    let of_short_option = arg.strip_prefix('-').and_then(|option| {
+/// Returns the parts of a word that can be a path: all of it, the value of an option
+/// (`--file=.env`), and what follows the letter of one (`-f.env`).
+fn paths_in_word(word: &str) -> impl Iterator<Item = &str> {
+    let of_long_option = word.split_once('=').map(|(_, value)| value);
+    let of_short_option = word.strip_prefix('-').and_then(|option| {
         let mut chars = option.chars();
         chars.next().map(|_| chars.as_str())
     });
-    is_key(arg) || of_short_option.is_some_and(is_key)
-}
-
-/// Returns true for an option such as `-r`, `-Rn`, `--recursive` and `--directories=recurse`.
-fn is_recursive(arg: &str) -> bool {
-    match arg.strip_prefix("--") {
-        Some(long) => long.contains("recurs"),
-        None if arg.starts_with('-') => arg.contains(['r', 'R']),
-        // The value of `-d`.
-        None => arg == "recurse",
-    }
-}
-
-fn has_key_file(directory: &Dir, visited: &mut usize) -> bool {
-    let Ok(entries) = directory.entries() else {
-        return false;
-    };
-    for entry in entries.flatten() {
-        *visited += 1;
-        let name = entry.file_name();
-        let name = name.to_string_lossy();
-        if *visited > MAX_VISITED || is_key_file(&[&*name]) {
-            return true;
-        }
-        let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
-        if is_directory
-            && name != ".git"
-            && let Ok(inner) = directory.open_dir_nofollow(&*name)
-            && has_key_file(&inner, visited)
-        {
-            return true;
-        }
-    }
-    false
+    let parts = [Some(word), of_long_option, of_short_option];
+    parts.into_iter().flatten().filter(|part| !part.is_empty())
 }
 
 #[cfg(test)]
 mod tests {
+    use skills_runtime::policy::Access;
+
     use super::*;
 
-    #[test]
-    fn commands_on_key_files_are_recognized() {
+    /// Returns the keys that a command names, relative to a workspace with some files.
+    fn check(command: &HostCommand, args: &[&str], start: &str) -> String {
         let directory = tempfile::tempdir().unwrap();
-        let open =
-            || Dir::open_ambient_dir(directory.path(), cap_std::ambient_authority()).unwrap();
-        let check = |command: &str| {
-            let mut words = command.split(' ').map(str::to_owned);
-            let program = words.next().unwrap();
-            may_read_keys(&program, &words.collect::<Vec<_>>(), [&open()].into_iter())
-        };
-        let searches = ["grep -rn KEY .", "grep -d recurse KEY", "diff -r a b"];
-        for command in [
-            "cat .env",
-            "head -n 3 /workspace/sub/.ENV.local",
-            "grep -f.env x",
-            "grep --file=.ssh/id x",
-            "cat ../home/.aws/credentials",
-            "diff a/tls.key b",
+        let workspace = directory.path().canonicalize().unwrap();
+        for file in [
+            ".env",
+            ".env.example",
+            "a/notes.txt",
+            ".aws/credentials",
+            "b/tls.key",
         ] {
-            assert!(check(command), "{command}");
+            std::fs::create_dir_all(workspace.join(file).parent().unwrap()).unwrap();
+            std::fs::write(workspace.join(file), "x").unwrap();
         }
-        std::fs::create_dir_all(directory.path().join("a/.git")).unwrap();
-        open().write("a/.git/config", "").unwrap();
-        for command in searches {
-            assert!(!check(command), "{command}");
-        }
-        open().write("a/.env", "").unwrap();
-        for command in searches {
-            assert!(check(command), "{command}");
-        }
-        for command in [
-            "ls -ltr",
-            "grep KEY a/x",
-            "cat environment.md",
-            "wc -l keys.txt",
+        #[cfg(unix)]
+        std::os::unix::fs::symlink("../.env", workspace.join("a/link.txt")).unwrap();
+        let visible = VisibleDirs::of_mount("/workspace", &workspace, Access::ReadOnly);
+        let args: Vec<String> = args.iter().map(ToString::to_string).collect();
+        let keys = named_keys(command, &args, &workspace.join(start), &visible);
+        let keys: Vec<_> = keys
+            .iter()
+            .map(|key| key.strip_prefix(&workspace).unwrap().display().to_string())
+            .collect();
+        keys.join(" ")
+    }
+
+    #[test]
+    fn words_that_name_files_with_keys_are_found() {
+        let program = HostCommand::Program("cat".to_owned());
+        for (args, start, expected) in [
+            (&[".env"][..], "", ".env"),
+            (&["-n", "3", "/workspace/b/../.env"], "", ".env"),
+            (&["--file=.env", "x"], "", ".env"),
+            (&["-f.env"], "", ".env"),
+            (&["credentials"], ".aws", ".aws/credentials"),
+            (
+                &["../.aws/credentials", "../b/tls.key"],
+                "a",
+                ".aws/credentials b/tls.key",
+            ),
+            (&["link.txt", "../.env"], "a", ".env"),
+            (&["a/notes.txt", ".env.example", ".env.local"], "", ""),
+            (&["-rn", "KEY", "."], "", ""),
         ] {
-            assert!(!check(command), "{command}");
+            assert_eq!(check(&program, args, start), expected, "{args:?}");
         }
+        let shell = HostCommand::Shell("cat <.env|head -1; cat 'b/tls.key'".to_owned());
+        assert_eq!(check(&shell, &[], ""), ".env b/tls.key");
     }
 }

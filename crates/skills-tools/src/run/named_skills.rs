@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use cap_std::fs::Dir;
 use skills_runtime::discovery::Lookup;
 use skills_runtime::{Entry, RunTarget};
 
@@ -206,11 +205,6 @@ impl NamedSkills {
 
     pub(super) fn entries(&self) -> impl Iterator<Item = &Entry> {
         self.skills.iter().map(|skill| &skill.entry)
-    }
-
-    /// Returns the directories of the skills.
-    pub(super) fn directories(&self) -> impl Iterator<Item = &Dir> {
-        self.skills.iter().map(|skill| skill.files.directory())
     }
 
     /// Takes the skill whose program the command starts by its path, alone or after its interpreter,

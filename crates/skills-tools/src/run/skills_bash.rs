@@ -9,6 +9,7 @@ use skills_runtime::{HostCommand, RunTarget, Workspace};
 
 use super::command_line::CommandLine;
 use super::implicit_uses::ImplicitUses;
+use super::key_arguments::named_keys;
 use super::{
     Deadline, ProgramTools, RunnableSkill, command_properties, parse_hosts, result_schema,
 };
@@ -101,9 +102,7 @@ impl ProgramTools {
             None => {
                 let (command, args) = host_command(command_line)?;
                 let uses = self.implicit_uses(&command, &args, &start, &visible_dirs);
-                let own_files = skill.iter().map(|skill| skill.files.directory());
-                let read = named.directories().chain(own_files);
-                options.may_read_keys = self.may_read_keys(&command, &args, read);
+                options.key_paths = named_keys(&command, &args, &start, &visible_dirs);
                 options.args = args;
                 let started = match skill {
                     Some(skill) => Started::ForSkill(Box::new(skill), RunTarget::Command(command)),

@@ -11,6 +11,7 @@ use skills_runtime::{
 
 use super::command_line::CommandLine;
 use super::implicit_uses::ImplicitUses;
+use super::key_arguments::named_keys;
 use super::skill_program::{find_in_skill, find_skill_program, without_launcher};
 use super::{
     Deadline, ProgramTools, RunnableSkill, WorkingDirectory, command_properties, parse_hosts,
@@ -78,9 +79,8 @@ impl ProgramTools {
         self.check_enabled(&skill, &target)?;
         let uses = match &target {
             RunTarget::Command(command) => {
-                let read = named.directories().chain([skill.files.directory()]);
-                options.may_read_keys = self.may_read_keys(command, &args, read);
                 let start = skill.entry.directory();
+                options.key_paths = named_keys(command, &args, start, &visible_dirs);
                 self.implicit_uses(command, &args, start, &visible_dirs)
             }
             _ => ImplicitUses::default(),

@@ -98,6 +98,25 @@ impl VisibleDirs {
         })
     }
 
+    /// Returns the innermost directory that contains a path of the host.
+    pub(super) fn enclosing(&self, path: &Path) -> Option<&Path> {
+        let directories = self.dirs.iter().map(|dir| dir.host_path.as_path());
+        directories
+            .filter(|directory| path.starts_with(directory))
+            .max_by_key(|directory| directory.components().count())
+    }
+
+    #[cfg(test)]
+    pub(super) fn of_mount(alias: &str, path: &Path, access: Access) -> Self {
+        Self {
+            dirs: vec![VisibleDir {
+                alias: alias.to_owned(),
+                host_path: path.to_owned(),
+                kind: DirKind::Mount(access),
+            }],
+        }
+    }
+
     /// Returns the virtual path of a directory.
     pub(super) fn display_name(&self, host: &Path) -> Option<&str> {
         self.dirs

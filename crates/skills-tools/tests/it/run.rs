@@ -1,6 +1,7 @@
 //! `skills_run` and `skills_bash`: program selection and results.
 
 mod cwd;
+mod keys;
 mod named;
 mod refused;
 mod stop;

@@ -6,11 +6,12 @@ use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixListener;
 
 use skills_sandbox::conformance::attempts::{
-    CHANGES, GRANTED, LINKS, LOCAL_SOCKETS, PROTECTED, SETUID_FILES, attempts_of, python_script,
+    CHANGES, GRANTED, KEYS, LINKS, LOCAL_SOCKETS, PROTECTED, SETUID_FILES, attempts_of,
+    python_script,
 };
 use skills_sandbox::conformance::{AttemptResult, Observations};
 use skills_test_support::host;
-use skills_test_support::scene::{ConnectionCount, metadata_of_tree};
+use skills_test_support::scene::{ConnectionCount, create_keys, metadata_of_tree};
 
 use super::attempts::{create_scene, python, python_paths, run_attempts, sandbox, script};
 use super::files::own_devices;
@@ -18,6 +19,7 @@ use super::files::own_devices;
 pub(crate) async fn observe(observations: &mut Observations) {
     changes(observations).await;
     protected(observations).await;
+    keys(observations).await;
     output_files(observations).await;
     local_sockets(observations).await;
     own_code(observations).await;
@@ -119,6 +121,18 @@ async fn protected(observations: &mut Observations) {
     let after = tree();
     let what = format!("{before:?} -> {after:?}");
     observations.check(21, &what, AttemptResult::Denied, before == after);
+}
+
+async fn keys(observations: &mut Observations) {
+    let skill = create_scene().workspace();
+    create_keys(&skill.path("workspace"));
+    let attempts = attempts_of(KEYS);
+    let prelude = python_paths(&skill);
+    let job = skill
+        .job("main.py", &python_script(&prelude, &attempts))
+        .path_alias("/workspace", skill.path("workspace"));
+    let (tried, _) = run_attempts(&sandbox(&skill), job, &attempts).await;
+    observations.check_denied(&tried);
 }
 
 async fn output_files(observations: &mut Observations) {

@@ -11,8 +11,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
 use skills_policy::{Authorization, Grants, Policy, Request};
 use skills_sandbox::conformance::AttemptResult;
-use skills_sandbox::conformance::attempts::{LINKS, PROTECTED, attempts_of};
+use skills_sandbox::conformance::attempts::{KEYS, LINKS, PROTECTED, attempts_of};
 use skills_sandbox::{Job, Program, Sandbox, ScriptType};
+use skills_test_support::scene::create_keys;
 
 use super::attempts::python;
 use super::observations::Observations;
@@ -22,6 +23,7 @@ pub(crate) async fn run(observations: &mut Observations) {
     links(observations).await;
     swapped(observations).await;
     protected(observations).await;
+    keys(observations).await;
     symlinked(observations).await;
     artifacts(observations).await;
     temporary(observations).await;
@@ -128,6 +130,25 @@ async fn protected(observations: &mut Observations) {
     } else {
         observations.check_reported(21, &report, "protected");
     }
+}
+
+async fn keys(observations: &mut Observations) {
+    let skill = create_scene(observations.mode).tool("Write");
+    create_keys(&skill.path("workspace"));
+    let (tried, _) = python(&skill, &python_paths(&skill), &attempts_of(KEYS)).await;
+    observations.check_denied(&tried);
+    let reads_others = skill
+        .python(&format!(
+            "{}print(open(workspace + '/known.txt').read())",
+            python_paths(&skill)
+        ))
+        .await;
+    observations.check(
+        102,
+        "a file beside the keys is read",
+        AttemptResult::Denied,
+        reads_others.termination.is_success(),
+    );
 }
 
 fn granted(root: &Path) -> Grants {

@@ -149,7 +149,7 @@ async fn thread_ends(observations: &mut Observations) {
 
 /// The cases that test each restriction of a report.
 const CASES_OF_RESTRICTIONS: [(&str, &[u8]); 13] = [
-    ("files", &[1, 2, 4, 5, 6, 7, 10, 16, 17, 19, 20]),
+    ("files", &[1, 2, 4, 5, 6, 7, 10, 16, 17, 19, 20, 102]),
     ("metadata", &[8, 9]),
     ("signals", &[50]),
     (

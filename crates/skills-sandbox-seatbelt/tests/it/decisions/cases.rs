@@ -132,6 +132,11 @@ pub(super) const FILES: &[Row] = &[
     (19, "file-link", "/Users/me/project/.git/config", "dddddd"),
     (20, UNLINK, "/Users/me/another/file", "dddddd"),
     (20, CREATE, "/Users/me/another/new", "dddddd"),
+    (102, READ, "/Users/me/project/sub/.env", "dddddd"),
+    (102, WRITE, "/Users/me/project/sub/.env", "dddddd"),
+    (102, UNLINK, "/Users/me/project/sub/.env", "dddddd"),
+    (102, UNLINK, "/Users/me/project/sub", "dddddd"),
+    (102, READ, "/Users/me/project/sub/other", "daaddd"),
     (21, WRITE, "/Users/me/project/.git/config", "dddddd"),
     (
         21,

@@ -11,6 +11,7 @@ use skills_policy::{Authorization, Grants, Policy, Request};
 use skills_sandbox::conformance::{AttemptResult, Observations};
 use skills_sandbox::{Job, Program, Sandbox};
 use skills_sandbox_wasm::WasmSandbox;
+use skills_test_support::scene::create_keys;
 
 use super::denied::check_denied;
 use super::layout::{create_layout, everywhere, words};
@@ -21,6 +22,7 @@ pub(crate) async fn observe(observations: &mut Observations) {
         links(observations, generation).await;
         swapped(observations, generation).await;
         protected(observations, generation).await;
+        keys(observations, generation).await;
         symlinked(observations, generation).await;
         output_files(observations, generation).await;
         odd_paths(observations, generation).await;
@@ -192,6 +194,22 @@ async fn protected(observations: &mut Observations, generation: Generation) {
         AttemptResult::Denied,
         before == fixture.tree("workspace/.git"),
     );
+}
+
+async fn keys(observations: &mut Observations, generation: Generation) {
+    let fixture = create_layout(generation).writable();
+    create_keys(&fixture.path("workspace"));
+    let attempts = words(&[
+        &["read", "/workspace/.env"],
+        &["read", "/workspace/keys/hard.txt"],
+        &["read", "/workspace/keys/symbolic.txt"],
+        &["read", "/workspace/keys/.aws/credentials"],
+        &["write", "/workspace/.env"],
+        &["unlink", "/workspace/.env"],
+        &["rename", "/workspace/.env", "/workspace/moved"],
+        &["rename", "/workspace/keys", "/workspace/elsewhere"],
+    ]);
+    check_denied(observations, 102, &fixture, &attempts).await;
 }
 
 fn granted(root: &std::path::Path) -> Option<Grants> {

@@ -158,7 +158,9 @@ async fn thread_ends(observations: &mut Observations) {
 const CASES_OF_RESTRICTIONS: [(&str, &[u8]); 7] = [
     (
         "files",
-        &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 14, 16, 17, 18, 19, 20, 21],
+        &[
+            1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 14, 16, 17, 18, 19, 20, 21, 102,
+        ],
     ),
     ("network", &[32, 33, 34, 35, 36, 37, 39, 40, 41, 42, 43, 47]),
     ("processes", &[26, 29, 58, 59]),

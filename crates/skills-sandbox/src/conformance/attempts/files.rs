@@ -229,6 +229,26 @@ pub const PROTECTED: &[(u8, &[&str])] = &[(
     ],
 )];
 
+/// Files that may hold keys, in a writable directory that also has a hard link and a symlink to `.env`:
+/// case 102.
+pub const KEYS: &[(u8, &[&str])] = &[(
+    102,
+    &[
+        "open(workspace + '/.env').read()",
+        "open(workspace + '/keys/../.env', 'r+')",
+        "open(workspace + '/keys/hard.txt').read()",
+        "open(workspace + '/keys/symbolic.txt').read()",
+        "open(workspace + '/keys/.aws/credentials').read()",
+        "os.open('.env', os.O_RDONLY, dir_fd=os.open(workspace, os.O_RDONLY | os.O_DIRECTORY))",
+        "os.rename(workspace + '/.env', workspace + '/moved')",
+        "os.rename(workspace + '/keys', workspace + '/elsewhere')",
+        "os.unlink(workspace + '/.env')",
+        "os.mkdir(workspace + '/inner'); os.rename(workspace + '/.env', workspace + '/inner/moved')",
+        "os.link(workspace + '/.env', workspace + '/inner/linked'); open(workspace + '/inner/linked').read()",
+        "open('/proc/self/root' + workspace + '/.env').read()",
+    ],
+)];
+
 /// The first process of the sandbox, and links of processes: cases 26 and 27.
 pub const PROCESS_FILES: &[(u8, &[&str])] = &[
     (

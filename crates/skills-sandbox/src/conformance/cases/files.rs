@@ -136,6 +136,12 @@ pub(super) const RACES: &[Row] = &[
         [DENIED, REPORTED, DENIED, DENIED, DENIED],
     ),
     row(
+        102,
+        "read-keys",
+        "Read a file that may hold keys in a granted directory by any of its names, or rename it.",
+        [DENIED; 5],
+    ),
+    row(
         22,
         "symlinked-skill",
         "Give a run a skill by a path that leads through a symlink.",

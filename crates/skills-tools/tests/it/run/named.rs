@@ -250,28 +250,6 @@ async fn a_command_that_succeeds_is_not_told_about_unknown_skills() {
     );
 }
 
-#[tokio::test]
-async fn files_of_skills_that_may_contain_keys_are_not_free() {
-    if skip_without_sandbox() {
-        return;
-    }
-    let host = host();
-    host.file("skills/form/.env", "canary");
-    let tools = host.tools();
-    let needs_approval = async |command: &str, cwd: &str| {
-        let outcome = bash(&tools, command, cwd).await;
-        assert_eq!(
-            outcome.code(),
-            Some("approval_required"),
-            "{}",
-            outcome.text
-        );
-    };
-    needs_approval("cat /skills/form/.env", "").await;
-    needs_approval("grep -r canary /skills/form", "").await;
-    needs_approval("grep -r canary .", "/skills/form").await;
-}
-
 /// A skill in the workspace is a part of it, whatever its state; `/skills/NAME` is the checked copy.
 #[tokio::test]
 async fn a_skill_in_the_workspace_is_visible_as_before() {

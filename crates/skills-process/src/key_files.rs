@@ -1,0 +1,464 @@
+//! Files in granted directories that may hold keys, which a run does not get.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "directories are only listed here; files are opened without following symlinks"
+)]
+
+mod public_text;
+
+use std::collections::{BTreeMap, HashSet};
+use std::ffi::OsStr;
+use std::fs::{self, Metadata};
+use std::io::ErrorKind;
+use std::os::unix::fs::{DirEntryExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use skills_policy::{Grants, ends_key_path};
+
+use self::public_text::holds_no_key;
+
+/// Maximum directory entries that are examined before each run. The rest could hold keys, so the run
+/// is rejected.
+const MAX_ENTRIES: usize = 1_000_000;
+/// Maximum paths that are withheld. With namespaces each of them is a mount.
+const MAX_PATHS: usize = 2_000;
+/// Maximum depth of directories below a granted one.
+const MAX_DEPTH: usize = 64;
+
+/// The files and directories of a run that may hold keys and that no permission names. A backend
+/// denies opening them.
+///
+/// Found are paths that [`Grants::withholds`] names, the targets of symlinks with such names, and
+/// other hard links of the same files, as far as they are in granted directories. Certificates
+/// without a private key, and settings of git and npm without a password, are not among them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct KeyFiles {
+    paths: BTreeMap<PathBuf, KeyFile>,
+}
+
+/// A path that is withheld, and what was there when it was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KeyFile {
+    /// Device and inode number.
+    pub identity: (u64, u64),
+    /// Whether it is a directory, which is withheld with everything in it.
+    pub is_directory: bool,
+}
+
+/// Why [`KeyFiles::find`] could not examine everything. A key file that was not found would be
+/// readable, so a backend rejects the grants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the granted directories contain more than {0}, too many to search for files with keys; grant narrower directories"
+)]
+pub struct KeySearchLimit(&'static str);
+
+impl KeyFiles {
+    /// Searches the granted directories. Symlinks are not followed, except those with a name of a
+    /// file with keys. This reads the disk, so call it on a blocking thread.
+    ///
+    /// # Errors
+    /// Returns the limit at which the search ended, if it could not examine everything: 1,000,000
+    /// entries, 2,000 files with keys or 64 levels of directories.
+    pub fn find(grants: &Grants) -> Result<Self, KeySearchLimit> {
+        let mut search = Search::new(grants);
+        search.visit_all(&mut KeyNames)?;
+        let mut links = search.hard_links()?;
+        if !links.identities.is_empty() {
+            // A second pass, since a link can be found before the file with the name of a key.
+            search.visit_all(&mut links)?;
+        }
+        Ok(Self {
+            paths: search.found,
+        })
+    }
+
+    /// Returns the withheld paths in order.
+    pub fn iter(&self) -> impl Iterator<Item = (&Path, KeyFile)> {
+        self.paths
+            .iter()
+            .map(|(path, file)| (path.as_path(), *file))
+    }
+
+    /// Returns true if nothing is withheld.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.paths.is_empty()
+    }
+
+    /// Returns the withheld path at or above `path`.
+    #[must_use]
+    pub fn enclosing(&self, path: &Path) -> Option<&Path> {
+        let mut ancestors = path.ancestors();
+        ancestors.find_map(|ancestor| Some(self.paths.get_key_value(ancestor)?.0.as_path()))
+    }
+
+    /// Returns true if a path below `directory` is withheld.
+    #[must_use]
+    pub fn has_below(&self, directory: &Path) -> bool {
+        let mut after = self.paths.range(directory.to_owned()..);
+        // The paths below a directory follow it in order of components.
+        after
+            .next()
+            .is_some_and(|(path, _)| path.starts_with(directory))
+    }
+}
+
+/// What a pass over the granted directories records.
+trait Pass {
+    /// Returns what to do with an entry.
+    fn examine(&mut self, grants: &Grants, entry: &Entry<'_>) -> Step;
+}
+
+struct Entry<'a> {
+    path: &'a Path,
+    name: &'a OsStr,
+    inode: u64,
+    is_directory: bool,
+}
+
+enum Step {
+    /// Nothing: the search goes on in a directory.
+    Continue,
+    /// The path is withheld.
+    Withhold,
+}
+
+/// Withholds paths by their names.
+struct KeyNames;
+
+/// Withholds files by their inode numbers.
+struct HardLinks {
+    identities: HashSet<(u64, u64)>,
+    inodes: HashSet<u64>,
+}
+
+struct Search<'a> {
+    grants: &'a Grants,
+    remaining: usize,
+    found: BTreeMap<PathBuf, KeyFile>,
+}
+
+impl Pass for KeyNames {
+    fn examine(&mut self, grants: &Grants, entry: &Entry<'_>) -> Step {
+        // Nearly all names are those of no key.
+        let is_candidate = ends_key_path(&entry.name.to_string_lossy());
+        if is_candidate && grants.withholds(entry.path) {
+            Step::Withhold
+        } else {
+            Step::Continue
+        }
+    }
+}
+
+impl Pass for HardLinks {
+    fn examine(&mut self, _grants: &Grants, entry: &Entry<'_>) -> Step {
+        let is_link = !entry.is_directory
+            && self.inodes.contains(&entry.inode)
+            && entry
+                .path
+                .symlink_metadata()
+                .is_ok_and(|metadata| self.identities.contains(&identity(&metadata)));
+        if is_link {
+            Step::Withhold
+        } else {
+            Step::Continue
+        }
+    }
+}
+
+impl<'a> Search<'a> {
+    fn new(grants: &'a Grants) -> Self {
+        Self {
+            grants,
+            remaining: MAX_ENTRIES,
+            found: BTreeMap::new(),
+        }
+    }
+
+    /// Visits the granted directories, each once.
+    fn visit_all(&mut self, pass: &mut impl Pass) -> Result<(), KeySearchLimit> {
+        let grants = self.grants;
+        let roots = grants.files().iter().filter(|file| {
+            let is_in_another = grants.files().iter().any(|outer| {
+                !outer.includes_keys()
+                    && outer.path() != file.path()
+                    && file.path().starts_with(outer.path())
+                    && outer.location() == outer.path()
+            });
+            !file.includes_keys() && !is_in_another
+        });
+        for root in roots {
+            self.visit(root.path(), root.location(), 0, pass)?;
+        }
+        Ok(())
+    }
+
+    /// Visits a directory, whose files are at `location`. Another file is not visited: a permission
+    /// names it.
+    fn visit(
+        &mut self,
+        directory: &Path,
+        location: &Path,
+        depth: usize,
+        pass: &mut impl Pass,
+    ) -> Result<(), KeySearchLimit> {
+        if depth > MAX_DEPTH {
+            return Err(KeySearchLimit("64 levels of directories"));
+        }
+        let entries = match fs::read_dir(location) {
+            Ok(entries) => entries,
+            Err(error)
+                if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
+            {
+                return Ok(());
+            }
+            // Its files can be opened by their names.
+            Err(_) => return self.withhold(directory, location),
+        };
+        let mut inner = Vec::new();
+        for entry in entries {
+            self.count_entry()?;
+            let Ok(entry) = entry else {
+                return self.withhold(directory, location);
+            };
+            let name = entry.file_name();
+            let path = directory.join(&name);
+            let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            let examined = Entry {
+                path: &path,
+                name: &name,
+                inode: entry.ino(),
+                is_directory,
+            };
+            match pass.examine(self.grants, &examined) {
+                Step::Withhold if !self.has_grant_below(&path) => {
+                    self.withhold(&path, &entry.path())?;
+                }
+                _ if is_directory && !self.found.contains_key(&path) => inner.push(name),
+                _ => {}
+            }
+        }
+        for name in inner {
+            self.visit(
+                &directory.join(&name),
+                &location.join(&name),
+                depth + 1,
+                pass,
+            )?;
+        }
+        Ok(())
+    }
+
+    fn count_entry(&mut self) -> Result<(), KeySearchLimit> {
+        self.remaining = self
+            .remaining
+            .checked_sub(1)
+            .ok_or(KeySearchLimit("1,000,000 files and directories"))?;
+        Ok(())
+    }
+
+    /// Returns true if a permission names a path below `path`, so that it is not withheld as a whole.
+    fn has_grant_below(&self, path: &Path) -> bool {
+        let mut files = self.grants.files().iter();
+        files.any(|file| file.path() != path && file.path().starts_with(path))
+    }
+
+    /// Withholds a path, whose file is at `location`, or the target of a symlink.
+    fn withhold(&mut self, path: &Path, location: &Path) -> Result<(), KeySearchLimit> {
+        let Ok(metadata) = location.symlink_metadata() else {
+            return Ok(());
+        };
+        if metadata.is_symlink() {
+            return self.withhold_target(location);
+        }
+        if metadata.is_file() && holds_no_key(location) {
+            return Ok(());
+        }
+        if self.found.len() >= MAX_PATHS {
+            return Err(KeySearchLimit("2,000 files that may hold keys"));
+        }
+        let file = KeyFile {
+            identity: identity(&metadata),
+            is_directory: metadata.is_dir(),
+        };
+        self.found.insert(path.to_owned(), file);
+        Ok(())
+    }
+
+    fn withhold_target(&mut self, link: &Path) -> Result<(), KeySearchLimit> {
+        let target = link.canonicalize().ok().filter(|target| {
+            // A permission for the target itself names it. A link to a directory around what is
+            // granted would withhold everything.
+            let mut files = self.grants.files().iter();
+            !files.any(|file| file.path().starts_with(target))
+        });
+        let Some(target) = target else {
+            return Ok(());
+        };
+        match self.grants.innermost_grant(&target) {
+            Some(grant) if !grant.includes_keys() => self.withhold(&target, &target),
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns the withheld files that have other names.
+    fn hard_links(&mut self) -> Result<HardLinks, KeySearchLimit> {
+        let mut identities = HashSet::new();
+        let found: Vec<PathBuf> = self.found.keys().cloned().collect();
+        for path in found {
+            self.add_linked(&self.grants.locate(&path), 0, &mut identities)?;
+        }
+        let inodes = identities.iter().map(|(_, inode)| *inode).collect();
+        Ok(HardLinks { identities, inodes })
+    }
+
+    /// Adds a file that has other names, or those in a directory.
+    fn add_linked(
+        &mut self,
+        path: &Path,
+        depth: usize,
+        identities: &mut HashSet<(u64, u64)>,
+    ) -> Result<(), KeySearchLimit> {
+        let Ok(metadata) = path.symlink_metadata() else {
+            return Ok(());
+        };
+        if metadata.is_file() && metadata.nlink() > 1 {
+            identities.insert(identity(&metadata));
+        }
+        if !metadata.is_dir() || depth > MAX_DEPTH {
+            return Ok(());
+        }
+        // One that cannot be listed by this user has no links that this user made.
+        for entry in fs::read_dir(path).into_iter().flatten().flatten() {
+            self.count_entry()?;
+            self.add_linked(&entry.path(), depth + 1, identities)?;
+        }
+        Ok(())
+    }
+}
+
+fn identity(metadata: &Metadata) -> (u64, u64) {
+    (metadata.dev(), metadata.ino())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use skills_policy::{Authorization, Policy, Request, Rule, RuleSource};
+
+    use super::*;
+
+    fn create_files(workspace: &Path, paths: &[&str]) {
+        for path in paths {
+            fs::create_dir_all(workspace.join(path).parent().unwrap()).unwrap();
+            fs::write(workspace.join(path), "x").unwrap();
+        }
+    }
+
+    fn found(request: &Request, workspace: &Path, rules: &[&str]) -> String {
+        let rules = rules.iter().map(|path| {
+            let text = format!("read:{}", workspace.join(path).display());
+            Rule::parse(skills_policy::Effect::Allow, RuleSource::User, &text).unwrap()
+        });
+        let policy = rules.fold(Policy::default(), Policy::rule);
+        let Authorization::Granted(grants) = policy.authorize(request) else {
+            panic!("reading is allowed by default")
+        };
+        let keys = KeyFiles::find(&grants).unwrap();
+        let names: Vec<_> = keys
+            .iter()
+            .map(|(path, _)| path.strip_prefix(workspace).unwrap().display().to_string())
+            .collect();
+        names.join(" ")
+    }
+
+    /// A request with the skill `skill` in the workspace, and the workspace.
+    fn request_in(directory: &tempfile::TempDir) -> (Request, PathBuf) {
+        let workspace = directory.path().canonicalize().unwrap();
+        create_files(&workspace, &["skill/.env", "skill/SKILL.md"]);
+        let request = Request::new(workspace.join("skill"))
+            .workspace(&workspace)
+            .allowed_tool("Read", None);
+        (request, workspace)
+    }
+
+    #[test]
+    fn keys_are_found_by_name_link_and_inode() {
+        let directory = tempfile::tempdir().unwrap();
+        let (request, workspace) = request_in(&directory);
+        create_files(
+            &workspace,
+            &[
+                ".env",
+                ".env.example",
+                "a/.aws/credentials",
+                "a/b/c.txt",
+                "real.txt",
+            ],
+        );
+        symlink("a/b/c.txt", workspace.join(".env.local")).unwrap();
+        symlink("..", workspace.join("a/.ssh")).unwrap();
+        fs::hard_link(workspace.join(".env"), workspace.join("a/linked")).unwrap();
+        fs::hard_link(workspace.join("a/.aws/credentials"), workspace.join("b")).unwrap();
+        assert_eq!(
+            found(&request, &workspace, &[]),
+            ".env a/.aws a/b/c.txt a/linked b"
+        );
+    }
+
+    #[test]
+    fn a_granted_key_is_not_withheld_and_those_beside_it_are() {
+        let directory = tempfile::tempdir().unwrap();
+        let (request, workspace) = request_in(&directory);
+        create_files(&workspace, &[".env", ".aws/config", ".aws/credentials"]);
+        assert_eq!(
+            found(&request, &workspace, &[".env", ".aws/credentials"]),
+            ".aws/config"
+        );
+        assert_eq!(found(&request, &workspace, &[".aws"]), ".env");
+    }
+
+    #[test]
+    fn a_command_of_the_caller_does_not_get_the_keys_of_the_skill() {
+        let directory = tempfile::tempdir().unwrap();
+        let (request, workspace) = request_in(&directory);
+        assert_eq!(found(&request, &workspace, &[]), "");
+        assert_eq!(found(&request.ad_hoc("1"), &workspace, &[]), "skill/.env");
+    }
+
+    #[test]
+    fn certificates_and_plain_settings_are_not_withheld() {
+        let directory = tempfile::tempdir().unwrap();
+        let (request, workspace) = request_in(&directory);
+        create_files(&workspace, &["tls.key", ".git/HEAD", "sub/.git/HEAD"]);
+        let certificate = "-----BEGIN CERTIFICATE-----\nAA\n-----END CERTIFICATE-----\n";
+        fs::write(workspace.join("ca.pem"), certificate).unwrap();
+        fs::write(workspace.join(".git/config"), "[core]\n\tbare = false\n").unwrap();
+        let with_password = "[remote \"o\"]\n\turl = https://u:p@h/x\n";
+        fs::write(workspace.join("sub/.git/config"), with_password).unwrap();
+        assert_eq!(found(&request, &workspace, &[]), "sub/.git/config tls.key");
+    }
+
+    #[test]
+    fn a_directory_that_cannot_be_listed_is_withheld() {
+        use std::os::unix::fs::PermissionsExt;
+
+        let directory = tempfile::tempdir().unwrap();
+        let (request, workspace) = request_in(&directory);
+        create_files(&workspace, &["closed/.env"]);
+        let set_mode = |mode| {
+            let permissions = PermissionsExt::from_mode(mode);
+            fs::set_permissions(workspace.join("closed"), permissions).unwrap();
+        };
+        set_mode(0o311);
+        let is_listed = fs::read_dir(workspace.join("closed")).is_ok();
+        let withheld = found(&request, &workspace, &[]);
+        set_mode(0o755);
+        if is_listed {
+            return skills_test_support::skip("root lists every directory");
+        }
+        assert_eq!(withheld, "closed");
+    }
+}

@@ -1,0 +1,174 @@
+//! Landlock rules for directories in which some files are withheld.
+
+use std::path::{Path, PathBuf};
+
+use skills_process::KeyFiles;
+use skills_sandbox::SandboxError;
+
+use crate::path_rule::{PathAccess, PathRule, SymlinkPolicy};
+
+/// Maximum rules that take the place of others. Each holds a descriptor until the run has started.
+const MAX_RULES: usize = 512;
+
+/// Replaces each rule for a directory with withheld files by rules for what is beside them: Landlock
+/// only adds access, so a rule for the directory would include them.
+///
+/// The directory itself can be listed, and if it is writable, files can be created in it. They
+/// cannot be read, renamed or removed: a file with keys that is renamed would be readable in the next
+/// run.
+///
+/// # Errors
+/// Fails if more than 512 rules are needed, or if a directory cannot be listed.
+pub(crate) fn without_keys(
+    rules: Vec<PathRule>,
+    keys: &KeyFiles,
+) -> Result<Vec<PathRule>, SandboxError> {
+    if keys.is_empty() {
+        return Ok(rules);
+    }
+    let mut split = RuleSplit {
+        keys,
+        rules: Vec::with_capacity(rules.len()),
+        added: 0,
+    };
+    for rule in rules {
+        split.add(rule)?;
+    }
+    Ok(split.rules)
+}
+
+struct RuleSplit<'a> {
+    keys: &'a KeyFiles,
+    rules: Vec<PathRule>,
+    /// The number of rules for entries of directories.
+    added: usize,
+}
+
+impl RuleSplit<'_> {
+    fn add(&mut self, rule: PathRule) -> Result<(), SandboxError> {
+        if rule.is_exception() || !self.keys.has_below(&rule.path) {
+            self.rules.push(rule);
+            return Ok(());
+        }
+        for name in list(&rule.path)? {
+            let path = rule.path.join(name);
+            // A symlink is judged by its target.
+            if self.keys.enclosing(&path).is_some() || path.is_symlink() {
+                continue;
+            }
+            self.added += 1;
+            if self.added > MAX_RULES {
+                return Err(too_many_rules(&rule.path));
+            }
+            self.add(PathRule {
+                path,
+                access: rule.access,
+                symlinks: SymlinkPolicy::Reject,
+            })?;
+        }
+        self.rules.push(PathRule {
+            access: of_directory(rule.access),
+            ..rule
+        });
+        Ok(())
+    }
+}
+
+/// Returns the access to a directory itself that gives none to its withheld files.
+fn of_directory(access: PathAccess) -> PathAccess {
+    match access {
+        PathAccess::Write | PathAccess::Create => PathAccess::Create,
+        _ => PathAccess::List,
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "directories are only listed here; paths are opened without following symlinks"
+)]
+fn list(directory: &Path) -> Result<Vec<PathBuf>, SandboxError> {
+    let error = |source| SandboxError::setup("listing a granted directory", source);
+    let entries = std::fs::read_dir(directory).map_err(error)?;
+    entries
+        .map(|entry| Ok(PathBuf::from(entry.map_err(error)?.file_name())))
+        .collect()
+}
+
+fn too_many_rules(directory: &Path) -> SandboxError {
+    SandboxError::rejected(
+        "linux",
+        format!(
+            "`{}` holds files that may hold keys beside more than {MAX_RULES} others, too many for Landlock; grant narrower directories or the files with keys, or allow user namespaces",
+            directory.display()
+        ),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use skills_policy::{Authorization, Policy, Request};
+
+    use super::*;
+
+    /// Returns the rules for a workspace with these files, one in a line.
+    fn check(files: &[&str], access: PathAccess) -> String {
+        let directory = tempfile::tempdir().unwrap();
+        let workspace = directory.path().canonicalize().unwrap();
+        for file in files {
+            fs::create_dir_all(workspace.join(file).parent().unwrap()).unwrap();
+            fs::write(workspace.join(file), "").unwrap();
+        }
+        let request = Request::for_host_command(&workspace);
+        let Authorization::Granted(grants) = Policy::default().authorize(&request) else {
+            panic!("reading is allowed by default")
+        };
+        let keys = KeyFiles::find(&grants).unwrap();
+        let rules = without_keys(vec![PathRule::granted(&workspace, access)], &keys);
+        let mut lines: Vec<String> = match rules {
+            Ok(rules) => rules.iter().map(rule_line).collect(),
+            Err(error) => vec![error.to_string()],
+        };
+        lines.sort();
+        lines
+            .join("\n")
+            .replace(&*workspace.to_string_lossy(), "/w")
+    }
+
+    fn rule_line(rule: &PathRule) -> String {
+        format!("{} {:?}", rule.path.display(), rule.access)
+    }
+
+    #[test]
+    fn a_directory_without_keys_keeps_its_rule() {
+        assert_eq!(check(&["a", "b/c"], PathAccess::Write), "/w Write");
+    }
+
+    #[test]
+    fn files_beside_keys_have_rules_of_their_own() {
+        let files = ["a", "b/c", "d/e/.env", "d/f", ".aws/credentials"];
+        insta::assert_snapshot!(check(&files, PathAccess::Read), @r"
+        /w List
+        /w/a Read
+        /w/b Read
+        /w/d List
+        /w/d/e List
+        /w/d/f Read
+        ");
+        insta::assert_snapshot!(check(&[".env", "a"], PathAccess::Write), @r"
+        /w Create
+        /w/a Write
+        ");
+    }
+
+    #[test]
+    fn too_many_files_beside_keys_are_rejected() {
+        let names: Vec<String> = (0..MAX_RULES + 1)
+            .map(|index| format!("f{index}"))
+            .collect();
+        let mut files: Vec<&str> = names.iter().map(String::as_str).collect();
+        files.push(".env");
+        assert!(check(&files, PathAccess::Read).contains("too many for Landlock"));
+    }
+}
