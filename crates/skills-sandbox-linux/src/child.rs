@@ -2,8 +2,9 @@
 //!
 //! The child shares the parent's memory while the parent's thread waits, and other threads of the
 //! parent keep running. So nothing here allocates, locks, panics or unwinds: it makes system calls
-//! with the data of a [`SetupSlot`], and ends in `execve` or `_exit`. The error number is that of
-//! the waiting thread, which does not read it meanwhile.
+//! with the data of a [`SetupSlot`], and ends in `execve` or `_exit`. Up to three tasks have the
+//! thread-local data of one thread of the parent, so nothing here reads `errno`, and only a failed
+//! `clone` writes it.
 #![expect(
     unsafe_code,
     reason = "system calls between clone and exec have no safe form"
@@ -27,14 +28,15 @@ pub(crate) use channel::{
     FILTER_LISTENER, HOME_DIRECTORY, MOUNT_NAMESPACE, NAME_LISTENER, NETWORK_LISTENER,
     SERVICE_LISTENER,
 };
-use syscall::{Descriptor, check_result, errno, fail, open, write};
+pub(crate) use syscall::system_call;
+use syscall::{Descriptor, StepError, check_result, fail, open, write};
 
 /// The child's entry point; `argument` is a [`SetupSlot`].
 pub(crate) extern "C" fn main(argument: *mut c_void) -> c_int {
     // SAFETY: `spawn` passes a pointer to a `SetupSlot` that lives until the child has executed
     // its program or exited, because the parent's thread waits until then.
     let slot = unsafe { &*argument.cast::<SetupSlot>() };
-    let early = set_up_early(&slot.early).map_err(|step| (step, errno()));
+    let early = set_up_early(&slot.early);
     if early.is_err() && slot.abandon_unclaimed() {
         exit(0)
     }
@@ -42,7 +44,7 @@ pub(crate) extern "C" fn main(argument: *mut c_void) -> c_int {
     let mut op_index = -1;
     let result = match early {
         Ok(()) => set_up_and_execute(&slot.early, setup, &mut op_index),
-        Err((step, errno)) => Err(fail(errno, step)),
+        Err(error) => Err(error),
     };
     finish(setup, result, op_index)
 }
@@ -55,17 +57,12 @@ extern "C" fn main_of_program(argument: *mut c_void) -> c_int {
 }
 
 /// Reports a failed step, and exits.
-fn finish(setup: &ChildSetup, result: Result<(), SetupStep>, op_index: i32) -> c_int {
+fn finish(setup: &ChildSetup, result: Result<(), StepError>, op_index: i32) -> c_int {
     let exit_code = match result {
         Ok(()) => 0,
-        Err(step) => {
-            let errno = if setup.fault == Some(step) {
-                libc::EPERM
-            } else {
-                errno()
-            };
+        Err(error) => {
             // If reporting fails too, the parent sees a child that sent nothing.
-            let _ = send_status(setup, [step as i32, errno, op_index]);
+            let _ = send_status(setup, [error.step as i32, error.errno, op_index]);
             127
         }
     };
@@ -75,12 +72,12 @@ fn finish(setup: &ChildSetup, result: Result<(), SetupStep>, op_index: i32) -> c
 fn exit(exit_code: c_int) -> ! {
     // SAFETY: exits without running destructors, which belong to the parent.
     unsafe {
-        libc::syscall(libc::SYS_exit_group, exit_code);
+        system_call!(libc::SYS_exit_group, exit_code);
         libc::_exit(127)
     }
 }
 
-fn send_status(setup: &ChildSetup, message: Message) -> Result<(), SetupStep> {
+fn send_status(setup: &ChildSetup, message: Message) -> Result<(), StepError> {
     let [step, errno, op_index] = message.map(i32::to_ne_bytes);
     let mut bytes = [0u8; size_of::<Message>()];
     // Copied byte by byte, since slicing could panic.
@@ -98,7 +95,7 @@ const SIGNAL_SET_BYTES: usize = 8;
 
 /// Does what does not depend on the plan of the run. Opens no descriptor that stays open: they may
 /// be shared with the host process.
-fn set_up_early(early: &EarlySetup) -> Result<(), SetupStep> {
+fn set_up_early(early: &EarlySetup) -> Result<(), StepError> {
     create_session(early)?;
     let Some(namespaces) = &early.namespaces else {
         return Ok(());
@@ -123,7 +120,7 @@ fn set_up_and_execute(
     early: &EarlySetup,
     setup: &ChildSetup,
     op_index: &mut i32,
-) -> Result<(), SetupStep> {
+) -> Result<(), StepError> {
     own_descriptors(setup)?;
     join_cgroups(setup)?;
     match (&setup.namespaces, &setup.init) {
@@ -139,12 +136,12 @@ fn set_up_and_execute(
 
 /// Starts the program in a process namespace, as soon as the first process there is ready. Until
 /// then it restricts itself, while that process starts.
-fn start_program(setup: &ChildSetup) -> Result<(), SetupStep> {
+fn start_program(setup: &ChildSetup) -> Result<(), StepError> {
     if setup.init.is_some() {
         // Programs expect to lead the process group of their number, such as to signal it.
         // SAFETY: takes no memory.
         check_result(
-            unsafe { libc::syscall(libc::SYS_setsid) },
+            unsafe { system_call!(libc::SYS_setsid) },
             SetupStep::Session,
         )?;
     }
@@ -152,7 +149,7 @@ fn start_program(setup: &ChildSetup) -> Result<(), SetupStep> {
 }
 
 /// Restricts this process and executes the program.
-fn restrict_and_execute(setup: &ChildSetup) -> Result<(), SetupStep> {
+fn restrict_and_execute(setup: &ChildSetup) -> Result<(), StepError> {
     install_streams(setup)?;
     begin_step(setup.fault, SetupStep::Limits)?;
     set_rlimits(setup)?;
@@ -172,15 +169,15 @@ fn restrict_and_execute(setup: &ChildSetup) -> Result<(), SetupStep> {
 }
 
 /// Fails if a test lets this step fail.
-fn begin_step(fault: Option<SetupStep>, step: SetupStep) -> Result<(), SetupStep> {
+fn begin_step(fault: Option<SetupStep>, step: SetupStep) -> Result<(), StepError> {
     if fault == Some(step) {
-        Err(step)
+        Err(fail(libc::EPERM, step))
     } else {
         Ok(())
     }
 }
 
-fn join_cgroups(setup: &ChildSetup) -> Result<(), SetupStep> {
+fn join_cgroups(setup: &ChildSetup) -> Result<(), StepError> {
     begin_step(setup.fault, SetupStep::Cgroup)?;
     for procs_file in &setup.cgroup_procs_files {
         write(*procs_file, b"0", SetupStep::Cgroup)?;
@@ -194,7 +191,7 @@ fn enter_namespaces(
     namespaces: &Namespaces,
     init_image: &[u8],
     op_index: &mut i32,
-) -> Result<Descriptor, SetupStep> {
+) -> Result<Descriptor, StepError> {
     send_mount_namespace(namespaces.channel);
     begin_step(setup.fault, SetupStep::RootFs)?;
     begin_step(setup.fault, SetupStep::Pivot)?;
@@ -225,7 +222,7 @@ fn send_mount_namespace(channel: c_int) {
 }
 
 /// Creates the listeners in the network namespace, if the child has one.
-fn begin_network(early: &EarlySetup, namespaces: &Namespaces) -> Result<(), SetupStep> {
+fn begin_network(early: &EarlySetup, namespaces: &Namespaces) -> Result<(), StepError> {
     let listener = match namespaces.network {
         NetworkSetup::Shared => return Ok(()),
         NetworkSetup::Loopback => None,
@@ -256,14 +253,14 @@ fn begin_network(early: &EarlySetup, namespaces: &Namespaces) -> Result<(), Setu
 
 /// Creates a session and process group without a controlling terminal, and sets
 /// `PR_SET_PDEATHSIG`.
-fn create_session(early: &EarlySetup) -> Result<(), SetupStep> {
+fn create_session(early: &EarlySetup) -> Result<(), StepError> {
     begin_step(early.fault, SetupStep::Session)?;
     // SAFETY: system calls without pointers.
     unsafe {
-        check_result(libc::syscall(libc::SYS_setsid), SetupStep::Session)?;
+        check_result(system_call!(libc::SYS_setsid), SetupStep::Session)?;
         begin_step(early.fault, SetupStep::Lifetime)?;
         check_result(
-            libc::syscall(
+            system_call!(
                 libc::SYS_prctl,
                 libc::PR_SET_PDEATHSIG,
                 libc::SIGKILL as c_ulong,
@@ -279,7 +276,7 @@ fn create_session(early: &EarlySetup) -> Result<(), SetupStep> {
 
 /// Copies the descriptors if they are shared with the host process, marks all of them as
 /// close-on-exec, and announces the process group to the watchdog.
-fn own_descriptors(setup: &ChildSetup) -> Result<(), SetupStep> {
+fn own_descriptors(setup: &ChildSetup) -> Result<(), StepError> {
     const CLOSE_RANGE_UNSHARE: u32 = 2;
     const CLOSE_RANGE_CLOEXEC: u32 = 4;
     begin_step(setup.fault, SetupStep::Descriptors)?;
@@ -288,7 +285,7 @@ fn own_descriptors(setup: &ChildSetup) -> Result<(), SetupStep> {
     // SAFETY: system calls without pointers, on the descriptors of this process alone.
     unsafe {
         check_result(
-            libc::syscall(
+            system_call!(
                 libc::SYS_close_range,
                 3u32,
                 u32::MAX,
@@ -299,7 +296,7 @@ fn own_descriptors(setup: &ChildSetup) -> Result<(), SetupStep> {
         // The host may have died before the signal was requested. Without this copy of the reading
         // end the status pipe then has no reader, so reporting readiness fails.
         check_result(
-            libc::syscall(libc::SYS_close, setup.status_reader),
+            system_call!(libc::SYS_close, setup.status_reader),
             SetupStep::Lifetime,
         )?;
     }
@@ -307,9 +304,9 @@ fn own_descriptors(setup: &ChildSetup) -> Result<(), SetupStep> {
 }
 
 /// Asks the watchdog to kill this process group if the host process dies.
-fn announce(watchdog: c_int) -> Result<(), SetupStep> {
+fn announce(watchdog: c_int) -> Result<(), StepError> {
     // SAFETY: takes no memory.
-    let mut pid = unsafe { libc::syscall(libc::SYS_getpid) };
+    let mut pid = unsafe { system_call!(libc::SYS_getpid) };
     // A sign, a space, at most ten digits and a newline, written from the end: formatting could
     // allocate or panic.
     let mut line = [b'\n'; 13];
@@ -325,26 +322,26 @@ fn announce(watchdog: c_int) -> Result<(), SetupStep> {
 }
 
 /// Installs the standard streams and enters the working directory.
-fn install_streams(setup: &ChildSetup) -> Result<(), SetupStep> {
+fn install_streams(setup: &ChildSetup) -> Result<(), StepError> {
     begin_step(setup.fault, SetupStep::Streams)?;
     for (target, source) in (0..).zip(setup.streams) {
         // SAFETY: system call without pointers; the sources are above 2, so none is overwritten
         // before it is used.
         check_result(
-            unsafe { libc::syscall(libc::SYS_dup3, source, target, 0) },
+            unsafe { system_call!(libc::SYS_dup3, source, target, 0) },
             SetupStep::Streams,
         )?;
     }
     begin_step(setup.fault, SetupStep::Directory)?;
     // SAFETY: the path is a valid string.
     check_result(
-        unsafe { libc::syscall(libc::SYS_chdir, setup.directory.as_ptr()) },
+        unsafe { system_call!(libc::SYS_chdir, setup.directory.as_ptr()) },
         SetupStep::Directory,
     )
     .map(drop)
 }
 
-fn set_rlimits(setup: &ChildSetup) -> Result<(), SetupStep> {
+fn set_rlimits(setup: &ChildSetup) -> Result<(), StepError> {
     for (resource, value) in &setup.limits {
         let limit = libc::rlimit64 {
             rlim_cur: *value,
@@ -352,7 +349,7 @@ fn set_rlimits(setup: &ChildSetup) -> Result<(), SetupStep> {
         };
         // SAFETY: reads a local structure, writes nothing; process 0 is the calling one.
         let result = unsafe {
-            libc::syscall(
+            system_call!(
                 libc::SYS_prlimit64,
                 0,
                 *resource,
@@ -366,7 +363,7 @@ fn set_rlimits(setup: &ChildSetup) -> Result<(), SetupStep> {
 }
 
 /// Drops all capabilities and sets `no_new_privs`, so that no program can gain new ones.
-fn drop_privileges(setup: &ChildSetup) -> Result<(), SetupStep> {
+fn drop_privileges(setup: &ChildSetup) -> Result<(), StepError> {
     begin_step(setup.fault, SetupStep::Capabilities)?;
     drop_bounding_set();
     drop_capabilities(SetupStep::Capabilities)?;
@@ -381,14 +378,14 @@ fn drop_bounding_set() {
         // since this is defense in depth: with no permitted capabilities and no_new_privs, the
         // bounding set has no effect.
         // SAFETY: takes no memory.
-        if unsafe { libc::syscall(libc::SYS_prctl, libc::PR_CAPBSET_DROP, capability, 0, 0, 0) } < 0
+        if unsafe { system_call!(libc::SYS_prctl, libc::PR_CAPBSET_DROP, capability, 0, 0, 0) } < 0
         {
             break;
         }
     }
 }
 
-fn drop_capabilities(step: SetupStep) -> Result<(), SetupStep> {
+fn drop_capabilities(step: SetupStep) -> Result<(), StepError> {
     #[repr(C)]
     struct Header {
         version: u32,
@@ -401,13 +398,13 @@ fn drop_capabilities(step: SetupStep) -> Result<(), SetupStep> {
     };
     let empty_sets = [0u32; 6];
     // SAFETY: the header and the two empty sets are local and have the layout of version 3.
-    let result = unsafe { libc::syscall(libc::SYS_capset, &raw const header, empty_sets.as_ptr()) };
+    let result = unsafe { system_call!(libc::SYS_capset, &raw const header, empty_sets.as_ptr()) };
     check_result(result, step).map(drop)
 }
 
-fn set_no_new_privileges(step: SetupStep) -> Result<(), SetupStep> {
+fn set_no_new_privileges(step: SetupStep) -> Result<(), StepError> {
     // SAFETY: takes no memory.
-    let result = unsafe { libc::syscall(libc::SYS_prctl, libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) };
+    let result = unsafe { system_call!(libc::SYS_prctl, libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) };
     check_result(result, step).map(drop)
 }
 
@@ -420,7 +417,7 @@ struct PathBeneath {
 
 /// Adds the rules for paths of the new root file system, and applies the ruleset to this thread,
 /// which is the only one.
-fn restrict_self(ruleset: &Ruleset) -> Result<(), SetupStep> {
+fn restrict_self(ruleset: &Ruleset) -> Result<(), StepError> {
     const PATH_BENEATH: c_int = 1;
     for rule in &ruleset.deferred_rules {
         let path = open(
@@ -436,7 +433,7 @@ fn restrict_self(ruleset: &Ruleset) -> Result<(), SetupStep> {
         // SAFETY: reads a local structure of the layout that the kernel defines for this kind of
         // rule.
         let result = unsafe {
-            libc::syscall(
+            system_call!(
                 libc::SYS_landlock_add_rule,
                 ruleset.descriptor,
                 PATH_BENEATH,
@@ -448,7 +445,7 @@ fn restrict_self(ruleset: &Ruleset) -> Result<(), SetupStep> {
     }
     // SAFETY: the ruleset is an open descriptor; close-on-exec keeps it open until `execve`.
     check_result(
-        unsafe { libc::syscall(libc::SYS_landlock_restrict_self, ruleset.descriptor, 0u32) },
+        unsafe { system_call!(libc::SYS_landlock_restrict_self, ruleset.descriptor, 0u32) },
         SetupStep::Landlock,
     )
     .map(drop)
@@ -457,7 +454,7 @@ fn restrict_self(ruleset: &Ruleset) -> Result<(), SetupStep> {
 /// Installs the seccomp filter, unless it is empty because sandboxing is disabled. A filter that
 /// notifies the host process is preferred; it is refused where the run is already below one with a
 /// listener, as in some containers.
-fn install_filter(setup: &ChildSetup) -> Result<(), SetupStep> {
+fn install_filter(setup: &ChildSetup) -> Result<(), StepError> {
     if setup.filter.is_empty() {
         return Ok(());
     }
@@ -489,7 +486,7 @@ fn set_filter(filter: &[sock_filter], flags: c_ulong) -> c_long {
     // SAFETY: the kernel copies the program, whose length is that of the slice; both types have the
     // kernel's layout.
     unsafe {
-        libc::syscall(
+        system_call!(
             libc::SYS_seccomp,
             libc::SECCOMP_SET_MODE_FILTER,
             flags,
@@ -500,7 +497,7 @@ fn set_filter(filter: &[sock_filter], flags: c_ulong) -> c_long {
 
 /// Sets all signals to their default action and unblocks them. `execve` keeps ignored and blocked
 /// signals, and the parent's thread blocked all of them before `clone`.
-fn reset_signals() -> Result<(), SetupStep> {
+fn reset_signals() -> Result<(), StepError> {
     // Functions of the C library may take a lock, so these are direct system calls. The kernel's
     // structure has four words; all zero is the default action.
     let default = [0usize; 4];
@@ -510,7 +507,7 @@ fn reset_signals() -> Result<(), SetupStep> {
     unsafe {
         for signal in 1..=64 {
             // Fails for SIGKILL and SIGSTOP, which cannot be changed.
-            libc::syscall(
+            system_call!(
                 libc::SYS_rt_sigaction,
                 signal,
                 default.as_ptr(),
@@ -518,7 +515,7 @@ fn reset_signals() -> Result<(), SetupStep> {
                 SIGNAL_SET_BYTES,
             );
         }
-        let unblocked = libc::syscall(
+        let unblocked = system_call!(
             libc::SYS_rt_sigprocmask,
             libc::SIG_SETMASK,
             &raw const empty_mask,
@@ -529,21 +526,21 @@ fn reset_signals() -> Result<(), SetupStep> {
     }
 }
 
-fn execute(setup: &ChildSetup) -> Result<(), SetupStep> {
+fn execute(setup: &ChildSetup) -> Result<(), StepError> {
     let Some(program) = &setup.exec_target else {
         return Ok(());
     };
     // The descriptor marks the one call of which the host process is not notified.
     // SAFETY: `setup` owns the strings and the arrays of pointers to them, which end with null.
-    unsafe {
-        libc::syscall(
+    let result = unsafe {
+        system_call!(
             libc::SYS_execveat,
             program.directory,
             program.executable.as_ptr(),
             program.args.as_ptr(),
             program.env.as_ptr(),
             0,
-        );
-    }
-    Err(SetupStep::Execute)
+        )
+    };
+    check_result(result, SetupStep::Execute).map(drop)
 }

@@ -26,6 +26,7 @@ use rustix::process::{PidfdFlags, getpid, pidfd_open};
 use skills_policy::Grants;
 use skills_sandbox::SandboxError;
 
+use crate::child::system_call;
 use crate::child_setup::{ChildSetup, ParentEnds};
 use crate::isolation::IsolationLevel;
 use crate::plan::Plan;
@@ -309,7 +310,7 @@ impl WaitEvents {
         // SAFETY: the addresses are those of local data, with the length of the array; the kernel
         // stores the rest of the time. Without a mask all signals stay blocked.
         let ready = unsafe {
-            libc::syscall(
+            system_call!(
                 libc::SYS_ppoll,
                 events.as_mut_ptr(),
                 events.len(),
@@ -321,7 +322,7 @@ impl WaitEvents {
         let mut count = 0u64;
         // SAFETY: writes a local number of this size. If nothing changed, it does not block.
         unsafe {
-            libc::syscall(
+            system_call!(
                 libc::SYS_read,
                 events[1].fd,
                 &raw mut count,

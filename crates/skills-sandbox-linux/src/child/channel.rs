@@ -6,7 +6,7 @@
 
 use libc::{c_int, c_uint};
 
-use super::syscall::check_result;
+use super::syscall::{StepError, check_result, fail, system_call};
 use crate::setup_step::SetupStep;
 
 /// Marks the socket on which the host process serves the proxy.
@@ -33,7 +33,7 @@ pub(super) fn send_descriptor(
     purpose: u8,
     channel: c_int,
     step: SetupStep,
-) -> Result<(), SetupStep> {
+) -> Result<(), StepError> {
     let mut byte = [purpose];
     let mut control = ControlMessage([0; 32]);
     // SAFETY: the message points to local buffers that live until the call returns; the control
@@ -50,7 +50,7 @@ pub(super) fn send_descriptor(
         message.msg_controllen = libc::CMSG_SPACE(size_of::<c_int>() as c_uint) as _;
         let header = libc::CMSG_FIRSTHDR(&raw const message);
         if header.is_null() {
-            return Err(step);
+            return Err(fail(libc::EINVAL, step));
         }
         (*header).cmsg_level = libc::SOL_SOCKET;
         (*header).cmsg_type = libc::SCM_RIGHTS;
@@ -59,7 +59,7 @@ pub(super) fn send_descriptor(
             .cast::<c_int>()
             .write_unaligned(descriptor);
         check_result(
-            libc::syscall(
+            system_call!(
                 libc::SYS_sendmsg,
                 channel,
                 &raw const message,

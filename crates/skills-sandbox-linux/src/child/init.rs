@@ -19,7 +19,9 @@ use std::ptr::null;
 
 use libc::{c_int, c_void};
 
-use super::syscall::{Descriptor, check_descriptor, check_result, fail, open, write};
+use super::syscall::{
+    Descriptor, StepError, check_descriptor, check_result, fail, open, system_call, write,
+};
 use super::{drop_capabilities, main_of_program, set_no_new_privileges};
 use crate::child_setup::{ChildSetup, InitSetup};
 use crate::init_image::{READY_DESCRIPTOR, STATUS_DESCRIPTOR};
@@ -29,7 +31,7 @@ use crate::setup_step::SetupStep;
 const FILE_NAME: &CStr = c".init";
 
 /// Creates the executable file in the new root, and removes its name.
-pub(super) fn create_file(root: &Descriptor, image: &[u8]) -> Result<Descriptor, SetupStep> {
+pub(super) fn create_file(root: &Descriptor, image: &[u8]) -> Result<Descriptor, StepError> {
     let step = SetupStep::Init;
     // Not readable, so that the kernel keeps the process from being inspected. Its owner can execute
     // it without capabilities.
@@ -39,7 +41,7 @@ pub(super) fn create_file(root: &Descriptor, image: &[u8]) -> Result<Descriptor,
     // descriptors are of this process.
     unsafe {
         let file = check_descriptor(
-            libc::syscall(
+            system_call!(
                 libc::SYS_openat,
                 root.number(),
                 FILE_NAME.as_ptr(),
@@ -52,12 +54,12 @@ pub(super) fn create_file(root: &Descriptor, image: &[u8]) -> Result<Descriptor,
         drop(file);
         let file = open(root.number(), FILE_NAME, libc::O_PATH, step)?;
         check_result(
-            libc::syscall(libc::SYS_unlinkat, root.number(), FILE_NAME.as_ptr(), 0),
+            system_call!(libc::SYS_unlinkat, root.number(), FILE_NAME.as_ptr(), 0),
             step,
         )?;
         // Above the standard descriptors, which are replaced before it is executed.
         check_descriptor(
-            libc::syscall(libc::SYS_fcntl, file.number(), libc::F_DUPFD_CLOEXEC, 3),
+            system_call!(libc::SYS_fcntl, file.number(), libc::F_DUPFD_CLOEXEC, 3),
             step,
         )
     }
@@ -68,27 +70,27 @@ pub(super) fn start(
     setup: &ChildSetup,
     init: &InitSetup,
     executable: &Descriptor,
-) -> Result<(), SetupStep> {
+) -> Result<(), StepError> {
     clone_program(setup, init)?;
     move_descriptors(init)?;
     drop_capabilities(SetupStep::Init)?;
     set_no_new_privileges(SetupStep::Init)?;
     let arguments = [c"skills-init".as_ptr(), null()];
     // SAFETY: the empty path with its flag means the descriptor; the arrays end with null.
-    unsafe {
-        libc::syscall(
+    let result = unsafe {
+        system_call!(
             libc::SYS_execveat,
             executable.number(),
             c"".as_ptr(),
             arguments.as_ptr(),
             [null::<u8>()].as_ptr(),
             libc::AT_EMPTY_PATH,
-        );
-    }
-    Err(SetupStep::Init)
+        )
+    };
+    check_result(result, SetupStep::Init).map(drop)
 }
 
-fn clone_program(setup: &ChildSetup, init: &InitSetup) -> Result<(), SetupStep> {
+fn clone_program(setup: &ChildSetup, init: &InitSetup) -> Result<(), StepError> {
     let flags = libc::CLONE_VM | libc::CLONE_CHILD_CLEARTID | libc::SIGCHLD;
     let argument = std::ptr::from_ref(setup).cast_mut().cast::<c_void>();
     init.memory_use.begin();
@@ -105,19 +107,21 @@ fn clone_program(setup: &ChildSetup, init: &InitSetup) -> Result<(), SetupStep> 
             init.memory_use.as_ptr(),
         )
     };
-    if pid < 0 {
-        init.memory_use.cancel();
+    if pid >= 0 {
+        return Ok(());
     }
-    check_result(pid.into(), SetupStep::Init).map(drop)
+    init.memory_use.cancel();
+    // The number is in the `errno` of a thread of the host process, which others may write meanwhile.
+    Err(fail(libc::EAGAIN, SetupStep::Init))
 }
 
 /// Installs the two descriptors of the first process, and marks all others as close-on-exec.
-fn move_descriptors(init: &InitSetup) -> Result<(), SetupStep> {
+fn move_descriptors(init: &InitSetup) -> Result<(), StepError> {
     const CLOSE_RANGE_CLOEXEC: u32 = 4;
     // SAFETY: system calls without pointers; the descriptor table is this process's own.
     unsafe {
         check_result(
-            libc::syscall(libc::SYS_close_range, 0u32, u32::MAX, CLOSE_RANGE_CLOEXEC),
+            system_call!(libc::SYS_close_range, 0u32, u32::MAX, CLOSE_RANGE_CLOEXEC),
             SetupStep::Init,
         )?;
         for (source, target) in [
@@ -125,7 +129,7 @@ fn move_descriptors(init: &InitSetup) -> Result<(), SetupStep> {
             (init.ready_writer, READY_DESCRIPTOR),
         ] {
             check_result(
-                libc::syscall(libc::SYS_dup3, source, target, 0),
+                system_call!(libc::SYS_dup3, source, target, 0),
                 SetupStep::Init,
             )?;
         }
@@ -134,11 +138,11 @@ fn move_descriptors(init: &InitSetup) -> Result<(), SetupStep> {
 }
 
 /// Waits until the first process is ready. Fails if it never was.
-pub(super) fn wait_ready(init: &InitSetup) -> Result<(), SetupStep> {
+pub(super) fn wait_ready(init: &InitSetup) -> Result<(), StepError> {
     let mut byte = 0u8;
     // SAFETY: the pointer is to one local byte.
     let read = check_result(
-        unsafe { libc::syscall(libc::SYS_read, init.ready, &raw mut byte, 1) },
+        unsafe { system_call!(libc::SYS_read, init.ready, &raw mut byte, 1) },
         SetupStep::Init,
     )?;
     if read == 1 {

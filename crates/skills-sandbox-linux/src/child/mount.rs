@@ -6,9 +6,11 @@
 
 use std::ffi::CStr;
 
-use libc::{AT_EMPTY_PATH, c_int, c_uint};
+use libc::{AT_EMPTY_PATH, c_int, c_long, c_uint};
 
-use super::syscall::{Descriptor, check_descriptor, check_result, errno, open_no_symlinks};
+use super::syscall::{
+    Descriptor, StepError, check_descriptor, check_result, open_no_symlinks, system_call,
+};
 use crate::rootfs::MountOptions;
 use crate::rootfs_plan::MountAttrs;
 use crate::setup_step::SetupStep;
@@ -29,26 +31,26 @@ pub(super) const NO_EXEC: MountAttrs = MountAttrs::NOSUID
 
 /// Copies the mount of an open file from that file on, with all mounts below it. The copy is not
 /// attached to any path yet.
-pub(super) fn clone_mount(source: &Descriptor) -> Result<Descriptor, SetupStep> {
+pub(super) fn clone_mount(source: &Descriptor) -> Result<Descriptor, StepError> {
     let flags =
         OPEN_TREE_CLONE | AT_RECURSIVE | AT_EMPTY_PATH as c_uint | libc::O_CLOEXEC as c_uint;
     // SAFETY: the empty path with its flag means the descriptor itself.
-    let copy = unsafe { libc::syscall(libc::SYS_open_tree, source.number(), c"".as_ptr(), flags) };
+    let copy = unsafe { system_call!(libc::SYS_open_tree, source.number(), c"".as_ptr(), flags) };
     check_descriptor(copy, SetupStep::RootFs)
 }
 
 /// Makes an open directory the working directory.
-pub(super) fn change_directory(directory: &Descriptor, step: SetupStep) -> Result<(), SetupStep> {
+pub(super) fn change_directory(directory: &Descriptor, step: SetupStep) -> Result<(), StepError> {
     // SAFETY: system call without pointers.
-    let result = unsafe { libc::syscall(libc::SYS_fchdir, directory.number()) };
+    let result = unsafe { system_call!(libc::SYS_fchdir, directory.number()) };
     check_result(result, step).map(drop)
 }
 
 /// Creates a directory, unless it exists.
-pub(super) fn create_directory(root: &Descriptor, path: &CStr) -> Result<(), SetupStep> {
+pub(super) fn create_directory(root: &Descriptor, path: &CStr) -> Result<(), StepError> {
     // SAFETY: the path is a valid string.
-    let result = unsafe { libc::syscall(libc::SYS_mkdirat, root.number(), path.as_ptr(), 0o755) };
-    if result < 0 && errno() == libc::EEXIST {
+    let result = unsafe { system_call!(libc::SYS_mkdirat, root.number(), path.as_ptr(), 0o755) };
+    if result == -c_long::from(libc::EEXIST) {
         Ok(())
     } else {
         check_result(result, SetupStep::RootFs).map(drop)
@@ -61,16 +63,16 @@ pub(super) fn create_filesystem(
     options: &MountOptions,
     attributes: MountAttrs,
     step: SetupStep,
-) -> Result<Descriptor, SetupStep> {
+) -> Result<Descriptor, StepError> {
     // SAFETY: all strings are valid, and null where the command takes none.
     unsafe {
         let context = check_descriptor(
-            libc::syscall(libc::SYS_fsopen, kind.as_ptr(), FSOPEN_CLOEXEC),
+            system_call!(libc::SYS_fsopen, kind.as_ptr(), FSOPEN_CLOEXEC),
             step,
         )?;
         for (name, value) in options {
             check_result(
-                libc::syscall(
+                system_call!(
                     libc::SYS_fsconfig,
                     context.number(),
                     FSCONFIG_SET_STRING,
@@ -83,7 +85,7 @@ pub(super) fn create_filesystem(
         }
         let none = std::ptr::null::<u8>();
         check_result(
-            libc::syscall(
+            system_call!(
                 libc::SYS_fsconfig,
                 context.number(),
                 FSCONFIG_CMD_CREATE,
@@ -94,7 +96,7 @@ pub(super) fn create_filesystem(
             step,
         )?;
         check_descriptor(
-            libc::syscall(
+            system_call!(
                 libc::SYS_fsmount,
                 context.number(),
                 FSMOUNT_CLOEXEC,
@@ -111,7 +113,7 @@ pub(super) fn move_mount(
     root: c_int,
     path: &CStr,
     step: SetupStep,
-) -> Result<(), SetupStep> {
+) -> Result<(), StepError> {
     attach_mount(mount, &open_no_symlinks(root, path, step)?, step)
 }
 
@@ -120,11 +122,11 @@ pub(super) fn attach_mount(
     mount: &Descriptor,
     target: &Descriptor,
     step: SetupStep,
-) -> Result<(), SetupStep> {
+) -> Result<(), StepError> {
     let flags = MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH;
     // SAFETY: the empty paths with their flags mean the descriptors themselves.
     let result = unsafe {
-        libc::syscall(
+        system_call!(
             libc::SYS_move_mount,
             mount.number(),
             c"".as_ptr(),
@@ -142,7 +144,7 @@ pub(super) fn set_mount_attrs(
     attributes: MountAttrs,
     flags: c_uint,
     step: SetupStep,
-) -> Result<(), SetupStep> {
+) -> Result<(), StepError> {
     // SAFETY: zeroed plain data; the size is the structure's own; the empty path with its flag
     // means the descriptor itself.
     let result = unsafe {
@@ -150,7 +152,7 @@ pub(super) fn set_mount_attrs(
         change.attr_set = u64::from(attributes.bits());
         let flags = flags | AT_EMPTY_PATH as c_uint;
         let size = size_of::<libc::mount_attr>();
-        libc::syscall(
+        system_call!(
             libc::SYS_mount_setattr,
             mount.number(),
             c"".as_ptr(),

@@ -13,7 +13,9 @@ use super::mount::{
     create_filesystem, move_mount, set_mount_attrs,
 };
 use super::proc::mount_proc;
-use super::syscall::{Descriptor, check_result, fail, identity, open, open_no_symlinks, write};
+use super::syscall::{
+    Descriptor, StepError, check_result, fail, identity, open, open_no_symlinks, system_call, write,
+};
 use crate::rootfs::{
     BaseRootFs, MountOp, MountPoint, RootFs, UNREADABLE_DIRECTORY_ENTRY, UNREADABLE_FILE,
 };
@@ -24,7 +26,7 @@ const ROOT_ATTRS: MountAttrs = MountAttrs::NOSUID.union(MountAttrs::NODEV);
 
 /// Maps the one user and the one group of the user namespace. Without a mapping the child could not
 /// create files in it.
-pub(super) fn write_id_maps(uid_map: &CStr, gid_map: &CStr) -> Result<(), SetupStep> {
+pub(super) fn write_id_maps(uid_map: &CStr, gid_map: &CStr) -> Result<(), StepError> {
     // Without privileges the kernel accepts a group map only after `setgroups` is denied: dropping
     // a group could otherwise give access to files that deny it to that group.
     write_file(c"/proc/self/setgroups", b"deny")?;
@@ -32,20 +34,20 @@ pub(super) fn write_id_maps(uid_map: &CStr, gid_map: &CStr) -> Result<(), SetupS
     write_file(c"/proc/self/gid_map", gid_map.to_bytes())
 }
 
-fn write_file(path: &CStr, text: &[u8]) -> Result<(), SetupStep> {
+fn write_file(path: &CStr, text: &[u8]) -> Result<(), StepError> {
     let file = open(AT_FDCWD, path, libc::O_WRONLY, SetupStep::Identity)?;
     write(file.number(), text, SetupStep::Identity)
 }
 
 /// Builds what all root file systems have, and makes it the working directory.
-pub(super) fn begin_rootfs(base: &BaseRootFs) -> Result<(), SetupStep> {
+pub(super) fn begin_rootfs(base: &BaseRootFs) -> Result<(), StepError> {
     // SAFETY: system calls with constant strings.
     unsafe {
         // Private propagation: no mount of the child reaches the host, and none that the host
         // mounts later appears in the child.
         let flags = libc::MS_REC | libc::MS_PRIVATE;
         check_result(
-            libc::syscall(
+            system_call!(
                 libc::SYS_mount,
                 c"none".as_ptr(),
                 c"/".as_ptr(),
@@ -61,9 +63,9 @@ pub(super) fn begin_rootfs(base: &BaseRootFs) -> Result<(), SetupStep> {
     // so all sources can be opened by their paths.
     move_mount(&root, AT_FDCWD, c"/", SetupStep::Root)?;
     for operation in &base.operations {
-        execute_op(operation, &root).map_err(|step| match step {
-            SetupStep::RootFs => SetupStep::Root,
-            step => step,
+        execute_op(operation, &root).map_err(|error| match error.step {
+            SetupStep::RootFs => fail(error.errno, SetupStep::Root),
+            _ => error,
         })?;
     }
     change_directory(&root, SetupStep::Root)
@@ -74,8 +76,8 @@ pub(super) fn begin_rootfs(base: &BaseRootFs) -> Result<(), SetupStep> {
 pub(super) fn enter_rootfs<T>(
     rootfs: &RootFs,
     op_index: &mut i32,
-    add: impl FnOnce(&Descriptor) -> Result<T, SetupStep>,
-) -> Result<T, SetupStep> {
+    add: impl FnOnce(&Descriptor) -> Result<T, StepError>,
+) -> Result<T, StepError> {
     let root = open(AT_FDCWD, c".", libc::O_PATH, SetupStep::RootFs)?;
     for operation in &rootfs.operations {
         *op_index += 1;
@@ -94,7 +96,7 @@ pub(super) fn enter_rootfs<T>(
     Ok(added)
 }
 
-fn execute_op(operation: &MountOp, root: &Descriptor) -> Result<(), SetupStep> {
+fn execute_op(operation: &MountOp, root: &Descriptor) -> Result<(), StepError> {
     match operation {
         MountOp::Directory(path) => create_directory(root, path),
         MountOp::Symlink { path, target } => create_symlink(root, path, target),
@@ -172,11 +174,11 @@ fn execute_op(operation: &MountOp, root: &Descriptor) -> Result<(), SetupStep> {
 
 /// Creates the file and the directory without any permission, which the program cannot open since it
 /// has no capability.
-fn create_unreadable(root: &Descriptor) -> Result<(), SetupStep> {
+fn create_unreadable(root: &Descriptor) -> Result<(), StepError> {
     // SAFETY: system calls with constant strings.
     unsafe {
         check_result(
-            libc::syscall(
+            system_call!(
                 libc::SYS_mknodat,
                 root.number(),
                 UNREADABLE_FILE.as_ptr(),
@@ -186,7 +188,7 @@ fn create_unreadable(root: &Descriptor) -> Result<(), SetupStep> {
             SetupStep::RootFs,
         )?;
         check_result(
-            libc::syscall(
+            system_call!(
                 libc::SYS_mkdirat,
                 root.number(),
                 UNREADABLE_DIRECTORY_ENTRY.as_ptr(),
@@ -198,10 +200,10 @@ fn create_unreadable(root: &Descriptor) -> Result<(), SetupStep> {
     }
 }
 
-fn create_symlink(root: &Descriptor, path: &CStr, target: &CStr) -> Result<(), SetupStep> {
+fn create_symlink(root: &Descriptor, path: &CStr, target: &CStr) -> Result<(), StepError> {
     // SAFETY: both are valid strings.
     let result = unsafe {
-        libc::syscall(
+        system_call!(
             libc::SYS_symlinkat,
             target.as_ptr(),
             root.number(),
@@ -215,7 +217,7 @@ fn create_mount_point(
     root: &Descriptor,
     path: &CStr,
     mount_point: MountPoint,
-) -> Result<(), SetupStep> {
+) -> Result<(), StepError> {
     match mount_point {
         MountPoint::Directory => create_directory(root, path),
         MountPoint::File => {
@@ -227,22 +229,22 @@ fn create_mount_point(
 }
 
 /// Makes the new file system the root of this process, and unmounts that of the host.
-fn pivot_root(root: &Descriptor) -> Result<(), SetupStep> {
+fn pivot_root(root: &Descriptor) -> Result<(), StepError> {
     change_directory(root, SetupStep::Pivot)?;
     // SAFETY: system calls with constant strings.
     unsafe {
         // With the same directory for both arguments, the host's root is stacked on the new one,
         // and unmounting `.` removes it; no directory for it is needed in the new root.
         check_result(
-            libc::syscall(libc::SYS_pivot_root, c".".as_ptr(), c".".as_ptr()),
+            system_call!(libc::SYS_pivot_root, c".".as_ptr(), c".".as_ptr()),
             SetupStep::Pivot,
         )?;
         check_result(
-            libc::syscall(libc::SYS_umount2, c".".as_ptr(), libc::MNT_DETACH),
+            system_call!(libc::SYS_umount2, c".".as_ptr(), libc::MNT_DETACH),
             SetupStep::Pivot,
         )?;
         check_result(
-            libc::syscall(libc::SYS_chdir, c"/".as_ptr()),
+            system_call!(libc::SYS_chdir, c"/".as_ptr()),
             SetupStep::Pivot,
         )?;
     }

@@ -13,7 +13,9 @@ use super::mount::{
     NO_EXEC, change_directory, clone_mount, create_directory, create_filesystem, move_mount,
     set_mount_attrs,
 };
-use super::syscall::{Descriptor, check_result, fail, open, open_no_symlinks};
+use super::syscall::{
+    Descriptor, StepError, check_result, fail, open, open_no_symlinks, system_call,
+};
 use crate::proc_entries::{Covers, is_visible};
 use crate::rootfs::ProcMount;
 use crate::rootfs_plan::MountAttrs;
@@ -27,7 +29,7 @@ const TYPE_OFFSET: usize = 18;
 const NAME_OFFSET: usize = 19;
 
 /// Mounts a read-only `/proc`. Where the kernel allows only one with processes, it has nothing else.
-pub(super) fn mount_proc(root: &Descriptor, mount: &ProcMount) -> Result<(), SetupStep> {
+pub(super) fn mount_proc(root: &Descriptor, mount: &ProcMount) -> Result<(), StepError> {
     let attributes = NO_EXEC.union(MountAttrs::READ_ONLY);
     create_directory(root, &mount.path)?;
     match create_filesystem(c"proc", &[], attributes, SetupStep::Proc) {
@@ -43,7 +45,7 @@ pub(super) fn mount_proc(root: &Descriptor, mount: &ProcMount) -> Result<(), Set
 }
 
 /// Covers the entries that are neither processes nor visible.
-fn cover_entries(root: &Descriptor, mount: &ProcMount) -> Result<(), SetupStep> {
+fn cover_entries(root: &Descriptor, mount: &ProcMount) -> Result<(), StepError> {
     make_covers_read_only(root, &mount.covers)?;
     let flags = libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW;
     let proc = open(root.number(), &mount.path, flags, SetupStep::Proc)?;
@@ -54,7 +56,7 @@ fn cover_entries(root: &Descriptor, mount: &ProcMount) -> Result<(), SetupStep> 
         // SAFETY: the pointer and length are those of the local buffer.
         let length = check_result(
             unsafe {
-                libc::syscall(
+                system_call!(
                     libc::SYS_getdents64,
                     proc.number(),
                     buffer.as_mut_ptr(),
@@ -95,7 +97,7 @@ fn split_entry(bytes: &[u8]) -> Option<(Entry<'_>, &[u8])> {
     Some((Entry { name, kind }, bytes.get(length..)?))
 }
 
-fn cover_entry(entry: Entry<'_>, covers: &Covers) -> Result<(), SetupStep> {
+fn cover_entry(entry: Entry<'_>, covers: &Covers) -> Result<(), StepError> {
     // A symlink, such as `self`, leads to what is covered or visible itself.
     if entry.kind == libc::DT_LNK || is_visible(entry.name.to_bytes()) {
         return Ok(());
@@ -113,7 +115,7 @@ fn cover_entry(entry: Entry<'_>, covers: &Covers) -> Result<(), SetupStep> {
     // One call for each entry: separate ones to open, clone and move take four times as long.
     // SAFETY: both paths are valid strings; no data is passed.
     let result = unsafe {
-        libc::syscall(
+        system_call!(
             libc::SYS_mount,
             source.as_ptr(),
             entry.name.as_ptr(),
@@ -127,11 +129,11 @@ fn cover_entry(entry: Entry<'_>, covers: &Covers) -> Result<(), SetupStep> {
 
 /// Makes the mount of the covers read-only, which the mounts over the entries inherit, and the file
 /// unreadable, which no program can undo without capabilities.
-fn make_covers_read_only(root: &Descriptor, covers: &Covers) -> Result<(), SetupStep> {
+fn make_covers_read_only(root: &Descriptor, covers: &Covers) -> Result<(), StepError> {
     let source = open_no_symlinks(root.number(), &covers.location, SetupStep::Proc)?;
     // SAFETY: the path is a valid string.
     let result = unsafe {
-        libc::syscall(
+        system_call!(
             libc::SYS_fchmodat,
             root.number(),
             covers.unreadable.as_ptr(),

@@ -1,5 +1,5 @@
 //! System calls of the child. They go directly to the kernel, since functions of the C library may
-//! take a lock or cancel the thread.
+//! take a lock, cancel the thread, or write the `errno` of a thread of the host process.
 #![expect(
     unsafe_code,
     reason = "system calls between clone and exec have no safe form"
@@ -24,18 +24,37 @@ impl Descriptor {
 impl Drop for Descriptor {
     fn drop(&mut self) {
         // SAFETY: closes a descriptor that the child opened and that nothing else uses.
-        unsafe { libc::syscall(libc::SYS_close, self.0) };
+        unsafe { system_call!(libc::SYS_close, self.0) };
     }
 }
 
-/// Converts the return value of a system call to the result of a step. The error number stays in
-/// `errno`.
-pub(crate) fn check_result(value: c_long, step: SetupStep) -> Result<c_long, SetupStep> {
-    if value < 0 { Err(step) } else { Ok(value) }
+/// Makes a system call: its number, then its arguments. Returns what the kernel returns, which is a
+/// negative error number if it failed; `errno` is neither read nor written.
+macro_rules! system_call {
+    ($($argument:expr),+ $(,)?) => {
+        ::syscalls::raw_syscall!($($argument),+) as isize as ::libc::c_long
+    };
+}
+pub(crate) use system_call;
+
+/// A setup step that failed, with an error number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct StepError {
+    pub(crate) step: SetupStep,
+    pub(crate) errno: i32,
+}
+
+/// Converts the return value of a system call to the result of a step.
+pub(crate) fn check_result(value: c_long, step: SetupStep) -> Result<c_long, StepError> {
+    if value < 0 {
+        Err(fail(-value as i32, step))
+    } else {
+        Ok(value)
+    }
 }
 
 /// Does the same as [`check_result`], for calls that return a descriptor.
-pub(crate) fn check_descriptor(value: c_long, step: SetupStep) -> Result<Descriptor, SetupStep> {
+pub(crate) fn check_descriptor(value: c_long, step: SetupStep) -> Result<Descriptor, StepError> {
     check_result(value, step).map(|number| Descriptor(number as c_int))
 }
 
@@ -44,11 +63,11 @@ pub(crate) fn open(
     path: &CStr,
     flags: c_int,
     step: SetupStep,
-) -> Result<Descriptor, SetupStep> {
+) -> Result<Descriptor, StepError> {
     // SAFETY: the path is a valid string.
     check_descriptor(
         unsafe {
-            libc::syscall(
+            system_call!(
                 libc::SYS_openat,
                 directory,
                 path.as_ptr(),
@@ -66,13 +85,13 @@ pub(crate) fn open_no_symlinks(
     directory: c_int,
     path: &CStr,
     step: SetupStep,
-) -> Result<Descriptor, SetupStep> {
+) -> Result<Descriptor, StepError> {
     // SAFETY: zeroed plain data; the size is the structure's own; the path is a valid string.
     let result = unsafe {
         let mut how: libc::open_how = std::mem::zeroed();
         how.flags = (libc::O_PATH | libc::O_CLOEXEC | libc::O_NOFOLLOW) as u64;
         how.resolve = libc::RESOLVE_NO_SYMLINKS | libc::RESOLVE_NO_MAGICLINKS;
-        libc::syscall(
+        system_call!(
             libc::SYS_openat2,
             directory,
             path.as_ptr(),
@@ -84,10 +103,10 @@ pub(crate) fn open_no_symlinks(
 }
 
 /// Writes all of `bytes` in one call, or fails. Files of the kernel take a value only as a whole.
-pub(crate) fn write(to: c_int, bytes: &[u8], step: SetupStep) -> Result<(), SetupStep> {
+pub(crate) fn write(to: c_int, bytes: &[u8], step: SetupStep) -> Result<(), StepError> {
     // SAFETY: the pointer and length are those of a slice.
     let written = check_result(
-        unsafe { libc::syscall(libc::SYS_write, to, bytes.as_ptr(), bytes.len()) },
+        unsafe { system_call!(libc::SYS_write, to, bytes.as_ptr(), bytes.len()) },
         step,
     )?;
     if written as usize == bytes.len() {
@@ -98,12 +117,12 @@ pub(crate) fn write(to: c_int, bytes: &[u8], step: SetupStep) -> Result<(), Setu
 }
 
 /// Returns the device and inode number of an open file.
-pub(crate) fn identity(file: &Descriptor, step: SetupStep) -> Result<(u64, u64), SetupStep> {
+pub(crate) fn identity(file: &Descriptor, step: SetupStep) -> Result<(u64, u64), StepError> {
     // SAFETY: zeroed plain data that the kernel fills; the empty path with its flag means the
     // descriptor itself.
     unsafe {
         let mut stat: libc::stat = std::mem::zeroed();
-        let result = libc::syscall(
+        let result = system_call!(
             libc::SYS_newfstatat,
             file.number(),
             c"".as_ptr(),
@@ -115,14 +134,7 @@ pub(crate) fn identity(file: &Descriptor, step: SetupStep) -> Result<(u64, u64),
     }
 }
 
-/// Sets `errno` and returns the step, for errors that no system call reported.
-pub(crate) fn fail(errno: i32, step: SetupStep) -> SetupStep {
-    // SAFETY: as in `errno`.
-    unsafe { *libc::__errno_location() = errno };
-    step
-}
-
-pub(crate) fn errno() -> i32 {
-    // SAFETY: the C library's `errno` of the parent's thread, which sleeps while the child uses it.
-    unsafe { *libc::__errno_location() }
+/// Returns the error of a step that no system call reported.
+pub(crate) fn fail(errno: i32, step: SetupStep) -> StepError {
+    StepError { step, errno }
 }
