@@ -7,8 +7,8 @@ use std::str::FromStr;
 
 use libfuzzer_sys::fuzz_target;
 use skills_policy::{
-    Authorization, Effect, HostPattern, Policy, PolicyFile, Request, Rule, RuleSource, Target,
-    VariablePattern, VariableSource,
+    Authorization, Effect, HostPattern, PackagePattern, Policy, PolicyFile, Request, Rule,
+    RuleSource, Target, VariablePattern, VariableSource,
 };
 
 const EFFECTS: [Effect; 3] = [Effect::Allow, Effect::Ask, Effect::Deny];
@@ -32,6 +32,7 @@ fuzz_target!(|text: &str| {
         check_round_trip::<Target>(line);
         check_round_trip::<VariablePattern>(line);
         check_round_trip::<HostPattern>(line);
+        check_round_trip::<PackagePattern>(line);
         if let Ok(pattern) = line.parse::<HostPattern>() {
             assert!(pattern.covers(&pattern));
         }

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::ffi::OsStr;
-use std::path::Path;
 
 use clap::builder::{StyledStr, TypedValueParser};
 use clap::error::{ContextKind, ContextValue};
@@ -14,9 +13,6 @@ use crate::settings::HOME_PREFIX;
 
 /// Maximum edit distance of a suggestion.
 const MAX_TYPOS: usize = 2;
-
-/// Capabilities of permissions, as in `CAPABILITY:VALUE`.
-const CAPABILITIES: [&str; 5] = ["read", "write", "spawn", "network", "env"];
 
 /// Parses a permission. The error of an invalid one suggests a similar valid permission.
 #[derive(Debug, Clone, Copy)]
@@ -62,27 +58,18 @@ fn expand_home(text: &str) -> Cow<'_, str> {
 
 /// Returns the valid permission that is most similar to an invalid one, if there is one.
 fn similar_permission(text: &str) -> Option<String> {
-    let (capability, value) = match text.split_once(':') {
-        Some((capability, value)) => (capability, Some(value)),
-        None => (text, None),
-    };
-    let capability = similar_capability(&capability.trim().to_lowercase())?;
-    let similar = match value {
-        Some(value) => format!("{capability}:{}", similar_value(capability, value.trim())?),
-        None => capability.to_owned(),
-    };
-    parse_permission(&similar).is_ok().then_some(similar)
-}
-
-fn similar_capability(name: &str) -> Option<&'static str> {
-    match name {
-        // Names of other programs for the same capabilities.
-        "exec" | "run" | "program" => return Some("spawn"),
-        "net" | "host" => return Some("network"),
-        "environment" | "variable" => return Some("env"),
-        _ => {}
+    let error = parse_permission(text).err()?;
+    if let Some(suggestion) = error.suggestion() {
+        return Some(suggestion.to_owned());
     }
-    similar(name, &CAPABILITIES)
+    // A path is relative to the working directory here.
+    let (capability, path) = text.split_once(':')?;
+    let path = std::path::absolute(path).ok()?;
+    let absolute = format!("{}:{}", capability.trim().to_lowercase(), path.to_str()?);
+    let is_path = |rule: Rule| rule.target().path().is_some();
+    parse_permission(&absolute)
+        .is_ok_and(is_path)
+        .then_some(absolute)
 }
 
 /// Returns the known name that is most similar to an unknown one, if there is one.
@@ -90,20 +77,6 @@ pub(crate) fn similar(name: &str, known: &[&'static str]) -> Option<&'static str
     let distance = |known: &'static str| (strsim::damerau_levenshtein(known, name), known);
     let (typos, nearest) = known.iter().copied().map(distance).min()?;
     (typos <= MAX_TYPOS).then_some(nearest)
-}
-
-/// Returns the part of a value that the capability accepts, such as the host of a URL.
-fn similar_value(capability: &str, value: &str) -> Option<String> {
-    let value = match capability {
-        "network" => {
-            let host = value.split_once("://").map_or(value, |(_, rest)| rest);
-            host.split(['/', ':', '?', '#']).next()?
-        }
-        "spawn" => Path::new(value).file_name()?.to_str()?,
-        "env" => value.split('=').next()?,
-        _ => return Some(std::path::absolute(value).ok()?.to_str()?.to_owned()),
-    };
-    Some(value.to_owned())
 }
 
 #[cfg(test)]

@@ -56,9 +56,13 @@ fn read_file(source: RuleSource, path: &Path) -> anyhow::Result<Option<PolicyFil
         return Ok(None);
     };
     let file = PolicyFile::parse(&text, source, &path.display().to_string());
-    Ok(Some(
-        file.map_err(|error| CommandError::input(error.to_string()))?,
-    ))
+    Ok(Some(file.map_err(|error| {
+        let failed = CommandError::input(error.to_string());
+        match error.suggestion() {
+            Some(suggestion) => failed.with_help(format!("did you mean `{suggestion}`?")),
+            None => failed,
+        }
+    })?))
 }
 
 /// Reads a file of an administrator, a user or a project, which messages call `kind`. Returns
@@ -216,8 +220,8 @@ mod tests {
     #[test]
     fn errors_have_file_and_line() {
         insta::assert_snapshot!(describe("", "allow = [\"spawn\"]\nalow = []", ""), @"DIR/user:2: unknown field `alow`, expected one of `mode`, `new-content`, `allow`, `ask`, `deny`, `refuse-missing-requirements`, `sources`, `require-signature`, `signature-keys`, `signature-identities`, `sigstore-trusted-root`, `require-sandbox`, `within`, `limits`");
-        insta::assert_snapshot!(describe("", "allow = [\"exec:x\"]", ""), @"DIR/user: invalid permission `exec:x`: expected `read`, `write`, `spawn`, `network`, `env` or `packages`, optionally followed by `:VALUE`");
-        insta::assert_snapshot!(describe("", "[[within]]\ndirectory = \"x\"", ""), @"DIR/user: invalid `directory` `x`: expected an absolute path without `..`");
+        insta::assert_snapshot!(describe("", "allow = [\"exec:x\"]", ""), @"DIR/user:1: invalid permission `exec:x`: expected `read`, `write`, `spawn`, `network`, `env` or `packages`, optionally followed by `:VALUE`");
+        insta::assert_snapshot!(describe("", "[[within]]\ndirectory = \"x\"", ""), @"DIR/user:2: invalid `directory` `x`: expected an absolute path without `..`");
         insta::assert_snapshot!(describe("", "allow = [", ""), @"DIR/user:1: unclosed array, expected `]`");
     }
 

@@ -28,7 +28,10 @@ impl Host {
     /// is rejected unless it is a valid address.
     #[must_use]
     pub fn parse(text: &[u8]) -> Option<Self> {
-        let text = std::str::from_utf8(text).ok()?;
+        // Names in other scripts have their ASCII form in a protocol.
+        let text = std::str::from_utf8(text)
+            .ok()
+            .filter(|text| text.is_ascii())?;
         if let Some(inner) = text.strip_prefix('[') {
             let address: Ipv6Addr = inner.strip_suffix(']')?.parse().ok()?;
             return Some(Self::from_address(address.into()));
@@ -39,10 +42,9 @@ impl Host {
         if name.contains(['*', ':']) {
             return None;
         }
-        // Resolvers treat a name with a numeric last label as an IPv4 address in many notations,
-        // and an address in another notation would pass as a granted name.
-        if is_numeric_label(name.rsplit('.').next()?) {
-            let address: Ipv4Addr = name.parse().ok()?;
+        // The pattern accepts a number as the last label in this notation only. Resolvers know
+        // others, in which an address would pass as a granted name.
+        if let Ok(address) = name.parse::<Ipv4Addr>() {
             return Some(Self::from_address(address.into()));
         }
         Some(Self {
@@ -136,14 +138,6 @@ impl From<IpAddr> for Host {
     fn from(address: IpAddr) -> Self {
         Self::from_address(address)
     }
-}
-
-/// Returns true if a last label makes the name an address for resolvers and browsers.
-fn is_numeric_label(label: &str) -> bool {
-    let is_hexadecimal = label
-        .strip_prefix("0x")
-        .is_some_and(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit()));
-    is_hexadecimal || label.bytes().all(|b| b.is_ascii_digit())
 }
 
 /// A host and a port, as in `example.com:443`. User information is not accepted.

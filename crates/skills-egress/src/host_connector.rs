@@ -56,7 +56,7 @@ impl Service {
             None if host.is_localhost() && names(host.as_str()) => Some(Self::Localhost),
             None if host.as_str() == LOCALHOST => LOOPBACKS
                 .into_iter()
-                .find(|ip| names(&ip.to_string()))
+                .find(|ip| names(Host::from(*ip).as_str()))
                 .map(Self::Address),
             None => names(host.as_str()).then_some(Self::Name),
         }
@@ -304,8 +304,8 @@ fn explains_more(failure: CloseReason, other: CloseReason) -> bool {
     rank(failure) > rank(other)
 }
 
-/// Returns the ports of this machine's loopback device that a rule names with `localhost` or
-/// `127.0.0.1`, in ascending order, unless another rule denies all its addresses.
+/// Returns the ports of this machine's loopback device that a rule names with `localhost`,
+/// `127.0.0.1` or `[::1]`, in ascending order, unless another rule denies all its addresses.
 #[must_use]
 pub fn loopback_services(hosts: &HostFilter) -> BTreeSet<u16> {
     let named = hosts.allowed().iter().filter_map(HostPattern::port);
@@ -324,13 +324,15 @@ pub fn loopback_services(hosts: &HostFilter) -> BTreeSet<u16> {
 fn is_denied(ip: IpAddr, port: u16, hosts: &HostFilter) -> bool {
     // An embedded address reaches the same host by NAT64.
     let inner = embedded_ipv4(ip).map(IpAddr::from);
-    // All loopback addresses are one host, and no pattern can name the one of IPv6.
-    let loopback = ip.is_loopback().then_some([LOCALHOST, "127.0.0.1"]);
+    // All loopback addresses are one host.
+    let loopback = ip
+        .is_loopback()
+        .then_some([LOCALHOST, "127.0.0.1", "[::1]"]);
     let loopback = loopback.into_iter().flatten().map(str::to_owned);
     let texts: Vec<String> = [ip]
         .into_iter()
         .chain(inner)
-        .map(|ip| ip.to_string())
+        .map(|ip| Host::from(ip).as_str().to_owned())
         .chain(loopback)
         .flat_map(|text| [format!("{text}:{port}"), text])
         .collect();

@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::Deserialize;
+use toml::Spanned;
 
 use crate::error::Repr;
-use crate::path::is_comparable;
+use crate::path::{is_comparable, is_pattern};
 use crate::{
     ApprovalMode, Effect, InstallPolicy, NewContentPolicy, Policy, PolicyError, ResourceLimits,
     Rule, RuleSource, SandboxChoice, SandboxRequirement, SignatureIdentity,
@@ -47,15 +48,15 @@ pub struct PolicyFile {
 struct PolicyFields {
     mode: Option<ApprovalMode>,
     new_content: Option<NewContentPolicy>,
-    allow: Vec<String>,
-    ask: Vec<String>,
-    deny: Vec<String>,
+    allow: Vec<Spanned<String>>,
+    ask: Vec<Spanned<String>>,
+    deny: Vec<Spanned<String>>,
     refuse_missing_requirements: bool,
     sources: Option<Vec<String>>,
     require_signature: bool,
     signature_keys: Option<Vec<String>>,
     signature_identities: Option<Vec<String>>,
-    sigstore_trusted_root: Option<PathBuf>,
+    sigstore_trusted_root: Option<Spanned<PathBuf>>,
     require_sandbox: SandboxChoice,
     within: Vec<ScopedFields>,
     limits: LimitFields,
@@ -65,15 +66,15 @@ struct PolicyFields {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct ScopedFields {
-    directory: PathBuf,
+    directory: Spanned<PathBuf>,
     #[serde(default)]
     require_sandbox: SandboxChoice,
     #[serde(default)]
-    allow: Vec<String>,
+    allow: Vec<Spanned<String>>,
     #[serde(default)]
-    ask: Vec<String>,
+    ask: Vec<Spanned<String>>,
     #[serde(default)]
-    deny: Vec<String>,
+    deny: Vec<Spanned<String>>,
 }
 
 /// The `[limits]` table: the ceiling for any run, each key in the unit of its name.
@@ -97,17 +98,18 @@ impl PolicyFile {
     /// Fails if the text is not TOML of this form (with the line), a rule is invalid, the directory
     /// of `within` is not an absolute path without `..`, or a limit is 0.
     pub fn parse(text: &str, source: RuleSource, origin: &str) -> Result<Self, PolicyError> {
-        let mut fields: PolicyFields = toml::from_str(text).map_err(|error| {
-            // The span is a byte range and can end behind the text.
-            let line = error.span().map_or(1, |span| {
-                text[..span.start.min(text.len())].matches('\n').count() + 1
-            });
-            Repr::File {
-                source_name: origin.to_owned(),
-                line,
-                message: error.message().to_owned(),
-            }
+        let mut fields: PolicyFields = toml::from_str(text).map_err(|error| Repr::File {
+            source_name: origin.to_owned(),
+            line: error.span().map_or(1, |span| line_of(text, span.start)),
+            message: error.message().to_owned(),
         })?;
+        let scoped = std::mem::take(&mut fields.within);
+        let rules_of = |texts| RuleTexts {
+            texts,
+            file: text,
+            source,
+            origin,
+        };
         if fields.limits.has_zero() {
             return Err(Repr::ZeroLimit {
                 source_name: origin.to_owned(),
@@ -121,31 +123,29 @@ impl PolicyFile {
             origin: origin.to_owned(),
         };
         let mut sandboxes = vec![require(fields.require_sandbox, None)];
-        let mut rules = parse_rules([&fields.allow, &fields.ask, &fields.deny], source, origin)?;
-        for within in std::mem::take(&mut fields.within) {
+        let mut rules = rules_of([&fields.allow, &fields.ask, &fields.deny]).parse()?;
+        for within in &scoped {
             // A path that does not compare would silently apply nowhere or everywhere.
-            if !is_comparable(&within.directory) {
+            let directory = within.directory.as_ref();
+            if !is_comparable(directory) || is_pattern(directory) {
                 return Err(Repr::RelativeDirectory {
                     source_name: origin.to_owned(),
-                    directory: within.directory,
+                    line: line_of(text, within.directory.span().start),
+                    directory: directory.clone(),
                 }
                 .into());
             }
-            let directory = Some(within.directory.clone());
-            sandboxes.push(require(within.require_sandbox, directory));
-            let parsed = parse_rules([&within.allow, &within.ask, &within.deny], source, origin)?;
+            sandboxes.push(require(within.require_sandbox, Some(directory.clone())));
+            let parsed = rules_of([&within.allow, &within.ask, &within.deny]).parse()?;
             // Restricted here, so that a scoped rule cannot be read without its directory.
-            rules.extend(
-                parsed
-                    .into_iter()
-                    .map(|rule| rule.within(&within.directory)),
-            );
+            rules.extend(parsed.into_iter().map(|rule| rule.within(directory)));
         }
-        let root = fields.sigstore_trusted_root.as_deref();
-        if let Some(root) = root.filter(|root| !is_comparable(root)) {
+        let root = fields.sigstore_trusted_root.as_ref();
+        if let Some(root) = root.filter(|root| !is_comparable(root.as_ref())) {
             return Err(Repr::RelativeTrustedRoot {
                 source_name: origin.to_owned(),
-                path: root.to_owned(),
+                line: line_of(text, root.span().start),
+                path: root.as_ref().clone(),
             }
             .into());
         }
@@ -276,26 +276,40 @@ fn strictest<T: Copy + Default + Ord>(
         .fold(chosen.unwrap_or_default(), T::min)
 }
 
-fn parse_rules(
-    texts: [&Vec<String>; 3],
+/// The texts of the rules of one table: `allow`, `ask` and `deny`.
+struct RuleTexts<'a> {
+    texts: [&'a Vec<Spanned<String>>; 3],
+    file: &'a str,
     source: RuleSource,
-    origin: &str,
-) -> Result<Vec<Rule>, PolicyError> {
-    let effects = [Effect::Allow, Effect::Ask, Effect::Deny]
-        .into_iter()
-        .zip(texts);
-    let all = effects.flat_map(|(effect, texts)| texts.iter().map(move |text| (effect, text)));
-    let parse = |(effect, text): (Effect, &String)| {
-        let rule = Rule::parse(effect, source, text);
-        rule.map(|rule| rule.origin(origin)).map_err(|error| {
+    origin: &'a str,
+}
+
+impl RuleTexts<'_> {
+    fn parse(&self) -> Result<Vec<Rule>, PolicyError> {
+        let effects = [Effect::Allow, Effect::Ask, Effect::Deny].into_iter();
+        let all = effects.zip(self.texts);
+        let all = all.flat_map(|(effect, texts)| texts.iter().map(move |text| (effect, text)));
+        all.map(|(effect, text)| self.parse_rule(effect, text))
+            .collect()
+    }
+
+    fn parse_rule(&self, effect: Effect, text: &Spanned<String>) -> Result<Rule, PolicyError> {
+        let rule = Rule::parse(effect, self.source, text.as_ref());
+        rule.map(|rule| rule.origin(self.origin)).map_err(|error| {
             Repr::InFile {
-                source_name: origin.to_owned(),
+                source_name: self.origin.to_owned(),
+                line: line_of(self.file, text.span().start),
                 error: Box::new(error),
             }
             .into()
         })
-    };
-    all.map(parse).collect()
+    }
+}
+
+/// Returns the line of a byte of a text, from 1. A span can end behind the text.
+fn line_of(text: &str, byte: usize) -> usize {
+    let before = &text.as_bytes()[..byte.min(text.len())];
+    before.iter().filter(|byte| **byte == b'\n').count() + 1
 }
 
 impl PolicyFields {
@@ -306,7 +320,7 @@ impl PolicyFields {
         // A repository must not name the keys that its skills are checked by.
         let lists_signers =
             source != RuleSource::Project && (keys.is_some() || identities.is_some());
-        let root = self.sigstore_trusted_root.take();
+        let root = self.sigstore_trusted_root.take().map(Spanned::into_inner);
         let identities = identities.unwrap_or_default().into_iter();
         let identities = identities.map(|identity| SignatureIdentity {
             identity,

@@ -1,7 +1,9 @@
 //! Host names and host patterns.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
 use crate::PolicyError;
@@ -20,9 +22,13 @@ const DEFAULT_PORTS: [u16; 2] = [80, 443];
 /// Written as `api.example.com`, `*.example.com` (which does not match `example.com` itself) and
 /// `*`, without scheme or path. They mean the ports 80 and 443 and public addresses. A host with a
 /// port, `localhost:8080`, means this port only, also of the machine itself or of a private network;
-/// no other pattern covers it. Normalized to lowercase without a final dot. Names in other
-/// scripts are written in their ASCII form (`xn--…`): a rule and a request must not look alike and
-/// mean different hosts.
+/// no other pattern covers it.
+///
+/// Normalized to lowercase without a final dot. Names in other scripts are converted to their ASCII
+/// form (`xn--…`, UTS 46), in which they are also displayed: a rule and a request must not look alike
+/// and mean different hosts. IPv6 addresses are in brackets, in the form of RFC 5952; one that embeds
+/// an IPv4 address is that address. A number in another notation than `127.0.0.1`, such as `127.1`,
+/// is an error: connections to it are never allowed.
 ///
 /// ```
 /// use skills_policy::HostPattern;
@@ -119,7 +125,7 @@ impl HostPattern {
 
 /// Parses `HOST:PORT`. `None` if one of them is not valid.
 fn parse_service(text: &str) -> Option<Kind> {
-    let (name, port) = text.split_once(':')?;
+    let (name, port) = text.rsplit_once(':')?;
     // `0443` and `+443` could be read differently elsewhere.
     let is_plain = port.bytes().all(|b| b.is_ascii_digit()) && !port.starts_with('0');
     let port = port.parse().ok().filter(|_| is_plain)?;
@@ -134,10 +140,20 @@ fn is_below(host: &str, domain: &str) -> bool {
         .is_some_and(|rest| rest.ends_with('.'))
 }
 
-/// Returns the name in lowercase without a final dot; `None` if it is not a host name.
+/// Returns the name in lowercase without a final dot, or the canonical text of an address; `None` if
+/// it is not a host.
 fn normalize_name(text: &str) -> Option<String> {
+    if let Some(address) = text.strip_prefix('[') {
+        return normalize_ipv6(address.strip_suffix(']')?);
+    }
+    let text = if text.is_ascii() {
+        Cow::Borrowed(text)
+    } else {
+        // Maps full-width letters, dots and the like, too.
+        Cow::Owned(idna::domain_to_ascii(text).ok()?)
+    };
     // `a.example.` is the same host in absolute form; a rule must match both.
-    let text = text.strip_suffix('.').unwrap_or(text);
+    let name = text.strip_suffix('.').unwrap_or(&text);
     let is_label = |label: &str| {
         // Underscores are not valid in host names but common in DNS.
         let has_valid_chars = label
@@ -149,8 +165,38 @@ fn normalize_name(text: &str) -> Option<String> {
             && !label.starts_with('-')
             && !label.ends_with('-')
     };
-    (text.len() <= MAX_NAME_BYTES && text.split('.').all(is_label))
-        .then(|| text.to_ascii_lowercase())
+    let is_valid = name.len() <= MAX_NAME_BYTES
+        && name.split('.').all(is_label)
+        && (!is_numeric(name) || name.parse::<Ipv4Addr>().is_ok());
+    is_valid.then(|| name.to_ascii_lowercase())
+}
+
+/// Returns true if resolvers and browsers treat a name as an IPv4 address, in any notation: the last
+/// label is a number.
+pub(crate) fn is_numeric(name: &str) -> bool {
+    let label = name.rsplit('.').next().unwrap_or_default();
+    let is_hexadecimal = label
+        .strip_prefix("0x")
+        .or_else(|| label.strip_prefix("0X"))
+        .is_some_and(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit()));
+    is_hexadecimal || label.bytes().all(|b| b.is_ascii_digit())
+}
+
+/// Returns the text of an IPv6 address as hosts have it; of an embedded IPv4 address that one.
+fn normalize_ipv6(text: &str) -> Option<String> {
+    let address: Ipv6Addr = text.parse().ok()?;
+    Some(match address.to_canonical() {
+        IpAddr::V4(address) => address.to_string(),
+        IpAddr::V6(address) => format!("[{address}]"),
+    })
+}
+
+/// Returns the domain of a pattern of all hosts below it; `None` if no host can be below it.
+fn normalize_domain(text: &str) -> Option<String> {
+    // `x.` is the shortest that a host below it has before the domain.
+    normalize_name(text)
+        .filter(|domain| domain.len() + 2 <= MAX_NAME_BYTES)
+        .filter(|domain| !domain.starts_with('[') && !is_numeric(domain))
 }
 
 impl FromStr for HostPattern {
@@ -165,7 +211,7 @@ impl FromStr for HostPattern {
         // A wildcard is the whole first label only: `*a.example` would match hosts of other owners.
         match text.strip_prefix("*.") {
             _ if text == "*" => Ok(Self::ANY),
-            Some(domain) => normalize_name(domain)
+            Some(domain) => normalize_domain(domain)
                 .map(Kind::Subdomains)
                 .map(Self)
                 .ok_or_else(invalid),
@@ -303,20 +349,51 @@ mod tests {
             "a.example:",
             "*.example:443",
             "*:443",
-            "[::1]:443",
+            "::1",
+            "[::1",
+            "[fe80::1%1]",
+            "[127.0.0.1]",
+            "127.1",
+            "0x7f.0.0.1",
+            "0177.0.0.1",
+            "2130706433",
+            "1.2.3.4.5",
+            "*.0.0.1",
+            "*.[::1]",
             "a.example/x",
             "a@b",
             "a..b",
             "*a.example",
             "a.*.b",
             "-a.b",
-            "ä.example",
+            "xn--\u{e4}.example",
+            "a\u{ff0f}b.example",
+            "\u{ff0a}.example",
             "a b",
         ] {
             assert!(text.parse::<HostPattern>().is_err(), "{text}");
             assert!(!HostPattern::ANY.matches(text), "{text}");
         }
         assert!(pattern("127.0.0.1").matches("127.0.0.1"));
+    }
+
+    #[test]
+    fn equivalent_spellings_are_one_pattern() {
+        for (spelling, canonical) in [
+            ("B\u{fc}cher.Example", "xn--bcher-kva.example"),
+            ("XN--BCHER-KVA.example.", "xn--bcher-kva.example"),
+            ("*.b\u{fc}cher\u{3002}example", "*.xn--bcher-kva.example"),
+            ("\u{ff41}.example\u{ff0e}:8080", "a.example:8080"),
+            ("\u{ff11}27.0.0.1", "127.0.0.1"),
+            ("[0:0::1]", "[::1]"),
+            ("[2001:DB8:0:0:0:0:0:1]:8080", "[2001:db8::1]:8080"),
+            ("[::ffff:10.0.0.5]:5432", "10.0.0.5:5432"),
+            ("[::FFFF:0a00:5]", "10.0.0.5"),
+        ] {
+            assert_eq!(pattern(spelling).to_string(), canonical, "{spelling}");
+            assert_eq!(pattern(canonical).to_string(), canonical);
+        }
+        assert!(pattern("b\u{fc}cher.example").matches("XN--bcher-kva.example."));
     }
 
     #[test]

@@ -85,6 +85,7 @@ mod rule_requests;
 mod sandbox_choice;
 mod secret;
 mod session_approvals;
+mod suggestion;
 mod target;
 mod variable;
 

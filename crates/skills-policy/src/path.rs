@@ -4,6 +4,16 @@ use std::path::{Component, Path, PathBuf};
 
 use serde::Serializer;
 
+/// Returns true if two names are of one program. Default file systems of macOS and Windows find `git`
+/// by `Git`, too.
+pub(crate) fn is_same_program(one: &str, other: &str) -> bool {
+    if cfg!(any(target_os = "macos", windows)) {
+        one.eq_ignore_ascii_case(other)
+    } else {
+        one == other
+    }
+}
+
 /// Serializes a path as text. Lossy conversion is safe here: a path that is not UTF-8 is never
 /// granted.
 pub(crate) fn serialize_lossy<S: Serializer>(
@@ -14,15 +24,22 @@ pub(crate) fn serialize_lossy<S: Serializer>(
 }
 
 /// Returns true if a path can be compared by component and be displayed: absolute, UTF-8, without
-/// `..`.
+/// `..` and null bytes, which no path has.
 pub(crate) fn is_comparable(path: &Path) -> bool {
     // Without `..`, a path that starts with the components of another one is inside it.
-    path.is_absolute() && path.to_str().is_some() && !has_parent(path)
+    let has_null = path.as_os_str().as_encoded_bytes().contains(&0);
+    path.is_absolute() && path.to_str().is_some() && !has_parent(path) && !has_null
 }
 
 /// Returns true if a path contains `..`.
 pub(crate) fn has_parent(path: &Path) -> bool {
     path.components().any(|part| part == Component::ParentDir)
+}
+
+/// Returns true if a part of a path contains `*`. Rules are about a path and everything below it: the
+/// `*` would be a part of a name, which no file has.
+pub(crate) fn is_pattern(path: &Path) -> bool {
+    path.as_os_str().as_encoded_bytes().contains(&b'*')
 }
 
 /// Returns the path without `.` and doubled slashes, which would break comparison by component. A

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use self::allowed_tool::AllowedTool;
 pub(crate) use self::requested_permission::{Basis, RequestedPermission};
 use crate::key_paths::key_path;
+use crate::package::normalize_package;
 use crate::{Capability, HostPattern, Permission, ResourceLimits, innermost_protected_name};
 
 /// Everything that a run asks for: permissions, limits, and what identifies the content.
@@ -265,6 +266,8 @@ impl Request {
     /// version; an empty one stands for a version that is not resolved yet.
     pub fn package(mut self, name: impl Into<String>, version: impl Into<String>) -> Self {
         let (name, version) = (name.into(), version.into());
+        // One spelling, so that an approval and a rule are about the same package.
+        let name = normalize_package(&name).unwrap_or(name);
         self.packages.push(Permission::Package { name, version });
         self
     }

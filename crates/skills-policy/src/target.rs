@@ -5,8 +5,10 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use crate::error::Repr;
-use crate::path::{is_comparable, is_program_name, normalize};
-use crate::{Capability, HostPattern, PackagePattern, Permission, PolicyError, VariablePattern};
+use crate::path::{is_comparable, is_pattern, is_program_name, is_same_program, normalize};
+use crate::{
+    Capability, HostPattern, PackagePattern, Permission, PolicyError, VariablePattern, suggestion,
+};
 
 /// The target of a rule: the permissions that it matches.
 ///
@@ -154,11 +156,13 @@ impl Target {
                 Permission::Write(path) | Permission::WriteProtected { path, .. },
             ) => paths_overlap(prefix, path),
             (Kind::Host(pattern), Permission::Host(requested)) => pattern.denies(requested),
-            (Kind::Program(name), Permission::Program(requested)) => name == requested,
+            (Kind::Program(name), Permission::Program(requested)) => {
+                is_same_program(name, requested)
+            }
             // "Any program but one" cannot be enforced: another program can start it.
             (Kind::Program(_), Permission::AnyProgram) => true,
             (Kind::Variable(pattern), Permission::Variable(name)) => pattern.matches(name),
-            (Kind::Package(pattern), Permission::Package { name, .. }) => pattern.matches(name),
+            (Kind::Package(pattern), Permission::Package { name, .. }) => pattern.denies(name),
             _ => false,
         }
     }
@@ -204,6 +208,19 @@ impl FromStr for Target {
     type Err = PolicyError;
 
     fn from_str(text: &str) -> Result<Self, PolicyError> {
+        Self::parse(text).map_err(|error| match suggestion::target(text) {
+            Some(suggestion) => Repr::Suggested {
+                error: Box::new(error),
+                suggestion,
+            }
+            .into(),
+            None => error,
+        })
+    }
+}
+
+impl Target {
+    fn parse(text: &str) -> Result<Self, PolicyError> {
         let (capability, value) = text
             .split_once(':')
             .map_or((text, None), |(capability, value)| {
@@ -227,6 +244,12 @@ impl FromStr for Target {
             return Ok(Self(Kind::All(capability)));
         };
         match capability {
+            Capability::Read | Capability::Write if is_pattern(Path::new(value)) => {
+                Err(Repr::PathPattern {
+                    text: value.to_owned(),
+                }
+                .into())
+            }
             Capability::Read => Self::read(value),
             Capability::Write => Self::write(value),
             Capability::Network => value.parse::<HostPattern>().map(Into::into),
@@ -331,9 +354,9 @@ mod tests {
         insta::assert_snapshot!(error("write:/data/../etc"), @"invalid path `/data/../etc`: expected an absolute path without `..`");
         insta::assert_snapshot!(error("spawn:/bin/git"), @"invalid program name `/bin/git`: expected letters, digits and `._+-@`, without a path");
         insta::assert_snapshot!(error("network"), @"`allow network` needs a host: use `network:api.example.com`, or `network:*` for all");
-        insta::assert_snapshot!(error("network:http://a"), @"invalid host `http://a`: expected `api.example.com`, `localhost:8080`, `*.example.com` or `*`, without scheme and path");
+        insta::assert_snapshot!(error("network:http://a"), @"invalid host `http://a`: expected `api.example.com`, `localhost:8080`, `[::1]:8080`, `*.example.com` or `*`, without scheme and path");
         insta::assert_snapshot!(error("env:A-B"), @"invalid variable name `A-B`: expected letters, digits and `_`, optionally with `*` at the end");
-        insta::assert_snapshot!(error("packages:pypdf"), @"invalid package `pypdf`: expected `pypi:NAME` or `npm:NAME`, optionally with `*` at the end");
+        insta::assert_snapshot!(error("packages:pypdf"), @"invalid package `pypdf`: expected `pypi:NAME` or `npm:NAME` with the name of a package, optionally with `*` at the end");
         assert!(Rule::parse(Effect::Deny, RuleSource::User, "network").is_ok());
     }
 }

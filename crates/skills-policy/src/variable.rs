@@ -33,10 +33,11 @@ impl FromStr for VariablePattern {
     type Err = PolicyError;
 
     fn from_str(text: &str) -> Result<Self, PolicyError> {
-        let has_valid_chars =
-            |part: &str| part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
         match text.strip_suffix('*') {
-            Some(prefix) if has_valid_chars(prefix) => Ok(Self::Prefix(prefix.to_owned())),
+            // Otherwise no variable begins with it.
+            Some(prefix) if prefix.is_empty() || is_variable_name(prefix) => {
+                Ok(Self::Prefix(prefix.to_owned()))
+            }
             None if is_variable_name(text) => Ok(Self::Exact(text.to_owned())),
             _ => Err(Repr::Variable {
                 text: text.to_owned(),
@@ -249,7 +250,9 @@ mod tests {
                 && matches("A", "A")
                 && !matches("A", "AB")
         );
-        for invalid in ["", "A-B", "A-*", "A**", "*A", "A*B", "A=B", "1A", "A\nB"] {
+        for invalid in [
+            "", "A-B", "A-*", "A**", "*A", "A*B", "A=B", "1A", "1A*", "A\nB",
+        ] {
             assert!(invalid.parse::<VariablePattern>().is_err(), "{invalid}");
         }
     }

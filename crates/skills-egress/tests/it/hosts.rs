@@ -249,8 +249,15 @@ async fn case_40_of_mixed_addresses_only_public_ones_are_connected() {
 #[tokio::test]
 async fn case_41_addresses_in_any_notation_are_rejected() {
     let everything = ProxyFixture::new(&["*"]).await;
-    let listed =
-        ProxyFixture::new(&["*", "127.0.0.1", "10.0.0.1", "169.254.169.254", "*.0.0.1"]).await;
+    let listed = [
+        "*",
+        "127.0.0.1",
+        "10.0.0.1",
+        "169.254.169.254",
+        "[::1]",
+        "[fd00:ec2::254]",
+    ];
+    let listed = ProxyFixture::new(&listed).await;
     for host in [
         "127.0.0.1",
         "127.0.0.1.",
@@ -435,11 +442,17 @@ fn case_43_the_proxy_variables_have_no_exceptions() {
 /// A name may resolve to a denied address, or to one that embeds it.
 #[tokio::test]
 async fn a_denied_address_is_denied_in_every_form() {
-    let fixture = ProxyFixture::new(&["*.example", "!93.184.216.34"]).await;
+    let fixture = ProxyFixture::new(&[
+        "*.example",
+        "![::ffff:93.184.216.34]",
+        "![2606:4700:0::1111]",
+    ])
+    .await;
     for (name, answer) in [
         ("plain.example", PUBLIC),
         ("nat64.example", "64:ff9b::5db8:d822"),
         ("mapped.example", "::ffff:93.184.216.34"),
+        ("six.example", "2606:4700::1111"),
     ] {
         fixture.name(name, &[&[answer]]);
         let page = fixture.get(&format!("http://{name}/"), name).await;
@@ -598,6 +611,7 @@ async fn localhost_is_reached_only_by_a_rule_for_its_port() {
         vec!["127.0.0.1".to_owned()],
         vec![format!("localhost:{port}"), "!127.0.0.1".to_owned()],
         vec![format!("127.0.0.1:{port}"), "!localhost".to_owned()],
+        vec![format!("localhost:{port}"), "![0:0::1]".to_owned()],
         vec![format!("127.0.0.1:{port}"), format!("!localhost:{port}")],
     ] {
         let rules: Vec<&str> = rules.iter().map(String::as_str).collect();

@@ -119,11 +119,11 @@ fn errors_name_the_file_and_the_line() {
     );
     assert_eq!(
         error("ask = [\"spawn:/bin/ls\"]"),
-        "policy.toml: invalid program name `/bin/ls`: expected letters, digits and `._+-@`, without a path"
+        "policy.toml:1: invalid program name `/bin/ls`: expected letters, digits and `._+-@`, without a path"
     );
     assert!(
         error("allow = [\"network\"]")
-            .starts_with("policy.toml: `allow network` needs a host: use ")
+            .starts_with("policy.toml:1: `allow network` needs a host: use ")
     );
     for directory in ["skills", "/skills/../etc"] {
         let message = error(&format!(
@@ -132,9 +132,79 @@ fn errors_name_the_file_and_the_line() {
         assert_eq!(
             message,
             format!(
-                "policy.toml: invalid `directory` `{directory}`: expected an absolute path without `..`"
+                "policy.toml:2: invalid `directory` `{directory}`: expected an absolute path without `..`"
             )
         );
+    }
+}
+
+#[test]
+fn a_rule_that_can_never_match_is_an_error_of_its_line() {
+    for (text, suggestion) in [
+        ("packages:pipy:pypdf", Some("packages:pypi:pypdf")),
+        ("packages:pip:pypdf", Some("packages:pypi:pypdf")),
+        ("packages:pypi:_private", Some("packages:pypi:private")),
+        ("packages:pypi:-x*", Some("packages:pypi:x*")),
+        ("packages:pypi:@acme/tools", None),
+        ("packages:pypi:requests>=2", Some("packages:pypi:requests")),
+        (
+            "packages:pypi:requests[socks]",
+            Some("packages:pypi:requests"),
+        ),
+        ("packages:pypi:p\u{443}pdf", None),
+        ("packages:pypi:a*b", None),
+        ("packages:npm:@acme", Some("packages:npm:@acme/*")),
+        ("packages:npm:@acme/", Some("packages:npm:@acme/*")),
+        ("packages:npm:@/x*", None),
+        ("packages:npm:a/b", None),
+        ("packages:npm:a/*", None),
+        ("packages:npm:@a/b/*", None),
+        ("packages:npm:.bin", None),
+        ("packages:npm:node_modules", None),
+        ("packages:npm:left-pad@1", Some("packages:npm:left-pad")),
+        ("network:https://a.example/x", Some("network:a.example")),
+        ("network:a.example/x", Some("network:a.example")),
+        ("network:user@a.example", Some("network:a.example")),
+        ("network:127.1", Some("network:127.0.0.1")),
+        ("network:0177.0.0.1", Some("network:127.0.0.1")),
+        ("network:*.10.0.0.5", None),
+        ("network:*.example:443", Some("network:*.example")),
+        ("network:a.example:0443", Some("network:a.example:443")),
+        ("network:2001:db8::1", Some("network:[2001:db8::1]")),
+        ("spawn:/usr/bin/git", Some("spawn:git")),
+        ("spawn:../git", Some("spawn:git")),
+        ("spawn:bin/", Some("spawn:bin")),
+        ("env:API KEY", None),
+        ("env:1PASSWORD", None),
+        ("env:1PASSWORD_*", None),
+        ("env:API-KEY", Some("env:API_KEY")),
+        ("env:API_KEY=1", Some("env:API_KEY")),
+        ("read:data", None),
+        ("read:~/.ssh", None),
+        ("write:/data/../etc", Some("write:/etc")),
+        ("read:/home/me/.ssh/*", Some("read:/home/me/.ssh")),
+        ("read:/home/*/.ssh", None),
+        ("read:/a\\u0000b", None),
+        ("raed:/data", Some("read:/data")),
+    ] {
+        for effect in ["allow", "ask", "deny"] {
+            let file = format!("mode = \"ask\"\n{effect} = [\n\"spawn:ls\",\n\"{text}\",\n]\n");
+            let error = PolicyFile::parse(&file, RuleSource::User, "policy.toml");
+            let error = error.expect_err(text);
+            assert!(
+                error.to_string().starts_with("policy.toml:4: invalid "),
+                "{error}"
+            );
+            assert_eq!(error.suggestion(), suggestion, "{text}");
+            let file = format!("[[within]]\ndirectory = \"/s\"\n{effect} = [\"{text}\"]\n");
+            let error = PolicyFile::parse(&file, RuleSource::User, "policy.toml");
+            assert!(
+                error
+                    .unwrap_err()
+                    .to_string()
+                    .starts_with("policy.toml:3: ")
+            );
+        }
     }
 }
 
@@ -243,7 +313,7 @@ fn identities_count_with_the_trusted_root_of_their_file_and_are_combined_like_ke
         assert_eq!(
             error.to_string(),
             format!(
-                "policy.toml: invalid `sigstore-trusted-root` `{path}`: expected an absolute path without `..`"
+                "policy.toml:1: invalid `sigstore-trusted-root` `{path}`: expected an absolute path without `..`"
             )
         );
     }

@@ -19,4 +19,5 @@ mod protected;
 mod response;
 mod rule;
 mod rule_requests;
+mod spelling;
 mod standing_rules;

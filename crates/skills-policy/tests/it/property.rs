@@ -25,7 +25,7 @@ const CASES: u32 = 600;
 const MIN_CASES: u32 = CASES / 12;
 
 /// Checks a property that returns the class of its case.
-fn check<S: Strategy>(
+pub(crate) fn check<S: Strategy>(
     cases: S,
     classes: &[&str],
     property: impl Fn(S::Value) -> Result<&'static str, TestCaseError>,
@@ -300,7 +300,8 @@ fn host_patterns_are_parsed_and_displayed() {
             &pattern
         );
         let host = text.replace('*', "x");
-        prop_assert!(pattern.matches(&host) && pattern.matches(&host.to_uppercase()));
+        // Uppercase can be other letters in other scripts.
+        prop_assert!(pattern.matches(&host) && pattern.matches(&host.to_ascii_uppercase()));
         let other = host.trim_end_matches('.').to_owned() + "x";
         prop_assert_eq!(pattern.matches(&other), pattern == HostPattern::ANY);
         Ok("a pattern")
