@@ -6,6 +6,8 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use skills_store::trusted_file;
+
 use crate::error::Repr;
 use crate::record::Record;
 use crate::{AuditError, AuditSink, Event};
@@ -44,8 +46,8 @@ pub struct AuditLog {
 /// on, and the hash chain continues from file to file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rotation {
-    /// Size in bytes from which the file is rotated before the next record. An empty file is never
-    /// rotated. Default 16 MiB.
+    /// Size in bytes from which the file is rotated before the next record, at most 128 MiB. An empty
+    /// file is never rotated. Default 16 MiB.
     pub max_bytes: u64,
     /// Maximum number of rotated files, at least 1; the oldest is deleted. Default 8.
     pub max_files: u32,
@@ -65,7 +67,8 @@ impl AuditLog {
     /// by its owner only.
     ///
     /// # Errors
-    /// Fails if the file cannot be opened for appending.
+    /// Fails if the file cannot be opened for appending, is not regular or has more than 256 MiB, or if
+    /// other users can change it or a directory that leads to it.
     pub fn open(path: impl Into<PathBuf>) -> Result<Self, AuditError> {
         let log = Self::reader(path);
         log.open_for_append()?;
@@ -125,18 +128,16 @@ impl AuditLog {
         with_suffix(&self.path, &number.to_string())
     }
 
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "the log is the host's own file, not a skill's"
-    )]
     fn open_for_append(&self) -> Result<File, AuditError> {
         let mut options = OpenOptions::new();
         // Append mode: the position is set by the kernel with each write, also after rotation.
         options.create(true).append(true).read(true);
-        owner_only(&mut options);
-        options
-            .open(&self.path)
-            .map_err(|error| AuditError::io(&self.path, error))
+        let file = trusted_file::open_with(&self.path, &mut options);
+        file.and_then(|file| {
+            trusted_file::check_size(&file, &self.path, MAX_FILE_BYTES)?;
+            Ok(file)
+        })
+        .map_err(|error| AuditError::io(&self.path, error.into()))
     }
 
     /// Acquires the inter-process writer lock; released when the file is dropped.
@@ -146,20 +147,14 @@ impl AuditLog {
     }
 
     /// Acquires the lock. While another writer holds it, `wait` returns whether to try again.
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "the lock is the host's own file, not a skill's"
-    )]
     fn lock_while(&self, mut wait: impl FnMut() -> bool) -> Result<File, AuditError> {
         // A file of its own, since the log itself is renamed by rotation.
         let path = with_suffix(&self.path, "lock");
         let mut options = OpenOptions::new();
         // Never truncated or deleted: another process can hold the lock on this very file.
         options.create(true).truncate(false).write(true);
-        owner_only(&mut options);
-        let file = options
-            .open(&path)
-            .map_err(|error| AuditError::io(&path, error))?;
+        let file = trusted_file::open_with(&path, &mut options)
+            .map_err(|error| AuditError::io(&path, error.into()))?;
         loop {
             match file.try_lock() {
                 Ok(()) => return Ok(file),
@@ -179,7 +174,8 @@ impl AuditLog {
     /// Returns true if a file of this size is rotated before the next record; an empty one never
     /// is.
     fn is_full(&self, bytes: u64) -> bool {
-        bytes >= self.rotation.max_bytes.max(1)
+        // Half of the limit, so that a record always fits.
+        bytes >= self.rotation.max_bytes.clamp(1, MAX_FILE_BYTES / 2)
     }
 
     /// Rotates the files; the chain continues in the next one.
@@ -223,11 +219,8 @@ impl AuditLog {
         let Some(rotated) = self.files()?.into_iter().rev().nth(1) else {
             return Ok(current);
         };
-        #[expect(
-            clippy::disallowed_methods,
-            reason = "the log is the host's own file, not a skill's"
-        )]
-        let mut file = File::open(&rotated).map_err(|error| AuditError::io(&rotated, error))?;
+        let mut file = trusted_file::open_untrusted(&rotated, MAX_FILE_BYTES)
+            .map_err(|error| AuditError::io(&rotated, error.into()))?;
         let previous =
             read_file_tail(&mut file).map_err(|error| AuditError::io(&rotated, error))?;
         Ok(LogTail {
@@ -290,6 +283,9 @@ impl AuditSink for AuditLog {
     }
 }
 
+/// Maximum size of a file of the log: a larger one, such as one with a hole, is neither read nor
+/// continued.
+pub(crate) const MAX_FILE_BYTES: u64 = 1 << 28;
 /// Default timeout for the lock. A writer holds it for one line only, so a longer wait means that
 /// the holder is stuck.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(3);
@@ -351,16 +347,6 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     name.push(suffix);
     PathBuf::from(name)
 }
-
-#[cfg(unix)]
-fn owner_only(options: &mut OpenOptions) {
-    // Records name skills, programs and rules; other users have no need to know them.
-    use std::os::unix::fs::OpenOptionsExt;
-    options.mode(0o600);
-}
-
-#[cfg(not(unix))]
-fn owner_only(_options: &mut OpenOptions) {}
 
 #[cfg(test)]
 mod tests {

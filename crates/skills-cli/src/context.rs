@@ -12,11 +12,11 @@ use skills_runtime::discovery::{
 use skills_runtime::ledger::Ledger;
 use skills_runtime::prompt::{ListingMode, ListingModes};
 use skills_runtime::{Builder, Catalog, Root, Scope, SearchMethod, Secrets, SkillRuntime};
+use skills_store::trusted_file::{self, TrustErrorKind};
 
 use crate::counted::counted;
 use crate::env_files;
 use crate::error::CommandError;
-use crate::file_mode::is_world_writable;
 use crate::global_options::GlobalOptions;
 use crate::input;
 use crate::interpreters::{self, InterpreterArg};
@@ -141,7 +141,11 @@ impl Context {
                 false
             }
         };
-        let is_private = |directory: PathBuf| !is_world_writable(&directory);
+        // A missing one is created, and checked when the ledger is opened.
+        let is_private = |directory: PathBuf| {
+            let checked = trusted_file::check_directory(&directory);
+            !checked.is_err_and(|error| error.kind() != TrustErrorKind::NotFound)
+        };
         let is_private = self.environment.state_dir().is_some_and(is_private);
         Ok(state::usage_ledger(&self.environment).filter(|_| is_on && is_private))
     }

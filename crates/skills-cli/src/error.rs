@@ -6,6 +6,8 @@ use clap::error::{ContextKind, ContextValue};
 use serde_json::{Value, json};
 use skills_runtime::{ErrorKind, RuntimeError, SandboxError, SandboxErrorKind};
 
+use skills_store::trusted_file::TrustError;
+
 use crate::exit::Exit;
 use crate::output::{Output, has_printed_result};
 use crate::suggested_command::complete_commands;
@@ -110,9 +112,13 @@ impl CommandError {
         let known = match (error.downcast_ref::<Self>(), error.downcast_ref()) {
             (Some(known), _) => known.clone(),
             (None, Some(error)) => Self::from(error),
+            // As for other errors of files that the user wrote.
+            _ if error.is::<TrustError>() => Self::input(""),
             _ => Self::new("io", Exit::Failed, ""),
         };
+        let untrusted = error.chain().find_map(TrustError::find);
         Self {
+            help: known.help.or_else(|| untrusted?.help()),
             // With the causes.
             message: format!("{error:#}"),
             ..known

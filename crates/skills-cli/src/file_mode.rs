@@ -3,9 +3,6 @@
 use std::io;
 use std::path::Path;
 
-/// The sticky bit.
-pub(crate) const STICKY: u32 = 0o1000;
-
 /// Creates a directory with mode 0700, with its parents.
 pub(crate) fn create_private_dir(directory: &Path) -> io::Result<()> {
     create_dir_with_mode(directory, 0o700)
@@ -22,22 +19,9 @@ pub(crate) fn create_dir_with_mode(directory: &Path, mode: u32) -> io::Result<()
     builder.create(directory)
 }
 
-/// Returns true if every user can change a file or directory, or replace it.
-pub(crate) fn is_world_writable(path: &Path) -> bool {
-    let parent = path.parent().map_or(0, mode);
-    // In a sticky directory, such as `/tmp`, only the owner of a file can replace it.
-    mode(path) & 0o002 != 0 || (parent & 0o002 != 0 && parent & STICKY == 0)
-}
-
 /// Returns true if users other than the owner can read a file.
 pub(crate) fn is_readable_by_others(path: &Path) -> bool {
     mode(path) & 0o044 != 0
-}
-
-/// Returns true if the group or other users have any access to a file.
-#[cfg(feature = "mcp-http")]
-pub(crate) fn is_group_or_world_accessible(path: &Path) -> bool {
-    mode(path) & 0o077 != 0
 }
 
 /// Returns true if the mode of a file lets any user execute it; always where files have no mode.

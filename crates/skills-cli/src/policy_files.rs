@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use skills_runtime::Policy;
 use skills_runtime::discovery::Trust;
 use skills_runtime::policy::{Effect, PolicyFile, Rule, RuleSource};
+use skills_store::trusted_file::{self, Privacy, TrustError, TrustErrorKind};
 
 use crate::error::CommandError;
-use crate::file_mode::is_world_writable;
 use crate::input;
 use crate::state::PolicyPaths;
 
@@ -31,7 +31,7 @@ pub(crate) fn load(paths: &PolicyPaths, project_trust: Trust) -> anyhow::Result<
     let mut files = Vec::new();
     let mut parsed = Vec::new();
     for (source, path) in admin.chain(user).chain(project) {
-        let Some(file) = read_file(source, path)? else {
+        let Some(file) = read_file(source, path, project_trust)? else {
             continue;
         };
         // A rule for a symlink must also apply to its target, which is the path that a decision is
@@ -51,8 +51,24 @@ pub(crate) fn load(paths: &PolicyPaths, project_trust: Trust) -> anyhow::Result<
 }
 
 /// Reads one policy file. Returns `None` if it does not exist.
-fn read_file(source: RuleSource, path: &Path) -> anyhow::Result<Option<PolicyFile>> {
-    let Some(text) = read_source_file(source, path, "policy file")? else {
+fn read_file(
+    source: RuleSource,
+    path: &Path,
+    project_trust: Trust,
+) -> anyhow::Result<Option<PolicyFile>> {
+    let text = match read_source_file(source, path, "policy file") {
+        // Nobody gains by the rules of a project that is not trusted, which can only restrict. It
+        // can belong to another user, as in a container that runs as root.
+        Err(error)
+            if source == RuleSource::Project
+                && project_trust != Trust::Trusted
+                && is_of_other_user(&error) =>
+        {
+            Some(input::read_text_file(path, MAX_BYTES)?)
+        }
+        text => text?,
+    };
+    let Some(text) = text else {
         return Ok(None);
     };
     let file = PolicyFile::parse(&text, source, &path.display().to_string());
@@ -65,8 +81,18 @@ fn read_file(source: RuleSource, path: &Path) -> anyhow::Result<Option<PolicyFil
     })?))
 }
 
+/// Returns true if other users can change a file, but not all of them.
+fn is_of_other_user(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<TrustError>().is_some_and(|error| {
+        error.kind() == TrustErrorKind::Untrusted && !error.is_writable_by_everyone()
+    })
+}
+
 /// Reads a file of an administrator, a user or a project, which messages call `kind`. Returns
 /// `None` if it does not exist.
+///
+/// # Errors
+/// Fails if the file cannot be read, or if another user can change it, and so add an `allow` rule.
 pub(crate) fn read_source_file(
     source: RuleSource,
     path: &Path,
@@ -88,15 +114,8 @@ pub(crate) fn read_source_file(
         _ => {}
     }
     // An unreadable policy could contain `deny` rules, so it is an error.
-    let text = input::read_text_file(path, MAX_BYTES)?;
-    // Any user, and with it any program, could otherwise add an `allow` rule.
-    if is_world_writable(path) {
-        let message = format!("{kind} `{}` is world-writable", path.display());
-        return Err(CommandError::input(message)
-            .with_help("run `chmod o-w` on it and its directory")
-            .into());
-    }
-    Ok(Some(text))
+    let bytes = trusted_file::read(path, MAX_BYTES, Privacy::Readable)?;
+    Ok(Some(input::decode_utf8(path, bytes)?))
 }
 
 /// Returns a rule for each spelling of its path and of the directory that it is restricted to: a

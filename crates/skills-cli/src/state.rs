@@ -6,8 +6,9 @@ use std::sync::Arc;
 use skills_runtime::audit::AuditLog;
 use skills_runtime::ledger::Ledger;
 use skills_runtime::{Builder, FileApprovalStore};
+use skills_store::trusted_file;
 
-use crate::file_mode::{create_private_dir, is_world_writable};
+use crate::file_mode::create_private_dir;
 use crate::process_environment::Environment;
 
 /// Configuration directory of the administrator.
@@ -137,7 +138,7 @@ pub(crate) fn hidden_dirs(environment: &Environment) -> Vec<PathBuf> {
 /// Adds the approval store and the audit log to a runtime.
 ///
 /// # Errors
-/// Fails without a state directory, or if it is world-writable; then nothing runs.
+/// Fails without a state directory, or if other users can change it; then nothing runs.
 pub(crate) fn with_state(builder: Builder, environment: &Environment) -> anyhow::Result<Builder> {
     // No fallback to the temporary directory or to no log at all: both would lose what was approved
     // or run.
@@ -155,10 +156,8 @@ pub(crate) fn with_state(builder: Builder, environment: &Environment) -> anyhow:
     create_private_dir(&directory).map_err(|error| {
         anyhow::anyhow!("cannot create `{shown}`: {error}; set `XDG_STATE_HOME`")
     })?;
-    // Any program could write an approval there, or replace the log.
-    if is_world_writable(&directory) {
-        anyhow::bail!("state directory `{shown}` is world-writable; run `chmod o-w` on it");
-    }
+    // Another user could write an approval there, or replace the log.
+    trusted_file::check_directory(&directory)?;
     Ok(builder
         .approval_store(Arc::new(approvals))
         .audit(Arc::new(AuditLog::open(log)?)))

@@ -5,10 +5,15 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use skills_store::trusted_file::{self, Privacy, TrustErrorKind};
+
 use crate::error::LedgerError;
 use crate::line::{self, MAX_LINE_BYTES, Parsed};
 use crate::reader::Reader;
 use crate::{Event, Summary, Timestamp};
+
+/// Maximum size of a file that is read: a larger one has a hole, or is of no ledger.
+const MAX_FILE_BYTES: u64 = 1 << 28;
 
 /// A usage ledger: a directory with files of events, one line of JSON per event.
 ///
@@ -277,44 +282,33 @@ impl Ledger {
 
     /// Acquires the lock for rotations; `None` if another process holds it. Released when the file
     /// is dropped.
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "the lock is the host's own file, not a skill's"
-    )]
     fn try_lock(&self) -> Result<Option<File>, LedgerError> {
         let path = self.directory.join("lock");
         let mut options = OpenOptions::new();
         options.create(true).truncate(false).write(true);
-        owner_only(&mut options);
-        let file = options
-            .open(&path)
-            .map_err(|error| LedgerError::io(&path, error))?;
+        let file = trusted_file::open_with(&path, &mut options)
+            .map_err(|error| LedgerError::io(&path, error.into()))?;
         Ok(file.try_lock().is_ok().then_some(file))
     }
 }
 
 /// Opens or creates a file. In append mode the kernel sets the position with each write.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the ledger is the host's own file, not a skill's"
-)]
 fn open_for_append(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.create(true).append(true).read(true);
-    owner_only(&mut options);
-    options.open(path)
+    Ok(trusted_file::open_with(path, &mut options)?)
 }
 
 /// Opens a file for reading; `None` if it does not exist.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the ledger is the host's own file, not a skill's"
-)]
 fn open_existing(path: &Path) -> Result<Option<File>, LedgerError> {
-    match File::open(path) {
+    let opened = trusted_file::open(path, Privacy::Readable).and_then(|file| {
+        trusted_file::check_size(&file, path, MAX_FILE_BYTES)?;
+        Ok(file)
+    });
+    match opened {
         Ok(file) => Ok(Some(file)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(LedgerError::io(path, error)),
+        Err(error) if error.kind() == TrustErrorKind::NotFound => Ok(None),
+        Err(error) => Err(LedgerError::io(path, error.into())),
     }
 }
 
@@ -363,12 +357,3 @@ fn private_directory() -> DirBuilder {
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder
 }
-
-#[cfg(unix)]
-pub(crate) fn owner_only(options: &mut OpenOptions) {
-    use std::os::unix::fs::OpenOptionsExt;
-    options.mode(0o600);
-}
-
-#[cfg(not(unix))]
-pub(crate) fn owner_only(_options: &mut OpenOptions) {}

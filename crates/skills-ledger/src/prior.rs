@@ -1,13 +1,13 @@
 //! How much the use of a skill counts in a ranking.
 
 use std::collections::HashMap;
-use std::fs::{File, OpenOptions};
-use std::io::{Read, Write};
+use std::fs::OpenOptions;
+use std::io::Write;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use skills_store::trusted_file::{self, Privacy};
 
-use crate::ledger::owner_only;
 use crate::{Ledger, LedgerError, Summary, Timestamp};
 
 /// The largest bonus: a factor of 1.1.
@@ -104,23 +104,14 @@ impl Ledger {
         Ok(prior)
     }
 
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "the ledger is the host's own file, not a skill's"
-    )]
     fn stored_prior(&self, now: Timestamp) -> Option<Stored> {
-        let file = File::open(self.directory().join(STORED_FILE)).ok()?;
-        let mut text = Vec::new();
-        file.take(MAX_STORED_BYTES).read_to_end(&mut text).ok()?;
+        let path = self.directory().join(STORED_FILE);
+        let text = trusted_file::read(&path, MAX_STORED_BYTES, Privacy::Readable).ok()?;
         let stored: Stored = serde_json::from_slice(&text).ok()?;
         let is_recent = stored.computed <= now && now < stored.computed.plus(MAX_AGE);
         is_recent.then_some(stored)
     }
 
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "the ledger is the host's own file, not a skill's"
-    )]
     fn store_prior(&self, prior: &UsagePrior, now: Timestamp) -> std::io::Result<()> {
         let skills = prior.skills.iter().flat_map(|(name, scopes)| {
             let scopes = scopes.iter();
@@ -138,9 +129,8 @@ impl Ledger {
             .join(format!("{STORED_FILE}.{}", std::process::id()));
         let mut options = OpenOptions::new();
         options.create(true).truncate(true).write(true);
-        owner_only(&mut options);
-        let written = options
-            .open(&temporary)
+        let written = trusted_file::open_with(&temporary, &mut options)
+            .map_err(std::io::Error::from)
             .and_then(|mut file| file.write_all(&serde_json::to_vec(&stored)?))
             .and_then(|()| std::fs::rename(&temporary, self.directory().join(STORED_FILE)));
         if written.is_err() {

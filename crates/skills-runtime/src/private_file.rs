@@ -1,14 +1,11 @@
 //! Private state files of the host application.
-#![expect(
-    clippy::disallowed_methods,
-    reason = "the file belongs to the host application, not to a skill"
-)]
-
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+
+use skills_store::trusted_file::{self, Privacy, TrustErrorKind};
 
 /// Delay between two attempts to acquire the lock.
 const LOCK_RETRY_INTERVAL: Duration = Duration::from_millis(5);
@@ -18,7 +15,8 @@ const MAX_TEXT_BYTES: u64 = 64 << 20;
 
 /// A small state file of the host application, readable and writable by its owner only.
 ///
-/// Writes replace the whole file atomically. Several processes can share a file: hold
+/// It is neither read nor written if other users can change it, or a directory that leads to it; see
+/// [`trusted_file`]. Writes replace the whole file atomically. Several processes can share a file: hold
 /// [`lock`](Self::lock) during a read, modify and replace sequence.
 ///
 /// ```
@@ -54,22 +52,17 @@ impl PrivateFile {
     /// Reads the file. Returns `None` if it does not exist. A FIFO does not block.
     ///
     /// # Errors
-    /// Fails if the file cannot be read, is not a regular file, is larger than 64 MiB, or is not
-    /// valid UTF-8.
+    /// Fails if the file cannot be read, is not trusted, is not a regular file, is larger than 64 MiB,
+    /// or is not valid UTF-8.
     pub fn read(&self) -> io::Result<Option<String>> {
         // Without the lock: the file is replaced atomically, so the content is never half written.
-        let file = match open_regular(&self.path) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(error),
+        let Some(file) = self.open()? else {
+            return Ok(None);
         };
-        let mut text = String::new();
-        file.take(MAX_TEXT_BYTES + 1).read_to_string(&mut text)?;
-        if text.len() as u64 > MAX_TEXT_BYTES {
-            let message = format!("larger than the limit of {MAX_TEXT_BYTES} bytes");
-            return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
-        }
-        Ok(Some(text))
+        let bytes = trusted_file::read_bounded(&file, &self.path, MAX_TEXT_BYTES)?;
+        let text = String::from_utf8(bytes);
+        text.map(Some)
+            .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
     }
 
     /// Reads the bytes of the file. Returns `None` if it does not exist or has more than `max_bytes`
@@ -79,10 +72,8 @@ impl PrivateFile {
     /// Fails if the file cannot be read.
     #[cfg(feature = "search")]
     pub(crate) fn read_bytes(&self, max_bytes: usize) -> io::Result<Option<Vec<u8>>> {
-        let file = match open_regular(&self.path) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(error),
+        let Some(file) = self.open()? else {
+            return Ok(None);
         };
         let mut bytes = Vec::new();
         file.take(max_bytes as u64 + 1).read_to_end(&mut bytes)?;
@@ -134,9 +125,17 @@ impl PrivateFile {
         // A separate file is locked: the state file itself is replaced, and with it its inode.
         let mut options = OpenOptions::new();
         options.create(true).truncate(false).write(true);
-        set_owner_only(&mut options);
-        set_nonblocking(&mut options);
-        check_regular(options.open(self.sibling("lock"))?)
+        let lock = self.sibling("lock");
+        Ok(trusted_file::open_with(&lock, &mut options)?)
+    }
+
+    /// Opens the file for reading; `None` if it does not exist.
+    fn open(&self) -> io::Result<Option<File>> {
+        match trusted_file::open(&self.path, Privacy::Readable) {
+            Ok(file) => Ok(Some(file)),
+            Err(error) if error.kind() == TrustErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Replaces the content of the file atomically. Concurrent readers see the old or the new
@@ -158,8 +157,7 @@ impl PrivateFile {
         let mut options = OpenOptions::new();
         // `create_new` does not follow a symlink that was put here since.
         options.write(true).create_new(true);
-        set_owner_only(&mut options);
-        let mut file = options.open(&new)?;
+        let mut file = trusted_file::open_with(&new, &mut options)?;
         file.write_all(bytes)?;
         // Without the sync, a crash of the system could leave an empty file under the final name.
         file.sync_all()?;
@@ -174,35 +172,6 @@ impl PrivateFile {
     }
 }
 
-/// Opens a regular file for reading. A FIFO does not block, and a device is not read: a symlink may
-/// lead to one.
-fn open_regular(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.read(true);
-    set_nonblocking(&mut options);
-    check_regular(options.open(path)?)
-}
-
-fn check_regular(file: File) -> io::Result<File> {
-    if file.metadata()?.is_file() {
-        Ok(file)
-    } else {
-        Err(io::Error::new(
-            io::ErrorKind::InvalidInput,
-            "not a regular file",
-        ))
-    }
-}
-
-#[cfg(unix)]
-fn set_nonblocking(options: &mut OpenOptions) {
-    use std::os::unix::fs::OpenOptionsExt;
-    options.custom_flags(nix::fcntl::OFlag::O_NONBLOCK.bits());
-}
-
-#[cfg(not(unix))]
-fn set_nonblocking(_options: &mut OpenOptions) {}
-
 #[cfg(unix)]
 fn create_private_dir(directory: &Path) -> io::Result<()> {
     use std::os::unix::fs::DirBuilderExt;
@@ -216,15 +185,6 @@ fn create_private_dir(directory: &Path) -> io::Result<()> {
 fn create_private_dir(directory: &Path) -> io::Result<()> {
     fs::create_dir_all(directory)
 }
-
-#[cfg(unix)]
-fn set_owner_only(options: &mut OpenOptions) {
-    use std::os::unix::fs::OpenOptionsExt;
-    options.mode(0o600);
-}
-
-#[cfg(not(unix))]
-fn set_owner_only(_options: &mut OpenOptions) {}
 
 #[cfg(test)]
 mod tests {
@@ -254,10 +214,38 @@ mod tests {
         std::os::unix::fs::symlink("/dev/zero", directory.path().join("device")).unwrap();
         for name in ["fifo", "device"] {
             let file = PrivateFile::new(directory.path().join(name));
-            assert_eq!(file.read().unwrap_err().to_string(), "not a regular file");
+            let error = file.read().unwrap_err().to_string();
+            assert!(error.ends_with("not a regular file"), "{error}");
         }
         PrivateFile::new(directory.path().join("locked"))
             .lock()
             .unwrap_err();
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_file_that_others_can_change_is_neither_read_nor_written() {
+        use std::os::unix::fs::PermissionsExt;
+        let directory = tempfile::tempdir().unwrap();
+        let file = PrivateFile::new(directory.path().join("state/approvals.json"));
+        drop(file.lock().unwrap());
+        file.replace("{}").unwrap();
+        let chmod = |path: &Path, mode| {
+            fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        };
+        chmod(file.path(), 0o666);
+        let error = file.read().unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::PermissionDenied, "{error}");
+        chmod(file.path(), 0o600);
+        chmod(directory.path(), 0o777);
+        for error in [
+            file.read().map(drop).unwrap_err(),
+            file.lock().map(drop).unwrap_err(),
+            file.replace("[]").unwrap_err(),
+        ] {
+            assert!(error.to_string().ends_with("(mode 0777)"), "{error}");
+        }
+        chmod(directory.path(), 0o700);
+        assert_eq!(file.read().unwrap().as_deref(), Some("{}"));
     }
 }

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use insta::assert_snapshot;
 use skills_audit::{
-    AuditErrorKind, AuditLog, AuditSink, Caller, ChangedFiles, ContentHash, Disposition, Event,
-    Line, ReachedHost, RefusedAttempt, RestrictionStatus, Rotation, is_unfinished, read, tail,
-    verify,
+    AuditError, AuditErrorKind, AuditLog, AuditSink, Caller, ChangedFiles, ContentHash,
+    Disposition, Event, Line, ReachedHost, RefusedAttempt, RestrictionStatus, Rotation,
+    is_unfinished, read, tail, verify,
 };
 use tempfile::TempDir;
 
@@ -324,14 +324,11 @@ fn only_the_owner_can_read_the_log() {
 }
 
 #[test]
-fn reading_ends_at_the_first_error() {
+fn a_directory_is_not_read_as_a_log() {
     let directory = tempfile::tempdir().unwrap();
     fs::create_dir(directory.path().join("audit.jsonl")).unwrap();
-    let lines: Vec<Line> = read(&directory.path().join("audit.jsonl"))
-        .unwrap()
-        .take(10)
-        .collect();
-    assert_eq!(lines, [Line::Malformed { line: 1 }]);
+    let error = read(&directory.path().join("audit.jsonl")).err().unwrap();
+    assert_eq!(error.kind(), AuditErrorKind::Io);
 }
 
 #[test]
@@ -632,4 +629,74 @@ fn the_last_lines_are_read_across_files() {
         let first = 8_u64.saturating_sub(count as u64).max(1);
         assert_eq!(numbers, (first..8).collect::<Vec<_>>(), "{count}");
     }
+}
+
+/// A log, its lock and its rotated files are regular files of bounded size, or nothing runs.
+#[cfg(unix)]
+#[test]
+fn no_file_of_a_log_blocks_or_is_read_without_a_limit() {
+    use std::os::unix::fs::symlink;
+    use std::os::unix::net::UnixListener;
+
+    let event = Event::new("2026-11-22T08:00:00Z", "a", Disposition::Granted);
+    let cause = |error: AuditError| {
+        let source = std::error::Error::source(&error).map(ToString::to_string);
+        source.unwrap_or_default()
+    };
+    for name in ["audit.jsonl", "audit.jsonl.lock"] {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("audit.jsonl");
+        symlink("/dev/zero", directory.path().join(name)).unwrap();
+        let error = AuditLog::open(&path).and_then(|log| log.record(&event));
+        let error = cause(error.unwrap_err());
+        assert!(
+            error.ends_with("is a device, not a regular file"),
+            "{error}"
+        );
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("audit.jsonl");
+    let log = AuditLog::open(&path).unwrap();
+    log.record(&event).unwrap();
+    let _socket = UnixListener::bind(directory.path().join("audit.jsonl.1")).unwrap();
+    let error = cause(verify(&log.files().unwrap()).unwrap_err());
+    assert!(
+        error.ends_with("is a socket, not a regular file"),
+        "{error}"
+    );
+    std::fs::remove_file(directory.path().join("audit.jsonl.1")).unwrap();
+
+    let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+    file.set_len(32 << 30).unwrap();
+    for error in [
+        log.record(&event).unwrap_err(),
+        log.check_writable().unwrap_err(),
+        tail(&log.files().unwrap(), 1).unwrap_err(),
+        verify(&log.files().unwrap()).unwrap_err(),
+    ] {
+        let error = cause(error);
+        assert!(error.ends_with("is larger than 268435456 bytes"), "{error}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_log_that_others_can_change_is_not_continued() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("audit.jsonl");
+    let log = AuditLog::open(&path).unwrap();
+    let event = Event::new("2026-11-22T08:00:00Z", "a", Disposition::Granted);
+    log.record(&event).unwrap();
+    let chmod = |path: &std::path::Path, mode| {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    chmod(&path, 0o666);
+    assert!(log.record(&event).is_err() && log.check_writable().is_err());
+    chmod(&path, 0o600);
+    chmod(directory.path(), 0o777);
+    assert!(log.record(&event).is_err() && log.check_writable().is_err());
+    // It is still verified.
+    assert_eq!(verify(&log.files().unwrap()).unwrap().records, 1);
 }

@@ -80,7 +80,8 @@ impl Audit {
         })?;
         let message = format!("cannot open the audit log `{}`: not found", path.display());
         let mut files = AuditLog::reader(path).files()?;
-        files.retain(|file| file.is_file());
+        // What is there and is not a file is an error when it is read.
+        files.retain(|file| file.symlink_metadata().is_ok());
         if files.is_empty() {
             let error = CommandError::not_found(message);
             anyhow::bail!(match self.log {

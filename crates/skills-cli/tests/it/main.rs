@@ -81,6 +81,8 @@ mod tools;
     any(target_arch = "x86_64", target_arch = "aarch64")
 ))]
 mod traced;
+#[cfg(target_os = "linux")]
+mod trusted_files;
 #[cfg(unix)]
 mod unreadable;
 mod usage;

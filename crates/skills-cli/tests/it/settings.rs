@@ -139,8 +139,8 @@ fn a_settings_file_that_others_can_write_is_rejected() {
     assert_snapshot!(fixture.run("project", &["list"]).page(), @"
     exit 2
     -- stderr
-    error: settings file `PLACE/home/.config/skills/config.toml` is world-writable
-    help: run `chmod o-w` on it and its directory
+    error: cannot use `PLACE/home/.config/skills/config.toml`: `PLACE/home/.config/skills/config.toml` is writable by every user (mode 0666)
+    help: run `chmod o-w PLACE/home/.config/skills/config.toml`
     ");
 }
 

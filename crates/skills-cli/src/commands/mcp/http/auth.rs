@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use skills_mcp::BearerToken;
 use skills_runtime::PrivateFile;
+use skills_store::trusted_file::{self, Privacy};
 
 use crate::commands::mcp::serve::Serve;
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::file_mode::is_group_or_world_accessible;
 use crate::input;
 
 /// Maximum size of a token file and of a key file, in bytes.
@@ -70,8 +70,7 @@ pub(in crate::commands::mcp) fn add_token(path: &Path, token: &BearerToken) -> a
     let _lock = file.lock().with_context(failed)?;
     let mut text = String::new();
     if path.symlink_metadata().is_ok() {
-        check_private(path)?;
-        text = input::read_text_file(path, MAX_FILE_BYTES)?;
+        text = read_private_text(path)?;
     }
     if !text.is_empty() && !text.ends_with('\n') {
         text.push('\n');
@@ -87,8 +86,7 @@ pub(in crate::commands::mcp) fn add_token(path: &Path, token: &BearerToken) -> a
 /// least 32 bytes remain.
 pub(super) fn read_state_key(path: &Path) -> anyhow::Result<Vec<u8>> {
     const MIN_KEY_BYTES: usize = 32;
-    check_private(path)?;
-    let mut key = input::read_bytes(path, MAX_FILE_BYTES)?;
+    let mut key = trusted_file::read(path, MAX_FILE_BYTES, Privacy::Private)?;
     // Editors and `echo` add a line end. It is kept if the key would be too short without it, since
     // random bytes can end with one.
     if key.len() > MIN_KEY_BYTES && key.ends_with(b"\n") {
@@ -99,20 +97,16 @@ pub(super) fn read_state_key(path: &Path) -> anyhow::Result<Vec<u8>> {
 
 /// Reads a token file, which no other user can access.
 pub(in crate::commands::mcp) fn read_tokens(path: &Path) -> anyhow::Result<Vec<BearerToken>> {
-    check_private(path)?;
-    let text = input::read_text_file(path, MAX_FILE_BYTES)?;
+    let text = read_private_text(path)?;
     BearerToken::parse_file(&text)
         .map_err(|error| CommandError::input(format!("{}: {error}", path.display())).into())
 }
 
-/// Rejects a file that other users can read or change.
-fn check_private(path: &Path) -> anyhow::Result<()> {
-    // Writing is as bad as reading: a token that another user added authenticates that user.
-    if is_group_or_world_accessible(path) {
-        let message = format!("`{}` is accessible by other users", path.display());
-        anyhow::bail!(CommandError::input(message).with_help("run `chmod 600` on it"));
-    }
-    Ok(())
+/// Reads a file that other users can neither read nor change: a token that another user added
+/// authenticates that user.
+fn read_private_text(path: &Path) -> anyhow::Result<String> {
+    let bytes = trusted_file::read(path, MAX_FILE_BYTES, Privacy::Private)?;
+    input::decode_utf8(path, bytes)
 }
 
 /// Generates a token in a private file, atomically. Of two concurrent commands, the first one wins.

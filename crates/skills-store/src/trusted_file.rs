@@ -1,0 +1,201 @@
+//! Opens files that no other user can change.
+//!
+//! On Unix a path is trusted if
+//!
+//! - the file and every directory that leads to it, up to the root, belong to the user or to root,
+//!   with all symlinks on the way resolved;
+//! - none of them is writable by other users. A group may write only if it is that of root or the
+//!   private group of the user: its primary group, with its name and without other members. An access
+//!   control list may give no other user and no other group write access;
+//! - a directory with the sticky bit, such as `/tmp`, may be writable by others, since they cannot
+//!   replace what belongs to the user. That includes the symlinks in it.
+//!
+//! As root only files of root are trusted: a user whose files root followed could act as root. In a
+//! user namespace, users that it does not know appear as user 65534; a file of that user is not trusted,
+//! and a directory only where the root directory belongs to that user too, and only on the way.
+//!
+//! On other systems the permissions of files are not checked.
+//!
+//! Files are opened without waiting, as a FIFO would make it, and must be regular.
+
+mod error;
+#[cfg(unix)]
+mod ownership;
+#[cfg(unix)]
+mod resolve;
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read};
+use std::path::Path;
+
+use error::Problem;
+pub use error::{TrustError, TrustErrorKind};
+
+/// Whether other users may read a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Privacy {
+    /// They may read it.
+    Readable,
+    /// It contains a secret: the group and others have no access at all.
+    Private,
+}
+
+/// Reads a trusted file of at most `max_bytes` bytes.
+///
+/// # Errors
+/// Fails if the file does not exist or cannot be read, is not regular, is larger, or is not trusted.
+pub fn read(path: &Path, max_bytes: u64, privacy: Privacy) -> Result<Vec<u8>, TrustError> {
+    read_bounded(&open(path, privacy)?, path, max_bytes)
+}
+
+/// Opens a trusted file for reading.
+///
+/// # Errors
+/// As [`read`], except that the size has no limit.
+pub fn open(path: &Path, privacy: Privacy) -> Result<File, TrustError> {
+    let file = open_with(path, OpenOptions::new().read(true))?;
+    #[cfg(unix)]
+    if privacy == Privacy::Private {
+        ownership::check_private(path, &metadata(&file, path)?)?;
+    }
+    #[cfg(not(unix))]
+    let _ = privacy;
+    Ok(file)
+}
+
+/// Opens a trusted file with these options. A new file is readable and writable by its owner only; its
+/// directory must exist.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_with(path: &Path, options: &mut OpenOptions) -> Result<File, TrustError> {
+    #[cfg(unix)]
+    let file = {
+        use std::os::unix::fs::OpenOptionsExt;
+        let resolved = resolve::resolve(path, resolve::End::File)?;
+        // All links are resolved: one in the place of the file was put there since.
+        let flags = nix::fcntl::OFlag::O_NOFOLLOW | nix::fcntl::OFlag::O_NONBLOCK;
+        options.mode(0o600).custom_flags(flags.bits());
+        let file = open_regular_with(path, &resolved, options)?;
+        ownership::check_file(path, &resolved, &metadata(&file, path)?)?;
+        file
+    };
+    #[cfg(not(unix))]
+    let file = open_regular_with(path, path, options)?;
+    Ok(file)
+}
+
+/// Opens a regular file for reading without waiting, whoever owns it: for files that are only shown
+/// or verified.
+///
+/// # Errors
+/// Fails if the file does not exist, is not regular, or is larger than `max_bytes` bytes.
+pub fn open_untrusted(path: &Path, max_bytes: u64) -> Result<File, TrustError> {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(
+        &mut options,
+        nix::fcntl::OFlag::O_NONBLOCK.bits(),
+    );
+    let file = open_regular_with(path, path, &mut options)?;
+    check_size(&file, path, max_bytes)?;
+    Ok(file)
+}
+
+/// Reads an open file of at most `max_bytes` bytes. `path` is for messages.
+///
+/// # Errors
+/// Fails if the file cannot be read or is larger.
+pub fn read_bounded(file: &File, path: &Path, max_bytes: u64) -> Result<Vec<u8>, TrustError> {
+    check_size(file, path, max_bytes)?;
+    let mut bytes = Vec::new();
+    let read = file
+        // It can grow while it is read.
+        .take(max_bytes.saturating_add(1))
+        .read_to_end(&mut bytes)
+        .map_err(|error| TrustError::io(path, path, error))?;
+    if read as u64 > max_bytes {
+        return Err(TrustError::new(path, path, Problem::TooLarge { max_bytes }));
+    }
+    Ok(bytes)
+}
+
+/// Fails if an open file has more than `max_bytes` bytes, also if most of them are a hole.
+///
+/// # Errors
+/// Fails if it has more.
+pub fn check_size(file: &File, path: &Path, max_bytes: u64) -> Result<(), TrustError> {
+    if metadata(file, path)?.len() <= max_bytes {
+        return Ok(());
+    }
+    Err(TrustError::new(path, path, Problem::TooLarge { max_bytes }))
+}
+
+/// Checks that no other user can change a directory, or replace it or a file in it.
+///
+/// # Errors
+/// Fails if it does not exist, is not a directory, or is not trusted.
+pub fn check_directory(path: &Path) -> Result<(), TrustError> {
+    #[cfg(unix)]
+    let path = resolve::resolve(path, resolve::End::Directory)?;
+    let found = path
+        .metadata()
+        .map_err(|error| TrustError::io(&path, &path, error))?;
+    if found.is_dir() {
+        Ok(())
+    } else {
+        let error = io::ErrorKind::NotADirectory.into();
+        Err(TrustError::io(&path, &path, error))
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the files belong to the host application, not to a skill"
+)]
+fn open_regular_with(
+    path: &Path,
+    resolved: &Path,
+    options: &mut OpenOptions,
+) -> Result<File, TrustError> {
+    let not_regular = |kind| TrustError::new(path, resolved, Problem::NotRegular { kind });
+    let file = options.open(resolved).map_err(|error| {
+        // A FIFO without a reader, and a socket, cannot be opened for writing.
+        match resolved.metadata().ok().and_then(|found| irregular(&found)) {
+            Some(kind) => not_regular(kind),
+            None => TrustError::io(path, resolved, error),
+        }
+    })?;
+    match irregular(&metadata(&file, path)?) {
+        Some(kind) => Err(not_regular(kind)),
+        None => Ok(file),
+    }
+}
+
+fn metadata(file: &File, path: &Path) -> Result<std::fs::Metadata, TrustError> {
+    file.metadata()
+        .map_err(|error| TrustError::io(path, path, error))
+}
+
+/// Returns what a file is, if it is not regular.
+fn irregular(found: &std::fs::Metadata) -> Option<&'static str> {
+    let kind = found.file_type();
+    if kind.is_file() {
+        return None;
+    }
+    if kind.is_dir() {
+        return Some("a directory");
+    }
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt;
+        if kind.is_fifo() {
+            return Some("a FIFO");
+        }
+        if kind.is_socket() {
+            return Some("a socket");
+        }
+    }
+    Some("a device")
+}
