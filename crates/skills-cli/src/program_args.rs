@@ -17,7 +17,7 @@ use crate::interpreters::{InterpreterArg, parse_interpreter};
 use crate::permission::PermissionParser;
 use crate::policy_files::{self, LoadedPolicy};
 use crate::settings::MAX_MIB;
-use crate::state::{self, PolicyPaths};
+use crate::state::{self, OwnAccess, PolicyPaths};
 
 /// The working directory of a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -117,18 +117,6 @@ impl ProgramArgs {
             rules = rules.rule(allow_writing(path, RuleSource::Invocation, "--write")?);
         }
         rules = rules.with_rules(more_rules);
-        // Write access to these files is equivalent to unrestricted access. Both spellings: a state
-        // directory behind a symlink can be reached by either path.
-        let protected = state::write_protected_paths(&context.environment);
-        for path in protected
-            .iter()
-            .flat_map(|path| policy_files::path_spellings(path))
-        {
-            if let Ok(target) = Target::write(path) {
-                let rule = Rule::new(Effect::Deny, RuleSource::BuiltIn, target);
-                rules = rules.rule(rule.origin("policy, approvals and audit log of this command"));
-            }
-        }
         Ok(rules)
     }
 
@@ -139,11 +127,14 @@ impl ProgramArgs {
         more_rules: Vec<Rule>,
         context: &Context,
     ) -> anyhow::Result<Builder> {
+        let own = state::own_directories(&context.environment);
+        let hidden = own.iter().filter(|own| own.access == OwnAccess::Hidden);
         let builder = builder
             .policy(self.policy(more_rules, context)?)
             // A grant for the home directory would otherwise include the token of the server and
-            // the approvals.
-            .hide(state::hidden_dirs(&context.environment))
+            // the approvals. Write access to them is equivalent to unrestricted access.
+            .hide(hidden.map(|own| &own.path))
+            .read_only(own.iter().map(|own| &own.path))
             .secrets(self.secrets(context)?);
         let builder = self
             .sandbox

@@ -103,36 +103,47 @@ pub(crate) fn open_approvals(environment: &Environment) -> Option<FileApprovalSt
     Some(FileApprovalStore::new(state.join("approvals.json")))
 }
 
-/// Returns the paths denied for writing regardless of rules: policy, approvals, audit log, drafts
-/// and caches. The policy of a project is not included: it is inside the directory that programs
-/// work on, and can only restrict unless the project is trusted.
-pub(crate) fn write_protected_paths(environment: &Environment) -> Vec<PathBuf> {
-    let policy = PolicyPaths::new(environment);
-    // Compiled code, build tools and their caches run with the privileges of the user, and the search
-    // index decides what a model is shown.
-    let caches = environment.cache_dir().into_iter().flat_map(|cache| {
-        ["code", "tools", "build", SEARCH_CACHE_DIR].map(|name| cache.join(name))
-    });
-    let mut paths = vec![policy.admin];
-    paths.extend(policy.user);
-    // It names interpreters, which run with the permissions of every skill.
-    paths.extend(SettingsPaths::new(environment).user);
-    paths.extend(environment.state_dir());
-    paths.extend(environment.drafts_dir());
-    paths.extend(caches);
-    paths
+/// A directory of this command. No program may write in it, or in a directory around it.
+pub(crate) struct OwnDirectory {
+    pub(crate) path: PathBuf,
+    pub(crate) access: OwnAccess,
 }
 
-/// Returns the directories hidden from all programs and tools, even inside a readable directory:
-/// approvals, audit log, server token, caches, and the policy of the user and of the administrator.
-pub(crate) fn hidden_dirs(environment: &Environment) -> Vec<PathBuf> {
-    let own = [
-        environment.state_dir(),
-        environment.cache_dir(),
-        environment.config_dir(),
+/// What programs may do in a directory of this command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OwnAccess {
+    /// Nothing: programs and tools see it empty, also in a readable directory.
+    Hidden,
+    /// Read it, if a rule or an approval allows.
+    ReadOnly,
+}
+
+/// Returns all directories of this command: configuration, policy, state (approvals, audit log, ledger,
+/// tokens), caches (compiled code, build tools, search indexes), drafts and packages.
+///
+/// The policy of a project is not included: it is inside the directory that programs work on, and can
+/// only restrict unless the project is trusted. Neither are the roots of skills, which are protected.
+pub(crate) fn own_directories(environment: &Environment) -> Vec<OwnDirectory> {
+    #[cfg(feature = "packages")]
+    let environments = environment.environments_dir();
+    #[cfg(not(feature = "packages"))]
+    let environments = None;
+    let all = [
+        (Some(PathBuf::from(ADMIN_DIR)), OwnAccess::Hidden),
+        (environment.config_dir(), OwnAccess::Hidden),
+        (environment.state_dir(), OwnAccess::Hidden),
+        (environment.cache_dir(), OwnAccess::Hidden),
+        (environment.drafts_dir(), OwnAccess::ReadOnly),
+        (environments, OwnAccess::ReadOnly),
     ];
-    let admin = PathBuf::from(ADMIN_DIR);
-    own.into_iter().flatten().chain([admin]).collect()
+    let all = all.into_iter();
+    all.filter_map(|(path, access)| {
+        Some(OwnDirectory {
+            path: path?,
+            access,
+        })
+    })
+    .collect()
 }
 
 /// Adds the approval store and the audit log to a runtime.

@@ -181,7 +181,8 @@ impl HostArgs {
         tools = drafts.into_iter().fold(tools, ToolSetBuilder::drafts_dir);
         // A mount can contain these paths. The rules deny them to programs only, so the file tools
         // get them too.
-        tools = tools.protect(state::write_protected_paths(&context.environment));
+        let own = state::own_directories(&context.environment).into_iter();
+        tools = tools.protect(own.map(|own| own.path));
         if let Some(path) = state::overrides_path(&context.environment) {
             tools = tools
                 .protect([path.clone()])

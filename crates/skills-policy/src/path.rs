@@ -31,6 +31,11 @@ pub(crate) fn is_comparable(path: &Path) -> bool {
     path.is_absolute() && path.to_str().is_some() && !has_parent(path) && !has_null
 }
 
+/// Returns true if one of two paths is the other one or below it.
+pub(crate) fn paths_overlap(a: &Path, b: &Path) -> bool {
+    a.starts_with(b) || b.starts_with(a)
+}
+
 /// Returns true if a path contains `..`.
 pub(crate) fn has_parent(path: &Path) -> bool {
     path.components().any(|part| part == Component::ParentDir)

@@ -61,6 +61,7 @@ pub struct Request {
     dropped: BTreeSet<Capability>,
     pub(crate) protected: BTreeSet<PathBuf>,
     pub(crate) hidden: BTreeSet<PathBuf>,
+    pub(crate) read_only: BTreeSet<PathBuf>,
     pub(crate) limits: ResourceLimits,
 }
 
@@ -116,6 +117,7 @@ impl Request {
             dropped: BTreeSet::new(),
             protected: BTreeSet::new(),
             hidden: BTreeSet::new(),
+            read_only: BTreeSet::new(),
             limits: ResourceLimits::default(),
         }
     }
@@ -336,6 +338,14 @@ impl Request {
     /// Used for policy files, approvals, caches and logs of the host. The path is canonical.
     pub fn hide(mut self, path: impl Into<PathBuf>) -> Self {
         self.hidden.insert(path.into());
+        self
+    }
+
+    /// Makes a path read-only, whatever rules allow: write access to it, to a path in it and to a
+    /// directory around it is denied. Used for directories of the host application that runs may
+    /// read. The path is canonical.
+    pub fn read_only(mut self, path: impl Into<PathBuf>) -> Self {
+        self.read_only.insert(path.into());
         self
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::evaluation_result::RuleEvaluation;
-use crate::path::{is_comparable, is_program_name};
+use crate::path::{is_comparable, is_program_name, paths_overlap};
 use crate::request::{Basis, CALLER_NAME, RULES_NAME, RequestedPermission};
 use crate::target::Kind;
 use crate::{
@@ -292,6 +292,12 @@ fn forbidden_reason(request: &Request, requested: &RequestedPermission) -> Optio
             if skill_directory.is_some_and(|directory| path.starts_with(directory)) =>
         {
             Some("the skill directory is always read-only")
+        }
+        // Not only in grants, since not every backend can exclude a path from a wider one.
+        Permission::Write(path) | Permission::WriteProtected { path, .. }
+            if request.read_only.iter().any(|own| paths_overlap(own, path)) =>
+        {
+            Some("it contains files of the host application, which no run may change")
         }
         Permission::Program(name) if !is_program_name(name) => Some("it is not a valid program name"),
         Permission::Variable(name) if !is_variable_name(name) => {

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use crate::error::Repr;
-use crate::path::{is_comparable, is_pattern, is_program_name, is_same_program, normalize};
+use crate::path::{
+    is_comparable, is_pattern, is_program_name, is_same_program, normalize, paths_overlap,
+};
 use crate::{
     Capability, HostPattern, PackagePattern, Permission, PolicyError, VariablePattern, suggestion,
 };
@@ -261,10 +263,6 @@ impl Target {
             Capability::Packages => value.parse::<PackagePattern>().map(Into::into),
         }
     }
-}
-
-fn paths_overlap(a: &Path, b: &Path) -> bool {
-    a.starts_with(b) || b.starts_with(a)
 }
 
 impl Permission {

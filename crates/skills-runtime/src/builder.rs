@@ -49,6 +49,7 @@ pub struct Builder {
     on_missing_requirements: OnMissing,
     max_concurrent_runs: usize,
     hidden_directories: Vec<PathBuf>,
+    read_only_directories: Vec<PathBuf>,
     user_home: Option<PathBuf>,
     #[cfg(all(feature = "packages", unix))]
     packages: Option<crate::PackageConfig>,
@@ -83,6 +84,7 @@ impl Default for Builder {
             on_missing_requirements: OnMissing::default(),
             max_concurrent_runs: 16,
             hidden_directories: Vec::new(),
+            read_only_directories: Vec::new(),
             user_home: None,
             #[cfg(all(feature = "packages", unix))]
             packages: None,
@@ -325,6 +327,15 @@ impl Builder {
         self
     }
 
+    /// Makes directories of the host application read-only for every run, whatever rules allow: write
+    /// access to them, to a path in them and to a directory around them is denied. The setup of
+    /// packages may write its own. Default: the store of [`packages`](Self::packages).
+    pub fn read_only(mut self, directories: impl IntoIterator<Item = impl Into<PathBuf>>) -> Self {
+        self.read_only_directories
+            .extend(directories.into_iter().map(Into::into));
+        self
+    }
+
     /// Installs packages that skills declare and that are missing, once a rule or an approver allows
     /// it. Default: none are installed, and programs have what their interpreters have.
     #[cfg(all(feature = "packages", unix))]
@@ -377,6 +388,7 @@ impl Builder {
             approval_timeout: self.approval_timeout,
             on_missing_requirements: self.on_missing_requirements,
             hidden_directories: self.hidden_directories,
+            read_only_directories: self.read_only_directories,
             user_home: self.user_home,
             max_concurrent_runs: self.max_concurrent_runs,
             #[cfg(all(feature = "packages", unix))]

@@ -126,6 +126,8 @@ pub(crate) struct Config {
     pub(crate) on_missing_requirements: OnMissing,
     /// Directories that are hidden from all programs.
     pub(crate) hidden_directories: Vec<PathBuf>,
+    /// Directories that no program may write.
+    pub(crate) read_only_directories: Vec<PathBuf>,
     pub(crate) user_home: Option<PathBuf>,
     pub(crate) max_concurrent_runs: usize,
     #[cfg(all(feature = "packages", unix))]

@@ -173,7 +173,7 @@ fn invalid_permissions_and_names_are_invalid_usage() {
     {
       "error": {
         "code": "usage",
-        "message": "invalid value 'network:https://x.example/' for '--allow <PERMISSION>': invalid host `https://x.example/`: expected `api.example.com`, `localhost:8080`, `*.example.com` or `*`, without scheme and path",
+        "message": "invalid value 'network:https://x.example/' for '--allow <PERMISSION>': invalid host `https://x.example/`: expected `api.example.com`, `localhost:8080`, `[::1]:8080`, `*.example.com` or `*`, without scheme and path",
         "candidates": [],
         "hint": "did you mean `network:x.example`?"
       }
@@ -582,7 +582,7 @@ fn no_program_can_write_policy_approvals_or_audit_log() {
     runs     scripts/main.sh
     backend  linux
     decision denied
-             denied by rule `deny write:HERE/state/skills (built-in, policy, approvals and audit log of this command)`: write `HERE/state` (requested by the caller)
+             denied, it contains files of the host application, which no run may change: write `HERE/state` (requested by the caller)
     unused   Write: no workspace is set
     ");
     assert_eq!(
@@ -591,6 +591,43 @@ fn no_program_can_write_policy_approvals_or_audit_log() {
             .code,
         3
     );
+}
+
+/// Each directory of the command, a path in it and a directory around it.
+#[test]
+fn no_program_can_write_a_directory_of_the_command() {
+    let fixture = Fixture::new("allowed-tools: Write\n", "true\n");
+    let is_granted = |path: &Path| {
+        let allow = format!("write:{}", path.display());
+        let path = path.display().to_string();
+        let arguments = [
+            "policy", "check", "one", "--write", &path, "--allow", &allow,
+        ];
+        let mut check = fixture.command(&arguments);
+        check.env("XDG_DATA_HOME", fixture.path("data"));
+        check.env("XDG_CACHE_HOME", fixture.path("cache"));
+        check.status().unwrap().code() == Some(0)
+    };
+    for own in [
+        "state/skills",
+        "config/skills",
+        "cache/skills",
+        "data/skills/environments",
+        "data/skills/drafts",
+    ] {
+        let directory = fixture.path(own);
+        fs::create_dir_all(directory.join("inside")).unwrap();
+        for path in [
+            directory.clone(),
+            directory.join("inside"),
+            directory.join("new"),
+            directory.parent().unwrap().to_owned(),
+        ] {
+            assert!(!is_granted(&path), "{}", path.display());
+        }
+    }
+    fs::create_dir(fixture.path("data/other")).unwrap();
+    assert!(is_granted(&fixture.path("data/other")));
 }
 
 #[test]

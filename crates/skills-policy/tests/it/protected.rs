@@ -187,3 +187,29 @@ fn configured_paths_are_protected_or_hidden() {
         format!("{LEAST} /h/states=/h/states:ro")
     );
 }
+
+/// A rule for exactly the path makes a protected path writable, and none makes a read-only one.
+#[test]
+fn no_rule_makes_a_read_only_path_writable() {
+    let all = rules(&[
+        (Effect::Allow, RuleSource::Invocation, "write"),
+        (Effect::Allow, RuleSource::Invocation, "write:/h/store"),
+        (Effect::Allow, RuleSource::Invocation, "write:/h"),
+    ]);
+    for path in ["/h/store", "/h/store/x", "/h/store/.git/hooks", "/h", "/"] {
+        let write = Request::new("/skills/a").write(path).read_only("/h/store");
+        assert!(decide(&all, &write).contains("no run may change"), "{path}");
+    }
+    let workspace = Request::new("/skills/a")
+        .workspace("/h")
+        .read_only("/h/store");
+    assert!(!decide(&all, &workspace).contains(":rw"));
+    let read = Request::new("/skills/a")
+        .read("/h/store")
+        .read_only("/h/store");
+    assert!(decide(&all, &read).contains("/h/store:ro"));
+    let beside = Request::new("/skills/a")
+        .write("/h/stores")
+        .read_only("/h/store");
+    assert!(decide(&all, &beside).contains("/h/stores:rw"));
+}

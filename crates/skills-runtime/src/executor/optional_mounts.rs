@@ -25,7 +25,7 @@ impl Executor {
                 .iter()
                 .filter(|access| plan.wants_any_directory(**access))
                 .map(|access| with_access(&plan.request, path, *access))
-                .map(|(request, permission)| (self.with_protected_paths(request), permission))
+                .map(|(request, permission)| (self.with_read_only_paths(request), permission))
                 .find(|(extended, permission)| {
                     self.allows_extension(&plan.request, extended, digest, permission)
                 });

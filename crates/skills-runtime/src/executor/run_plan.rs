@@ -99,7 +99,7 @@ impl Executor {
             stdin: take_stdin(&mut options),
             options,
             // Last, since it depends on the requested paths.
-            request: self.with_protected_paths(self.with_environment(name, request)),
+            request: self.with_read_only_paths(self.with_environment(name, request)),
             dropped_programs: Vec::new(),
             variables: without_sources(variables),
             workspace: workspace.map(|workspace| workspace.path().to_owned()),
@@ -141,7 +141,7 @@ impl Executor {
             has_protocol_input: has_protocol_input(&options),
             stdin: take_stdin(&mut options),
             options,
-            request: self.with_protected_paths(request),
+            request: self.with_read_only_paths(request),
             dropped_programs: Vec::new(),
             variables: without_sources(variables),
             workspace: Some(directory.to_owned()),
@@ -226,18 +226,30 @@ impl Executor {
         of_caller.chain(secrets).collect()
     }
 
+    /// Protects the paths of all requests, and makes directories of the host application read-only.
+    pub(crate) fn with_read_only_paths(&self, request: Request) -> Request {
+        let request = self.with_protected_paths(request);
+        let read_only = self.config().read_only_directories.iter();
+        let request = read_only.map(canonical).fold(request, Request::read_only);
+        #[cfg(all(feature = "packages", unix))]
+        let request = self
+            .package_store()
+            .map(|store| canonical(store.directory()))
+            .into_iter()
+            .fold(request, Request::read_only);
+        request
+    }
+
     /// Hides directories of the host application and protects skill roots inside writable
     /// directories, so that a skill cannot change another one. Optional mounts are included.
     pub(crate) fn with_protected_paths(&self, request: Request) -> Request {
-        // For all requests: rules can add files that the request does not name. Grants have canonical
-        // paths; a rule on another spelling of a path would not match them.
-        let canonical = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone());
+        // For all requests: rules can add files that the request does not name.
         let hidden = self.hidden_directories().iter();
         let request = hidden.map(canonical).fold(request, Request::hide);
         #[cfg(all(feature = "packages", unix))]
         let request = self
             .package_store()
-            .map(|store| canonical(&store.directory().to_owned()))
+            .map(|store| canonical(store.directory()))
             .into_iter()
             .fold(request, Request::protect);
         // Skills are protected against writing only; a skill may read another one.
@@ -284,6 +296,19 @@ impl Executor {
     fn without_installable(&self, requirements: &Requirements) -> Requirements {
         requirements.clone()
     }
+}
+
+/// Returns the canonical path, as grants have it; a rule on another spelling would not match them.
+fn canonical(path: impl AsRef<Path>) -> PathBuf {
+    let path = path.as_ref();
+    // What does not exist yet is created below the longest existing parent.
+    for existing in path.ancestors() {
+        if let (Ok(canonical), Ok(missing)) = (existing.canonicalize(), path.strip_prefix(existing))
+        {
+            return canonical.components().chain(missing.components()).collect();
+        }
+    }
+    path.to_owned()
 }
 
 impl RunPlan {

@@ -169,7 +169,7 @@ async fn a_denial_reports_whether_an_approval_could_allow_the_run() {
     let network = json!({"command": "sort", "network": ["not a host"]});
     assert_snapshot!(text(tools.call("skills_bash", network).await), @"
     invalid_arguments false
-    Error: invalid `network`: invalid host `not a host`: expected `api.example.com`, `localhost:8080`, `*.example.com` or `*`, without scheme and path
+    Error: invalid `network`: invalid host `not a host`: expected `api.example.com`, `localhost:8080`, `[::1]:8080`, `*.example.com` or `*`, without scheme and path
     ");
     let deny = Rule::parse(Effect::Deny, RuleSource::User, "spawn:sort").unwrap();
     let tools = host.tools_with(Policy::default().rule(deny));
