@@ -15,7 +15,10 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("skills-manifest", &[]),
     ("skills-ref-compat", &["skills-manifest"]),
     ("skills-script", &["skills-manifest"]),
-    ("skills-discovery", &["skills-manifest"]),
+    // Data without dependencies: discovery, policy and the command need the same table of clients,
+    // and none of them may depend on another.
+    ("skills-clients", &[]),
+    ("skills-discovery", &["skills-clients", "skills-manifest"]),
     ("skills-lint", &["skills-manifest"]),
     ("skills-address", &[]),
     (
@@ -34,7 +37,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("skills-audit", &["skills-store"]),
     ("skills-ledger", &["skills-store"]),
     ("skills-build", &[]),
-    ("skills-policy", &[]),
+    ("skills-policy", &["skills-clients"]),
     ("skills-sandbox", &["skills-policy"]),
     ("skills-packages", &["skills-manifest"]),
     (
@@ -109,6 +112,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
         "skills-cli",
         &[
             "skills-build",
+            "skills-clients",
             "skills-install",
             "skills-lint",
             "skills-mcp",

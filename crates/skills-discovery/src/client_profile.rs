@@ -5,12 +5,13 @@ mod locations;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use skills_clients::{Root as ClientRoot, RootBase};
+
 use crate::{
     DelimiterRule, DirSymlinks, Discovery, HiddenDirectories, MissingDescription, NameRule,
     Namespace, NestedSkills, Precedence, ReadingRules, Root, Scope, SearchDepth, SkillFileSymlinks,
     Trust,
 };
-use locations::{Location, LocationBase};
 
 /// The roots and parsing rules of one client.
 ///
@@ -125,11 +126,10 @@ impl ClientProfile {
     #[must_use]
     pub fn roots(self, context: &ProfileContext) -> Vec<Root> {
         let mut roots: Vec<Root> = Vec::new();
-        for location in locations::for_profile(self) {
+        for location in &locations::for_profile(self) {
             let found = match location.base {
-                LocationBase::Plugins => context.plugins.clone(),
-                _ => location
-                    .base_directories(context)
+                RootBase::Plugins => context.plugins.clone(),
+                _ => locations::base_directories(location, context)
                     .into_iter()
                     .map(|base| self.build_root(location, &base, context))
                     .collect(),
@@ -164,16 +164,17 @@ impl ClientProfile {
         }
     }
 
-    fn build_root(self, location: &Location, base: &Path, context: &ProfileContext) -> Root {
+    fn build_root(self, location: &ClientRoot, base: &Path, context: &ProfileContext) -> Root {
         let path = if location.path.is_empty() {
             base.to_owned()
         } else {
             base.join(location.path)
         };
-        let root = Root::new(path, location.scope);
+        let scope = locations::scope(location);
+        let root = Root::new(path, scope);
         // Only files of the project may be by strangers. All other directories belong to the user,
         // the host application or the administrator.
-        let root = if location.scope == Scope::Repo {
+        let root = if scope == Scope::Repo {
             root.trust(context.project_trust)
         } else {
             root

@@ -224,7 +224,7 @@ impl Grants {
     }
 
     /// Returns the absolute paths that stay read-only in granted directories, in addition to the
-    /// names of [`PROTECTED_PATHS`](crate::PROTECTED_PATHS), unless they were granted themselves.
+    /// names of [`protected_paths`](crate::protected_paths), unless they were granted themselves.
     #[must_use]
     pub fn protected(&self) -> &BTreeSet<PathBuf> {
         &self.protected

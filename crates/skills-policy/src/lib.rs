@@ -66,6 +66,7 @@ mod capability;
 mod decision;
 mod error;
 mod evaluation_result;
+mod executed_files;
 #[cfg(feature = "toml")]
 mod file;
 mod grants;
@@ -109,8 +110,8 @@ pub use permission::Permission;
 pub use permission_manager::{Evaluation, PendingApproval, PermissionManager};
 pub use policy::{ApprovalMode, InstallPolicy, NewContentPolicy, Policy, SignatureIdentity};
 pub use protected_paths::{
-    PROTECTED_PATHS, ends_protected_path, fold_name, innermost_protected_name,
-    may_lead_to_protected,
+    ends_executed_path, ends_protected_path, file_reader, fold_name, innermost_protected_name,
+    may_lead_to_protected, protected_paths,
 };
 pub use request::{Request, VariableSource};
 pub use rule::{Effect, Rule, RuleSource};

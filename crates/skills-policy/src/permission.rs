@@ -32,7 +32,7 @@ pub enum Permission {
     Read(#[serde(serialize_with = "crate::path::serialize_lossy")] PathBuf),
     /// Read and write this file, or this directory and everything below it.
     Write(#[serde(serialize_with = "crate::path::serialize_lossy")] PathBuf),
-    /// Read and write a path at or below a [protected](crate::PROTECTED_PATHS) one. No wider rule,
+    /// Read and write a path at or below a [protected](crate::protected_paths) one. No wider rule,
     /// approval or mode implies it: only a rule or an approval for the protected path itself, or
     /// for a path in it.
     WriteProtected {

@@ -1,201 +1,194 @@
-//! Paths that stay read-only in writable directories, by name.
+//! Files that other programs execute or trust, by name: which stay read-only in writable
+//! directories, and which program reads one.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-/// Relative paths that no wider rule makes writable: an agent, an editor, a shell or git executes
-/// or trusts the files there at its next start, or they contain keys. Components are separated by
-/// `/`.
-///
-/// They are protected at any depth of a writable directory and regardless of case. The directories
-/// that agents scan for skills are included, so that a skill cannot change another one. A backend
-/// that cannot protect them reports that in its enforcement report.
-pub const PROTECTED_PATHS: &[&str] = &[
-    // Git, its hooks and settings, and services that execute files of a commit. Entries below
-    // `.git` apply even where `.git` itself is granted.
-    ".git",
-    ".git/commondir",
-    ".git/config",
-    ".git/config.worktree",
-    ".git/hooks",
-    ".git/modules",
-    ".git/worktrees",
-    ".gitconfig",
-    ".githooks",
-    ".gitmodules",
-    ".husky",
-    ".lefthook",
-    ".lefthook.yml",
-    ".pre-commit-config.yaml",
-    ".circleci",
-    ".forgejo/workflows",
-    ".gitea/workflows",
-    ".github/actions",
-    ".github/agents",
-    ".github/copilot-instructions.md",
-    ".github/hooks",
-    ".github/instructions",
-    ".github/prompts",
-    ".github/skills",
-    ".github/workflows",
-    ".gitlab-ci.yml",
-    // Shells, and programs that they start.
-    ".bash_aliases",
-    ".bash_login",
-    ".bash_logout",
-    ".bash_profile",
-    ".bashrc",
-    ".config/Code",
-    ".config/agents",
-    ".config/amp",
-    ".config/autostart",
-    ".config/crush",
-    ".config/devin",
-    ".config/environment.d",
-    ".config/fish",
-    ".config/git",
-    ".config/goose",
-    ".config/kitty",
-    ".config/mise",
-    ".config/nvim",
-    ".config/opencode",
-    ".config/skills",
-    ".config/systemd",
-    ".config/tmux",
-    ".config/zed",
-    ".cshrc",
-    ".envrc",
-    ".inputrc",
-    ".kshrc",
-    ".local/bin",
-    ".local/share/systemd",
-    ".login",
-    ".mise.toml",
-    ".pam_environment",
-    ".profile",
-    ".screenrc",
-    ".tcshrc",
-    ".tmux.conf",
-    ".tool-versions",
-    // Packages and start files that run at the start of every Python script.
-    ".venv",
-    ".xinitrc",
-    ".xprofile",
-    ".xsession",
-    ".zlogin",
-    ".zlogout",
-    ".zprofile",
-    ".zshenv",
-    ".zshrc",
-    "Library/LaunchAgents",
-    "mise.toml",
-    // Agents: settings, hooks, MCP servers, instructions and skills.
-    ".agent",
-    ".agents",
-    ".aider.conf.yml",
-    ".amp",
-    ".antigravity",
-    ".augment",
-    ".claude",
-    ".claude.json",
-    ".clawdbot",
-    ".cline",
-    ".clinerules",
-    ".codeium",
-    ".codex",
-    ".continue",
-    ".copilot",
-    ".cortex",
-    ".crush",
-    ".cursor",
-    ".cursorrules",
-    ".deepagents",
-    ".factory",
-    ".gemini",
-    ".goose",
-    ".hermes",
-    ".junie",
-    ".kilo",
-    ".kilocode",
-    ".kiro",
-    ".mcp.json",
-    ".moltbot",
-    ".openclaw",
-    ".opencode",
-    ".pi",
-    ".qoder",
-    ".qwen",
-    ".roo",
-    ".roorules",
-    ".skills",
-    ".snowflake",
-    ".trae",
-    ".windsurf",
-    ".windsurfrules",
-    "crush.json",
-    "opencode.json",
-    // Editors, debuggers and build tools.
-    ".cargo/config",
-    ".cargo/config.toml",
-    ".cargo/env",
-    ".devcontainer",
-    ".devcontainer.json",
-    ".dir-locals.el",
-    ".emacs",
-    ".emacs.d",
-    ".exrc",
-    ".fleet",
-    ".gdbinit",
-    ".gradle",
-    ".idea",
-    ".ipython",
-    ".irbrc",
-    ".lldbinit",
-    ".npmrc",
-    ".nvim.lua",
-    ".nvimrc",
-    ".pnpmfile.cjs",
-    ".pythonrc.py",
-    ".vim",
-    ".vimrc",
-    ".vscode",
-    ".vscode-server",
-    ".yarn",
-    ".yarnrc",
-    ".yarnrc.yml",
-    ".zed",
-    // Keys.
-    ".gnupg",
-    ".netrc",
-    ".ssh",
-];
+use crate::executed_files::FILE_READERS;
 
-/// The components of each protected path, folded, by the first component.
-// Backends check every path of a directory tree, so the lookup is by hash.
-static BY_FIRST_COMPONENT: LazyLock<HashMap<String, Vec<Vec<String>>>> = LazyLock::new(|| {
-    let mut by_first: HashMap<String, Vec<Vec<String>>> = HashMap::new();
-    for path in PROTECTED_PATHS {
-        let components: Vec<String> = path.split('/').map(fold_name).collect();
-        by_first
-            .entry(components[0].clone())
-            .or_default()
-            .push(components);
+/// A path of the tables of clients and of programs.
+struct Pattern {
+    /// The folded components. The last one may contain a `*`.
+    components: Vec<String>,
+    reader: &'static str,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// What is at or below it stays read-only.
+    Protected,
+    /// A file that is reported.
+    ReportedFile,
+    /// A directory, in which all files are reported.
+    ReportedDirectory,
+}
+
+/// The name of the program for former directories of clients, which are in no row.
+const FORMER_CLIENT: &str = "a client";
+
+/// Directories that are created and moved in everyday work, although some names in them are
+/// protected.
+const ORDINARY_DIRECTORIES: [&str; 3] = ["dist-packages", "mise", "site-packages"];
+
+/// All patterns, and how to find them.
+struct Patterns {
+    all: Vec<Pattern>,
+    /// The indices of patterns by their first component, which is a wildcard only if it is the last.
+    by_first: HashMap<String, Vec<usize>>,
+    /// The indices of patterns by their last component.
+    by_last: HashMap<String, Vec<usize>>,
+    /// The indices of patterns that end with a wildcard, by the last extension of the name.
+    by_extension: HashMap<String, Vec<usize>>,
+    /// The indices of patterns that end with `.*`, by the part of the name before its last extension.
+    by_stem: HashMap<String, Vec<usize>>,
+    protected: Vec<String>,
+}
+
+// Backends check every path of a directory tree, so all lookups are by hash.
+static PATTERNS: LazyLock<Patterns> = LazyLock::new(Patterns::new);
+
+impl Patterns {
+    fn new() -> Self {
+        let mut patterns = Self {
+            all: Vec::new(),
+            by_first: HashMap::new(),
+            by_last: HashMap::new(),
+            by_extension: HashMap::new(),
+            by_stem: HashMap::new(),
+            protected: Vec::new(),
+        };
+        for reader in FILE_READERS {
+            for path in reader.protected.split_whitespace() {
+                patterns.add(path, reader.name, Kind::Protected);
+            }
+            for path in reader.reported.split_whitespace() {
+                match path.strip_suffix('/') {
+                    Some(path) => patterns.add(path, reader.name, Kind::ReportedDirectory),
+                    None => patterns.add(path, reader.name, Kind::ReportedFile),
+                }
+            }
+        }
+        for client in skills_clients::CLIENTS {
+            for path in client.protected_paths() {
+                patterns.add(&path, client.title, Kind::Protected);
+            }
+        }
+        for path in skills_clients::protected_paths() {
+            patterns.add(&path, FORMER_CLIENT, Kind::Protected);
+        }
+        patterns.protected.sort_unstable();
+        patterns
     }
-    by_first
-});
 
-/// The longest last component of a protected path.
-const MAX_COMPONENT_BYTES: usize = 32;
+    fn add(&mut self, path: &str, reader: &'static str, kind: Kind) {
+        let components: Vec<String> = path.split('/').map(fold_name).collect();
+        // Several programs can read a file. The first one of the tables is named.
+        let is_known = |known: &Pattern| known.components == components;
+        if self.all.iter().any(is_known) {
+            return;
+        }
+        let index = self.all.len();
+        let (Some(first), Some(last)) = (components.first(), components.last()) else {
+            return;
+        };
+        let by_last = match last.strip_suffix(".*") {
+            Some(stem) => self.by_stem.entry(stem.to_owned()),
+            None if last.contains('*') => self.by_extension.entry(extension(last).to_owned()),
+            None => self.by_last.entry(last.clone()),
+        };
+        by_last.or_default().push(index);
+        if components.len() > 1 {
+            self.by_first.entry(first.clone()).or_default().push(index);
+        }
+        if kind == Kind::Protected {
+            self.protected.push(path.to_owned());
+        }
+        self.all.push(Pattern {
+            components,
+            reader,
+            kind,
+        });
+    }
 
-/// The last components of the protected paths, folded.
-static LAST_COMPONENTS: LazyLock<HashSet<String>> = LazyLock::new(|| {
-    let names = PROTECTED_PATHS
-        .iter()
-        .filter_map(|path| path.rsplit('/').next());
-    names.map(fold_name).collect()
-});
+    /// Returns the patterns whose last component matches a folded name.
+    fn ending_with<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Pattern> {
+        let extension = extension(name);
+        // Without an extension there is no stem.
+        let stem = name.rsplit_once('.').map(|(stem, _)| stem);
+        let lists = [
+            self.by_last.get(name),
+            self.by_extension.get(extension),
+            stem.and_then(|stem| self.by_stem.get(stem)),
+        ];
+        let indices = lists.into_iter().flatten().flatten();
+        indices
+            .map(|index| &self.all[*index])
+            .filter(move |pattern| pattern.matches_last(name))
+    }
+
+    /// Returns the patterns that match the start of these folded components.
+    fn at_start<'a>(&'a self, components: &'a [String]) -> impl Iterator<Item = &'a Pattern> {
+        let single = self
+            .ending_with(&components[0])
+            .filter(|pattern| pattern.components.len() == 1);
+        let longer = self.by_first.get(&components[0]).into_iter().flatten();
+        let longer = longer
+            .map(|index| &self.all[*index])
+            .filter(move |pattern| pattern.matches_start(components));
+        single.chain(longer)
+    }
+}
+
+impl Pattern {
+    fn matches_start(&self, components: &[String]) -> bool {
+        let last = self.components.len() - 1;
+        components.len() > last
+            && components[..last] == self.components[..last]
+            && self.matches_last(&components[last])
+    }
+
+    fn matches_last(&self, name: &str) -> bool {
+        let last = &self.components[self.components.len() - 1];
+        match last.split_once('*') {
+            None => name == last,
+            Some((before, after)) => {
+                let rest = name.strip_prefix(before);
+                let any = rest.and_then(|rest| rest.strip_suffix(after));
+                // `.*` is one extension, which the lookup by stem relies on.
+                any.is_some_and(|any| !any.is_empty() && !(after.is_empty() && any.contains('.')))
+            }
+        }
+    }
+
+    /// Returns true if these folded components are the start of the pattern, and it is longer.
+    fn continues(&self, components: &[String]) -> bool {
+        self.kind == Kind::Protected
+            && self.components.len() > components.len()
+            && self.components.starts_with(components)
+            && !ORDINARY_DIRECTORIES.contains(&self.components[0].as_str())
+    }
+}
+
+/// Returns the part of a name after its last `.`, or all of it if there is none.
+fn extension(name: &str) -> &str {
+    name.rsplit('.').next().unwrap_or(name)
+}
+
+/// Returns the relative paths that no wider rule makes writable, in alphabetical order: an agent, an
+/// editor, a shell or git executes or trusts the files there at its next start, or they contain
+/// keys. Components are separated by `/`; the last one may contain one `*`.
+///
+/// They are protected at any depth of a writable directory and regardless of case. The paths of
+/// clients are those of `skills_clients`; the directories that they scan for skills are included,
+/// so that a skill cannot change another one. A backend that cannot protect them reports that in its
+/// enforcement report.
+#[must_use]
+pub fn protected_paths() -> &'static [String] {
+    &PATTERNS.protected
+}
 
 /// Returns the innermost protected path at or above `path` and strictly below `base`, `None` if
 /// there is none.
@@ -218,15 +211,48 @@ pub fn innermost_protected_name(path: &Path, base: &Path) -> Option<PathBuf> {
     let components = folded_components(path);
     let exempt_count = base.components().count();
     let ends = (0..components.len()).flat_map(|start| {
-        let rest = &components[start..];
-        let names = BY_FIRST_COMPONENT.get(&rest[0]).into_iter().flatten();
-        names
-            .filter(move |name| components_start_with(rest, name))
-            .map(move |name| start + name.len())
+        PATTERNS
+            .at_start(&components[start..])
+            .filter(|pattern| pattern.kind == Kind::Protected)
+            .map(move |pattern| start + pattern.components.len())
     });
     // The innermost one counts, so that a grant of `.git` does not include `.git/hooks`.
     let end = ends.filter(|end| *end > exempt_count).max()?;
     Some(path.components().take(end).collect())
+}
+
+/// Returns the name of a program that executes the file at `path`, or trusts what it says; `None` if
+/// none is known. Components of `base` are exempt as in [`innermost_protected_name`].
+///
+/// This includes files that are not protected, since a person runs them on purpose: a `Makefile`, a
+/// `package.json`. Of the repository of git only what git executes is included, not objects and
+/// branches.
+///
+/// ```
+/// use skills_policy::file_reader;
+/// use std::path::Path;
+///
+/// let reader = |path: &str| file_reader(Path::new(path), Path::new("/w"));
+/// assert_eq!(reader("/w/sub/Makefile"), Some("make"));
+/// assert_eq!(reader("/w/.vscode/tasks.json"), Some("VS Code"));
+/// assert_eq!(reader("/w/src/main.rs"), None);
+/// assert_eq!(reader("/w/.git/objects/ab/cd"), None);
+/// ```
+#[must_use]
+pub fn file_reader(path: &Path, base: &Path) -> Option<&'static str> {
+    let components = folded_components(path);
+    let exempt_count = base.components().count();
+    let matches = (0..components.len()).flat_map(|start| {
+        PATTERNS
+            .at_start(&components[start..])
+            .map(move |pattern| (start + pattern.components.len(), pattern))
+    });
+    let matches = matches.filter(|(end, pattern)| {
+        *end > exempt_count && (pattern.kind != Kind::ReportedFile || *end == components.len())
+    });
+    let (end, pattern) = matches.max_by_key(|(end, _)| *end)?;
+    let is_repository = pattern.components == [".git"] && end < components.len();
+    (!is_repository).then_some(pattern.reader)
 }
 
 /// Returns true if a protected path ends with a component of this name: a quick check before
@@ -242,34 +268,52 @@ pub fn innermost_protected_name(path: &Path, base: &Path) -> Option<PathBuf> {
 /// ```
 #[must_use]
 pub fn ends_protected_path(name: &OsStr) -> bool {
-    let name = name.to_string_lossy();
-    if !name.is_ascii() {
-        return LAST_COMPONENTS.contains(fold_name(&name).as_str());
-    }
-    // As `fold_name`, without allocating for each name.
-    let mut buffer = [0; MAX_COMPONENT_BYTES];
-    let name = name.trim_end_matches(['.', ' ']).as_bytes();
-    let Some(folded) = buffer.get_mut(..name.len()) else {
-        return false;
-    };
-    folded.copy_from_slice(name);
-    folded.make_ascii_lowercase();
-    str::from_utf8(folded).is_ok_and(|folded| LAST_COMPONENTS.contains(folded))
+    with_folded_name(name, |name| {
+        let mut patterns = PATTERNS.ending_with(name);
+        patterns.any(|pattern| pattern.kind == Kind::Protected)
+    })
 }
+
+/// Returns true if the path of a file that some program [reads](file_reader) can end with a
+/// component of this name: a quick check as [`ends_protected_path`], which it includes.
+#[must_use]
+pub fn ends_executed_path(name: &OsStr) -> bool {
+    with_folded_name(name, |name| PATTERNS.ending_with(name).next().is_some())
+}
+
+/// Calls a function with the form of [`fold_name`], without allocating for nearly all names.
+fn with_folded_name(name: &OsStr, check: impl Fn(&str) -> bool) -> bool {
+    let name = name.to_string_lossy();
+    let mut buffer = [0; MAX_NAME_BYTES];
+    let trimmed = name.trim_end_matches(['.', ' ']).as_bytes();
+    match buffer.get_mut(..trimmed.len()) {
+        Some(folded) if name.is_ascii() => {
+            folded.copy_from_slice(trimmed);
+            folded.make_ascii_lowercase();
+            str::from_utf8(folded).is_ok_and(check)
+        }
+        _ => check(&fold_name(&name)),
+    }
+}
+
+/// The names that are folded without allocating.
+const MAX_NAME_BYTES: usize = 64;
 
 /// Returns true if the last components of `path` begin a protected path of more components, as
 /// `.config` begins `.config/git`. Renaming or replacing such a directory would move the protected
 /// path, so it must not be replaced either. `base` as in [`innermost_protected_name`].
+///
+/// Directories that everyday work creates and moves, such as `site-packages`, are not included.
 #[must_use]
 pub fn may_lead_to_protected(path: &Path, base: &Path) -> bool {
     let components = folded_components(path);
     components.len() > base.components().count()
         && (0..components.len()).any(|start| {
             let rest = &components[start..];
-            let names = BY_FIRST_COMPONENT.get(&rest[0]).into_iter().flatten();
-            names
-                .into_iter()
-                .any(|name| name.len() > rest.len() && components_start_with(name, rest))
+            let longer = PATTERNS.by_first.get(&rest[0]).into_iter().flatten();
+            longer
+                .map(|index| &PATTERNS.all[*index])
+                .any(|pattern| pattern.continues(rest))
         })
 }
 
@@ -277,14 +321,6 @@ fn folded_components(path: &Path) -> Vec<String> {
     path.components()
         .map(|component| fold_name(&component.as_os_str().to_string_lossy()))
         .collect()
-}
-
-fn components_start_with(components: &[String], prefix: &[String]) -> bool {
-    components.len() >= prefix.len()
-        && components
-            .iter()
-            .zip(prefix)
-            .all(|(component, expected)| component == expected)
 }
 
 /// Returns a form of a file name that is equal for all spellings that some file system treats as
@@ -336,9 +372,16 @@ mod tests {
             .map(|path| path.display().to_string())
     }
 
+    /// Returns a path for each protected pattern.
+    fn names() -> impl Iterator<Item = String> {
+        protected_paths()
+            .iter()
+            .map(|path| path.replace('*', "any"))
+    }
+
     #[test]
     fn protected_names_match_at_any_depth_and_in_any_spelling() {
-        for name in PROTECTED_PATHS {
+        for name in names() {
             for path in [
                 format!("/w/{name}"),
                 format!("/w/a/b/{}/x", name.to_uppercase()),
@@ -373,16 +416,15 @@ mod tests {
 
     #[test]
     fn all_protected_paths_pass_the_quick_check() {
-        for path in PROTECTED_PATHS {
+        for path in names() {
             let name = path.rsplit('/').next().unwrap();
-            assert!(name.len() <= MAX_COMPONENT_BYTES);
             for spelling in [
                 name.to_owned(),
                 format!("{}. .", name.to_uppercase()),
                 format!("\u{200d}{name}"),
             ] {
                 assert!(ends_protected_path(spelling.as_ref()), "{spelling}");
-                let path = Path::new("/w").join(path).with_file_name(spelling);
+                let path = Path::new("/w").join(&path).with_file_name(spelling);
                 assert!(innermost_protected_name(&path, Path::new("/w")).is_some());
             }
         }
@@ -397,6 +439,171 @@ mod tests {
         ] {
             assert!(!ends_protected_path(name.as_ref()), "{name}");
         }
+    }
+
+    /// Ordinary files and directories of projects, which no table may contain.
+    #[test]
+    fn everyday_files_are_not_protected() {
+        for path in [
+            "README.md",
+            "LICENSE",
+            "CHANGELOG.md",
+            "AGENTS.md",
+            "CLAUDE.md",
+            "SKILL.md",
+            "Makefile",
+            "package.json",
+            "package-lock.json",
+            "Cargo.toml",
+            "Cargo.lock",
+            "pyproject.toml",
+            "requirements.txt",
+            "setup.py",
+            "conftest.py",
+            "Dockerfile",
+            "docker-compose.yml",
+            "justfile",
+            "build.rs",
+            "tsconfig.json",
+            "vite.config.ts",
+            ".gitignore",
+            ".gitattributes",
+            ".gitkeep",
+            ".editorconfig",
+            ".dockerignore",
+            ".prettierrc",
+            ".eslintrc.json",
+            ".github/dependabot.yml",
+            ".github/CODEOWNERS",
+            ".github/ISSUE_TEMPLATE/bug.md",
+            ".config/app.toml",
+            "src/main.rs",
+            "src/config",
+            "src/hooks/use.ts",
+            "hooks/pre-commit",
+            "config/settings.toml",
+            "bin/run",
+            "scripts/setup.sh",
+            "docs/index.md",
+            "data/model.pth",
+            "weights/best.pth",
+            "workspace.json",
+            "mise/README.md",
+            "lefthook/README.md",
+            "tests/test_a.py",
+            "notes.code",
+            "a.b.toml",
+            "mise",
+            "mise-en-place.toml",
+            "settings.json",
+            "mcp.json",
+            "skills/a/SKILL.md",
+            "venv/bin/python",
+            "venv/lib/site-packages/x.py",
+            "Library/notes.txt",
+            "AppData/notes.txt",
+            "Documents/a.docx",
+            "a/kilo.json.md",
+            "report.pdf",
+            "out.csv",
+            "index.html",
+            "main.tex",
+            "Vagrantfile",
+            "Jenkinsfile",
+        ] {
+            assert_eq!(protected_by(&format!("/w/{path}"), "/w"), None, "{path}");
+        }
+        for name in [
+            "",
+            "x",
+            "README.md",
+            "main.rs",
+            "index.js",
+            "a.txt",
+            "data.json",
+            "*",
+        ] {
+            assert!(!ends_executed_path(name.as_ref()), "{name}");
+        }
+        let leads = |path: &str| may_lead_to_protected(Path::new(path), Path::new("/w"));
+        assert!(!leads("/w/site-packages") && !leads("/w/src") && !leads("/w/tools"));
+    }
+
+    /// Every pattern of the tables is found, by the quick check as well, with a reader.
+    #[test]
+    fn every_pattern_of_the_tables_has_a_reader() {
+        let clients = skills_clients::protected_paths();
+        let clients = clients.iter().map(String::as_str);
+        let programs = FILE_READERS.iter().flat_map(|row| {
+            let protected = row.protected.split_whitespace();
+            protected.chain(row.reported.split_whitespace())
+        });
+        let mut count = 0;
+        for pattern in clients.chain(programs) {
+            let last = pattern.trim_end_matches('/').rsplit('/').next().unwrap();
+            // The forms that the lookups by extension and by stem know.
+            let form = last.split_once('*');
+            assert!(
+                form.is_none_or(|(before, after)| !after.contains('*')
+                    && (after.is_empty() && before.ends_with('.') || after.contains('.'))),
+                "{pattern}"
+            );
+            assert!(!pattern.trim_end_matches(last).contains('*'), "{pattern}");
+            let path = pattern.replace('*', "long");
+            let file = match path.strip_suffix('/') {
+                Some(directory) => format!("/w/sub/{}/file", directory.to_uppercase()),
+                None => format!("/w/sub/{}", path.to_uppercase()),
+            };
+            if pattern != ".git" {
+                assert!(
+                    file_reader(Path::new(&file), Path::new("/w")).is_some(),
+                    "{file}"
+                );
+            }
+            let name = path.trim_end_matches('/').rsplit('/').next().unwrap();
+            assert!(ends_executed_path(name.as_ref()), "{name}");
+            count += 1;
+        }
+        assert!(count > 700, "{count}");
+    }
+
+    /// Nothing but the two tables makes a path protected.
+    #[test]
+    fn every_protected_path_of_a_client_is_from_the_table_of_clients() {
+        let clients = skills_clients::protected_paths();
+        let programs: Vec<&str> = FILE_READERS
+            .iter()
+            .flat_map(|row| row.protected.split_whitespace())
+            .collect();
+        for path in protected_paths() {
+            let is_of_program = programs.contains(&path.as_str());
+            assert!(is_of_program || clients.contains(path), "{path}");
+        }
+        for path in &clients {
+            assert!(protected_paths().contains(path), "{path}");
+            // A second list of the directories of clients would differ one day.
+            let is_editor = [".vscode", ".zed", ".config/Code", ".config/zed"];
+            assert!(
+                !programs.contains(&path.as_str()) || is_editor.contains(&path.as_str()),
+                "{path}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_reported_file_is_not_a_directory_of_its_name() {
+        let reader = |path: &str| file_reader(Path::new(path), Path::new("/w"));
+        assert_eq!(reader("/w/BUILD"), Some("Bazel"));
+        assert_eq!(reader("/w/build/output.txt"), None);
+        assert_eq!(reader("/w/.buildkite/pipeline.yml"), Some("Buildkite"));
+        assert_eq!(reader("/w/x.code-workspace"), Some("VS Code"));
+        assert_eq!(reader("/w/opencode.jsonc"), Some("opencode"));
+        assert_eq!(reader("/w/.git/HEAD"), None);
+        assert_eq!(reader("/w/.git/hooks/pre-commit"), Some("git"));
+        assert_eq!(
+            file_reader(Path::new("/h/.claude/w/src/a"), Path::new("/h/.claude/w")),
+            None
+        );
     }
 
     #[test]

@@ -326,7 +326,7 @@ impl Request {
         self
     }
 
-    /// Protects a path like those of [`PROTECTED_PATHS`](crate::PROTECTED_PATHS): it stays
+    /// Protects a path like those of [`protected_paths`](crate::protected_paths): it stays
     /// read-only in a wider writable directory, unless a rule or an approval is for that path
     /// itself. Used for the roots of skills. The path is canonical.
     pub fn protect(mut self, path: impl Into<PathBuf>) -> Self {

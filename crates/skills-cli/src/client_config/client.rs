@@ -80,12 +80,12 @@ impl Client {
 
     /// Returns the name of the client in options and JSON output.
     pub(crate) fn as_str(self) -> &'static str {
-        self.spec().id
+        self.spec().client.id
     }
 
     /// Returns the product name of the client.
     pub(crate) fn title(self) -> &'static str {
-        self.spec().title
+        self.spec().client.title
     }
 
     /// Returns the scope of its configuration.
@@ -96,7 +96,7 @@ impl Client {
         if !is_project {
             return Ok(Scope::User);
         }
-        if self.spec().project.is_empty() {
+        if self.spec().client.project_config.is_empty() {
             let message = format!("{} has no configuration of projects", self.title());
             bail!(CommandError::input(message).with_help("register without `--project`"));
         }

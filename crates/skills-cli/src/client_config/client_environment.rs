@@ -20,7 +20,8 @@ pub(super) fn client_environment(client: Client, environment: &Environment) -> C
         app_data: environment.path("APPDATA"),
         variables: client
             .spec()
-            .user
+            .client
+            .user_config
             .iter()
             .flat_map(|location| location.variables)
             .filter_map(|(name, _)| Some((*name, environment.path(name)?)))

@@ -1,6 +1,7 @@
 //! The data that describes how a client stores its servers.
 
 use serde_json::{Map, Value, json};
+use skills_clients::Client;
 use skills_runtime::manifest::RequiredServer;
 
 use super::config_language::ConfigLanguage;
@@ -12,14 +13,8 @@ const REMOTE_KEYS: [&str; 4] = ["url", "httpUrl", "serverUrl", "uri"];
 /// How a client stores its servers: one row of the table of clients.
 #[derive(Debug)]
 pub(crate) struct ClientSpec {
-    /// Name in options and JSON output.
-    pub(crate) id: &'static str,
-    /// Product name.
-    pub(crate) title: &'static str,
-    /// Places of the user's file. The first file that exists is edited, else the first is created.
-    pub(crate) user: &'static [Location],
-    /// Places of the project's file below its root, in the same order. Empty if the client has none.
-    pub(crate) project: &'static [&'static str],
+    /// Its name, and the paths of its configuration files.
+    pub(crate) client: &'static Client,
     /// Language of the file.
     pub(crate) language: ConfigLanguage,
     /// Key of the table of servers.
@@ -42,31 +37,6 @@ pub(crate) struct ClientSpec {
     pub(crate) next_step: &'static str,
     /// The next step after a change of the project's file.
     pub(crate) project_next_step: &'static str,
-}
-
-/// A place of a user's file.
-#[derive(Debug)]
-pub(crate) struct Location {
-    /// Variables that name a directory, or the file if the path below it is empty. The first that
-    /// is set wins.
-    pub(crate) variables: &'static [(&'static str, &'static str)],
-    /// The directory if no variable is set.
-    pub(crate) base: Base,
-    /// Path below that directory.
-    pub(crate) path: &'static str,
-    /// Path below `%APPDATA%`, if the client uses that on Windows instead.
-    pub(crate) windows: Option<&'static str>,
-}
-
-/// A directory of the user.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Base {
-    /// The home directory.
-    Home,
-    /// `$XDG_CONFIG_HOME`, else `~/.config`, on every system.
-    Config,
-    /// The configuration directory of desktop applications.
-    Applications,
 }
 
 /// A field of an entry.

@@ -1,9 +1,9 @@
-//! The supported clients, one row each.
+//! How the supported clients store their servers, one row each. Where is in `skills_clients`.
 //!
 //! `docs/mcp.md` names the source of each row. A field that could not be confirmed is left out: a
 //! wrong unit of a timeout is worse than the default of the client.
 
-use super::client_spec::{Base, ClientSpec, DefaultValue, Expansion, Field, Location};
+use super::client_spec::{ClientSpec, DefaultValue, Expansion, Field};
 use super::config_language::ConfigLanguage;
 
 /// Timeout of calls, in seconds: a call can wait for the approval of its user.
@@ -42,23 +42,8 @@ const GEMINI_REMOTE: &[Field] = &[
     Field::Timeout("timeout", DefaultValue::Number(TIMEOUT_MILLISECONDS)),
 ];
 
-const fn below(base: Base, path: &'static str) -> Location {
-    Location {
-        variables: &[],
-        base,
-        path,
-        windows: None,
-    }
-}
-
 pub(super) const CLAUDE: ClientSpec = ClientSpec {
-    id: "claude",
-    title: "Claude Code",
-    user: &[Location {
-        variables: &[("CLAUDE_CONFIG_DIR", ".claude.json")],
-        ..below(Base::Home, ".claude.json")
-    }],
-    project: &[".mcp.json"],
+    client: &skills_clients::CLAUDE,
     language: ConfigLanguage::Json,
     section: "mcpServers",
     nested: None,
@@ -76,13 +61,7 @@ pub(super) const CLAUDE: ClientSpec = ClientSpec {
 };
 
 pub(super) const CODEX: ClientSpec = ClientSpec {
-    id: "codex",
-    title: "Codex",
-    user: &[Location {
-        variables: &[("CODEX_HOME", "config.toml")],
-        ..below(Base::Home, ".codex/config.toml")
-    }],
-    project: &[".codex/config.toml"],
+    client: &skills_clients::CODEX,
     language: ConfigLanguage::Toml,
     section: "mcp_servers",
     nested: None,
@@ -104,10 +83,7 @@ pub(super) const CODEX: ClientSpec = ClientSpec {
 };
 
 pub(super) const CURSOR: ClientSpec = ClientSpec {
-    id: "cursor",
-    title: "Cursor",
-    user: &[below(Base::Home, ".cursor/mcp.json")],
-    project: &[".cursor/mcp.json"],
+    client: &skills_clients::CURSOR,
     language: ConfigLanguage::Json,
     section: "mcpServers",
     nested: None,
@@ -124,10 +100,7 @@ pub(super) const CURSOR: ClientSpec = ClientSpec {
 };
 
 pub(super) const VS_CODE: ClientSpec = ClientSpec {
-    id: "vscode",
-    title: "VS Code",
-    user: &[below(Base::Applications, "Code/User/mcp.json")],
-    project: &[".vscode/mcp.json"],
+    client: &skills_clients::VS_CODE,
     language: ConfigLanguage::Json,
     section: "servers",
     nested: None,
@@ -145,14 +118,7 @@ pub(super) const VS_CODE: ClientSpec = ClientSpec {
 };
 
 pub(super) const GEMINI: ClientSpec = ClientSpec {
-    id: "gemini",
-    title: "Gemini CLI",
-    user: &[Location {
-        // It replaces the home directory.
-        variables: &[("GEMINI_CLI_HOME", ".gemini/settings.json")],
-        ..below(Base::Home, ".gemini/settings.json")
-    }],
-    project: &[".gemini/settings.json"],
+    client: &skills_clients::GEMINI,
     language: ConfigLanguage::Json,
     section: "mcpServers",
     nested: None,
@@ -190,13 +156,7 @@ const OPENCODE_2: ClientSpec = ClientSpec {
 const OPENCODE_2_TIMEOUT: DefaultValue = DefaultValue::NumberIn("execution", TIMEOUT_MILLISECONDS);
 
 const OPENCODE_1: ClientSpec = ClientSpec {
-    id: "opencode",
-    title: "opencode",
-    user: &[
-        below(Base::Config, "opencode/opencode.json"),
-        below(Base::Config, "opencode/opencode.jsonc"),
-    ],
-    project: &["opencode.json", "opencode.jsonc"],
+    client: &skills_clients::OPENCODE,
     language: ConfigLanguage::Json,
     section: "mcp",
     nested: None,
@@ -210,14 +170,7 @@ const OPENCODE_1: ClientSpec = ClientSpec {
 };
 
 pub(super) const COPILOT: ClientSpec = ClientSpec {
-    id: "copilot",
-    title: "Copilot CLI",
-    user: &[Location {
-        variables: &[("COPILOT_HOME", "mcp-config.json")],
-        ..below(Base::Home, ".copilot/mcp-config.json")
-    }],
-    // `.mcp.json` is read as well, but belongs to Claude Code and needs no list of tools there.
-    project: &[".github/mcp.json"],
+    client: &skills_clients::COPILOT,
     language: ConfigLanguage::Json,
     section: "mcpServers",
     nested: None,
@@ -241,10 +194,7 @@ pub(super) const COPILOT: ClientSpec = ClientSpec {
 };
 
 pub(super) const QWEN: ClientSpec = ClientSpec {
-    id: "qwen",
-    title: "Qwen Code",
-    user: &[below(Base::Home, ".qwen/settings.json")],
-    project: &[".qwen/settings.json"],
+    client: &skills_clients::QWEN,
     language: ConfigLanguage::Json,
     section: "mcpServers",
     nested: None,
@@ -258,10 +208,7 @@ pub(super) const QWEN: ClientSpec = ClientSpec {
 };
 
 pub(super) const ANTIGRAVITY: ClientSpec = ClientSpec {
-    id: "antigravity",
-    title: "Antigravity CLI",
-    user: &[below(Base::Home, ".gemini/config/mcp_config.json")],
-    project: &[".agents/mcp_config.json"],
+    client: &skills_clients::ANTIGRAVITY,
     language: ConfigLanguage::Json,
     section: "mcpServers",
     nested: None,
@@ -276,10 +223,7 @@ pub(super) const ANTIGRAVITY: ClientSpec = ClientSpec {
 };
 
 pub(super) const KIRO: ClientSpec = ClientSpec {
-    id: "kiro",
-    title: "Kiro",
-    user: &[below(Base::Home, ".kiro/settings/mcp.json")],
-    project: &[".kiro/settings/mcp.json"],
+    client: &skills_clients::KIRO,
     language: ConfigLanguage::Json,
     section: "mcpServers",
     nested: None,
@@ -293,13 +237,7 @@ pub(super) const KIRO: ClientSpec = ClientSpec {
 };
 
 pub(super) const CLAUDE_DESKTOP: ClientSpec = ClientSpec {
-    id: "claude-desktop",
-    title: "Claude Desktop",
-    user: &[below(
-        Base::Applications,
-        "Claude/claude_desktop_config.json",
-    )],
-    project: &[],
+    client: &skills_clients::CLAUDE_DESKTOP,
     language: ConfigLanguage::Json,
     section: "mcpServers",
     nested: None,
@@ -314,13 +252,7 @@ pub(super) const CLAUDE_DESKTOP: ClientSpec = ClientSpec {
 };
 
 pub(super) const ZED: ClientSpec = ClientSpec {
-    id: "zed",
-    title: "Zed",
-    user: &[Location {
-        windows: Some("Zed/settings.json"),
-        ..below(Base::Config, "zed/settings.json")
-    }],
-    project: &[".zed/settings.json"],
+    client: &skills_clients::ZED,
     language: ConfigLanguage::Json,
     section: "context_servers",
     nested: None,
@@ -339,13 +271,7 @@ pub(super) const ZED: ClientSpec = ClientSpec {
 };
 
 pub(super) const GOOSE: ClientSpec = ClientSpec {
-    id: "goose",
-    title: "Goose",
-    user: &[Location {
-        windows: Some("Block/goose/config/config.yaml"),
-        ..below(Base::Config, "goose/config.yaml")
-    }],
-    project: &[],
+    client: &skills_clients::GOOSE,
     language: ConfigLanguage::Yaml,
     section: "extensions",
     nested: None,
@@ -377,10 +303,7 @@ pub(super) const GOOSE: ClientSpec = ClientSpec {
 };
 
 pub(super) const WINDSURF: ClientSpec = ClientSpec {
-    id: "windsurf",
-    title: "Windsurf",
-    user: &[below(Base::Home, ".codeium/windsurf/mcp_config.json")],
-    project: &[],
+    client: &skills_clients::WINDSURF,
     language: ConfigLanguage::Json,
     section: "mcpServers",
     nested: None,
@@ -397,16 +320,7 @@ pub(super) const WINDSURF: ClientSpec = ClientSpec {
 };
 
 pub(super) const CLINE: ClientSpec = ClientSpec {
-    id: "cline",
-    title: "Cline",
-    user: &[Location {
-        variables: &[
-            ("CLINE_MCP_SETTINGS_PATH", ""),
-            ("CLINE_DATA_DIR", "settings/cline_mcp_settings.json"),
-        ],
-        ..below(Base::Home, ".cline/data/settings/cline_mcp_settings.json")
-    }],
-    project: &[],
+    client: &skills_clients::CLINE,
     language: ConfigLanguage::Json,
     section: "mcpServers",
     nested: None,
@@ -421,18 +335,7 @@ pub(super) const CLINE: ClientSpec = ClientSpec {
 };
 
 pub(super) const KILO: ClientSpec = ClientSpec {
-    id: "kilo",
-    title: "Kilo",
-    user: &[
-        below(Base::Config, "kilo/kilo.jsonc"),
-        below(Base::Config, "kilo/kilo.json"),
-    ],
-    project: &[
-        ".kilo/kilo.jsonc",
-        ".kilo/kilo.json",
-        "kilo.jsonc",
-        "kilo.json",
-    ],
+    client: &skills_clients::KILO,
     language: ConfigLanguage::Json,
     section: "mcp",
     nested: None,

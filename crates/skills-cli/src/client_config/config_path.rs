@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use skills_clients::{ConfigBase, ConfigFile};
+
 use super::client::{Client, Scope};
-use super::client_spec::{Base, Location};
 
 /// Inputs that determine the paths. Every path is absolute; `None` is not set.
 #[derive(Debug, Clone, Default)]
@@ -37,10 +38,10 @@ pub(crate) fn config_paths(
     scope: Scope,
     surroundings: &ClientEnvironment,
 ) -> Vec<PathBuf> {
-    let spec = client.spec();
+    let client = client.spec().client;
     match scope {
         Scope::User => {
-            let locations = spec.user.iter();
+            let locations = client.user_config.iter();
             locations
                 .filter_map(|location| user_path(location, surroundings))
                 .collect()
@@ -48,13 +49,13 @@ pub(crate) fn config_paths(
         Scope::Project => {
             let project = surroundings.project.iter();
             project
-                .flat_map(|project| spec.project.iter().map(|path| project.join(path)))
+                .flat_map(|project| client.project_config.iter().map(|path| project.join(path)))
                 .collect()
         }
     }
 }
 
-fn user_path(location: &Location, surroundings: &ClientEnvironment) -> Option<PathBuf> {
+fn user_path(location: &ConfigFile, surroundings: &ClientEnvironment) -> Option<PathBuf> {
     for (variable, path) in location.variables {
         match surroundings.variables.get(variable) {
             // Joining an empty path would add a separator.
@@ -70,14 +71,12 @@ fn user_path(location: &Location, surroundings: &ClientEnvironment) -> Option<Pa
     }
     let config = surroundings.config.as_deref();
     let directory = match (location.base, surroundings.system) {
-        (Base::Home, _) => home?.to_owned(),
-        (Base::Config, _) | (Base::Applications, System::Linux) => {
-            directory_or(config, home, ".config")?
-        }
-        (Base::Applications, System::MacOs) => home?.join("Library/Application Support"),
-        (Base::Applications, System::Windows) => {
+        (ConfigBase::Home, _) => home?.to_owned(),
+        (ConfigBase::Applications, System::MacOs) => home?.join("Library/Application Support"),
+        (ConfigBase::Applications, System::Windows) => {
             directory_or(surroundings.app_data.as_deref(), home, "AppData/Roaming")?
         }
+        _ => directory_or(config, home, ".config")?,
     };
     Some(directory.join(location.path))
 }
@@ -165,7 +164,7 @@ mod tests {
         };
         for location in Client::value_variants()
             .iter()
-            .flat_map(|client| client.spec().user)
+            .flat_map(|client| client.spec().client.user_config)
         {
             for (variable, _) in location.variables {
                 let path = PathBuf::from("/").join(variable);

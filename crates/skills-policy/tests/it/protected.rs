@@ -1,8 +1,8 @@
 //! Protected and hidden paths.
 
 use skills_policy::{
-    Approval, ApprovalMode, Authorization, Effect, PROTECTED_PATHS, Permission, Policy, Request,
-    RuleSource,
+    Approval, ApprovalMode, Authorization, Effect, Permission, Policy, Request, RuleSource,
+    protected_paths,
 };
 
 use crate::decide::{LEAST, allow, decide, request, rules};
@@ -29,6 +29,24 @@ fn files_that_other_programs_execute_or_trust_are_protected() {
         ".codex/config.toml",
         ".cursor/mcp.json",
         ".mcp.json",
+        ".github/mcp.json",
+        "opencode.jsonc",
+        "kilo.json",
+        "kilo.jsonc",
+        ".crush.json",
+        ".config/kilo/kilo.json",
+        ".config/Claude/claude_desktop_config.json",
+        "lefthook.yml",
+        ".config/lefthook.yml",
+        "app.code-workspace",
+        "mise.local.toml",
+        ".config/mise.toml",
+        "venv/lib/python3.13/site-packages/x.pth",
+        "sitecustomize.py",
+        ".pdbrc",
+        ".Rprofile",
+        ".helix/languages.toml",
+        ".gitpod.yml",
         ".agents/skills/x/SKILL.md",
         ".vscode/tasks.json",
         ".idea/workspace.xml",
@@ -51,7 +69,8 @@ fn files_that_other_programs_execute_or_trust_are_protected() {
 /// Writing a protected path takes a rule that names it, for requests of skills and callers alike.
 #[test]
 fn no_pattern_and_no_wider_rule_makes_a_protected_path_writable() {
-    for name in PROTECTED_PATHS {
+    for name in protected_paths() {
+        let name = name.replace('*', "any");
         let pattern = format!("{name}/**");
         let by_skill = request(&[("Write", Some(pattern.as_str()))]).workspace("/w");
         let by_caller = request(&[]).workspace("/w").write(format!("/w/{name}"));

@@ -12,7 +12,7 @@ use super::error_code::FsErrorCode;
 use super::withheld_keys::WithheldKeys;
 
 /// Holds the real paths of granted directories, and the paths in them that must not be modified:
-/// those granted for reading only, and [protected paths](skills_policy::PROTECTED_PATHS), at any
+/// those granted for reading only, and [protected paths](skills_policy::protected_paths), at any
 /// depth and whether they exist or not. Hidden paths and files that may hold keys are not opened
 /// either.
 pub(super) struct ProtectedPaths {
@@ -304,17 +304,22 @@ pub(super) fn real_path(_file: &File) -> io::Result<PathBuf> {
 mod tests {
     use proptest::prelude::*;
     use skills_policy::{
-        Authorization, Capability, PROTECTED_PATHS, Policy, Request, RuleSource, fold_name,
+        Authorization, Capability, Policy, Request, RuleSource, fold_name, protected_paths,
     };
 
     use super::*;
 
+    /// Returns the protected paths; a wildcard stands for itself.
+    fn names() -> Vec<String> {
+        protected_paths().to_vec()
+    }
+
     /// Path components: ordinary ones, protected ones in several spellings, and parts of them.
     fn component() -> impl Strategy<Value = String> {
-        let protected = proptest::sample::select(PROTECTED_PATHS)
-            .prop_map(|name| name.split('/').next_back().unwrap_or(name).to_owned());
-        let parent = proptest::sample::select(PROTECTED_PATHS)
-            .prop_map(|name| name.split('/').next().unwrap_or(name).to_owned());
+        let protected = proptest::sample::select(names())
+            .prop_map(|name| name.split('/').next_back().unwrap_or(&name).to_owned());
+        let parent = proptest::sample::select(names())
+            .prop_map(|name| name.split('/').next().unwrap_or(&name).to_owned());
         prop_oneof![
             4 => "[a-c]",
             1 => protected,
@@ -355,12 +360,12 @@ mod tests {
             let guard = guard();
             let path = Path::new("/w").join(&below);
             let parts: Vec<String> = below.iter().map(|part| fold_name(&part.to_string_lossy())).collect();
-            let starts = |name: &&str| {
+            let starts = |name: &String| {
                 let name: Vec<String> = name.split('/').map(fold_name).collect();
                 parts.windows(name.len()).any(|window| window == name)
             };
             let first = below.iter().next().and_then(|part| part.to_str());
-            let is_kept = PROTECTED_PATHS.iter().any(starts) || matches!(first, Some("fixed" | "state" | "library"));
+            let is_kept = names().iter().any(starts) || matches!(first, Some("fixed" | "state" | "library"));
             prop_assert_eq!(guard.is_writable_path(&path), !is_kept, "{:?}", path);
             prop_assert!(!guard.is_writable_path(&Path::new("/r").join(&outside)) && !guard.is_writable_path(&Path::new("/elsewhere").join(&outside)));
         }

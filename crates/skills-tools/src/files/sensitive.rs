@@ -19,7 +19,7 @@ pub(crate) fn protected_component<S: AsRef<str>>(parts: &[S]) -> Option<String> 
 /// there.
 ///
 /// A component is protected if other programs execute or trust it
-/// ([`PROTECTED_PATHS`](skills_runtime::policy::PROTECTED_PATHS)) or if it may contain keys. The
+/// ([`protected_paths`](skills_runtime::policy::protected_paths)) or if it may contain keys. The
 /// comparison ignores case. Returns `None` if the path may be written.
 ///
 /// ```

@@ -168,7 +168,7 @@ fn place(path: &Expression, parameters: &BTreeMap<&str, &str>) -> PathBuf {
 
 /// Only patterns that have the same meaning in both regex dialects.
 fn regex(pattern: &str) -> Regex {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "^$()|?[]./-_".contains(c);
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "^$()|?+[]./-_ ".contains(c);
     assert!(
         pattern.chars().all(is_plain),
         "{pattern} may mean something else to seatbelt"
