@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::evaluation_result::RuleEvaluation;
 use crate::key_paths::key_path;
 use crate::path::without_final_slash;
+use crate::protected_paths::file_reader;
 use crate::request::innermost_protected;
 use crate::{
     Capability, Decision, HostFilter, HostPattern, Permission, PermissionDecision, Request,
@@ -241,6 +242,12 @@ impl Grants {
         self.hidden.insert(path.into());
     }
 
+    /// Protects an absolute path like those of [`protected`](Self::protected), which only narrows
+    /// the grants.
+    pub fn protect(&mut self, path: impl Into<PathBuf>) {
+        self.protected.insert(path.into());
+    }
+
     /// Returns the innermost writable grant at or above `path`. A read-only grant inside it takes
     /// nothing away: grants are additive.
     #[must_use]
@@ -316,6 +323,25 @@ impl Grants {
             .peekable();
         enclosing.peek().is_some()
             && enclosing.all(|file| !file.includes_keys && key_path(path, &file.path).is_some())
+    }
+
+    /// Returns the name of a program that executes the file at `path`, or trusts what it says, as
+    /// [`file_reader`]. Whether the file may be written does not matter. Components of the workspace
+    /// itself are exempt.
+    #[must_use]
+    pub fn file_reader(&self, path: &Path) -> Option<&'static str> {
+        let workspace = self
+            .files
+            .iter()
+            .find(|file| file.guest_path == "/workspace" && path.starts_with(&file.path));
+        file_reader(path, workspace.map_or(Path::new(""), FileGrant::path))
+    }
+
+    /// Returns true if some program executes all files in a directory.
+    #[must_use]
+    pub fn reads_files_in(&self, directory: &Path) -> bool {
+        // No file of a program has this name.
+        self.file_reader(&directory.join("any file")).is_some()
     }
 
     /// Returns the hosts that the run may connect to.

@@ -225,8 +225,8 @@ pub fn innermost_protected_name(path: &Path, base: &Path) -> Option<PathBuf> {
 /// none is known. Components of `base` are exempt as in [`innermost_protected_name`].
 ///
 /// This includes files that are not protected, since a person runs them on purpose: a `Makefile`, a
-/// `package.json`. Of the repository of git only what git executes is included, not objects and
-/// branches.
+/// `package.json`; not those of installed packages, below `node_modules`. Of the repository of git
+/// only what git executes is included, not objects and branches.
 ///
 /// ```
 /// use skills_policy::file_reader;
@@ -252,7 +252,12 @@ pub fn file_reader(path: &Path, base: &Path) -> Option<&'static str> {
     });
     let (end, pattern) = matches.max_by_key(|(end, _)| *end)?;
     let is_repository = pattern.components == [".git"] && end < components.len();
-    (!is_repository).then_some(pattern.reader)
+    let is_of_package = pattern.kind != Kind::Protected
+        && components
+            .iter()
+            .skip(exempt_count)
+            .any(|name| name == "node_modules");
+    (!is_repository && !is_of_package).then_some(pattern.reader)
 }
 
 /// Returns true if a protected path ends with a component of this name: a quick check before
@@ -598,6 +603,7 @@ mod tests {
         assert_eq!(reader("/w/.buildkite/pipeline.yml"), Some("Buildkite"));
         assert_eq!(reader("/w/x.code-workspace"), Some("VS Code"));
         assert_eq!(reader("/w/opencode.jsonc"), Some("opencode"));
+        assert_eq!(reader("/w/node_modules/a/package.json"), None);
         assert_eq!(reader("/w/.git/HEAD"), None);
         assert_eq!(reader("/w/.git/hooks/pre-commit"), Some("git"));
         assert_eq!(

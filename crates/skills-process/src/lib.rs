@@ -32,6 +32,10 @@
 //! ```
 
 #[cfg(unix)]
+mod git_config;
+#[cfg(unix)]
+mod git_named_files;
+#[cfg(unix)]
 mod interpreter;
 #[cfg(unix)]
 mod key_files;
@@ -54,7 +58,7 @@ pub use interpreter::{
 #[cfg(unix)]
 pub use key_files::{KeyFile, KeyFiles, KeySearchLimit};
 #[cfg(unix)]
-pub use protected_entries::{ProtectedEntries, SearchLimit};
+pub use protected_entries::{ProtectedChanges, ProtectedEntries, SearchLimit};
 pub use quota_monitor::QuotaMonitor;
 pub use scratch_dir::ScratchDir;
 #[cfg(all(

@@ -4,16 +4,17 @@
     reason = "directories are only listed here; paths to mount are opened without following symlinks"
 )]
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
-use std::ffi::OsStr;
+mod search;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
-use std::fs::{self, Metadata};
-use std::io::{ErrorKind, Read};
+use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
-use skills_policy::{Access, FileGrant, Grants, ends_protected_path};
+use skills_policy::{Access, Grants};
+
+use search::{PendingDirectory, Search, unix_seconds};
 
 /// Maximum directory entries that are examined before and after each run. The rest could not be
 /// protected, so the run is rejected.
@@ -24,10 +25,8 @@ const MAX_PATHS: usize = 1_000;
 const MAX_DEPTH: usize = 64;
 /// Maximum changes that are reported one by one.
 const MAX_REPORTED: usize = 20;
-
-/// How far before its listing a directory must have changed last, so that its change time tells
-/// later changes apart: more than any file system rounds times.
-const SETTLED_SECONDS: i64 = 3;
+/// Maximum files that other programs execute and that are returned one by one.
+const MAX_EXECUTED: usize = 1_000;
 
 /// The protected paths in the writable directories of a run, and the entries below them.
 #[derive(Clone, Default)]
@@ -36,8 +35,28 @@ pub struct ProtectedEntries {
     entries: BTreeMap<PathBuf, EntryState>,
     /// The protected paths that are not below another one, and the targets of symlinks among them.
     outermost: BTreeSet<PathBuf>,
+    /// The paths that the configuration of a repository of git names, if a run could change them.
+    /// They need not exist.
+    named: BTreeSet<PathBuf>,
+    /// The configuration files of git that could not be read, or only in part.
+    unread: BTreeSet<PathBuf>,
+    /// The states of files that are not protected, although other programs execute them.
+    executed: BTreeMap<PathBuf, EntryState>,
     /// The searched directories. Only those that changed are searched after the run.
     directories: HashMap<PathBuf, SearchedDirectory>,
+}
+
+/// What a run changed of the files that other programs execute or trust.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ProtectedChanges {
+    /// One line for each protected path that was created, changed or removed, at most 20 and the
+    /// number of the others. Then at most 20 for directories that the program made unreadable, one
+    /// for each configuration file of git that could not be read, and one if the program created
+    /// more than [`ProtectedEntries::find`] examines.
+    pub notes: Vec<String>,
+    /// The other files that were created or changed and that other programs execute, at most 1,000.
+    pub executed: Vec<PathBuf>,
 }
 
 /// Compares the found paths only, not the times of the search.
@@ -63,6 +82,7 @@ impl fmt::Debug for ProtectedEntries {
 struct SearchedDirectory {
     depth: usize,
     is_protected: bool,
+    is_executed: bool,
     /// Its state before it was listed, unless it changed shortly before.
     settled_state: Option<DirectoryState>,
 }
@@ -108,23 +128,30 @@ impl ProtectedEntries {
     fn find_at(grants: &Grants, now: i64) -> Result<Self, SearchLimit> {
         let mut search = Search::new(grants, None, now);
         let granted = grants.files().iter();
-        search.queue.extend(
-            granted
-                .filter(|file| file.access() == Access::ReadWrite)
-                .map(|file| (file.path().to_owned(), 0, false)),
-        );
+        for file in granted.filter(|file| file.access() == Access::ReadWrite) {
+            search.protect_named_by_repositories_above(file.path());
+            search.queue.push_back(PendingDirectory {
+                path: file.path().to_owned(),
+                depth: 0,
+                is_protected: false,
+                is_executed: grants.reads_files_in(file.path()),
+            });
+        }
         search.run()?;
         Ok(search.found)
     }
 
-    /// Protects the target of a protected symlink, if it is in a writable directory.
-    fn protect_target(&mut self, grants: &Grants, target: Option<PathBuf>) {
-        let is_changeable = |path: &PathBuf| {
-            grants
-                .innermost_writable(path)
-                .is_some_and(|file| file.path() != path)
+    /// Returns the protected paths that no name identifies: targets of protected symlinks, what the
+    /// configuration of a repository of git names, which need not exist, and directories that
+    /// cannot be listed.
+    #[must_use]
+    pub fn by_content(&self, grants: &Grants) -> Vec<PathBuf> {
+        let is_by_name = |path: &Path| {
+            let granted = grants.innermost_writable(path);
+            granted.is_some_and(|file| grants.protected_in(file.path(), path).is_some())
         };
-        self.outermost.extend(target.filter(is_changeable));
+        let all = self.outermost.union(&self.named);
+        all.filter(|path| !is_by_name(path)).cloned().collect()
     }
 
     /// Returns the paths to make read-only.
@@ -135,32 +162,58 @@ impl ProtectedEntries {
     /// Searches the directories that may have changed since the search before the run, and new ones.
     /// Returns the limit at which the search ended too, if it did.
     fn search_changed<'a>(&'a self, grants: &'a Grants) -> (Search<'a>, Option<SearchLimit>) {
-        let mut search = Search::new(grants, Some(&self.directories), unix_seconds());
+        let mut search = Search::new(grants, Some(self), unix_seconds());
         let changed = self.directories.iter().filter(|(path, searched)| {
             let now = path.symlink_metadata().ok();
             searched.settled_state.is_none()
                 || searched.settled_state != now.as_ref().map(DirectoryState::from_metadata)
         });
         let mut changed: Vec<_> = changed
-            .map(|(path, searched)| (path.clone(), searched.depth, searched.is_protected))
+            .map(|(path, searched)| PendingDirectory {
+                path: path.clone(),
+                depth: searched.depth,
+                is_protected: searched.is_protected,
+                is_executed: searched.is_executed,
+            })
             .collect();
         // So that a program cannot hide a change by another one at the maximum depth.
-        changed.sort_by_key(|(_, depth, _)| *depth);
+        changed.sort_by_key(|directory| directory.depth);
         search.queue.extend(changed);
         let limit = search.run().err();
         (search, limit)
     }
 
-    /// Compares with the state after the run, and returns one line for each protected path that was
-    /// created, changed or removed, at most 20 and the number of the others. Then at most 20 for
-    /// directories that the program made unreadable, and one if it created more than
-    /// [`find`](Self::find) examines.
-    pub fn changes(&self, grants: &Grants) -> Vec<String> {
+    /// Compares with the state after the run.
+    pub fn changes(&self, grants: &Grants) -> ProtectedChanges {
         let (search, limit) = self.search_changed(grants);
+        ProtectedChanges {
+            notes: self.notes(&search, limit),
+            executed: self.changed_executed(&search.found),
+        }
+    }
+
+    /// Returns the files that other programs execute and that were created or changed.
+    fn changed_executed(&self, now: &Self) -> Vec<PathBuf> {
+        let created = now.executed.keys();
+        let created = created.filter(|path| !self.executed.contains_key(*path));
+        let changed = self.executed.iter().filter(|(path, before)| {
+            EntryState::of_content(path).is_some_and(|state| state != **before)
+        });
+        let all: BTreeSet<_> = created.chain(changed.map(|(path, _)| path)).collect();
+        all.into_iter().take(MAX_EXECUTED).cloned().collect()
+    }
+
+    fn notes(&self, search: &Search<'_>, limit: Option<SearchLimit>) -> Vec<String> {
+        // A directory that a configuration names may have been searched before it was known.
+        let named = self
+            .named
+            .iter()
+            .filter(|path| path.symlink_metadata().is_ok());
         let created = search
             .found
             .entries
             .keys()
+            .chain(named)
             .filter(|path| !self.entries.contains_key(*path))
             .map(|path| (path, "created"));
         let unreadable = search.unreadable.iter();
@@ -185,213 +238,20 @@ impl ProtectedEntries {
         let unreadable = unreadable.take(MAX_REPORTED).map(|path| {
             format!("the program made {path:?} unreadable: it may contain protected paths")
         });
+        let unread = self.unread.iter().take(MAX_REPORTED).map(|path| {
+            format!("cannot read all of the git configuration {path:?}: files that it names may not be protected")
+        });
         lines
             .chain((more > 0).then(|| {
                 format!("and {more} more protected paths were created, changed or removed")
             }))
             .chain(unreadable)
+            .chain(unread)
             .chain(limit.map(|SearchLimit(limit)| {
                 format!("protected paths were not searched completely: the writable directories contain more than {limit}")
             }))
             .collect()
     }
-}
-
-/// A search for protected paths.
-struct Search<'a> {
-    grants: &'a Grants,
-    /// The names of paths that are granted or protected by themselves, by their directory.
-    own_paths: HashMap<&'a Path, HashSet<&'a OsStr>>,
-    /// The directories that an earlier search found; they are not searched below others.
-    known: Option<&'a HashMap<PathBuf, SearchedDirectory>>,
-    /// The time at which the search started, in seconds.
-    started_at: i64,
-    /// The directories to search, with their depth and whether they are protected.
-    queue: VecDeque<(PathBuf, usize, bool)>,
-    remaining: usize,
-    /// Whether [change times](has_change_times) of a device can be relied on.
-    devices: HashMap<u64, bool>,
-    /// The directories that could not be listed.
-    unreadable: BTreeSet<PathBuf>,
-    found: ProtectedEntries,
-}
-
-impl<'a> Search<'a> {
-    fn new(
-        grants: &'a Grants,
-        known: Option<&'a HashMap<PathBuf, SearchedDirectory>>,
-        started_at: i64,
-    ) -> Self {
-        let mut own_paths: HashMap<&Path, HashSet<&OsStr>> = HashMap::new();
-        let granted = grants.files().iter().map(FileGrant::path);
-        for path in granted.chain(grants.protected().iter().map(PathBuf::as_path)) {
-            if let (Some(parent), Some(name)) = (path.parent(), path.file_name()) {
-                own_paths.entry(parent).or_default().insert(name);
-            }
-        }
-        Self {
-            grants,
-            own_paths,
-            known,
-            started_at,
-            queue: VecDeque::new(),
-            remaining: MAX_ENTRIES,
-            devices: HashMap::new(),
-            unreadable: BTreeSet::new(),
-            found: ProtectedEntries::default(),
-        }
-    }
-
-    /// Searches the directories of the queue and those below them.
-    fn run(&mut self) -> Result<(), SearchLimit> {
-        while let Some((directory, depth, is_protected)) = self.queue.pop_front() {
-            let settled_state = directory
-                .symlink_metadata()
-                .ok()
-                .and_then(|metadata| self.settled_state(&directory, &metadata));
-            match fs::read_dir(&directory) {
-                Ok(entries) => self.search(&directory, entries, depth, is_protected)?,
-                // A file that was granted by itself, or a directory that was removed.
-                Err(error)
-                    if matches!(error.kind(), ErrorKind::NotADirectory | ErrorKind::NotFound) => {}
-                // A directory that cannot be listed may contain protected paths, so all of it is
-                // protected.
-                Err(_) => {
-                    self.found.outermost.insert(directory.clone());
-                    self.unreadable.insert(directory);
-                    continue;
-                }
-            }
-            let searched = SearchedDirectory {
-                depth,
-                is_protected,
-                settled_state,
-            };
-            self.found.directories.insert(directory, searched);
-        }
-        Ok(())
-    }
-
-    /// Returns the state of a directory, unless another change could leave it as it is: on a file
-    /// system without change times, and after a change so shortly before that both have the same.
-    fn settled_state(&mut self, directory: &Path, metadata: &Metadata) -> Option<DirectoryState> {
-        let is_settled = metadata.ctime() < self.started_at - SETTLED_SECONDS;
-        let mut has_change_times = || {
-            let known = self.devices.entry(metadata.dev());
-            *known.or_insert_with(|| has_change_times(directory))
-        };
-        (is_settled && has_change_times()).then(|| DirectoryState::from_metadata(metadata))
-    }
-
-    fn search(
-        &mut self,
-        directory: &Path,
-        entries: fs::ReadDir,
-        depth: usize,
-        is_protected: bool,
-    ) -> Result<(), SearchLimit> {
-        let own_names = self.own_paths.get(directory).cloned().unwrap_or_default();
-        for entry in entries.flatten() {
-            let name = entry.file_name();
-            let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
-            // Nearly all entries are neither protected nor granted by themselves.
-            let needs_check =
-                is_protected || own_names.contains(name.as_os_str()) || ends_protected_path(&name);
-            let child = if needs_check {
-                self.examine(&entry.path())
-            } else {
-                Some(false)
-            };
-            let child = child.filter(|_| is_directory);
-            self.check_limits(depth, child.is_some())?;
-            let Some(is_protected) = child else { continue };
-            let path = entry.path();
-            if self.known.is_none_or(|known| !known.contains_key(&path)) {
-                self.queue.push_back((path, depth + 1, is_protected));
-            }
-        }
-        Ok(())
-    }
-
-    /// Counts an entry. `descends` says whether it is a directory that is to be searched.
-    fn check_limits(&mut self, depth: usize, descends: bool) -> Result<(), SearchLimit> {
-        self.remaining -= 1;
-        match (self.remaining, self.found.outermost.len(), depth) {
-            (0, ..) => Err(SearchLimit("200,000 files and directories")),
-            (_, MAX_PATHS.., _) => Err(SearchLimit("1,000 protected paths")),
-            (.., MAX_DEPTH..) if descends => Err(SearchLimit("64 levels of directories")),
-            _ => Ok(()),
-        }
-    }
-
-    /// Records an entry if it is protected. Returns whether it is, or `None` if the search does not
-    /// continue below it.
-    fn examine(&mut self, path: &Path) -> Option<bool> {
-        let granted = self.grants.innermost_writable(path).map(FileGrant::path)?;
-        // A writable directory inside another one is searched by itself.
-        if granted == path {
-            return None;
-        }
-        let Some(protected) = self.grants.protected_in(granted, path) else {
-            return Some(false);
-        };
-        let is_outermost = path
-            .parent()
-            .is_none_or(|parent| self.grants.protected_in(granted, parent).is_none());
-        if is_outermost {
-            self.found.outermost.insert(path.to_owned());
-        }
-        // Objects, branches and logs of a repository change with every commit, and another program
-        // may commit during the run. Only entries that are protected themselves, such as `config`
-        // and `hooks`, are compared.
-        if protected.ends_with(".git") && !is_outermost {
-            return None;
-        }
-        let Ok(metadata) = path.symlink_metadata() else {
-            return Some(true);
-        };
-        let found = &mut self.found;
-        if metadata.is_symlink() {
-            found.protect_target(self.grants, path.canonicalize().ok());
-        } else if metadata.is_file() && is_outermost && protected == path && path.ends_with(".git")
-        {
-            found.protect_target(self.grants, git_directory(path));
-        }
-        found
-            .entries
-            .insert(path.to_owned(), EntryState::from_metadata(&metadata));
-        Some(true)
-    }
-}
-
-/// Returns true for a file system whose change times only the kernel sets. Others, such as vfat and
-/// some in user space, report the modification time, which a program can set.
-#[cfg(target_os = "linux")]
-fn has_change_times(directory: &Path) -> bool {
-    // The numbers of `linux/magic.h`: ext4, XFS, Btrfs, tmpfs, overlayfs, F2FS; and those of ZFS
-    // and bcachefs.
-    const KNOWN: [u32; 8] = [
-        0xef53,
-        0x5846_5342,
-        0x9123_683e,
-        0x0102_1994,
-        0x794c_7630,
-        0xf2f5_2010,
-        0x2fc1_2fc1,
-        0xca45_1a4e,
-    ];
-    rustix::fs::statfs(directory).is_ok_and(|stat| KNOWN.contains(&(stat.f_type as u32)))
-}
-
-#[cfg(not(target_os = "linux"))]
-fn has_change_times(_directory: &Path) -> bool {
-    false
-}
-
-/// Returns the time since 1970, in seconds.
-fn unix_seconds() -> i64 {
-    let elapsed = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
-    elapsed.as_secs().try_into().unwrap_or(i64::MAX)
 }
 
 impl DirectoryState {
@@ -401,22 +261,6 @@ impl DirectoryState {
             changed_at: (metadata.ctime(), metadata.ctime_nsec()),
         }
     }
-}
-
-/// Returns the repository that a `.git` file refers to, as in worktrees and submodules. Its hooks
-/// run like those in a `.git` directory.
-fn git_directory(path: &Path) -> Option<PathBuf> {
-    const MAX_BYTES: u64 = 4_096;
-    let mut text = String::new();
-    fs::File::open(path)
-        .ok()?
-        .take(MAX_BYTES)
-        .read_to_string(&mut text)
-        .ok()?;
-    path.parent()?
-        .join(text.strip_prefix("gitdir:")?.trim())
-        .canonicalize()
-        .ok()
 }
 
 impl EntryState {
@@ -434,10 +278,19 @@ impl EntryState {
             content,
         }
     }
+
+    /// Returns the state of the content at a path, through symlinks; `None` if there is none.
+    fn of_content(path: &Path) -> Option<Self> {
+        let metadata = path.metadata().or_else(|_| path.symlink_metadata());
+        metadata.ok().map(|metadata| Self::from_metadata(&metadata))
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::io;
+
     use skills_policy::{Authorization, Capability, Policy, Request, RuleSource, Target};
 
     use super::*;
@@ -510,7 +363,7 @@ mod tests {
         );
         let grants = grants(&workspace);
         let before = ProtectedEntries::find(&grants).unwrap();
-        assert!(before.changes(&grants).is_empty());
+        assert_eq!(before.changes(&grants), ProtectedChanges::default());
         create_files(
             &workspace,
             &[
@@ -526,6 +379,7 @@ mod tests {
         std::os::unix::fs::symlink("dotfiles", workspace.join(".zshrc")).unwrap();
         let changes = before
             .changes(&grants)
+            .notes
             .join("\n")
             .replace(&workspace.display().to_string(), "");
         let changes = changes
@@ -560,30 +414,33 @@ mod tests {
 
     #[test]
     fn the_search_finds_what_a_check_of_each_path_finds() {
-        let directory = tempfile::tempdir().unwrap();
-        let workspace = directory.path().canonicalize().unwrap();
-        for (index, path) in skills_policy::protected_paths().iter().enumerate() {
-            let path = path.replace('*', "any");
-            let upper = path.to_uppercase();
-            let files = [
-                format!("{index}/{path}/x"),
-                format!("{index}/a/{upper}. /config"),
-            ];
-            create_files(&workspace, &files.each_ref().map(String::as_str));
+        // Fewer than the maximum of protected paths at once.
+        for paths in skills_policy::protected_paths().chunks(150) {
+            let directory = tempfile::tempdir().unwrap();
+            let workspace = directory.path().canonicalize().unwrap();
+            for (index, path) in paths.iter().enumerate() {
+                let path = path.replace('*', "any");
+                let upper = path.to_uppercase();
+                let files = [
+                    format!("{index}/{path}/x"),
+                    format!("{index}/a/{upper}. /config"),
+                ];
+                create_files(&workspace, &files.each_ref().map(String::as_str));
+            }
+            let grants = grants(&workspace);
+            let mut expected = BTreeSet::new();
+            find_all(&grants, &workspace, &mut expected);
+            let is_inner = |path: &&PathBuf| {
+                expected
+                    .iter()
+                    .any(|outer| path != &outer && path.starts_with(outer))
+            };
+            let found = ProtectedEntries::find(&grants).unwrap();
+            let outermost: BTreeSet<_> = expected.iter().filter(|path| !is_inner(path)).collect();
+            assert_eq!(found.outermost.iter().collect::<BTreeSet<_>>(), outermost);
+            assert!(expected.iter().all(|path| found.entries.contains_key(path)));
+            assert!(outermost.len() > paths.len());
         }
-        let grants = grants(&workspace);
-        let mut expected = BTreeSet::new();
-        find_all(&grants, &workspace, &mut expected);
-        let is_inner = |path: &&PathBuf| {
-            expected
-                .iter()
-                .any(|outer| path != &outer && path.starts_with(outer))
-        };
-        let found = ProtectedEntries::find(&grants).unwrap();
-        let outermost: BTreeSet<_> = expected.iter().filter(|path| !is_inner(path)).collect();
-        assert_eq!(found.outermost.iter().collect::<BTreeSet<_>>(), outermost);
-        assert!(expected.iter().all(|path| found.entries.contains_key(path)));
-        assert!(outermost.len() > skills_policy::protected_paths().len());
     }
 
     #[test]
@@ -595,7 +452,7 @@ mod tests {
         let grants = grants(&workspace);
         let before = ProtectedEntries::find(&grants).unwrap();
         create_files(&workspace, &[&format!("{deep}d/x"), "a/b/.envrc"]);
-        let changes = before.changes(&grants);
+        let changes = before.changes(&grants).notes;
         assert_eq!(changes.len(), 2);
         assert!(changes[0].contains("a/b/.envrc"));
         assert!(changes[1].ends_with("more than 64 levels of directories"));
@@ -619,7 +476,7 @@ mod tests {
         let before = ProtectedEntries::find(&grants).unwrap();
         create_files(&workspace, &["a/new/.envrc"]);
         set_mode("a/new", 0o311);
-        let changes = before.changes(&grants).join("\n");
+        let changes = before.changes(&grants).notes.join("\n");
         set_mode("a/new", 0o755);
         assert!(changes.ends_with("/a/new\" unreadable: it may contain protected paths"));
         assert_eq!(changes.lines().count(), 1);
@@ -657,6 +514,151 @@ mod tests {
         create_files(&workspace, &["a/b/y/.envrc"]);
         fs::rename(workspace.join("d"), workspace.join("f/d")).unwrap();
         assert_eq!(searched_again(&before), " a/b a/b/y d d/e f f/d f/d/e");
-        assert_eq!(before.changes(&grants).len(), 1);
+        assert_eq!(before.changes(&grants).notes.len(), 1);
+    }
+
+    #[test]
+    fn a_listing_error_protects_the_whole_directory() {
+        let directory = tempfile::tempdir().unwrap();
+        let workspace = directory.path().canonicalize().unwrap();
+        create_files(&workspace, &["a/x", "a/y"]);
+        let grants = grants(&workspace);
+        let pending = PendingDirectory {
+            path: workspace.join("a"),
+            depth: 1,
+            is_protected: false,
+            is_executed: false,
+        };
+        let mut search = Search::new(&grants, None, unix_seconds());
+        let entries = fs::read_dir(workspace.join("a")).unwrap().take(1);
+        let entries = entries.chain([Err(io::Error::other("a broken directory"))]);
+        assert_eq!(search.list(&pending, Ok(entries)), Ok(false));
+        assert_eq!(outermost_paths(&workspace, &search.found), "a");
+        assert_eq!(search.found.by_content(&grants), [workspace.join("a")]);
+        // So does one that appears during the run.
+        assert!(search.unreadable.contains(&workspace.join("a")));
+    }
+
+    #[test]
+    fn what_the_configuration_of_git_names_is_protected() {
+        let directory = tempfile::tempdir().unwrap();
+        let workspace = directory.path().canonicalize().unwrap();
+        create_files(
+            &workspace,
+            &[
+                ".git/HEAD",
+                "hooks/pre-commit",
+                "hooks/lib/x",
+                "a.sh",
+                "sub/.git/HEAD",
+                "sub/b.sh",
+                "src/x",
+            ],
+        );
+        let config = "[core]\nhooksPath = hooks\nfsmonitor = ./a.sh\nsshCommand = tools/ssh\n[include]\npath = ../inc\n";
+        fs::write(workspace.join(".git/config"), config).unwrap();
+        let config = "[filter \"x\"]\nclean = ./b.sh\n";
+        fs::write(workspace.join("sub/.git/config"), config).unwrap();
+        let grants = grants(&workspace);
+        let before = ProtectedEntries::find(&grants).unwrap();
+        let expected = ".git a.sh hooks sub/.git sub/b.sh";
+        assert_eq!(outermost_paths(&workspace, &before), expected);
+        assert_eq!(before.changes(&grants), ProtectedChanges::default());
+        let below = |path: &PathBuf| path.strip_prefix(&workspace).unwrap().display().to_string();
+        let by_content: Vec<_> = before.by_content(&grants).iter().map(below).collect();
+        assert_eq!(by_content.join(" "), "a.sh hooks inc sub/b.sh tools/ssh");
+        create_files(
+            &workspace,
+            &["tools/ssh", "inc", "hooks/post-commit", "src/y"],
+        );
+        fs::write(workspace.join("hooks/lib/x"), "longer").unwrap();
+        fs::write(workspace.join("sub/b.sh"), "longer").unwrap();
+        let changes = before.changes(&grants).notes.join("\n");
+        let changes = changes
+            .replace(&workspace.display().to_string(), "")
+            .replace("the program ", "")
+            .replace(": check it before another program runs or reads it", "");
+        insta::assert_snapshot!(changes, @r#"
+        changed the protected path "/hooks/lib/x"
+        created the protected path "/hooks/post-commit"
+        created the protected path "/inc"
+        changed the protected path "/sub/b.sh"
+        created the protected path "/tools/ssh"
+        "#);
+    }
+
+    /// The configuration need not be in the directory that a run may write.
+    #[test]
+    fn a_repository_above_the_workspace_names_files_in_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let top = directory.path().canonicalize().unwrap();
+        create_files(&top, &[".git/HEAD", "work/hooks/pre-commit", "work/src/x"]);
+        let config = "[core]\nhooksPath = work/hooks\n";
+        fs::write(top.join(".git/config"), config).unwrap();
+        let workspace = top.join("work");
+        let before = ProtectedEntries::find(&grants(&workspace)).unwrap();
+        assert_eq!(outermost_paths(&workspace, &before), "hooks");
+        // A writable directory itself cannot be read-only, but each hook in it can.
+        fs::write(top.join(".git/config"), "[core]\nhooksPath = work\n").unwrap();
+        create_files(&workspace, &["pre-commit"]);
+        let grants = grants(&workspace);
+        let before = ProtectedEntries::find(&grants).unwrap();
+        assert_eq!(outermost_paths(&workspace, &before), "pre-commit");
+        create_files(&workspace, &["post-merge"]);
+        let changes = before.changes(&grants).notes.join("\n");
+        assert!(
+            changes.contains("created") && changes.contains("work/post-merge"),
+            "{changes}"
+        );
+    }
+
+    #[test]
+    fn files_that_other_programs_execute_are_found_after_a_run() {
+        let directory = tempfile::tempdir().unwrap();
+        let workspace = directory.path().canonicalize().unwrap();
+        create_files(
+            &workspace,
+            &[
+                "Makefile",
+                "a/package.json",
+                "a/Cargo.toml",
+                "node_modules/a/package.json",
+                ".buildkite/x",
+                "src/x",
+            ],
+        );
+        std::os::unix::fs::symlink("src/x", workspace.join("justfile")).unwrap();
+        let grants = grants(&workspace);
+        let before = ProtectedEntries::find_at(&grants, unix_seconds() + 60).unwrap();
+        assert_eq!(outermost_paths(&workspace, &before), "");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        for changed in [
+            "Makefile",
+            "a/package.json",
+            "node_modules/a/package.json",
+            ".buildkite/x",
+            "src/x",
+        ] {
+            fs::write(workspace.join(changed), "longer").unwrap();
+        }
+        create_files(
+            &workspace,
+            &[
+                "b/c/conftest.py",
+                "b/c/README.md",
+                ".buildkite/y/z",
+                "setup.py",
+            ],
+        );
+        let changes = before.changes(&grants);
+        let executed = changes.executed.iter();
+        let executed: Vec<_> = executed
+            .map(|path| path.strip_prefix(&workspace).unwrap().display().to_string())
+            .collect();
+        assert_eq!(
+            executed.join(" "),
+            ".buildkite/x .buildkite/y/z Makefile a/package.json b/c/conftest.py justfile setup.py"
+        );
+        assert_eq!(changes.notes, [""; 0]);
     }
 }

@@ -180,12 +180,13 @@ impl ContainerSandbox {
         let output = with_proxy(network, program).await?;
         let report = report(&engine, &plan, &job, &container.mounts, log.as_ref());
         let cleanup = self.finish(&engine, &plan, &job, container, &output).await;
-        let notes = plan.protected.changes(job.grants());
+        let changes = plan.protected.changes(job.grants());
         let lost = output.is_lost.then(|| LOST_NOTE.to_owned());
         let report = report.cleanup_of("container", cleanup);
         let read_only = plan.protected.outermost().map(Path::to_owned);
         Ok(run_output(output, started, report, log.as_ref())
-            .notes(notes.into_iter().chain(lost))
+            .notes(changes.notes.into_iter().chain(lost))
+            .executed_files(changes.executed)
             .read_only_paths(read_only)
             .withheld_keys(plan.keys.iter().map(|(path, _)| path.to_owned())))
     }

@@ -273,6 +273,7 @@ impl LinuxSandbox {
             termination = memory_termination(termination, &plan);
             refusals.add(memory_refusal(&plan));
         }
+        let changes = plan.protected.changes(job.grants());
         Ok(RunOutput::new(
             termination,
             supervised.stdout,
@@ -280,7 +281,8 @@ impl LinuxSandbox {
             started_at.elapsed(),
             report,
         )
-        .notes(plan.protected.changes(job.grants()))
+        .notes(changes.notes)
+        .executed_files(changes.executed)
         .notes(requests.failures())
         .read_only_paths(plan.read_only_paths())
         .withheld_keys(plan.withheld_keys())

@@ -9,8 +9,8 @@ use std::time::Instant;
 
 use skills_egress::{Connector, HostConnector, Proxy, ProxyLog, ProxySummary, SystemConnector};
 use skills_policy::{Grants, NetworkGrant as Granted};
-use skills_process::ProgramFinder;
 use skills_process::{Bounds, KeyFiles, SpawnedGroup, SupervisedOutput, supervise};
+use skills_process::{ProgramFinder, ProtectedEntries, SearchLimit};
 use skills_process::{QuotaMonitor, ScratchDir};
 use skills_sandbox::{
     EnforcementReport, Job, Quota, Refusals, RunFuture, RunOutput, Sandbox, SandboxError,
@@ -118,7 +118,7 @@ impl SeatbeltSandbox {
         let started = Instant::now();
         let launcher = self.launcher()?;
         // Seatbelt compares the paths that the kernel resolved.
-        let job = job.with_real_paths();
+        let job = protect_by_content(job.with_real_paths()).await?;
         let (scratch, scratch_path) = self.create_scratch()?;
         let failed = |error| SandboxError::setup("writing the profile", error);
         let mut file =
@@ -184,6 +184,18 @@ impl SeatbeltSandbox {
             port,
         }))
     }
+}
+
+/// Protects what the profile cannot identify by its name: targets of symlinks, and what the
+/// configuration of a repository names.
+async fn protect_by_content(job: Job) -> Result<Job, SandboxError> {
+    let grants = job.grants().clone();
+    let search = move || Ok(ProtectedEntries::find(&grants)?.by_content(&grants));
+    let paths = tokio::task::spawn_blocking(search)
+        .await
+        .map_err(|error| SandboxError::setup("searching for protected paths", error.into()))?
+        .map_err(|limit: SearchLimit| SandboxError::rejected("seatbelt", limit.to_string()))?;
+    Ok(job.protect(paths))
 }
 
 /// A proxy that does not serve yet.

@@ -388,6 +388,12 @@ impl Job {
         self
     }
 
+    /// Protects paths in writable directories, which only narrows the grants.
+    pub fn protect(mut self, paths: impl IntoIterator<Item = PathBuf>) -> Self {
+        paths.into_iter().for_each(|path| self.grants.protect(path));
+        self
+    }
+
     /// Returns the grants.
     #[must_use]
     pub fn grants(&self) -> &Grants {

@@ -57,6 +57,10 @@ pub struct RunOutput {
     /// Existing files and directories in granted directories that may hold keys, and that the program
     /// could not open.
     pub withheld_keys: Vec<PathBuf>,
+    /// Files in writable directories that the program created or changed and that other programs
+    /// execute, as far as the backend searched for them. Protected paths are in [`notes`](Self::notes)
+    /// instead.
+    pub executed_files: Vec<PathBuf>,
     /// The home directory of the program, if it was private to the run.
     pub private_home: Option<PrivateHome>,
 }
@@ -119,6 +123,7 @@ impl RunOutput {
             lookups: Vec::new(),
             read_only_paths: Vec::new(),
             withheld_keys: Vec::new(),
+            executed_files: Vec::new(),
             private_home: None,
         }
     }
@@ -143,6 +148,13 @@ impl RunOutput {
     /// none.
     pub fn withheld_keys(mut self, paths: impl IntoIterator<Item = PathBuf>) -> Self {
         self.withheld_keys = paths.into_iter().collect();
+        self
+    }
+
+    /// Sets the files that other programs execute and that the program created or changed. Default:
+    /// none.
+    pub fn executed_files(mut self, files: impl IntoIterator<Item = PathBuf>) -> Self {
+        self.executed_files = files.into_iter().collect();
         self
     }
 

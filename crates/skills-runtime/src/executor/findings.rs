@@ -5,14 +5,18 @@ use std::fmt;
 use std::path::{Component, Path, PathBuf};
 
 use serde::Serialize;
-use skills_policy::{innermost_protected_name, key_part};
+use skills_policy::{Grants, innermost_protected_name, key_part};
 use skills_sandbox::{PrivateHome, Refusals, RunOutput};
 
 use super::program_messages::{end_of, is_path_end, read_only_marker};
 use super::refusals::ProgramPaths;
+use crate::OutputFiles;
+use crate::secrets::Redactor;
 
 /// The most paths that one finding lists.
 const MAX_LISTED: usize = 4;
+/// The most files that other programs execute and that one finding lists.
+const MAX_EXECUTED: usize = 20;
 /// Directories in a home directory that hold no results: caches, by the XDG convention or by name.
 const CACHES: [&str; 4] = [".cache", ".npm", ".java", "Library/Caches"];
 /// Directories in a home directory in which each program has its own.
@@ -110,12 +114,29 @@ pub enum RunFinding {
         /// Whether the run had a workspace.
         has_workspace: bool,
     },
+    /// The program created or changed files that other programs execute, such as a `Makefile`.
+    ExecutedFiles {
+        /// At most 20 files.
+        files: Vec<ExecutedFile>,
+        /// The number of further ones.
+        omitted: usize,
+    },
     /// The program resolved the names of granted hosts itself, so it does not use the proxy, by which
     /// alone they can be reached.
     IgnoredProxy {
         /// At most four hosts.
         hosts: Vec<String>,
     },
+}
+
+/// A file, and a program that executes it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[non_exhaustive]
+pub struct ExecutedFile {
+    /// The path, relative to the workspace if the file is in it.
+    pub path: String,
+    /// The program, for users.
+    pub program: &'static str,
 }
 
 impl RunFinding {
@@ -134,6 +155,7 @@ impl RunFinding {
             // Nobody shares keys by copying a line of a result.
             Self::WithheldKeys { .. }
             | Self::SkillIsReadOnly { .. }
+            | Self::ExecutedFiles { .. }
             | Self::IgnoredProxy { .. } => Vec::new(),
         }
     }
@@ -166,6 +188,14 @@ impl fmt::Display for RunFinding {
             } else {
                 "a program needs a workspace to write files"
             }),
+            Self::ExecutedFiles { files, omitted } => {
+                f.write_str("created or changed files that other programs execute: ")?;
+                for (index, ExecutedFile { path, program }) in files.iter().enumerate() {
+                    let separator = if index == 0 { "" } else { ", " };
+                    write!(f, "{separator}`{path}` ({program})")?;
+                }
+                write_omitted(f, *omitted)
+            }
             Self::IgnoredProxy { hosts } => {
                 f.write_str("the program looked up ")?;
                 write_names(f, hosts.iter().cloned(), 0)?;
@@ -186,6 +216,10 @@ fn write_names(
         let separator = if index == 0 { "" } else { ", " };
         write!(f, "{separator}`{name}`")?;
     }
+    write_omitted(f, omitted)
+}
+
+fn write_omitted(f: &mut fmt::Formatter<'_>, omitted: usize) -> fmt::Result {
     match omitted {
         0 => Ok(()),
         more => write!(f, " and {more} more"),
@@ -298,6 +332,37 @@ pub(super) fn withheld_keys(output: &RunOutput) -> Option<RunFinding> {
         paths: withheld.iter().take(MAX_LISTED).cloned().collect(),
         omitted: withheld.len().saturating_sub(MAX_LISTED),
     })
+}
+
+/// Returns the files of a run that other programs execute: those that the backend found, and those
+/// among the output files. The outermost are listed first.
+pub(super) fn executed_files(
+    found: &[PathBuf],
+    workspace: Option<(&Path, &OutputFiles)>,
+    grants: &Grants,
+    redactor: &Redactor,
+) -> Option<RunFinding> {
+    let of_workspace = workspace.into_iter().flat_map(|(directory, output)| {
+        let files = output.files.iter();
+        files.map(|file| directory.join(&file.path))
+    });
+    let all: BTreeSet<PathBuf> = found.iter().cloned().chain(of_workspace).collect();
+    let mut files: Vec<ExecutedFile> = all
+        .iter()
+        .filter_map(|path| {
+            let program = grants.file_reader(path)?;
+            let below = workspace.and_then(|(directory, _)| path.strip_prefix(directory).ok());
+            let shown = below.unwrap_or(path).display().to_string();
+            Some(ExecutedFile {
+                path: redactor.redact_text(&shown),
+                program,
+            })
+        })
+        .collect();
+    files.sort_by_cached_key(|file| (file.path.matches('/').count(), file.path.clone()));
+    let omitted = files.len().saturating_sub(MAX_EXECUTED);
+    files.truncate(MAX_EXECUTED);
+    (!files.is_empty()).then_some(RunFinding::ExecutedFiles { files, omitted })
 }
 
 /// Returns the files that a program left in its private home directory, except those of caches.

@@ -76,6 +76,11 @@ impl Executor {
         let cause = self.failure_cause(&plan, &output, &grants, &packages);
         let skill = plan.subject.name().to_owned();
         let permissions_used = used_tools(&grants, plan.subject.skill());
+        let executed = output.executed_files.clone();
+        let workspace = run
+            .workspace
+            .as_ref()
+            .map(|workspace| workspace.path().to_owned());
         let mut artifacts = ExecutionArtifacts::new(skill, plan.mode, output, redactor);
         artifacts.refusals = refusals;
         artifacts.findings = findings;
@@ -87,6 +92,11 @@ impl Executor {
             .workspace
             .map(|workspace| workspace.collect_output(redactor))
             .unwrap_or_default();
+        let workspace = workspace
+            .as_deref()
+            .map(|path| (path, &artifacts.output_files));
+        let executed = findings::executed_files(&executed, workspace, &grants, redactor);
+        artifacts.findings.extend(executed);
         artifacts.decisions = grants.decisions().to_vec();
         artifacts.permissions_used = permissions_used;
         artifacts.notes.extend(notes);

@@ -282,12 +282,18 @@ impl DirectoryWalk {
         let mut paths = Vec::new();
         match entries {
             Ok(entries) => {
-                for entry in entries.flatten() {
+                for entry in entries {
                     self.visited += 1;
                     if self.visited > MAX_VISITED {
                         return false;
                     }
-                    paths.push(directory.join(entry.file_name()));
+                    match entry {
+                        Ok(entry) => paths.push(directory.join(entry.file_name())),
+                        Err(error) => {
+                            let directory = directory.display();
+                            self.omitted.push(format!("{directory}: {error}"));
+                        }
+                    }
                 }
             }
             Err(error) => self

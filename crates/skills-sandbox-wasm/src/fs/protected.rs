@@ -6,7 +6,9 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::OnceLock;
 
 use cap_primitives::fs::FollowSymlinks;
-use skills_policy::{Access, FileGrant, Grants, innermost_protected_name, may_lead_to_protected};
+use skills_policy::{Access, FileGrant, Grants, may_lead_to_protected};
+#[cfg(unix)]
+use skills_process::ProtectedEntries;
 
 use super::error_code::FsErrorCode;
 use super::withheld_keys::WithheldKeys;
@@ -18,9 +20,8 @@ use super::withheld_keys::WithheldKeys;
 pub(super) struct ProtectedPaths {
     grants: Grants,
     is_writable: bool,
-    /// The targets, within the same directory, of protected symlinks at the top of granted
-    /// directories; searched on the first modification.
-    link_targets: OnceLock<Vec<PathBuf>>,
+    /// The paths that are protected, but not by their names; searched on the first modification.
+    by_content: OnceLock<Vec<PathBuf>>,
     /// The files that may hold keys; searched when the first file is opened.
     keys: OnceLock<WithheldKeys>,
     /// The real path of the scratch directory, once it is created.
@@ -43,7 +44,7 @@ impl ProtectedPaths {
         Self {
             grants: grants.clone(),
             is_writable,
-            link_targets: OnceLock::new(),
+            by_content: OnceLock::new(),
             keys: OnceLock::new(),
             scratch: OnceLock::new(),
         }
@@ -151,7 +152,7 @@ impl ProtectedPaths {
                 .grants
                 .hidden()
                 .iter()
-                .chain(self.link_targets())
+                .chain(self.by_content())
                 .chain(self.keys().paths())
                 .any(|kept| lies_in(path, kept))
     }
@@ -168,7 +169,7 @@ impl ProtectedPaths {
             .protected()
             .iter()
             .chain(self.grants.hidden())
-            .chain(self.link_targets())
+            .chain(self.by_content())
             .chain(self.keys().paths())
             .map(PathBuf::as_path);
         self.grants.files().iter().any(leads_on)
@@ -187,60 +188,31 @@ impl ProtectedPaths {
         self.keys.get_or_init(|| WithheldKeys::find(&self.grants))
     }
 
-    fn link_targets(&self) -> &[PathBuf] {
-        self.link_targets.get_or_init(|| {
-            let mut targets = Vec::new();
-            let mut remaining = MAX_ENTRIES;
-            let writable = self
-                .grants
-                .files()
-                .iter()
-                .filter(|file| file.access() == Access::ReadWrite);
-            // What a protected symlink leads to is protected, too, by whatever name it is written.
-            writable.for_each(|file| {
-                find_link_targets(file.path(), file.path(), &mut remaining, &mut targets)
-            });
-            targets
-        })
+    /// Returns the targets of protected symlinks, what the configuration of a repository of git
+    /// names, and directories that cannot be listed. If there is too much to search, all writable
+    /// directories.
+    fn by_content(&self) -> &[PathBuf] {
+        self.by_content
+            .get_or_init(|| find_by_content(&self.grants))
     }
 }
 
-/// The maximum number of directory entries that are examined for symlinks.
-const MAX_ENTRIES: usize = 10_000;
-
-/// Finds the targets in `granted` of protected symlinks in `directory`; descends into prefixes of
-/// protected paths with several components, and into protected directories.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "lists names only; written paths are checked again by their real path"
-)]
-fn find_link_targets(
-    directory: &Path,
-    granted: &Path,
-    remaining: &mut usize,
-    targets: &mut Vec<PathBuf>,
-) {
-    for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
-        *remaining = remaining.saturating_sub(1);
-        // Bounds the delay of the first write.
-        if *remaining == 0 {
-            return;
-        }
-        let Ok(kind) = entry.file_type() else {
-            continue;
-        };
-        let path = entry.path();
-        let is_protected = innermost_protected_name(&path, granted).is_some();
-        if kind.is_symlink() && is_protected {
-            targets.extend(
-                path.canonicalize()
-                    .ok()
-                    .filter(|target| target.starts_with(granted) && target != granted),
-            );
-        } else if kind.is_dir() && (is_protected || may_lead_to_protected(&path, granted)) {
-            find_link_targets(&path, granted, remaining, targets);
+#[cfg(unix)]
+fn find_by_content(grants: &Grants) -> Vec<PathBuf> {
+    match ProtectedEntries::find(grants) {
+        Ok(found) => found.by_content(grants),
+        Err(_) => {
+            let writable = grants.files().iter();
+            let writable = writable.filter(|file| file.access() == Access::ReadWrite);
+            writable.map(|file| file.path().to_owned()).collect()
         }
     }
+}
+
+/// The search needs inode numbers, so symlinks and repositories are not searched elsewhere.
+#[cfg(not(unix))]
+fn find_by_content(_grants: &Grants) -> Vec<PathBuf> {
+    Vec::new()
 }
 
 /// Returns true if a path is a directory or below it, on systems whose file systems are usually
