@@ -156,6 +156,30 @@ mod tests {
         ");
     }
 
+    /// A program that may write a project or a home directory cannot change what a registration
+    /// wrote there.
+    #[test]
+    fn every_configuration_file_is_protected() {
+        use skills_runtime::policy::innermost_protected_name;
+        for system in [System::Linux, System::MacOs, System::Windows] {
+            let surroundings = ClientEnvironment {
+                system,
+                home: Some("/home/a".into()),
+                project: Some("/p".into()),
+                ..ClientEnvironment::default()
+            };
+            for client in Client::value_variants() {
+                let user = config_paths(*client, Scope::User, &surroundings);
+                let project = config_paths(*client, Scope::Project, &surroundings);
+                let user = user.iter().map(|path| (path, "/home/a"));
+                for (path, top) in user.chain(project.iter().map(|path| (path, "/p"))) {
+                    let protected = innermost_protected_name(path, top.as_ref());
+                    assert!(protected.is_some(), "{}: {path:?}", client.title());
+                }
+            }
+        }
+    }
+
     #[test]
     fn paths_depend_on_variables_and_system() {
         let mut moved = ClientEnvironment {

@@ -572,6 +572,69 @@ fn new_protected_paths_are_reported_after_the_run() {
     );
 }
 
+/// Writing them is everyday work, so they are listed and not refused.
+#[cfg(target_os = "linux")]
+#[test]
+fn files_that_other_programs_execute_are_listed_after_the_run() {
+    if skills_test_support::skip_without_sandbox() {
+        return;
+    }
+    let workspace = tempfile::tempdir().unwrap();
+    let root = workspace.path().canonicalize().unwrap();
+    std::fs::write(root.join("package.json"), "{}").unwrap();
+    std::fs::create_dir(root.join(".vscode")).unwrap();
+    let directory = root.display().to_string();
+    let text = format!(
+        "import os\nos.makedirs('{directory}/sub')\nfor name in ['Makefile', 'package.json', 'sub/conftest.py', 'README.md', '.vscode/tasks.json']:\n    open('{directory}/' + name, 'w').write('x')\n"
+    );
+    let rule = format!("write:{directory}/.vscode");
+    let arguments = [
+        "--workspace",
+        &directory,
+        "--write",
+        &directory,
+        "--allow",
+        &rule,
+    ];
+    let done = script("allowed-tools: Write\n", "main.py", &text, &arguments);
+    assert_eq!(done.code, 0, "{}", done.stderr);
+    let expected = "note: created or changed files that other programs execute: `Makefile` (make), `package.json` (npm and pnpm), `.vscode/tasks.json` (VS Code), `sub/conftest.py` (Python build and test tools)\n";
+    assert!(done.stderr.contains(expected), "{}", done.stderr);
+    let again = [&arguments[..], &["--json"]].concat();
+    let text = text.replace("os.makedirs", "print");
+    let done = script("allowed-tools: Write\n", "main.py", &text, &again);
+    assert!(done.stdout.contains("`Makefile` (make)"), "{}", done.stdout);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn files_that_the_configuration_of_git_names_are_read_only() {
+    if skills_test_support::skip_without_sandbox() {
+        return;
+    }
+    let workspace = tempfile::tempdir().unwrap();
+    let root = workspace.path().canonicalize().unwrap();
+    let config = "[core]\n\thooksPath = tools/hooks\n\tfsmonitor = ./watch.sh\n[include]\n\tpath = ../shared.inc\n";
+    for (path, text) in [
+        (".git/config", config),
+        ("tools/hooks/pre-commit", "as it was"),
+        ("watch.sh", "as it was"),
+        ("shared.inc", "[alias]\nx = !sh lint.sh\n"),
+        ("lint.sh", "as it was"),
+        ("src/main.rs", "as it was"),
+    ] {
+        std::fs::create_dir_all(root.join(path).parent().unwrap()).unwrap();
+        std::fs::write(root.join(path), text).unwrap();
+    }
+    let directory = root.display().to_string();
+    let text = format!(
+        "import os\nfor name in ['tools/hooks/pre-commit', 'tools/hooks/post-commit', 'watch.sh', 'shared.inc', 'lint.sh', 'src/main.rs']:\n    try:\n        open('{directory}/' + name, 'w').write('changed')\n        print('wrote', name)\n    except OSError as error:\n        pass\n"
+    );
+    let arguments = ["--workspace", &directory, "--write", &directory];
+    let done = script("allowed-tools: Write\n", "main.py", &text, &arguments);
+    assert_eq!(done.stdout, "wrote src/main.rs\n", "{}", done.stderr);
+}
+
 /// A skill cannot change another skill whose root is in a writable workspace.
 #[cfg(target_os = "linux")]
 #[test]

@@ -364,6 +364,33 @@ async fn the_target_of_a_protected_symlink_is_protected() {
     }
 }
 
+#[tokio::test]
+async fn what_the_configuration_of_git_names_is_protected() {
+    for &generation in Generation::ALL {
+        let fixture = fixture(generation);
+        let config = "[core]\nhooksPath = tools\nfsmonitor = ./bin/watch\n";
+        std::fs::write(fixture.path("workspace/.git/config"), config).unwrap();
+        std::fs::create_dir_all(fixture.path("workspace/tools")).unwrap();
+        std::fs::write(fixture.path("workspace/tools/pre-commit"), "as it was").unwrap();
+        for attempt in [
+            &["write", "/workspace/tools/pre-commit"][..],
+            &["write", "/workspace/tools/post-commit"],
+            &["rename", "/workspace/tools", "/workspace/moved"],
+            &["write", "/workspace/bin/watch"],
+        ] {
+            let output = fixture.attempt(attempt).await;
+            assert!(
+                !output.starts_with("ok"),
+                "{generation:?}: {attempt:?}: {output}"
+            );
+        }
+        let hook = fixture.path("workspace/tools/pre-commit");
+        assert_eq!(std::fs::read_to_string(hook).unwrap(), "as it was");
+        let other = fixture.attempt(&["write", "/workspace/other"]).await;
+        assert_eq!(other, "ok: written");
+    }
+}
+
 /// Another process with write access redirects a path between the check and the call.
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn a_path_redirected_after_the_check_modifies_nothing() {
