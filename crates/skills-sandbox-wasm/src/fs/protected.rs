@@ -209,10 +209,63 @@ fn find_by_content(grants: &Grants) -> Vec<PathBuf> {
     }
 }
 
-/// The search needs inode numbers, so symlinks and repositories are not searched elsewhere.
+/// The search needs inode numbers, so only symlinks are searched elsewhere.
 #[cfg(not(unix))]
-fn find_by_content(_grants: &Grants) -> Vec<PathBuf> {
-    Vec::new()
+fn find_by_content(grants: &Grants) -> Vec<PathBuf> {
+    let mut targets = Vec::new();
+    let mut remaining = MAX_ENTRIES;
+    let writable = grants.files().iter();
+    for file in writable.filter(|file| file.access() == Access::ReadWrite) {
+        find_link_targets(file.path(), file.path(), &mut remaining, &mut targets);
+    }
+    targets
+}
+
+/// The maximum number of directory entries that are examined for symlinks.
+#[cfg(not(unix))]
+const MAX_ENTRIES: usize = 200_000;
+
+/// Finds the targets in `granted` of protected symlinks in `directory`; descends into prefixes of
+/// protected paths with several components, and into protected directories. A directory that cannot
+/// be listed to its end is protected as a whole.
+#[cfg(not(unix))]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "lists names only; written paths are checked again by their real path"
+)]
+fn find_link_targets(
+    directory: &Path,
+    granted: &Path,
+    remaining: &mut usize,
+    targets: &mut Vec<PathBuf>,
+) {
+    let entries = match std::fs::read_dir(directory) {
+        Ok(entries) => entries,
+        Err(error) => {
+            use io::ErrorKind::{NotADirectory, NotFound};
+            if !matches!(error.kind(), NotADirectory | NotFound) {
+                targets.push(directory.to_owned());
+            }
+            return;
+        }
+    };
+    for entry in entries {
+        *remaining = remaining.saturating_sub(1);
+        let entry = entry.and_then(|entry| Ok((entry.path(), entry.file_type()?)));
+        let (Ok((path, kind)), 1..) = (entry, *remaining) else {
+            return targets.push(directory.to_owned());
+        };
+        let is_protected = skills_policy::innermost_protected_name(&path, granted).is_some();
+        if kind.is_symlink() && is_protected {
+            targets.extend(
+                path.canonicalize()
+                    .ok()
+                    .filter(|target| target.starts_with(granted) && target != granted),
+            );
+        } else if kind.is_dir() && (is_protected || may_lead_to_protected(&path, granted)) {
+            find_link_targets(&path, granted, remaining, targets);
+        }
+    }
 }
 
 /// Returns true if a path is a directory or below it, on systems whose file systems are usually
