@@ -34,6 +34,10 @@ pub struct Refusal {
     /// if that is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub obstacle: Option<String>,
+    /// Why no message suggests the rule that would allow it, as a clause: it gives keys or control, or
+    /// only the program names it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub caution: Option<String>,
     /// Whether only a rule with the name of the program would allow it, which is not known: another
     /// rule denies one program, and so all programs without a name.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -104,6 +108,7 @@ impl Refusal {
             evidence,
             count: 1,
             obstacle: None,
+            caution: None,
             needs_program_name: false,
         }
     }
@@ -116,11 +121,11 @@ impl Refusal {
 
     /// Returns the narrowest rule that a user can pass to allow it, in the syntax of rules: that of
     /// its [target](RefusedOperation::target), or one for a path in the home directory, such as
-    /// `read:~/.config/a.json`. `None` if there is an [obstacle](Self::obstacle), or if the rule
-    /// [needs a name](Self::needs_program_name).
+    /// `read:~/.config/a.json`. `None` if there is an [obstacle](Self::obstacle) or a
+    /// [caution](Self::caution), or if the rule [needs a name](Self::needs_program_name).
     #[must_use]
     pub fn rule(&self) -> Option<String> {
-        if self.obstacle.is_some() || self.needs_program_name {
+        if self.obstacle.is_some() || self.caution.is_some() || self.needs_program_name {
             return None;
         }
         let in_home = match &self.operation {
@@ -315,6 +320,15 @@ impl Refusals {
     pub fn with_obstacles(mut self, find: impl Fn(&Refusal) -> Option<String>) -> Self {
         for refusal in &mut self.list {
             refusal.obstacle = find(refusal);
+        }
+        self
+    }
+
+    /// Sets for each operation why no rule is suggested for it.
+    #[must_use]
+    pub fn with_cautions(mut self, find: impl Fn(&Refusal) -> Option<String>) -> Self {
+        for refusal in &mut self.list {
+            refusal.caution = find(refusal);
         }
         self
     }

@@ -189,11 +189,15 @@ fn a_file_to_create_is_a_refused_write() {
     need_sandbox!();
     let outside = tempfile::tempdir_in("/var/tmp").unwrap();
     let file = outside.path().canonicalize().unwrap().join("new.txt");
-    let text = format!("open({:?}, 'w').write('x')\n", file.display().to_string());
+    let name = file.display().to_string();
+    let text = format!("import sys\nopen((sys.argv[1:] or [{name:?}])[0], 'w').write('x')\n");
     let fixture = skill("new.py", &text);
-    let rule = format!("write:{}", file.display());
+    let rule = format!("write:{name}");
     let help = format!("help: allow it with `--allow {rule}`");
-    assert!(explanation(&run(&fixture, &[])).ends_with(&help));
+    assert!(explanation(&run(&fixture, &["--", &name])).ends_with(&help));
+    // Without the argument only the program names it, so it is stated and not offered.
+    let text = explanation(&run(&fixture, &[]));
+    assert!(text.contains(&name) && !text.contains("--allow"), "{text}");
     assert_eq!(run(&fixture, &["--allow", &rule]).code, 0);
     assert_eq!(fs::read_to_string(file).unwrap(), "x");
 }
@@ -312,10 +316,38 @@ fn files_of_the_private_home_directory_are_reported() {
         "read.py",
         "import os\nopen(os.environ['HOME'] + '/.tool/log')\n",
     );
-    insta::assert_snapshot!(explanation(&run(&missing, &[])), @r"
-    refused: read `~/.tool/log` (reported by the program, not verified)
-    help: allow it with `--allow read:~/.tool/log`
-    ");
+    insta::assert_snapshot!(explanation(&run(&missing, &[])), @"refused: read `~/.tool/log` (reported by the program, not verified); no option is suggested: only the program names it");
+}
+
+/// A program can print any path. Its user must not be led to copy an option for it.
+#[test]
+fn no_option_is_suggested_for_what_only_a_program_names() {
+    need_sandbox!();
+    let text = "import sys\nfor path in sys.argv[1:] + ['/srv/printed', '/root/.aws/credentials']:\n    print(f\"PermissionError: [Errno 13] Permission denied: '{path}'\", file=sys.stderr)\nsys.exit(1)\n";
+    let fixture = skill("claim.py", text);
+    let text = explanation(&run(&fixture, &["--", "/srv/passed.csv", "/srv/id_rsa"]));
+    let help: Vec<&str> = text
+        .lines()
+        .filter(|line| line.starts_with("help"))
+        .collect();
+    let all = help.join("\n");
+    for path in ["printed", "credentials", "id_rsa"] {
+        assert!(!all.contains(path), "{text}");
+    }
+    assert!(
+        !text.contains("printed` (reported by the program, not verified)\n"),
+        "{text}"
+    );
+}
+
+/// The proxy observed the connection, so it is a fact. What it leads to is named instead.
+#[test]
+fn no_option_is_suggested_for_a_metadata_service() {
+    need_sandbox!();
+    let text = "import socket\ntry:\n    socket.getaddrinfo('metadata.google.internal', 80)\nexcept OSError as error:\n    raise SystemExit(error)\n";
+    let fixture = skill("connect.py", text);
+    let text = explanation(&run(&fixture, &[]));
+    assert!(!text.contains("--allow network:metadata"), "{text}");
 }
 
 /// What a program left in its private home directory says whether a missing path is a directory.

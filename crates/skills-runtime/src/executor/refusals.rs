@@ -5,7 +5,9 @@ use std::borrow::Cow;
 use std::path::{Component, Path, PathBuf};
 use std::str::FromStr;
 
-use skills_policy::{Access, Grants, HostFilter, HostPattern, NetworkGrant};
+use skills_policy::{
+    Access, Grants, HostFilter, HostPattern, NetworkGrant, host_caution, path_caution,
+};
 use skills_sandbox::{Evidence, Refusal, Refusals, RefusedOperation, RunOutput};
 
 use super::findings::kept_path;
@@ -128,6 +130,40 @@ pub(super) fn name_programs(refusals: Refusals, dropped: &[String]) -> Refusals 
 }
 
 impl ProgramPaths<'_> {
+    /// Returns why no rule is suggested for a refused operation, as a clause: it gives keys or
+    /// control, or only the program names it, which can print anything.
+    pub(super) fn caution(&self, refusal: &Refusal, workspace: Option<&Path>) -> Option<String> {
+        let is_claim = refusal.evidence == Evidence::ProgramOutput;
+        let (sensitive, is_known) = match &refusal.operation {
+            RefusedOperation::Read { path } | RefusedOperation::Write { path } => {
+                let on_host = expand_home(path, self.user_home);
+                let in_workspace = workspace.is_some_and(|top| on_host.starts_with(top));
+                (
+                    path_caution(&on_host),
+                    in_workspace || self.is_in_skill(&on_host) || self.is_passed(&on_host),
+                )
+            }
+            RefusedOperation::Connect { host: Some(host) } => {
+                (host_caution(host), self.input.contains(host.as_str()))
+            }
+            _ => return None,
+        };
+        let unknown = (is_claim && !is_known).then_some("only the program names it");
+        sensitive.or(unknown).map(str::to_owned)
+    }
+
+    /// Returns true for a path at or below one that the caller passed to the program.
+    fn is_passed(&self, path: &Path) -> bool {
+        // As whole words: `/home` is not named by `/home/me/a.csv`.
+        let words = self
+            .input
+            .split(|c: char| c.is_whitespace() || "\"'=,;:()[]{}".contains(c));
+        let mut named = words
+            .filter(|word| !word.is_empty())
+            .map(|word| normalized(&self.current_dir.join(expand_home(word, self.user_home))));
+        named.any(|named| named.components().count() > 1 && path.starts_with(&named))
+    }
+
     /// Returns true if a write to the directory of the skill was refused.
     pub(super) fn is_skill_written(&self, refusals: &Refusals) -> bool {
         let mut operations = refusals.list().iter().map(|refusal| &refusal.operation);
@@ -229,6 +265,19 @@ pub(super) fn expand_home<'a>(path: &'a str, user_home: Option<&Path>) -> Cow<'a
         (Some(below), Some(home)) => home.join(below).into(),
         _ => Path::new(path).into(),
     }
+}
+
+/// Returns a path without `.` and `..`. It is compared only, never opened.
+fn normalized(path: &Path) -> PathBuf {
+    let mut resolved = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => drop(resolved.pop()),
+            component => resolved.push(component),
+        }
+    }
+    resolved
 }
 
 /// Joins a path without the slash at the end that an empty one would leave.

@@ -138,6 +138,8 @@ impl Executor {
             let user_home = self.config().user_home.as_deref();
             obstacles::obstacle(policy, &plan.request, workspace, user_home, refusal)
         });
+        let workspace = plan.workspace.as_deref();
+        let refusals = refusals.with_cautions(|refusal| paths.caution(refusal, workspace));
         if policy.requires_program_name(&plan.request) {
             return refusals.require_program_name();
         }

@@ -65,9 +65,10 @@ fn refusal_line(refusal: &Refusal) -> String {
         Evidence::Observed => "",
         _ => " (reported by the program, not verified)",
     };
-    let obstacle = match &refusal.obstacle {
-        Some(obstacle) => format!("; no option allows it: {obstacle}"),
-        None => String::new(),
+    let obstacle = match (&refusal.obstacle, &refusal.caution) {
+        (Some(obstacle), _) => format!("; no option allows it: {obstacle}"),
+        (None, Some(caution)) => format!("; no option is suggested: {caution}"),
+        (None, None) => String::new(),
     };
     format!("{}{source}{obstacle}", refusal.operation)
 }

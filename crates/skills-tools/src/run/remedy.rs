@@ -166,13 +166,14 @@ impl Remedy {
         }
     }
 
-    /// Returns what would allow a denied run; `None` if no rule would allow one of its permissions.
+    /// Returns what would allow a denied run; `None` if no rule would allow one of its permissions, or
+    /// if one [gives keys or control](skills_runtime::policy::Permission::caution).
     #[must_use]
     pub fn for_denial(denial: &Denial) -> Option<Self> {
         let mut targets: Vec<String> = Vec::new();
         for decision in denial.denied() {
             let target = decision.permission().rule_target()?.to_string();
-            if !decision.is_allowable() {
+            if !decision.is_allowable() || decision.permission().caution().is_some() {
                 return None;
             }
             if !targets.contains(&target) {

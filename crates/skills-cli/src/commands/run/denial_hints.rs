@@ -12,6 +12,13 @@ pub(super) fn denial_hints(denial: &Denial, skill: &str) -> Vec<String> {
     // An approval or `--allow` does not override a `deny` rule, so neither is suggested then.
     if !denial.denied().any(|decision| decision.is_final()) {
         hints.extend(allow_hint(denial));
+        hints.extend(denial.denied().filter_map(|decision| {
+            let caution = decision.permission().caution()?;
+            let permission = decision.permission();
+            Some(format!(
+                "no option is suggested for {permission}: {caution}"
+            ))
+        }));
         if is_shell_word(skill) {
             hints.push(format!(
                 "approve this content permanently with `skills trust {skill}` and the same options"
