@@ -2,21 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
-use pep440_rs::Version;
-use pep508_rs::{
-    ExtraName, MarkerEnvironment, MarkerEnvironmentBuilder, Requirement, VersionOrUrl,
+use skills_packages::{
+    NodeProject, PythonRequirement, PythonSystem, PythonVersion, normalize_name, npm_range_allows,
 };
 
 use crate::files::{list_paths, read_bounded};
-use skills_packages::NodeProject;
-use skills_packages::normalize_name;
 
 /// Maximum number of entries of a package directory that are listed.
 const MAX_ENTRIES: usize = 20_000;
 /// Maximum number of packages whose metadata is read for extras.
 const MAX_EXTRAS: usize = 64;
+/// The minor version of Python 3 whose markers count if that of the interpreter is not known.
+const DEFAULT_MINOR_VERSION: u32 = 11;
 
 /// The Python packages that an interpreter finds, read from the names of their metadata directories.
 /// No program is executed.
@@ -38,7 +36,7 @@ enum Inherited {
 
 #[derive(Debug, Clone)]
 struct InstalledPackage {
-    version: Option<Version>,
+    version: Option<PythonVersion>,
     extras: Extras,
 }
 
@@ -129,7 +127,7 @@ impl InstalledPython {
                 .packages
                 .entry(name)
                 .or_insert_with(|| InstalledPackage {
-                    version: Version::from_str(&package.version).ok(),
+                    version: PythonVersion::parse(&package.version),
                     extras: Extras::Listed(package.extras),
                 });
         }
@@ -164,56 +162,51 @@ impl InstalledPython {
     /// Returns the requirements that count on this system and that no installed package satisfies.
     /// Of a package with extras, the packages that the extras need must be installed, too.
     #[must_use]
-    pub fn missing(&self, requirements: &[Requirement]) -> Vec<Requirement> {
-        let markers = self.markers();
-        let is_missing = |requirement: &&Requirement| {
-            requirement.evaluate_markers(&markers, &[])
-                && !self.satisfies(requirement, &markers, &mut BTreeSet::new())
+    pub fn missing(&self, requirements: &[PythonRequirement]) -> Vec<PythonRequirement> {
+        let minor_version = self.minor_version.unwrap_or(DEFAULT_MINOR_VERSION);
+        let Some(system) = PythonSystem::of_host(minor_version) else {
+            // Without values of markers each requirement counts.
+            return requirements.to_vec();
+        };
+        let is_missing = |requirement: &&PythonRequirement| {
+            requirement.applies_to(&system)
+                && !self.satisfies(requirement, &system, &mut BTreeSet::new())
         };
         requirements.iter().filter(is_missing).cloned().collect()
     }
 
     fn satisfies(
         &self,
-        requirement: &Requirement,
-        markers: &MarkerEnvironment,
+        requirement: &PythonRequirement,
+        system: &PythonSystem,
         seen: &mut BTreeSet<String>,
     ) -> bool {
-        let name = normalize_name(requirement.name.as_ref());
-        let Some(package) = self.packages.get(&name) else {
+        let name = requirement.name();
+        let Some(package) = self.packages.get(name) else {
             return false;
         };
-        let has_version = match (&requirement.version_or_url, &package.version) {
-            (None, _) => true,
-            (Some(VersionOrUrl::VersionSpecifier(specifiers)), Some(version)) => {
-                specifiers.contains(version)
-            }
-            _ => false,
-        };
+        if !requirement.accepts(package.version.as_ref()) {
+            return false;
+        }
         // Packages can require each other.
-        let is_new = requirement.extras.is_empty() || seen.len() < MAX_EXTRAS && seen.insert(name);
-        has_version && (!is_new || self.has_extras(package, &requirement.extras, markers, seen))
+        let has_new_extras =
+            requirement.has_extras() && seen.len() < MAX_EXTRAS && seen.insert(name.to_owned());
+        !has_new_extras || self.has_extras(package, requirement, system, seen)
     }
 
-    /// Returns true if what the extras of a package need is installed.
+    /// Returns true if what the required extras of a package need is installed.
     fn has_extras(
         &self,
         package: &InstalledPackage,
-        extras: &[ExtraName],
-        markers: &MarkerEnvironment,
+        requirement: &PythonRequirement,
+        system: &PythonSystem,
         seen: &mut BTreeSet<String>,
     ) -> bool {
-        if extras.is_empty() {
-            return true;
-        }
         let required = package.extras.requirements();
         required
-            .into_iter()
-            .filter(|required: &Requirement| {
-                required.evaluate_markers(markers, extras)
-                    && !required.evaluate_markers(markers, &[])
-            })
-            .all(|required| self.satisfies(&required, markers, seen))
+            .iter()
+            .filter(|required| required.is_required_by_extras_of(requirement, system))
+            .all(|required| self.satisfies(required, system, seen))
     }
 
     fn add_directory(&mut self, directory: &Path) {
@@ -225,46 +218,16 @@ impl InstalledPython {
             self.packages
                 .entry(name)
                 .or_insert_with(|| InstalledPackage {
-                    version: version.and_then(|version| Version::from_str(&version).ok()),
+                    version: version.as_deref().and_then(PythonVersion::parse),
                     extras: Extras::InMetadata(path),
                 });
         }
     }
-
-    /// Returns the values of markers on this system.
-    fn markers(&self) -> MarkerEnvironment {
-        let minor = self.minor_version.unwrap_or(11);
-        let (version, full) = (format!("3.{minor}"), format!("3.{minor}.0"));
-        let (system, platform) = match std::env::consts::OS {
-            "macos" => ("Darwin", "darwin"),
-            "windows" => ("Windows", "win32"),
-            _ => ("Linux", "linux"),
-        };
-        let machine = match (std::env::consts::OS, std::env::consts::ARCH) {
-            ("macos", "aarch64") => "arm64",
-            (_, machine) => machine,
-        };
-        let builder = MarkerEnvironmentBuilder {
-            implementation_name: "cpython",
-            implementation_version: &full,
-            os_name: if cfg!(windows) { "nt" } else { "posix" },
-            platform_machine: machine,
-            platform_python_implementation: "CPython",
-            platform_release: "",
-            platform_system: system,
-            platform_version: "",
-            python_full_version: &full,
-            python_version: &version,
-            sys_platform: platform,
-        };
-        MarkerEnvironment::try_from(builder)
-            .unwrap_or_else(|error| unreachable!("versions are numbers: {error}"))
-    }
 }
 
 impl Extras {
-    fn requirements(&self) -> Vec<Requirement> {
-        let parse = |text: &str| Requirement::from_str(text.trim()).ok();
+    fn requirements(&self) -> Vec<PythonRequirement> {
+        let parse = |text: &str| PythonRequirement::parse(text.trim()).ok();
         match self {
             Self::Listed(texts) => texts.iter().filter_map(|text| parse(text)).collect(),
             Self::InMetadata(directory) => {
@@ -303,24 +266,12 @@ pub fn missing_node_packages(
         })
     };
     let is_missing = |(name, range): &(&String, &String)| {
-        !version_of(name).is_some_and(|version| satisfies_range(&version, range))
+        !version_of(name).is_some_and(|version| npm_range_allows(range, &version))
     };
     let missing = project.dependencies.iter().filter(is_missing);
     missing
         .map(|(name, range)| format!("{name}@{range}"))
         .collect()
-}
-
-/// Returns true if a version is in a range. A tag such as `latest` accepts every version.
-fn satisfies_range(version: &str, range: &str) -> bool {
-    match (
-        nodejs_semver::Version::parse(version),
-        nodejs_semver::Range::parse(range),
-    ) {
-        (Ok(version), Ok(range)) => version.satisfies(&range),
-        (Ok(_), Err(_)) => true,
-        _ => false,
-    }
 }
 
 /// Returns the package and the version that the name of a metadata directory or file stands for.
@@ -397,8 +348,8 @@ mod tests {
     use super::*;
     use skills_packages::{ListedPackage, Project};
 
-    fn requirement(text: &str) -> Requirement {
-        Requirement::from_str(text).unwrap()
+    fn requirement(text: &str) -> PythonRequirement {
+        PythonRequirement::parse(text).unwrap()
     }
 
     /// A virtual environment with packages, by the names of their metadata directories.

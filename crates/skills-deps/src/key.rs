@@ -78,8 +78,7 @@ impl EnvironmentKey {
                 .iter()
                 .for_each(|constraint| add(constraint));
             add(&format!("{:?}", python.locked_hashes));
-            let versions = python.requires_python.as_ref();
-            add(&versions.map(ToString::to_string).unwrap_or_default());
+            add(python.requires_python.as_deref().unwrap_or_default());
             if !python.is_locked() {
                 add("and those of the interpreter");
             }

@@ -82,7 +82,7 @@ impl Plan {
                     let names = python.requirements.iter();
                     names
                         .into_iter()
-                        .any(|declared| declared.name.to_string() == package.name)
+                        .any(|declared| declared.name() == package.name)
                 }),
                 Registry::Npm => {
                     let node = project.node.as_ref();

@@ -1,10 +1,11 @@
 //! What a command would change, before anything is written.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use nodejs_semver::Version;
 use skills_discovery::{DigestCache, SkillFiles, fold_case, parallel_map};
+use skills_packages::compare_npm_versions;
 
 use crate::capabilities::{Capabilities, Difference, ToolWords};
 use crate::error::{InstallError, Repr};
@@ -504,8 +505,10 @@ fn package_of(locked: &LockedSkill) -> Option<(&str, &str)> {
 
 /// Returns true if the second version of a package is older than the first one.
 fn is_older_package(packages: [Option<(&str, &str)>; 2]) -> bool {
-    let versions = packages.map(|package| Version::parse(package?.1).ok());
-    matches!(versions, [Some(before), Some(now)] if now < before)
+    let [Some((_, before)), Some((_, now))] = packages else {
+        return false;
+    };
+    compare_npm_versions(now, before).is_some_and(Ordering::is_lt)
 }
 
 /// Returns true if one version of a source has another revision than before, or other content if the

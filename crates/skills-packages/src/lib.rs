@@ -27,6 +27,7 @@
 //! ```
 
 mod declared;
+mod grammar;
 mod imported;
 mod listed;
 mod locked;
@@ -37,6 +38,10 @@ mod project;
 mod python;
 
 pub use declared::{MAX_FILE_BYTES, declared_packages};
+pub use grammar::{
+    InvalidRequirement, InvalidToml, PythonRequirement, PythonSystem, PythonVersion, catch_panic,
+    compare_npm_versions, npm_range_allows, parse_toml,
+};
 pub use imported::{imported_packages, is_local_module};
 pub use listed::{InvalidPackage, ListedPackage, Registry};
 pub use locked::{LockedPackages, LockedVersion, is_lock_file, locked_packages, npm_registry};

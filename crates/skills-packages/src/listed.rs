@@ -1,13 +1,12 @@
 //! Packages that are listed by name: in the frontmatter or the text of a skill, or in settings.
 
 use std::fmt;
-use std::str::FromStr;
 
-use pep508_rs::{Requirement, VerbatimUrl};
 use skills_manifest::RequiredPackage;
 
+use crate::grammar::PythonRequirement;
 use crate::node::{is_package_name, is_range_of_registry, split_version};
-use crate::python::{is_url, normalize_name};
+use crate::python::shown;
 
 /// Maximum length of a listed package, in bytes.
 const MAX_BYTES: usize = 256;
@@ -42,7 +41,7 @@ pub enum Registry {
 #[error("invalid package `{text}`: {reason}")]
 pub struct InvalidPackage {
     text: String,
-    reason: &'static str,
+    reason: String,
 }
 
 impl ListedPackage {
@@ -80,8 +79,8 @@ impl ListedPackage {
     pub fn name(&self) -> String {
         let name = match self.registry {
             Registry::Npm => split_version(&self.requirement).0.to_owned(),
-            Registry::Pypi => match Requirement::<VerbatimUrl>::from_str(&self.requirement) {
-                Ok(requirement) => normalize_name(requirement.name.as_ref()),
+            Registry::Pypi => match PythonRequirement::parse(&self.requirement) {
+                Ok(requirement) => requirement.name().to_owned(),
                 Err(_) => return String::new(),
             },
         };
@@ -97,8 +96,10 @@ impl ListedPackage {
         // A quoted argument can have spaces around the name.
         let requirement = requirement.trim();
         let checked = match registry {
-            _ if requirement.len() > MAX_BYTES => Err("more than 256 bytes"),
-            Registry::Pypi => check_python(requirement),
+            _ if requirement.len() > MAX_BYTES => Err("more than 256 bytes".to_owned()),
+            Registry::Pypi => PythonRequirement::parse(requirement)
+                .map(drop)
+                .map_err(|invalid| invalid.to_string()),
             Registry::Npm => check_node(requirement),
         };
         match checked {
@@ -108,11 +109,7 @@ impl ListedPackage {
                 source: source.to_owned(),
             }),
             Err(reason) => Err(InvalidPackage {
-                text: requirement
-                    .chars()
-                    .take(80)
-                    .flat_map(char::escape_debug)
-                    .collect(),
+                text: shown(requirement),
                 reason,
             }),
         }
@@ -131,21 +128,14 @@ impl ListedPackage {
     }
 }
 
-fn check_python(requirement: &str) -> Result<(), &'static str> {
-    match Requirement::from_str(requirement) {
-        Ok(requirement) if is_url(&requirement) => Err("not from an index"),
-        Ok(_) => Ok(()),
-        Err(_) => Err("expected a name with versions, such as `pypdf>=4`"),
-    }
-}
-
-fn check_node(requirement: &str) -> Result<(), &'static str> {
+fn check_node(requirement: &str) -> Result<(), String> {
     let (name, range) = split_version(requirement);
     if !is_package_name(name) {
-        return Err("expected a name with a range of versions, such as `left-pad@1`");
+        let reason = "expected a name with a range of versions, such as `left-pad@1`";
+        return Err(reason.to_owned());
     }
     if !is_range_of_registry(range) {
-        return Err("not from a registry");
+        return Err("not from a registry".to_owned());
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use crate::listed::{ListedPackage, Registry};
 use crate::node::NodeProject;
-use crate::python::{PythonProject, normalize_name};
+use crate::python::PythonProject;
 
 /// The directory of the scripts of a skill.
 const SCRIPTS: &str = "scripts";
@@ -93,7 +93,7 @@ impl Project {
         match package.registry {
             Registry::Pypi => self.python.as_ref().is_some_and(|python| {
                 let mut declared = python.requirements.iter();
-                declared.any(|requirement| normalize_name(requirement.name.as_ref()) == name)
+                declared.any(|requirement| requirement.name() == name)
             }),
             Registry::Npm => self
                 .node

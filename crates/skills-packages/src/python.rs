@@ -6,16 +6,15 @@ mod pyproject;
 mod requirements;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::str::FromStr;
 
-use pep440_rs::VersionSpecifiers;
-use pep508_rs::{Requirement, VersionOrUrl};
-
+use crate::grammar::PythonRequirement;
 use crate::listed::ListedPackage;
 use crate::project::ReadFile;
 
 /// Maximum number of declared packages.
 const MAX_REQUIREMENTS: usize = 512;
+/// Maximum number of characters of an invalid text in a message.
+const MAX_SHOWN_CHARS: usize = 80;
 
 /// The packages that a skill declares for Python.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -24,13 +23,13 @@ pub struct PythonProject {
     /// The files that declare them, as paths in the skill.
     pub sources: Vec<String>,
     /// The declared packages, with their versions and the systems for which they count.
-    pub requirements: Vec<Requirement>,
+    pub requirements: Vec<PythonRequirement>,
     /// Versions that a lock file fixes, as requirements.
     pub constraints: Vec<String>,
     /// The SHA-256 digests that files may have, by package, as a lock file lists them.
     pub locked_hashes: BTreeMap<String, BTreeSet<String>>,
-    /// The versions of Python that the skill supports.
-    pub requires_python: Option<VersionSpecifiers>,
+    /// The versions of Python that the skill supports, in the normalized form of their specifiers.
+    pub requires_python: Option<String>,
     /// Declarations that cannot be installed, each with its file, line and reason.
     pub problems: Vec<String>,
 }
@@ -108,14 +107,13 @@ impl PythonProject {
         if self.requirements.len() >= MAX_REQUIREMENTS {
             return self.add_problem(file, line, "more than 512 packages");
         }
-        match Requirement::from_str(text) {
-            Ok(requirement) if is_url(&requirement) => {
-                let name = requirement.name.to_string();
-                self.add_problem(file, line, &format!("`{name}` is not from an index"));
-            }
+        match PythonRequirement::parse(text) {
             Ok(requirement) => self.requirements.push(requirement),
-            Err(_) => {
-                let reason = format!("cannot parse `{}`", text.escape_debug());
+            Err(invalid) => {
+                let reason = match invalid.package_of_url() {
+                    Some(name) => format!("`{name}` is not from an index"),
+                    None => format!("cannot parse `{}`: {invalid}", shown(text)),
+                };
                 self.add_problem(file, line, &reason);
             }
         }
@@ -130,9 +128,12 @@ impl PythonProject {
     }
 }
 
-/// Returns true if a requirement is from a URL and not from an index.
-pub(crate) fn is_url(requirement: &Requirement) -> bool {
-    matches!(requirement.version_or_url, Some(VersionOrUrl::Url(_)))
+/// Returns the start of a text for a message, with escapes.
+pub(crate) fn shown(text: &str) -> String {
+    text.chars()
+        .take(MAX_SHOWN_CHARS)
+        .flat_map(char::escape_debug)
+        .collect()
 }
 
 /// Returns the normalized form of a package name, by which an index knows it: lowercase, with one

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::{Plan, PlannedPackage, host_of, unreadable};
 use crate::error::SetupError;
 use skills_packages::Registry;
-use skills_packages::normalize_name;
+use skills_packages::{normalize_name, parse_toml};
 
 #[derive(Deserialize)]
 struct Lock {
@@ -34,7 +34,7 @@ struct File {
 
 /// Adds the packages of a lock file to a plan.
 pub(crate) fn parse_lock(plan: &mut Plan, text: &str) -> Result<(), SetupError> {
-    let lock: Lock = toml::from_str(text).map_err(|error| unreadable("the lock file", error))?;
+    let lock: Lock = parse_toml(text).map_err(|error| unreadable("the lock file", error))?;
     for package in lock.packages {
         let (Some(version), Some(file)) = (
             package.version,

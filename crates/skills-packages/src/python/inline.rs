@@ -1,6 +1,7 @@
 //! The metadata block of a script (PEP 723).
 
 use super::PythonProject;
+use crate::grammar::parse_toml;
 
 const START: &str = "# /// script";
 const END: &str = "# ///";
@@ -24,24 +25,14 @@ pub(super) fn read(file: &str, text: &str) -> Option<PythonProject> {
         return None;
     }
     let mut project = PythonProject::of_file(file);
-    match block.parse::<toml::Table>() {
+    match parse_toml::<toml::Table>(&block) {
         Ok(table) => project.add_block(file, &table),
         Err(error) => {
-            let line = error
-                .span()
-                .map(|span| line_of(&block, span.start) + start + 1);
-            project.add_problem(file, line, error.message());
+            let line = error.line().map(|line| line + start + 1);
+            project.add_problem(file, line, &error.to_string());
         }
     }
     Some(project)
-}
-
-fn line_of(text: &str, offset: usize) -> usize {
-    text.bytes()
-        .take(offset)
-        .filter(|byte| *byte == b'\n')
-        .count()
-        + 1
 }
 
 #[cfg(test)]
@@ -53,7 +44,7 @@ mod tests {
         let text = "#!/usr/bin/env python3\n# /// script\n# requires-python = '>=3.9'\n# dependencies = [\n#   'rich',\n#\n# ]\n# ///\nprint()\n";
         let project = read("scripts/x.py", text).unwrap();
         assert_eq!(project.requirements[0].to_string(), "rich");
-        assert_eq!(project.requires_python.unwrap().to_string(), ">=3.9");
+        assert_eq!(project.requires_python.unwrap(), ">=3.9");
         assert!(read("x.py", "# /// script\n# dependencies = ['rich']\nprint()\n").is_none());
         assert!(read("x.py", "print()\n").is_none());
     }
@@ -67,6 +58,9 @@ mod tests {
             project.problems
         );
         let project = read("x.py", "# /// script\n# dependencies = ['a b c']\n# ///\n").unwrap();
-        assert_eq!(project.problems, ["x.py: cannot parse `a b c`"]);
+        assert_eq!(
+            project.problems,
+            ["x.py: cannot parse `a b c`: expected a name with versions, such as `pypdf>=4`"]
+        );
     }
 }

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::{PythonProject, normalize_name};
+use super::{PythonProject, normalize_name, shown};
+use crate::grammar::{PythonRequirement, PythonVersion, parse_toml};
 
 /// The part of a lock file that says which files are meant.
 #[derive(Deserialize)]
@@ -69,7 +70,7 @@ impl UvPackage {
 /// # Errors
 /// Returns why it cannot be read.
 pub(crate) fn parse(text: &str) -> Result<Vec<UvPackage>, String> {
-    let lock: Lock = toml::from_str(text).map_err(|error| error.message().to_owned())?;
+    let lock: Lock = parse_toml(text).map_err(|error| error.to_string())?;
     if lock.version != 1 {
         let version = lock.version;
         return Err(format!(
@@ -89,15 +90,13 @@ pub(super) fn add(project: &mut PythonProject, file: &str, text: &str) {
         match (package.source_kind(), &package.version) {
             (UvSource::Index, Some(version)) => {
                 let name = normalize_name(&package.name);
-                let markers = package.resolution_markers.join(" or ");
-                let marker = if markers.is_empty() {
-                    markers
-                } else {
-                    format!(" ; {markers}")
+                let Some(constraint) = constraint(&name, version, &package.resolution_markers)
+                else {
+                    let reason = format!("cannot parse the version of `{}`", shown(&name));
+                    project.add_problem(file, None, &reason);
+                    continue;
                 };
-                project
-                    .constraints
-                    .push(format!("{name}=={version}{marker}"));
+                project.constraints.push(constraint);
                 let files = package.files();
                 let hashes = files.filter_map(|file| file.hash.as_deref()?.strip_prefix("sha256:"));
                 let locked = project.locked_hashes.entry(name).or_default();
@@ -105,16 +104,71 @@ pub(super) fn add(project: &mut PythonProject, file: &str, text: &str) {
             }
             (UvSource::Project, _) => {}
             (UvSource::Index | UvSource::Other, _) => {
-                let reason = format!("`{}` is not from an index", package.name.escape_debug());
+                let reason = format!("`{}` is not from an index", shown(&package.name));
                 project.add_problem(file, None, &reason);
             }
         }
     }
 }
 
+/// Returns the line that fixes a version, as package managers read it; `None` unless each part of it
+/// is what it seems to be.
+fn constraint(name: &str, version: &str, markers: &[String]) -> Option<String> {
+    let version = PythonVersion::parse(version)?;
+    let fixed = format!("{name}=={version}");
+    let is_of_name = PythonRequirement::parse(&fixed).is_ok_and(|parsed| parsed.name() == name);
+    let is_marker =
+        |marker: &String| PythonRequirement::parse(&format!("{name} ; {marker}")).is_ok();
+    if !is_of_name || !markers.iter().all(is_marker) {
+        return None;
+    }
+    let markers: Vec<String> = markers.iter().map(|marker| format!("({marker})")).collect();
+    Some(match markers.as_slice() {
+        [] => fixed,
+        markers => format!("{fixed} ; {}", markers.join(" or ")),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_locked_version_is_one_line_of_the_constraints() {
+        let constraints = |version: &str, markers: &str| {
+            let text = format!(
+                "version = 1\n[[package]]\nname = 'a'\nversion = {version}\n\
+                 source = {{ registry = 'https://pypi.org/simple' }}\nresolution-markers = {markers}\n"
+            );
+            let mut project = PythonProject::default();
+            add(&mut project, "uv.lock", &text);
+            project
+                .constraints
+                .into_iter()
+                .chain(project.problems)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(constraints("'1.0'", "[]"), ["a==1.0"]);
+        assert_eq!(
+            constraints("'1.0'", "[\"os_name == 'nt'\", \"python_version < '3.9'\"]"),
+            ["a==1.0 ; (os_name == 'nt') or (python_version < '3.9')"]
+        );
+        let problem = ["uv.lock: cannot parse the version of `a`"];
+        for version in [
+            r#""1.0\n-e .""#,
+            r#""1.0 ; os_name""#,
+            r#""1.0 --hash=sha256:aa""#,
+            "'1.*'",
+        ] {
+            assert_eq!(constraints(version, "[]"), problem, "{version}");
+        }
+        for marker in [
+            r#"["os_name == 'nt\n-e .\n'"]"#,
+            r#"["os_name == 'nt') or (os_name"]"#,
+        ] {
+            assert_eq!(constraints("'1.0'", marker), problem, "{marker}");
+        }
+    }
 
     #[test]
     fn versions_and_digests_of_the_index_are_fixed() {

@@ -1,11 +1,9 @@
 //! `pyproject.toml`.
 
-use std::str::FromStr;
-
-use pep440_rs::VersionSpecifiers;
 use toml::{Table, Value};
 
 use super::{PythonProject, lock};
+use crate::grammar::{canonical_specifiers, parse_toml};
 use crate::project::ReadFile;
 
 /// Reads `pyproject.toml` in a directory, with `uv.lock`; `None` if there is none, or if it declares
@@ -14,15 +12,9 @@ pub(super) fn read(files: &ReadFile<'_>, directory: &str) -> Option<PythonProjec
     let file = format!("{directory}pyproject.toml");
     let text = files(&file)?;
     let mut project = PythonProject::of_file(&file);
-    match text.parse::<Table>() {
+    match parse_toml::<Table>(&text) {
         Ok(table) => project.add_pyproject(&file, &table),
-        Err(error) => {
-            let line = error.span().map(|span| {
-                let before = text.bytes().take(span.start);
-                before.filter(|byte| *byte == b'\n').count() + 1
-            });
-            project.add_problem(&file, line, error.message());
-        }
+        Err(error) => project.add_problem(&file, error.line(), &error.to_string()),
     }
     if project.is_empty() {
         return None;
@@ -46,7 +38,7 @@ impl PythonProject {
             }
         }
         let python = table.get("requires-python").and_then(Value::as_str);
-        self.requires_python = python.and_then(|text| VersionSpecifiers::from_str(text).ok());
+        self.requires_python = python.and_then(canonical_specifiers);
         self.add_sources_of_uv(file, table.get("tool"));
     }
 
@@ -98,7 +90,7 @@ impl PythonProject {
         let specifiers = version.and_then(poetry_specifiers);
         match specifiers {
             Some(specifiers) if name == "python" => {
-                self.requires_python = VersionSpecifiers::from_str(&specifiers).ok();
+                self.requires_python = canonical_specifiers(&specifiers);
             }
             Some(specifiers) => self.add(file, None, &format!("{name}{specifiers}")),
             None => {
@@ -154,7 +146,8 @@ fn next_version(version: &str, is_caret: bool) -> Option<String> {
         parts.len().checked_sub(1)?.min(1)
     };
     parts.truncate(index + 1);
-    *parts.get_mut(index)? += 1;
+    let last = parts.get_mut(index)?;
+    *last = last.checked_add(1)?;
     Some(
         parts
             .iter()
@@ -187,6 +180,13 @@ mod tests {
         let poetry = "[tool.poetry.dependencies]\npython='^3.9'\nrich='^0.2.3'\na='~1.4.2'\nb={version='1.0', optional=true}\nc='*'\nd='2.1'\n";
         assert_eq!(list(poetry), "a>=1.4.2,<1.5 c d==2.1 rich>=0.2.3,<0.3");
         assert!(read_text("[project]\nname='x'\ndependencies = []\n").is_none());
+    }
+
+    #[test]
+    fn the_version_after_the_largest_one_is_a_problem() {
+        let text = format!("[tool.poetry.dependencies]\na='^{}'\n", u64::MAX);
+        let problems = read_text(&text).unwrap().problems;
+        assert_eq!(problems, ["pyproject.toml: cannot read the version of `a`"]);
     }
 
     #[test]

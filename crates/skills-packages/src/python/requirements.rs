@@ -1,6 +1,6 @@
 //! `requirements.txt`.
 
-use super::{PythonProject, normalize_name};
+use super::PythonProject;
 use crate::project::ReadFile;
 
 /// Maximum number of files that include each other.
@@ -72,7 +72,7 @@ fn add_requirement(project: &mut PythonProject, file: &str, line: usize, text: &
     let Some(name) = project
         .requirements
         .get(known)
-        .map(|added| added.name.to_string())
+        .map(|added| added.name().to_owned())
     else {
         return;
     };
@@ -82,11 +82,11 @@ fn add_requirement(project: &mut PythonProject, file: &str, line: usize, text: &
     });
     let hashes: Vec<String> = hashes.collect();
     if !hashes.is_empty() {
-        let locked = project
+        project
             .locked_hashes
-            .entry(normalize_name(&name))
-            .or_default();
-        locked.extend(hashes);
+            .entry(name)
+            .or_default()
+            .extend(hashes);
     }
 }
 
@@ -144,7 +144,7 @@ mod tests {
             .collect();
         assert_eq!(
             requirements,
-            ["rich ; python_full_version >= '3.8'", "requests==2.0"]
+            ["rich ; python_version >= '3.8'", "requests==2.0"]
         );
         assert_eq!(
             project.sources,
@@ -156,7 +156,7 @@ mod tests {
         scripts/more.txt:3: cannot include `../../x`
         scripts/requirements.txt:7: option `-e` is not supported
         scripts/requirements.txt:8: option `--index-url` is not supported
-        scripts/requirements.txt:9: cannot parse `git+https://x.example/y`
+        scripts/requirements.txt:9: cannot parse `git+https://x.example/y`: expected a name with versions, such as `pypdf>=4`
         scripts/requirements.txt:10: `pypdf` is not from an index
         ");
     }

@@ -151,7 +151,7 @@ impl Executor {
             permissions.extend(
                 missing
                     .iter()
-                    .map(|missing| format!("pypi:{}", missing.name)),
+                    .map(|missing| format!("pypi:{}", missing.name())),
             );
             if missing.is_empty() {
                 project.python = None;
