@@ -31,6 +31,17 @@ pub enum SetupErrorKind {
     Store,
 }
 
+/// Maximum number of characters of a text in a message.
+const MAX_SHOWN_CHARS: usize = 200;
+
+/// Returns the start of a text that a package or a lock file has, with escapes.
+pub(crate) fn shown(text: &str) -> String {
+    text.chars()
+        .take(MAX_SHOWN_CHARS)
+        .flat_map(char::escape_debug)
+        .collect()
+}
+
 impl SetupError {
     pub(crate) fn new(
         kind: SetupErrorKind,

@@ -7,7 +7,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use crate::error::SetupError;
@@ -72,6 +72,32 @@ pub(crate) fn list(directory: &Path) -> Vec<String> {
         .collect();
     names.sort();
     names
+}
+
+/// Returns the names of the entries of a directory, sorted.
+///
+/// # Errors
+/// Fails if an entry cannot be read or has a name that is not text.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a directory of the store, not of a skill"
+)]
+pub(crate) fn list_all(directory: &Path) -> io::Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(directory)? {
+        let name = entry?.file_name().into_string();
+        names.push(name.map_err(|_| io::Error::from(io::ErrorKind::InvalidData))?);
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// Returns true if a path still names the directory or file that is open.
+pub(crate) fn is_same_file(file: &File, path: &Path) -> bool {
+    let (Ok(own), Ok(there)) = (file.metadata(), fs::symlink_metadata(path)) else {
+        return false;
+    };
+    (own.dev(), own.ino()) == (there.dev(), there.ino())
 }
 
 /// Returns the size of all files below a directory, in bytes.

@@ -27,13 +27,6 @@ pub struct InstalledPython {
     minor_version: Option<u32>,
 }
 
-/// Whether the packages that a virtual environment inherits from its interpreter count.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Inherited {
-    AsConfigured,
-    Ignored,
-}
-
 #[derive(Debug, Clone)]
 struct InstalledPackage {
     version: Option<PythonVersion>,
@@ -69,16 +62,6 @@ impl InstalledPython {
     /// environment, or of the system, without those in home directories, which runs do not see.
     #[must_use]
     pub fn of_interpreter(python: &Path) -> Self {
-        Self::read(python, Inherited::AsConfigured)
-    }
-
-    /// Lists the packages in the virtual environment of this interpreter, without those that it
-    /// inherits.
-    pub(crate) fn of_environment(python: &Path) -> Self {
-        Self::read(python, Inherited::Ignored)
-    }
-
-    fn read(python: &Path, inherited: Inherited) -> Self {
         let real = python.canonicalize().unwrap_or_else(|_| python.to_owned());
         let mut minor_version = minor_version_of_name(&real);
         let environment = python.parent().and_then(Path::parent);
@@ -92,7 +75,7 @@ impl InstalledPython {
                     let setting: String = line.split_whitespace().collect();
                     setting.eq_ignore_ascii_case("include-system-site-packages=true")
                 });
-                if uses_system && inherited == Inherited::AsConfigured {
+                if uses_system {
                     directories.extend(base_directories(&real, minor_version));
                 }
             }

@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use skills_packages::Project;
 
 /// The version of the key and of what is stored under it.
-const FORMAT: &str = "skills-environment 1";
+const FORMAT: &str = "skills-environment 2";
 
 /// Identifies an environment by all that decides its content: declared packages, lock files,
 /// interpreters and package managers, indexes, platform.

@@ -13,7 +13,7 @@ use crate::error::{SetupError, SetupErrorKind};
 use skills_packages::Project;
 use skills_packages::Registry;
 
-pub(crate) use npm::parse_lock as parse_npm_lock;
+pub(crate) use npm::{locked_packages as locked_npm_packages, parse_lock as parse_npm_lock};
 pub(crate) use pip::parse_report as parse_pip_report;
 pub(crate) use uv::parse_lock as parse_uv_lock;
 

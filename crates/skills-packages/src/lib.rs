@@ -34,6 +34,7 @@ mod locked;
 mod mentioned;
 mod module_names;
 mod node;
+mod npm_file;
 mod project;
 mod python;
 
@@ -44,9 +45,10 @@ pub use grammar::{
 };
 pub use imported::{imported_packages, is_local_module};
 pub use listed::{InvalidPackage, ListedPackage, Registry};
-pub use locked::{LockedPackages, LockedVersion, is_lock_file, locked_packages, npm_registry};
+pub use locked::{LockedPackages, LockedVersion, is_lock_file, locked_packages};
 pub use mentioned::mentioned_packages;
 pub use module_names::package_of_module;
-pub use node::NodeProject;
+pub use node::{NodeProject, is_npm_package_name};
+pub use npm_file::{is_npm_file, npm_file_url, npm_registry};
 pub use project::{Project, ReadFile};
 pub use python::{PythonProject, normalize_name};

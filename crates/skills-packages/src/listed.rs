@@ -5,7 +5,7 @@ use std::fmt;
 use skills_manifest::RequiredPackage;
 
 use crate::grammar::PythonRequirement;
-use crate::node::{is_package_name, is_range_of_registry, split_version};
+use crate::node::{is_npm_package_name, is_range_of_registry, split_version};
 use crate::python::shown;
 
 /// Maximum length of a listed package, in bytes.
@@ -130,7 +130,7 @@ impl ListedPackage {
 
 fn check_node(requirement: &str) -> Result<(), String> {
     let (name, range) = split_version(requirement);
-    if !is_package_name(name) {
+    if !is_npm_package_name(name) {
         let reason = "expected a name with a range of versions, such as `left-pad@1`";
         return Err(reason.to_owned());
     }

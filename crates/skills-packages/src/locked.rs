@@ -6,6 +6,7 @@ use serde::Deserialize;
 use toml::Value;
 
 use crate::listed::Registry;
+use crate::npm_file::npm_registry;
 use crate::project::ReadFile;
 use crate::python::lock::{self, UvPackage, UvSource};
 use crate::python::normalize_name;
@@ -168,25 +169,9 @@ fn of_npm(text: &str) -> Option<LockedPackages> {
 /// lead to another package, so it is returned as it is.
 fn npm_origin(url: &str, name: &str, version: &str) -> Option<String> {
     match npm_registry(url, name, version) {
-        Some(registry) => index_of(registry),
+        Some(registry) => index_of(&registry),
         None => Some(url.to_owned()),
     }
-}
-
-/// Returns the registry of a file of npm, by its URL; `None` unless it is at the usual path of this
-/// version of the package. `name` can have a scope.
-///
-/// ```
-/// use skills_packages::npm_registry;
-///
-/// let url = "https://registry.npmjs.org/@s/a/-/a-1.0.0.tgz";
-/// assert_eq!(npm_registry(url, "@s/a", "1.0.0"), Some("https://registry.npmjs.org"));
-/// assert_eq!(npm_registry(url, "b", "1.0.0"), None);
-/// ```
-#[must_use]
-pub fn npm_registry<'a>(url: &'a str, name: &str, version: &str) -> Option<&'a str> {
-    let base = name.rsplit('/').next().unwrap_or(name);
-    url.strip_suffix(&format!("/{name}/-/{base}-{version}.tgz"))
 }
 
 fn host_of(url: &str) -> Option<&str> {

@@ -124,7 +124,7 @@ impl NodeProject {
     }
 
     fn add(&mut self, file: &str, name: &str, range: &str) {
-        if is_package_name(name) && is_range_of_registry(range) {
+        if is_npm_package_name(name) && is_range_of_registry(range) {
             self.dependencies.insert(name.to_owned(), range.to_owned());
         } else {
             let (name, range) = (name.escape_debug(), range.escape_debug());
@@ -151,8 +151,9 @@ pub(crate) fn is_range_of_registry(range: &str) -> bool {
     !range.contains([':', '/'])
 }
 
-/// Returns true for a name that can be a package, and is neither an option nor a path.
-pub(crate) fn is_package_name(name: &str) -> bool {
+/// Returns true for a name that a package of npm can have, which is neither an option nor a path.
+#[must_use]
+pub fn is_npm_package_name(name: &str) -> bool {
     let bare = match name.strip_prefix('@') {
         Some(scoped) => match scoped.split_once('/') {
             Some((scope, bare)) if is_part(scope) => bare,

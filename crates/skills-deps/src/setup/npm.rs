@@ -1,39 +1,27 @@
 //! Node packages, by `npm`.
 
-use std::collections::BTreeMap;
+mod installed;
+
 use std::fmt::Write;
 use std::path::Path;
 
-use serde::Deserialize;
 use skills_sandbox::Program;
 
 use super::{SetupContext, Step, check_ended, failure};
 use crate::environment::NODE_DIR;
-use crate::error::{SetupError, SetupErrorKind};
+use crate::error::SetupError;
 use crate::files::{create_dir, read_bounded, write_file};
-use crate::plan::{Plan, host_of, parse_npm_lock};
+use crate::plan::{Plan, parse_npm_lock};
 use skills_packages::NodeProject;
-use skills_packages::Registry;
+
+pub(super) use installed::verify;
 
 const LOCK_FILE: &str = "package-lock.json";
-/// The lock that npm writes about what it installed.
-const INSTALLED_FILE: &str = "node_modules/.package-lock.json";
 /// Files with certificates of the system.
 const CERTIFICATES: [&str; 2] = [
     "/etc/ssl/certs/ca-certificates.crt",
     "/etc/pki/tls/certs/ca-bundle.crt",
 ];
-
-/// The part of the lock of installed packages that is compared with the plan.
-#[derive(Deserialize)]
-struct Installed {
-    packages: BTreeMap<String, InstalledPackage>,
-}
-
-#[derive(Deserialize)]
-struct InstalledPackage {
-    version: Option<String>,
-}
 
 /// Returns true if a lock file lists all packages with their files, as npm writes it since
 /// version 7.
@@ -52,9 +40,8 @@ pub(super) async fn plan(
     cache: &Path,
     plan: &mut Plan,
 ) -> Result<(), SetupError> {
-    let registry = host_of(&context.npm_registry).unwrap_or_default();
     if let Some(lock) = project.lock.as_deref().filter(|lock| has_npm_lock(lock)) {
-        return parse_npm_lock(plan, lock, &registry);
+        return parse_npm_lock(plan, lock, &context.npm_registry);
     }
     let args = ["install", "--package-lock-only", "--ignore-scripts"];
     write_project(context, project, project.lock.as_deref(), directory, cache)?;
@@ -62,7 +49,7 @@ pub(super) async fn plan(
     let lock = read_bounded(&directory.join(NODE_DIR).join(LOCK_FILE));
     let lock = lock.ok_or_else(|| failure("plan", "npm wrote no lock file"))?;
     plan.tools.push("npm".to_owned());
-    parse_npm_lock(plan, &lock, &registry)
+    parse_npm_lock(plan, &lock, &context.npm_registry)
 }
 
 pub(super) async fn install(
@@ -75,46 +62,6 @@ pub(super) async fn install(
     write_project(context, project, Some(lock), directory, cache)?;
     let args = ["ci", "--ignore-scripts", "--omit=dev"];
     run(context, "install", &args, directory, cache).await
-}
-
-/// Compares what npm says it installed with the plan. Packages for other systems are left out.
-pub(super) fn verify(plan: &Plan, directory: &Path) -> Result<(), SetupError> {
-    let wrong = |reason: String| SetupError::new(SetupErrorKind::Failed, "install", reason);
-    let text = read_bounded(&directory.join(NODE_DIR).join(INSTALLED_FILE)).unwrap_or_default();
-    let installed: Installed = serde_json::from_str(&text)
-        .map_err(|error| wrong(format!("cannot read what npm installed: {error}")))?;
-    let planned = |name: &str, version: &str| {
-        plan.packages.iter().any(|package| {
-            package.registry == Registry::Npm && package.name == name && package.version == version
-        })
-    };
-    for (path, package) in &installed.packages {
-        let name = path
-            .rsplit_once("node_modules/")
-            .map_or("", |(_, name)| name);
-        let version = package.version.as_deref().unwrap_or_default();
-        if !planned(name, version) {
-            return Err(wrong(format!(
-                "`{name}` {version} was installed and is not planned"
-            )));
-        }
-    }
-    let is_installed = |name: &str| {
-        installed
-            .packages
-            .contains_key(&format!("node_modules/{name}"))
-    };
-    let declared = plan
-        .packages
-        .iter()
-        .filter(|package| package.registry == Registry::Npm);
-    match declared
-        .filter(|package| package.is_declared)
-        .find(|package| !is_installed(&package.name))
-    {
-        Some(package) => Err(wrong(format!("`{}` was not installed", package.name))),
-        None => Ok(()),
-    }
 }
 
 /// Writes the project that npm works on, with settings that replace those of the user.

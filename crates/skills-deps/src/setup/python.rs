@@ -1,18 +1,20 @@
 //! Python environments, by `uv` or by `venv` and `pip`.
 
+mod installed;
+
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use skills_sandbox::{Program, ScriptType};
 
 use super::{SetupContext, Step, check_ended, failure, failure_of_run};
-use crate::environment::PYTHON_DIR;
-use crate::error::{SetupError, SetupErrorKind};
+use crate::error::SetupError;
 use crate::files::{read_bounded, write_file};
-use crate::installed::{InstalledPython, ReportedPython};
+use crate::installed::ReportedPython;
 use crate::plan::{Plan, parse_pip_report, parse_uv_lock};
 use skills_packages::PythonProject;
-use skills_packages::Registry;
+
+pub(super) use installed::verify;
 
 /// The program that uses the package managers.
 const SETUP: &str = include_str!("../../python/setup.py");
@@ -102,28 +104,6 @@ pub(super) async fn install(
         ..SetupRequest::new(context, "install", cache)
     };
     run(context, &request, directory).await.map(drop)
-}
-
-/// Compares what is installed with the plan, by reading files.
-pub(super) fn verify(plan: &Plan, directory: &Path) -> Result<(), SetupError> {
-    let python = directory.join(PYTHON_DIR).join("bin/python");
-    let installed = InstalledPython::of_environment(&python);
-    let planned = plan
-        .packages
-        .iter()
-        .filter(|package| package.registry == Registry::Pypi);
-    for package in planned {
-        let version = installed.version(&package.name);
-        if version.as_deref() != Some(&package.version) {
-            let found = version.unwrap_or_else(|| "nothing".to_owned());
-            let reason = format!(
-                "`{}` {} is planned, and {found} was installed",
-                package.name, package.version
-            );
-            return Err(SetupError::new(SetupErrorKind::Failed, "install", reason));
-        }
-    }
-    Ok(())
 }
 
 async fn run(
