@@ -20,8 +20,8 @@ use sha2::{Digest, Sha256};
 use crate::environment::{Environment, RECORD_FILE};
 use crate::error::SetupError;
 use crate::files::{
-    cannot, create_dir, list, open, open_lock, read_bounded, remove, replace_file, size_of,
-    write_file,
+    cannot, create_dir, is_same_file, list, open, open_lock, read_bounded, remove, replace_file,
+    size_of, write_file,
 };
 use crate::installed::InstalledPython;
 use crate::key::EnvironmentKey;
@@ -99,9 +99,17 @@ impl Store {
     pub fn get(&self, key: &EnvironmentKey) -> Option<Environment> {
         let target = fs::read_link(self.directory.join(key.as_str())).ok()?;
         let directory = self.directory.join(target);
-        let mut record = open(&directory.join(RECORD_FILE)).ok()?;
+        let record = open(&directory.join(RECORD_FILE)).ok()?;
+        Self::use_environment(directory, record)
+    }
+
+    /// Locks the record of an environment; `None` if it was removed after the record was opened.
+    fn use_environment(directory: PathBuf, mut record: File) -> Option<Environment> {
         // Held while it is used, so that it is not collected.
         record.lock_shared().ok()?;
+        if !is_same_file(&record, &directory.join(RECORD_FILE)) {
+            return None;
+        }
         let mut text = String::new();
         record.read_to_string(&mut text).ok()?;
         let plan: Plan = serde_json::from_str(&text).ok()?;
@@ -417,20 +425,45 @@ impl WorkDir {
 
     /// Creates a directory with a random end of its name.
     fn named(parent: &Path, name: &str) -> Result<Self, SetupError> {
+        Self::create(parent, name, &mut |_| {})
+    }
+
+    /// Creates and locks a directory. A collection removes directories that are not locked, also a
+    /// new one, so this tries again until the locked directory still has its name.
+    ///
+    /// `before_lock` gets the path before each step that follows the creation.
+    fn create(
+        parent: &Path,
+        name: &str,
+        before_lock: &mut dyn FnMut(&Path),
+    ) -> Result<Self, SetupError> {
         create_dir(parent)?;
-        let mut random = [0; 8];
-        getrandom::fill(&mut random)
-            .map_err(|error| SetupError::store(format!("no random numbers: {error}")))?;
-        let path = parent.join(format!("{name}-{}", hex::encode(random)));
-        create_dir(&path)?;
-        let lock = open(&path).map_err(|error| cannot("open", &path, &error))?;
-        lock.try_lock()
-            .map_err(|error| cannot("lock", &path, &error.into()))?;
-        Ok(Self {
-            path,
-            is_kept: false,
-            _lock: lock,
-        })
+        loop {
+            let mut random = [0; 8];
+            getrandom::fill(&mut random)
+                .map_err(|error| SetupError::store(format!("no random numbers: {error}")))?;
+            let path = parent.join(format!("{name}-{}", hex::encode(random)));
+            create_dir(&path)?;
+            before_lock(&path);
+            let lock = match open(&path) {
+                Ok(lock) => lock,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(error) => return Err(cannot("open", &path, &error)),
+            };
+            before_lock(&path);
+            match lock.try_lock() {
+                Ok(()) if is_same_file(&lock, &path) => {
+                    return Ok(Self {
+                        path,
+                        is_kept: false,
+                        _lock: lock,
+                    });
+                }
+                // A collection removed it, or is about to.
+                Ok(()) | Err(fs::TryLockError::WouldBlock) => {}
+                Err(fs::TryLockError::Error(error)) => return Err(cannot("lock", &path, &error)),
+            }
+        }
     }
 
     fn path(&self) -> &Path {
@@ -443,7 +476,11 @@ impl WorkDir {
 
     /// Removes a directory whose process was killed.
     fn remove_abandoned(path: &Path) -> bool {
-        let is_abandoned = open(path).is_ok_and(|directory| directory.try_lock().is_ok());
+        let Ok(directory) = open(path) else {
+            return false;
+        };
+        // Locked until it is removed, so that its creator does not use it.
+        let is_abandoned = directory.try_lock().is_ok() && is_same_file(&directory, path);
         if is_abandoned {
             remove(path);
         }
@@ -465,5 +502,60 @@ fn record_use(record: &File) {
     if !is_recent {
         // An environment whose use is not recorded is collected earlier, and installed again.
         let _ = record.set_modified(SystemTime::now());
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "files of the test")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_collection_removes_no_directory_of_a_setup_that_starts() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = Store::new(directory.path());
+        let parent = directory.path().join(WORK);
+        // Before the directory is opened, before it is locked, and while the collection has it.
+        for removed_at in 0..2 {
+            let mut calls = 0;
+            let work = WorkDir::create(&parent, "work", &mut |_| {
+                if calls == removed_at {
+                    assert_eq!(store.collect_interrupted().unwrap(), 1);
+                }
+                calls += 1;
+            });
+            let work = work.unwrap();
+            assert_eq!(calls, removed_at + 3, "it was created again");
+            fs::write(work.path().join("request.json"), "{}").unwrap();
+            assert_eq!(store.collect_interrupted().unwrap(), 0);
+            assert!(work.path().join("request.json").exists());
+        }
+        let mut held = None;
+        let work = WorkDir::create(&parent, "work", &mut |path| {
+            if held.is_none() {
+                let directory = open(path).unwrap();
+                directory.try_lock().unwrap();
+                held = Some((path.to_owned(), directory));
+            }
+        });
+        assert_ne!(work.unwrap().path(), held.unwrap().0);
+    }
+
+    #[test]
+    fn an_environment_that_is_removed_meanwhile_is_not_used() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = Store::new(directory.path());
+        let key = EnvironmentKey::parse(&"a".repeat(32)).unwrap();
+        let build = WorkDir::named(&directory.path().join(BUILDS), key.as_str()).unwrap();
+        let record = serde_json::to_string(&Plan::empty()).unwrap();
+        write_file(&build.path().join(RECORD_FILE), &record).unwrap();
+        store.publish(&key, build).unwrap();
+        let used = store.get(&key).unwrap();
+        assert!(!store.remove_unused(&key).unwrap());
+        let path = used.directory().to_owned();
+        drop(used);
+        let opened = open(&path.join(RECORD_FILE)).unwrap();
+        assert!(store.remove_unused(&key).unwrap());
+        assert!(Store::use_environment(path, opened).is_none());
     }
 }
