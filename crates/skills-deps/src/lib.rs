@@ -44,5 +44,5 @@ pub use error::{SetupError, SetupErrorKind};
 pub use installed::{InstalledPython, missing_node_packages};
 pub use key::{EnvironmentKey, KeyInput};
 pub use plan::{Plan, PlannedPackage};
-pub use setup::{Authorize, Progress, SetupContext, SetupPhase};
+pub use setup::{Authorize, Progress, SetupContext, SetupPhase, check_declarations};
 pub use store::{CollectedEnvironments, Store, StoredEnvironment};

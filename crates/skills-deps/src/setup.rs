@@ -117,7 +117,7 @@ impl SetupContext {
         cache: &Path,
     ) -> Result<Plan, SetupError> {
         self.report(SetupPhase::Planning);
-        check_problems(project)?;
+        check_declarations(project)?;
         let mut plan = Plan::empty();
         if let Some(python) = &project.python {
             python::plan(self, python, directory, cache, &mut plan).await?;
@@ -275,15 +275,18 @@ struct Step<'a> {
 }
 
 /// Rejects declarations that cannot be installed.
-fn check_problems(project: &Project) -> Result<(), SetupError> {
-    let python = project.python.iter().flat_map(|python| &python.problems);
-    let node = project.node.iter().flat_map(|node| &node.problems);
-    let problems: Vec<&str> = python.chain(node).map(String::as_str).collect();
+///
+/// # Errors
+/// Fails with the [problems](Project::problems) of the project, if it has any.
+pub fn check_declarations(project: &Project) -> Result<(), SetupError> {
+    let problems: Vec<&str> = project.problems().collect();
     if problems.is_empty() {
         return Ok(());
     }
-    let reason = problems.join("; ");
-    Err(SetupError::new(SetupErrorKind::Declaration, "plan", reason))
+    let error = SetupError::new(SetupErrorKind::Declaration, "plan", problems.join("; "));
+    Err(error.with_help(
+        "correct the declaration, or install the packages in the interpreter that runs the script",
+    ))
 }
 
 /// Returns the error of a package manager by the end of its output.

@@ -66,22 +66,19 @@ pub fn declared_packages<'a>(
 }
 
 fn add(declared: &mut BTreeSet<String>, project: &Project) {
-    let python = project.python.iter();
-    let node = project.node.iter();
     declared.extend(
-        python
-            .clone()
+        project
+            .python
+            .iter()
             .flat_map(|python| &python.requirements)
             .map(|requirement| format!("pypi:{requirement}")),
     );
-    let packages = node.clone().flat_map(|node| &node.dependencies);
+    let packages = project.node.iter().flat_map(|node| &node.dependencies);
     declared.extend(packages.map(|(name, range)| match range.as_str() {
         "*" => format!("npm:{name}"),
         _ => format!("npm:{name}@{range}"),
     }));
-    let problems = python.flat_map(|python| &python.problems);
-    let problems = problems.chain(node.flat_map(|node| &node.problems));
-    declared.extend(problems.map(|problem| format!("other:{problem}")));
+    declared.extend(project.problems().map(|problem| format!("other:{problem}")));
 }
 
 #[cfg(test)]

@@ -102,6 +102,13 @@ impl Project {
         }
     }
 
+    /// Returns the declarations that cannot be installed, each with its file and reason.
+    pub fn problems(&self) -> impl Iterator<Item = &str> {
+        let python = self.python.iter().flat_map(|python| &python.problems);
+        let node = self.node.iter().flat_map(|node| &node.problems);
+        python.chain(node).map(String::as_str)
+    }
+
     /// Returns true if the skill declares no packages.
     #[must_use]
     pub fn is_empty(&self) -> bool {

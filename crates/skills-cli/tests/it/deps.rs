@@ -260,6 +260,70 @@ fn other_files_than_the_lock_file_lists_are_rejected() {
     );
 }
 
+/// Declarations with which the library for requirements panics.
+const PANICKING: [(&str, &str); 2] = [
+    ("dots", "typer.==1\n"),
+    ("letters", "b; python_version<\"3\"é\n"),
+];
+
+#[test]
+fn a_declaration_that_cannot_be_parsed_is_a_problem_of_its_skill_alone() {
+    let Some(user) = User::new(&PACKAGES) else {
+        return;
+    };
+    for (skill, text) in PANICKING {
+        user.fixture
+            .skill(&format!("skills/{skill}"), skill)
+            .file(&format!("skills/{skill}/scripts/requirements.txt"), text)
+            .file(&format!("skills/{skill}/scripts/ok.py"), "print('ran')\n")
+            .file(&format!("skills/{skill}/scripts/show.py"), "import typer\n");
+    }
+    let (code, text) = user.run(&["deps", "status"]);
+    assert_eq!(code, 0, "{text}");
+    insta::assert_snapshot!(text, @"");
+    let status = user.json(&["deps", "status", "dots"]);
+    assert_eq!(
+        status["skills"][0]["problems"][0],
+        "scripts/requirements.txt:1: cannot parse `typer.==1`: expected a name with versions, such as \
+         `pypdf>=4`"
+    );
+    for (skill, _) in PANICKING {
+        for command in ["plan", "install"] {
+            let (code, text) = user.run(&["deps", command, skill]);
+            assert_eq!(code, 1, "{text}");
+            assert!(
+                text.contains("cannot plan packages: scripts/requirements.txt:1: cannot parse `"),
+                "{text}"
+            );
+            assert!(text.contains("help: correct the declaration"), "{text}");
+            assert!(!text.contains("panicked"), "{text}");
+        }
+        let (code, text) = user.run(&["run", skill, "--script", "scripts/ok.py"]);
+        assert_eq!((code, text.as_str()), (0, "ran\n"));
+        let (code, text) = user.run(&["run", skill, "--script", "scripts/show.py"]);
+        assert_eq!(code, 1, "{text}");
+        assert!(
+            text.contains("scripts/requirements.txt:1: cannot parse"),
+            "{text}"
+        );
+        let arguments = json!({"name": skill, "command": "python scripts/ok.py"}).to_string();
+        let (code, text) = user.run(&["call", "skills_run", &arguments, "--allow", "spawn"]);
+        assert_eq!(code, 0, "{text}");
+        assert!(text.contains("ran"), "{text}");
+        let source = format!("skills/{skill}");
+        let (code, text) = user.run(&["add", &source, "--dry-run"]);
+        assert_eq!(code, 0, "{text}");
+        assert!(text.contains("cannot parse `"), "{text}");
+    }
+    // The other skill of the root.
+    let plan = user.json(&["deps", "plan", "demo"]);
+    assert_eq!(
+        plan["plan"]["packages"].as_array().unwrap().len(),
+        2,
+        "{plan}"
+    );
+}
+
 #[test]
 fn an_index_that_cannot_be_reached_is_an_error_with_a_way_out() {
     let Some(user) = User::new(&PACKAGES) else {

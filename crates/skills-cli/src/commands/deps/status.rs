@@ -17,6 +17,7 @@ use crate::program_args::ProgramArgs;
 /// Show which packages of skills are missing, and the installed environments
 ///
 /// `mentioned` is a skill that declares no packages, and names some in its instructions or scripts.
+/// `invalid` is one with a declaration that cannot be installed.
 #[derive(Debug, Args)]
 pub(crate) struct Status {
     /// Skills to check [default: all]
@@ -50,11 +51,21 @@ impl Status {
         if output.is_json() {
             let skills = statuses.iter().map(|(name, status)| {
                 let (word, packages) = describe(status);
-                let (missing, mentioned) = match status {
-                    PackageStatus::Mentioned(_) => (Vec::new(), packages),
-                    _ => (packages, Vec::new()),
+                let (missing, mentioned, problems) = match status {
+                    PackageStatus::Mentioned(_) => (Vec::new(), packages, Vec::new()),
+                    PackageStatus::Invalid(_) => (Vec::new(), Vec::new(), packages),
+                    _ => (packages, Vec::new(), Vec::new()),
                 };
-                json!({"skill": name, "packages": word, "missing": missing, "mentioned": mentioned})
+                let mut skill = json!({
+                    "skill": name,
+                    "packages": word,
+                    "missing": missing,
+                    "mentioned": mentioned,
+                });
+                if !problems.is_empty() {
+                    skill["problems"] = problems.into();
+                }
+                skill
             });
             let environments = environments.iter().map(environment_json);
             output.print_json(&json!({
@@ -110,7 +121,7 @@ impl Status {
     }
 }
 
-/// Returns a status as a word, with the packages that it is about.
+/// Returns a status as a word, with the packages or problems that it is about.
 fn describe(status: &PackageStatus) -> (&'static str, Vec<String>) {
     match status {
         PackageStatus::NothingDeclared => ("none", Vec::new()),
@@ -121,6 +132,7 @@ fn describe(status: &PackageStatus) -> (&'static str, Vec<String>) {
         PackageStatus::Present => ("present", Vec::new()),
         PackageStatus::Installed(_) => ("installed", Vec::new()),
         PackageStatus::Missing(names) => ("missing", names.clone()),
+        PackageStatus::Invalid(problems) => ("invalid", problems.clone()),
         _ => ("unknown", Vec::new()),
     }
 }

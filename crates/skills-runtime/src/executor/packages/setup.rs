@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use skills_deps::{Environment, Plan, SetupContext, SetupPhase, Store};
-use skills_packages::ListedPackage;
+use skills_deps::{Environment, Plan, SetupContext, SetupPhase, Store, check_declarations};
+use skills_packages::{ListedPackage, Project};
 use skills_policy::{Authorization, Effect, Policy, Request, Rule, RuleSource};
 use skills_sandbox::ScriptType;
 
@@ -30,6 +30,9 @@ pub enum PackageStatus {
     Installed(Environment),
     /// Some are missing, named as declared.
     Missing(Vec<String>),
+    /// Some are declared in a way that cannot be installed; each problem names its file. Nothing is
+    /// known to be missing, or nothing can be installed before they are corrected.
+    Invalid(Vec<String>),
 }
 
 /// What would be installed for a program of a skill. See [`Executor::plan_packages`].
@@ -71,12 +74,23 @@ impl Executor {
     ) -> Result<PackageStatus, RuntimeError> {
         let config = self.package_config()?;
         let run = self.plan(name, options.clone(), None)?;
-        let Some(missing) = self.missing_packages(&run, config) else {
-            return Ok(self.status_of_complete(&run));
-        };
-        Ok(match self.installed_environment(&run, &missing, config) {
-            Some(environment) => PackageStatus::Installed(environment),
-            None => PackageStatus::Missing(missing.names),
+        let missing = self.missing_packages(&run, config);
+        let installed = missing
+            .as_ref()
+            .and_then(|missing| self.installed_environment(&run, missing, config));
+        if let Some(environment) = installed {
+            return Ok(PackageStatus::Installed(environment));
+        }
+        let problems: Vec<String> = self
+            .declared_by(&run)
+            .iter()
+            .flat_map(Project::problems)
+            .map(str::to_owned)
+            .collect();
+        Ok(match missing {
+            _ if !problems.is_empty() => PackageStatus::Invalid(problems),
+            Some(missing) => PackageStatus::Missing(missing.names),
+            None => self.status_of_complete(&run),
         })
     }
 
@@ -92,6 +106,12 @@ impl Executor {
         let config = self.package_config()?;
         let run = self.plan(name, options.clone(), None)?;
         Ok(self.incomplete_scripts(&run, config))
+    }
+
+    /// Returns what the skill of a run declares for its program; `None` without a skill.
+    fn declared_by(&self, run: &RunPlan) -> Option<Project> {
+        let skill = run.subject.skill()?;
+        Some(self.declared_packages(skill, script_of(&run.mode)))
     }
 
     fn status_of_complete(&self, run: &RunPlan) -> PackageStatus {
@@ -124,6 +144,9 @@ impl Executor {
         let run = self.plan(name, options.clone(), None)?;
         self.ask_image(&run, config).await;
         let Some(missing) = self.missing_packages(&run, config) else {
+            if let Some(project) = self.declared_by(&run) {
+                check_declarations(&project)?;
+            }
             return Ok(None);
         };
         if refresh {
