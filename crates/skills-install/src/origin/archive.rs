@@ -8,6 +8,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::time::Instant;
 
 use sha2::{Digest, Sha256};
+use skills_packages::catch_panic;
 
 use super::{Origin, VerifyFile, WantedPaths, skill_files};
 use crate::error::{InstallError, Refusal, Repr};
@@ -179,14 +180,16 @@ impl Archive {
             bytes: by_ratio.min(self.limits.max_bytes.saturating_add(overhead)),
             deadline: Instant::now() + self.limits.timeout,
         };
-        match self.format {
+        let read = || match self.format {
             Format::Tar => tar_reader::read(&self.file, budget, visit),
             Format::TarGzip => {
                 let reader = flate2::read::MultiGzDecoder::new(io::BufReader::new(&self.file));
                 tar_reader::read(reader, budget, visit)
             }
             Format::Zip => zip_reader::read(&self.file, budget, visit),
-        }
+        };
+        // A fault of a library is a fault of this archive alone.
+        catch_panic(read).unwrap_or_else(|| Err(archive_error(io::Error::other(ParserFailed))))
     }
 }
 
@@ -268,6 +271,10 @@ struct BudgetExceeded;
 #[error("it takes too long to unpack it")]
 struct DeadlineExceeded;
 
+#[derive(Debug, thiserror::Error)]
+#[error("its parser failed")]
+struct ParserFailed;
+
 impl<R: Read> Read for Budget<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if Instant::now() >= self.allowance.deadline {
@@ -341,5 +348,25 @@ fn detect(file: &mut File) -> io::Result<Format> {
         Err(io::Error::other(
             "it is neither a tar (plain or gzip) nor a zip",
         ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_while_an_archive_is_read_is_an_error() {
+        let mut file = tempfile::tempfile().unwrap();
+        let mut builder = tar::Builder::new(&mut file);
+        let mut header = tar::Header::new_ustar();
+        header.set_size(0);
+        header.set_mode(0o644);
+        builder.append_data(&mut header, "a", &b""[..]).unwrap();
+        builder.into_inner().unwrap();
+        let mut archive = Archive::open(file, &FetchLimits::default()).unwrap();
+        let read = archive.read(&mut |_| panic!("a fault of the library"));
+        assert!(read.unwrap_err().to_string().contains("its parser failed"));
+        archive.read(&mut |_| Ok(())).unwrap();
     }
 }
