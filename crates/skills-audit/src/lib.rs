@@ -6,9 +6,12 @@
 //! ```
 //!
 //! [`AuditLog`] is the sink that writes files: append-only, for several concurrent processes, with
-//! rotation. Each record contains the hash of the previous one, so removed and edited records are
-//! detected. An attacker with write access can forge a complete chain; store the last hash
-//! elsewhere to detect that ([`verify_since`]).
+//! rotation. Each record contains the hash of the previous one, and the first record of each file
+//! names the oldest one that the log keeps, so edited records and those that were removed from the
+//! beginning or the middle are detected. A log that was cut at its end, replaced by an older copy
+//! or forged as a whole is a valid chain: store the last hash elsewhere to detect that
+//! ([`verify_since`]). The space for the record of an end is reserved with the record of the start,
+//! so that a program which fills the disk does not suppress it.
 //!
 //! This crate must not know skills, policies or sandboxes: it gets texts, numbers and hashes. It
 //! reads no clock, so records are reproducible and the caller decides which clock is trusted.
@@ -27,10 +30,16 @@
 
 mod error;
 mod event;
+mod lock;
 mod log;
 mod reader;
 mod record;
+mod reservation;
+mod tail;
 mod verify;
+mod writer;
+
+use std::path::{Path, PathBuf};
 
 pub use error::{AuditError, AuditErrorKind};
 pub use event::{
@@ -39,7 +48,7 @@ pub use event::{
 };
 pub use log::{AuditLog, Rotation};
 pub use reader::{Line, is_unfinished, read, tail};
-pub use verify::{Problem, ProblemKind, VerifyReport, verify, verify_since};
+pub use verify::{ChainStatus, Problem, ProblemKind, VerifyReport, verify, verify_since};
 
 /// Destination of audit records: exactly one per attempt, including denied ones, and optionally one
 /// for each start.
@@ -95,4 +104,12 @@ pub trait AuditSink: Send + Sync {
         let _ = event;
         Ok(None)
     }
+}
+
+/// Returns the path of a file next to a log.
+fn with_suffix(log: &Path, suffix: &str) -> PathBuf {
+    let mut name = log.as_os_str().to_owned();
+    name.push(".");
+    name.push(suffix);
+    PathBuf::from(name)
 }

@@ -1,22 +1,25 @@
 //! The audit log in files.
 
-use std::ffi::OsString;
-use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use skills_store::trusted_file;
 
-use crate::error::Repr;
-use crate::record::Record;
-use crate::{AuditError, AuditSink, Event};
+use crate::lock::FileLock;
+use crate::reader::records;
+use crate::reservation::{OpenRun, count_open_runs};
+use crate::writer::Writer;
+use crate::{AuditError, AuditSink, Event, with_suffix};
 
 /// An audit log in a file, one line of JSON per record.
 ///
 /// Several processes can write at the same time: each acquires the lock on a file next to the log,
-/// reads the last record and appends the next. A partial line that a crash left stays in the file;
-/// the next record begins on its own line and follows the last whole one.
+/// reads the last record and appends the next. If that fails, the file is truncated to its previous
+/// length. An incomplete line that a crash left is removed before the next record, which contains
+/// its length as `removed_bytes`.
 ///
 /// A process that does not release the lock cannot block the others forever: they wait for
 /// [`lock_timeout`](Self::lock_timeout), then fail with
@@ -40,6 +43,7 @@ pub struct AuditLog {
     path: PathBuf,
     rotation: Rotation,
     lock_timeout: Duration,
+    open_runs: Arc<Mutex<BTreeMap<u64, OpenRun>>>,
 }
 
 /// Log rotation settings. Rotated files are renamed to `audit.jsonl.1`, older ones to `.2` and so
@@ -49,7 +53,8 @@ pub struct Rotation {
     /// Size in bytes from which the file is rotated before the next record, at most 128 MiB. An empty
     /// file is never rotated. Default 16 MiB.
     pub max_bytes: u64,
-    /// Maximum number of rotated files, at least 1; the oldest is deleted. Default 8.
+    /// Maximum number of rotated files, at least 1; the oldest is deleted after the first record of
+    /// the next file. Default 8.
     pub max_files: u32,
 }
 
@@ -71,7 +76,7 @@ impl AuditLog {
     /// other users can change it or a directory that leads to it.
     pub fn open(path: impl Into<PathBuf>) -> Result<Self, AuditError> {
         let log = Self::reader(path);
-        log.open_for_append()?;
+        log.open_file(&log.path)?;
         Ok(log)
     }
 
@@ -97,6 +102,7 @@ impl AuditLog {
             path: path.into(),
             rotation: Rotation::default(),
             lock_timeout: LOCK_TIMEOUT,
+            open_runs: Arc::default(),
         }
     }
 
@@ -128,73 +134,42 @@ impl AuditLog {
         with_suffix(&self.path, &number.to_string())
     }
 
-    fn open_for_append(&self) -> Result<File, AuditError> {
+    pub(crate) fn open_file(&self, path: &Path) -> Result<File, AuditError> {
         let mut options = OpenOptions::new();
         // Append mode: the position is set by the kernel with each write, also after rotation.
         options.create(true).append(true).read(true);
-        let file = trusted_file::open_with(&self.path, &mut options);
+        let file = trusted_file::open_with(path, &mut options);
         file.and_then(|file| {
-            trusted_file::check_size(&file, &self.path, MAX_FILE_BYTES)?;
+            trusted_file::check_size(&file, path, MAX_FILE_BYTES)?;
             Ok(file)
         })
-        .map_err(|error| AuditError::io(&self.path, error.into()))
+        .map_err(|error| AuditError::io(path, error.into()))
     }
 
-    /// Acquires the inter-process writer lock; released when the file is dropped.
-    fn lock(&self) -> Result<File, AuditError> {
-        let start = Instant::now();
-        self.lock_while(|| wait_before_retry(start.elapsed(), self.lock_timeout))
+    /// Returns the path of the current file.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
     }
 
-    /// Acquires the lock. While another writer holds it, `wait` returns whether to try again.
-    fn lock_while(&self, mut wait: impl FnMut() -> bool) -> Result<File, AuditError> {
+    /// Acquires the inter-process writer lock; released when the value is dropped.
+    pub(crate) fn lock(&self) -> Result<FileLock, AuditError> {
         // A file of its own, since the log itself is renamed by rotation.
-        let path = with_suffix(&self.path, "lock");
-        let mut options = OpenOptions::new();
-        // Never truncated or deleted: another process can hold the lock on this very file.
-        options.create(true).truncate(false).write(true);
-        let file = trusted_file::open_with(&path, &mut options)
-            .map_err(|error| AuditError::io(&path, error.into()))?;
-        loop {
-            match file.try_lock() {
-                Ok(()) => return Ok(file),
-                Err(TryLockError::WouldBlock) if wait() => {}
-                Err(TryLockError::WouldBlock) => {
-                    return Err(Repr::Locked {
-                        path,
-                        timeout: self.lock_timeout,
-                    }
-                    .into());
-                }
-                Err(TryLockError::Error(error)) => return Err(AuditError::io(&path, error)),
-            }
-        }
+        FileLock::acquire(&with_suffix(&self.path, "lock"), self.lock_timeout)
     }
 
     /// Returns true if a file of this size is rotated before the next record; an empty one never
     /// is.
-    fn is_full(&self, bytes: u64) -> bool {
+    pub(crate) fn is_full(&self, bytes: u64) -> bool {
         // Half of the limit, so that a record always fits.
         bytes >= self.rotation.max_bytes.clamp(1, MAX_FILE_BYTES / 2)
     }
 
-    /// Rotates the files; the chain continues in the next one.
-    fn rotate(&self) -> Result<(), AuditError> {
-        // Files beyond the maximum are from a higher setting. They would not follow from each other
-        // after this rotation; deleting the oldest first leaves no gap after a crash.
-        let max_files = self.rotation.max_files.max(1);
-        let first = max_files.saturating_add(1);
-        let mut end = first;
-        while self.is_rotated(end)? {
-            end = end.saturating_add(1);
-        }
-        for number in (first..end).rev() {
-            let old = self.rotated_path(number);
-            std::fs::remove_file(&old).map_err(|error| AuditError::io(&old, error))?;
-        }
-        // Suffixes are shifted up to the first gap, so no file is deleted while a number is free.
+    /// Renames the files, so that `next` becomes the current one. No file is deleted before a
+    /// record says so; see [`delete_oldest`](Self::delete_oldest).
+    pub(crate) fn rotate(&self, next: &Path) -> Result<(), AuditError> {
+        // Suffixes are shifted up to the first gap, so that no file is replaced.
         let mut last = 1;
-        while last < max_files && self.is_rotated(last)? {
+        while self.is_rotated(last)? {
             last += 1;
         }
         for number in (1..=last).rev() {
@@ -206,53 +181,46 @@ impl AuditLog {
             std::fs::rename(&from, self.rotated_path(number))
                 .map_err(|error| AuditError::io(&from, error))?;
         }
+        std::fs::rename(next, &self.path).map_err(|error| AuditError::io(next, error))
+    }
+
+    /// Returns the number of the oldest record in the rotated files that are kept.
+    pub(crate) fn oldest_kept(&self) -> Result<Option<u64>, AuditError> {
+        let mut oldest = None;
+        for number in 1..=self.rotation.max_files.max(1) {
+            if !self.is_rotated(number)? {
+                // A writer that was killed during rotation leaves a gap of one number.
+                if !self.is_rotated(number + 1)? {
+                    break;
+                }
+                continue;
+            }
+            let first = records(&self.rotated_path(number))?.find_map(|(_, line)| line.record());
+            oldest = first.map(|record| record.sequence).or(oldest);
+        }
+        Ok(oldest)
+    }
+
+    /// Deletes the rotated files beyond the maximum, the oldest first: a crash leaves no gap.
+    pub(crate) fn delete_oldest(&self) -> Result<(), AuditError> {
+        let first = self.rotation.max_files.max(1).saturating_add(1);
+        let mut end = first;
+        while self.is_rotated(end)? {
+            end = end.saturating_add(1);
+        }
+        for number in (first..end).rev() {
+            let old = self.rotated_path(number);
+            std::fs::remove_file(&old).map_err(|error| AuditError::io(&old, error))?;
+        }
         Ok(())
     }
 
-    /// Returns the end of the current file, with the last whole record of the log.
-    fn read_tail(&self, file: &mut File) -> Result<LogTail, AuditError> {
-        let current = read_file_tail(file).map_err(|error| AuditError::io(&self.path, error))?;
-        if current.record.is_some() {
-            return Ok(current);
-        }
-        // Right after a rotation the last record is in the newest rotated file.
-        let Some(rotated) = self.files()?.into_iter().rev().nth(1) else {
-            return Ok(current);
-        };
-        let mut file = trusted_file::open_untrusted(&rotated, MAX_FILE_BYTES)
-            .map_err(|error| AuditError::io(&rotated, error.into()))?;
-        let previous =
-            read_file_tail(&mut file).map_err(|error| AuditError::io(&rotated, error))?;
-        Ok(LogTail {
-            record: previous.record,
-            ..current
-        })
-    }
-
-    /// Appends a record and returns its number.
-    fn append(&self, event: &Event) -> Result<u64, AuditError> {
-        let _lock = self.lock()?;
-        let mut file = self.open_for_append()?;
-        // Read again for each record, since other processes append too.
-        let last = self.read_tail(&mut file)?;
-        // Falls back to a truncated record rather than none: a skill must not be able to suppress
-        // its record by long texts.
-        let line = Record::to_line(event, last.record.as_ref())
-            .or_else(|_| Record::to_line(&event.truncated(), last.record.as_ref()))?;
-        let is_full = self.is_full(last.bytes);
-        if is_full {
-            self.rotate()?;
-            file = self.open_for_append()?;
-        }
-        let separator = if last.has_partial_line && !is_full {
-            "\n"
-        } else {
-            ""
-        };
-        // A single write: a concurrent reader sees the whole line, or a partial one after a crash.
-        file.write_all(format!("{separator}{line}\n").as_bytes())
-            .map_err(|error| AuditError::io(&self.path, error))?;
-        Ok(Record::next_sequence(last.record.as_ref()))
+    /// Returns the open runs of this process, by the numbers of their start records.
+    fn open_runs(&self) -> MutexGuard<'_, BTreeMap<u64, OpenRun>> {
+        // The map is whole between any two operations.
+        self.open_runs
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -260,26 +228,34 @@ impl AuditSink for AuditLog {
     /// Acquires the lock, opens the file, and rotates it if it is full, so that
     /// [`record`](Self::record) is likely to succeed after the run.
     fn check_writable(&self) -> Result<(), AuditError> {
-        let _lock = self.lock()?;
         // Opening for appending shows missing permissions and a full quota of files before the run.
-        let file = self.open_for_append()?;
-        let bytes = file
-            .metadata()
-            .map_err(|error| AuditError::io(&self.path, error))?
-            .len();
-        if self.is_full(bytes) {
-            self.rotate()?;
-            self.open_for_append()?;
+        let mut writer = Writer::open(self)?;
+        // Otherwise the next record removes the incomplete line, and says so.
+        if writer.is_complete() {
+            writer.rotate_if_full(
+                count_open_runs(&self.path).map_err(|error| AuditError::io(&self.path, error))?,
+            )?;
         }
         Ok(())
     }
 
     fn record(&self, event: &Event) -> Result<(), AuditError> {
-        self.append(event).map(drop)
+        let started = event
+            .start
+            .and_then(|start| self.open_runs().remove(&start));
+        let writer = Writer::open(self)?;
+        match started {
+            Some(run) => writer.append_end(event, run),
+            None => writer.append(event).map(drop),
+        }
     }
 
+    /// Writes the record, and reserves the space for the record of the end, which
+    /// [`record`](Self::record) writes with this log or a clone of it.
     fn record_start(&self, event: &Event) -> Result<Option<u64>, AuditError> {
-        self.append(event).map(Some)
+        let (sequence, run) = Writer::open(self)?.append_start(event)?;
+        self.open_runs().insert(sequence, run);
+        Ok(Some(sequence))
     }
 }
 
@@ -289,92 +265,3 @@ pub(crate) const MAX_FILE_BYTES: u64 = 1 << 28;
 /// Default timeout for the lock. A writer holds it for one line only, so a longer wait means that
 /// the holder is stuck.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(3);
-/// Pause between two attempts to acquire the lock; there is no portable blocking lock with a
-/// timeout.
-const LOCK_RETRY_INTERVAL: Duration = Duration::from_millis(5);
-/// Number of bytes read first from the end of a file: a few records.
-const TAIL_CHUNK_BYTES: u64 = 4 * 1024;
-
-/// Sleeps before the next attempt and returns true, or returns false after the timeout.
-fn wait_before_retry(elapsed: Duration, timeout: Duration) -> bool {
-    let is_before_timeout = elapsed < timeout;
-    if is_before_timeout {
-        std::thread::sleep(LOCK_RETRY_INTERVAL);
-    }
-    is_before_timeout
-}
-
-/// The end of a file.
-struct LogTail {
-    record: Option<Record>,
-    bytes: u64,
-    /// True if the file does not end with a newline.
-    has_partial_line: bool,
-}
-
-/// Reads backwards from the end until a whole record is found, since a log can be large.
-fn read_file_tail(file: &mut File) -> std::io::Result<LogTail> {
-    let bytes = file.metadata()?.len();
-    let mut chunk_bytes = TAIL_CHUNK_BYTES;
-    loop {
-        let start = bytes.saturating_sub(chunk_bytes);
-        file.seek(SeekFrom::Start(start))?;
-        let mut end = Vec::new();
-        file.take(chunk_bytes).read_to_end(&mut end)?;
-        let has_partial_line = end.last().is_some_and(|b| *b != b'\n');
-        let mut lines = end.split(|b| *b == b'\n');
-        if start > 0 {
-            // The first line may be the rest of a longer one, and a record in the middle of a line
-            // is not a record.
-            lines.next();
-        }
-        let record = lines.rev().find_map(Record::parse);
-        if record.is_some() || start == 0 {
-            return Ok(LogTail {
-                record,
-                bytes,
-                has_partial_line,
-            });
-        }
-        // Growing steps keep a long partial line from taking quadratic time.
-        chunk_bytes = chunk_bytes.saturating_mul(4);
-    }
-}
-
-fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = OsString::from(path);
-    name.push(".");
-    name.push(suffix);
-    PathBuf::from(name)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_writer_retries_until_the_lock_is_released() {
-        let directory = tempfile::tempdir().unwrap();
-        let log = AuditLog::open(directory.path().join("audit.jsonl")).unwrap();
-        let mut held = Some(log.lock().unwrap());
-        let mut attempts = 0;
-        let lock = log.lock_while(|| {
-            attempts += 1;
-            if attempts == 3 {
-                held = None;
-            }
-            true
-        });
-        assert_eq!((lock.is_ok(), attempts), (true, 3));
-    }
-
-    #[test]
-    fn a_writer_stops_waiting_at_the_timeout() {
-        let timeout = Duration::from_secs(3);
-        assert!(
-            wait_before_retry(Duration::ZERO, timeout)
-                && wait_before_retry(timeout - Duration::from_nanos(1), timeout)
-        );
-        assert!(!wait_before_retry(timeout, timeout) && !wait_before_retry(timeout * 2, timeout));
-    }
-}

@@ -1,7 +1,7 @@
 //! Reads records from files.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 
 use skills_store::trusted_file::open_untrusted;
@@ -39,18 +39,14 @@ pub enum Line {
 /// Fails if the file cannot be opened. A later read error yields [`Line::Malformed`] and ends the
 /// iteration.
 pub fn read(path: &Path) -> Result<impl Iterator<Item = Line>, AuditError> {
-    Ok(records(path)?.map(|(line, record)| match record {
-        Some(Record {
-            sequence,
-            event,
-            hash,
-            ..
-        }) => Line::Record {
-            sequence,
-            hash,
-            event: Box::new(event),
-        },
-        None => Line::Malformed { line },
+    Ok(records(path)?.filter_map(|(line, raw)| match raw {
+        RawLine::Record(record) => Some(Line::Record {
+            sequence: record.sequence,
+            hash: record.hash,
+            event: Box::new(record.event),
+        }),
+        RawLine::Empty => None,
+        RawLine::Malformed | RawLine::Incomplete => Some(Line::Malformed { line }),
     }))
 }
 
@@ -105,10 +101,29 @@ pub fn is_unfinished(line: &Line, lines: &[Line]) -> bool {
     event.disposition == Disposition::Started && !lines.iter().any(is_end)
 }
 
-/// Returns the lines of a file with their numbers, `None` for those that are not records.
+/// A line of a file.
+pub(crate) enum RawLine {
+    Record(Box<Record>),
+    Empty,
+    /// Not a record, or it cannot be read.
+    Malformed,
+    /// Not a record, and without a newline: the end of the file.
+    Incomplete,
+}
+
+impl RawLine {
+    pub(crate) fn record(self) -> Option<Record> {
+        match self {
+            Self::Record(record) => Some(*record),
+            _ => None,
+        }
+    }
+}
+
+/// Returns the lines of a file with their numbers.
 pub(crate) fn records(
     path: &Path,
-) -> Result<impl Iterator<Item = (usize, Option<Record>)> + use<>, AuditError> {
+) -> Result<impl Iterator<Item = (usize, RawLine)> + use<>, AuditError> {
     // Whoever wrote it: what can be read of a log is shown, and its verification is about its content.
     let file =
         open_untrusted(path, MAX_FILE_BYTES).map_err(|error| AuditError::io(path, error.into()))?;
@@ -117,33 +132,25 @@ pub(crate) fn records(
     let lines = std::iter::from_fn(move || {
         // Without this, a directory or a broken disk would yield errors forever.
         if has_failed {
-            None
-        } else {
-            next_line(&mut reader, &mut has_failed)
+            return None;
         }
+        next_line(&mut reader).unwrap_or_else(|_| {
+            has_failed = true;
+            Some(RawLine::Malformed)
+        })
     });
-    let numbered = (1..)
-        .zip(lines)
-        .filter(|(_, line)| !line.as_ref().is_some_and(Vec::is_empty));
-    Ok(numbered.map(|(number, line)| (number, line.and_then(|line| Record::parse(&line)))))
+    Ok((1..).zip(lines))
 }
 
-/// Returns the next line without its newline. The inner `None` means too long or unreadable; a line
-/// that is too long is skipped without buffering it.
-fn next_line(reader: &mut BufReader<File>, has_failed: &mut bool) -> Option<Option<Vec<u8>>> {
+/// Returns the next line. One that is too long is skipped without buffering it.
+fn next_line(reader: &mut BufReader<File>) -> io::Result<Option<RawLine>> {
     let mut line = Vec::new();
     let mut is_long = false;
     loop {
-        let Ok(buffer) = reader.fill_buf() else {
-            *has_failed = true;
-            return Some(None);
-        };
+        let buffer = reader.fill_buf()?;
         if buffer.is_empty() {
-            return if line.is_empty() && !is_long {
-                None
-            } else {
-                Some((!is_long).then_some(line))
-            };
+            let has_bytes = is_long || !line.is_empty();
+            return Ok(has_bytes.then(|| parse_unended(&line, is_long)));
         }
         let end = buffer.iter().position(|b| *b == b'\n');
         let taken = end.unwrap_or(buffer.len());
@@ -154,7 +161,25 @@ fn next_line(reader: &mut BufReader<File>, has_failed: &mut bool) -> Option<Opti
         }
         reader.consume(taken + usize::from(end.is_some()));
         if end.is_some() {
-            return Some((!is_long).then_some(line));
+            return Ok(Some(parse_ended(&line, is_long)));
         }
+    }
+}
+
+/// Parses a line that a newline ends.
+fn parse_ended(line: &[u8], is_long: bool) -> RawLine {
+    match Record::parse(line) {
+        Some(record) if !is_long => RawLine::Record(Box::new(record)),
+        _ if line.is_empty() && !is_long => RawLine::Empty,
+        _ => RawLine::Malformed,
+    }
+}
+
+/// Parses a line at the end of a file, without a newline. A record that only lacks the newline is
+/// one; the next writer adds it.
+fn parse_unended(line: &[u8], is_long: bool) -> RawLine {
+    match Record::parse(line) {
+        Some(record) if !is_long && record.hash_matches => RawLine::Record(Box::new(record)),
+        _ => RawLine::Incomplete,
     }
 }

@@ -21,6 +21,13 @@ pub(crate) struct Record {
     pub(crate) sequence: u64,
     #[serde(flatten)]
     pub(crate) event: Event,
+    /// Number of the oldest record that the log keeps, in the first record of each file that
+    /// continues another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) oldest: Option<u64>,
+    /// Length of an incomplete line that was removed before this record.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) removed_bytes: Option<u64>,
     /// Hash of the previous record.
     pub(crate) previous: String,
     /// SHA-256 of this line without this field.
@@ -31,13 +38,28 @@ pub(crate) struct Record {
     pub(crate) hash_matches: bool,
 }
 
+/// The position of the next record.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Position<'a> {
+    /// The record before it.
+    pub(crate) last: Option<&'a Record>,
+    /// [`Record::oldest`]
+    pub(crate) oldest: Option<u64>,
+    /// [`Record::removed_bytes`]
+    pub(crate) removed_bytes: Option<u64>,
+}
+
 impl Record {
-    /// Returns the line of an event that follows the record `last`, without a newline.
-    pub(crate) fn to_line(event: &Event, last: Option<&Self>) -> Result<String, AuditError> {
-        let previous = last.map_or(GENESIS_HASH, |last| last.hash.as_str());
+    /// Returns the line of an event at a position, without a newline.
+    pub(crate) fn to_line(event: &Event, position: Position<'_>) -> Result<String, AuditError> {
+        let previous = position
+            .last
+            .map_or(GENESIS_HASH, |last| last.hash.as_str());
         let mut record = Self {
-            sequence: Self::next_sequence(last),
+            sequence: Self::next_sequence(position.last),
             event: event.clone(),
+            oldest: position.oldest,
+            removed_bytes: position.removed_bytes,
             previous: previous.to_owned(),
             hash: String::new(),
             hash_matches: true,
@@ -64,6 +86,9 @@ impl Record {
 
     /// Parses a line; `None` if it is not a record.
     pub(crate) fn parse(line: &[u8]) -> Option<Self> {
+        if line.len() > MAX_LINE_BYTES {
+            return None;
+        }
         let mut record: Self = serde_json::from_slice(line).ok()?;
         // The bytes of the line are hashed, not the parsed event: unknown fields would otherwise
         // not be covered by the hash.

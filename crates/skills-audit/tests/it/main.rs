@@ -6,4 +6,6 @@
 )]
 
 mod log;
+#[cfg(target_os = "linux")]
+mod space;
 mod verify;

@@ -2,7 +2,11 @@ use std::fs;
 
 use proptest::prelude::*;
 use sha2::{Digest, Sha256};
-use skills_audit::{AuditSink, ProblemKind, VerifyReport, verify, verify_since};
+use skills_audit::{
+    AuditLog, AuditSink, ChainStatus, Disposition, Event, ProblemKind, Rotation, VerifyReport,
+    verify, verify_since,
+};
+use tempfile::TempDir;
 
 use crate::log::{event, log, path};
 
@@ -26,6 +30,10 @@ fn check(change: impl FnOnce(Vec<String>) -> Vec<String>, expected: &[&str]) {
         .iter()
         .map(|problem| match problem.kind {
             ProblemKind::Malformed => "malformed",
+            ProblemKind::Incomplete => "incomplete",
+            ProblemKind::Empty => "empty",
+            ProblemKind::MissingBeginning(_) => "missing beginning",
+            ProblemKind::MissingFiles(_) => "missing files",
             ProblemKind::HashMismatch(_) => "hash mismatch",
             ProblemKind::BrokenChain(_) => "broken chain",
             _ => "other",
@@ -41,7 +49,15 @@ fn removed_and_edited_records_are_detected() {
         |lines| [&lines[..4], &lines[5..]].concat(),
         &["broken chain"],
     );
-    check(|lines| lines[1..].to_vec(), &[]);
+    check(|lines| lines[1..].to_vec(), &["missing beginning"]);
+    check(|lines| lines[9..].to_vec(), &["missing beginning"]);
+    check(
+        |lines| [&lines[..4], &[String::new()], &lines[4..]].concat(),
+        &["empty"],
+    );
+    check(|lines| [&lines[..], &[String::new()]].concat(), &["empty"]);
+    // Two logs in one.
+    check(|lines| [lines.clone(), lines].concat(), &["broken chain"]);
     // An unknown field is an edit too.
     check(
         |mut lines| {
@@ -152,15 +168,14 @@ fn an_edit_with_a_new_hash_is_detected_by_the_next_record() {
         },
         &["broken chain"],
     );
-    check(|lines| vec![lines[1].clone()], &[]);
-    check(
-        |lines| {
-            vec![hashed(
-                &lines[0].replace("\"sequence\":1", "\"sequence\":2"),
-            )]
-        },
-        &[],
-    );
+    check(|lines| vec![lines[1].clone()], &["missing beginning"]);
+    for number in ["0", "2"] {
+        let sequence = format!("\"sequence\":{number}");
+        check(
+            |lines| vec![hashed(&lines[0].replace("\"sequence\":1", &sequence))],
+            &["broken chain"],
+        );
+    }
     // A gap in the numbers is detected even if the hashes match.
     check(
         |lines| {
@@ -203,6 +218,7 @@ fn a_problem_names_file_line_and_record() {
     assert_eq!(
         problems,
         [
+            (&file, 1, ProblemKind::Empty),
             (&file, 3, ProblemKind::HashMismatch(2)),
             (&file, 4, ProblemKind::Malformed),
             (&file, 5, ProblemKind::BrokenChain(4)),
@@ -242,4 +258,136 @@ fn an_empty_log_has_no_problems() {
         VerifyReport::default()
     );
     assert!(verify(&[directory.path().join("missing")]).is_err());
+}
+
+/// Only the end of the current file is what a crash leaves.
+#[test]
+fn an_incomplete_end_is_not_a_broken_chain() {
+    let status = |change: fn(&str) -> String| {
+        let (directory, log) = log();
+        (0..3).for_each(|index| log.record(&event(&format!("skill-{index}"))).unwrap());
+        let whole = fs::read_to_string(path(&directory)).unwrap();
+        fs::write(path(&directory), change(&whole)).unwrap();
+        verify(&log.files().unwrap()).unwrap().status()
+    };
+    assert_eq!(status(str::to_owned), ChainStatus::Intact);
+    assert_eq!(status(|log| log.trim_end().to_owned()), ChainStatus::Intact);
+    for change in [
+        |log: &str| log[..log.len() - 2].to_owned(),
+        |log: &str| format!("{log}{{\"sequence\":4,\"ti"),
+        |log: &str| format!("{log}{}", "\0".repeat(4_096)),
+        |log: &str| format!("{log}{}", "x".repeat(70_000)),
+    ] {
+        assert_eq!(status(change), ChainStatus::Incomplete);
+    }
+    for change in [
+        // A line with a newline was written as a whole.
+        |log: &str| format!("{log}{{\"sequence\":4,\"ti\n"),
+        |log: &str| format!("{log}{}\n", "x".repeat(70_000)),
+        |log: &str| format!("{log}\n"),
+        // All before the incomplete line must be intact.
+        |log: &str| format!("{}{{\"seq", log.replace("skill-1", "skill-x")),
+    ] {
+        assert_eq!(status(change), ChainStatus::Broken);
+    }
+}
+
+/// Returns a log of four files with one record each; older ones were deleted by rotation.
+fn rotated_log() -> (TempDir, AuditLog) {
+    let (directory, log) = log();
+    let log = log.rotation(Rotation {
+        max_bytes: 1,
+        max_files: 3,
+    });
+    (0..6).for_each(|index| log.record(&event(&format!("skill-{index}"))).unwrap());
+    assert_eq!(log.files().unwrap().len(), 4);
+    (directory, log)
+}
+
+/// Returns the kinds of the problems of a log.
+fn problems(log: &AuditLog) -> Vec<ProblemKind> {
+    let verified = verify(&log.files().unwrap()).unwrap();
+    verified
+        .problems
+        .iter()
+        .map(|problem| problem.kind)
+        .collect()
+}
+
+#[test]
+fn removed_and_reordered_files_are_detected() {
+    let (_directory, log) = rotated_log();
+    assert_eq!(problems(&log), []);
+    let verified = verify(&log.files().unwrap()).unwrap();
+    assert_eq!((verified.records, verified.first_sequence), (4, Some(3)));
+
+    let (directory, log) = rotated_log();
+    let file = |number: u32| directory.path().join(format!("audit.jsonl.{number}"));
+    fs::remove_file(file(3)).unwrap();
+    assert_eq!(problems(&log), [ProblemKind::MissingFiles(3)]);
+    fs::remove_file(file(2)).unwrap();
+    fs::remove_file(file(1)).unwrap();
+    assert_eq!(problems(&log), [ProblemKind::MissingFiles(3)]);
+
+    let (directory, log) = rotated_log();
+    let file = |number: u32| directory.path().join(format!("audit.jsonl.{number}"));
+    fs::remove_file(file(2)).unwrap();
+    assert_eq!(problems(&log), [ProblemKind::BrokenChain(5)]);
+
+    let (directory, log) = rotated_log();
+    let file = |number: u32| directory.path().join(format!("audit.jsonl.{number}"));
+    let (two, three) = (fs::read(file(2)).unwrap(), fs::read(file(3)).unwrap());
+    fs::write(file(2), three).unwrap();
+    fs::write(file(3), two).unwrap();
+    assert!(problems(&log).contains(&ProblemKind::BrokenChain(3)));
+}
+
+/// In a rotated file too, the first record must be the one that began it.
+#[test]
+fn a_removed_beginning_of_a_file_is_detected() {
+    let (directory, log) = log();
+    let mut rotating = log.clone();
+    for (index, max_bytes) in [1 << 20, 1 << 20, 1, 1 << 20, 1 << 20]
+        .into_iter()
+        .enumerate()
+    {
+        rotating = rotating.rotation(Rotation {
+            max_bytes,
+            max_files: 1,
+        });
+        rotating.record(&event(&format!("skill-{index}"))).unwrap();
+    }
+    assert_eq!(problems(&log), []);
+    fs::remove_file(directory.path().join("audit.jsonl.1")).unwrap();
+    assert_eq!(problems(&log), [ProblemKind::MissingFiles(1)]);
+    let text = fs::read_to_string(path(&directory)).unwrap();
+    let (_, rest) = text.split_once('\n').unwrap();
+    fs::write(path(&directory), rest).unwrap();
+    assert_eq!(problems(&log), [ProblemKind::MissingBeginning(4)]);
+}
+
+/// An incomplete line can only be at the end of the log.
+#[test]
+fn an_incomplete_line_in_a_rotated_file_is_a_broken_chain() {
+    let (directory, log) = rotated_log();
+    let file = directory.path().join("audit.jsonl.1");
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, format!("{text}{{\"seq")).unwrap();
+    let verified = verify(&log.files().unwrap()).unwrap();
+    assert_eq!(verified.problems[0].kind, ProblemKind::Malformed);
+    assert_eq!(verified.status(), ChainStatus::Broken);
+}
+
+/// A log that was cut between two lines is a valid chain, but its last run has no end.
+#[test]
+fn starts_without_an_end_are_listed() {
+    let (_directory, log) = log();
+    let started = |skill| Event::new("2026-11-22T08:00:00Z", skill, Disposition::Started);
+    let starts = ["one", "two", "three"].map(|skill| log.record_start(&started(skill)).unwrap());
+    let mut end = event("two");
+    end.start = starts[1];
+    log.record(&end).unwrap();
+    let verified = verify(&log.files().unwrap()).unwrap();
+    assert_eq!(verified.unfinished, [1, 3]);
+    assert_eq!(verified.status(), ChainStatus::Intact);
 }

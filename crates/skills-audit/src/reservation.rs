@@ -1,0 +1,139 @@
+//! Space for the records of the ends of runs that have started.
+//!
+//! A program that fills the disk must not suppress the record of its end. Each open run of a log
+//! holds the lock of one file next to it, so that each writer knows how many records are still to
+//! come, also after another process was killed. With each start, space for all of them is
+//! allocated after the end of the log, where no other file can use it. File systems that cannot
+//! allocate there get padding in the file of the run instead, which is freed when the end is
+//! recorded.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use crate::lock::{FileLock, open_or_create};
+use crate::record::MAX_LINE_BYTES;
+use crate::with_suffix;
+
+/// The space of one record and its newline.
+const RECORD_BYTES: u64 = MAX_LINE_BYTES as u64 + 1;
+
+/// A run between its start and its end.
+#[derive(Debug)]
+pub(crate) struct OpenRun {
+    lock: FileLock,
+    has_padding: bool,
+}
+
+impl OpenRun {
+    /// Adds a run. Called with the lock of the log, as are all functions of this module.
+    ///
+    /// # Errors
+    /// Fails if its file cannot be created or locked.
+    pub(crate) fn begin(log: &Path) -> io::Result<Self> {
+        let mut number = 1;
+        loop {
+            if let Some(lock) = FileLock::try_acquire(open_or_create(&run_path(log, number))?)? {
+                // A process that was killed leaves its padding behind.
+                lock.file().set_len(0)?;
+                return Ok(Self {
+                    lock,
+                    has_padding: false,
+                });
+            }
+            number += 1;
+        }
+    }
+
+    /// Allocates the space of the record of the end in the file of this run.
+    pub(crate) fn pad(&mut self) -> io::Result<()> {
+        // Written and not only sized: a sparse file has no space.
+        self.lock
+            .file()
+            .write_all(&vec![b' '; RECORD_BYTES as usize])?;
+        self.has_padding = true;
+        Ok(())
+    }
+
+    /// Frees the space of [`pad`](Self::pad). Returns true if there was any.
+    pub(crate) fn free_padding(&mut self) -> bool {
+        std::mem::take(&mut self.has_padding) && self.lock.file().set_len(0).is_ok()
+    }
+}
+
+impl Drop for OpenRun {
+    fn drop(&mut self) {
+        self.free_padding();
+    }
+}
+
+/// Returns the number of open runs of all processes.
+///
+/// # Errors
+/// Fails if a file of a run cannot be opened or locked.
+pub(crate) fn count_open_runs(log: &Path) -> io::Result<u64> {
+    let mut count = 0;
+    for path in (1..).map(|number| run_path(log, number)) {
+        if !path.try_exists()? {
+            break;
+        }
+        count += u64::from(FileLock::try_acquire(open_or_create(&path)?)?.is_none());
+    }
+    Ok(count)
+}
+
+/// Returns the file of a run. It is reused and never deleted, so that numbers have no gap.
+fn run_path(log: &Path, number: u32) -> PathBuf {
+    with_suffix(log, &format!("run{number}"))
+}
+
+/// The result of [`reserve`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reserved {
+    /// The space is allocated.
+    Allocated,
+    /// The file system cannot allocate space after the end of a file.
+    Unsupported,
+}
+
+/// Allocates space for a record, and for the records of the ends of `open_runs`, after the end of a
+/// log file. Its length does not change.
+///
+/// # Errors
+/// Fails if the disk or a quota is full, or if the file would exceed the limit of the size of files.
+pub(crate) fn reserve(file: &File, end: u64, open_runs: u64) -> io::Result<Reserved> {
+    let bytes = open_runs.saturating_add(1).saturating_mul(RECORD_BYTES);
+    // Otherwise the kernel ends this process with a signal at the write that exceeds the limit.
+    if max_file_bytes().is_some_and(|max_bytes| end.saturating_add(bytes) > max_bytes) {
+        return Err(io::ErrorKind::FileTooLarge.into());
+    }
+    allocate(file, end, bytes)
+}
+
+/// Returns the limit of the size of files of this process.
+#[cfg(unix)]
+fn max_file_bytes() -> Option<u64> {
+    rustix::process::getrlimit(rustix::process::Resource::Fsize).current
+}
+
+#[cfg(not(unix))]
+fn max_file_bytes() -> Option<u64> {
+    None
+}
+
+#[cfg(target_os = "linux")]
+fn allocate(file: &File, end: u64, bytes: u64) -> io::Result<Reserved> {
+    use rustix::fs::{FallocateFlags, fallocate};
+    use rustix::io::{Errno, retry_on_intr};
+
+    match retry_on_intr(|| fallocate(file, FallocateFlags::KEEP_SIZE, end, bytes)) {
+        Ok(()) => Ok(Reserved::Allocated),
+        Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(Reserved::Unsupported),
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn allocate(_file: &File, _end: u64, _bytes: u64) -> io::Result<Reserved> {
+    Ok(Reserved::Unsupported)
+}
