@@ -98,12 +98,16 @@ impl Repository {
     }
 
     /// Lists the files as git names them: a small repository can have any number of names.
+    ///
+    /// A name that a tree has twice is refused wherever it is: no honest tool writes such a tree,
+    /// and programs disagree about which entry they read.
     fn list(&mut self) -> Result<(), InstallError> {
         // Without sizes, for which git would fetch each file.
-        let command = ["ls-tree", "-r", "-z", "--full-tree", &self.commit];
+        let command = ["ls-tree", "-r", "-t", "-z", "--full-tree", &self.commit];
         let mut listing = BufReader::new(self.git.start(&command, Vec::new())?);
         let unknown = || InstallError::fetch(&self.url, "git lists files in an unknown format");
         let mut record = Vec::new();
+        let mut listed: HashSet<Vec<u8>> = HashSet::new();
         loop {
             record.clear();
             let read = listing
@@ -115,7 +119,12 @@ impl Repository {
             }
             let record = record.strip_suffix(b"\0").ok_or_else(unknown)?;
             let (mode, object, path) = parse_record(record).ok_or_else(unknown)?;
+            if !listed.insert(path.to_owned()) {
+                return Err(listed_twice(path));
+            }
+            check_entries(listed.len() as u64, &self.limits)?;
             let kind = match mode {
+                "040000" => continue,
                 "100644" | "100664" => TreeEntryKind::File {
                     is_executable: false,
                 },
@@ -133,17 +142,20 @@ impl Repository {
                 }
             };
             match TreePath::from_bytes(path) {
-                Ok(path) => {
+                Ok(valid) => {
                     let object = object.to_owned();
-                    self.entries.insert(path, TreeEntry { object, kind });
+                    // A name `.` in a tree is not part of a path.
+                    if self
+                        .entries
+                        .insert(valid, TreeEntry { object, kind })
+                        .is_some()
+                    {
+                        return Err(listed_twice(path));
+                    }
                 }
                 // Most of a repository is not part of a skill.
                 Err(problem) => self.refused.push((path.to_owned(), problem.into())),
             }
-            check_entries(
-                (self.entries.len() + self.refused.len()) as u64,
-                &self.limits,
-            )?;
         }
         listing.into_inner().finish()
     }
@@ -293,6 +305,10 @@ fn fetch_commit(
     let command = [&fetch[..], &["--filter=blob:none", "origin", refspec]].concat();
     git.run_limited(&command, Vec::new())?;
     Ok(Extent::Part)
+}
+
+fn listed_twice(path: &[u8]) -> InstallError {
+    InstallError::refused(String::from_utf8_lossy(path), Refusal::Twice)
 }
 
 /// Splits `MODE TYPE OBJECT\tPATH`.

@@ -1,5 +1,6 @@
 //! Repositories, served by git itself on loopback.
 
+use std::io::Write;
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -319,6 +320,102 @@ fn what_a_repository_can_contain_but_a_skill_cannot_is_refused() {
     git(&repository, &["commit", "--quiet", "-m", "submodule"]);
     let error = fixture.add(&source("//b")).unwrap_err();
     assert!(error.to_string().contains("submodule"), "{error}");
+}
+
+/// Writes an object of git, also one that git itself would not make, and returns its name.
+fn write_object(repository: &Path, kind: &str, content: &[u8]) -> String {
+    let mut child = Command::new(git_program().unwrap())
+        .current_dir(repository)
+        .args(["hash-object", "-t", kind, "-w", "--literally", "--stdin"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(content).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success());
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
+}
+
+/// Writes a tree with these entries, in this order.
+fn write_tree(repository: &Path, entries: &[(&str, &str, &str)]) -> String {
+    let mut content = Vec::new();
+    for (mode, name, object) in entries {
+        content.extend_from_slice(format!("{mode} {name}\0").as_bytes());
+        content.extend(hex::decode(object).unwrap());
+    }
+    write_object(repository, "tree", &content)
+}
+
+#[test]
+fn a_git_tree_with_one_name_twice_is_refused() {
+    if !has_git() {
+        return;
+    }
+    let fixture = Fixture::new();
+    fixture.skill("repository/a", "");
+    commit_at(&fixture, "1000");
+    let repository = fixture.path("repository");
+    let source = format!("git+{}/.git//a", repository.display());
+    let skill = git(&repository, &["rev-parse", "HEAD:a/SKILL.md"]);
+    let other = write_object(&repository, "blob", b"id\n");
+    let only_skill = write_tree(&repository, &[("100644", "SKILL.md", &skill)]);
+    let only_other = write_tree(&repository, &[("100644", "run", &other)]);
+    let commit = git(&repository, &["rev-parse", "HEAD"]);
+    let file = ("100644", "SKILL.md", skill.as_str());
+    let with = |second: (&str, &str, &str)| {
+        let tree = write_tree(&repository, &[file, second]);
+        write_tree(&repository, &[("40000", "a", &tree)])
+    };
+    let install = |root: &str| {
+        let commit = git(&repository, &["commit-tree", root, "-m", "change"]);
+        git(&repository, &["update-ref", "refs/heads/main", &commit]);
+        fixture.add(&source).map(drop)
+    };
+    for (case, root) in [
+        ("two files", with(("100644", "SKILL.md", &other))),
+        ("file and program", with(("100755", "SKILL.md", &other))),
+        ("file and symlink", with(("120000", "SKILL.md", &other))),
+        ("file and submodule", with(("160000", "SKILL.md", &commit))),
+        (
+            "file and directory",
+            with(("40000", "SKILL.md", &only_other)),
+        ),
+        ("other case", with(("100644", "Skill.MD", &other))),
+        (
+            "two directories",
+            write_tree(
+                &repository,
+                &[("40000", "a", &only_skill), ("40000", "a", &only_other)],
+            ),
+        ),
+        (
+            "elsewhere",
+            write_tree(
+                &repository,
+                &[
+                    ("40000", "a", &only_skill),
+                    ("100644", "b", &other),
+                    ("100644", "b", &skill),
+                ],
+            ),
+        ),
+    ] {
+        let error = install(&root).unwrap_err();
+        assert_eq!(error.kind(), InstallErrorKind::Unsafe, "{case}: {error}");
+    }
+    // Composed and decomposed, which some file systems cannot tell apart.
+    let composed = write_tree(
+        &repository,
+        &[
+            file,
+            ("100644", "\u{e9}.md", &other),
+            ("100644", "e\u{301}.md", &other),
+        ],
+    );
+    let error = install(&write_tree(&repository, &[("40000", "a", &composed)])).unwrap_err();
+    assert_eq!(error.kind(), InstallErrorKind::Unsafe, "{error}");
+    install(&with(("100644", "run", &other))).unwrap();
 }
 
 #[test]
