@@ -12,8 +12,9 @@ use skills_packages::{
 };
 
 use crate::file_digest::FileDigest;
+use crate::file_kind::{FileKind, file_kinds};
 use crate::package_changes::PackageChanges;
-use crate::skill_tree::{self, FileFacts, is_code};
+use crate::skill_tree::{self, FileFacts};
 
 /// The longest text of one thing that a skill asks for, in characters. Of a longer one the end is
 /// its digest.
@@ -35,6 +36,7 @@ pub struct Capabilities {
     license: Option<String>,
     body: String,
     files: BTreeMap<String, FileFacts>,
+    kinds: BTreeMap<String, FileKind>,
     /// The packages that each lock file fixes.
     locks: BTreeMap<String, LockedPackages>,
 }
@@ -69,6 +71,7 @@ impl Capabilities {
             description: document.manifest().description().to_owned(),
             license: document.manifest().license().map(str::to_owned),
             body: document.body().to_owned(),
+            kinds: file_kinds(skill, &files),
             files,
         }
     }
@@ -104,10 +107,15 @@ impl Capabilities {
         files.map(|(path, _)| path.clone()).collect()
     }
 
-    fn code(&self) -> BTreeSet<&str> {
-        let files = self.files.iter();
-        let code = files.filter(|(path, facts)| is_code(path, **facts));
-        code.map(|(path, _)| path.as_str()).collect()
+    /// Returns the files that are code, and that are not in the installed version.
+    fn new_code(&self, installed: Option<&Self>) -> BTreeSet<&str> {
+        self.kinds
+            .iter()
+            .filter(|(path, kind)| {
+                kind.is_new_code(installed.and_then(|installed| installed.kinds.get(*path)))
+            })
+            .map(|(path, _)| path.as_str())
+            .collect()
     }
 }
 
@@ -241,9 +249,11 @@ pub struct Difference {
     pub added_packages: Vec<String>,
     /// Packages of its lock files that have another version, such as `npm:left-pad 1.2.0 -> 1.3.0`.
     pub changed_packages: Vec<String>,
-    /// Files that may be executed and are new.
+    /// Files that are new and may be executed or read by a tool, which are all but texts, images and
+    /// fonts outside of directories for scripts; files that became such; and symlinks that are new
+    /// or lead elsewhere.
     pub added_code: Vec<String>,
-    /// Files of other kinds that are new.
+    /// Texts, images and fonts that are new.
     pub added_files: Vec<String>,
     /// Files with other content.
     pub changed_files: Vec<String>,
@@ -265,17 +275,13 @@ impl Difference {
     ) -> Self {
         let nothing = BTreeSet::new();
         let old_asks = old.map_or(&nothing, |(old, _)| &old.asks);
-        let old_code = old.map(|(old, _)| old.code()).unwrap_or_default();
-        let code = new.code();
+        // A file that becomes executable is new code.
+        let code = new.new_code(old.map(|(old, _)| old));
         let is_old = |path: &str| old.is_some_and(|(old, _)| old.files.contains_key(path));
         let mut difference = Self {
             added: new.asks.difference(old_asks).cloned().collect(),
             removed: old_asks.difference(&new.asks).cloned().collect(),
-            // A file that becomes executable is new code.
-            added_code: code
-                .difference(&old_code)
-                .map(|path| (*path).to_owned())
-                .collect(),
+            added_code: code.iter().map(|path| (*path).to_owned()).collect(),
             added_files: new
                 .files
                 .keys()

@@ -56,6 +56,7 @@ mod capabilities;
 mod error;
 mod fetcher;
 mod file_digest;
+mod file_kind;
 mod file_writers;
 mod find_skills;
 mod foreign_lock;

@@ -5,12 +5,6 @@ use std::collections::BTreeMap;
 use cap_std::fs::Dir;
 use skills_discovery::{DigestedContent, DiscoveryError, SkillFiles, is_generated};
 
-/// Extensions of files that a run executes or loads as code.
-const CODE: [&str; 22] = [
-    "bash", "bat", "cjs", "cmd", "exe", "fish", "go", "js", "lua", "mjs", "php", "pl", "ps1", "py",
-    "rb", "rs", "sh", "so", "ts", "wasm", "whl", "zsh",
-];
-
 /// One file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FileFacts {
@@ -65,16 +59,6 @@ fn collect(
         }
     }
     Ok(())
-}
-
-/// Returns true if a file may be executed: by its mode, its directory or its extension.
-pub(crate) fn is_code(path: &str, facts: FileFacts) -> bool {
-    let extension = path.rsplit_once('.').map(|(_, extension)| extension);
-    facts.is_executable
-        || path.starts_with("scripts/")
-        || path.starts_with("wasm/")
-        || extension
-            .is_some_and(|extension| CODE.contains(&extension.to_ascii_lowercase().as_str()))
 }
 
 #[cfg(unix)]

@@ -81,7 +81,7 @@ fn addition_lines(change: &SkillChange, max_files: usize) -> Vec<String> {
         .map(|ask| format!("  + {}", line(ask)));
     let mut lines: Vec<String> = asks.collect();
     for (files, what) in [
-        (&difference.added_code, "more files that can be executed"),
+        (&difference.added_code, "more files that may be code"),
         (&difference.added_files, "more files"),
     ] {
         let shown = files.iter().take(max_files);

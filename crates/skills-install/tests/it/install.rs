@@ -368,6 +368,124 @@ fn another_mode_in_the_source_is_an_update() {
     assert_eq!(plan.changes()[0].action(), Action::Restore);
 }
 
+/// Updates a skill that has `notes.md`, `data.json`, `run.py` and the symlink `link.md` to
+/// `notes.md`, and returns the new code, and whether a person has to agree.
+fn new_code(change: impl FnOnce(&Fixture)) -> (Vec<String>, bool) {
+    let fixture = Fixture::new();
+    fixture
+        .skill("source/a", "")
+        .file("source/a/notes.md", "text\n")
+        .file("source/a/data.json", "{}\n")
+        .file("source/a/run.py", "print()\n")
+        .symlink("notes.md", "source/a/link.md");
+    fixture.add("./source").unwrap();
+    change(&fixture);
+    let (_, plan) = fixture.plan("./source").unwrap();
+    let change = &plan.changes()[0];
+    assert_eq!(change.action(), Action::Update);
+    let code = change.difference().added_code.clone();
+    (code, change.needs_person())
+}
+
+#[test]
+fn a_new_file_of_any_kind_that_may_be_code_is_growth() {
+    for path in [
+        "addon.node",
+        "lib/a.pyc",
+        "run.pyw",
+        "Makefile",
+        "tools/run",
+        "conftest.py",
+        "package.json",
+        "setup.cfg",
+        ".envrc",
+        "Justfile",
+        "build.gradle",
+        "a.jar",
+        "a.rake",
+        "a.html",
+        "a.svg",
+        "a.pth",
+        "CMakeLists.txt",
+        ".vscode/tasks.md",
+        "scripts/notes.md",
+        "scripts/run",
+        "sub/SKILL.md",
+        "AGENTS.md",
+        "CLAUDE.md",
+    ] {
+        let (code, needs_person) = new_code(|fixture| {
+            fixture.file(&format!("source/a/{path}"), "text\n");
+        });
+        assert_eq!((code, needs_person), (vec![path.to_owned()], true));
+    }
+    for (path, content) in [
+        ("notes.txt", &b"#!/bin/sh\nid\n"[..]),
+        ("picture.png", b"\x7fELF\x02\x01"),
+        ("more.md", b"<!DOCTYPE html><script>"),
+        ("table.csv", b"\xcb\r\r\n\0\0\0\0"),
+    ] {
+        let (code, needs_person) = new_code(|fixture| {
+            fixture.file(&format!("source/a/{path}"), content);
+        });
+        assert_eq!((code, needs_person), (vec![path.to_owned()], true));
+    }
+    let (code, needs_person) = new_code(|fixture| {
+        fixture.executable("source/a/more.md", "text");
+    });
+    assert_eq!((code, needs_person), (vec!["more.md".to_owned()], true));
+}
+
+#[test]
+fn a_changed_file_that_becomes_code_is_growth() {
+    for (path, content) in [
+        ("notes.md", "#!/bin/sh\nid\n"),
+        ("notes.md", "<svg onload='x'>"),
+        ("notes.md", "\u{0}"),
+        ("data.json", "#!/usr/bin/env node\n"),
+    ] {
+        let (code, needs_person) = new_code(|fixture| {
+            fixture.file(&format!("source/a/{path}"), content);
+        });
+        assert_eq!((code, needs_person), (vec![path.to_owned()], true));
+    }
+    let (code, needs_person) = new_code(|fixture| {
+        std::fs::remove_file(fixture.path("source/a/link.md")).unwrap();
+        fixture.symlink("run.py", "source/a/link.md");
+    });
+    assert_eq!((code, needs_person), (vec!["link.md".to_owned()], true));
+    let (code, needs_person) = new_code(|fixture| {
+        std::fs::rename(
+            fixture.path("source/a/data.json"),
+            fixture.path("source/a/package.json"),
+        )
+        .unwrap();
+    });
+    assert_eq!(
+        (code, needs_person),
+        (vec!["package.json".to_owned()], true)
+    );
+}
+
+#[test]
+fn texts_images_and_changed_files_are_not_growth() {
+    for (path, content) in [
+        ("references/more.md", &b"# More\n"[..]),
+        ("table.csv", b"a,b\n"),
+        ("LICENSE", b"MIT\n"),
+        ("picture.png", b"\x89PNG\r\n\x1a\n\0\0"),
+        ("font.woff2", b"wOF2\0"),
+        ("notes.md", b"other text\n"),
+        ("data.json", b"{\"a\": 1}\n"),
+        ("run.py", b"print(1)\n"),
+    ] {
+        let (code, needs_person) = new_code(|fixture| {
+            fixture.file(&format!("source/a/{path}"), content);
+        });
+        assert_eq!((code, needs_person), (vec![], false), "{path}");
+    }
+}
+
 #[test]
 fn a_skill_that_is_kept_as_edited_takes_no_person() {
     let fixture = Fixture::new();
