@@ -14,6 +14,7 @@ pub(crate) enum Exit {
     Usage = 2,
     Denied = 3,
     Timeout = 4,
+    Incomplete = 5,
     Interrupted = 130,
 }
 
@@ -27,6 +28,7 @@ impl Exit {
             Self::Usage => ("usage", "invalid usage; standard error has the cause"),
             Self::Denied => ("denied", "denied; standard error has the cause"),
             Self::Timeout => ("timeout", "the time limit was exceeded"),
+            Self::Incomplete => ("incomplete", "the last audit record is incomplete"),
             Self::Interrupted => ("interrupted", "interrupted"),
         })
     }

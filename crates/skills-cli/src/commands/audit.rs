@@ -6,7 +6,8 @@ use std::time::{Duration, SystemTime};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 use skills_runtime::audit::{
-    AuditLog, Disposition, Event, Line, is_unfinished, read, tail, verify_since,
+    AuditLog, ChainStatus, Disposition, Event, Line, VerifyReport, is_unfinished, read, tail,
+    verify_since,
 };
 
 use crate::context::Context;
@@ -34,6 +35,9 @@ pub(crate) enum AuditCommand {
     /// Show one audit record
     Show(ShowRecord),
     /// Verify the hash chain of the audit log
+    ///
+    /// Exit codes: 0 intact, 1 broken, 5 incomplete: all records are intact, but a crash left the
+    /// beginning of another one, which the next record replaces.
     Verify(Verify),
 }
 
@@ -169,7 +173,10 @@ fn render_row(record: &Line) -> String {
             )
         }
         Line::Malformed { line } => {
-            format!("{:>6}  line {line} is not a record: torn or edited", "?")
+            format!(
+                "{:>6}  line {line} is not a record: incomplete or edited",
+                "?"
+            )
         }
         _ => String::new(),
     }
@@ -205,48 +212,67 @@ fn print_record(files: &[PathBuf], number: u64, output: Output) -> anyhow::Resul
 
 fn verify_log(files: &[PathBuf], arguments: &Verify, output: Output) -> anyhow::Result<Exit> {
     let verified = verify_since(files, arguments.last.as_deref())?;
-    // A truncated log is a valid chain. Only a hash that was kept elsewhere shows what is missing.
-    let is_truncated = arguments.last.is_some() && verified.records_since.is_none();
     let mut problems: Vec<String> = verified.problems.iter().map(ToString::to_string).collect();
-    if is_truncated {
+    let mut status = verified.status();
+    // A log that was cut at its end is a valid chain. Only a hash that was kept elsewhere shows
+    // what is missing.
+    if arguments.last.is_some() && verified.records_since.is_none() {
         problems.push(
             "no record has the given hash: the end of the log was truncated or rewritten"
                 .to_owned(),
         );
+        status = ChainStatus::Broken;
     }
+    let (word, exit) = match status {
+        ChainStatus::Intact => ("intact", Exit::Success),
+        ChainStatus::Incomplete => ("incomplete", Exit::Incomplete),
+        _ => ("broken", Exit::Failed),
+    };
     if output.is_json() {
         output.print_json(&json!({
-            "records": verified.records, "first": verified.first_sequence, "last_hash": verified.last_hash, "since": verified.records_since, "problems": problems,
+            "status": word,
+            "records": verified.records,
+            "first": verified.first_sequence,
+            "last_hash": verified.last_hash,
+            "since": verified.records_since,
+            "unfinished": verified.unfinished,
+            "removed_lines": verified.removed_lines,
+            "problems": problems,
         }))?;
     } else {
-        let chain = if problems.is_empty() {
-            "intact"
-        } else {
-            "broken"
-        };
-        let records = counted(verified.records, "record");
-        let mut text = format!("{records}, the hash chain is {chain}");
-        if let Some(first) = verified.first_sequence.filter(|first| *first > 1) {
-            text.push_str(&format!(", records before {first} are not in the log"));
-        }
-        text.push('\n');
-        for problem in &problems {
-            text.push_str(&format!("  {}\n", line(problem)));
-        }
-        if let Some(since) = verified.records_since {
-            let records = counted(since, "record");
-            text.push_str(&format!("{records} after the given hash\n"));
-        }
-        if let Some(hash) = &verified.last_hash {
-            text.push_str(&format!("last hash {hash}\n"));
-        }
-        output.text(&text)?;
+        output.text(&render_report(&verified, word, &problems))?;
     }
-    Ok(if problems.is_empty() {
-        Exit::Success
-    } else {
-        Exit::Failed
-    })
+    Ok(exit)
+}
+
+fn render_report(verified: &VerifyReport, status: &str, problems: &[String]) -> String {
+    let records = counted(verified.records, "record");
+    let mut text = format!("{records}, the hash chain is {status}");
+    if let Some(first) = verified.first_sequence.filter(|first| *first > 1) {
+        text.push_str(&format!(", records before {first} are not in the log"));
+    }
+    text.push('\n');
+    for problem in problems {
+        text.push_str(&format!("  {}\n", line(problem)));
+    }
+    if let Some(start) = verified.unfinished.first() {
+        let runs = counted(verified.unfinished.len() as u64, "run");
+        text.push_str(&format!(
+            "{runs} without a record of the end, from record {start}: running or interrupted\n"
+        ));
+    }
+    if verified.removed_lines > 0 {
+        let lines = counted(verified.removed_lines, "incomplete record");
+        text.push_str(&format!("{lines} removed by later writers\n"));
+    }
+    if let Some(since) = verified.records_since {
+        let records = counted(since, "record");
+        text.push_str(&format!("{records} after the given hash\n"));
+    }
+    if let Some(hash) = &verified.last_hash {
+        text.push_str(&format!("last hash {hash}\n"));
+    }
+    text
 }
 
 #[cfg(test)]

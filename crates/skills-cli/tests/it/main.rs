@@ -6,6 +6,7 @@
     reason = "tests start the command and fail by panicking"
 )]
 
+mod audit;
 #[cfg(unix)]
 mod build;
 mod check;
