@@ -1,5 +1,12 @@
 //! Tests at the boundary of the crate.
-#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
+#![cfg_attr(
+    unix,
+    expect(
+        clippy::unwrap_used,
+        clippy::disallowed_methods,
+        reason = "tests make their own files and fail by panicking"
+    )
+)]
 
 #[cfg(unix)]
 mod trusted_file;
