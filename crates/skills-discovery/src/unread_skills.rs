@@ -4,6 +4,7 @@
 //! that reports what is missing pays for looking there.
 
 use std::collections::HashSet;
+use std::ffi::OsStr;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -91,9 +92,10 @@ impl Search {
             root_directories.contains(directory)
                 || nested_roots.iter().any(|root| directory.starts_with(root))
         };
-        let is_skill =
-            |entry: &&Entry| entry.file_name() == SKILL_FILE && !was_searched(entry.directory());
-        let skills: Vec<&Entry> = catalog.all_entries().filter(is_skill).collect();
+        let skills: Vec<&Entry> = catalog
+            .all_entries()
+            .filter(|entry| !was_searched(entry.directory()))
+            .collect();
         let list = |entry: &&Entry| self.list_skill(entry.directory());
         let listings: Vec<_> = parallel::map(&skills, threads, list).collect();
         for (entry, listing) in skills.iter().zip(listings) {
@@ -182,8 +184,8 @@ impl Search {
     ) {
         let listing = self.list(handle);
         let entries = self.record(directory, listing);
-        if entries.iter().any(|entry| entry.name == SKILL_FILE) {
-            let path = directory.join(SKILL_FILE);
+        if let Some(name) = skill_file_name(&entries) {
+            let path = directory.join(name);
             let reason = reason(&path);
             self.found.push(Skipped::new(path, reason));
         }
@@ -271,6 +273,18 @@ impl Listing {
             .retain(|entry| entry.is_directory || is_skill_file(entry));
         self
     }
+}
+
+/// Returns the name of the file that a scan would read as the skill file of a directory.
+fn skill_file_name(entries: &[DirEntry]) -> Option<&OsStr> {
+    let files = || entries.iter().filter(|entry| !entry.is_directory);
+    let standard = files().find(|entry| entry.name == SKILL_FILE);
+    let misspelled = || {
+        files()
+            .filter(|entry| entry.name.eq_ignore_ascii_case(SKILL_FILE))
+            .min_by(|a, b| a.name.cmp(&b.name))
+    };
+    Some(&standard.or_else(misspelled)?.name)
 }
 
 fn hidden_reason(path: &Path, base: &Path) -> Option<SkipReason> {

@@ -70,6 +70,32 @@ fn unread_skills_are_found_with_their_reasons() {
 }
 
 #[test]
+fn a_skill_file_in_lower_case_is_counted() {
+    let tree = Tree::new();
+    let text = "---\nname: x\ndescription: d\n---\n";
+    tree.skill("root/a", "a")
+        .file("root/a/sub/lower/skill.md", text)
+        .skill("root/a/sub/both", "both")
+        .file("root/a/sub/both/skill.md", text)
+        .file("root/.curated/c/Skill.md", text)
+        .file("root/1/2/3/4/5/6/deep/skill.md", text)
+        .file("root/small/skill.md", text.replace('x', "small"))
+        .file("root/small/below/skill.md", text);
+    let catalog = scan(root(&tree));
+    assert_eq!(names(&catalog), ["a", "small"]);
+    assert_eq!(
+        unread(&tree, &catalog),
+        [
+            ".curated/c/Skill.md in-hidden",
+            "1/2/3/4/5/6/deep/skill.md depth-limit",
+            "a/sub/both/SKILL.md nested",
+            "a/sub/lower/skill.md nested",
+            "small/below/skill.md nested",
+        ]
+    );
+}
+
+#[test]
 fn roots_may_search_below_skills_and_in_hidden_directories() {
     let tree = Tree::new();
     tree.skill("root/a", "a")
