@@ -170,14 +170,20 @@ fn parse_context(fields: &mut FieldReader<'_>) -> Option<ContextMode> {
     }
 }
 
-/// Returns `hooks` as written if it is a mapping; any other type counts as unparsed.
+/// Returns `hooks` as written if it is a mapping.
+///
+/// A list of mappings is the notation of another client and only causes a warning: published
+/// skills observe events with it. Any other type counts as unparsed.
 fn copy_raw_hooks(fields: &mut FieldReader<'_>) -> Option<Value> {
     let hooks = fields.get_cloned("hooks")?;
     if hooks.is_object() {
         return Some(hooks);
     }
     fields.warn_wrong_type("hooks", "a mapping", &hooks);
-    fields.mark_unparsed("hooks");
+    let is_list_of_mappings = |items: &Vec<Value>| items.iter().all(Value::is_object);
+    if !hooks.as_array().is_some_and(is_list_of_mappings) {
+        fields.mark_unparsed("hooks");
+    }
     None
 }
 

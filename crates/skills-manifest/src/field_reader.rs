@@ -8,6 +8,7 @@ use crate::frontmatter::Frontmatter;
 use crate::invisible;
 use crate::mapping::Mapping;
 use crate::position::Position;
+use crate::spelled_list;
 use crate::warning::{Warning, WarningKind};
 use crate::yaml;
 
@@ -244,17 +245,14 @@ impl<'a> FieldReader<'a> {
         }
     }
 
-    /// Parses a list of words: a list, or text with spaces, commas or newlines between them.
+    /// Parses a list of words: a list, a text that spells one, or text with spaces, commas or
+    /// newlines between them.
     pub(crate) fn parse_words(&mut self, field: &'static str) -> Vec<String> {
         match self.get_cloned(field) {
             None => Vec::new(),
-            Some(Value::String(text)) => text
-                // Newlines come from block scalars with one word per line.
-                .split([',', ' ', '\n'])
-                .map(str::trim)
-                .filter(|word| !word.is_empty())
-                .map(str::to_owned)
-                .collect(),
+            Some(Value::String(text)) => {
+                spelled_list::parse(&text).unwrap_or_else(|| split_words(&text))
+            }
             Some(Value::Array(items))
                 if items.iter().all(|item| scalar_to_text(item).is_some()) =>
             {
@@ -311,13 +309,19 @@ impl<'a> FieldReader<'a> {
     }
 
     /// Takes a list of tools as texts; any other type makes the restriction count as unparsed.
+    ///
+    /// A text that spells a list is replaced by its items. Other text in quotes or brackets stays
+    /// as it is, and is invalid as the name of a tool.
     fn tool_strings(&mut self, field: &'static str) -> Option<Vec<String>> {
         match self.take(field)? {
-            Value::String(text) => Some(vec![text]),
+            Value::String(text) => Some(spelled_or_whole(text)),
             Value::Array(items) => {
-                let texts: Result<Vec<String>, Value> =
-                    items.into_iter().map(tool_entry_text).collect();
+                let texts: Result<Vec<Vec<String>>, Value> = items
+                    .into_iter()
+                    .map(|item| tool_entry_text(item).map(spelled_or_whole))
+                    .collect();
                 texts
+                    .map(|texts| texts.concat())
                     .map_err(|item| self.reject_tools(field, "a list of texts", &item))
                     .ok()
             }
@@ -418,6 +422,20 @@ fn tool_entry_text(item: Value) -> Result<String, Value> {
         },
         other => Err(other),
     }
+}
+
+/// Returns the items of a text that spells a list, or else the text as the only item.
+fn spelled_or_whole(text: String) -> Vec<String> {
+    spelled_list::parse(&text).unwrap_or_else(|| vec![text])
+}
+
+/// Returns the words of a text. Newlines come from block scalars with one word per line.
+fn split_words(text: &str) -> Vec<String> {
+    text.split([',', ' ', '\n'])
+        .map(str::trim)
+        .filter(|word| !word.is_empty())
+        .map(str::to_owned)
+        .collect()
 }
 
 /// Converts a scalar to text; `None` for null, lists and mappings.

@@ -52,6 +52,7 @@ mod reading_rules;
 mod repair;
 mod requirements;
 mod script_spec;
+mod spelled_list;
 mod tool_pattern;
 mod warning;
 mod yaml;

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use serde_json::{Map, Value};
 
 use crate::field_reader::{FieldReader, scalar_to_text};
+use crate::spelled_list;
 use crate::warning::WarningKind;
 use crate::yaml;
 
@@ -119,7 +120,11 @@ impl RequiresBlock {
             None => return Default::default(),
             Some(Value::Object(map)) => map,
             Some(value) => {
-                fields.warn_wrong_type("requires", "a mapping", &value);
+                // An empty list, also one in quotes, requires nothing.
+                let value = read_spelled_list(value);
+                if value != Value::Array(Vec::new()) {
+                    fields.warn_wrong_type("requires", "a mapping", &value);
+                }
                 return Default::default();
             }
         };
@@ -252,16 +257,25 @@ fn get_text(map: &Map<String, Value>, key: &str) -> Option<String> {
     map.get(key).and_then(Value::as_str).map(str::to_owned)
 }
 
-/// Returns one word or a list of words, empty if the key is missing.
+/// Returns one word, a list of words or those of a text that spells one, empty if the key is
+/// missing.
 fn get_words(map: &Map<String, Value>, key: &str) -> Vec<String> {
-    match map.get(key) {
+    match map.get(key).cloned().map(read_spelled_list) {
         None => Vec::new(),
         Some(Value::Array(items)) => items
             .iter()
             .filter_map(scalar_to_text)
             .take(MAX_ENTRIES)
             .collect(),
-        Some(value) => scalar_to_text(value).into_iter().collect(),
+        Some(value) => scalar_to_text(&value).into_iter().collect(),
+    }
+}
+
+/// Replaces a text that spells a list by the list.
+fn read_spelled_list(value: Value) -> Value {
+    match value.as_str().and_then(spelled_list::parse) {
+        Some(items) => Value::from(items),
+        None => value,
     }
 }
 

@@ -271,3 +271,29 @@ fn requirements_of_the_openskills_flow() {
     assert_eq!(extensions.requires.env, ["API_KEY"]);
     assert_eq!(extensions.platforms, ["darwin", "linux"]);
 }
+
+#[test]
+fn requirements_in_quotes_are_the_lists_that_they_spell() {
+    let text = "---\nname: a\ndescription: b\nrequires:\n  bins: '[git, \"jq\"]'\n  env: '[]'\n  pip: 'pypdf[image]>=4, <5'\n  npm: '[\"a@1\", b]'\n  config: '\"x\" \"y\"'\n  os: '[macos]'\n---\n";
+    let document = Document::parse(text.as_bytes()).unwrap();
+    let extensions = document.manifest().extensions();
+    let requires = &extensions.requires;
+    assert_eq!(requires.bins, ["git", "jq"]);
+    assert_eq!(requires.env, [""; 0]);
+    // Requirements of packages contain commas and brackets.
+    assert_eq!(requires.python_packages, ["pypdf[image]>=4, <5"]);
+    assert_eq!(requires.node_packages, ["a@1", "b"]);
+    assert_eq!(requires.config, ["x", "y"]);
+    assert_eq!(extensions.platforms, ["darwin"]);
+    for (value, warnings) in [
+        ("'[]'", 0),
+        ("[]", 0),
+        ("'[git]'", 1),
+        ("[git]", 1),
+        ("git", 1),
+    ] {
+        let text = format!("---\nname: a\ndescription: b\nrequires: {value}\n---\n");
+        let document = Document::parse(text.as_bytes()).unwrap();
+        assert_eq!(document.warnings().len(), warnings, "{value}");
+    }
+}

@@ -83,6 +83,76 @@ fn no_entry_of_a_list_of_tools_is_lost() {
 }
 
 #[test]
+fn a_list_in_quotes_is_read_as_the_list() {
+    for field in ["allowed-tools", "disallowed-tools"] {
+        let read = |value: &str| {
+            let fields = format!("{field}: {value}");
+            let document = document(&fields);
+            assert_eq!(document.warnings(), [], "{fields}");
+            assert!(document.manifest().model_invocable(), "{fields}");
+            [tools(&fields), disallowed_tools(&fields)].concat()
+        };
+        assert_eq!(read("'[]'"), [""; 0]);
+        assert_eq!(read("\"[Read, Bash]\""), ["Read", "Bash"]);
+        assert_eq!(read("'[Read]'"), ["Read"]);
+        assert_eq!(read(r#""\"Read\" \"Write\"""#), ["Read", "Write"]);
+        assert_eq!(read("|\n  - Read\n  - 'Write'"), ["Read", "Write"]);
+        assert_eq!(read("['\"Read\"', '[Write]']"), ["Read", "Write"]);
+        assert_eq!(
+            read("'[Bash(git:*, npm run *), \"Bash(rm *)\"]'"),
+            ["Bash(git:*, npm run *)", "Bash(rm *)"]
+        );
+    }
+}
+
+#[test]
+fn a_forbidden_list_that_is_not_balanced_stays_unparsed() {
+    for text in [
+        "[Write, Bash",
+        "Write, Bash]",
+        "[Write], Bash",
+        "[Write,, Bash]",
+        "[Write # Bash]",
+        "[Write, 'Bash]",
+        "[Write, 'Bash'(rm)]",
+        "\"Write\" \"Bash",
+        "\"Write\"Bash",
+        "[[Write, Bash]]",
+        "{Write, Bash}",
+        r#"["Wr\u0069te"]"#,
+        "- Write\n- \"Bash",
+    ] {
+        let quoted = serde_json::to_string(text).unwrap();
+        for value in [quoted.clone(), format!("[Read, {quoted}]")] {
+            let document = document(&format!("disallowed-tools: {value}"));
+            assert_eq!(
+                document.manifest().unparsed_restrictions(),
+                ["disallowed-tools"],
+                "{value}"
+            );
+            assert!(!document.manifest().model_invocable(), "{value}");
+        }
+    }
+}
+
+#[test]
+fn hooks_as_a_list_of_mappings_are_a_warning() {
+    let observed = document("hooks:\n  - event: PostToolUse\n    path: hooks/a.js");
+    let manifest = observed.manifest();
+    assert!(manifest.model_invocable() && manifest.unparsed_restrictions().is_empty());
+    assert!(manifest.extensions().hooks.is_empty());
+    assert_snapshot!(warnings("hooks: [{event: PostToolUse, path: hooks/a.js}]"), @"4:8 wrong-type: invalid type for `hooks`: expected a mapping, found a list; ignored");
+    for value in ["[a]", "[{a: b}, c]", "[[{a: b}]]", "text"] {
+        let document = document(&format!("hooks: {value}"));
+        assert_eq!(
+            document.manifest().unparsed_restrictions(),
+            ["hooks"],
+            "{value}"
+        );
+    }
+}
+
+#[test]
 fn invalid_tool_entries_grant_nothing() {
     assert_eq!(
         tools("allowed-tools: [Bash(git add, commit), Read]"),
@@ -592,6 +662,8 @@ fn words_are_separated_by_spaces_or_commas() {
         "'a,, b  ,c '",
         "[a, b, c]",
         "|\n  a\n  b\n  c",
+        "'[a, b, \"c\"]'",
+        "'\"a\" \"b\", c'",
     ] {
         assert_eq!(paths(value), ["a", "b", "c"], "{value}");
     }

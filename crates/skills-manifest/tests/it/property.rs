@@ -63,6 +63,39 @@ proptest! {
         prop_assert_eq!(frontmatter.portable_fields(), Ok(expected), "{}", file);
     }
 
+    /// The list has the same meaning however it is spelled, as a list or as text.
+    #[test]
+    fn a_spelled_list_of_tools_is_the_list(
+        tools in proptest::collection::vec(r"[A-Za-z_*][A-Za-z0-9_*.-]{0,8}(\([a-z:*,./' \[-]{0,10}[a-z*]\))?", 0..5),
+        quotes in proptest::collection::vec(0..4usize, 5),
+        form in 0..3usize,
+    ) {
+        let spell = |(tool, quote): (&String, &usize)| match (quote, form) {
+            // Without brackets, a list is recognized by its quotes.
+            (0 | 1, _) | (3, 1) => yaml_text(tool),
+            (2, _) => format!("'{}'", tool.replace('\'', "''")),
+            _ => tool.clone(),
+        };
+        let items: Vec<String> = tools.iter().zip(&quotes).map(spell).collect();
+        let text = match form {
+            0 => format!("[{}]", items.join(", ")),
+            1 => items.join(" "),
+            _ => items.iter().map(|item| format!("- {item}\n")).collect(),
+        };
+        for field in ["allowed-tools", "disallowed-tools"] {
+            let read = |value: Value| {
+                let file = format!("---\ndescription: d\n{field}: {value}\n---\n");
+                let document = Document::parse(file.as_bytes()).unwrap();
+                let manifest = document.manifest();
+                let patterns = manifest.allowed_tools().iter();
+                let patterns = patterns.chain(&manifest.extensions().disallowed_tools);
+                let texts: Vec<String> = patterns.map(ToString::to_string).collect();
+                (texts, manifest.unparsed_restrictions().to_vec())
+            };
+            prop_assert_eq!(read(json!(text)), read(json!(tools)), "{}", text);
+        }
+    }
+
     #[test]
     fn written_files_are_parsed_as_written(name in "[a-z][a-z0-9]{0,20}", description in "[ -~]{0,60}[!-~]", body in "[ -~\n]{0,200}") {
         let file = format!("---\nname: {}\ndescription: {}\n---\n{body}", yaml_text(&name), yaml_text(&description));
