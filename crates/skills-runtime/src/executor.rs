@@ -29,6 +29,7 @@ mod preview;
 mod program_detection;
 mod program_messages;
 mod readable_skills;
+mod redacted_texts;
 mod refusals;
 mod requirements;
 mod results;

@@ -1,7 +1,9 @@
 //! Secret variables, their sources and their redaction.
 
+mod encoded_text;
 mod env_file;
 mod redact;
+mod redacting_writer;
 
 use std::collections::BTreeMap;
 
@@ -9,6 +11,7 @@ use skills_policy::Secret;
 
 pub use env_file::EnvFileWarning;
 pub(crate) use redact::Redactor;
+pub(crate) use redacting_writer::RedactingWriter;
 
 /// Environment variables of the host application for its skills.
 ///

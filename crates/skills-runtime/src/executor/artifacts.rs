@@ -135,7 +135,8 @@ impl ExecutionArtifacts {
     }
 
     /// Creates the result of a run whose streams are [redacted](Redactor::redact_streams), and
-    /// redacts the values of secrets in the parsed JSON, which can escape them differently.
+    /// redacts the values of secrets in the parsed JSON. All other texts are redacted when the result
+    /// is complete ([`redact_texts`](Self::redact_texts)).
     pub(crate) fn new(
         skill: String,
         mode: ExecutionMode,
@@ -145,24 +146,6 @@ impl ExecutionArtifacts {
         let exit_status = match output.termination {
             termination if termination.is_success() => ExecutionStatus::Success,
             Termination::TimedOut { limit_ms } => ExecutionStatus::Timeout { limit_ms },
-            // Messages of traps and panics can quote data of the program, and with it a secret.
-            Termination::Trapped { reason, frames } => {
-                let frames = frames
-                    .iter()
-                    .map(|frame| redactor.redact_text(frame))
-                    .collect();
-                ExecutionStatus::Failed {
-                    termination: Termination::Trapped {
-                        reason: redactor.redact_text(&reason),
-                        frames,
-                    },
-                }
-            }
-            Termination::HostPanic { message } => ExecutionStatus::Failed {
-                termination: Termination::HostPanic {
-                    message: redactor.redact_text(&message),
-                },
-            },
             termination => ExecutionStatus::Failed { termination },
         };
         let (stdout, stderr) = (output.stdout, output.stderr);
@@ -178,11 +161,7 @@ impl ExecutionArtifacts {
             enforcement: Some(output.enforcement),
             decisions: Vec::new(),
             output_files: OutputFiles::default(),
-            notes: output
-                .notes
-                .iter()
-                .map(|note| redactor.redact_text(note))
-                .collect(),
+            notes: output.notes,
             unreadable_skills: Vec::new(),
             copies: Vec::new(),
             refusals: Refusals::default(),

@@ -101,6 +101,7 @@ impl Executor {
         artifacts.permissions_used = permissions_used;
         artifacts.notes.extend(notes);
         report_unwritten_files(&mut artifacts);
+        artifacts.redact_texts(redactor);
         artifacts
     }
 

@@ -130,6 +130,7 @@ pub(crate) struct Recorder {
     pub(crate) refusals: Mutex<Refusals>,
     pub(crate) connections: Mutex<Vec<HostConnections>>,
     pub(crate) connections_omitted: Mutex<u64>,
+    pub(crate) read_only_paths: Mutex<Vec<PathBuf>>,
 }
 
 impl Recorder {
@@ -166,6 +167,7 @@ impl Sandbox for Recorder {
             EnforcementReport::new("recorder"),
         )
         .refusals(self.refusals.lock().unwrap().clone())
+        .read_only_paths(self.read_only_paths.lock().unwrap().clone())
         .connections(
             self.connections.lock().unwrap().clone(),
             *self.connections_omitted.lock().unwrap(),

@@ -192,3 +192,37 @@ async fn values_are_redacted_in_the_output() {
         .contains("swordfish")
     );
 }
+
+#[tokio::test]
+async fn values_are_redacted_in_all_notes() {
+    let fixture = Fixture::new();
+    fixture.skill("a", YAML).file("a/scripts/run.sh", "");
+    let path = fixture.path("hunter2hunter2/.envrc");
+    *fixture.sandbox.read_only_paths.lock().unwrap() = vec![path];
+    // The output names a part of the path, the note all of it.
+    *fixture.sandbox.stderr.lock().unwrap() = b"the file .envrc is not writable\n".to_vec();
+    *fixture.sandbox.termination.lock().unwrap() = Some(Termination::Trapped {
+        reason: "hunter2\\u0068unter2".to_owned(),
+        frames: vec!["%68unter2hunter2".to_owned()],
+    });
+    let runtime = fixture
+        .recording()
+        .secrets(secrets())
+        .approver(Arc::new(ApprovalResponse::AllowOnce))
+        .build();
+    let artifacts = runtime
+        .execute_skill("a", ExecutionOptions::default())
+        .await
+        .unwrap();
+    let notes = artifacts.findings.iter().map(ToString::to_string);
+    let notes: Vec<String> = notes.collect();
+    assert!(
+        notes[0].contains("/[redacted API_KEY]/.envrc` stayed read-only"),
+        "{notes:?}"
+    );
+    let all = format!("{artifacts:?}");
+    assert!(
+        !all.contains("unter2hunter2") && !all.contains("unter2\\\\u0068"),
+        "{all}"
+    );
+}
