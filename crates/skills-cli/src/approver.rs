@@ -1,6 +1,7 @@
 //! Approvers of the command line: the terminal prompt, `--yes` and `--deny`.
 
 use std::io::{self, BufRead, IsTerminal};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use clap::Args;
@@ -84,20 +85,35 @@ impl Approver for TerminalApprover {
             // The prompt is for a person, also with `--json`.
             let output = Output::Text;
             output.status_lines(&text);
-            output.status_lines("Allow? [o]nce / [a]lways for this content / [N]o");
-            // Keys typed ahead were pressed before the request could be read, so they approve
-            // nothing.
-            flush_terminal_input();
-            // The terminal is read on a blocking thread, so that Ctrl-C still ends the command.
-            let response = tokio::task::spawn_blocking(read_line);
-            Ok(Some(match response.await??.as_str() {
-                "o" | "once" => ApprovalResponse::AllowOnce,
-                "a" | "always" => ApprovalResponse::AllowAlways,
-                // Anything else denies, including an empty line: pressing Enter is not consent.
-                _ => ApprovalResponse::Deny,
-            }))
+            for _ in 0..MAX_ANSWERS {
+                output.status_lines("Allow? [y]es, once / [a]lways for this content / [N]o");
+                // Keys typed ahead were pressed before the request could be read, so they approve
+                // nothing.
+                flush_terminal_input();
+                // The terminal is read on a blocking thread, so that Ctrl-C still ends the command.
+                let answer = tokio::task::spawn_blocking(read_line).await??;
+                match parse_answer(&answer) {
+                    ControlFlow::Break(response) => return Ok(Some(response)),
+                    ControlFlow::Continue(()) => output.status("unknown answer"),
+                }
+            }
+            Ok(Some(ApprovalResponse::Deny))
         })
     }
+}
+
+/// The number of answers that are read before an approval is denied.
+const MAX_ANSWERS: usize = 3;
+
+/// Returns the response that a line means, or `Continue` if it means none.
+fn parse_answer(line: &str) -> ControlFlow<ApprovalResponse> {
+    ControlFlow::Break(match line {
+        "y" | "yes" | "o" | "once" => ApprovalResponse::AllowOnce,
+        "a" | "always" => ApprovalResponse::AllowAlways,
+        // The end of the input is an empty line, too. Pressing Enter is not consent.
+        "" | "n" | "no" => ApprovalResponse::Deny,
+        _ => return ControlFlow::Continue(()),
+    })
 }
 
 /// The answer to a confirmation prompt.
@@ -186,3 +202,29 @@ fn flush_terminal_input() {
 
 #[cfg(not(unix))]
 fn flush_terminal_input() {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn yes_means_once_and_other_words_mean_nothing() {
+        let response = |line| parse_answer(line).break_value();
+        for line in ["y", "yes", "o", "once"] {
+            assert_eq!(response(line), Some(ApprovalResponse::AllowOnce), "{line}");
+        }
+        for line in ["a", "always"] {
+            assert_eq!(
+                response(line),
+                Some(ApprovalResponse::AllowAlways),
+                "{line}"
+            );
+        }
+        for line in ["", "n", "no"] {
+            assert_eq!(response(line), Some(ApprovalResponse::Deny), "{line}");
+        }
+        for line in ["yo", "yes please", "ok", "j", "1", "al", "\u{443}"] {
+            assert_eq!(response(line), None, "{line}");
+        }
+    }
+}
