@@ -16,11 +16,12 @@ pub(crate) struct ExecutionArgs {
     #[arg(long)]
     pub(crate) script: Option<String>,
 
-    /// Input of the program: JSON, @FILE, or - for standard input [default: {}]
+    /// JSON for standard input of the program and SKILL_INPUT: JSON, @FILE, or - for standard input
     #[arg(long, value_name = "JSON|@FILE|-")]
     pub(crate) input: Option<String>,
 
-    /// Standard input of the program as it is: a file, or - for that of this command
+    /// Standard input of the program as it is: a file, or - for that of this command [default: that
+    /// of this command, unless it is a terminal]
     #[arg(long, value_name = "FILE|-", conflicts_with = "input")]
     pub(crate) stdin: Option<String>,
 

@@ -1,6 +1,6 @@
 //! Output of results and status lines, escaped for terminals.
 
-use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
+use std::io::{self, BufRead, BufWriter, IsTerminal, StdoutLock, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::Serialize;
@@ -15,6 +15,13 @@ pub(crate) use skills_runtime::{escape_line as line, escape_terminal};
 
 /// Whether a result, or a part of one, was printed to standard output, of which the process has one.
 static HAS_PRINTED_RESULT: AtomicBool = AtomicBool::new(false);
+
+/// Whether the last line of a program on standard error has no end, so that a message would continue
+/// it.
+static ENDS_WITHIN_LINE: AtomicBool = AtomicBool::new(false);
+
+/// Maximum number of bytes of a program's output that are printed at once.
+const MAX_PIECE_BYTES: usize = 64 << 10;
 
 /// Returns true if a result, or a part of one, was printed to standard output. A second document
 /// would not make it complete.
@@ -77,19 +84,33 @@ impl Output {
     /// Prints standard output of a program: unchanged to a pipe or file, escaped on a terminal. Where
     /// it is read together with the messages of this command, lines that look like messages are
     /// marked.
-    pub(crate) fn program_output(self, bytes: &[u8]) -> anyhow::Result<()> {
+    pub(crate) fn program_output(self, output: &mut dyn BufRead) -> anyhow::Result<()> {
         if io::stdout().is_terminal() {
-            self.text(&mark_text(&String::from_utf8_lossy(bytes)))
+            for_each_piece(output, &mut |piece| self.text(&mark_program_text(piece)))
         } else if has_one_stream() {
-            write_stdout(&mark_bytes(bytes))
+            for_each_piece(output, &mut |piece| write_stdout(&mark_bytes(piece)))
         } else {
-            write_stdout(bytes)
+            for_each_piece(output, &mut write_stdout)
         }
     }
 
-    /// Prints standard error of a program, escaped, with lines that look like messages marked.
-    pub(crate) fn program_errors(self, text: &str) {
-        self.status_lines(&mark_text(text));
+    /// Prints standard error of a program like its standard output. It always shares a stream with the
+    /// messages of this command, which start on a line of their own.
+    pub(crate) fn program_errors(self, errors: &mut dyn BufRead) -> anyhow::Result<()> {
+        let is_terminal = io::stderr().is_terminal();
+        let mut last = b'\n';
+        for_each_piece(errors, &mut |piece| {
+            last = piece.last().copied().unwrap_or(last);
+            // A closed standard error is ignored.
+            let _ = if is_terminal {
+                io::stderr().write_all(mark_program_text(piece).as_bytes())
+            } else {
+                io::stderr().write_all(&mark_bytes(piece))
+            };
+            Ok(())
+        })?;
+        ENDS_WITHIN_LINE.store(last != b'\n', Ordering::Relaxed);
+        Ok(())
     }
 
     /// Prints one escaped line to standard error. Commands in a line of help get the options of this
@@ -102,7 +123,9 @@ impl Output {
 
     /// Prints several escaped lines to standard error.
     pub(crate) fn status_lines(self, text: &str) {
-        let text = format!("{}\n", escape_terminal(text));
+        let is_within_line = ENDS_WITHIN_LINE.swap(false, Ordering::Relaxed);
+        let start = if is_within_line { "\n" } else { "" };
+        let text = format!("{start}{}\n", escape_terminal(text));
         // A closed standard error is ignored.
         let _ = io::stderr().write_all(text.as_bytes());
     }
@@ -197,6 +220,62 @@ fn write_stdout(bytes: &[u8]) -> anyhow::Result<()> {
     ignore_broken_pipe(stdout.flush())
 }
 
+/// Reads a stream in pieces of whole lines, of which longer ones are split between characters.
+fn for_each_piece(
+    stream: &mut dyn BufRead,
+    print: &mut dyn FnMut(&[u8]) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let mut piece = Vec::new();
+    loop {
+        let is_end = fill_piece(stream, &mut piece)?;
+        if piece.is_empty() {
+            return Ok(());
+        }
+        let end = if is_end {
+            piece.len()
+        } else {
+            piece_end(&piece)
+        };
+        print(&piece[..end])?;
+        piece.drain(..end);
+    }
+}
+
+/// Adds bytes up to the maximum. Returns true at the end of the stream.
+fn fill_piece(stream: &mut dyn BufRead, piece: &mut Vec<u8>) -> io::Result<bool> {
+    while piece.len() < MAX_PIECE_BYTES {
+        let available = match stream.fill_buf() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            available => available?,
+        };
+        if available.is_empty() {
+            return Ok(true);
+        }
+        let length = available.len().min(MAX_PIECE_BYTES - piece.len());
+        piece.extend_from_slice(&available[..length]);
+        stream.consume(length);
+    }
+    Ok(false)
+}
+
+/// Returns the end of the last line, or of the last character of bytes without a line end.
+fn piece_end(piece: &[u8]) -> usize {
+    if let Some(at) = piece.iter().rposition(|byte| *byte == b'\n') {
+        return at + 1;
+    }
+    // A character has at most four bytes; other bytes are not UTF-8 and can be split anywhere.
+    let first = piece.len().saturating_sub(4);
+    let is_split = |at: &usize| {
+        let rest = std::str::from_utf8(&piece[*at..]);
+        rest.is_err_and(|error| error.error_len().is_none() && error.valid_up_to() == 0)
+    };
+    (first..piece.len()).find(is_split).unwrap_or(piece.len())
+}
+
+fn mark_program_text(piece: &[u8]) -> String {
+    mark_text(&String::from_utf8_lossy(piece))
+}
+
 /// Ignores a reader that closed the pipe, as `head` does.
 fn ignore_broken_pipe(result: io::Result<()>) -> anyhow::Result<()> {
     match result {
@@ -225,6 +304,35 @@ fn escape_controls(json: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pieces_are_whole_lines_and_characters() {
+        let pieces = |bytes: &[u8]| {
+            let mut pieces = Vec::new();
+            let mut stream = io::Cursor::new(bytes);
+            for_each_piece(&mut stream, &mut |piece| {
+                pieces.push(piece.to_vec());
+                Ok(())
+            })
+            .unwrap();
+            assert!(pieces.concat() == bytes);
+            pieces
+        };
+        assert_eq!(pieces(b"").len(), 0);
+        let lines = "line\n".repeat(40_000);
+        assert!(
+            pieces(lines.as_bytes())
+                .iter()
+                .all(|piece| piece.ends_with(b"\n"))
+        );
+        let long = "a".to_owned() + &"😀é".repeat(40_000);
+        assert!(
+            pieces(long.as_bytes())
+                .iter()
+                .all(|piece| std::str::from_utf8(piece).is_ok())
+        );
+        assert!(pieces(&[0xff; 200_000]).len() < 10);
+    }
 
     #[test]
     fn invisible_characters_are_escaped_in_json() {

@@ -33,12 +33,13 @@ use std::time::Duration;
 
 use skills_policy::ResourceLimits;
 use skills_sandbox::{
-    CancellationToken, CapturedOutput, QuotaExceeded, Termination, wait_cancelled,
+    CancellationToken, CapturedOutput, InputStream, OutputCopy, ProgramStreams, QuotaExceeded,
+    Termination, wait_cancelled,
 };
 use tokio::time::timeout;
 
 use crate::QuotaMonitor;
-use pipe::{SharedOutput, StreamEnd, capture, write_stdin};
+use pipe::{SharedOutput, StreamEnd, capture, forward_stdin, write_stdin};
 
 pub use group::{GroupLeader, SpawnedGroup};
 pub use leader::{Leader, LeaderStatus, Pipes, Process};
@@ -85,6 +86,8 @@ enum StopReason {
 /// cancelled. Afterwards no process of its group is left. A process that exited and left more than
 /// a quota allows ends with its disk limit as well.
 ///
+/// Standard input is the input stream of `streams` if it has one, otherwise `input`.
+///
 /// Dropping the future kills the group.
 ///
 /// # Errors
@@ -92,6 +95,7 @@ enum StopReason {
 pub async fn supervise(
     process: impl Process,
     input: &[u8],
+    streams: &ProgramStreams,
     bounds: &Bounds<'_>,
 ) -> io::Result<SupervisedOutput> {
     let limits = bounds.limits;
@@ -99,13 +103,11 @@ pub async fn supervise(
     let stdout = SharedOutput::default();
     let stderr = SharedOutput::default();
     let mut output = pin!(read_both(
-        pipes.stdout,
-        pipes.stderr,
-        &stdout,
-        &stderr,
+        (pipes.stdout, &stdout, &streams.stdout),
+        (pipes.stderr, &stderr, &streams.stderr),
         limits
     ));
-    let mut input = pin!(write_stdin(pipes.stdin, input));
+    let mut input = pin!(feed_stdin(pipes.stdin, input, streams));
     let mut deadline = pin!(tokio::time::sleep(limits.wall_time));
     let mut cancelled = pin!(wait_cancelled(bounds.cancellation));
     let watch = QuotaWatch::new(
@@ -181,16 +183,22 @@ fn termination(stop: StopReason, status: LeaderStatus, limits: &ResourceLimits) 
     }
 }
 
+/// Passes the input of the caller to the program.
+async fn feed_stdin(pipe: OwnedFd, input: &[u8], streams: &ProgramStreams) -> io::Result<()> {
+    match streams.input.as_ref().and_then(InputStream::take) {
+        Some(stream) => forward_stdin(pipe, stream),
+        None => write_stdin(pipe, input).await,
+    }
+}
+
 /// Reads both streams to their ends; stops at the first exceeded output limit.
 async fn read_both(
-    stdout: OwnedFd,
-    stderr: OwnedFd,
-    out: &SharedOutput,
-    err: &SharedOutput,
+    (stdout, captured_stdout, stdout_copy): (OwnedFd, &SharedOutput, &OutputCopy),
+    (stderr, captured_stderr, stderr_copy): (OwnedFd, &SharedOutput, &OutputCopy),
     limits: &ResourceLimits,
 ) -> io::Result<StreamEnd> {
-    let mut out = pin!(capture(stdout, out, limits));
-    let mut err = pin!(capture(stderr, err, limits));
+    let mut out = pin!(capture(stdout, captured_stdout, stdout_copy, limits));
+    let mut err = pin!(capture(stderr, captured_stderr, stderr_copy, limits));
     tokio::select! {
         end = &mut out => if end? == StreamEnd::LimitExceeded { Ok(StreamEnd::LimitExceeded) } else { err.await },
         end = &mut err => if end? == StreamEnd::LimitExceeded { Ok(StreamEnd::LimitExceeded) } else { out.await },

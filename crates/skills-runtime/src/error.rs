@@ -48,7 +48,9 @@ impl RuntimeError {
             Repr::MissingRequirements { .. } => ErrorKind::MissingRequirements,
             Repr::ContentChanged { .. } | Repr::LockedContent { .. } => ErrorKind::ContentChanged,
             Repr::Symlink { .. } => ErrorKind::Symlink,
-            Repr::OptionalPath { .. } | Repr::ContainsScratch { .. } => ErrorKind::FileAccess,
+            Repr::OptionalPath { .. }
+            | Repr::ContainsScratch { .. }
+            | Repr::ProgramInput { .. } => ErrorKind::FileAccess,
             Repr::Audit(_) | Repr::AuditAfterRun { .. } => ErrorKind::Audit,
             Repr::Approval(_) => ErrorKind::Approval,
             Repr::Hook { .. } => ErrorKind::NothingToRun,
@@ -273,6 +275,8 @@ pub(crate) enum Repr {
         path: PathBuf,
         locked: String,
     },
+    #[error("cannot read the standard input of the program")]
+    ProgramInput { source: std::io::Error },
     #[error("cannot use `{}` as a granted path", path.display())]
     OptionalPath {
         path: PathBuf,

@@ -36,6 +36,7 @@ mod results;
 mod run_notes;
 mod run_plan;
 mod run_record;
+mod run_streams;
 mod run_subject;
 mod run_use;
 mod session_directory;
@@ -62,6 +63,7 @@ use missing_paths::CreatedFiles;
 use packages::RunPackages;
 use run_plan::RunPlan;
 use run_record::RunRecord;
+use run_streams::RunStreams;
 use run_subject::HOST_COMMAND_NAME;
 use run_use::RunUse;
 pub(crate) use skill_copies::CopyDirectories;
@@ -500,7 +502,9 @@ impl Executor {
         check_canonical(grants)?;
         self.check_outside_scratch(grants)?;
         // The backend takes the grants; the original explains what the program could not do.
+        let streams = RunStreams::open(plan, grants.limits().wall_time).await?;
         let job = packages.add_to(build_job(plan, content.as_deref(), grants.clone())?);
+        let job = job.streams(streams.for_job());
         let job = user_home.into_iter().fold(job, Job::user_home);
         let uncovered = self
             .check_content_unchanged(&plan.subject, content.as_deref())
@@ -515,6 +519,9 @@ impl Executor {
         record.update(|event| event.input = Some(ContentHash::new(job.stdin_bytes())));
         record.start()?;
         let output = sandbox.run(job).await?;
+        streams.finish(&output.termination);
+        let input = streams.input_hash();
+        record.update(|event| event.input = input.or(event.input.take()));
         record.record_connections(&output);
         drop(created);
         Ok(output)

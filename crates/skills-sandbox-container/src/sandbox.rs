@@ -176,7 +176,7 @@ impl ContainerSandbox {
             first_process: container.running.pid(),
         };
         let log = network.as_ref().map(|network| network.proxy.log());
-        let program = run_program(&container.running, &exec, &bounds);
+        let program = run_program(&container.running, &exec, job.program_streams(), &bounds);
         let output = with_proxy(network, program).await?;
         let report = report(&engine, &plan, &job, &container.mounts, log.as_ref());
         let cleanup = self.finish(&engine, &plan, &job, container, &output).await;

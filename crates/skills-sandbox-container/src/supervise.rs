@@ -12,7 +12,8 @@ use futures_util::{Stream, StreamExt};
 use skills_policy::ResourceLimits;
 use skills_process::{QuotaMonitor, QuotaWatch};
 use skills_sandbox::{
-    CancellationToken, CapturedOutput, QuotaExceeded, SandboxError, Termination, wait_cancelled,
+    CancellationToken, CapturedOutput, ProgramStreams, QuotaExceeded, SandboxError, Termination,
+    wait_cancelled,
 };
 use tokio::time::{sleep, timeout};
 
@@ -67,6 +68,7 @@ enum StopReason {
 pub(crate) async fn run_program(
     running: &RunningContainer,
     exec: &ExecRequest,
+    streams: &ProgramStreams,
     bounds: &Bounds<'_>,
 ) -> Result<ProgramOutput, SandboxError> {
     let container = &running.container;
@@ -74,7 +76,10 @@ pub(crate) async fn run_program(
     let memory_kills = running.memory_kills().await;
     let id = create_exec(client, container.name(), exec).await?;
     let output = start_exec(client, &id).await?;
-    let mut captured = Captured::default();
+    let mut captured = Captured {
+        copies: streams.clone(),
+        ..Captured::default()
+    };
     let stop = supervise(client, &id, output, bounds, &mut captured).await;
     let has_exited = matches!(stop, StopReason::Exit(_));
     let is_lost = matches!(stop, StopReason::Lost);
@@ -238,16 +243,19 @@ async fn drain(output: &mut Output, captured: &mut Captured, limits: &ResourceLi
 struct Captured {
     stdout: CapturedOutput,
     stderr: CapturedOutput,
+    copies: ProgramStreams,
 }
 
 impl Captured {
     /// Adds a chunk, and returns true if a stream exceeds its limit.
     fn push(&mut self, chunk: LogOutput, limits: &ResourceLimits) -> bool {
-        let stream = match chunk {
-            LogOutput::StdErr { .. } => &mut self.stderr,
-            _ => &mut self.stdout,
+        let (stream, copy) = match chunk {
+            LogOutput::StdErr { .. } => (&mut self.stderr, &self.copies.stderr),
+            _ => (&mut self.stdout, &self.copies.stdout),
         };
-        stream.push(&chunk.into_bytes(), limits.captured_bytes);
+        let chunk = chunk.into_bytes();
+        copy.push(&chunk);
+        stream.push(&chunk, limits.captured_bytes);
         stream.total_bytes() > limits.output_limit_bytes
     }
 }

@@ -456,6 +456,7 @@ impl LinuxSandbox {
             let supervised = supervise(
                 child.into_pidfd_child().map_err(supervise_error)?,
                 job.stdin_bytes(),
+                job.program_streams(),
                 bounds,
             )
             .await
@@ -481,6 +482,7 @@ impl LinuxSandbox {
         let supervised = supervise(
             child.into_pidfd_child().map_err(supervise_error)?,
             job.stdin_bytes(),
+            job.program_streams(),
             bounds,
         );
         let log = proxy.log();

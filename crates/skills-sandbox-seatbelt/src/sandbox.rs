@@ -244,7 +244,7 @@ async fn supervise_run(
     bounds: &Bounds<'_>,
     egress: Option<PendingProxy>,
 ) -> Result<(SupervisedOutput, Option<ProxyLog>), SandboxError> {
-    let supervised = supervise(spawned, job.stdin_bytes(), bounds);
+    let supervised = supervise(spawned, job.stdin_bytes(), job.program_streams(), bounds);
     let (supervised, log) = match egress {
         None => (supervised.await, None),
         Some(PendingProxy {

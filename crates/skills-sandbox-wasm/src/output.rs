@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use skills_sandbox::CapturedOutput;
+use skills_policy::ResourceLimits;
+use skills_sandbox::{CapturedOutput, OutputCopy};
 use tokio::io::AsyncWrite;
 use wasmtime_wasi::async_trait;
 use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
@@ -21,17 +22,19 @@ const MAX_WRITE_BYTES: usize = 64 * 1024;
 #[derive(Clone)]
 pub(crate) struct OutputSink {
     captured: Arc<Mutex<CapturedOutput>>,
+    copy: OutputCopy,
     keep_bytes: usize,
     output_limit_bytes: u64,
     stop: Arc<StopFlag>,
 }
 
 impl OutputSink {
-    pub(crate) fn new(keep_bytes: usize, output_limit_bytes: u64, stop: Arc<StopFlag>) -> Self {
+    pub(crate) fn new(limits: &ResourceLimits, copy: OutputCopy, stop: Arc<StopFlag>) -> Self {
         Self {
             captured: Arc::default(),
-            keep_bytes,
-            output_limit_bytes,
+            copy,
+            keep_bytes: limits.captured_bytes,
+            output_limit_bytes: limits.output_limit_bytes,
             stop,
         }
     }
@@ -46,6 +49,7 @@ impl OutputSink {
             // The program is being stopped.
             return Err(StopReason::OutputLimit);
         }
+        self.copy.push(bytes);
         captured.push(bytes, self.keep_bytes);
         if captured.total_bytes() <= self.output_limit_bytes {
             return Ok(());

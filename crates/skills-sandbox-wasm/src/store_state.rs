@@ -8,7 +8,7 @@ use skills_egress::ProxySummary;
 #[cfg(feature = "http")]
 use skills_policy::NetworkGrant;
 use skills_process::ScratchDir;
-use skills_sandbox::{CapturedOutput, Job, Refusals, SandboxError};
+use skills_sandbox::{CapturedOutput, Job, OutputCopy, Refusals, SandboxError};
 use wasmtime::component::ResourceTable;
 use wasmtime_wasi::p2::pipe::MemoryInputPipe;
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
@@ -95,16 +95,11 @@ impl StoreState {
         check_strings(job)?;
         let grants = job.grants();
         let limits = grants.limits();
-        let sink = || {
-            OutputSink::new(
-                limits.captured_bytes,
-                limits.output_limit_bytes,
-                Arc::clone(stop),
-            )
-        };
+        let copies = job.program_streams();
+        let sink = |copy: &OutputCopy| OutputSink::new(limits, copy.clone(), Arc::clone(stop));
         let streams = OutputStreams {
-            stdout: sink(),
-            stderr: sink(),
+            stdout: sink(&copies.stdout),
+            stderr: sink(&copies.stderr),
         };
         let mut wasi = WasiCtx::builder();
         wasi.stdout(streams.stdout.clone())

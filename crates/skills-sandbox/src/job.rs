@@ -8,7 +8,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use skills_policy::{Grants, is_unsafe_variable};
 
-use crate::{CancellationToken, Quota, SandboxError};
+use crate::{CancellationToken, ProgramStreams, Quota, SandboxError};
 
 /// A program with its arguments, environment, input and grants, for a backend to run. A job cannot
 /// exist without [`Grants`], which only policy creates, so every run was authorized.
@@ -43,6 +43,7 @@ pub struct Job {
     args: Vec<String>,
     env: Vec<EnvVariable>,
     stdin: Bytes,
+    streams: ProgramStreams,
     current_dir: Option<PathBuf>,
     path_aliases: Vec<(PathBuf, PathBuf)>,
     user_home: Option<PathBuf>,
@@ -193,6 +194,7 @@ impl Job {
             args: Vec::new(),
             env: Vec::new(),
             stdin: Bytes::new(),
+            streams: ProgramStreams::default(),
             current_dir: None,
             path_aliases: Vec::new(),
             user_home: None,
@@ -248,6 +250,13 @@ impl Job {
     /// Sets the standard input of the program.
     pub fn stdin(mut self, bytes: impl Into<Bytes>) -> Self {
         self.stdin = bytes.into();
+        self
+    }
+
+    /// Connects the program to streams of the caller. An input stream replaces
+    /// [`stdin`](Self::stdin) where the backend runs processes; other backends ignore it.
+    pub fn streams(mut self, streams: ProgramStreams) -> Self {
+        self.streams = streams;
         self
     }
 
@@ -534,6 +543,12 @@ impl Job {
     #[must_use]
     pub fn stdin_bytes(&self) -> &[u8] {
         &self.stdin
+    }
+
+    /// Returns the streams of the caller.
+    #[must_use]
+    pub fn program_streams(&self) -> &ProgramStreams {
+        &self.streams
     }
 
     /// Returns the bytes of standard input, shared with the job: input of many megabytes is not

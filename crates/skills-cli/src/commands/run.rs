@@ -1,5 +1,6 @@
 //! `skills run NAME`: runs a skill's script or WebAssembly module in a sandbox.
 
+mod caller_streams;
 mod denial_hints;
 mod hooks;
 mod output_files;
@@ -14,6 +15,7 @@ use skills_runtime::{
 };
 use skills_tools::HookMode;
 
+use self::caller_streams::CallerStreams;
 use self::hooks::{HookedRun, RunHooks};
 use self::output_files::{KEEP_HELP, create_output_dir, loses_files, write_output_files};
 use super::policy::print_preview;
@@ -26,6 +28,7 @@ use crate::finish_compilations::finish_compilations;
 use crate::input;
 use crate::interpreters::InterpreterArg;
 use crate::lookup;
+use crate::output::Output;
 use crate::program_args::WorkingDirectory;
 use crate::remedies::{RemedyDescriptions, RemedyStyle};
 use crate::shell::shell_word;
@@ -109,6 +112,7 @@ impl Run {
                 return print_preview(&preview, output);
             }
         }
+        let streams = self.connect_streams(&runtime, &mut options, output)?;
         // Creates the output directory first, so that a failure shows before the run.
         let output_dir = self.output.as_deref().map(create_output_dir).transpose()?;
         options.context = self
@@ -137,7 +141,7 @@ impl Run {
             // A JSON document contains either a result or an error, and here it is the error.
             && !output.is_json()
         {
-            self.print_result(unrecorded, &self.remedies(context)?, output)?;
+            self.print_result(unrecorded, &streams, &self.remedies(context)?, output)?;
         }
         let result = match result {
             // The signal also ends hooks and the setup of packages, which then fail or block the run.
@@ -155,7 +159,8 @@ impl Run {
                 artifacts,
                 objection,
             }) => {
-                let exit = self.save_and_report(&artifacts, output_dir.as_deref(), context)?;
+                let exit =
+                    self.save_and_report(&artifacts, &streams, output_dir.as_deref(), context)?;
                 if is_interrupted {
                     return Ok(Exit::Interrupted);
                 }
@@ -166,6 +171,29 @@ impl Run {
                 })
             }
         }
+    }
+
+    /// Connects the program to the streams of this command. Standard input is that of the command,
+    /// unless an option or a terminal is its source; a terminal is for approvals.
+    fn connect_streams(
+        &self,
+        runtime: &SkillRuntime,
+        options: &mut ExecutionOptions,
+        output: Output,
+    ) -> anyhow::Result<CallerStreams> {
+        let mut streams = CallerStreams::default();
+        if self.what.input_source().is_none() {
+            streams.connect_input();
+        }
+        if output.is_json() {
+            // The policy limits it (`output-kib`).
+            options.captured_bytes = Some(usize::MAX);
+        } else {
+            streams.spool_output(runtime.executor().scratch_directory())?;
+            options.output_limit_bytes = Some(u64::MAX);
+        }
+        options.streams = streams.program_streams();
+        Ok(streams)
     }
 
     /// Returns the hooks around the run, if they are enabled.
@@ -320,6 +348,7 @@ impl Run {
     fn save_and_report(
         &self,
         artifacts: &ExecutionArtifacts,
+        streams: &CallerStreams,
         output_dir: Option<&Path>,
         context: &Context,
     ) -> anyhow::Result<Exit> {
@@ -330,8 +359,10 @@ impl Run {
             let explanation = self.explain(artifacts, &self.remedies(context)?);
             output.print_json(&report::to_json(artifacts, &explanation, &not_saved))?;
         } else {
-            self.print_result(artifacts, &self.remedies(context)?, output)?;
+            self.print_result(artifacts, streams, &self.remedies(context)?, output)?;
         }
+        let is_cut = output.is_json() && report::report_cut_streams(artifacts, output);
+        let has_input_error = streams.report_input_error(output);
         for error in &not_saved {
             output.status(&format!("error: {error}"));
         }
@@ -339,8 +370,8 @@ impl Run {
             output.status(&format!("help: {KEEP_HELP}"));
         }
         Ok(match Exit::from_status(&artifacts.exit_status) {
-            Exit::Success if !not_saved.is_empty() => Exit::Failed,
-            // A failed run keeps its own exit code, which says more than unsaved files.
+            Exit::Success if !not_saved.is_empty() || is_cut || has_input_error => Exit::Failed,
+            // A failed run keeps its own exit code, which says more than what was lost.
             exit => exit,
         })
     }

@@ -369,12 +369,12 @@ fn exceeding_the_output_limit_is_reported() {
     let (head, rest) = text.split_once("\n[... ").unwrap();
     assert_eq!(
         (&document["stdout"]["truncated"], head.len()),
-        (&json!(true), 3 << 18)
+        (&json!(true), 3 << 21)
     );
     assert_eq!(
         rest.split_once(" bytes omitted ...]\n")
             .map(|(_, tail)| tail.len()),
-        Some(1 << 18)
+        Some(1 << 21)
     );
 }
 
@@ -750,4 +750,100 @@ fn output_files_with_protected_names_are_not_saved() {
         .map(|entry| entry.unwrap().file_name())
         .collect();
     assert_eq!(names, ["good"]);
+}
+
+/// Starts a script with these bytes on standard input, with the options after its name.
+#[cfg(unix)]
+fn piped(source: &str, options: &[&str], input: &[u8]) -> std::process::Output {
+    use std::io::Write;
+    use std::process::Stdio;
+    let fixture = Fixture::new();
+    fixture
+        .skill("skills/one", "one")
+        .file("skills/one/scripts/main.py", source);
+    let scratch = tempfile::tempdir().unwrap();
+    let mut child = crate::skills::command(
+        &[&["run", "one", "--root", "skills"], options].concat(),
+        scratch.path(),
+    )
+    .current_dir(fixture.path())
+    .stdin(Stdio::piped())
+    .stdout(Stdio::piped())
+    .stderr(Stdio::piped())
+    .spawn()
+    .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let input = input.to_vec();
+    // A program need not read its input.
+    let writer = std::thread::spawn(move || drop(stdin.write_all(&input)));
+    let output = child.wait_with_output().unwrap();
+    writer.join().unwrap();
+    output
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_pipe_gets_all_bytes_of_both_streams() {
+    if skills_test_support::skip_without_sandbox() {
+        return;
+    }
+    let source = "import sys\nblock = bytes(range(256)) * 4096\nfor _ in range(5):\n    sys.stdout.buffer.write(block)\n    sys.stderr.buffer.write(block)\n";
+    let output = piped(source, &[], b"");
+    let expected = (0..=255_u8).cycle().take(5 << 20);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(output.stdout.iter().copied().eq(expected.clone()));
+    assert!(output.stderr.iter().copied().eq(expected));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_json_document_that_is_cut_is_a_failure() {
+    if skills_test_support::skip_without_sandbox() {
+        return;
+    }
+    let done = script("", "main.py", "print('x' * (9 << 20))\n", &["--json"]);
+    assert_eq!(done.code, 1);
+    assert_eq!(done.json()["stdout"]["truncated"], true);
+    assert_snapshot!(done.stderr, @"
+    error: standard output is cut in the JSON document: 8388608 of 9437185 bytes
+    help: run without `--json` to get all bytes, or raise `output-kib` in the policy
+    ");
+    let whole = script("", "main.py", "print('x' * (2 << 20))\n", &["--json"]);
+    assert_eq!((whole.code, whole.stderr.as_str()), (0, ""));
+    assert_eq!(whole.json()["stdout"]["truncated"], false);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn standard_input_is_that_of_the_command() {
+    if skills_test_support::skip_without_sandbox() {
+        return;
+    }
+    let cat = "import os, sys\nsys.stdout.buffer.write(sys.stdin.buffer.read())\nprint(sys.argv[1:], os.environ['SKILL_INPUT'], end='')\n";
+    let bytes: Vec<u8> = (0..=255).cycle().take(3 << 20).collect();
+    let output = piped(cat, &["--", "a"], &bytes);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(output.stdout == [&bytes[..], b"['a'] {}"].concat());
+    assert_eq!(piped(cat, &[], b"text").stdout, b"text[] {}");
+    assert_eq!(piped(cat, &[], b"").stdout, b"[] {}");
+    let json = piped(cat, &["--input", "{\"a\": 1}"], b"text").stdout;
+    assert_eq!(json, b"{\"a\":1}[] {\"a\":1}");
+    // The program has a pipe of the command, not the descriptor of its caller.
+    let kind = "import os, stat\nprint(stat.S_ISFIFO(os.fstat(0).st_mode))\n";
+    let script = script("", "main.py", kind, &[]);
+    assert_eq!(script.stdout, "True\n");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_secret_between_two_chunks_is_redacted_in_a_pipe() {
+    if skills_test_support::skip_without_sandbox() {
+        return;
+    }
+    let source = "import os, sys\nkey = os.environ['API_KEY']\nfor index in range(3):\n    sys.stdout.write('x' * (65536 - 5 - index) + key + '\\n')\n    sys.stdout.flush()\n";
+    let options = ["--env", "API_KEY=hunter2&hunter2", "--allow", "env:API_KEY"];
+    let output = piped(source, &options, b"");
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(text.matches("[redacted API_KEY]\n").count(), 3);
+    assert!(!text.contains("hunter2"));
 }

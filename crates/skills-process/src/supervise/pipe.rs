@@ -1,11 +1,13 @@
 //! Writes to and reads from the pipes of a process.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::sync::{Mutex, PoisonError};
+use std::thread;
 
 use skills_policy::ResourceLimits;
-use skills_sandbox::CapturedOutput;
+use skills_sandbox::{CapturedOutput, OutputCopy};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::unix::pipe::{Receiver, Sender};
 
@@ -26,6 +28,7 @@ pub(super) enum StreamEnd {
 pub(super) async fn capture(
     pipe: OwnedFd,
     into: &SharedOutput,
+    copy: &OutputCopy,
     limits: &ResourceLimits,
 ) -> io::Result<StreamEnd> {
     let mut pipe = Receiver::from_owned_fd(pipe)?;
@@ -35,6 +38,7 @@ pub(super) async fn capture(
         if length == 0 {
             return Ok(StreamEnd::Eof);
         }
+        copy.push(&chunk[..length]);
         let mut captured = into.lock().unwrap_or_else(PoisonError::into_inner);
         // Counted after it was kept, so that the output up to the limit is not lost.
         captured.push(&chunk[..length], limits.captured_bytes);
@@ -42,6 +46,19 @@ pub(super) async fn capture(
             return Ok(StreamEnd::LimitExceeded);
         }
     }
+}
+
+/// Passes an input stream on to the pipe until one of them ends, on a thread of its own: reading may
+/// block for longer than the program runs, and the thread then stays until the input ends.
+pub(super) fn forward_stdin(pipe: OwnedFd, mut input: Box<dyn Read + Send>) -> io::Result<()> {
+    rustix::io::ioctl_fionbio(&pipe, false)?;
+    let mut pipe = File::from(pipe);
+    thread::Builder::new()
+        .name("program-input".to_owned())
+        // A program decides by itself how much input it reads; an error of the reader is known to
+        // its owner.
+        .spawn(move || io::copy(&mut input, &mut pipe))?;
+    Ok(())
 }
 
 /// Writes `input` and closes the pipe. A program that does not read its input is not an error.

@@ -7,7 +7,10 @@ use std::time::Duration;
 
 use skills_policy::ResourceLimits;
 use skills_process::{Bounds, QuotaMonitor, SpawnedGroup, SupervisedOutput, supervise};
-use skills_sandbox::{CancellationToken, Quota, QuotaExceeded, QuotaPart, Termination};
+use skills_sandbox::{
+    CancellationToken, InputStream, OutputCopy, ProgramStreams, Quota, QuotaExceeded, QuotaPart,
+    Termination,
+};
 use tokio::process::Command;
 
 fn shell(script: &str) -> SpawnedGroup {
@@ -29,6 +32,7 @@ async fn run(script: &str, input: &[u8], wall_time: Duration) -> SupervisedOutpu
     supervise(
         shell(script),
         input,
+        &ProgramStreams::default(),
         &Bounds {
             limits: &limits,
             quotas: quotas(&[]),
@@ -62,7 +66,9 @@ async fn a_cancelled_run_returns_its_output() {
         quotas: quotas(&[]),
         cancellation: Some(&cancellation),
     };
-    let (ended, ()) = tokio::join!(supervise(shell(&script), b"", &bounds), cancel);
+    let streams = ProgramStreams::default();
+    let run = supervise(shell(&script), b"", &streams, &bounds);
+    let (ended, ()) = tokio::join!(run, cancel);
     let ended = ended.unwrap();
     assert_eq!(
         (ended.termination, ended.stdout.text().as_str()),
@@ -216,7 +222,9 @@ async fn in_quota(script: &str) -> (Termination, u64) {
         quotas: quotas(&[Quota::new(directory.path(), 4 << 20)]),
         cancellation: None,
     };
-    let ended = supervise(shell(&script), b"", &bounds).await.unwrap();
+    let ended = supervise(shell(&script), b"", &ProgramStreams::default(), &bounds)
+        .await
+        .unwrap();
     let left = QuotaMonitor::open(&[Quota::new(directory.path(), u64::MAX)]).unwrap();
     let bytes = left.measure().unwrap()[0].1;
     (ended.termination, bytes)
@@ -257,4 +265,61 @@ async fn deleted_files_that_are_still_open_count() {
     });
     let (ending, _) = in_quota("exec 3> gone; rm gone; head -c 5000000 /dev/zero >&3; exec 1>&- 2>&-; while :; do sleep 1; done").await;
     assert_eq!(ending, over);
+}
+
+/// A writer whose bytes a test can read.
+#[derive(Clone, Default)]
+struct Written(Arc<std::sync::Mutex<Vec<u8>>>);
+
+impl std::io::Write for Written {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn streams_of_the_caller_carry_all_bytes() {
+    let mut limits = ResourceLimits::default();
+    (limits.wall_time, limits.captured_bytes) = (LONG, 64);
+    let bounds = Bounds {
+        limits: &limits,
+        quotas: quotas(&[]),
+        cancellation: None,
+    };
+    let bytes: Vec<u8> = (0..=255).cycle().take(3 << 20).collect();
+    let written = Written::default();
+    let mut streams = ProgramStreams::default();
+    streams.input = Some(InputStream::new(std::io::Cursor::new(bytes.clone())));
+    streams.stdout = OutputCopy::new(written.clone());
+    let ended = supervise(shell("cat"), b"ignored", &streams, &bounds)
+        .await
+        .unwrap();
+    assert_eq!(ended.termination, Termination::Exited { code: 0 });
+    assert!(*written.0.lock().unwrap() == bytes);
+    assert_eq!(ended.stdout.total_bytes(), bytes.len() as u64);
+}
+
+/// An agent leaves the standard input of the command open for as long as it lives.
+#[tokio::test]
+async fn an_input_that_never_ends_does_not_delay_the_end_of_a_program() {
+    let mut limits = ResourceLimits::default();
+    limits.wall_time = LONG;
+    let bounds = Bounds {
+        limits: &limits,
+        quotas: quotas(&[]),
+        cancellation: None,
+    };
+    let (reader, writer) = std::io::pipe().unwrap();
+    let mut streams = ProgramStreams::default();
+    streams.input = Some(InputStream::new(reader));
+    let ended = supervise(shell("echo done"), b"", &streams, &bounds)
+        .await
+        .unwrap();
+    assert_eq!(ended.stdout.text(), "done\n");
+    drop(writer);
 }

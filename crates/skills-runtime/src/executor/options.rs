@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use skills_policy::{Access, Capability, HostPattern, ResourceLimits, SandboxChoice, Secret};
+use skills_sandbox::ProgramStreams;
 
 use crate::error::{Repr, RuntimeError};
 use crate::{CallContext, HostCommand, InputProtocol, SessionDirectory};
@@ -92,9 +93,17 @@ pub struct ExecutionOptions {
     pub input_protocol: InputProtocol,
     /// Standard input, instead of what the input protocol passes. Default: none.
     pub stdin: Option<Vec<u8>>,
+    /// Streams of the caller. An input stream replaces the JSON that the input protocol passes on
+    /// standard input, but not `SKILL_INPUT`; WebAssembly ignores it, and for a container all of it
+    /// is read before the program starts, at most 16 MiB. Values of secrets are redacted in copies of
+    /// the output. Default: none.
+    pub streams: ProgramStreams,
     /// Number of bytes that are kept of each output stream, a quarter of them from the end. `None`
     /// means the default. Limited by the policy.
     pub captured_bytes: Option<usize>,
+    /// Number of bytes of one output stream after which the program is killed. `None` means the
+    /// default of 64 MiB. Limited by the policy.
+    pub output_limit_bytes: Option<u64>,
     /// Environment variables for the program. A rule or an approval must allow variables that the
     /// skill does not declare. Default: none.
     pub env: BTreeMap<String, Secret>,
@@ -222,7 +231,9 @@ impl Default for ExecutionOptions {
             path_aliases: Vec::new(),
             input_protocol: InputProtocol::default(),
             stdin: None,
+            streams: ProgramStreams::default(),
             captured_bytes: None,
+            output_limit_bytes: None,
             env: BTreeMap::new(),
             dropped_capabilities: Vec::new(),
             context: CallContext::default(),
@@ -244,6 +255,9 @@ impl ExecutionOptions {
         }
         if let Some(captured_bytes) = self.captured_bytes {
             limits.captured_bytes = captured_bytes;
+        }
+        if let Some(output_limit_bytes) = self.output_limit_bytes {
+            limits.output_limit_bytes = output_limit_bytes;
         }
         limits
     }

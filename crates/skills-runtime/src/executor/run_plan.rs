@@ -67,6 +67,7 @@ impl Executor {
         let manifest = document.manifest().clone();
         options.sandbox = self.select_sandbox(name, entry.directory(), options.sandbox)?;
         let mode = detect_execution_mode(entry.name().as_str(), &files, &manifest, &options)?;
+        without_unused_stream(&mode, &mut options);
         let requirements = read_requirements(&manifest, &files);
         let declared = requirements.variable_names();
         let variables = self.variables(&declared, &options);
@@ -496,13 +497,25 @@ fn command_line(base: &Path, mode: &ExecutionMode, options: &ExecutionOptions) -
 /// Maximum number of characters of a command's standard input in an approval request.
 const MAX_DISPLAYED_INPUT_CHARS: usize = 4_096;
 
+/// Removes an input stream from the options of a WebAssembly program, which gets its input as JSON.
+fn without_unused_stream(mode: &ExecutionMode, options: &mut ExecutionOptions) {
+    if matches!(mode, ExecutionMode::Wasm { .. }) || options.stdin.is_some() {
+        options.streams.input = None;
+    }
+}
+
 /// Returns true if the program gets the input of the options on standard input.
 fn has_protocol_input(options: &ExecutionOptions) -> bool {
-    options.input_protocol == InputProtocol::OpenSkills && options.stdin.is_none()
+    options.input_protocol == InputProtocol::OpenSkills
+        && options.stdin.is_none()
+        && options.streams.input.is_none()
 }
 
 /// Moves the standard input of the program out of the options, since it can be large.
 fn take_stdin(options: &mut ExecutionOptions) -> Vec<u8> {
+    if options.streams.input.is_some() {
+        return Vec::new();
+    }
     let is_protocol = has_protocol_input(options);
     let input = std::mem::take(&mut options.input);
     if is_protocol {

@@ -6,7 +6,7 @@ mod command;
 use serde::Serialize;
 use serde_json::{Value, json};
 use skills_manifest::{Hook, HookAction, HookEvent};
-use skills_sandbox::Termination;
+use skills_sandbox::{ProgramStreams, Termination};
 
 use crate::error::RuntimeError;
 use crate::library::OpenedSkill;
@@ -165,6 +165,8 @@ async fn run_hook(
         }
     };
     options.input = event.to_json();
+    // The streams of the caller are those of the program, not of its hooks.
+    options.streams = ProgramStreams::default();
     match executor
         .execute_as(name, options, Some(&title(hook, &text)))
         .await

@@ -5,6 +5,7 @@ use skills_runtime::{CapturedOutput, ExecutionArtifacts, ExecutionStatus, Refusa
 use skills_tools::{Remedy, RunExplanation};
 
 use super::Run;
+use super::caller_streams::CallerStreams;
 use super::denial_hints::denial_hints;
 use crate::output::{Output, line};
 use crate::remedies::RemedyDescriptions;
@@ -15,10 +16,11 @@ impl Run {
     pub(super) fn print_result(
         &self,
         artifacts: &ExecutionArtifacts,
+        streams: &CallerStreams,
         remedies: &RemedyDescriptions,
         output: Output,
     ) -> anyhow::Result<()> {
-        print_streams(artifacts, output)?;
+        streams.print(output)?;
         self.print_status(artifacts, output);
         print_files(artifacts, output);
         let explanation = self.explain(artifacts, remedies);
@@ -106,31 +108,30 @@ impl Run {
     }
 }
 
-fn print_streams(artifacts: &ExecutionArtifacts, output: Output) -> anyhow::Result<()> {
-    // Not as text: a program may write bytes that are not UTF-8 to a pipe or file.
-    output.program_output(artifacts.stdout.head())?;
-    if artifacts.stdout.is_truncated() {
-        output.program_output(artifacts.stdout.truncation_marker().as_bytes())?;
-        output.program_output(&artifacts.stdout.tail())?;
-    }
-    // Always escaped and marked, since standard error also carries the messages of this command.
-    let stderr = artifacts.stderr.text();
-    if !stderr.is_empty() {
-        output.program_errors(stderr.trim_end_matches('\n'));
-    }
-    for (stream, captured) in [
+/// Reports the streams that a JSON document contains only in part. Returns true if there are any.
+pub(super) fn report_cut_streams(artifacts: &ExecutionArtifacts, output: Output) -> bool {
+    let streams = [
         ("standard output", &artifacts.stdout),
         ("standard error", &artifacts.stderr),
-    ] {
-        if captured.is_truncated() {
-            let total = captured.total_bytes();
-            let shown = total - captured.dropped_bytes();
-            output.status(&format!(
-                "note: {stream} truncated: {shown} of {total} bytes shown, the first and the last"
-            ));
-        }
+    ];
+    let cut = streams
+        .into_iter()
+        .filter(|(_, captured)| captured.is_truncated());
+    let mut is_cut = false;
+    for (stream, captured) in cut {
+        let total = captured.total_bytes();
+        let kept = total - captured.dropped_bytes();
+        output.status(&format!(
+            "error: {stream} is cut in the JSON document: {kept} of {total} bytes"
+        ));
+        is_cut = true;
     }
-    Ok(())
+    if is_cut {
+        output.status(
+            "help: run without `--json` to get all bytes, or raise `output-kib` in the policy",
+        );
+    }
+    is_cut
 }
 
 fn print_files(artifacts: &ExecutionArtifacts, output: Output) {

@@ -2,6 +2,8 @@
 //!
 //! Granted variables are added by `run_plan`; `HOME`, `PATH` and `TMPDIR` are set by the backend.
 
+use std::borrow::Cow;
+
 use skills_policy::FileGrant;
 use skills_sandbox::{Job, ScriptType};
 
@@ -61,13 +63,23 @@ pub(super) fn set_protocol_env(job: Job, plan: &RunPlan, stdin: &[u8]) -> Job {
         };
         job = job.env("SKILL_WORKSPACE", path);
     }
-    match std::str::from_utf8(stdin) {
-        // `execve` would fail with a longer value.
-        Ok(input) if plan.has_protocol_input && input.len() <= MAX_VARIABLE_INPUT_BYTES => {
-            job.env("SKILL_INPUT", input)
-        }
-        _ => job,
+    let input = input_variable(plan, stdin);
+    // `execve` would fail with a longer value.
+    match input.filter(|input| input.len() <= MAX_VARIABLE_INPUT_BYTES) {
+        Some(input) => job.env("SKILL_INPUT", input),
+        None => job,
     }
+}
+
+/// Returns the input of the OpenSkills protocol, also if standard input is a stream of the caller.
+fn input_variable<'a>(plan: &RunPlan, stdin: &'a [u8]) -> Option<Cow<'a, str>> {
+    let options = &plan.options;
+    if plan.has_protocol_input {
+        return std::str::from_utf8(stdin).ok().map(Cow::Borrowed);
+    }
+    let is_stream =
+        options.streams.input.is_some() && options.input_protocol == InputProtocol::OpenSkills;
+    is_stream.then(|| Cow::Owned(options.input.to_string()))
 }
 
 fn is_in_workspace(file: &FileGrant) -> bool {
