@@ -6,6 +6,8 @@
     reason = "lists the packages of an environment, which is not a skill"
 )]
 
+mod base;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::ErrorKind;
@@ -18,9 +20,11 @@ use skills_runtime::{PrivateFile, ScriptType};
 
 use crate::approver::{self, Choice};
 use crate::context::Context;
+use crate::error::CommandError;
 use crate::file_mode::has_execute_bit;
 use crate::input;
 use crate::interpreters::InterpreterArg;
+use crate::output::Output;
 use crate::process_environment::Environment;
 use crate::program_args::ProgramArgs;
 use crate::state;
@@ -34,6 +38,8 @@ const MAX_CONFIG_BYTES: u64 = 64 << 10;
 /// Maximum size of a file that Python executes when it starts, in bytes, and their maximum number.
 const MAX_STARTUP_BYTES: u64 = 1 << 20;
 const MAX_STARTUP_FILES: usize = 1_000;
+/// Maximum size of a program of Python that is copied into an environment, in bytes.
+const MAX_PROGRAM_BYTES: u64 = 128 << 20;
 
 /// A virtual environment.
 #[derive(Debug, Clone)]
@@ -60,8 +66,28 @@ struct Answer {
     is_used: bool,
 }
 
-/// Returns the active virtual environment (`VIRTUAL_ENV`) and those of the workspace.
+/// Returns the active virtual environment (`VIRTUAL_ENV`) and those of the workspace, without those
+/// that must not be used.
 pub(crate) fn find_all(environment: &Environment, workspace: Option<&Path>) -> Vec<VirtualEnv> {
+    let found = find_candidates(environment, workspace).into_iter();
+    found
+        .filter(|found| base::reason_against(&found.directory, workspace).is_none())
+        .collect()
+}
+
+/// Reports the environments that must not be used, which a user would otherwise miss.
+fn report_unusable(environment: &Environment, workspace: Option<&Path>, output: Output) {
+    for found in find_candidates(environment, workspace) {
+        if let Some(reason) = base::reason_against(&found.directory, workspace) {
+            output.status(&format!(
+                "note: the virtual environment `{}` is not used: {reason}",
+                found.directory.display()
+            ));
+        }
+    }
+}
+
+fn find_candidates(environment: &Environment, workspace: Option<&Path>) -> Vec<VirtualEnv> {
     let active = environment.path("VIRTUAL_ENV").into_iter();
     let of_workspace = workspace.into_iter();
     let of_workspace = of_workspace.flat_map(|workspace| NAMES.map(|name| workspace.join(name)));
@@ -87,11 +113,15 @@ pub(crate) fn interpreters(
 ) -> anyhow::Result<Vec<InterpreterArg>> {
     let mut all = programs.interpreter.clone();
     let settings = context.settings()?.interpreters.iter();
+    let workspace = programs.workspace_dir(context)?;
     let mut chosen = all.iter().chain(settings);
+    for known in chosen.clone() {
+        check_interpreter(known, workspace.as_deref())?;
+    }
     if chosen.any(|known| known.skill.is_none() && known.kind == ScriptType::Python) {
         return Ok(all);
     }
-    let workspace = programs.workspace_dir(context)?;
+    report_unusable(&context.environment, workspace.as_deref(), context.output);
     for found in find_all(&context.environment, workspace.as_deref()) {
         if is_accepted(&found, ask, context) {
             all.push(InterpreterArg {
@@ -103,6 +133,21 @@ pub(crate) fn interpreters(
         }
     }
     Ok(all)
+}
+
+/// Rejects an interpreter of an environment that must not be used.
+fn check_interpreter(chosen: &InterpreterArg, workspace: Option<&Path>) -> anyhow::Result<()> {
+    let directory = chosen.path.parent().and_then(Path::parent);
+    let directory = directory.filter(|directory| directory.join(CONFIG_FILE).is_file());
+    let reason = directory.and_then(|directory| base::reason_against(directory, workspace));
+    let is_python = chosen.kind == ScriptType::Python;
+    match reason.filter(|_| is_python) {
+        None => Ok(()),
+        Some(reason) => {
+            let path = chosen.path.display();
+            Err(CommandError::input(format!("cannot use interpreter `{path}`: {reason}")).into())
+        }
+    }
 }
 
 /// Returns true if there is an environment that the user has not been asked about.
@@ -190,6 +235,11 @@ fn identity(found: &VirtualEnv) -> Option<String> {
         format!("{} {}", metadata.len(), metadata.mtime()),
         ContentHash::new(&config).sha256,
     ];
+    // A copy can be replaced by another program of the same size and time.
+    if program.starts_with(&directory) {
+        let copy = input::read_bytes(&program, MAX_PROGRAM_BYTES).ok()?;
+        parts.push(ContentHash::new(&copy).sha256);
+    }
     for file in startup_files(&directory)? {
         let content = input::read_bytes(&file, MAX_STARTUP_BYTES).ok()?;
         parts.push(file.to_string_lossy().into_owned());
@@ -202,7 +252,10 @@ fn identity(found: &VirtualEnv) -> Option<String> {
 /// `None` if there are too many, or if a directory cannot be listed.
 fn startup_files(directory: &Path) -> Option<Vec<PathBuf>> {
     let mut found = Vec::new();
-    for version in entries(&directory.join("lib"))? {
+    // `lib64` is mostly a link to `lib`, whose files then count twice.
+    let libraries = ["lib", "lib64"].map(|name| entries(&directory.join(name)));
+    let libraries: Option<Vec<_>> = libraries.into_iter().collect();
+    for version in libraries?.into_iter().flatten() {
         let packages = version.join("site-packages");
         let compiled = entries(&packages.join("__pycache__"))?;
         for path in entries(&packages)?.into_iter().chain(compiled) {

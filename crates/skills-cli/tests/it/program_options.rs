@@ -356,6 +356,112 @@ fn a_virtual_environment_is_used_after_the_user_agreed() {
     }
 }
 
+/// A skill can write to its workspace, and Python executes what is beside its library.
+#[test]
+fn an_environment_whose_python_is_in_the_project_is_not_used() {
+    if skip_without_sandbox() {
+        return;
+    }
+    let fixture = project("import sys\nprint('prefix', sys.prefix)\n");
+    let place = fixture.path();
+    std::fs::create_dir_all(place.join("work/py/bin")).unwrap();
+    std::os::unix::fs::symlink("/usr/bin/python3", place.join("work/py/bin/python")).unwrap();
+    std::os::unix::fs::symlink(place.join("work/py"), place.join("link")).unwrap();
+    std::os::unix::fs::symlink("/usr", place.join("work/usr")).unwrap();
+    std::os::unix::fs::symlink(place.join("work/usr"), place.join("system")).unwrap();
+    let place = place.display();
+    let inside = format!("{place}/work/py");
+    let arguments = ["run", "one", "--root", "skills", "--workspace", "work"];
+    let chosen = ["--interpreter", "python=work/.venv/bin/python"];
+    for (config, file, reason) in [
+        (
+            format!("home = {inside}/bin"),
+            "",
+            "`home` is in the project",
+        ),
+        (format!("HOME={inside}/bin"), "", "`home` is in the project"),
+        (
+            format!("home = /usr/bin\nhome = {inside}/bin"),
+            "",
+            "`home` is in the project",
+        ),
+        (
+            format!("home = /usr/bin\nbase-prefix = {inside}"),
+            "",
+            "`base-prefix` is in the project",
+        ),
+        (
+            format!("home = /usr/bin\nexecutable = {inside}/bin/python"),
+            "",
+            "`executable` is in the project",
+        ),
+        (
+            format!("home = {place}/link/bin"),
+            "",
+            "`home` is in the project",
+        ),
+        (
+            format!("home = {inside}/gone/../bin"),
+            "",
+            "`home` does not exist",
+        ),
+        // A link in the project decides where the path leads.
+        (
+            format!("home = {place}/system/bin"),
+            "",
+            "`home` is in the project",
+        ),
+        (format!("home = {place}/bin"), "", "`home` does not exist"),
+        ("home = ../py/bin".to_owned(), "", "`home` is not absolute"),
+        ("version = 3".to_owned(), "", "has no `home`"),
+        (
+            "home = /usr/bin".to_owned(),
+            "pyvenv.cfg",
+            "`bin/pyvenv.cfg` replaces",
+        ),
+        (
+            "home = /usr/bin".to_owned(),
+            "pybuilddir.txt",
+            "`bin/pybuilddir.txt` replaces",
+        ),
+        (
+            "home = /usr/bin".to_owned(),
+            "python._pth",
+            "`bin/python._pth` replaces",
+        ),
+    ] {
+        fixture.file("work/.venv/pyvenv.cfg", &config);
+        let file = (!file.is_empty()).then(|| format!("work/.venv/bin/{file}"));
+        for file in &file {
+            fixture.file(file, "");
+        }
+        let page = fixture.run("", &arguments).page();
+        assert!(
+            page.contains("is not used: ") && page.contains(reason),
+            "{config} {page}"
+        );
+        assert!(page.contains("prefix /usr"), "{config} {page}");
+        let page = fixture.run("", &[&arguments[..], &chosen].concat()).page();
+        assert!(
+            page.contains("cannot use interpreter") && page.contains(reason),
+            "{config} {page}"
+        );
+        for file in &file {
+            std::fs::remove_file(fixture.path().join(file)).unwrap();
+        }
+    }
+    // The program itself may lead into the project.
+    fixture.file("work/.venv/pyvenv.cfg", "home = /usr/bin\n");
+    let python = fixture.path().join("work/.venv/bin/python");
+    std::fs::remove_file(&python).unwrap();
+    fixture.file("work/py/bin/other", "#!/bin/sh\n");
+    let other = fixture.path().join("work/py/bin/other");
+    std::fs::set_permissions(&other, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    std::os::unix::fs::symlink(&other, &python).unwrap();
+    let page = fixture.run("", &arguments).page();
+    assert!(page.contains("`bin/python` is in the project"), "{page}");
+}
+
 /// A program must not print a line that its user takes for one of the command.
 #[test]
 fn lines_of_programs_that_look_like_messages_are_marked() {

@@ -100,7 +100,11 @@ impl Executor {
             stdin: take_stdin(&mut options),
             options,
             // Last, since it depends on the requested paths.
-            request: self.with_read_only_paths(self.with_environment(name, request)),
+            request: self.with_read_only_paths(self.with_environment(
+                name,
+                workspace.map(ActiveWorkspace::path),
+                request,
+            )),
             dropped_programs: Vec::new(),
             variables: without_sources(variables),
             workspace: workspace.map(|workspace| workspace.path().to_owned()),
@@ -182,9 +186,10 @@ impl Executor {
         backends.interpreter(plan.subject.name(), script_type)
     }
 
-    /// Protects the virtual environment with which Python scripts of a skill run: its packages run with
-    /// the permissions of the next skill.
-    fn with_environment(&self, skill: &str, request: Request) -> Request {
+    /// Protects the virtual environment with which Python scripts of a skill run, and the installation
+    /// that it is based on: their packages run with the permissions of the next skill. An installation
+    /// around the workspace is not protected, since nothing could be written there.
+    fn with_environment(&self, skill: &str, workspace: Option<&Path>, request: Request) -> Request {
         let python = self
             .config()
             .backends
@@ -195,7 +200,21 @@ impl Executor {
             .and_then(Path::parent)
             .filter(|directory| directory.join("pyvenv.cfg").is_file())
             .and_then(|directory| directory.canonicalize().ok());
-        directory.into_iter().fold(request, Request::protect)
+        let Some(directory) = directory else {
+            return request;
+        };
+        let base = python.and_then(|python| python.canonicalize().ok());
+        let base = base
+            .as_deref()
+            .and_then(Path::parent)
+            .and_then(Path::parent);
+        let is_around = |base: &Path| workspace.is_some_and(|path| path.starts_with(base));
+        let is_system = |base: &Path| ["/", "/usr", "/usr/local"].map(Path::new).contains(&base);
+        let base = base
+            .filter(|base| !is_around(base) && !is_system(base))
+            .map(Path::to_owned);
+        base.into_iter()
+            .fold(request.protect(directory), Request::protect)
     }
 
     /// Returns the declared variables with a value from the host application or the caller, and the
