@@ -54,6 +54,8 @@ mod mcp_install;
 mod mcp_killed;
 #[cfg(all(unix, feature = "mcp"))]
 mod mcp_roots;
+#[cfg(all(target_os = "linux", feature = "mcp"))]
+mod mcp_threads;
 #[cfg(feature = "mcp-http")]
 mod mcp_token;
 mod model;

@@ -2,8 +2,9 @@
 
 use std::io::IsTerminal;
 use std::net::SocketAddr;
-use std::num::NonZeroU32;
+use std::num::{NonZero, NonZeroU32};
 use std::path::PathBuf;
+use std::sync::Mutex;
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -162,6 +163,7 @@ impl Serve {
     }
 
     pub(super) fn server(&self, context: &Context) -> anyhow::Result<ServerBuilder> {
+        require_threads()?;
         let tools = self.tools(context)?;
         log_omitted_skills(tools.clone());
         let mut server = Server::builder(tools);
@@ -232,12 +234,15 @@ impl Serve {
 
 /// Logs which skills clients do not see, and why, on a thread: the start does not wait for it.
 fn log_omitted_skills(tools: ToolSet) {
-    std::thread::spawn(move || {
+    let log = move || {
         if let Some(omitted) = tools.catalog_summary().omissions() {
             let command = complete_commands("`skills list --long`");
             tracing::warn!("skills that are not available: {omitted}; see {command}");
         }
-    });
+    };
+    if let Err(error) = std::thread::Builder::new().spawn(log) {
+        tracing::warn!("cannot start the thread that reports omitted skills: {error}");
+    }
 }
 
 pub(super) fn build(server: ServerBuilder) -> anyhow::Result<Server> {
@@ -245,8 +250,47 @@ pub(super) fn build(server: ServerBuilder) -> anyhow::Result<Server> {
     server.map_err(|error| CommandError::input(error.to_string()).into())
 }
 
+/// Number of threads that a server starts in addition to those of its executor: they read and write
+/// streams, watch files and read skills.
+const BLOCKING_THREADS: usize = 4;
+
+/// Fails if a server could not start its threads: the executor panics on its own threads if it
+/// cannot start another one, and then hangs.
+fn require_threads() -> anyhow::Result<()> {
+    start_threads(worker_threads() + BLOCKING_THREADS).map_err(|error| {
+        CommandError::new(
+            "threads",
+            Exit::Failed,
+            format!("cannot start threads: {error}"),
+        )
+        .with_help("raise the limit of processes of this user (`ulimit -u`)")
+    })?;
+    Ok(())
+}
+
+fn worker_threads() -> usize {
+    std::thread::available_parallelism().map_or(1, NonZero::get)
+}
+
 pub(super) fn build_async_runtime() -> anyhow::Result<Runtime> {
     Ok(tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(worker_threads())
         .enable_all()
         .build()?)
+}
+
+/// Starts a number of threads at the same time, and ends them.
+fn start_threads(count: usize) -> std::io::Result<()> {
+    let gate = Mutex::new(());
+    std::thread::scope(|scope| {
+        let held = gate.lock();
+        let started = (0..count).try_for_each(|_| {
+            let wait = || drop(gate.lock());
+            std::thread::Builder::new()
+                .spawn_scoped(scope, wait)
+                .map(drop)
+        });
+        drop(held);
+        started
+    })
 }
