@@ -58,7 +58,7 @@ fn redact_status(status: &mut ExecutionStatus, redactor: &Redactor) {
 
 fn redact_finding(finding: &mut RunFinding, redactor: &Redactor) {
     match finding {
-        RunFinding::ReadOnlyPaths { paths, .. } => {
+        RunFinding::ReadOnlyPaths { paths, .. } | RunFinding::WithheldKeys { paths, .. } => {
             for path in paths {
                 *path = redact_path(path, redactor);
             }
@@ -70,6 +70,9 @@ fn redact_finding(finding: &mut RunFinding, redactor: &Redactor) {
             redact_all(directories, redactor);
         }
         RunFinding::IgnoredProxy { hosts } => redact_all(hosts, redactor),
+        RunFinding::ExecutedFiles { files, .. } => {
+            redact_all(files.iter_mut().map(|file| &mut file.path), redactor);
+        }
         RunFinding::SkillIsReadOnly { .. } => {}
     }
 }
