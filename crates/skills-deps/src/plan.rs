@@ -195,6 +195,29 @@ pub(crate) fn host_of(url: &str) -> Option<String> {
     })
 }
 
+/// Parses a text as each document that a package manager writes, for tests with arbitrary texts.
+#[doc(hidden)]
+pub fn parse_documents(text: &str) {
+    let parsers: [fn(&mut Plan, &str) -> Result<(), SetupError>; 3] = [
+        |plan, text| parse_npm_lock(plan, text, "https://registry.npmjs.org"),
+        parse_pip_report,
+        parse_uv_lock,
+    ];
+    for parse in parsers {
+        let mut plan = Plan::empty();
+        // Either result is one that a package manager may cause.
+        if parse(&mut plan, text).is_err() {
+            continue;
+        }
+        if let Some(lock) = &plan.node_lock {
+            // npm gets the packages of the plan, as it is made again from the lock file.
+            let mut again = Plan::empty();
+            let parsed = parse_npm_lock(&mut again, lock, "https://registry.npmjs.org");
+            debug_assert!(parsed.is_ok() && again == plan, "{lock}");
+        }
+    }
+}
+
 /// Returns the error for output of a package manager that cannot be read.
 fn unreadable(what: &str, reason: impl fmt::Display) -> SetupError {
     let reason = format!("cannot read {what}: {reason}");

@@ -272,7 +272,10 @@ fn a_declaration_that_cannot_be_parsed_is_a_problem_of_its_skill_alone() {
         return;
     };
     for (skill, text) in PANICKING {
+        let new = format!("new-{skill}");
         user.fixture
+            .skill(&format!("source/{new}"), &new)
+            .file(&format!("source/{new}/requirements.txt"), text)
             .skill(&format!("skills/{skill}"), skill)
             .file(&format!("skills/{skill}/scripts/requirements.txt"), text)
             .file(&format!("skills/{skill}/scripts/ok.py"), "print('ran')\n")
@@ -280,7 +283,11 @@ fn a_declaration_that_cannot_be_parsed_is_a_problem_of_its_skill_alone() {
     }
     let (code, text) = user.run(&["deps", "status"]);
     assert_eq!(code, 0, "{text}");
-    insta::assert_snapshot!(text, @"");
+    insta::assert_snapshot!(text, @r#"
+    demo  missing  demo-pkg>=1
+    dots  invalid  scripts/requirements.txt:1: cannot parse `typer.==1`: expected a name with versions, such as `pypdf>=4`
+    letters  invalid  scripts/requirements.txt:1: cannot parse `b; python_version<\"3\"é`: it has characters that are not ASCII
+    "#);
     let status = user.json(&["deps", "status", "dots"]);
     assert_eq!(
         status["skills"][0]["problems"][0],
@@ -303,14 +310,14 @@ fn a_declaration_that_cannot_be_parsed_is_a_problem_of_its_skill_alone() {
         let (code, text) = user.run(&["run", skill, "--script", "scripts/show.py"]);
         assert_eq!(code, 1, "{text}");
         assert!(
-            text.contains("scripts/requirements.txt:1: cannot parse"),
+            text.contains("cannot be installed: scripts/requirements.txt:1: cannot parse"),
             "{text}"
         );
         let arguments = json!({"name": skill, "command": "python scripts/ok.py"}).to_string();
         let (code, text) = user.run(&["call", "skills_run", &arguments, "--allow", "spawn"]);
         assert_eq!(code, 0, "{text}");
         assert!(text.contains("ran"), "{text}");
-        let source = format!("skills/{skill}");
+        let source = format!("./source/new-{skill}");
         let (code, text) = user.run(&["add", &source, "--dry-run"]);
         assert_eq!(code, 0, "{text}");
         assert!(text.contains("cannot parse `"), "{text}");

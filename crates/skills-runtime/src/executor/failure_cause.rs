@@ -129,7 +129,11 @@ impl FailureCause {
     #[must_use]
     pub fn describe(&self) -> Option<String> {
         Some(match self {
-            Self::MissingPackage { .. } | Self::OutOfMemory { .. } => return None,
+            Self::MissingPackage { declared, .. } => {
+                let problem = declared.as_ref()?.problems.first()?;
+                format!("the skill declares packages that cannot be installed: {problem}")
+            }
+            Self::OutOfMemory { .. } => return None,
             Self::LimitReached { limit, value } => match limit {
                 LimitKind::FileSize => format!(
                     "the program reached the limit of the size of a file, {} MiB, which no option raises",

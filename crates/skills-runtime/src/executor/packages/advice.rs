@@ -85,9 +85,13 @@ impl Executor {
             && !(registry == Registry::Pypi && is_local_module(&paths_of(skill), package))
             && let Some(missing) = missing
         {
+            let has_problems = declared
+                .as_ref()
+                .is_some_and(|declared| !declared.problems.is_empty());
             if project.declares(&missing) {
                 *is_installable = packages.environment.is_none();
-            } else {
+            } else if !has_problems {
+                // Otherwise nothing is installed before the declaration is corrected.
                 *acceptable = self.acceptable_packages(skill, script, missing);
             }
         }
