@@ -41,7 +41,10 @@ pub fn npm_registry(url: &str, name: &str, version: &str) -> Option<String> {
     let directory = url.path().strip_suffix(&file_path(name, version)?)?;
     let mut registry = url.clone();
     registry.set_path(directory);
-    Some(registry.as_str().trim_end_matches('/').to_owned())
+    let registry = registry.as_str().trim_end_matches('/').to_owned();
+    // A path can have further slashes before the name.
+    let is_exact = npm_file_url(&registry, name, version).as_deref() == Some(url.as_str());
+    is_exact.then_some(registry)
 }
 
 /// Returns true for the URL of the file of one version of a package in a registry, however its
@@ -103,6 +106,7 @@ mod tests {
             "https://registry.npmjs.org/evil/left-pad/-/left-pad-1.3.0.tgz",
             "https://registry.npmjs.org/left-pad/-/left-pad-1.3.0.tgz/",
             "https://registry.npmjs.org/left-pad/%2d/left-pad-1.3.0.tgz",
+            "https://registry.npmjs.org//left-pad/-/left-pad-1.3.0.tgz",
             "file:///left-pad/-/left-pad-1.3.0.tgz",
             "left-pad-1.3.0.tgz",
             "",
