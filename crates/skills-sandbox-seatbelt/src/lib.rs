@@ -55,6 +55,7 @@
 //!     scratch: "/private/var/scratch".into(),
 //!     profile_path: "/tmp/openskills-seatbelt-1-0.sb".into(),
 //!     network: ProxyAccess::None,
+//!     keys: Vec::new(),
 //! };
 //! let plan = Plan::new(&job, &python, &context)?;
 //! let profile = plan.profile().to_string();

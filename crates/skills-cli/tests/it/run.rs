@@ -512,12 +512,18 @@ fn patterns_of_a_skill_do_not_lift_protection() {
             &text,
             &["--workspace", &directory, "--write", &directory],
         );
+        // Keys cannot be opened at all.
+        let reason = match name {
+            ".ssh" => "Permission denied",
+            _ => "Read-only file system",
+        };
         assert!(
-            wide.code == 1 && wide.stderr.contains("Read-only file system"),
+            wide.code == 1 && wide.stderr.contains(reason),
             "{name}: {} {}",
             wide.stdout,
             wide.stderr
         );
+        assert!(name != ".ssh" || !wide.stderr.contains("--allow"));
         assert_eq!(
             std::fs::read_to_string(root.join(name).join("old")).unwrap(),
             "as it was",

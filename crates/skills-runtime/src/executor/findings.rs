@@ -229,7 +229,8 @@ fn write_omitted(f: &mut fmt::Formatter<'_>, omitted: usize) -> fmt::Result {
 /// Returns the protected paths that a failed program could not write. Those that its output names come
 /// first, and alone: the others then have not stopped it.
 ///
-/// `refusals` is what else stopped the program.
+/// `refusals` is what else stopped the program. Paths that may hold keys are reported as
+/// [`WithheldKeys`](RunFinding::WithheldKeys).
 pub(super) fn read_only_paths(
     output: &RunOutput,
     refusals: &Refusals,
@@ -251,6 +252,10 @@ pub(super) fn read_only_paths(
     }
     if named.is_empty() {
         named = unnamed_read_only_paths(output, refusals, paths, &claims)?;
+    }
+    named.retain(|path| !output.withheld_keys.iter().any(|key| path.starts_with(key)));
+    if named.is_empty() {
+        return None;
     }
     named.sort_by_key(|path| path.components().count());
     let omitted = named.len().saturating_sub(MAX_LISTED);

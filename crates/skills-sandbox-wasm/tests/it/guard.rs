@@ -315,7 +315,7 @@ async fn unprotected_neighbors_can_be_modified() {
             &["rename", "/workspace/above", "/workspace/higher"],
             &["unlink", "/workspace/to-git"],
             &["make-directory", "/work/.git"],
-            &["raw-read", "/workspace/.git/config"],
+            &["raw-read", "/workspace/.git/hooks/pre-commit"],
         ];
         for attempt in attempts {
             let output = fixture.attempt(attempt).await;
