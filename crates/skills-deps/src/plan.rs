@@ -198,7 +198,8 @@ pub(crate) fn host_of(url: &str) -> Option<String> {
 /// Parses a text as each document that a package manager writes, for tests with arbitrary texts.
 #[doc(hidden)]
 pub fn parse_documents(text: &str) {
-    let parsers: [fn(&mut Plan, &str) -> Result<(), SetupError>; 3] = [
+    type Parser = fn(&mut Plan, &str) -> Result<(), SetupError>;
+    let parsers: [Parser; 3] = [
         |plan, text| parse_npm_lock(plan, text, "https://registry.npmjs.org"),
         parse_pip_report,
         parse_uv_lock,

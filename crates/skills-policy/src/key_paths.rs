@@ -110,7 +110,7 @@ pub fn ends_key_path(name: &str) -> bool {
     let name = fold_name(name);
     let is_last = |path: &&str| path.rsplit('/').next() == Some(name.as_str());
     is_key_name(&name)
-        || KEY_PATHS.iter().any(|path| is_last(&path))
+        || KEY_PATHS.iter().any(is_last)
         || REPOSITORY_SETTINGS.contains(&name.as_str())
 }
 

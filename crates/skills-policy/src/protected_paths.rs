@@ -158,7 +158,7 @@ impl Pattern {
                 let rest = name.strip_prefix(before);
                 let any = rest.and_then(|rest| rest.strip_suffix(after));
                 // `.*` is one extension, which the lookup by stem relies on.
-                any.is_some_and(|any| !any.is_empty() && !(after.is_empty() && any.contains('.')))
+                any.is_some_and(|any| !(any.is_empty() || after.is_empty() && any.contains('.')))
             }
         }
     }

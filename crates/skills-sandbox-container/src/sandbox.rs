@@ -372,6 +372,7 @@ impl ContainerSandbox {
 }
 
 impl Unreadable {
+    #[expect(clippy::disallowed_methods, reason = "a file of this backend")]
     fn create(parent: &Path) -> std::io::Result<Self> {
         let unreadable = Self {
             file: parent.join("unreadable-file"),
@@ -380,7 +381,7 @@ impl Unreadable {
         std::fs::write(&unreadable.file, "")?;
         std::fs::create_dir(&unreadable.directory)?;
         for path in [&unreadable.file, &unreadable.directory] {
-            std::fs::set_permissions(path, PermissionsExt::from_mode(0))?;
+            std::fs::set_permissions(path, PermissionsExt::from_mode(0o000))?;
         }
         Ok(unreadable)
     }

@@ -83,7 +83,7 @@ fn the_request_has_every_restriction() {
         .path_alias("/workspace", &workspace)
         .path_alias("/skills", "/skills/pdf");
     let protected = ProtectedEntries::find(job.grants()).unwrap();
-    std::fs::write(workspace.join(".env"), "K=1").unwrap();
+    std::fs::create_dir(workspace.join(".env")).unwrap();
     let keys = KeyFiles::find(job.grants()).unwrap();
     let plan = plan_with(&job, &engine(Product::Podman, true), protected, keys).unwrap();
     let body = serde_json::to_value(plan.container.body(Path::new("/state/input"))).unwrap();

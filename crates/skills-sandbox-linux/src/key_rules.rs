@@ -105,6 +105,7 @@ fn too_many_rules(directory: &Path) -> SandboxError {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a test creates its own files")]
 mod tests {
     use std::fs;
 

@@ -432,7 +432,7 @@ fn an_environment_whose_python_is_in_the_project_is_not_used() {
     ] {
         fixture.file("work/.venv/pyvenv.cfg", &config);
         let file = (!file.is_empty()).then(|| format!("work/.venv/bin/{file}"));
-        for file in &file {
+        if let Some(file) = &file {
             fixture.file(file, "");
         }
         let page = fixture.run("", &arguments).page();
@@ -446,7 +446,7 @@ fn an_environment_whose_python_is_in_the_project_is_not_used() {
             page.contains("cannot use interpreter") && page.contains(reason),
             "{config} {page}"
         );
-        for file in &file {
+        if let Some(file) = &file {
             std::fs::remove_file(fixture.path().join(file)).unwrap();
         }
     }

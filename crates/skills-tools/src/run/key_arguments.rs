@@ -59,6 +59,7 @@ fn paths_in_word(word: &str) -> impl Iterator<Item = &str> {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a test creates its own files")]
 mod tests {
     use skills_runtime::policy::Access;
 
