@@ -1,6 +1,7 @@
 //! The profile of one run.
 
 mod exec_targets;
+mod granted_programs;
 mod protected;
 mod system;
 
@@ -10,10 +11,11 @@ use std::path::{Path, PathBuf};
 
 use skills_policy::{Access, FileGrant, Grants, NetworkGrant as Granted, SpawnGrant};
 
+use self::granted_programs::{granted_programs, invoked_paths};
 use self::protected::Protected;
 use crate::error::{ProfileError, Repr};
 use crate::executable_set::{Executable, ExecutableSet};
-use crate::parameter::{Parameter, Parameters, ProfilePath, is_printable};
+use crate::parameter::{Parameter, Parameters, ProfilePath};
 use crate::rule::{Filter, Operation, Rule};
 
 /// The prefix of profile file names. Profiles of other runs are denied by this prefix.
@@ -561,49 +563,6 @@ fn granted_directory<'p>(grants: &Grants, script: &'p Path) -> Result<&'p Path, 
 fn is_granted(grants: &Grants, path: &Path) -> bool {
     let mut files = grants.files().iter();
     files.any(|file| path.starts_with(file.path()))
-}
-
-/// Returns the programs that the grants name and the host has. One that is missing cannot start
-/// anyway: a rule may name programs for skills of other hosts.
-fn granted_programs<'a>(spawn: &SpawnGrant, executables: &'a ExecutableSet) -> Vec<&'a Executable> {
-    program_names(spawn)
-        .filter_map(|name| executables.get(name))
-        .collect()
-}
-
-/// Returns the names of the programs that may be started.
-fn program_names(spawn: &SpawnGrant) -> impl Iterator<Item = &String> {
-    let names = match spawn {
-        SpawnGrant::Programs(names) => Some(names),
-        SpawnGrant::None | SpawnGrant::Any => None,
-    };
-    names.into_iter().flatten()
-}
-
-/// Returns the paths by which interpreter and programs are called if these are not the system's:
-/// symlinks, which callers follow.
-fn invoked_paths(
-    executables: &ExecutableSet,
-    spawn: &SpawnGrant,
-    programs: &[&Executable],
-) -> Vec<PathBuf> {
-    let interpreter = executables.interpreter();
-    let own_files = [interpreter.argv0().to_owned()]
-        .into_iter()
-        .filter(|name| name != interpreter.path());
-    let granted = program_names(spawn)
-        .flat_map(|name| executables.path_candidates(name))
-        .filter(|path| is_printable(path));
-    let code = programs
-        .iter()
-        .flat_map(|program| program.code_paths())
-        .map(Path::to_owned);
-    own_files
-        .chain(granted)
-        .chain(code)
-        // Those of the system are readable already.
-        .filter(|path| !system::is_system_path(path))
-        .collect()
 }
 
 /// Returns the parent directories of a path, without the root.

@@ -1,0 +1,63 @@
+//! Permissions for paths that take a permission of their own: protected ones, and those with keys.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use super::Request;
+use crate::key_paths::key_path;
+use crate::{Permission, innermost_protected_name};
+
+impl Request {
+    /// Converts writing at or below a protected path to [`Permission::WriteProtected`], and reading
+    /// at or below a path that may hold keys to [`Permission::ReadKeys`]. Components of the
+    /// workspace itself are exempt; other paths are checked as a whole.
+    pub(crate) fn classify(&self, permission: Permission) -> Permission {
+        match permission {
+            Permission::Read(path) => match key_path(&path, self.exempt_base(&path)) {
+                Some(keys) => Permission::ReadKeys { path, keys },
+                None => Permission::Read(path),
+            },
+            Permission::Write(path) => {
+                let base = self.exempt_base(&path);
+                // Writing includes reading, so a path with keys takes a rule for itself, too.
+                let protected = innermost_protected(&path, base, &self.protected)
+                    .or_else(|| key_path(&path, base));
+                match protected {
+                    Some(protected) => Permission::WriteProtected { path, protected },
+                    None => Permission::Write(path),
+                }
+            }
+            // The caller may know only the file, such as the target of a symlink.
+            Permission::ReadKeys { path, .. } => {
+                let keys = key_path(&path, self.exempt_base(&path)).unwrap_or_else(|| path.clone());
+                Permission::ReadKeys { path, keys }
+            }
+            permission => permission,
+        }
+    }
+
+    /// Returns the path at or above `path` that is not examined for names of protected paths: the
+    /// workspace, which can be inside a protected directory, such as a worktree below `.claude`.
+    fn exempt_base(&self, path: &Path) -> &Path {
+        self.workspace
+            .as_deref()
+            .filter(|workspace| path.starts_with(workspace))
+            .unwrap_or(Path::new(""))
+    }
+}
+
+/// Returns the innermost path at or above `path` and strictly below `base` that is protected, by
+/// its name or as one of `paths`.
+pub(crate) fn innermost_protected(
+    path: &Path,
+    base: &Path,
+    paths: &BTreeSet<PathBuf>,
+) -> Option<PathBuf> {
+    let is_below = |protected: &&PathBuf| {
+        path.starts_with(protected) && *protected != base && protected.starts_with(base)
+    };
+    innermost_protected_name(path, base)
+        .into_iter()
+        .chain(paths.iter().filter(is_below).cloned())
+        .max_by_key(|path| path.components().count())
+}
