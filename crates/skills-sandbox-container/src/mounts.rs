@@ -92,6 +92,8 @@ pub(crate) fn plan_mounts(
         })
         .collect();
     mounts.extend(hidden_mounts(grants, input.empty)?);
+    // An engine takes one mount for each path.
+    mounts.retain(|mount| input.keys.enclosing(&mount.target).is_none());
     mounts.extend(key_mounts(input.keys, input.unreadable));
     let aliases = add_aliases(&mut mounts, input);
     mounts.push(ContainerMount {
