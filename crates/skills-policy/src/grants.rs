@@ -77,8 +77,13 @@ impl Grants {
         };
         if request.is_skill_directory {
             grants.add_file(&request.directory, "/skill".into(), Access::ReadOnly);
-            // Keys beside the scripts of a skill are there for these, not for commands of a model.
-            if request.ad_hoc_digest.is_none() {
+            // Keys beside the scripts of a skill are there for these, not for commands of a model. Those
+            // of a project that is a skill itself are keys of the project.
+            let is_project = request
+                .workspace
+                .as_ref()
+                .is_some_and(|workspace| workspace.starts_with(&request.directory));
+            if request.ad_hoc_digest.is_none() && !is_project {
                 grants.include_keys(&request.directory);
             }
         } else if evaluation.decisions.iter().any(|decision| {

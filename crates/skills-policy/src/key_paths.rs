@@ -1,8 +1,12 @@
 //! Names of files and directories that probably hold keys, passwords or tokens.
 
+use std::collections::HashSet;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use crate::fold_name;
+use crate::protected_paths::with_folded_name;
 
 /// Extensions of private keys and of stores of keys.
 const KEY_EXTENSIONS: [&str; 9] = [
@@ -21,7 +25,7 @@ const KEY_PREFIXES: [&str; 5] = [".env", "id_rsa", "id_dsa", "id_ed25519", "id_e
 /// Extensions of examples, which are written to be shared: `.env.example`.
 const EXAMPLE_EXTENSIONS: [&str; 3] = [".example", ".sample", ".template"];
 /// Files and directories with passwords and tokens.
-const KEY_PATHS: [&str; 31] = [
+const KEY_PATHS: [&str; 32] = [
     ".netrc",
     ".npmrc",
     ".pypirc",
@@ -39,8 +43,9 @@ const KEY_PATHS: [&str; 31] = [
     ".gnupg",
     ".aws",
     ".azure",
-    ".docker",
-    ".kube",
+    ".docker/config.json",
+    ".kube/cache",
+    ".kube/config",
     ".kaggle",
     ".password-store",
     ".cargo/credentials",
@@ -106,13 +111,17 @@ pub fn key_path(path: &Path, base: &Path) -> Option<PathBuf> {
 /// Returns true if a file name can be the last component of a path that [`key_part`] recognizes: a
 /// quick check before it, for searches of large directories.
 #[must_use]
-pub fn ends_key_path(name: &str) -> bool {
-    let name = fold_name(name);
-    let is_last = |path: &&str| path.rsplit('/').next() == Some(name.as_str());
-    is_key_name(&name)
-        || KEY_PATHS.iter().any(is_last)
-        || REPOSITORY_SETTINGS.contains(&name.as_str())
+pub fn ends_key_path(name: &OsStr) -> bool {
+    with_folded_name(name, |name| {
+        is_key_name(name) || LAST_COMPONENTS.contains(name)
+    })
 }
+
+/// The last components of paths with keys, other than names that hold keys in any directory.
+static LAST_COMPONENTS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+    let paths = KEY_PATHS.iter().filter_map(|path| path.rsplit('/').next());
+    paths.chain(REPOSITORY_SETTINGS).collect()
+});
 
 fn starts_with_key_path(parts: &[String]) -> bool {
     key_path_length(parts) > 0
@@ -220,7 +229,7 @@ mod tests {
         for path in named.chain(others.map(str::to_owned)) {
             let name = path.rsplit('/').next().unwrap();
             assert!(
-                ends_key_path(name) && ends_key_path(&name.to_uppercase()),
+                ends_key_path(name.as_ref()) && ends_key_path(name.to_uppercase().as_ref()),
                 "{path}"
             );
             assert!(
@@ -228,6 +237,6 @@ mod tests {
                 "{path}"
             );
         }
-        assert!(!ends_key_path("main.rs") && !ends_key_path(".env.example"));
+        assert!(!ends_key_path("main.rs".as_ref()) && !ends_key_path(".env.example".as_ref()));
     }
 }

@@ -287,7 +287,7 @@ pub fn ends_executed_path(name: &OsStr) -> bool {
 }
 
 /// Calls a function with the form of [`fold_name`], without allocating for nearly all names.
-fn with_folded_name(name: &OsStr, check: impl Fn(&str) -> bool) -> bool {
+pub(crate) fn with_folded_name(name: &OsStr, check: impl Fn(&str) -> bool) -> bool {
     let name = name.to_string_lossy();
     let mut buffer = [0; MAX_NAME_BYTES];
     let trimmed = name.trim_end_matches(['.', ' ']).as_bytes();

@@ -43,10 +43,10 @@ const LOOPBACK_NAMES: [&str; 6] = [
 ];
 /// Ports by which one starts or controls programs, or a machine: remote shells and desktops, engines
 /// of containers, clusters, stores of configuration, debuggers, browsers, printers.
-const ADMINISTRATION_PORTS: [u16; 44] = [
-    22, 23, 111, 512, 513, 514, 623, 631, 873, 2049, 2345, 2375, 2376, 2377, 2379, 2380, 3389,
-    4243, 4444, 4646, 5005, 5037, 5555, 5678, 5858, 5900, 5985, 5986, 6000, 6443, 8001, 8088, 8200,
-    8500, 9001, 9222, 9229, 9443, 10000, 10249, 10250, 10255, 10256, 15672,
+const ADMINISTRATION_PORTS: [u16; 48] = [
+    22, 23, 111, 512, 513, 514, 623, 631, 873, 2019, 2049, 2345, 2375, 2376, 2377, 2379, 2380,
+    3389, 4243, 4444, 4646, 5005, 5037, 5555, 5678, 5858, 5900, 5985, 5986, 6000, 6379, 6443, 8001,
+    8088, 8200, 8500, 8888, 9000, 9001, 9222, 9229, 9443, 10000, 10249, 10250, 10255, 10256, 15672,
 ];
 
 /// Returns why no message suggests to allow reading or writing a path, as a clause; `None` if there
@@ -98,7 +98,10 @@ impl Permission {
     #[must_use]
     pub fn caution(&self) -> Option<&'static str> {
         match self {
-            Self::Read(path) | Self::Write(path) => path_caution(path),
+            Self::ReadKeys { .. } => Some(KEYS),
+            Self::Read(path) | Self::Write(path) | Self::WriteProtected { path, .. } => {
+                path_caution(path)
+            }
             Self::Host(pattern) => pattern.caution(),
             _ => None,
         }
@@ -161,7 +164,16 @@ fn parse_number(text: &str) -> Option<u32> {
 fn embedded_addresses(name: &str) -> Vec<IpAddr> {
     let labels: Vec<&str> = name.split(['.', '-']).collect();
     let quads = labels.windows(4).map(|labels| labels.join("."));
-    quads.filter_map(|quad| quad.parse().ok()).collect()
+    // `a9fea9fe.nip.io` is another spelling.
+    let hexadecimal = labels
+        .iter()
+        .filter(|label| label.len() == 8)
+        .filter_map(|label| u32::from_str_radix(label, 16).ok())
+        .map(|address| Ipv4Addr::from(address).into());
+    quads
+        .filter_map(|quad| quad.parse().ok())
+        .chain(hexadecimal)
+        .collect()
 }
 
 fn is_metadata_name(name: &str) -> bool {
@@ -254,6 +266,29 @@ mod tests {
             for port in ["", ":80", ":3000", ":8080", ":11434", ":5432"] {
                 assert_eq!(host_caution(&format!("{host}{port}")), None, "{host}{port}");
             }
+        }
+    }
+
+    #[test]
+    fn keys_of_a_request_are_never_suggested() {
+        use crate::{Authorization, Policy, Request};
+
+        for request in [
+            Request::new("/s").workspace("/w").read("/w/.env"),
+            Request::new("/s").workspace("/w").write("/w/.aws/config"),
+            Request::new("/s").workspace("/w").read_keys("/w/plain.txt"),
+        ] {
+            let Authorization::Denied(denial) = Policy::default().authorize(&request) else {
+                panic!("keys are denied")
+            };
+            let mut denied = denial
+                .decisions()
+                .iter()
+                .filter(|decision| decision.decision() != crate::Decision::Allow);
+            assert!(denied.all(|decision| decision.permission().caution() == Some(KEYS)));
+        }
+        for host in ["a9fea9fe.nip.io:80", "localhost:6379"] {
+            assert!(host_caution(host).is_some(), "{host}");
         }
     }
 

@@ -9,7 +9,7 @@ mod public_text;
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsStr;
 use std::fs::{self, Metadata};
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::{DirEntryExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
@@ -62,14 +62,14 @@ impl KeyFiles {
     /// entries, 2,000 files with keys or 64 levels of directories.
     pub fn find(grants: &Grants) -> Result<Self, KeySearchLimit> {
         let mut search = Search::new(grants);
-        search.visit_all(&mut KeyNames)?;
-        let mut links = search.hard_links()?;
+        search.visit_all(&KeyNames)?;
+        let links = search.follow_links()?;
         if !links.identities.is_empty() {
             // A second pass, since a link can be found before the file with the name of a key.
-            search.visit_all(&mut links)?;
+            search.visit_all(&links)?;
         }
         Ok(Self {
-            paths: search.found,
+            paths: search.into_outermost(),
         })
     }
 
@@ -104,24 +104,35 @@ impl KeyFiles {
     }
 }
 
-/// What a pass over the granted directories records.
-trait Pass {
-    /// Returns what to do with an entry.
-    fn examine(&mut self, grants: &Grants, entry: &Entry<'_>) -> Step;
+/// A granted directory, or one in it.
+struct Directory {
+    path: PathBuf,
+    /// Where its files are.
+    location: PathBuf,
+    depth: usize,
+    /// Whether it is, or is in, a directory with keys of which a permission names some.
+    is_in_keys: bool,
 }
 
+/// An entry of a granted directory.
 struct Entry<'a> {
-    path: &'a Path,
+    directory: &'a Path,
     name: &'a OsStr,
     inode: u64,
     is_directory: bool,
+    is_in_keys: bool,
 }
 
-enum Step {
-    /// Nothing: the search goes on in a directory.
-    Continue,
-    /// The path is withheld.
-    Withhold,
+impl Entry<'_> {
+    fn path(&self) -> PathBuf {
+        self.directory.join(self.name)
+    }
+}
+
+/// What a pass over the granted directories looks for.
+trait Pass {
+    /// Returns true if an entry is withheld.
+    fn withholds(&self, grants: &Grants, entry: &Entry<'_>) -> bool;
 }
 
 /// Withholds paths by their names.
@@ -140,30 +151,20 @@ struct Search<'a> {
 }
 
 impl Pass for KeyNames {
-    fn examine(&mut self, grants: &Grants, entry: &Entry<'_>) -> Step {
+    fn withholds(&self, grants: &Grants, entry: &Entry<'_>) -> bool {
         // Nearly all names are those of no key.
-        let is_candidate = ends_key_path(&entry.name.to_string_lossy());
-        if is_candidate && grants.withholds(entry.path) {
-            Step::Withhold
-        } else {
-            Step::Continue
-        }
+        let is_candidate = entry.is_in_keys || ends_key_path(entry.name);
+        is_candidate && grants.withholds(&entry.path())
     }
 }
 
 impl Pass for HardLinks {
-    fn examine(&mut self, _grants: &Grants, entry: &Entry<'_>) -> Step {
-        let is_link = !entry.is_directory
-            && self.inodes.contains(&entry.inode)
-            && entry
-                .path
-                .symlink_metadata()
-                .is_ok_and(|metadata| self.identities.contains(&identity(&metadata)));
-        if is_link {
-            Step::Withhold
-        } else {
-            Step::Continue
+    fn withholds(&self, grants: &Grants, entry: &Entry<'_>) -> bool {
+        if entry.is_directory || !self.inodes.contains(&entry.inode) {
+            return false;
         }
+        let metadata = grants.locate(&entry.path()).symlink_metadata();
+        metadata.is_ok_and(|metadata| self.identities.contains(&identity(&metadata)))
     }
 }
 
@@ -177,7 +178,8 @@ impl<'a> Search<'a> {
     }
 
     /// Visits the granted directories, each once.
-    fn visit_all(&mut self, pass: &mut impl Pass) -> Result<(), KeySearchLimit> {
+    fn visit_all(&mut self, pass: &impl Pass) -> Result<(), KeySearchLimit> {
+        self.remaining = MAX_ENTRIES;
         let grants = self.grants;
         let roots = grants.files().iter().filter(|file| {
             let is_in_another = grants.files().iter().any(|outer| {
@@ -189,65 +191,71 @@ impl<'a> Search<'a> {
             !file.includes_keys() && !is_in_another
         });
         for root in roots {
-            self.visit(root.path(), root.location(), 0, pass)?;
+            let root = Directory {
+                path: root.path().to_owned(),
+                location: root.location().to_owned(),
+                depth: 0,
+                is_in_keys: false,
+            };
+            self.visit(&root, pass)?;
         }
         Ok(())
     }
 
-    /// Visits a directory, whose files are at `location`. Another file is not visited: a permission
-    /// names it.
-    fn visit(
-        &mut self,
-        directory: &Path,
-        location: &Path,
-        depth: usize,
-        pass: &mut impl Pass,
-    ) -> Result<(), KeySearchLimit> {
-        if depth > MAX_DEPTH {
+    /// Visits a directory. Another file is not visited: a permission names it.
+    fn visit(&mut self, directory: &Directory, pass: &impl Pass) -> Result<(), KeySearchLimit> {
+        if directory.depth > MAX_DEPTH {
             return Err(KeySearchLimit("64 levels of directories"));
         }
+        let (path, location) = (&directory.path, &directory.location);
         let entries = match fs::read_dir(location) {
             Ok(entries) => entries,
-            Err(error)
-                if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
-            {
-                return Ok(());
-            }
+            Err(error) if is_no_directory(&error) => return Ok(()),
             // Its files can be opened by their names.
-            Err(_) => return self.withhold(directory, location),
+            Err(_) => return self.withhold(path, location),
         };
         let mut inner = Vec::new();
         for entry in entries {
             self.count_entry()?;
             let Ok(entry) = entry else {
-                return self.withhold(directory, location);
+                return self.withhold(path, location);
             };
             let name = entry.file_name();
-            let path = directory.join(&name);
-            let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            let Ok(kind) = entry.file_type() else {
+                self.withhold(&path.join(&name), &entry.path())?;
+                continue;
+            };
             let examined = Entry {
-                path: &path,
+                directory: path,
                 name: &name,
                 inode: entry.ino(),
-                is_directory,
+                is_directory: kind.is_dir(),
+                is_in_keys: directory.is_in_keys,
             };
-            match pass.examine(self.grants, &examined) {
-                Step::Withhold if !self.has_grant_below(&path) => {
-                    self.withhold(&path, &entry.path())?;
-                }
-                _ if is_directory && !self.found.contains_key(&path) => inner.push(name),
-                _ => {}
+            let is_withheld = pass.withholds(self.grants, &examined);
+            let is_granted_in_part = is_withheld && self.has_grant_below(&examined.path());
+            if is_withheld && !is_granted_in_part {
+                self.withhold(&examined.path(), &entry.path())?;
+            }
+            if examined.is_directory && !self.is_closed(&examined.path()) {
+                inner.push((name, directory.is_in_keys || is_granted_in_part));
             }
         }
-        for name in inner {
-            self.visit(
-                &directory.join(&name),
-                &location.join(&name),
-                depth + 1,
-                pass,
-            )?;
+        for (name, is_in_keys) in inner {
+            let inner = Directory {
+                path: path.join(&name),
+                location: location.join(&name),
+                depth: directory.depth + 1,
+                is_in_keys,
+            };
+            self.visit(&inner, pass)?;
         }
         Ok(())
+    }
+
+    /// Returns true if the run sees nothing in a directory anyway.
+    fn is_closed(&self, directory: &Path) -> bool {
+        self.found.contains_key(directory) || self.grants.hidden().contains(directory)
     }
 
     fn count_entry(&mut self) -> Result<(), KeySearchLimit> {
@@ -269,11 +277,13 @@ impl<'a> Search<'a> {
         let Ok(metadata) = location.symlink_metadata() else {
             return Ok(());
         };
+        let hidden = self.grants.hidden();
+        if path.ancestors().any(|above| hidden.contains(above)) || holds_no_key(location, &metadata)
+        {
+            return Ok(());
+        }
         if metadata.is_symlink() {
             return self.withhold_target(location);
-        }
-        if metadata.is_file() && holds_no_key(location) {
-            return Ok(());
         }
         if self.found.len() >= MAX_PATHS {
             return Err(KeySearchLimit("2,000 files that may hold keys"));
@@ -302,8 +312,9 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Returns the withheld files that have other names.
-    fn hard_links(&mut self) -> Result<HardLinks, KeySearchLimit> {
+    /// Withholds what symlinks in the withheld directories lead to, and returns the withheld files
+    /// that have other names.
+    fn follow_links(&mut self) -> Result<HardLinks, KeySearchLimit> {
         let mut identities = HashSet::new();
         let found: Vec<PathBuf> = self.found.keys().cloned().collect();
         for path in found {
@@ -323,6 +334,9 @@ impl<'a> Search<'a> {
         let Ok(metadata) = path.symlink_metadata() else {
             return Ok(());
         };
+        if metadata.is_symlink() {
+            return self.withhold_target(path);
+        }
         if metadata.is_file() && metadata.nlink() > 1 {
             identities.insert(identity(&metadata));
         }
@@ -336,6 +350,23 @@ impl<'a> Search<'a> {
         }
         Ok(())
     }
+
+    /// Returns the found paths without those in others.
+    fn into_outermost(self) -> BTreeMap<PathBuf, KeyFile> {
+        let all = KeyFiles { paths: self.found };
+        let is_outermost = |path: &Path| {
+            let above = path.parent();
+            above.and_then(|above| all.enclosing(above)).is_none()
+        };
+        let outermost = all.iter().filter(|(path, _)| is_outermost(path));
+        outermost
+            .map(|(path, file)| (path.to_owned(), file))
+            .collect()
+    }
+}
+
+fn is_no_directory(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
 fn identity(metadata: &Metadata) -> (u64, u64) {
@@ -412,12 +443,54 @@ mod tests {
     fn a_granted_key_is_not_withheld_and_those_beside_it_are() {
         let directory = tempfile::tempdir().unwrap();
         let (request, workspace) = request_in(&directory);
-        create_files(&workspace, &[".env", ".aws/config", ".aws/credentials"]);
+        let keys = [
+            ".env",
+            ".aws/config",
+            ".aws/credentials",
+            ".ssh/work",
+            ".ssh/known/x",
+        ];
+        create_files(&workspace, &keys);
         assert_eq!(
             found(&request, &workspace, &[".env", ".aws/credentials"]),
-            ".aws/config"
+            ".aws/config .ssh"
         );
-        assert_eq!(found(&request, &workspace, &[".aws"]), ".env");
+        assert_eq!(found(&request, &workspace, &[".aws"]), ".env .ssh");
+        assert_eq!(
+            found(&request, &workspace, &[".ssh/known/x"]),
+            ".aws .env .ssh/work"
+        );
+    }
+
+    /// One mount for each would fail.
+    #[test]
+    fn no_withheld_path_is_in_another() {
+        let directory = tempfile::tempdir().unwrap();
+        let (request, workspace) = request_in(&directory);
+        create_files(&workspace, &[".ssh/work", "stow/aws/creds"]);
+        symlink(".ssh/work", workspace.join("id_rsa")).unwrap();
+        fs::create_dir(workspace.join(".aws")).unwrap();
+        symlink("../stow/aws/creds", workspace.join(".aws/credentials")).unwrap();
+        assert_eq!(found(&request, &workspace, &[]), ".aws .ssh stow/aws/creds");
+    }
+
+    #[test]
+    fn hidden_paths_and_virtual_environments_are_not_withheld() {
+        let directory = tempfile::tempdir().unwrap();
+        let (request, workspace) = request_in(&directory);
+        create_files(&workspace, &["state/code/seal.key", ".env/pyvenv.cfg"]);
+        let request = request.hide(workspace.join("state"));
+        assert_eq!(found(&request, &workspace, &[]), "");
+    }
+
+    /// A repository can be a skill: then its keys are those of the project.
+    #[test]
+    fn a_skill_around_the_workspace_does_not_get_its_keys() {
+        let directory = tempfile::tempdir().unwrap();
+        let workspace = directory.path().canonicalize().unwrap();
+        create_files(&workspace, &["SKILL.md", ".env"]);
+        let request = Request::new(&workspace).workspace(&workspace);
+        assert_eq!(found(&request, &workspace, &[]), ".env");
     }
 
     #[test]

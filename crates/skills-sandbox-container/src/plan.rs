@@ -112,6 +112,7 @@ impl RunPlan {
                 runtime: context.runtime.map(str::to_owned),
                 user: ContainerUser::new(context.engine, context.ids),
                 mounts,
+                keys: keys.clone(),
                 scratch: scratch_path(grants),
                 volumes: volumes(context.image, grants),
                 limits,

@@ -8,6 +8,7 @@ use bollard::models::{
     Mount, MountBindOptions, MountBindOptionsPropagationEnum, MountType, ResourcesUlimits,
 };
 use skills_policy::ResourceLimits;
+use skills_process::KeyFiles;
 
 use crate::engine::{EngineFacts, Product};
 use crate::launcher;
@@ -46,6 +47,9 @@ pub(crate) struct ContainerRequest {
     pub(crate) runtime: Option<String>,
     pub(crate) user: ContainerUser,
     pub(crate) mounts: Vec<ContainerMount>,
+    /// The files that some mounts cover. The kernel removes the mount over a file that is replaced, so
+    /// a kept container does not cover others.
+    pub(crate) keys: KeyFiles,
     /// The path of the scratch space.
     pub(crate) scratch: PathBuf,
     /// Directories that the engine would otherwise make writable on the disk of the host, or without a

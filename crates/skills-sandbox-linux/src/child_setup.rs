@@ -18,7 +18,7 @@ use skills_policy::SpawnGrant;
 use skills_process::MemoryRlimit;
 use skills_sandbox::SandboxError;
 
-use crate::granted_path::{OpenedPath, open_all};
+use crate::granted_path::{OpenedPath, open_all, open_each};
 use crate::init_image::init_image;
 use crate::isolation::IsolationLevel;
 use crate::landlock_abi::LandlockAbi;
@@ -32,8 +32,8 @@ use crate::setup_step::SetupStep;
 use crate::stack::Stack;
 use crate::watchdog::Announcement;
 use skills_seccomp::{
-    AllocationPolicy, FilterConfig, MetadataPolicy, Observation, ProcessPolicy, SharedMemoryPolicy,
-    SocketPolicy, build_filter, unobserved_directory,
+    AllocationPolicy, FilterConfig, LinkPolicy, MetadataPolicy, Observation, ProcessPolicy,
+    SharedMemoryPolicy, SocketPolicy, build_filter, unobserved_directory,
 };
 
 /// The standard streams of the child, as descriptors above 2.
@@ -218,8 +218,12 @@ impl ChildSetup {
         plan: &Plan,
         options: ChildOptions<'_>,
     ) -> Result<(Self, ParentEnds), SandboxError> {
-        let sources = open_all(plan.paths(), &plan.relocated)?;
         let mut descriptors = Descriptors::default();
+        // Only mounts need all files at once: there can be many rules beside withheld files.
+        let sources = match &plan.rootfs {
+            Some(_) => open_all(plan.paths(), &plan.relocated)?,
+            None => Vec::new(),
+        };
         let ruleset = Ruleset::new(plan, options.landlock, &sources, &mut descriptors)?;
         let (child_streams, streams) = standard_streams(&mut descriptors)?;
         let (status, child_status) = pipe()?;
@@ -360,7 +364,13 @@ impl Ruleset {
             }
             (_, Some(abi)) => abi,
         };
-        let ruleset = build_ruleset(sources, plan.network, abi)?;
+        let ruleset = match &plan.rootfs {
+            Some(_) => build_ruleset(sources.iter().map(Ok), plan.network, abi)?,
+            None => {
+                let sources = open_each(plan.paths(), &plan.relocated);
+                build_ruleset(sources, plan.network, abi)?
+            }
+        };
         let descriptor = descriptors.keep(above_standard(ruleset)?);
         let deferred_rules = match &plan.rootfs {
             Some(rootfs) => deferred_rules(abi, rootfs)?,
@@ -412,6 +422,11 @@ fn filter_config(plan: &Plan, memory: MemoryCounting, observation: Observation) 
             MetadataPolicy::Deny
         } else {
             MetadataPolicy::Any
+        },
+        links: if plan.isolation == IsolationLevel::Landlock && !plan.keys.is_empty() {
+            LinkPolicy::Deny
+        } else {
+            LinkPolicy::Any
         },
         processes: if plan.spawn == SpawnGrant::None {
             ProcessPolicy::SingleProcess

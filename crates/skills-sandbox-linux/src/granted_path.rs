@@ -46,21 +46,27 @@ pub(crate) fn open_all(
     rules: &[PathRule],
     relocated: &[(PathBuf, PathBuf)],
 ) -> Result<Vec<OpenedPath>, SandboxError> {
-    let mut opened = Vec::with_capacity(rules.len());
+    open_each(rules, relocated).collect()
+}
+
+/// Opens the paths of the rules as [`open_all`] does, one after the other.
+pub(crate) fn open_each<'a>(
+    rules: &'a [PathRule],
+    relocated: &'a [(PathBuf, PathBuf)],
+) -> impl Iterator<Item = Result<OpenedPath, SandboxError>> + 'a {
     // Of withheld paths the identity is known.
     let rules = rules
         .iter()
         .filter(|rule| rule.access != PathAccess::Withheld);
-    for rule in rules {
-        match OpenedPath::open(rule, find_location(&rule.path, relocated)) {
-            Ok(path) => opened.push(path),
-            Err(Errno::ENOENT | Errno::ENOTDIR) => {}
+    rules.filter_map(
+        |rule| match OpenedPath::open(rule, find_location(&rule.path, relocated)) {
+            Ok(path) => Some(Ok(path)),
+            Err(Errno::ENOENT | Errno::ENOTDIR) => None,
             // A path of the system that the host process itself cannot access.
-            Err(Errno::EACCES) if rule.symlinks == SymlinkPolicy::Follow => {}
-            Err(error) => return Err(open_error(rule, error)),
-        }
-    }
-    Ok(opened)
+            Err(Errno::EACCES) if rule.symlinks == SymlinkPolicy::Follow => None,
+            Err(error) => Some(Err(open_error(rule, error))),
+        },
+    )
 }
 
 /// Returns true if a file belongs to root and every user of the host may read it.

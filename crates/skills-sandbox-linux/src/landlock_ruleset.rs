@@ -1,12 +1,13 @@
 //! Converts opened paths to a Landlock ruleset.
 
+use std::borrow::Borrow;
 use std::ffi::CString;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
 use landlock::{
     ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, Ruleset,
-    RulesetAttr, RulesetCreatedAttr, RulesetError, Scope,
+    RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetError, Scope,
 };
 use skills_sandbox::SandboxError;
 
@@ -28,21 +29,30 @@ pub(crate) struct DeferredRule {
 /// All access rights of the ABI are handled, except for ports in a network namespace, so everything
 /// that no rule allows is denied. A right
 /// that the kernel turns out not to have is an error instead of a gap (`HardRequirement`).
-pub(crate) fn build_ruleset(
-    sources: &[OpenedPath],
+pub(crate) fn build_ruleset<S: Borrow<OpenedPath>>(
+    sources: impl IntoIterator<Item = Result<S, SandboxError>>,
     network: RunNetwork,
     version: LandlockAbi,
 ) -> Result<OwnedFd, SandboxError> {
-    create_ruleset(sources, network, version)
-        .map_err(|error| setup_error(&error))?
-        .ok_or_else(|| setup_error(&"the kernel created no ruleset"))
+    let abi = abi(version);
+    let mut ruleset = create_ruleset(network, version).map_err(|error| setup_error(&error))?;
+    for source in sources {
+        let source = source?;
+        let source = source.borrow();
+        // Landlock only adds access, so exceptions inside a granted directory need mounts.
+        if source.access().is_exception() {
+            continue;
+        }
+        ruleset = add_path(ruleset, source, abi).map_err(|error| setup_error(&error))?;
+    }
+    let descriptor: Option<OwnedFd> = ruleset.into();
+    descriptor.ok_or_else(|| setup_error(&"the kernel created no ruleset"))
 }
 
 fn create_ruleset(
-    sources: &[OpenedPath],
     network: RunNetwork,
     version: LandlockAbi,
-) -> Result<Option<OwnedFd>, RulesetError> {
+) -> Result<RulesetCreated, RulesetError> {
     let abi = abi(version);
     let mut ruleset = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
     ruleset = ruleset.handle_access(AccessFs::from_all(abi))?;
@@ -54,20 +64,22 @@ fn create_ruleset(
     if version.has_scoping() {
         ruleset = ruleset.scope(Scope::from_all(abi))?;
     }
-    let mut created = ruleset.create()?;
-    // Landlock only adds access, so exceptions inside a granted directory need mounts.
-    let has_rights = |source: &&OpenedPath| !source.access().is_exception();
-    for source in sources.iter().filter(has_rights) {
-        let rights = access_rights(source.access(), abi);
-        // The kernel rejects rights of directories, such as creating files, for other files.
-        let rights = if source.is_directory() {
-            rights
-        } else {
-            rights & AccessFs::from_file(abi)
-        };
-        created = created.add_rule(PathBeneath::new(source.file(), rights))?;
-    }
-    Ok(created.into())
+    ruleset.create()
+}
+
+fn add_path(
+    ruleset: RulesetCreated,
+    source: &OpenedPath,
+    abi: ABI,
+) -> Result<RulesetCreated, RulesetError> {
+    let rights = access_rights(source.access(), abi);
+    // The kernel rejects rights of directories, such as creating files, for other files.
+    let rights = if source.is_directory() {
+        rights
+    } else {
+        rights & AccessFs::from_file(abi)
+    };
+    ruleset.add_rule(PathBeneath::new(source.file(), rights))
 }
 
 /// Returns rules for the new root file system: the program may list its root, read the files that

@@ -289,7 +289,7 @@ mod tests {
     #[test]
     fn a_program_returns_the_actions_of_its_table() {
         use super::super::{
-            AllocationPolicy, FilterConfig, MetadataPolicy, Observation, ProcessPolicy,
+            AllocationPolicy, FilterConfig, LinkPolicy, MetadataPolicy, Observation, ProcessPolicy,
             SharedMemoryPolicy, SocketPolicy, build_table,
         };
         let values = [
@@ -351,6 +351,10 @@ mod tests {
         ] {
             let table = build_table(FilterConfig {
                 metadata,
+                links: match metadata {
+                    MetadataPolicy::Any => LinkPolicy::Any,
+                    MetadataPolicy::Deny => LinkPolicy::Deny,
+                },
                 processes,
                 sockets,
                 shared_memory: shared,

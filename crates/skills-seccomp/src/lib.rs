@@ -55,6 +55,8 @@ use syscalls::{
 pub struct FilterConfig {
     /// Whether files may be changed other than in their content.
     pub metadata: MetadataPolicy,
+    /// Whether files may get further names.
+    pub links: LinkPolicy,
     /// The processes that the program may create.
     pub processes: ProcessPolicy,
     /// The sockets that it may create.
@@ -74,6 +76,16 @@ pub enum MetadataPolicy {
     Any,
     /// It may not. Modes and given times are ignored, since libraries set them when they copy a
     /// file. For a restriction of files that does not cover metadata, such as Landlock.
+    Deny,
+}
+
+/// Whether a program may create hard links.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LinkPolicy {
+    /// It may, where the file system allows it.
+    Any,
+    /// It may not: Landlock allows another name in the same directory for a file that it does not
+    /// allow to be read, and a later run could read the file by that name.
     Deny,
 }
 
@@ -168,6 +180,12 @@ const UNSUPPORTED: Action = Action::Error(libc::EOPNOTSUPP as u16);
 /// The call has no effect and reports success.
 const IGNORED_CALL: Action = Action::Error(0);
 
+/// The calls that create hard links.
+#[cfg(target_arch = "x86_64")]
+const LINK_CALLS: &[c_long] = &[libc::SYS_link, libc::SYS_linkat];
+#[cfg(not(target_arch = "x86_64"))]
+const LINK_CALLS: &[c_long] = &[libc::SYS_linkat];
+
 fn syscall_number(call: c_long) -> u32 {
     u32::try_from(call).unwrap_or(u32::MAX)
 }
@@ -226,6 +244,9 @@ fn build_table(config: FilterConfig) -> Table {
         add_all(&mut table, &[METADATA_CALLS, METADATA_X86_64], FAIL_EPERM);
         add_all(&mut table, &[IGNORED_CALLS, IGNORED_X86_64], IGNORED_CALL);
         add_time_rules(&mut table);
+    }
+    if config.links == LinkPolicy::Deny {
+        add_all(&mut table, &[LINK_CALLS], FAIL_EPERM);
     }
     add_mode_rules(&mut table);
     add_socket_rules(&mut table, config.sockets, config.observation);

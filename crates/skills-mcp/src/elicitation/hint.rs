@@ -40,14 +40,14 @@ pub(crate) fn default_trust_command(request: &ApprovalRequest) -> Option<String>
 }
 
 /// Returns the option that allows a permission, with `PATH` for paths; `None` if no rule of the
-/// user can allow it.
+/// user can allow it, or if no message suggests that.
 fn allow_option(decision: &PermissionDecision) -> Option<String> {
-    if !decision.is_allowable() {
+    if !decision.is_allowable() || decision.permission().caution().is_some() {
         return None;
     }
     let target = match decision.permission() {
         // A placeholder, since the real path is a path of the host.
-        Permission::Read(_) | Permission::ReadKeys { .. } => "read:PATH".to_owned(),
+        Permission::Read(_) => "read:PATH".to_owned(),
         Permission::Write(_) | Permission::WriteProtected { .. } => "write:PATH".to_owned(),
         Permission::ListedHosts => "network:HOST".to_owned(),
         permission => permission.rule_target()?.to_string(),

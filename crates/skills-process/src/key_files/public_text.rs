@@ -1,6 +1,6 @@
 //! Files with the name of a file with keys whose text holds none.
 
-use std::fs::OpenOptions;
+use std::fs::{Metadata, OpenOptions};
 use std::io::Read;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
@@ -19,83 +19,80 @@ const PUBLIC_BLOCKS: [&str; 9] = [
     "TRUSTED CERTIFICATE",
     "X509 CRL",
 ];
-/// Settings of a repository that hold no password, by section and name. All settings that are not
-/// listed may hold one.
-const GIT_SETTINGS: [(&str, &[&str]); 10] = [
-    (
-        "core",
-        &[
-            "autocrlf",
-            "bare",
-            "editor",
-            "eol",
-            "filemode",
-            "fsmonitor",
-            "hookspath",
-            "ignorecase",
-            "logallrefupdates",
-            "longpaths",
-            "pager",
-            "precomposeunicode",
-            "repositoryformatversion",
-            "safecrlf",
-            "sparsecheckout",
-            "sparsecheckoutcone",
-            "symlinks",
-            "untrackedcache",
-            "worktree",
-        ],
-    ),
-    (
-        "remote",
-        &[
-            "url",
-            "fetch",
-            "pushurl",
-            "push",
-            "tagopt",
-            "mirror",
-            "prune",
-            "promisor",
-            "partialclonefilter",
-            "gh-resolved",
-        ],
-    ),
-    (
-        "branch",
-        &[
-            "autosetupmerge",
-            "autosetuprebase",
-            "description",
-            "merge",
-            "mergeoptions",
-            "pushremote",
-            "rebase",
-            "remote",
-            "vscode-merge-base",
-        ],
-    ),
-    (
-        "submodule",
-        &["active", "branch", "ignore", "update", "url"],
-    ),
-    (
-        "extensions",
-        &[
-            "objectformat",
-            "partialclone",
-            "refstorage",
-            "worktreeconfig",
-        ],
-    ),
-    ("user", &["email", "name", "signingkey"]),
-    ("commit", &["gpgsign", "template"]),
-    ("pull", &["ff", "rebase"]),
-    ("push", &["autosetupremote", "default", "followtags"]),
-    ("lfs", &["repositoryformatversion"]),
+/// Sections of the configuration of a repository whose settings hold no password, unless their value
+/// [looks like one](may_hold_secret).
+const GIT_SECTIONS: [&str; 41] = [
+    "add",
+    "advice",
+    "alias",
+    "am",
+    "apply",
+    "blame",
+    "branch",
+    "clean",
+    "color",
+    "column",
+    "commit",
+    "core",
+    "diff",
+    "extensions",
+    "feature",
+    "fetch",
+    "format",
+    "fsck",
+    "gc",
+    "grep",
+    "gui",
+    "index",
+    "init",
+    "lfs",
+    "log",
+    "maintenance",
+    "merge",
+    "pack",
+    "protocol",
+    "pull",
+    "push",
+    "rebase",
+    "receive",
+    "rerere",
+    "stash",
+    "status",
+    "submodule",
+    "tag",
+    "transfer",
+    "user",
+    "worktree",
 ];
+/// Settings of remotes that hold no password.
+const REMOTE_SETTINGS: [&str; 11] = [
+    "url",
+    "fetch",
+    "pushurl",
+    "push",
+    "tagopt",
+    "mirror",
+    "prune",
+    "promisor",
+    "partialclonefilter",
+    "gh-resolved",
+    "skipfetchall",
+];
+/// Parts of values and comments that may name a password.
+const SECRET_WORDS: [&str; 8] = [
+    "authorization",
+    "basic ",
+    "bearer",
+    "credential",
+    "passw",
+    "pwd",
+    "secret",
+    "token",
+];
+/// The length of the shortest word of letters and digits that may be a token.
+const MIN_TOKEN_BYTES: usize = 20;
 /// Settings of npm that hold no password. `@scope:registry` is one, too.
-const NPM_SETTINGS: [&str; 19] = [
+const NPM_SETTINGS: [&str; 18] = [
     "audit",
     "auto-install-peers",
     "engine-strict",
@@ -110,17 +107,19 @@ const NPM_SETTINGS: [&str; 19] = [
     "package-lock",
     "prefer-workspace-packages",
     "progress",
-    "registry",
     "save-exact",
     "save-prefix",
     "shamefully-hoist",
     "strict-peer-dependencies",
 ];
 
-/// Returns true if a file whose name says that it may hold keys is known to hold none: certificates
-/// alone, or settings of git or npm that are all known and without a password. Symlinks are not
-/// followed.
-pub(super) fn holds_no_key(path: &Path) -> bool {
+/// Returns true if a file or directory whose name says that it may hold keys is known to hold none:
+/// certificates alone, settings of git or npm that are all known and without a password, or a
+/// virtual environment. Symlinks are not followed.
+pub(super) fn holds_no_key(path: &Path, metadata: &Metadata) -> bool {
+    if metadata.is_dir() {
+        return path.join("pyvenv.cfg").is_file();
+    }
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let is_public: fn(&str) -> bool = match name.to_lowercase().as_str() {
         "config" | "config.worktree" => is_public_git_config,
@@ -128,7 +127,7 @@ pub(super) fn holds_no_key(path: &Path) -> bool {
         name if name.ends_with(".pem") => is_public_pem,
         _ => return false,
     };
-    read_text(path).is_some_and(|text| is_public(&text))
+    metadata.is_file() && read_text(path).is_some_and(|text| is_public(&text))
 }
 
 /// Returns the text of a regular file of at most a mebibyte.
@@ -149,17 +148,28 @@ fn read_text(path: &Path) -> Option<String> {
     (text.len() as u64 <= MAX_BYTES).then_some(text)
 }
 
-/// Returns true if a text has PEM blocks, and all of them are public.
+/// Returns true if a text has PEM blocks, all of them are public, and nothing but comments is around
+/// them.
 fn is_public_pem(text: &str) -> bool {
-    let mut labels = text
-        .match_indices("-----BEGIN ")
-        .map(|(at, marker)| &text[at + marker.len()..])
-        .map(|rest| rest.split_once("-----").map(|(label, _)| label))
-        .peekable();
-    labels.peek().is_some()
-        && labels.all(|label| label.is_some_and(|label| PUBLIC_BLOCKS.contains(&label)))
-        // Another spelling of a private key, such as that of PuTTY or in one line.
-        && !text.to_ascii_uppercase().contains("PRIVATE")
+    let mut blocks = 0;
+    let mut lines = text.lines().map(str::trim);
+    while let Some(line) = lines.next() {
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let label = line
+            .strip_prefix("-----BEGIN ")
+            .and_then(|rest| rest.strip_suffix("-----"));
+        let Some(label) = label.filter(|label| PUBLIC_BLOCKS.contains(label)) else {
+            return false;
+        };
+        let end = format!("-----END {label}-----");
+        if !lines.by_ref().any(|line| line == end) {
+            return false;
+        }
+        blocks += 1;
+    }
+    blocks > 0 && !text.to_ascii_uppercase().contains("PRIVATE")
 }
 
 /// Returns true if all lines of the settings of a repository are known and hold no password.
@@ -167,42 +177,66 @@ fn is_public_git_config(text: &str) -> bool {
     let mut section = String::new();
     text.lines().map(str::trim).all(|line| {
         if line.is_empty() || line.starts_with(['#', ';']) {
-            // A comment may hold anything, such as a password that was replaced.
-            return line.is_empty();
+            return !may_hold_secret(line);
         }
-        if let Some(header) = line
+        let header = line
             .strip_prefix('[')
-            .and_then(|rest| rest.strip_suffix(']'))
-        {
+            .and_then(|rest| rest.strip_suffix(']'));
+        if let Some(header) = header {
             let name = header.split([' ', '.']).next().unwrap_or_default();
             section = name.to_ascii_lowercase();
-            return !has_password(header);
+            return !may_hold_secret(header);
         }
-        // Quotes and escapes are left to git.
-        let Some((name, value)) = line.split_once('=').filter(|_| !line.contains(['"', '\\']))
-        else {
+        // Escapes and values of several lines are left to git.
+        let Some((name, value)) = line.split_once('=').filter(|_| !line.contains('\\')) else {
             return false;
         };
         let name = name.trim().to_ascii_lowercase();
-        let mut known = GIT_SETTINGS.iter().filter(|(known, _)| *known == section);
-        known.any(|(_, names)| names.contains(&name.as_str())) && !has_password(value.trim())
+        let is_known = match section.as_str() {
+            "remote" => REMOTE_SETTINGS.contains(&name.as_str()),
+            "http" => matches!(name.as_str(), "sslverify" | "postbuffer" | "version"),
+            section => GIT_SECTIONS.contains(&section),
+        };
+        // Public by its purpose, and as long as a token.
+        let is_public_key = section == "user" && name == "signingkey";
+        is_known && (is_public_key || !may_hold_secret(value.trim().trim_matches('"')))
     })
 }
 
 /// Returns true if all lines of settings of npm are known and hold no password.
 fn is_public_npm_config(text: &str) -> bool {
     text.lines().map(str::trim).all(|line| {
+        if line.is_empty() || line.starts_with(['#', ';']) {
+            return !may_hold_secret(line);
+        }
         let Some((name, value)) = line.split_once('=') else {
-            return line.is_empty();
+            return false;
         };
-        let name = name.trim();
-        let is_registry = name.starts_with('@') && name.ends_with(":registry");
-        (is_registry || NPM_SETTINGS.contains(&name)) && !has_password(value.trim())
+        let (name, value) = (name.trim(), value.trim());
+        let is_registry =
+            name == "registry" || name.starts_with('@') && name.ends_with(":registry");
+        let is_known = is_registry || NPM_SETTINGS.contains(&name);
+        // Some registries have a token in the path.
+        is_known && !may_hold_secret(value) && !(is_registry && has_path(value))
     })
 }
 
-/// Returns true if a value may contain a password: it is a URL with a user of HTTP, with a password, or
-/// with parameters.
+/// Returns true if a text may contain a password: a URL with a user of HTTP, with a password or with
+/// parameters, a word for one, or a long word of letters and digits.
+fn may_hold_secret(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    let is_token = |word: &str| {
+        word.len() >= MIN_TOKEN_BYTES
+            && word.contains(|c: char| c.is_ascii_digit())
+            && word.contains(|c: char| c.is_ascii_alphabetic())
+    };
+    let mut words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    SECRET_WORDS.iter().any(|word| lower.contains(word))
+        || words.any(is_token)
+        || has_password(text)
+}
+
+/// Returns true for a URL with a user of HTTP, with a password, or with parameters.
 fn has_password(value: &str) -> bool {
     let Some((scheme, rest)) = value.split_once("://") else {
         return false;
@@ -212,6 +246,13 @@ fn has_password(value: &str) -> bool {
     let is_ssh = scheme.ends_with("ssh");
     let names_password = user.is_some_and(|user| !is_ssh || user.contains(':'));
     names_password || value.contains(['?', '#']) || rest.contains("://")
+}
+
+/// Returns true for a URL with a path.
+fn has_path(url: &str) -> bool {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    rest.split_once('/')
+        .is_some_and(|(_, path)| !path.is_empty())
 }
 
 #[cfg(test)]
@@ -235,6 +276,7 @@ mod tests {
             block("CERTIFICATE") + "-----BEGIN ",
             block("UNKNOWN"),
             block("CERTIFICATE") + "PuTTY-Private-Lines: 8",
+            block("CERTIFICATE") + "word of pass: hunter2",
         ] {
             assert!(!is_public_pem(&text), "{text}");
         }
@@ -261,12 +303,11 @@ mod tests {
             "url = https://u:p@github.com/o/r.git",
             "url = ssh://u:p@example.com/r.git",
             "url = https://github.com/o/r.git?token=1",
-            "url = \"https://github.com/o/r.git\"",
             "url = https:\\\n//u:p@h/x",
             "extraheader = AUTHORIZATION: basic x",
             "# url = https://u:p@github.com",
-            "helper = store",
             "proxy = http://h",
+            "url = ghp0123456789abcdefghij",
         ] {
             assert!(
                 !is_public_git_config(&format!("[remote \"o\"]\n{line}\n")),
@@ -274,7 +315,20 @@ mod tests {
             );
         }
         assert!(!is_public_git_config("[http \"https://u:p@h/\"]\n"));
-        assert!(!is_public_git_config("[include]\n\tpath = other\n"));
+        for text in [
+            "[include]\n\tpath = other\n",
+            "[credential]\n\thelper = store\n",
+            "[http]\n\tcookiefile = x\n",
+            "[alias]\n\tx = !curl -H 'Authorization: x'\n",
+        ] {
+            assert!(!is_public_git_config(text), "{text}");
+        }
+        for text in [
+            "[alias]\n\tst = status\n# mine\n[gc]\n\tauto = 0\n",
+            "[core]\n\tquotepath = \"false\"\n[user]\n\tsigningkey = 3AA5C34371567BD2AAAA\n",
+        ] {
+            assert!(is_public_git_config(text), "{text}");
+        }
     }
 
     #[test]
@@ -285,7 +339,8 @@ mod tests {
             "//registry.npmjs.org/:_authToken=abc",
             "_auth=abc",
             "registry=https://u:p@npm.example/",
-            "; comment",
+            "# the token is in the vault",
+            "registry=https://npm.example/TOKEN/me/",
             "ca[]=x",
             "@acme:token=x",
         ] {

@@ -77,9 +77,9 @@ pub struct ExecutionOptions {
     /// Additional hosts that the program can connect to. A rule or an approval must allow it.
     /// Default: none.
     pub hosts: Vec<HostPattern>,
-    /// Files with keys that the program can read, by their canonical paths. A rule or an approval for
-    /// this path must allow each; no program gets such a file of a directory that is granted as a
-    /// whole. Default: none.
+    /// Files with keys that the program can read, by their canonical paths, if an approver allows it:
+    /// no program gets such a file of a directory that is granted as a whole. Without an approver the
+    /// run goes on without them, unless a rule for the file itself allows it. Default: none.
     pub key_paths: Vec<PathBuf>,
     /// Working directory of the program, which must be readable. Default: the skill directory.
     pub current_dir: Option<PathBuf>,

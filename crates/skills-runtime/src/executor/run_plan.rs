@@ -8,7 +8,7 @@ use skills_discovery::Entry;
 #[cfg(all(feature = "packages", unix))]
 use skills_manifest::RequiredPackage;
 use skills_manifest::{HookAction, Manifest, Requirements};
-use skills_policy::{Request, SandboxChoice, Secret, VariableSource};
+use skills_policy::{ApprovalMode, Request, SandboxChoice, Secret, VariableSource};
 use skills_prompt::{InstalledServers, MissingRequirements};
 use skills_sandbox::{SandboxError, ScriptType};
 
@@ -65,6 +65,7 @@ impl Executor {
             document,
         } = OpenedSkill::find_runnable(&catalog, name)?;
         let manifest = document.manifest().clone();
+        self.keep_answerable_keys(&mut options);
         options.sandbox = self.select_sandbox(name, entry.directory(), options.sandbox)?;
         let mode = detect_execution_mode(entry.name().as_str(), &files, &manifest, &options)?;
         without_unused_stream(&mode, &mut options);
@@ -121,6 +122,7 @@ impl Executor {
         command: HostCommand,
         mut options: ExecutionOptions,
     ) -> Result<RunPlan, RuntimeError> {
+        self.keep_answerable_keys(&mut options);
         options.sandbox = self.select_sandbox(HOST_COMMAND_NAME, directory, options.sandbox)?;
         let mode = command.mode();
         let digest = command_digest(directory, &command, &options);
@@ -153,6 +155,16 @@ impl Executor {
             command_digest: Some(digest),
             readable_skills: ReadableSkills::default(),
         })
+    }
+
+    /// Removes files with keys for which nobody can be asked: the run then goes on without them, as if
+    /// the command did not name them. A rule for such a file adds it by itself.
+    fn keep_answerable_keys(&self, options: &mut ExecutionOptions) {
+        let approver = options.context.approver.as_deref();
+        let is_strict = self.permissions.policy().mode() == ApprovalMode::Strict;
+        if is_strict || !self.permissions.has_approver(approver) {
+            options.key_paths.clear();
+        }
     }
 
     /// Selects the sandbox for the programs of a skill: the required one, else the one of the call,

@@ -4,8 +4,8 @@
 use libc::sock_filter;
 use skills_process::small_executable;
 use skills_seccomp::{
-    AllocationPolicy, FilterConfig, MetadataPolicy, Observation, ProcessPolicy, SharedMemoryPolicy,
-    SocketPolicy, build_filter,
+    AllocationPolicy, FilterConfig, LinkPolicy, MetadataPolicy, Observation, ProcessPolicy,
+    SharedMemoryPolicy, SocketPolicy, build_filter,
 };
 
 use super::{LAUNCH, LAUNCH_WITH_QUOTA, WAIT};
@@ -37,6 +37,7 @@ pub(super) fn denied_calls() -> usize {
 fn launcher(allocation: AllocationPolicy) -> Vec<u8> {
     let filter = build_filter(FilterConfig {
         metadata: MetadataPolicy::Any,
+        links: LinkPolicy::Any,
         processes: ProcessPolicy::MultiProcess,
         sockets: SocketPolicy::Proxy,
         shared_memory: SharedMemoryPolicy::Allow,

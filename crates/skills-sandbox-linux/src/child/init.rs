@@ -111,8 +111,9 @@ fn clone_program(setup: &ChildSetup, init: &InitSetup) -> Result<(), StepError> 
         return Ok(());
     }
     init.memory_use.cancel();
-    // The number is in the `errno` of a thread of the host process, which others may write meanwhile.
-    Err(fail(libc::EAGAIN, SetupStep::Init))
+    // The number is in the `errno` of a thread of the host process, which others may write meanwhile,
+    // so it is unknown.
+    Err(fail(0, SetupStep::Init))
 }
 
 /// Installs the two descriptors of the first process, and marks all others as close-on-exec.

@@ -74,11 +74,7 @@ impl WithheldKeys {
 
     /// Returns the paths of the files, which are not modified either.
     pub(super) fn paths(&self) -> &[PathBuf] {
-        if self.is_incomplete {
-            &[]
-        } else {
-            &self.located
-        }
+        &self.located
     }
 }
 

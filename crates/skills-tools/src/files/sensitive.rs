@@ -143,7 +143,7 @@ mod tests {
             ".Git/config",
             "sub/.git/config",
             ".\u{17f}\u{17f}h/x",
-            ".\u{212a}ube/x",
+            ".\u{212a}ube/config",
         ] {
             assert!(is_key_file(&parts(path)), "{path}");
         }

@@ -244,6 +244,7 @@ pub const KEYS: &[(u8, &[&str])] = &[(
         "os.rename(workspace + '/keys', workspace + '/elsewhere')",
         "os.unlink(workspace + '/.env')",
         "os.mkdir(workspace + '/inner'); os.rename(workspace + '/.env', workspace + '/inner/moved')",
+        "os.link(workspace + '/.env', workspace + '/linked')",
         "os.link(workspace + '/.env', workspace + '/inner/linked'); open(workspace + '/inner/linked').read()",
         "open('/proc/self/root' + workspace + '/.env').read()",
     ],

@@ -109,14 +109,14 @@ async fn a_command_that_names_a_key_asks_for_it_and_then_reads_it_alone() {
         ("cat .aws/credentials", "a"),
         ("cat /skills/kit/.env", ""),
     ] {
-        let refused = bash(&host.tools(), command, cwd).await;
-        assert_eq!(
-            refused.code(),
-            Some("approval_required"),
+        let denying = host.runtime().approver(Arc::new(ApprovalResponse::Deny));
+        let tools = host.wrap(host.builder(denying).build().unwrap());
+        let refused = bash(&tools, command, cwd).await;
+        assert!(
+            refused.text.contains("may hold KEYS") && !refused.text.contains("--allow"),
             "{}",
             refused.text
         );
-        assert!(refused.text.contains("may hold KEYS"), "{}", refused.text);
         let approving = host
             .runtime()
             .approver(Arc::new(ApprovalResponse::AllowOnce));
@@ -139,8 +139,7 @@ async fn only_a_rule_for_the_file_itself_allows_reading_keys() {
     let host = host();
     let rule = |path: &str| format!("read:{}", host.path(path).display());
     for allowed in ["read".to_owned(), rule("workspace")] {
-        let refused = bash(&host.allowing(&[&allowed]), "cat .env", "").await;
-        assert_eq!(refused.code(), Some("approval_required"), "{allowed}");
+        check_withheld(&host.allowing(&[&allowed]), "cat .env", "").await;
     }
     let tools = host.allowing(&[&rule("workspace/.env")]);
     let outcome = bash(&tools, "cat .env", "").await;
