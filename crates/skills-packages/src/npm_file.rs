@@ -22,8 +22,9 @@ pub fn npm_file_url(registry: &str, name: &str, version: &str) -> Option<String>
     Some(url.into())
 }
 
-/// Returns the registry of a file of npm, by its URL; `None` unless it is exactly the one of this
-/// version of the package. `name` can have a scope.
+/// Returns the registry of a file of npm, by its URL; `None` unless it is one of this version of the
+/// package: the [usual one](npm_file_url), the one of GitLab and Artifactory, which repeats the scope,
+/// or the one of GitHub Packages, `download/NAME/VERSION/DIGEST`. `name` can have a scope.
 ///
 /// URLs are compared as npm reads them: the letters of a host can be capitals, and a port can be the
 /// default one. A URL with a query, a fragment or a user is not accepted.
@@ -37,14 +38,37 @@ pub fn npm_file_url(registry: &str, name: &str, version: &str) -> Option<String>
 /// ```
 #[must_use]
 pub fn npm_registry(url: &str, name: &str, version: &str) -> Option<String> {
-    let url = parse_plain(url)?;
-    let directory = url.path().strip_suffix(&file_path(name, version)?)?;
-    let mut registry = url.clone();
-    registry.set_path(directory);
-    let registry = registry.as_str().trim_end_matches('/').to_owned();
-    // A path can have further slashes before the name.
-    let is_exact = npm_file_url(&registry, name, version).as_deref() == Some(url.as_str());
-    is_exact.then_some(registry)
+    let mut registry = parse_plain(url)?;
+    let directory = directory_of_file(registry.path(), name, version)?;
+    // A path can have further slashes before the name, and after a scope it is another name.
+    let last = directory.rsplit('/').next().unwrap_or(directory);
+    if directory.ends_with('/') || last.starts_with('@') {
+        return None;
+    }
+    let directory = directory.to_owned();
+    registry.set_path(&directory);
+    Some(registry.as_str().trim_end_matches('/').to_owned())
+}
+
+/// Returns the path before that of a file.
+fn directory_of_file<'a>(path: &'a str, name: &str, version: &str) -> Option<&'a str> {
+    if let Some(directory) = path.strip_suffix(&file_path(name, version)?) {
+        return Some(directory);
+    }
+    if let Some(directory) = path.strip_suffix(&format!("/{name}/-/{name}-{version}.tgz")) {
+        return Some(directory);
+    }
+    let (path, digest) = path.rsplit_once('/')?;
+    let is_digest = !digest.is_empty() && digest.bytes().all(|byte| byte.is_ascii_hexdigit());
+    path.strip_suffix(&format!("/download/{name}/{version}"))
+        .filter(|_| is_digest)
+}
+
+/// Returns true for a URL below which a registry can have files: one of the web without a user, a
+/// query and a fragment.
+#[must_use]
+pub fn is_npm_registry(url: &str) -> bool {
+    parse_plain(url).is_some()
 }
 
 /// Returns true for the URL of the file of one version of a package in a registry, however its
@@ -79,6 +103,39 @@ mod tests {
     use super::*;
 
     const REGISTRY: &str = "https://registry.npmjs.org/";
+
+    #[test]
+    fn the_registry_of_a_file_is_what_precedes_its_name_and_version() {
+        let registry = |path: &str| {
+            let url = format!("https://npm.example/team/{path}");
+            npm_registry(&url, "@s/a", "1.0.0")
+        };
+        for path in [
+            "@s/a/-/a-1.0.0.tgz",
+            "@s/a/-/@s/a-1.0.0.tgz",
+            "download/@s/a/1.0.0/0123456789abcdefABCDEF",
+        ] {
+            let found = registry(path);
+            assert_eq!(found.as_deref(), Some("https://npm.example/team"), "{path}");
+        }
+        for path in [
+            "@s/a/-/@t/a-1.0.0.tgz",
+            "@t/a/-/@s/a-1.0.0.tgz",
+            "@s/a/-/@s/a-1.0.1.tgz",
+            "@s/a/-/@s/b-1.0.0.tgz",
+            "download/@s/a/1.0.1/abc",
+            "download/@s/b/1.0.0/abc",
+            "download/a/1.0.0/abc",
+            "download/@s/a/1.0.0/",
+            "download/@s/a/1.0.0/evil-1.0.0.tgz",
+            "download/@s/a/1.0.0/abc/",
+            "/@s/a/-/a-1.0.0.tgz",
+        ] {
+            assert_eq!(registry(path), None, "{path}");
+        }
+        let scoped = "https://npm.example/@s/a/-/a-1.0.0.tgz";
+        assert_eq!(npm_registry(scoped, "a", "1.0.0"), None);
+    }
 
     #[test]
     fn one_url_is_the_file_of_a_package() {

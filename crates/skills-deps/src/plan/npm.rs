@@ -6,10 +6,10 @@ use serde_json::{Map, Value};
 
 use super::{Plan, PlannedPackage, host_of, unreadable};
 use crate::error::{SetupError, SetupErrorKind, shown};
-use skills_packages::{Registry, is_npm_file, is_npm_package_name, npm_file_url};
+use skills_packages::{
+    Registry, is_npm_file, is_npm_package_name, is_npm_registry, npm_file_url, npm_registry,
+};
 
-/// How npm writes the addresses of files, whichever registry they were downloaded from.
-const DEFAULT_REGISTRY: &str = "https://registry.npmjs.org/";
 /// The directory of installed packages.
 const NODE_MODULES: &str = "node_modules/";
 
@@ -25,9 +25,8 @@ pub(crate) struct LockedPackage {
 
 /// Adds the packages of a lock file to a plan. `registry` is the URL from which npm installs them.
 ///
-/// npm gets the lock file with the URL of each file as it is accepted here, so that it cannot read
-/// another one in it, and without the form of earlier versions of npm, which lists packages a second
-/// time.
+/// npm gets no URL that the lock file has, so that no lock file decides from where it downloads, and
+/// no list in the form of earlier versions of npm, which names packages a second time.
 pub(crate) fn parse_lock(plan: &mut Plan, text: &str, registry: &str) -> Result<(), SetupError> {
     let mut lock: Map<String, Value> =
         serde_json::from_str(text).map_err(|error| unreadable("the lock file of npm", error))?;
@@ -41,6 +40,12 @@ pub(crate) fn parse_lock(plan: &mut Plan, text: &str, registry: &str) -> Result<
     let packages = lock.get_mut("packages").and_then(Value::as_object_mut);
     let packages =
         packages.ok_or_else(|| unreadable("the lock file of npm", "it lists no packages"))?;
+    if !is_npm_registry(registry) {
+        // It may have a password, so it is not shown.
+        let reason = "the registry of npm is not a URL without a user, a query and a fragment";
+        let error = SetupError::new(SetupErrorKind::Declaration, "plan", reason);
+        return Err(error.with_help("change the setting `npm-registry`"));
+    }
     for (path, package) in packages.iter_mut().filter(|(path, _)| !path.is_empty()) {
         let Some(locked) = locked_package(path, package)? else {
             continue;
@@ -113,7 +118,8 @@ fn package_of_directory(path: &str) -> Option<&str> {
     names.last().copied().filter(|_| is_directory)
 }
 
-/// Checks that a package has a digest and the URL of its own file, and writes that URL in one form.
+/// Checks that a package has a digest and, at any registry, the URL of its own file, and replaces
+/// that URL by the one of the configured registry.
 fn check_file(
     locked: &LockedPackage,
     package: &mut Value,
@@ -133,16 +139,20 @@ fn check_file(
         // The registry says where the file is.
         return Ok(());
     };
-    let is_file = |registry: &str| is_npm_file(url, registry, name, version);
-    if !is_file(registry) && !is_file(DEFAULT_REGISTRY) {
+    let Some(origin) = npm_registry(url, name, version) else {
         let reason = format!(
             "`{name}` is another package in the lock file: `{}`",
             shown(url)
         );
         let help = format!("the file of `{name}` {version} is {expected}");
         return Err(invalid(reason).with_help(help));
+    };
+    if is_npm_file(url, &origin, name, version) {
+        package["resolved"] = expected.into();
+    } else if let Some(fields) = package.as_object_mut() {
+        // Where files have unusual URLs, only their registry knows them.
+        fields.remove("resolved");
     }
-    package["resolved"] = expected.into();
     Ok(())
 }
 
@@ -188,7 +198,8 @@ mod tests {
             "http://registry.npmjs.org/evil/-/evil-1.0.0.tgz",
             "https://registry.npmjs.org/evil/-/evil-1.0.0.tgz#/left-pad/-/left-pad-1.0.0.tgz",
             "https://registry.npmjs.org/evil/-/evil-1.0.0.tgz?/left-pad/-/left-pad-1.0.0.tgz",
-            "https://npm.example/left-pad/-/left-pad-1.0.0.tgz",
+            "https://npm.example/left-pad/-/left-pad-1.0.1.tgz",
+            "https://npm.example/download/evil/1.0.0/abc",
             "git+ssh://git@git.example/evil.git",
             "file:../evil.tgz",
         ] {
@@ -216,6 +227,54 @@ mod tests {
         let old = r#"{"lockfileVersion": 2, "dependencies": {"evil": {"version": "1.0.0"}}}"#;
         let error = plan_of(old, REGISTRY).unwrap_err();
         assert!(error.contains("it lists no packages"), "{error}");
+    }
+
+    #[test]
+    fn a_file_of_any_registry_is_installed_from_the_configured_one() {
+        let lock_of = |name: &str, url: &str| {
+            let entry = entry(&format!("node_modules/{name}"), url);
+            let text = format!(r#"{{"lockfileVersion": 3, "packages": {{{entry}}}}}"#);
+            let plan = plan_of(&text, "https://npm.example/team").unwrap();
+            assert_eq!(plan.packages[0].host, "npm.example", "{url}");
+            let lock: Value = serde_json::from_str(&plan.node_lock.unwrap()).unwrap();
+            let package = &lock["packages"][format!("node_modules/{name}")];
+            assert_eq!(package["integrity"], "sha512-A", "{url}");
+            package.get("resolved").cloned()
+        };
+        for registry in [
+            "https://registry.npmjs.org",
+            "https://registry.npmmirror.com",
+            "https://registry.yarnpkg.com",
+            "https://npm.other.example/repository/npm",
+            "https://npm.example/evil",
+            "https://npm.example/team",
+            "http://npm.example/team",
+            "http://localhost:4873",
+        ] {
+            let resolved = lock_of("@s/a", &format!("{registry}/@s/a/-/a-1.0.0.tgz"));
+            let expected = "https://npm.example/team/@s/a/-/a-1.0.0.tgz";
+            assert_eq!(resolved.unwrap(), expected, "{registry}");
+            for path in ["@s/a/-/@s/a-1.0.0.tgz", "download/@s/a/1.0.0/abc"] {
+                assert_eq!(lock_of("@s/a", &format!("{registry}/{path}")), None);
+            }
+        }
+    }
+
+    #[test]
+    fn a_registry_with_a_user_or_a_query_is_named_as_the_cause() {
+        let entry = entry("node_modules/a", "https://npm.example/a/-/a-1.0.0.tgz");
+        let text = format!(r#"{{"lockfileVersion": 3, "packages": {{{entry}}}}}"#);
+        for registry in [
+            "https://user:secret@npm.example",
+            "https://npm.example/?token=secret",
+        ] {
+            let error = plan_of(&text, registry).unwrap_err();
+            assert!(
+                error.contains("the registry of npm is not a URL"),
+                "{error}"
+            );
+            assert!(!error.contains("secret"), "{error}");
+        }
     }
 
     #[test]
