@@ -54,11 +54,23 @@ pub(crate) fn replace_file(path: &Path, text: &str) -> Result<(), SetupError> {
 
 /// Reads a text file of at most 16 MiB; `None` for anything else, such as a symlink.
 pub(crate) fn read_bounded(path: &Path) -> Option<String> {
+    String::from_utf8(read_bytes(path)?).ok()
+}
+
+/// Reads a text file like [`read_bounded`], with U+FFFD for what is not UTF-8, and without a byte
+/// order mark: package managers accept such files of packages.
+pub(crate) fn read_lossy(path: &Path) -> Option<String> {
+    let bytes = read_bytes(path)?;
+    let text = String::from_utf8_lossy(&bytes);
+    Some(text.strip_prefix('\u{feff}').unwrap_or(&text).to_owned())
+}
+
+fn read_bytes(path: &Path) -> Option<Vec<u8>> {
     let is_file = fs::symlink_metadata(path).ok()?.is_file();
-    let mut text = String::new();
+    let mut bytes = Vec::new();
     let file = open(path).ok().filter(|_| is_file)?;
-    file.take(MAX_FILE_BYTES).read_to_string(&mut text).ok()?;
-    Some(text)
+    file.take(MAX_FILE_BYTES).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
 }
 
 #[expect(

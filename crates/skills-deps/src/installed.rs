@@ -7,7 +7,7 @@ use skills_packages::{
     NodeProject, PythonRequirement, PythonSystem, PythonVersion, normalize_name, npm_range_allows,
 };
 
-use crate::files::{list_paths, read_bounded};
+use crate::files::{list_paths, read_bounded, read_lossy};
 
 /// Maximum number of entries of a package directory that are listed.
 const MAX_ENTRIES: usize = 20_000;
@@ -214,7 +214,7 @@ impl Extras {
         match self {
             Self::Listed(texts) => texts.iter().filter_map(|text| parse(text)).collect(),
             Self::InMetadata(directory) => {
-                let metadata = read_bounded(&directory.join("METADATA")).unwrap_or_default();
+                let metadata = read_lossy(&directory.join("METADATA")).unwrap_or_default();
                 let fields = metadata.lines().take_while(|line| !line.is_empty());
                 let required = fields.filter_map(|line| line.strip_prefix("Requires-Dist:"));
                 required.filter_map(parse).collect()

@@ -5,12 +5,12 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use serde::Deserialize;
+use serde_json::{Map, Value};
 use skills_packages::{Registry, compare_npm_versions};
 
 use crate::environment::NODE_DIR;
 use crate::error::{SetupError, SetupErrorKind, shown};
-use crate::files::{list_all, read_bounded};
+use crate::files::{list_all, read_lossy};
 use crate::plan::{Plan, locked_npm_packages};
 
 const NODE_MODULES: &str = "node_modules";
@@ -19,11 +19,8 @@ const NODE_MODULES: &str = "node_modules";
 const NO_PACKAGES: [&str; 2] = [".bin", ".package-lock.json"];
 
 /// What a package says about itself.
-#[derive(Debug, Clone, Default, Deserialize)]
 struct Package {
-    #[serde(default)]
     name: String,
-    #[serde(default)]
     version: String,
 }
 
@@ -93,11 +90,17 @@ fn installed_packages(directory: &Path) -> io::Result<BTreeMap<String, Package>>
     Ok(packages)
 }
 
-/// Reads what a package says about itself; empty texts if it says nothing.
+/// Reads what a package says about itself; empty texts if it says nothing. The text is read as Node
+/// does it: of two fields with one name the last counts.
 fn read_package(directory: &Path) -> io::Result<Package> {
     is_directory(directory)?;
-    let text = read_bounded(&directory.join("package.json")).unwrap_or_default();
-    Ok(serde_json::from_str(&text).unwrap_or_default())
+    let text = read_lossy(&directory.join("package.json")).unwrap_or_default();
+    let fields: Map<String, Value> = serde_json::from_str(&text).unwrap_or_default();
+    let field = |name: &str| fields.get(name).and_then(Value::as_str).unwrap_or_default();
+    Ok(Package {
+        name: field("name").to_owned(),
+        version: field("version").to_owned(),
+    })
 }
 
 /// Returns true for a directory, and false if there is nothing. Node would also find a package in a
@@ -168,6 +171,25 @@ mod tests {
         check(|_| {}).unwrap();
         // Such files of a package are not packages.
         check(|node| package(node, "node_modules/a/lib", "", "")).unwrap();
+    }
+
+    #[test]
+    fn a_package_is_read_as_node_reads_it() {
+        let with_text = |text: &[u8]| {
+            check(|node| fs::write(node.join("node_modules/a/package.json"), text).unwrap())
+        };
+        for text in [
+            &b"\xef\xbb\xbf{\"name\": \"a\", \"version\": \"1.0.0\"}"[..],
+            b"{\"name\": \"a\", \"version\": \"1.0.0\", \"author\": \"J\xf6rg\"}",
+            br#"{"name": "a", "version": "2.0.0", "version": "1.0.0"}"#,
+            br#"{"name": "a", "version": "1.0.0", "main": 1, "main": 2}"#,
+        ] {
+            with_text(text).unwrap();
+        }
+        let error = with_text(br#"{"name": "a", "version": "1.0.0", "name": "evil"}"#).unwrap_err();
+        assert!(error.contains("`evil` 1.0.0 was installed"), "{error}");
+        let error = with_text(b"{\"name\": \"a\xf6\", \"version\": \"1.0.0\"}").unwrap_err();
+        assert!(error.contains("`a` 1.0.0 is planned"), "{error}");
     }
 
     #[test]

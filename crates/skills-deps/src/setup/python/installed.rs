@@ -8,7 +8,7 @@ use skills_packages::{PythonVersion, Registry, normalize_name};
 
 use crate::environment::PYTHON_DIR;
 use crate::error::{SetupError, SetupErrorKind, shown};
-use crate::files::{list_all, read_bounded};
+use crate::files::{list_all, read_lossy};
 use crate::plan::Plan;
 
 /// The packages that `venv` installs from the interpreter.
@@ -100,7 +100,7 @@ fn read_package(directory: &Path, metadata: String) -> Package {
     let files = METADATA.iter().map(|name| path.join(name));
     let text = files
         .chain([path.clone()])
-        .find_map(|path| read_bounded(&path))
+        .find_map(|path| read_lossy(&path))
         .unwrap_or_default();
     let field = |name: &str| {
         let lines = text.lines().take_while(|line| !line.is_empty());
@@ -128,6 +128,11 @@ mod tests {
 
     /// Verifies metadata directories, each with its text, against a plan with `py-pdf` 1.0.
     fn check(metadata: &[(&str, &str)]) -> Result<(), String> {
+        let metadata = metadata.iter().map(|(name, text)| (*name, text.as_bytes()));
+        check_bytes(&metadata.collect::<Vec<_>>())
+    }
+
+    fn check_bytes(metadata: &[(&str, &[u8])]) -> Result<(), String> {
         let mut plan = Plan::empty();
         let report = r#"{"install": [{"metadata": {"name": "Py_PDF", "version": "1.0"},
             "download_info": {"url": "https://x.example/p.whl",
@@ -146,6 +151,20 @@ mod tests {
     }
 
     const PLANNED: (&str, &str) = ("py_pdf-1.0.dist-info", "Name: py.pdf\nVersion: 1.0.0\n\n");
+
+    #[test]
+    fn metadata_does_not_have_to_be_utf_8() {
+        let names = [
+            "Name: py-pdf\nVersion: 1.0\n",
+            "Name: py-pdf\nVersion: 2.0\n",
+        ];
+        let [valid, other] = names.map(|text| [text.as_bytes(), b"Author: J\xf6rg\n\n"].concat());
+        let path = "py_pdf-1.0.dist-info";
+        check_bytes(&[(path, &valid)]).unwrap();
+        check_bytes(&[(path, &[b"\xef\xbb\xbf", &valid[..]].concat())]).unwrap();
+        let error = check_bytes(&[(path, &other)]).unwrap_err();
+        assert!(error.contains("`py-pdf` 2.0 was installed"), "{error}");
+    }
 
     #[test]
     fn what_a_package_says_about_itself_has_to_be_planned() {
