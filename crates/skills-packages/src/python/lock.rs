@@ -92,7 +92,10 @@ pub(super) fn add(project: &mut PythonProject, file: &str, text: &str) {
                 let name = normalize_name(&package.name);
                 let Some(constraint) = constraint(&name, version, &package.resolution_markers)
                 else {
-                    let reason = format!("cannot parse the version of `{}`", shown(&name));
+                    let reason = format!(
+                        "cannot parse the version or the markers of `{}`",
+                        shown(&name)
+                    );
                     project.add_problem(file, None, &reason);
                     continue;
                 };
@@ -153,7 +156,7 @@ mod tests {
             constraints("'1.0'", "[\"os_name == 'nt'\", \"python_version < '3.9'\"]"),
             ["a==1.0 ; (os_name == 'nt') or (python_version < '3.9')"]
         );
-        let problem = ["uv.lock: cannot parse the version of `a`"];
+        let problem = ["uv.lock: cannot parse the version or the markers of `a`"];
         for version in [
             r#""1.0\n-e .""#,
             r#""1.0 ; os_name""#,
