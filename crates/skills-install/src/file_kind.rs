@@ -118,12 +118,14 @@ enum Format {
     WebP,
 }
 
-/// The formats of inert files, by extension.
-const FORMATS: [(&str, Format); 14] = [
+/// The formats of inert files, by extension. JSON, YAML and TOML are not among them, wherever they are:
+/// many tools read commands from such files, whatever their names. PDF and XML can have scripts.
+const FORMATS: [(&str, Format); 15] = [
     ("csv", Format::Text),
     ("gif", Format::Starts(&[b"GIF87a", b"GIF89a"])),
     ("jpeg", Format::Starts(&[b"\xff\xd8\xff"])),
     ("jpg", Format::Starts(&[b"\xff\xd8\xff"])),
+    ("jsonl", Format::Text),
     ("markdown", Format::Text),
     ("md", Format::Text),
     ("otf", Format::Starts(&[b"OTTO"])),
@@ -146,17 +148,42 @@ const TEXT_NAMES: [&str; 8] = [
     "readme",
     "thanks",
 ];
-/// Starts of names with an inert extension that tools or agents read nevertheless.
-const READ_BY_TOOLS: [&str; 8] = [
-    "agents.",
-    "claude.",
-    "cmakelists.",
-    "constraints",
-    "copilot-",
-    "gemini.",
-    "requirements",
-    "skill.",
+/// Names, up to the first dot, of files that agents read as instructions, and of skills.
+const AGENT_NAMES: [&str; 11] = [
+    "agent",
+    "agents",
+    "claude",
+    "codex",
+    "conventions",
+    "crush",
+    "gemini",
+    "qwen",
+    "replit",
+    "skill",
+    "warp",
 ];
+/// Last parts of names before the extension, such as that of `x.prompt.md`.
+const AGENT_KINDS: [&str; 5] = ["agent", "chatmode", "instructions", "prompt", "rules"];
+/// Directories with texts that agents read by themselves.
+const AGENT_DIRECTORIES: [&str; 7] = [
+    "agents",
+    "chatmodes",
+    "commands",
+    "hooks",
+    "instructions",
+    "prompts",
+    "rules",
+];
+/// Texts that build tools and Python read.
+const TOOL_TEXTS: [&str; 5] = [
+    "cmakelists.txt",
+    "conanfile.txt",
+    "entry_points.txt",
+    "meson_options.txt",
+    "pybuilddir.txt",
+];
+/// Parts of the names of texts, or their directories, that list packages to install.
+const PACKAGE_LISTS: [&str; 2] = ["requirement", "constraint"];
 
 /// Returns the inert format that a path promises.
 fn format_of(path: &str) -> Option<Format> {
@@ -164,20 +191,40 @@ fn format_of(path: &str) -> Option<Format> {
     if path.split('/').any(|name| name.starts_with('.')) {
         return None;
     }
-    let name = path.rsplit('/').next()?.to_ascii_lowercase();
     // The instructions, whose changes are shown as such.
     if path.eq_ignore_ascii_case("SKILL.md") {
         return Some(Format::Text);
     }
-    if READ_BY_TOOLS.iter().any(|start| name.starts_with(start)) {
-        return None;
-    }
-    if TEXT_NAMES.contains(&name.as_str()) {
+    let path = path.to_ascii_lowercase();
+    let name = path.rsplit('/').next()?;
+    if TEXT_NAMES.contains(&name) {
         return Some(Format::Text);
     }
-    let (_, extension) = name.rsplit_once('.')?;
-    let format = FORMATS.iter().find(|(known, _)| *known == extension)?;
-    Some(format.1)
+    let (stem, extension) = name.rsplit_once('.')?;
+    let (_, format) = FORMATS.iter().find(|(known, _)| *known == extension)?;
+    let is_read_by_tools = *format == Format::Text
+        && (is_read_by_agents(&path, stem) || extension == "txt" && is_tool_text(&path, name));
+    (!is_read_by_tools).then_some(*format)
+}
+
+/// Returns true for texts that agents read without being asked. `path` is in lowercase, `stem` its
+/// last name without the extension.
+fn is_read_by_agents(path: &str, stem: &str) -> bool {
+    let first = stem.split('.').next().unwrap_or(stem);
+    let kind = stem.rsplit_once('.').map(|(_, kind)| kind);
+    AGENT_NAMES.contains(&first)
+        || first.starts_with("copilot-")
+        || kind.is_some_and(|kind| AGENT_KINDS.contains(&kind))
+        || path
+            .split('/')
+            .rev()
+            .skip(1)
+            .any(|directory| AGENT_DIRECTORIES.contains(&directory))
+}
+
+/// Returns true for a `.txt` that a build tool or a package manager reads. `path` is in lowercase.
+fn is_tool_text(path: &str, name: &str) -> bool {
+    TOOL_TEXTS.contains(&name) || PACKAGE_LISTS.iter().any(|part| path.contains(part))
 }
 
 impl Format {
@@ -231,6 +278,14 @@ mod tests {
             ("SKILL.md", &b"---\nname: a\n---\n"[..]),
             ("references/guide.MD", "# \u{dc}ber\r\n\ttext\n".as_bytes()),
             ("guide.md", b"<p align=\"center\">\n<!-- comment -->"),
+            ("references/requirements-guide.md", b"text"),
+            ("references/requirements/guide.md", b"text"),
+            ("constraints.md", b"text"),
+            ("references/agent-guide.md", b"text"),
+            ("references/commands.md", b"text"),
+            ("README.zh.md", b"text"),
+            ("assets/rules/a.png", b"\x89PNG\r\n\x1a\n"),
+            ("data/examples.jsonl", b"{\"a\": 1}\n"),
             ("data/table.csv", b"a,b\n1,2\n"),
             ("LICENSE", b"MIT"),
             ("notes.txt", b""),
@@ -265,6 +320,29 @@ mod tests {
             "a.md.py",
             "CMakeLists.txt",
             "requirements-dev.txt",
+            "dev-requirements.txt",
+            "requirements/dev.txt",
+            "build/pip-constraints.txt",
+            "conanfile.txt",
+            "meson_options.txt",
+            "demo.dist-info/entry_points.txt",
+            "AGENT.md",
+            "sub/WARP.md",
+            "QWEN.md",
+            "CONVENTIONS.md",
+            "claude.local.md",
+            "copilot-instructions.md",
+            "a.instructions.md",
+            "sub/a.prompt.md",
+            "agents/reviewer.md",
+            "Commands/deploy.md",
+            "plugin/hooks/notes.txt",
+            "prompts/a.md",
+            "sub/rules/style.markdown",
+            "assets/data.json",
+            "references/data.yaml",
+            "references/schema.xsd",
+            "guide.pdf",
             "AGENTS.md",
             "sub/CLAUDE.md",
             "sub/SKILL.md",
