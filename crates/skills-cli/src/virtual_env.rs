@@ -71,14 +71,23 @@ struct Answer {
 pub(crate) fn find_all(environment: &Environment, workspace: Option<&Path>) -> Vec<VirtualEnv> {
     let found = find_candidates(environment, workspace).into_iter();
     found
-        .filter(|found| base::reason_against(&found.directory, workspace).is_none())
+        .filter(|found| reason_against(&found.directory, environment, workspace).is_none())
         .collect()
+}
+
+/// Returns why an environment must not be used, as a clause; `None` if it can be.
+fn reason_against(
+    directory: &Path,
+    environment: &Environment,
+    workspace: Option<&Path>,
+) -> Option<String> {
+    base::check(directory, environment.home(), workspace).err()
 }
 
 /// Reports the environments that must not be used, which a user would otherwise miss.
 fn report_unusable(environment: &Environment, workspace: Option<&Path>, output: Output) {
     for found in find_candidates(environment, workspace) {
-        if let Some(reason) = base::reason_against(&found.directory, workspace) {
+        if let Some(reason) = reason_against(&found.directory, environment, workspace) {
             output.status(&format!(
                 "note: the virtual environment `{}` is not used: {reason}",
                 found.directory.display()
@@ -116,7 +125,7 @@ pub(crate) fn interpreters(
     let workspace = programs.workspace_dir(context)?;
     let mut chosen = all.iter().chain(settings);
     for known in chosen.clone() {
-        check_interpreter(known, workspace.as_deref())?;
+        check_interpreter(known, &context.environment, workspace.as_deref())?;
     }
     if chosen.any(|known| known.skill.is_none() && known.kind == ScriptType::Python) {
         return Ok(all);
@@ -136,10 +145,14 @@ pub(crate) fn interpreters(
 }
 
 /// Rejects an interpreter of an environment that must not be used.
-fn check_interpreter(chosen: &InterpreterArg, workspace: Option<&Path>) -> anyhow::Result<()> {
+fn check_interpreter(
+    chosen: &InterpreterArg,
+    environment: &Environment,
+    workspace: Option<&Path>,
+) -> anyhow::Result<()> {
     let directory = chosen.path.parent().and_then(Path::parent);
     let directory = directory.filter(|directory| directory.join(CONFIG_FILE).is_file());
-    let reason = directory.and_then(|directory| base::reason_against(directory, workspace));
+    let reason = directory.and_then(|found| reason_against(found, environment, workspace));
     let is_python = chosen.kind == ScriptType::Python;
     match reason.filter(|_| is_python) {
         None => Ok(()),
