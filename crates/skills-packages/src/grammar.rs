@@ -17,7 +17,7 @@ mod python_version;
 mod toml_text;
 
 pub use npm_version::{compare_npm_versions, npm_range_allows};
-pub use panic_guard::catch_panic;
+pub use panic_guard::{catch_panic, outside_guard};
 pub use python_requirement::{InvalidRequirement, PythonRequirement, PythonSystem};
 pub use python_version::PythonVersion;
 pub use toml_text::{InvalidToml, parse_toml};

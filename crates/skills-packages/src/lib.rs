@@ -41,7 +41,7 @@ mod python;
 pub use declared::{MAX_FILE_BYTES, declared_packages};
 pub use grammar::{
     InvalidRequirement, InvalidToml, PythonRequirement, PythonSystem, PythonVersion, catch_panic,
-    compare_npm_versions, npm_range_allows, parse_toml,
+    compare_npm_versions, npm_range_allows, outside_guard, parse_toml,
 };
 pub use imported::{imported_packages, is_local_module};
 pub use listed::{InvalidPackage, ListedPackage, Registry};

@@ -8,7 +8,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::time::Instant;
 
 use sha2::{Digest, Sha256};
-use skills_packages::catch_panic;
+use skills_packages::{catch_panic, outside_guard};
 
 use super::{Origin, VerifyFile, WantedPaths, skill_files};
 use crate::error::{InstallError, Refusal, Repr};
@@ -180,6 +180,8 @@ impl Archive {
             bytes: by_ratio.min(self.limits.max_bytes.saturating_add(overhead)),
             deadline: Instant::now() + self.limits.timeout,
         };
+        let mut visit_outside = |entry: ArchiveEntry<'_>| visit_outside_guard(entry, visit);
+        let visit = &mut visit_outside;
         let read = || match self.format {
             Format::Tar => tar_reader::read(&self.file, budget, visit),
             Format::TarGzip => {
@@ -190,6 +192,37 @@ impl Archive {
         };
         // A fault of a library is a fault of this archive alone.
         catch_panic(read).unwrap_or_else(|| Err(archive_error(io::Error::other(ParserFailed))))
+    }
+}
+
+/// Calls `visit` for an entry. Its own panics are not caught, those of the reader of a file are.
+fn visit_outside_guard(
+    entry: ArchiveEntry<'_>,
+    visit: &mut dyn FnMut(ArchiveEntry<'_>) -> Result<(), InstallError>,
+) -> Result<(), InstallError> {
+    let ArchiveEntry { path, content } = entry;
+    outside_guard(|| match content {
+        Content::File {
+            is_executable,
+            reader,
+        } => {
+            let reader = &mut GuardedReader(reader);
+            let content = Content::File {
+                is_executable,
+                reader,
+            };
+            visit(ArchiveEntry { path, content })
+        }
+        content => visit(ArchiveEntry { path, content }),
+    })
+}
+
+/// A reader that fails if a library panics.
+struct GuardedReader<'a>(&'a mut dyn Read);
+
+impl Read for GuardedReader<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        catch_panic(|| self.0.read(buffer)).unwrap_or_else(|| Err(io::Error::other(ParserFailed)))
     }
 }
 
@@ -356,7 +389,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_panic_while_an_archive_is_read_is_an_error() {
+    fn only_panics_of_the_reader_are_errors() {
+        struct Panics;
+        impl Read for Panics {
+            fn read(&mut self, _buffer: &mut [u8]) -> io::Result<usize> {
+                panic!("a fault of the library")
+            }
+        }
+        let entry = ArchiveEntry {
+            path: TreePath::new("a").unwrap(),
+            content: Content::File {
+                is_executable: false,
+                reader: &mut Panics,
+            },
+        };
+        let read = visit_outside_guard(entry, &mut |entry| match entry.content {
+            Content::File { reader, .. } => {
+                io::copy(reader, &mut io::sink()).map_err(archive_error)?;
+                Ok(())
+            }
+            _ => Ok(()),
+        });
+        assert!(read.unwrap_err().to_string().contains("its parser failed"));
+
         let mut file = tempfile::tempfile().unwrap();
         let mut builder = tar::Builder::new(&mut file);
         let mut header = tar::Header::new_ustar();
@@ -365,8 +420,9 @@ mod tests {
         builder.append_data(&mut header, "a", &b""[..]).unwrap();
         builder.into_inner().unwrap();
         let mut archive = Archive::open(file, &FetchLimits::default()).unwrap();
-        let read = archive.read(&mut |_| panic!("a fault of the library"));
-        assert!(read.unwrap_err().to_string().contains("its parser failed"));
+        let visit = || archive.read(&mut |_| panic!("a fault of the visitor"));
+        let payload = std::panic::catch_unwind(std::panic::AssertUnwindSafe(visit)).unwrap_err();
+        assert_eq!(payload.downcast_ref(), Some(&"a fault of the visitor"));
         archive.read(&mut |_| Ok(())).unwrap();
     }
 }
