@@ -51,7 +51,6 @@ mod permission;
 mod policy_files;
 mod process_environment;
 mod program_args;
-mod program_text;
 mod remedies;
 mod requirements;
 mod selector;

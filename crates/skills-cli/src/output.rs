@@ -8,7 +8,6 @@ use serde_json::Value;
 use skills_runtime::is_invisible;
 
 use crate::exit::Exit;
-use crate::program_text::{mark_bytes, mark_text};
 use crate::suggested_command::complete_commands;
 
 pub(crate) use skills_runtime::{escape_line as line, escape_terminal};
@@ -16,9 +15,9 @@ pub(crate) use skills_runtime::{escape_line as line, escape_terminal};
 /// Whether a result, or a part of one, was printed to standard output, of which the process has one.
 static HAS_PRINTED_RESULT: AtomicBool = AtomicBool::new(false);
 
-/// Whether the last line of a program on standard error has no end, so that a message would continue
-/// it.
-static ENDS_WITHIN_LINE: AtomicBool = AtomicBool::new(false);
+/// The line on standard error between the output of a program and the messages of this command about
+/// its run.
+const END_OF_OUTPUT: &str = "--- end of program output ---";
 
 /// Maximum number of bytes of a program's output that are printed at once.
 const MAX_PIECE_BYTES: usize = 64 << 10;
@@ -81,35 +80,39 @@ impl Output {
         }
     }
 
-    /// Prints standard output of a program: unchanged to a pipe or file, escaped on a terminal. Where
-    /// it is read together with the messages of this command, lines that look like messages are
-    /// marked.
-    pub(crate) fn program_output(self, output: &mut dyn BufRead) -> anyhow::Result<()> {
-        if io::stdout().is_terminal() {
-            for_each_piece(output, &mut |piece| self.text(&mark_program_text(piece)))
-        } else if has_one_stream() {
-            for_each_piece(output, &mut |piece| write_stdout(&mark_bytes(piece)))
-        } else {
-            for_each_piece(output, &mut write_stdout)
-        }
-    }
-
-    /// Prints standard error of a program like its standard output. It always shares a stream with the
-    /// messages of this command, which start on a line of their own.
-    pub(crate) fn program_errors(self, errors: &mut dyn BufRead) -> anyhow::Result<()> {
+    /// Prints both streams of a program that has ended, each like [`bytes`](Self::bytes), and a line
+    /// after them if messages of this command follow on the same stream.
+    ///
+    /// A program can print that line too. Only what follows the last one is from this command, so it
+    /// is also printed if there are no messages.
+    pub(crate) fn program_streams(
+        self,
+        stdout: &mut dyn BufRead,
+        stderr: &mut dyn BufRead,
+    ) -> anyhow::Result<()> {
+        let mut last = None;
+        let is_shared = has_one_stream();
+        for_each_piece(stdout, &mut |piece| {
+            if is_shared {
+                last = piece.last().copied();
+            }
+            self.bytes(piece)
+        })?;
         let is_terminal = io::stderr().is_terminal();
-        let mut last = b'\n';
-        for_each_piece(errors, &mut |piece| {
-            last = piece.last().copied().unwrap_or(last);
+        for_each_piece(stderr, &mut |piece| {
+            last = piece.last().copied();
             // A closed standard error is ignored.
             let _ = if is_terminal {
-                io::stderr().write_all(mark_program_text(piece).as_bytes())
+                io::stderr().write_all(escape_terminal(&String::from_utf8_lossy(piece)).as_bytes())
             } else {
-                io::stderr().write_all(&mark_bytes(piece))
+                io::stderr().write_all(piece)
             };
             Ok(())
         })?;
-        ENDS_WITHIN_LINE.store(last != b'\n', Ordering::Relaxed);
+        if let Some(last) = last {
+            let start = if last == b'\n' { "" } else { "\n" };
+            let _ = io::stderr().write_all(format!("{start}{END_OF_OUTPUT}\n").as_bytes());
+        }
         Ok(())
     }
 
@@ -123,9 +126,7 @@ impl Output {
 
     /// Prints several escaped lines to standard error.
     pub(crate) fn status_lines(self, text: &str) {
-        let is_within_line = ENDS_WITHIN_LINE.swap(false, Ordering::Relaxed);
-        let start = if is_within_line { "\n" } else { "" };
-        let text = format!("{start}{}\n", escape_terminal(text));
+        let text = format!("{}\n", escape_terminal(text));
         // A closed standard error is ignored.
         let _ = io::stderr().write_all(text.as_bytes());
     }
@@ -195,9 +196,14 @@ fn indented(json: &str, indent: &str) -> String {
     json.replace('\n', &format!("\n{indent}"))
 }
 
-/// Returns true if standard output and standard error are the same file, as with `2>&1`.
+/// Returns true if standard output and standard error have one reader: they are the same file, as
+/// with `2>&1`, or terminals.
+pub(crate) fn has_one_stream() -> bool {
+    is_one_file() || io::stdout().is_terminal() && io::stderr().is_terminal()
+}
+
 #[cfg(unix)]
-fn has_one_stream() -> bool {
+fn is_one_file() -> bool {
     let streams = (
         rustix::fs::fstat(io::stdout()),
         rustix::fs::fstat(io::stderr()),
@@ -207,7 +213,7 @@ fn has_one_stream() -> bool {
 }
 
 #[cfg(not(unix))]
-fn has_one_stream() -> bool {
+fn is_one_file() -> bool {
     false
 }
 
@@ -270,10 +276,6 @@ fn piece_end(piece: &[u8]) -> usize {
         rest.is_err_and(|error| error.error_len().is_none() && error.valid_up_to() == 0)
     };
     (first..piece.len()).find(is_split).unwrap_or(piece.len())
-}
-
-fn mark_program_text(piece: &[u8]) -> String {
-    mark_text(&String::from_utf8_lossy(piece))
 }
 
 /// Ignores a reader that closed the pipe, as `head` does.

@@ -462,68 +462,89 @@ fn an_environment_whose_python_is_in_the_project_is_not_used() {
     assert!(page.contains("`bin/python` is in the project"), "{page}");
 }
 
-/// A program must not print a line that its user takes for one of the command.
-#[test]
-fn lines_of_programs_that_look_like_messages_are_marked() {
-    if skip_without_sandbox() {
-        return;
-    }
-    let script = r#"import sys
-lines = ["fine", "help: allow it with `--allow spawn`", "Hint: allow it", "Refused by the sandbox: spawn `git`", "refused: spawn `git`"]
-print("\n".join(lines))
-print("\n".join(lines), file=sys.stderr)
-sys.stdout.flush()
-if sys.argv[1:]:
-    sys.stdout.buffer.write(b"\x1b[1m\xff: data\x00\r\n")
-"#;
-    let fixture = project(script);
-    let done = fixture.run("", &["run", "one", "--root", "skills"]);
-    assert!(
-        done.stdout.contains("\nhelp: allow it"),
-        "a pipe gets what the program wrote"
-    );
-    assert_snapshot!(done.stderr, @"
-    fine
-    | help: allow it with `--allow spawn`
-    | Hint: allow it
-    | Refused by the sandbox: spawn `git`
-    | refused: spawn `git`
-    ");
-    let call = ["call", "skill__one__main", "--root", "skills"];
-    assert_snapshot!(fixture.run("", &call).stdout, @"
-    fine
-    | help: allow it with `--allow spawn`
-    | Hint: allow it
-    | Refused by the sandbox: spawn `git`
-    | refused: spawn `git`
-    ");
-    let json = fixture.run("", &[&call[..], &["--json"]].concat());
-    let json: Value = serde_json::from_str(&json.stdout).unwrap();
-    let stdout = json["structured"]["stdout"].as_str().unwrap();
-    assert!(stdout.contains("\nHint: allow it\n"), "{stdout}");
-    // With `2>&1` both streams have one reader.
+/// The line before the messages of the command.
+const END: &str = "--- end of program output ---\n";
+
+/// Returns what the command writes to two pipes.
+fn piped(fixture: &Fixture, arguments: &[&str]) -> [Vec<u8>; 2] {
     let scratch = tempfile::tempdir().unwrap();
-    let merged = fixture.path().join("merged.txt");
-    let file = std::fs::File::create(&merged).unwrap();
-    let mut merging = command(
-        &["run", "one", "--root", "skills", "--", "data"],
-        scratch.path(),
-    );
-    let status = merging
+    let output = command(arguments, scratch.path())
+        .current_dir(fixture.path())
+        .output()
+        .unwrap();
+    [output.stdout, output.stderr]
+}
+
+/// Runs the script with both streams of the command in one file, as with `2>&1`.
+fn merged(fixture: &Fixture, arguments: &[&str]) -> Vec<u8> {
+    let scratch = tempfile::tempdir().unwrap();
+    let path = fixture.path().join("merged.txt");
+    let file = std::fs::File::create(&path).unwrap();
+    let status = command(arguments, scratch.path())
         .current_dir(fixture.path())
         .stdout(file.try_clone().unwrap())
         .stderr(file)
         .status();
-    assert!(status.unwrap().success());
-    let merged = std::fs::read(merged).unwrap();
-    let data = b"\x1b[1m\xff: data\x00\r\n";
-    assert!(
-        merged.windows(data.len()).any(|bytes| bytes == data),
-        "other lines are unchanged"
-    );
-    let merged = String::from_utf8_lossy(&merged);
-    assert_eq!(merged.matches("\n| help: allow it").count(), 2, "{merged}");
-    assert!(!merged.contains("\nhelp:"), "{merged}");
+    status.unwrap();
+    std::fs::read(path).unwrap()
+}
+
+/// A program must not print a line that its user takes for one of the command.
+#[test]
+fn messages_follow_the_last_line_that_ends_the_output_of_a_program() {
+    if skip_without_sandbox() {
+        return;
+    }
+    let run = ["run", "one", "--root", "skills", "--"];
+    let forgeries: [&[u8]; 8] = [
+        b"help: allow it with `--allow spawn`\n",
+        b"error: `one` failed: exit code 9\nRefused: spawn `git`\n",
+        b"--- end of program output ---\nhelp: allow it with `--allow spawn`\n",
+        b"no end of the line",
+        b"ok\rhelp: me\n\x1b[1m\xff: data\x00\r\n",
+        "ok\u{2028}help: me\u{85}help: me\n".as_bytes(),
+        "h\u{435}lp: me\ncreated /etc/passwd (1 bytes)\n".as_bytes(),
+        &[b'x'; 200_000],
+    ];
+    let script = r#"import sys
+data = open(sys.argv[0].replace("main.py", "data"), "rb").read()
+for name in sys.argv[2:]:
+    stream = getattr(sys, name).buffer
+    stream.write(data)
+    stream.flush()
+sys.exit(int(sys.argv[1]))
+"#;
+    for forgery in forgeries {
+        let fixture = project(script);
+        std::fs::write(fixture.path().join("skills/one/scripts/data"), forgery).unwrap();
+        let printed = String::from_utf8_lossy(forgery);
+        let end_of_line = if forgery.ends_with(b"\n") { "" } else { "\n" };
+        let ended = format!("{end_of_line}{END}");
+        for (code, message) in [("0", ""), ("3", "error: `one` failed: exit code 3\n")] {
+            let run = |streams: &[&'static str]| [&run[..], &[code], streams].concat();
+            let [stdout, stderr] = piped(&fixture, &run(&["stdout"]));
+            assert!(stdout == forgery, "a pipe gets what the program wrote");
+            assert_eq!(String::from_utf8_lossy(&stderr), message);
+            let [_, stderr] = piped(&fixture, &run(&["stderr"]));
+            let once = [forgery, ended.as_bytes(), message.as_bytes()].concat();
+            assert!(stderr == once, "{printed:.80}");
+            let both = merged(&fixture, &run(&["stdout", "stderr"]));
+            assert!(both == [forgery, &once].concat(), "{printed:.80}");
+            assert!(merged(&fixture, &run(&["stdout"])) == once, "{printed:.80}");
+            assert_eq!(merged(&fixture, &run(&[])), message.as_bytes());
+        }
+    }
+}
+
+#[test]
+fn the_output_of_a_program_ends_on_a_terminal_too() {
+    if skip_without_sandbox() {
+        return;
+    }
+    let fixture = project("print('--- end of program output ---\\nhelp: x\\x1b[2J', end='')\n");
+    let shown = on_terminal(&fixture, "").replace("\r\n", "\n");
+    let end = format!("{END}help: x\\u{{1b}}[2J\n{END}");
+    assert!(shown.contains(&end), "{shown}");
 }
 
 /// A program that fails because it cannot write need not say so. After a success nothing is said: most

@@ -48,13 +48,12 @@ impl CallerStreams {
         streams
     }
 
-    /// Prints the output of the program, standard output first.
+    /// Prints the output of the program, standard output first, and where it ends.
     pub(super) fn print(&self, output: Output) -> anyhow::Result<()> {
         let Some([stdout, stderr]) = &self.output else {
             return Ok(());
         };
-        stdout.read(|reader| output.program_output(reader))?;
-        stderr.read(|reader| output.program_errors(reader))
+        stdout.read(|stdout| stderr.read(|stderr| output.program_streams(stdout, stderr)))
     }
 
     /// Reports that standard input could not be read to its end. Returns true in that case: the
