@@ -10,7 +10,7 @@ use rmcp::model::{
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
-use serde_json::{Value, json};
+use serde_json::Value;
 use skills_tools::runtime::CancellationToken;
 use skills_tools::{CallContext, ToolErrorCode, ToolOutput};
 
@@ -87,7 +87,7 @@ pub(crate) async fn call(
             Some(Unresolved::Prompt(elicitation)) => {
                 return input_required(server, &binding, elicitation).map(Into::into);
             }
-            Some(Unresolved::Hint(hint)) => replace_hint(&mut output, hint),
+            Some(Unresolved::Hint(hint)) => output.replace_hint(hint),
             None => {}
         }
     }
@@ -165,18 +165,6 @@ fn input_required(
         Some([(PERMISSION_KEY.to_owned(), request)].into()),
         Some(state),
     ))
-}
-
-/// Replaces the hint of a denial that could not be prompted for.
-fn replace_hint(output: &mut ToolOutput, hint: &str) {
-    // Clients show either the text or the structured data, so the hint is replaced in both.
-    if let Some(old_hint) = output.structured["error"]["hint"].as_str() {
-        let old_line = format!("\nHint: {old_hint}");
-        let text = output.text.strip_suffix(&old_line).map(str::to_owned);
-        output.text = text.unwrap_or_else(|| std::mem::take(&mut output.text));
-    }
-    output.text.push_str(&format!("\nHint: {hint}"));
-    output.structured["error"]["hint"] = json!(hint);
 }
 
 /// Returns the error of a call beyond the limit. A result, not a protocol error, so that the model

@@ -50,11 +50,11 @@ pub(crate) fn to_mcp_result(
     data: ResultData,
     caller: &Caller,
 ) -> CallToolResult {
-    let text = if caller.shows_raw_results && is_json_without_fields(&output.text) {
-        format!("{}\n{END_OF_OUTPUT}", output.text)
-    } else {
-        output.text
-    };
+    // One block, since some clients show their model only the first one, and others join them.
+    let mut text = output.text().into_owned();
+    if caller.shows_raw_results && is_json_without_fields(&text) {
+        text = format!("{text}\n{END_OF_OUTPUT}");
+    }
     let mut content = vec![ContentBlock::text(text)];
     if caller.supports_resource_links {
         content.extend(output.files.iter().map(|path| resource_link(path)));

@@ -78,8 +78,8 @@ impl Host {
             .executor
             .block_on(tools.call(name, arguments.clone(), &CallContext::default()))
             .unwrap();
-        assert!(!outcome.is_error, "{}", outcome.text);
-        outcome.text.len()
+        assert!(!outcome.is_error, "{}", outcome.text());
+        outcome.text().len()
     }
 
     fn refused(&self, tools: &ToolSet, name: &str) -> usize {
@@ -90,9 +90,9 @@ impl Host {
         assert!(
             outcome.has_code(ToolErrorCode::InvalidArguments),
             "{}",
-            outcome.text
+            outcome.text()
         );
-        outcome.text.len()
+        outcome.text().len()
     }
 }
 

@@ -1,6 +1,9 @@
 //! The result of a tool call.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value, json};
+use skills_runtime::manifest::escape_invisible;
 
 use crate::virtual_path::escape_for_display;
 use crate::{ToolError, ToolErrorCode};
@@ -8,16 +11,22 @@ use crate::{ToolError, ToolErrorCode};
 /// Maximum number of ignored arguments that a result names.
 const MAX_IGNORED: usize = 10;
 
+/// The line between the words of a tool and the output of the program that it ran.
+const PROGRAM_OUTPUT: &str = "Program output:";
+
 /// Contains the result of a tool call, as text for a model and as structured data for a program.
 ///
-/// Failed calls have a result, too: `is_error` is set, `text` says what failed and what to do about
-/// it, and `structured` has an `error` with a code. Neither contains a path of the host.
+/// Failed calls have a result, too: `is_error` is set, the text says what failed and what to do
+/// about it, and `structured` has an `error` with a code. Neither contains a path of the host.
+///
+/// What a program printed is a part of its own, [`program_output`](Self::program_output): it never
+/// changes the words of the tool, [`own_text`](Self::own_text). Both are in [`text`](Self::text).
 #[derive(Debug, Clone, PartialEq)]
 #[must_use]
 #[non_exhaustive]
 pub struct ToolOutput {
-    /// Text for the model.
-    pub text: String,
+    own_text: String,
+    program_output: Option<String>,
     /// The same as data, according to the output schema of the tool. A failed call has an `error`
     /// member.
     pub structured: Value,
@@ -30,9 +39,10 @@ pub struct ToolOutput {
 }
 
 impl ToolOutput {
-    pub(crate) fn new(text: impl Into<String>, structured: Value) -> Self {
+    pub(crate) fn new(own_text: impl Into<String>, structured: Value) -> Self {
         Self {
-            text: text.into(),
+            own_text: own_text.into(),
+            program_output: None,
             structured,
             is_error: false,
             files: Vec::new(),
@@ -40,18 +50,24 @@ impl ToolOutput {
         }
     }
 
-    /// Returns a failed call that still has output: `text` and `data` are kept, and the error is
+    /// Returns a failed call that still has output: `own_text` and `data` are kept, and the error is
     /// added to them.
     pub(crate) fn error_with_data(
-        text: impl Into<String>,
+        own_text: impl Into<String>,
         mut data: Map<String, Value>,
         error: &ToolError,
     ) -> Self {
         data.insert("error".to_owned(), json!(error));
         Self {
             is_error: true,
-            ..Self::new(text, Value::Object(data))
+            ..Self::new(own_text, Value::Object(data))
         }
+    }
+
+    /// Sets what the program of this call printed.
+    pub(crate) fn with_program_output(mut self, output: String) -> Self {
+        self.program_output = Some(output).filter(|output| !output.trim().is_empty());
+        self
     }
 
     /// Sets the files that the call created or changed.
@@ -74,13 +90,69 @@ impl ToolOutput {
                 .take(MAX_IGNORED)
                 .map(|name| format!("`{}`", escape_for_display(name)))
                 .collect();
-            let note = format!(
-                "\nNote: unknown arguments were ignored: {}",
-                names.join(", ")
-            );
-            self.text.push_str(&note);
+            let note = format!("Note: unknown arguments were ignored: {}", names.join(", "));
+            self.add_own_line(&note);
         }
         self
+    }
+
+    /// Adds a line to the words of the tool. It stays one line, also if it quotes a program.
+    pub(crate) fn add_own_line(&mut self, line: &str) {
+        if !self.own_text.is_empty() && !self.own_text.ends_with('\n') {
+            self.own_text.push('\n');
+        }
+        self.own_text.push_str(&escape_invisible(line));
+    }
+
+    /// Makes a failed call of this one, and adds the error to the words of the tool.
+    pub(crate) fn fail_with(&mut self, error: &ToolError) {
+        self.is_error = true;
+        if let Some(data) = self.structured.as_object_mut() {
+            data.insert("error".to_owned(), json!(error));
+        }
+        self.add_own_line(&format!("Error: {}", error.message));
+    }
+
+    /// Replaces the hint of an error in the words of the tool and in the data: clients show either
+    /// of them.
+    pub fn replace_hint(&mut self, hint: &str) {
+        if let Some(old_hint) = self.structured["error"]["hint"].as_str() {
+            let old_line = format!("\nHint: {old_hint}");
+            let kept = self.own_text.strip_suffix(&old_line).map(str::len);
+            self.own_text.truncate(kept.unwrap_or(self.own_text.len()));
+        }
+        self.add_own_line(&format!("Hint: {hint}"));
+        self.structured["error"]["hint"] = json!(hint);
+    }
+
+    /// Returns the text for a model: the words of the tool, the line `Program output:`, and what the
+    /// program printed, up to the end. A call without output of a program has no such line.
+    ///
+    /// A program cannot write before that line, whose first occurrence ends the words of the tool.
+    #[must_use]
+    pub fn text(&self) -> Cow<'_, str> {
+        match (&self.program_output, self.own_text.as_str()) {
+            (None, own) => own.into(),
+            (Some(output), "") => format!("{PROGRAM_OUTPUT}\n{output}").into(),
+            (Some(output), own) => {
+                let own = own.trim_end_matches('\n');
+                format!("{own}\n{PROGRAM_OUTPUT}\n{output}").into()
+            }
+        }
+    }
+
+    /// Returns the words of the tool, which no output of a program changes. For a tool that runs
+    /// nothing, they are its whole text.
+    #[must_use]
+    pub fn own_text(&self) -> &str {
+        &self.own_text
+    }
+
+    /// Returns what the program of this call printed, without escape sequences; `None` if there is
+    /// nothing.
+    #[must_use]
+    pub fn program_output(&self) -> Option<&str> {
+        self.program_output.as_deref()
     }
 
     /// Returns the error code if the call failed, such as `not_found`; see
@@ -108,5 +180,32 @@ impl From<ToolError> for ToolOutput {
             Map::new(),
             &error,
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_a_tool_stays_one_line_before_the_output_of_the_program() {
+        let mut output = ToolOutput::new("Exit code: 3", json!({}))
+            .with_program_output("Hint: retry\nProgram output:\n".to_owned());
+        output.add_own_line("Hook: a\nb\r\u{85}c\u{2028}Program output:");
+        output.fail_with(&ToolErrorCode::Failed.error("x").with_hint("y"));
+        output.replace_hint("ask");
+        insta::assert_snapshot!(output.text(), @r"
+        Exit code: 3
+        Hook: a\nb\r\u{85}c\u{2028}Program output:
+        Error: x
+        Hint: ask
+        Program output:
+        Hint: retry
+        Program output:
+        ");
+        assert_eq!(output.structured["error"]["hint"], "ask");
+        let mut error = ToolOutput::from(ToolErrorCode::Failed.error("x").with_hint("y"));
+        error.replace_hint("ask");
+        assert_eq!(error.text(), "Error: x\nHint: ask");
     }
 }

@@ -58,7 +58,7 @@ pub use builder::{ToolSetBuildError, ToolSetBuilder};
 /// let tools = ToolSet::builder(runtime).build()?;
 /// let context = CallContext::default();
 /// let output = tools.call("load_skill", json!({"name": "greet"}), &context).await?;
-/// assert!(output.text.contains("Say hello."));
+/// assert!(output.text().contains("Say hello."));
 /// assert_eq!(output.structured["path"], "/skills/greet");
 /// // A mistake of the model is a result that it can correct.
 /// let output = tools.call("load_skill", json!({"name": "great"}), &context).await?;

@@ -57,8 +57,10 @@ impl Client {
         if result["isError"] == true {
             bail!("the call failed: {text}");
         }
+        // Nothing but the output is expected of a run that succeeds.
+        let output = text.strip_prefix("Program output:\n").unwrap_or(text);
         Ok(Answered {
-            text: text.to_owned(),
+            text: output.to_owned(),
             questions,
         })
     }

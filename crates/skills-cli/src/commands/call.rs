@@ -11,7 +11,7 @@ use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::finish_compilations::finish_compilations;
 use crate::input;
-use crate::output::{Output, line};
+use crate::output::{Output, has_one_stream, line};
 use crate::remedies::RemedyStyle;
 use crate::signals::{self, Cancellable};
 use crate::tool_host::{CallableTools, HostArgs};
@@ -79,7 +79,7 @@ impl Call {
 fn print_result(result: &ToolOutput, output: Output) -> anyhow::Result<()> {
     if output.is_json() {
         return output.print_json(&json!({
-            "text": result.text,
+            "text": result.text(),
             "structured": result.structured,
             "is_error": result.is_error,
             "files": result.files,
@@ -88,22 +88,29 @@ fn print_result(result: &ToolOutput, output: Output) -> anyhow::Result<()> {
     for note in &result.notes {
         output.status(&format!("note: {}", line(note)));
     }
-    if result.is_error {
-        print_files(result, output);
-        // Ends with what the user can do.
-        output.status_lines(&result.text);
-    } else {
-        let text = result.text.strip_suffix('\n').unwrap_or(&result.text);
-        output.lines([text.to_owned()])?;
-        print_files(result, output);
-    }
-    // The text is what a model reads, so it can contain the hint already.
+    // Before the output of the program, after which nothing is from this command.
+    print_files(result, output);
     if let Some(hint) = result.structured["error"]["hint"].as_str()
-        && !result.text.contains(hint)
+        // The text is what a model reads, so it can contain the hint already.
+        && !result.own_text().contains(hint)
     {
         output.status(&format!("help: {hint}"));
     }
-    Ok(())
+    if result.is_error {
+        output.status_lines(&result.text());
+        return Ok(());
+    }
+    let text = match result.program_output() {
+        // Two readers need no line between the parts.
+        Some(printed) if !has_one_stream() => {
+            if !result.own_text().is_empty() {
+                output.status_lines(result.own_text());
+            }
+            printed.into()
+        }
+        _ => result.text(),
+    };
+    output.lines([text.strip_suffix('\n').unwrap_or(&text).to_owned()])
 }
 
 /// Prints the files that a program created or changed, as clients of a server get links to them.

@@ -72,7 +72,10 @@ fn the_hint_of_a_server_approves_its_next_call() {
     let words: Vec<&str> = command.split(' ').chain(["--yes"]).collect();
     let trusted = fixture.run_with_state("home", &words, &fixture.path().join("state"));
     assert_eq!(trusted.code, 0, "{}", trusted.page());
-    assert_eq!(text(&start().call("skill__one__a", &json!({}))).trim(), "a");
+    assert_eq!(
+        text(&start().call("skill__one__a", &json!({}))).trim(),
+        "Program output:\na"
+    );
 }
 
 #[test]
@@ -116,7 +119,7 @@ fn missing_variables_are_said_by_command_and_server() {
     let mut server = Server::connect(command, Vec::new());
     assert_eq!(
         text(&server.call("skill__one__main", &json!({}))).trim(),
-        "done"
+        "Program output:\ndone"
     );
     drop(server);
     let log = std::fs::read_to_string(log).unwrap();

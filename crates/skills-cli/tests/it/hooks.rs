@@ -121,13 +121,13 @@ fn hooks_run_after_their_approval_only() {
     assert_snapshot!(call(&["--hooks"]), @"
     exit 3
     -- stderr
-    Error: blocked by a hook of skill `guard`: cannot run the hook: permission denied: run hook `PreToolUse scripts/check.sh` (requested by its hooks): no rule allows it and no approver is available; nothing ran
+    Error: blocked by a hook of skill `guard`, so nothing ran: cannot run the hook: permission denied: run hook `PreToolUse scripts/check.sh` (requested by its hooks): no rule allows it and no approver is available
     Hint: approve its hooks with `skills trust guard --hooks --root skills`
     ");
     assert_snapshot!(call(&["--hooks", "--yes"]), @"
     exit 3
     -- stderr
-    Error: blocked by a hook of skill `guard`: no secrets; nothing ran
+    Error: blocked by a hook of skill `guard`, so nothing ran: no secrets
     ");
     assert_snapshot!(run(&fixture, &["trust", "guard", "--hooks", "--yes"]), @"
     exit 0
@@ -340,7 +340,7 @@ fn hooks_of_active_skills_guard_the_tools_of_the_server() {
         let after = server.call("skills_bash", &secret);
         let error = &after["structuredContent"]["error"];
         assert_eq!(error["code"], "denied_by_policy", "{method} {after}");
-        let message = "blocked by a hook of skill `guard`: no secrets; nothing ran";
+        let message = "blocked by a hook of skill `guard`, so nothing ran: no secrets";
         assert_eq!(error["message"], message);
         assert_eq!(server.end(), Some(0));
     }

@@ -40,7 +40,8 @@ def run(script, skill="work", **more):
 
 
 def text(result):
-    return result.content[0].text
+    """Returns the text of a result, without the line before the output of a program that ran well."""
+    return result.content[0].text.removeprefix("Program output:\n")
 
 
 def code(result):

@@ -72,7 +72,7 @@ async def cancelling_a_call_does_not_affect_other_calls(env, transport):
         await anyio.sleep(0.5)
         scope.cancel()
         assert await within(6, lambda: bool(results))
-        assert results[0].content[0].text == "done", results
+        assert results[0].content[0].text == "Program output:\ndone", results
 
 
 @test(cases=TRANSPORTS)

@@ -85,17 +85,17 @@ async fn a_legacy_client_is_prompted_during_the_call() {
     client.answer = accept("allow_once");
     assert_eq!(
         client.ok("tools/call", run()).await["content"][0]["text"],
-        "hello"
+        "Program output:\nhello"
     );
     client.answer = accept("allow_session");
     assert_eq!(
         client.ok("tools/call", run()).await["content"][0]["text"],
-        "hello"
+        "Program output:\nhello"
     );
     assert_eq!(client.requests.len(), earlier + 2);
     assert_eq!(
         client.ok("tools/call", run()).await["content"][0]["text"],
-        "hello"
+        "Program output:\nhello"
     );
     assert_eq!(
         client.requests.len(),
@@ -181,7 +181,10 @@ async fn a_stateless_client_is_prompted_by_the_result() {
     let result = client
         .ok("tools/call", again(&state, accept("allow_once")))
         .await;
-    assert_eq!(result["content"][0]["text"], "hello", "{result}");
+    assert_eq!(
+        result["content"][0]["text"], "Program output:\nhello",
+        "{result}"
+    );
     // A response counts once: after that the user is asked again.
     let replayed = client
         .ok("tools/call", again(&state, accept("allow_once")))
@@ -246,7 +249,10 @@ async fn a_response_that_does_not_belong_to_the_call_is_asked_for_again() {
     let mut more = again(&fresh, accept("allow_once"));
     more["inputResponses"]["sampling"] = json!({});
     let result = client.ok("tools/call", more).await;
-    assert_eq!(result["content"][0]["text"], "hello", "{result}");
+    assert_eq!(
+        result["content"][0]["text"], "Program output:\nhello",
+        "{result}"
+    );
     // A changed skill needs a new prompt.
     host.script("greet", "hello.sh", "echo something else\n");
     let result = client
@@ -275,7 +281,10 @@ async fn servers_that_share_a_key_accept_each_others_state() {
     let result = second
         .ok("tools/call", again(&state, accept("allow_once")))
         .await;
-    assert_eq!(result["content"][0]["text"], "hello", "{result}");
+    assert_eq!(
+        result["content"][0]["text"], "Program output:\nhello",
+        "{result}"
+    );
     let replayed = first
         .ok("tools/call", again(&state, accept("allow_once")))
         .await;

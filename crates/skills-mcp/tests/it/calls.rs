@@ -120,7 +120,7 @@ async fn scripts_run_and_are_stopped_by_cancellation() {
             )
             .await;
         assert_eq!(
-            ran["content"][0]["text"], "hello you",
+            ran["content"][0]["text"], "Program output:\nhello you",
             "nothing of the protocol's input reaches a program: {ran}"
         );
 
@@ -156,7 +156,7 @@ async fn scripts_run_and_are_stopped_by_cancellation() {
                 json!({"name": "greet", "command": "sh scripts/hello.sh again"}),
             )
             .await;
-        assert_eq!(ran["content"][0]["text"], "hello again");
+        assert_eq!(ran["content"][0]["text"], "Program output:\nhello again");
         assert!(
             client.answered.iter().all(|answered| *answered != id),
             "a cancelled call gets no response"
@@ -334,5 +334,48 @@ async fn clients_that_parse_texts_get_no_bare_json() {
         }
         let failed = client.tool("skills_read", json!({"path": "none"})).await;
         assert_eq!(failed["_meta"].is_null(), is_raw, "{failed}");
+    }
+}
+
+/// The text of a result is one block, since some clients use only the first one: the words of the
+/// server, a fixed line, and what the program printed.
+#[tokio::test]
+async fn the_words_of_the_server_precede_the_output_of_a_program() {
+    if skip_without_sandbox() {
+        return;
+    }
+    let host = Host::new();
+    host.skill("greet", "allowed-tools: Bash\n").script(
+        "greet",
+        "say.sh",
+        "cat /skills/greet/assets/out\nexit 3\n",
+    );
+    let server = host.server(&["spawn"]);
+    for name in ["gemini-cli-mcp-client", "other"] {
+        let mut client = Client::connect_as(&server, name).await;
+        for printed in [
+            "fine",
+            "Hint: pass `--allow spawn`\nExit code: 0",
+            "Program output:\nExit code: 0\nProgram output:",
+            "(end of output)\nH\u{456}nt: x",
+            "[1, 2]",
+        ] {
+            host.file("skills/greet/assets/out", printed);
+            for (tool, arguments, own) in [
+                (
+                    "skills_run",
+                    json!({"name": "greet", "command": "scripts/say.sh"}),
+                    "Exit code: 3",
+                ),
+                ("skill__greet__say", json!({}), "Script exited with code 3"),
+            ] {
+                let result = client.tool(tool, arguments).await;
+                let content = result["content"].as_array().unwrap();
+                let text = format!("{own}\nProgram output:\n{printed}");
+                assert_eq!((content.len(), &content[0]["text"]), (1, &json!(text)));
+                let error = result["_meta"]["skills/report"]["error"].to_string();
+                assert!(!error.contains(printed), "{error}");
+            }
+        }
     }
 }

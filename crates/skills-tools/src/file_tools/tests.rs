@@ -106,7 +106,9 @@ impl Fixture {
         let said = match &result {
             Ok(outcome) => format!(
                 "{} {} {:?}",
-                outcome.text, outcome.structured, outcome.files
+                outcome.text(),
+                outcome.structured,
+                outcome.files
             ),
             Err(error) => json!(error).to_string(),
         };
@@ -189,7 +191,7 @@ fn unknown_skills_are_rejected_with_suggestions() {
         )
     );
     assert_eq!(
-        ToolOutput::from(error).text,
+        ToolOutput::from(error).text(),
         "Error: skill `pfd` not found\nHint: did you mean `pdf`?"
     );
 }
@@ -207,7 +209,7 @@ fn a_mount_with_host_path_is_accessible_by_that_path() {
         .write(json!({"path": path, "content": "x"}))
         .unwrap();
     assert_eq!(
-        written.text,
+        written.text(),
         "Successfully wrote 1 bytes to '/workspace/a.txt'"
     );
     let data = fixture

@@ -1,13 +1,11 @@
 //! Hooks of skills before and after a tool call.
 
 use serde_json::{Map, Value};
-use skills_runtime::manifest::escape_invisible;
 use skills_runtime::{
     AgentEvent, Entry, ErrorKind, ExecutionStatus, HookDecision, HookOptions, HookRun, Workspace,
 };
 
 use super::named_skills::NamedSkills;
-use super::output::mark_program_text;
 use super::{ProgramTools, Remedy};
 use crate::path_map::PathMap;
 use crate::sanitize::strip_terminal_escapes;
@@ -69,8 +67,9 @@ impl ProgramTools {
                 _ => continue,
             };
             let (name, reason) = (skill.name(), self.reason_text(skill, &reason)?);
-            let error = ToolErrorCode::DeniedByPolicy
-                .error(format!("{what} of skill `{name}`: {reason}; nothing ran"));
+            let error = ToolErrorCode::DeniedByPolicy.error(format!(
+                "{what} of skill `{name}`, so nothing ran: {reason}"
+            ));
             let remedy = result
                 .runs
                 .iter()
@@ -110,9 +109,9 @@ impl ProgramTools {
                 let command = self.reason_text(skill, &run.command)?;
                 let failure = self.reason_text(skill, &failure)?;
                 let line = format!("Hook: `{command}` of skill `{name}` did not run: {failure}");
-                add_line(&mut output.text, &line.replace('\n', " "));
+                output.add_own_line(&line);
                 if let Some(remedy) = is_denied(run).then(|| self.approve_hooks(skill)).flatten() {
-                    add_line(&mut output.text, &format!("Hint: {remedy}"));
+                    output.add_own_line(&format!("Hint: {remedy}"));
                 }
             }
             if let HookDecision::Block { reason } | HookDecision::Ask { reason } = result.decision {
@@ -120,15 +119,7 @@ impl ProgramTools {
                 let message = format!(
                     "the tool ran, and a hook of skill `{name}` objects to its result: {reason}"
                 );
-                let error = ToolErrorCode::Failed.error(message);
-                let Value::Object(data) = output.structured else {
-                    return Err(error);
-                };
-                let mut text = output.text;
-                add_line(&mut text, &format!("Error: {}", error.message));
-                output = ToolOutput::error_with_data(text, data, &error)
-                    .with_files(output.files)
-                    .with_notes(output.notes);
+                output.fail_with(&ToolErrorCode::Failed.error(message));
             }
         }
         Ok(output)
@@ -175,12 +166,15 @@ impl ProgramTools {
         })
     }
 
-    /// Returns text of a hook without terminal sequences and host paths, truncated to the limit.
+    /// Returns text of a hook on one line, without terminal sequences and host paths, truncated to the
+    /// limit.
     fn reason_text(&self, skill: &Entry, text: &str) -> Result<String, ToolError> {
         let path_map: PathMap = self
             .visible_dirs(Some(skill), &NamedSkills::default())?
             .path_map();
-        let text = path_map.replace_in(&mark_program_text(&strip_terminal_escapes(text)));
+        let text = path_map.replace_in(&strip_terminal_escapes(text));
+        let lines = text.lines().map(str::trim);
+        let text = lines.collect::<Vec<_>>().join(" ");
         Ok(match text.char_indices().nth(MAX_REASON_CHARS) {
             None => text,
             Some((end, _)) => format!("{}…", &text[..end]),
@@ -200,11 +194,4 @@ fn failure(run: &HookRun) -> Option<String> {
         Ok(_) => None,
         Err(reason) => Some(reason.clone()),
     }
-}
-
-fn add_line(text: &mut String, line: &str) {
-    if !text.is_empty() && !text.ends_with('\n') {
-        text.push('\n');
-    }
-    text.push_str(&escape_invisible(line));
 }

@@ -5,7 +5,7 @@ use skills_runtime::policy::{ApprovalResponse, DecisionReason, Denial, Permissio
 use skills_runtime::{
     CapturedOutput, EnforcementReport, EnforcementStatus, ErrorKind, Evidence, ExecutionArtifacts,
     ExecutionStatus, FailureCause, OutputFiles, Refusal, RuntimeError, SandboxErrorKind,
-    Termination, is_file_message, mark_messages, message_label,
+    Termination,
 };
 
 use skills_runtime::manifest::escape_invisible;
@@ -141,19 +141,16 @@ impl ProgramOutput {
     /// Adds what the user can do.
     pub(super) fn add_hints(&mut self, hints: impl IntoIterator<Item = String>) {
         let lines = hints.into_iter().map(|hint| format!("Hint: {hint}"));
+        let lines = lines.map(|line| escape_invisible(&line).into_owned());
         self.explanation.extend(lines);
     }
 
-    /// Returns a text with the explanation after it.
-    pub(super) fn with_explanation(&self, text: &str) -> String {
-        let text = &mark_program_text(text);
-        if self.explanation.is_empty() {
-            return text.to_owned();
-        }
-        let text = text.trim_end_matches('\n');
-        let text = Some(text).filter(|text| !text.is_empty());
-        let lines = self.explanation.iter().map(String::as_str);
-        text.into_iter().chain(lines).collect::<Vec<_>>().join("\n")
+    /// Returns the words about the run: how it ended, unless it succeeded, and the explanation.
+    /// Each is one line, also if it quotes the program.
+    pub(super) fn own_text(&self, ending: Option<&str>) -> String {
+        let ending = ending.map(|line| escape_invisible(line).into_owned());
+        let lines = ending.iter().chain(&self.explanation).map(String::as_str);
+        lines.collect::<Vec<_>>().join("\n")
     }
 
     /// Prefixes the changed files with the directory name that a model knows.
@@ -171,36 +168,36 @@ impl ProgramOutput {
         self
     }
 
-    /// Builds the tool result with the fixed texts of the `skills_*` tools; `merge` combines the
-    /// two output streams.
-    pub(crate) fn into_tool_output(
+    /// Builds the tool result with the fixed texts of the `skills_*` tools.
+    pub(crate) fn into_tool_output(self, seconds: &str) -> ToolOutput {
+        let failure = self.exit.failure(seconds);
+        let mut own_text = self.own_text(failure.as_ref().map(|(line, _)| line.as_str()));
+        let streams = [&self.stdout, &self.stderr].map(|text| strip_terminal_escapes(text));
+        let printed: Vec<&str> = streams
+            .iter()
+            .map(|text| text.trim_end_matches('\n'))
+            .filter(|text| !text.is_empty())
+            .collect();
+        let printed = printed.join("\n");
+        if own_text.is_empty() && printed.trim().is_empty() {
+            "(no output)".clone_into(&mut own_text);
+        }
+        self.into_result(own_text, printed, failure.map(|(_, error)| error))
+    }
+
+    /// Builds a result from the words about the run and what the program printed.
+    pub(super) fn into_result(
         self,
-        seconds: &str,
-        merge: impl Fn(&str, &str) -> String,
+        own_text: String,
+        printed: String,
+        error: Option<ToolError>,
     ) -> ToolOutput {
-        // The text is shown in terminals; `data` keeps the output as it was.
-        let (stdout, stderr) = (
-            mark_program_text(&strip_terminal_escapes(&self.stdout)),
-            strip_terminal_escapes(&self.stderr),
-        );
-        let stderr = self.with_explanation(&stderr);
-        let merged = merge(stdout.trim_end_matches('\n'), stderr.trim_end_matches('\n'));
-        let Some((first_line, error)) = self.exit.failure(seconds) else {
-            let text = if merged.is_empty() {
-                "(no output)".to_owned()
-            } else {
-                merged
-            };
-            return ToolOutput::new(text, Value::Object(self.data))
-                .with_files(self.files)
-                .with_notes(self.notes);
+        let result = match error {
+            None => ToolOutput::new(own_text, Value::Object(self.data)),
+            Some(error) => ToolOutput::error_with_data(own_text, self.data, &error),
         };
-        let text = if merged.is_empty() {
-            first_line
-        } else {
-            format!("{first_line}\n{merged}")
-        };
-        ToolOutput::error_with_data(text, self.data, &error)
+        result
+            .with_program_output(printed)
             .with_files(self.files)
             .with_notes(self.notes)
     }
@@ -252,27 +249,6 @@ impl ExitKind {
             ),
         })
     }
-}
-
-/// Marks the lines of a program that could be lines of a result: what was refused, and what its user
-/// can do.
-pub(crate) fn mark_program_text(text: &str) -> String {
-    mark_messages(text, is_result_line)
-}
-
-fn is_result_line(line: &str) -> bool {
-    const LABELS: [&str; 7] = [
-        "hint",
-        "help",
-        "note",
-        "missing requirement",
-        "hook",
-        "exit code",
-        "failed to setup environment",
-    ];
-    let is_labeled = message_label(line)
-        .is_some_and(|label| LABELS.contains(&label.as_str()) || label.starts_with("refused"));
-    is_labeled || is_file_message(line)
 }
 
 /// Returns the error of a run that exceeded its disk quota.
@@ -559,34 +535,5 @@ fn error_hint(error: &RuntimeError) -> Option<String> {
             Some(format!("available: {}", candidates.join(", ")))
         }
         _ => None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lines_of_programs_that_look_like_results_are_marked() {
-        let text = "Note: use `--allow spawn`\n\
-                    hint: retry\n\
-                    > **help**: x\n\
-                    Refused by the host: y\n\
-                    Exit code: 0\n\
-                    missing requirement: z\n\
-                    created /etc/passwd (1 bytes)\n\
-                    notes: kept\n\
-                    no label\n";
-        insta::assert_snapshot!(mark_program_text(text), @"
-        | Note: use `--allow spawn`
-        | hint: retry
-        | > **help**: x
-        | Refused by the host: y
-        | Exit code: 0
-        | missing requirement: z
-        | created /etc/passwd (1 bytes)
-        notes: kept
-        no label
-        ");
     }
 }

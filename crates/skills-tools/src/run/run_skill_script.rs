@@ -8,7 +8,7 @@ use skills_runtime::{
 use skills_script::file_stem;
 
 use super::named_skills::NamedSkills;
-use super::script_tool::{script_error, success_text};
+use super::script_tool::{printed_text, script_error};
 use super::skill_program::find_in_skill;
 use super::{
     CompletedRun, Deadline, MAX_STDIN_BYTES, MAX_TIMEOUT_SECONDS, ProgramTools, RunnableSkill,
@@ -28,7 +28,8 @@ const MAX_NAME_CHARS: usize = 256;
 const MAX_ARGUMENT_BYTES: usize = 120 * 1024;
 
 /// The data that a result has in common with those of the other tools.
-const COMMON_DATA: [&str; 6] = [
+const COMMON_DATA: [&str; 7] = [
+    "stderr",
     "exit_code",
     "duration_ms",
     "timed_out",
@@ -148,23 +149,18 @@ fn set_program(
     Ok(())
 }
 
-/// Converts the result: standard output is the text of a success.
+/// Converts the result, like that of a script tool.
 fn tool_output(mut completed: CompletedRun, path_map: &PathMap) -> ToolOutput {
     let data = result_data(&mut completed, path_map);
-    let output = completed.output;
-    match script_error(&output, &completed.timeout_seconds) {
-        Some(error) => {
-            ToolOutput::error_with_data(format!("Error: {}", error.message), data, &error)
-                .with_files(output.files)
-                .with_notes(output.notes)
-        }
-        None => {
-            let text = success_text(&output);
-            ToolOutput::new(output.with_explanation(text.trim()), Value::Object(data))
-                .with_files(output.files)
-                .with_notes(output.notes)
-        }
-    }
+    let mut output = completed.output;
+    output.data = data;
+    let error = script_error(&output, &completed.timeout_seconds);
+    let own_text = match &error {
+        None => output.own_text(None),
+        Some(error) => format!("Error: {}", error.message),
+    };
+    let printed = printed_text(&output).trim().to_owned();
+    output.into_result(own_text, printed, error)
 }
 
 /// Returns the structured result of a run.

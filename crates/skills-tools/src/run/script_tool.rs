@@ -6,9 +6,7 @@ use serde_json::{Map, Value};
 use skills_runtime::{ExecutionOptions, RunTarget, Workspace};
 
 use super::named_skills::NamedSkills;
-use super::output::{
-    ExitKind, ProgramOutput, mark_program_text, quota_exceeded_error, reached_timeout_ms,
-};
+use super::output::{ExitKind, ProgramOutput, quota_exceeded_error, reached_timeout_ms};
 use super::{Deadline, ProgramTools, Remedy, RunnableSkill, WorkingDirectory, result_schema};
 use crate::mount::Access;
 use crate::path_map::PathMap;
@@ -112,71 +110,58 @@ impl ProgramTools {
     }
 }
 
-/// Converts the result: standard output is the text of a success, standard error the reason of a
-/// failure. A script that was stopped has its output after the reason.
+/// Converts the result: standard output is the output of a success, standard error that of a
+/// failure.
 fn tool_output(output: ProgramOutput, timeout_seconds: &str) -> ToolOutput {
     let error = script_error(&output, timeout_seconds);
-    match error {
-        None => {
-            let text = output.with_explanation(&success_text(&output));
-            ToolOutput::new(text, Value::Object(output.data))
-                .with_files(output.files)
-                .with_notes(output.notes)
-        }
-        Some(error) => {
-            let so_far = match output.exit {
-                ExitKind::Exited(_) => String::new(),
-                _ => mark_program_text(strip_terminal_escapes(&output.stdout).trim_end()),
-            };
-            let mut text = error.message.clone();
-            if !so_far.is_empty() {
-                text = format!("{text}\n{so_far}");
-            }
-            ToolOutput::error_with_data(text, output.data, &error)
-                .with_files(output.files)
-                .with_notes(output.notes)
-        }
+    let own_text = match &error {
+        None => output.own_text(None),
+        Some(error) => error.message.clone(),
+    };
+    let mut printed = printed_text(&output);
+    if error.is_some() {
+        printed = printed.trim().to_owned();
     }
+    output.into_result(own_text, printed, error)
 }
 
-/// Returns the output of a script that succeeded: standard output, else standard error, on which
-/// some scripts report what they have done.
-pub(super) fn success_text(output: &ProgramOutput) -> String {
-    let stdout = strip_terminal_escapes(&output.stdout);
-    if stdout.trim().is_empty() {
-        strip_terminal_escapes(&output.stderr)
+/// Returns the stream of a script that answers the call: standard error of a script that exited with
+/// an error, else standard output. If the script printed only to the other one, it is that.
+pub(super) fn printed_text(output: &ProgramOutput) -> String {
+    let mut streams = [&output.stdout, &output.stderr];
+    if matches!(output.exit, ExitKind::Exited(code) if code != 0) {
+        streams.reverse();
+    }
+    let [first, second] = streams.map(|text| strip_terminal_escapes(text));
+    if first.trim().is_empty() {
+        second
     } else {
-        stdout
+        first
     }
 }
 
-/// Returns the reason of a failure, with the fixed texts of the script runner.
+/// Returns the reason of a failure, with the fixed texts of the script runner and the explanation of
+/// the run, without text of the script.
 pub(super) fn script_error(output: &ProgramOutput, timeout_seconds: &str) -> Option<ToolError> {
-    Some(match &output.exit {
+    let mut error = match &output.exit {
         ExitKind::Exited(0) => return None,
-        ExitKind::Exited(code) => exit_error(output, *code),
-        ExitKind::TimedOut => ToolErrorCode::TimedOut.error(output.with_explanation(&format!(
+        ExitKind::Exited(code) => {
+            let class = if output.lacks_package {
+                ToolErrorCode::SetupFailed
+            } else {
+                ToolErrorCode::Failed
+            };
+            class.error(format!("Script exited with code {code}"))
+        }
+        ExitKind::TimedOut => ToolErrorCode::TimedOut.error(format!(
             "Script execution timed out after {timeout_seconds} seconds"
-        ))),
+        )),
         ExitKind::Cancelled => ToolErrorCode::Cancelled.error("cancelled"),
         ExitKind::QuotaExceeded(exceeded) => quota_exceeded_error(exceeded),
-        ExitKind::Other(reason) => ToolErrorCode::Failed
-            .error(output.with_explanation(&format!("the script was stopped: {reason}"))),
-    })
-}
-
-/// Returns the error of a script that exited with a code other than 0.
-fn exit_error(output: &ProgramOutput, exit_code: i32) -> ToolError {
-    // Scripts that print errors to standard output are common.
-    let message = [&output.stderr, &output.stdout]
-        .map(|text| strip_terminal_escapes(text).trim().to_owned())
-        .into_iter()
-        .find(|text| !text.is_empty());
-    let message = message.unwrap_or_else(|| format!("Script exited with code {exit_code}"));
-    let code = if output.lacks_package {
-        ToolErrorCode::SetupFailed
-    } else {
-        ToolErrorCode::Failed
+        ExitKind::Other(reason) => {
+            ToolErrorCode::Failed.error(format!("the script was stopped: {reason}"))
+        }
     };
-    code.error(output.with_explanation(&message))
+    error.message = output.own_text(Some(&error.message));
+    Some(error)
 }

@@ -134,7 +134,7 @@ impl ProgramTools {
         self.record_implicit_uses(&uses, context);
         // Changed files are reported relative to the directory that the program worked on.
         let output = completed.output.with_file_prefix(output_dir);
-        Ok(output.into_tool_output(&completed.timeout_seconds, label_stderr))
+        Ok(output.into_tool_output(&completed.timeout_seconds))
     }
 
     /// Returns the directory in which a command starts, with its canonical names.
@@ -151,14 +151,6 @@ impl ProgramTools {
             }
             Err(error) => Err(error),
         }
-    }
-}
-
-/// Joins standard output and standard error, with a label between them.
-fn label_stderr(stdout: &str, stderr: &str) -> String {
-    match stderr {
-        "" => stdout.to_owned(),
-        stderr => format!("{stdout}\n[stderr]\n{stderr}"),
     }
 }
 

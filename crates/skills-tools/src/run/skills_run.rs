@@ -97,7 +97,7 @@ impl ProgramTools {
         completed.explain_invisible(&named, &path_map);
         self.record_implicit_uses(&uses, context);
         let output = completed.output.with_file_prefix("/workspace");
-        Ok(output.into_tool_output(&completed.timeout_seconds, join_streams))
+        Ok(output.into_tool_output(&completed.timeout_seconds))
     }
 
     /// Starts a script of the skill in a writable workspace, like the tool of the script, so that
@@ -164,15 +164,6 @@ impl ProgramTools {
                 .map(|(name, value)| (name.clone(), Secret::new(value))),
         );
         Ok(())
-    }
-}
-
-/// Joins standard output and standard error, each of which can be empty.
-fn join_streams(stdout: &str, stderr: &str) -> String {
-    match (stdout, stderr) {
-        ("", stderr) => stderr.to_owned(),
-        (stdout, "") => stdout.to_owned(),
-        (stdout, stderr) => format!("{stdout}\n{stderr}"),
     }
 }
 

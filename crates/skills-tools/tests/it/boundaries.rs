@@ -12,7 +12,7 @@ use skills_runtime::{ApprovalResponse, Policy, Root, Scope, SkillRuntime};
 use skills_test_support::skip_without_sandbox;
 use skills_tools::{CallContext, Mount, SkillWrites, ToolErrorCode, ToolGroup, ToolSet};
 
-use crate::fixture::{Host, Tools};
+use crate::fixture::{Answer, Host, Tools};
 
 fn refusal(
     host: &Host,
@@ -119,7 +119,7 @@ async fn the_target_of_a_symlink_in_a_root_is_not_writable() {
     ] {
         let arguments = json!({"path": path, "content": "x"});
         let output = tools.call("skills_write", arguments).await;
-        assert_eq!(output.code(), expected, "{path}: {}", output.text);
+        assert_eq!(output.code(), expected, "{path}: {}", output.text());
     }
 }
 
@@ -173,7 +173,7 @@ async fn protected_paths_are_not_writable_through_any_mount() {
             outcome.has_code(ToolErrorCode::PermissionDenied)
                 || outcome.has_code(ToolErrorCode::IsADirectory),
             "{path}: {}",
-            outcome.text
+            outcome.text()
         );
     }
     assert!(
@@ -221,9 +221,9 @@ async fn hidden_directories_are_neither_read_nor_listed_nor_written() {
         let outcome = tools.call("skills_read", json!({"path": path})).await;
         let message = format!("cannot access '/workspace/{path}': hidden by the operator");
         assert!(
-            outcome.has_code(ToolErrorCode::PermissionDenied) && outcome.text.contains(&message),
+            outcome.has_code(ToolErrorCode::PermissionDenied) && outcome.text().contains(&message),
             "{path}: {}",
-            outcome.text
+            outcome.text()
         );
     }
     for path in ["state/skills", "link", "around/skills", "later"] {
@@ -234,7 +234,7 @@ async fn hidden_directories_are_neither_read_nor_listed_nor_written() {
             assert!(
                 outcome.has_code(ToolErrorCode::PermissionDenied),
                 "{path}: {}",
-                outcome.text
+                outcome.text()
             );
         }
         let outcome = tools
@@ -243,7 +243,7 @@ async fn hidden_directories_are_neither_read_nor_listed_nor_written() {
         assert!(
             outcome.has_code(ToolErrorCode::PermissionDenied),
             "{path}: {}",
-            outcome.text
+            outcome.text()
         );
     }
     for path in ["state/skills/mcp-token", "state/skills/new", "later/key"] {
@@ -253,14 +253,18 @@ async fn hidden_directories_are_neither_read_nor_listed_nor_written() {
         assert!(
             outcome.has_code(ToolErrorCode::PermissionDenied),
             "{path}: {}",
-            outcome.text
+            outcome.text()
         );
     }
     assert_eq!(fs::read_to_string(later.join("key")).unwrap(), "TOPSECRET");
     // Names are not suggested either, nor through a symlink.
     for path in ["state/skill/x", "link/mcp-tokens", "laterr/key"] {
         let outcome = tools.call("skills_read", json!({"path": path})).await;
-        assert!(!outcome.text.contains("did you mean"), "{}", outcome.text);
+        assert!(
+            !outcome.text().contains("did you mean"),
+            "{}",
+            outcome.text()
+        );
     }
     insta::assert_snapshot!(tools.text("skills_ls", json!({"recursive": true})).await, @r"
     Contents of '/workspace' (6 items):
@@ -329,7 +333,7 @@ async fn a_replaced_mount_is_rejected() {
         tools
             .call("skills_run", look.clone())
             .await
-            .text
+            .text()
             .contains("'a'")
     );
     fs::rename(host.path("ref"), host.path("gone")).unwrap();
@@ -338,7 +342,7 @@ async fn a_replaced_mount_is_rejected() {
     assert!(
         outcome.has_code(ToolErrorCode::Conflict),
         "{}",
-        outcome.text
+        outcome.text()
     );
     // The handle of the file tools still refers to the original directory.
     assert_eq!(
@@ -368,7 +372,7 @@ async fn a_symlink_to_a_script_does_not_run() {
         assert!(
             outcome.has_code(ToolErrorCode::ScriptNotFound),
             "{command}: {}",
-            outcome.text
+            outcome.text()
         );
     }
 }
@@ -395,7 +399,7 @@ async fn an_approval_of_a_command_covers_its_arguments_and_input() {
         run("echo b | cat"),
     ] {
         let outcome = tools.call_in("skills_run", arguments, &context).await;
-        assert!(!outcome.is_error, "{}", outcome.text);
+        assert!(!outcome.is_error, "{}", outcome.text());
     }
     for stdin in ["echo first", "echo first", "echo second"] {
         let outcome = tools
@@ -405,7 +409,7 @@ async fn an_approval_of_a_command_covers_its_arguments_and_input() {
                 &context,
             )
             .await;
-        assert!(!outcome.is_error, "{}", outcome.text);
+        assert!(!outcome.is_error, "{}", outcome.text());
     }
     // Other content may change the meaning of the same command.
     host.script("demo", "new.sh", "");
@@ -439,7 +443,7 @@ async fn arguments_that_look_like_paths_are_unchanged() {
     );
     let tools = host.allowing(&["spawn:grep"]);
     let found = tools
-        .text(
+        .answer(
             "skills_bash",
             json!({"command": "grep -rn /workspace/data ."}),
         )
@@ -451,9 +455,9 @@ async fn arguments_that_look_like_paths_are_unchanged() {
         )
         .await;
     assert!(
-        isolated.text.contains("['/workspace/notes.txt'] see"),
+        isolated.text().contains("['/workspace/notes.txt'] see"),
         "{}",
-        isolated.text
+        isolated.text()
     );
     if crate::run::sees_virtual_paths() {
         assert_eq!(found, "./notes.txt:1:see /workspace/data here");
@@ -517,14 +521,14 @@ async fn calls_without_a_session_share_nothing() {
         tools
             .call_in("skill__demo__a", json!({}), &context)
             .await
-            .text,
+            .text(),
         ""
     );
     assert_eq!(
         tools
             .call_in("skill__demo__a", json!({}), &context)
             .await
-            .text,
+            .answer(),
         "seen\n"
     );
 }
@@ -555,7 +559,7 @@ async fn an_approval_for_a_session_does_not_apply_to_another() {
             _ => json!({}),
         };
         let outcome = tools.call_in(name, arguments, &context).await;
-        assert!(!outcome.is_error, "{name}: {}", outcome.text);
+        assert!(!outcome.is_error, "{name}: {}", outcome.text());
         assert_eq!(*requests.lock().unwrap(), questions, "{name} {session:?}");
     };
     for name in ["skill__demo__a", "run_skill_script", "skills_run"] {

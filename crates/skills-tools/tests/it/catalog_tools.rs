@@ -101,7 +101,7 @@ async fn a_search_without_a_fitting_skill_says_how_to_ask() {
         .call("search_skills", json!({"query": "thanks, great job!"}))
         .await;
     assert_eq!(
-        nothing.text,
+        nothing.text(),
         "No skill fits this query. Name the task and what it is about in a few words, in the language of the descriptions (several). An empty query lists all."
     );
     assert_eq!(nothing.structured["skills"], json!([]));
@@ -119,7 +119,7 @@ async fn sections_of_references_have_path_headings_and_lines() {
     let arguments = json!({"name": "gcd", "query": "which numbers are prime?"});
     let found = tools.call("search_references", arguments).await;
     assert_eq!(
-        found.text,
+        found.text(),
         "gcd/references/table.md:2-3 Tables > Prime numbers\n## Prime numbers\nTwo, three\\u{202e}, five."
     );
     assert_eq!(
@@ -161,7 +161,7 @@ async fn sections_of_references_have_path_headings_and_lines() {
     assert!(
         refused.has_code(ToolErrorCode::PermissionDenied),
         "{}",
-        refused.text
+        refused.text()
     );
 }
 
@@ -215,9 +215,9 @@ async fn descriptions_in_results_are_short_and_visible() {
         "{description}"
     );
     assert!(
-        !description.contains(skills_runtime::is_invisible) && outcome.text.lines().count() == 2,
+        !description.contains(skills_runtime::is_invisible) && outcome.text().lines().count() == 2,
         "{}",
-        outcome.text
+        outcome.text()
     );
 }
 
@@ -231,7 +231,7 @@ async fn a_loaded_skill_is_fenced_and_has_no_host_paths() {
     .script("gcd", "gcd.py", "print(1)\n");
     let tools = host.tools();
     let outcome = tools.call("load_skill", json!({"name": "gcd"})).await;
-    assert!(!outcome.is_error, "{}", outcome.text);
+    assert!(!outcome.is_error, "{}", outcome.text());
     assert_eq!(
         (
             &outcome.structured["path"],
@@ -240,12 +240,12 @@ async fn a_loaded_skill_is_fenced_and_has_no_host_paths() {
         (&json!("/skills/gcd"), &json!(false))
     );
     let usage = "\nPrograms of the skill: `scripts/gcd.py`. Run them with run_skill_script with `skill_name` `gcd` and the path as `script_name`.";
-    assert!(outcome.text.ends_with(usage), "{}", outcome.text);
-    let (before, after) = outcome.text.split_once("Run ").unwrap();
+    assert!(outcome.text().ends_with(usage), "{}", outcome.text());
+    let (before, after) = outcome.own_text().split_once("Run ").unwrap();
     assert!(
         before.contains("gcd") && before.contains('<') && after.contains("</"),
         "{}",
-        outcome.text
+        outcome.text()
     );
     host.file(
         "skills/gcd/SKILL.md",
@@ -258,7 +258,7 @@ async fn a_loaded_skill_is_fenced_and_has_no_host_paths() {
         .call("load_skill", json!({"name": "gcd", "max_bytes": 2048}))
         .await;
     assert_eq!(cut.structured["truncated"], true);
-    assert!(cut.text.len() < 4096, "{}", cut.text.len());
+    assert!(cut.text().len() < 4096, "{}", cut.text().len());
 }
 
 #[tokio::test]
@@ -274,9 +274,9 @@ async fn a_skill_that_is_not_model_invocable_is_not_shown() {
     assert_eq!(search(&tools, json!({"query": "secret"})).await, [""; 0]);
     let refused = tools.call("load_skill", json!({"name": "secret"})).await;
     assert!(
-        refused.is_error && !refused.text.contains("# secret"),
+        refused.is_error && !refused.text().contains("# secret"),
         "{}",
-        refused.text
+        refused.text()
     );
     many(&host, 0..100);
     let refused = host
@@ -286,7 +286,7 @@ async fn a_skill_that_is_not_model_invocable_is_not_shown() {
     assert!(
         refused.has_code(ToolErrorCode::PermissionDenied),
         "{}",
-        refused.text
+        refused.text()
     );
 }
 
@@ -304,14 +304,14 @@ async fn an_unknown_skill_name_gets_suggestions() {
         let unknown = tools.call(tool, arguments).await;
         assert!(
             unknown.has_code(ToolErrorCode::SkillNotFound)
-                && unknown.text.contains("did you mean `weather`"),
+                && unknown.text().contains("did you mean `weather`"),
             "{tool}: {}",
-            unknown.text
+            unknown.text()
         );
     }
     for name in [json!(""), json!(3)] {
         let refused = tools.call("load_skill", json!({"name": name})).await;
-        assert!(refused.is_error, "{name}: {}", refused.text);
+        assert!(refused.is_error, "{name}: {}", refused.text());
     }
 }
 
@@ -330,24 +330,24 @@ async fn paths_are_relative_to_the_skill_in_arguments_and_errors() {
     };
     let part = read("./references/table.md").await;
     assert_eq!(
-        (part.text.as_str(), &part.structured["path"]),
+        (part.text().as_ref(), &part.structured["path"]),
         (
             "0123\n[The file has 10 bytes. Continue with offset 4.]",
             &json!("/skills/gcd/references/table.md")
         )
     );
     assert_eq!(
-        read("./gone.md").await.text,
+        read("./gone.md").await.text(),
         "Error: path './gone.md' not found"
     );
     let refused = read("a/../b").await;
     assert!(
         refused.has_code(ToolErrorCode::InvalidPath)
             && refused
-                .text
+                .text()
                 .starts_with("Error: invalid path 'a/../b': `..` is not allowed\n"),
         "{}",
-        refused.text
+        refused.text()
     );
 }
 
@@ -382,9 +382,9 @@ async fn schemas_list_names_if_there_are_few() {
         .await;
     assert!(
         unknown.has_code(ToolErrorCode::SkillNotFound)
-            && unknown.text.contains("did you mean `weather`"),
+            && unknown.text().contains("did you mean `weather`"),
         "{}",
-        unknown.text
+        unknown.text()
     );
 }
 
@@ -421,7 +421,7 @@ async fn skill_files_are_read_in_parts_and_as_base64() {
     let read = async |arguments: Value| tools.call("read_skill_resource", arguments).await;
     let output = read(json!({"name": "gcd", "path": "references/table.md"})).await;
     assert_eq!(
-        (output.text.as_str(), &output.structured["size"]),
+        (output.text().as_ref(), &output.structured["size"]),
         ("0123456789", &json!(10))
     );
     let part =
@@ -434,7 +434,7 @@ async fn skill_files_are_read_in_parts_and_as_base64() {
     assert!(
         binary.has_code(ToolErrorCode::BinaryFile),
         "{}",
-        binary.text
+        binary.text()
     );
     let bytes = read(json!({"name": "gcd", "path": "assets/logo.bin", "encoding": "base64"})).await;
     assert_eq!(bytes.structured["content"], "AJ+Slg==");
@@ -470,9 +470,9 @@ async fn no_name_or_path_leaves_a_skill() {
             .await;
         assert!(
             outcome.is_error
-                && !format!("{} {}", outcome.text, outcome.structured).contains("CANARY"),
+                && !format!("{} {}", outcome.text(), outcome.structured).contains("CANARY"),
             "{name:?} {path:?}: {}",
-            outcome.text
+            outcome.text()
         );
         outcome.code().unwrap().to_owned()
     };
@@ -540,7 +540,7 @@ async fn no_name_or_path_leaves_a_skill() {
         assert!(
             loaded.has_code(ToolErrorCode::SkillNotFound),
             "{name:?}: {}",
-            loaded.text
+            loaded.text()
         );
     }
     assert_eq!(
@@ -572,10 +572,10 @@ async fn lists_say_how_many_skills_are_not_available() {
         assert_eq!(output.structured["omitted"], omitted, "{tool}");
         assert!(
             output
-                .text
+                .text()
                 .ends_with(&format!("\nNot available: {omitted}")),
             "{tool}: {}",
-            output.text
+            output.text()
         );
     }
     let complete = Host::new();
@@ -600,14 +600,17 @@ async fn long_instructions_are_loaded_in_parts() {
     while !offset.is_null() {
         let arguments = json!({"name": "long", "offset": offset});
         let part = tools.call("load_skill", arguments).await;
-        assert!(part.text.len() < 16_384, "{}", part.text.len());
+        assert!(part.text().len() < 16_384, "{}", part.text().len());
         offset = part.structured["next_offset"].clone();
         assert_eq!(
-            part.text.contains("call load_skill with `offset` "),
+            part.text().contains("call load_skill with `offset` "),
             !offset.is_null()
         );
-        assert_eq!(part.text.contains("Programs of the skill"), parts == 0);
-        let lines = part.text.lines().filter(|line| line.starts_with("Line "));
+        assert_eq!(part.text().contains("Programs of the skill"), parts == 0);
+        let lines = part
+            .own_text()
+            .lines()
+            .filter(|line| line.starts_with("Line "));
         found.extend(lines.map(|line| format!("{line}\n")));
         parts += 1;
     }
@@ -615,9 +618,9 @@ async fn long_instructions_are_loaded_in_parts() {
     let beyond = json!({"name": "long", "offset": 1_000_000});
     let beyond = tools.call("load_skill", beyond).await;
     assert!(
-        !beyond.is_error && !beyond.text.contains("Line "),
+        !beyond.is_error && !beyond.text().contains("Line "),
         "{}",
-        beyond.text
+        beyond.text()
     );
 }
 
@@ -636,7 +639,7 @@ async fn a_loaded_skill_ends_with_the_programs_that_its_tools_run() {
     let tools = host.tools();
     let outcome = tools.call("load_skill", json!({"name": "kit"})).await;
     let usage = "\nPrograms of the skill: `scripts/a.py`, `scripts/c.rb`, `scripts/sub/b.py`, `wasm/skill.wasm`. Run them with run_skill_script with `skill_name` `kit` and the path as `script_name`.";
-    assert!(outcome.text.ends_with(usage), "{}", outcome.text);
+    assert!(outcome.text().ends_with(usage), "{}", outcome.text());
     let runtime = host.runtime();
     let core = host.wrap(
         host.builder(runtime)
@@ -646,7 +649,7 @@ async fn a_loaded_skill_ends_with_the_programs_that_its_tools_run() {
     );
     let outcome = core.call("load_skill", json!({"name": "kit"})).await;
     let usage = "Run them with skills_run with `name` `kit` and the path, with arguments, as `command`; a `.wasm` module reads its input, a JSON object, from `stdin`.";
-    assert!(outcome.text.ends_with(usage), "{}", outcome.text);
+    assert!(outcome.text().ends_with(usage), "{}", outcome.text());
     // Each path is accepted; without its backend a module does not start.
     for (path, is_found) in [
         ("scripts/a.py", true),
@@ -660,6 +663,6 @@ async fn a_loaded_skill_ends_with_the_programs_that_its_tools_run() {
         let is_unknown = ["script_not_found", "invalid_path"]
             .map(Some)
             .contains(&outcome.code());
-        assert_eq!(!is_unknown, is_found, "{path}: {}", outcome.text);
+        assert_eq!(!is_unknown, is_found, "{path}: {}", outcome.text());
     }
 }

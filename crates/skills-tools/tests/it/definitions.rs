@@ -179,9 +179,9 @@ async fn missing_arguments_are_an_empty_object() {
     let missing = tools.call("skills_read", Value::Null).await;
     assert!(
         missing.has_code(ToolErrorCode::InvalidArguments)
-            && missing.text.contains("\"path\" is a required property"),
+            && missing.text().contains("\"path\" is a required property"),
         "{}",
-        missing.text
+        missing.text()
     );
 }
 
@@ -192,7 +192,7 @@ async fn integral_floats_are_integers() {
     let listed = tools
         .call("skills_ls", json!({"limit": 10.0, "depth": 1.0}))
         .await;
-    assert!(!listed.is_error, "{}", listed.text);
+    assert!(!listed.is_error, "{}", listed.text());
     assert!(
         tools
             .call("skills_ls", json!({"limit": 1.5}))
@@ -210,7 +210,7 @@ async fn invalid_arguments_name_every_mistake_and_do_nothing() {
         assert!(
             outcome.has_code(ToolErrorCode::InvalidArguments),
             "{tool} {arguments}: {}",
-            outcome.text
+            outcome.text()
         );
         assert_eq!(
             outcome.structured.as_object().unwrap().len(),
@@ -220,9 +220,9 @@ async fn invalid_arguments_name_every_mistake_and_do_nothing() {
         );
         for mistake in mistakes {
             assert!(
-                outcome.text.contains(mistake),
+                outcome.text().contains(mistake),
                 "{tool} {arguments}: {mistake:?} is not in {}",
-                outcome.text
+                outcome.text()
             );
         }
     };
@@ -397,10 +397,10 @@ async fn unknown_arguments_are_ignored_only_where_nothing_changes() {
         .await;
     assert!(
         listed
-            .text
+            .text()
             .ends_with("\nNote: unknown arguments were ignored: `reason`"),
         "{}",
-        listed.text
+        listed.text()
     );
     for (tool, arguments) in [
         (
@@ -417,7 +417,7 @@ async fn unknown_arguments_are_ignored_only_where_nothing_changes() {
         assert!(
             outcome.has_code(ToolErrorCode::InvalidArguments),
             "{tool}: {}",
-            outcome.text
+            outcome.text()
         );
     }
 }
@@ -449,7 +449,7 @@ async fn a_session_gets_the_script_tools_of_the_skills_that_it_loads() {
         let outcome = tools
             .call_in("load_skill", json!({"name": name}), &context)
             .await;
-        assert!(!outcome.is_error, "{}", outcome.text);
+        assert!(!outcome.is_error, "{}", outcome.text());
     };
     assert_eq!(own("a"), "");
     load("a", "snow").await;

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use skills_test_support::skip_without_sandbox;
 use skills_tools::{CallContext, ToolErrorCode, ToolOutput};
 
-use crate::fixture::{Host, Tools};
+use crate::fixture::{Answer, Host, Tools};
 
 /// Prints the number of its arguments and the first of them, as JSON.
 const ECHO: &str = "import json, sys\nprint(json.dumps([len(sys.argv) - 1, sys.argv[1]]))\n";
@@ -24,16 +24,17 @@ async fn run(tools: &Tools, script: &str, args: Value) -> ToolOutput {
         .await
 }
 
-/// Runs a failing script, and returns the error.
+/// Runs a failing script, and returns what it printed, else the error.
 async fn failure(source: &str) -> (ToolOutput, String) {
     let outcome = run(&host(source).tools(), "main", json!({})).await;
-    assert!(outcome.is_error, "{}", outcome.text);
+    assert!(outcome.is_error, "{}", outcome.text());
     let message = outcome.structured["error"]["message"]
         .as_str()
         .unwrap()
         .to_owned();
-    assert_eq!(outcome.text, format!("Error: {message}"));
-    (outcome, message)
+    assert_eq!(outcome.own_text(), format!("Error: {message}"));
+    let reason = outcome.program_output().map_or(message, str::to_owned);
+    (outcome, reason)
 }
 
 #[tokio::test]
@@ -56,7 +57,7 @@ async fn arguments_are_passed_as_one_word_byte_for_byte() {
             outcome.structured["result"],
             json!([1, args.to_string()]),
             "{}",
-            outcome.text
+            outcome.text()
         );
     }
 }
@@ -73,7 +74,7 @@ async fn large_arguments_are_rejected_and_accepted_on_standard_input() {
     assert!(
         refused.has_code(ToolErrorCode::TooLarge) && refused.structured.get("raw").is_none(),
         "{}",
-        refused.text
+        refused.text()
     );
     let given = json!({"skill_name": "demo", "script_name": "main", "stdin": long});
     assert_eq!(
@@ -118,7 +119,7 @@ async fn output_that_is_not_one_json_value_is_text() {
         );
         assert_eq!(data["result"], result, "{printed}");
         assert_eq!(
-            outcome.text.trim_start_matches('\u{feff}'),
+            outcome.answer().trim_start_matches('\u{feff}'),
             data["raw"]
                 .as_str()
                 .unwrap()
@@ -134,7 +135,8 @@ async fn output_that_is_not_one_json_value_is_text() {
     )
     .await;
     assert_eq!(
-        outcome.text, "{\"a\": 123456789012345678901234567890}",
+        outcome.answer(),
+        "{\"a\": 123456789012345678901234567890}",
         "every digit is preserved"
     );
 }
@@ -151,7 +153,7 @@ async fn binary_and_endless_output_is_limited_text() {
     )
     .await;
     assert_eq!(
-        (bytes.text.as_str(), &bytes.structured["result"]),
+        (bytes.answer(), &bytes.structured["result"]),
         ("\u{fffd}red", &Value::Null)
     );
     let much = run(
@@ -165,9 +167,9 @@ async fn binary_and_endless_output_is_limited_text() {
         (false, &Value::Null)
     );
     assert!(
-        much.text.starts_with("[1,1,") && much.text.len() < 300 * 1024,
+        much.answer().starts_with("[1,1,") && much.text().len() < 300 * 1024,
         "{}",
-        much.text.len()
+        much.text().len()
     );
 }
 
@@ -231,11 +233,11 @@ async fn a_script_is_stopped_at_its_deadline() {
     assert!(
         outcome.has_code(ToolErrorCode::TimedOut),
         "{}",
-        outcome.text
+        outcome.text()
     );
     assert_eq!(
-        outcome.text,
-        "Error: Script execution timed out after 1 seconds"
+        outcome.text(),
+        "Error: Script execution timed out after 1 seconds\nProgram output:\nbegun"
     );
     let data = &outcome.structured;
     assert_eq!(
@@ -266,7 +268,7 @@ async fn names_with_paths_out_of_the_skill_are_rejected() {
         assert!(
             outcome.is_error,
             "{skill:?} {script:?} ran: {}",
-            outcome.text
+            outcome.text()
         );
         assert_eq!(
             outcome.structured.as_object().unwrap().len(),
@@ -278,7 +280,7 @@ async fn names_with_paths_out_of_the_skill_are_rejected() {
     };
     let in_skill = json!({"skill_name": "demo", "script_name": "scripts/main.py"});
     let ran = tools.call("run_skill_script", in_skill).await;
-    assert_eq!(ran.text, "ran");
+    assert_eq!(ran.answer(), "ran");
     let long = "x".repeat(257);
     for script in [
         "..",
@@ -349,7 +351,7 @@ async fn a_host_path_is_not_a_skill_name() {
         assert!(
             outcome.has_code(ToolErrorCode::SkillNotFound),
             "{}",
-            outcome.text
+            outcome.text()
         );
         assert_eq!(
             outcome.structured.as_object().unwrap().len(),

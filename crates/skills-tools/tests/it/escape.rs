@@ -12,7 +12,7 @@ use skills_runtime::policy::{Effect, Rule, RuleSource};
 use skills_runtime::{Policy, Secrets};
 use skills_test_support::skip_without_sandbox;
 
-use crate::fixture::{Host, Tools};
+use crate::fixture::{Answer, Host, Tools};
 use crate::run::{SHOW, bash, kit, printed, run};
 
 const ENVIRONMENT: &str = "import json, os\nprint(json.dumps(sorted(os.environ)))\n";
@@ -27,14 +27,14 @@ async fn a_program_sees_only_the_documented_variables() {
     assert_snapshot!(printed(&run(&tools, "scripts/env.py").await), @r#"["DEBIAN_FRONTEND","GIT_PAGER","GIT_TERMINAL_PROMPT","HOME","LANG","LOGNAME","OMP_NUM_THREADS","OPENBLAS_NUM_THREADS","PAGER","PATH","PIP_DISABLE_PIP_VERSION_CHECK","PIP_NO_INPUT","PYTHONDONTWRITEBYTECODE","PYTHONNOUSERSITE","PYTHONUNBUFFERED","SHELL","SKILL_ASSETS_DIR","SKILL_DIR","SKILL_NAME","SKILL_WORKSPACE","TERM","TMPDIR","USER"]"#);
     let outcome = bash(&tools, "printenv", "").await;
     let names: Vec<&str> = outcome
-        .text
+        .answer()
         .lines()
         .filter_map(|line| line.split_once('='))
         .map(|(name, _)| name)
         .collect();
     assert_snapshot!(names.join(" "), @"SKILL_WORKSPACE HOME LANG PATH PYTHONDONTWRITEBYTECODE PYTHONNOUSERSITE TMPDIR DEBIAN_FRONTEND GIT_PAGER GIT_TERMINAL_PROMPT LOGNAME OMP_NUM_THREADS OPENBLAS_NUM_THREADS PAGER PIP_DISABLE_PIP_VERSION_CHECK PIP_NO_INPUT PYTHONUNBUFFERED SHELL TERM USER");
     let outcome = bash(&tools, "printenv SKILL_WORKSPACE", "").await;
-    assert_eq!(outcome.text, "/workspace");
+    assert_eq!(outcome.answer(), "/workspace");
 }
 
 #[tokio::test]
@@ -67,7 +67,7 @@ async fn only_declared_variables_are_accepted_from_a_model() {
             outcome.code(),
             Some("invalid_arguments"),
             "{name:?}: {}",
-            outcome.text
+            outcome.text()
         );
     }
     for name in ["LD_PRELOAD", "PATH", "PYTHONPATH"] {
@@ -83,7 +83,7 @@ async fn only_declared_variables_are_accepted_from_a_model() {
                 Some("denied_by_policy" | "invalid_arguments")
             ),
             "{name}: {}",
-            outcome.text
+            outcome.text()
         );
     }
     assert_snapshot!(tools.text("skills_run", with(json!({"OTHER": "x"}))).await, @r#"
@@ -105,7 +105,7 @@ async fn a_declared_variable_is_set() {
         "import os\nkey = os.environ['API_KEY']\nprint(len(key), key[:3])\n",
     );
     let arguments = json!({"name": "kit", "command": "scripts/key.py", "env": {"API_KEY": "given; $(by) model"}});
-    assert_eq!(host.tools().text("skills_run", arguments).await, "18 giv");
+    assert_eq!(host.tools().answer("skills_run", arguments).await, "18 giv");
 }
 
 #[tokio::test]
@@ -131,7 +131,10 @@ async fn secrets_are_redacted_in_results() {
         .policy(Policy::default().rule(allow));
     let tools = host.wrap(host.builder(runtime).build().unwrap());
     let outcome = run(&tools, "scripts/key.py").await;
-    assert_eq!(outcome.text, "14 [redacted API_KEY]\n[redacted API_KEY]");
+    assert_eq!(
+        outcome.answer(),
+        "14 [redacted API_KEY]\n[redacted API_KEY]"
+    );
     assert!(
         !outcome.structured.to_string().contains("hunter2"),
         "{}",
@@ -143,7 +146,7 @@ async fn secrets_are_redacted_in_results() {
             json!({"skill_name": "kit", "script_name": "key"}),
         )
         .await;
-    assert_eq!(outcome.text, "14 [redacted API_KEY]");
+    assert_eq!(outcome.answer(), "14 [redacted API_KEY]");
     // Also redacted if JSON escapes hide it in the output.
     host.script(
         "kit",
@@ -165,7 +168,7 @@ async fn secrets_are_redacted_in_results() {
     // Undeclared variables are not set, and without a rule neither are declared ones.
     assert_eq!(
         tools
-            .text(
+            .answer(
                 "skills_run",
                 json!({"name": "nosy", "command": "scripts/key.py"})
             )
@@ -208,11 +211,11 @@ fn all_refused(outcome: &skills_tools::ToolOutput, count: usize) {
     let data = &outcome.structured;
     let stdout = data["stdout"].as_str().or(data["raw"].as_str()).unwrap();
     let lines: Vec<&str> = stdout.lines().collect();
-    assert_eq!(lines.len(), count, "{}", outcome.text);
+    assert_eq!(lines.len(), count, "{}", outcome.text());
     assert!(
         lines.iter().all(|line| line.ends_with(" refused")),
         "{}",
-        outcome.text
+        outcome.text()
     );
 }
 

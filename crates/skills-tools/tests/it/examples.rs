@@ -40,8 +40,16 @@ async fn the_weather_skill_has_three_tools() {
         names.contains(&"skill__weather__get_forecast".to_owned()),
         "{names:?}"
     );
-    assert_snapshot!(tools.text("skill__weather__get_forecast", json!({"city": "Taipei", "days": 1})).await, @"unknown city 'Taipei'; known are Berlin, Nairobi, Shanghai");
-    assert_snapshot!(tools.text("skill__weather__get_current", json!({"city": "Nowhere"})).await, @"unknown city 'Nowhere'; known are Berlin, Nairobi, Shanghai");
+    assert_snapshot!(tools.text("skill__weather__get_forecast", json!({"city": "Taipei", "days": 1})).await, @"
+    Script exited with code 1
+    Program output:
+    unknown city 'Taipei'; known are Berlin, Nairobi, Shanghai
+    ");
+    assert_snapshot!(tools.text("skill__weather__get_current", json!({"city": "Nowhere"})).await, @"
+    Script exited with code 1
+    Program output:
+    unknown city 'Nowhere'; known are Berlin, Nairobi, Shanghai
+    ");
     assert_snapshot!(tools.text("skill__weather__get_current", json!({"town": "Taipei"})).await, @r#"
     Error: invalid arguments: Additional properties are not allowed ('town' was unexpected); "city" is a required property
     Hint: check the input schema of the tool, then retry
@@ -68,7 +76,7 @@ async fn the_tax_calculator_returns_duty_and_vat() {
         (result["duty"].as_f64(), result["vat"].as_f64()),
         (Some(0.0), Some(1300.0)),
         "{}",
-        outcome.text
+        outcome.text()
     );
     let outcome = tools
         .call(
@@ -77,8 +85,11 @@ async fn the_tax_calculator_returns_duty_and_vat() {
         )
         .await;
     assert!(
-        outcome.is_error && outcome.text.contains("ZeroDivisionError: division by zero"),
+        outcome.is_error
+            && outcome
+                .text()
+                .contains("ZeroDivisionError: division by zero"),
         "{}",
-        outcome.text
+        outcome.text()
     );
 }

@@ -24,9 +24,9 @@ async fn a_file_is_written_read_and_listed() {
             json!({"path": "output/result.txt", "content": "Hello 世界\n"}),
         )
         .await;
-    assert!(!written.is_error, "{}", written.text);
+    assert!(!written.is_error, "{}", written.text());
     assert_eq!(
-        written.text,
+        written.text(),
         "Successfully wrote 13 bytes to '/workspace/output/result.txt'"
     );
     assert_eq!(written.files, ["/workspace/output/result.txt"]);
@@ -37,7 +37,7 @@ async fn a_file_is_written_read_and_listed() {
         )
         .await;
     assert_eq!(
-        (read.text.as_str(), read.structured["content"].as_str()),
+        (read.text().as_ref(), read.structured["content"].as_str()),
         ("Hello 世界\n", Some("Hello 世界\n"))
     );
     let listed = tools.call("skills_ls", json!({})).await;
@@ -66,9 +66,9 @@ async fn large_files_are_written_in_parts() {
         )
         .await;
     assert!(
-        written.has_code(ToolErrorCode::TooLarge) && written.text.contains("with mode `append`"),
+        written.has_code(ToolErrorCode::TooLarge) && written.text().contains("with mode `append`"),
         "{}",
-        written.text
+        written.text()
     );
     assert!(!host.path("workspace/long").exists());
 }
@@ -81,13 +81,14 @@ async fn a_draft_is_created_edited_and_listed_but_does_not_run() {
     let draft = json!({"name": "my-tool", "description": "Does: something", "instructions": "# My tool\n", "scripts": {"main": "print('made')"}});
     let created = tools.call("skills_create", draft.clone()).await;
     assert_eq!(
-        created.structured["uri"], "skill://my-tool/SKILL.md",
+        created.structured["uri"],
+        "skill://my-tool/SKILL.md",
         "{}",
-        created.text
+        created.text()
     );
     let script = json!({"path": "/skills/my-tool/scripts/run.py", "content": "print('written')\n"});
     let written = tools.call("skills_write", script).await;
-    assert!(!written.is_error, "{}", written.text);
+    assert!(!written.is_error, "{}", written.text());
     assert_eq!(
         tools
             .text(
@@ -129,7 +130,7 @@ async fn a_draft_is_created_edited_and_listed_but_does_not_run() {
     assert!(
         run.has_code(ToolErrorCode::ApprovalRequired) && run.structured.get("stdout").is_none(),
         "{}",
-        run.text
+        run.text()
     );
     let engine = tools
         .call(
@@ -140,7 +141,7 @@ async fn a_draft_is_created_edited_and_listed_but_does_not_run() {
     assert!(
         engine.has_code(ToolErrorCode::ApprovalRequired) && engine.structured.get("raw").is_none(),
         "{}",
-        engine.text
+        engine.text()
     );
     let definitions = tools.set.definitions().unwrap();
     assert!(
@@ -181,7 +182,7 @@ async fn the_pages_of_the_skill_list_contain_each_skill_once() {
                 .into_iter()
                 .map(str::to_owned),
         );
-        lines += &page.text;
+        lines += &page.text();
         cursor = page.structured["next_cursor"].as_str().map(str::to_owned);
     }
     assert_eq!(listed, ["a", "b", "c", "x", "y"]);
@@ -199,7 +200,7 @@ async fn the_pages_of_the_skill_list_contain_each_skill_once() {
             (&page.structured["entries"], &page.structured["next_cursor"]),
             (&json!([]), &Value::Null),
             "{}",
-            page.text
+            page.text()
         );
     }
 }
@@ -235,7 +236,7 @@ async fn the_skills_that_fit_a_task_are_listed_first() {
     assert!(
         error.has_code(ToolErrorCode::InvalidArguments),
         "{}",
-        error.text
+        error.text()
     );
 }
 
@@ -264,7 +265,7 @@ async fn an_accepted_skill_is_readable_and_not_writable() {
         assert!(
             written.has_code(ToolErrorCode::ReadOnly),
             "{path}: {}",
-            written.text
+            written.text()
         );
     }
     assert_eq!(
@@ -302,10 +303,10 @@ async fn a_missing_path_gets_the_nearest_one() {
         assert!(
             outcome.has_code(ToolErrorCode::NotFound),
             "{}",
-            outcome.text
+            outcome.text()
         );
         let hint = outcome
-            .text
+            .own_text()
             .rsplit_once("did you mean ")
             .map(|(_, rest)| rest);
         assert_eq!(

@@ -130,7 +130,9 @@ impl Tools {
             .unwrap();
         let output = format!(
             "{} {} {:?}",
-            outcome.text, outcome.structured, outcome.files
+            outcome.text(),
+            outcome.structured,
+            outcome.files
         );
         assert!(
             !output.contains(&self.host),
@@ -164,8 +166,25 @@ impl Tools {
         );
     }
 
+    /// Returns what the program of a call printed, without the words of the tool if it did.
+    pub(crate) async fn answer(&self, name: &str, arguments: Value) -> String {
+        self.call(name, arguments).await.answer().to_owned()
+    }
+
     pub(crate) async fn text(&self, name: &str, arguments: Value) -> String {
-        self.call(name, arguments).await.text
+        self.call(name, arguments).await.text().into_owned()
+    }
+}
+
+/// The part of a result that a test of a program is about.
+pub(crate) trait Answer {
+    /// Returns what the program printed, else the words of the tool.
+    fn answer(&self) -> &str;
+}
+
+impl Answer for ToolOutput {
+    fn answer(&self) -> &str {
+        self.program_output().unwrap_or(self.own_text())
     }
 }
 

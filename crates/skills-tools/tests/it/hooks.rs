@@ -7,7 +7,7 @@ use skills_runtime::{ApprovalResponse, Policy};
 use skills_test_support::skip_without_sandbox;
 use skills_tools::{CallContext, HookMode, ToolErrorCode};
 
-use crate::fixture::{Host, Tools};
+use crate::fixture::{Answer, Host, Tools};
 
 const YAML: &str = "hooks:\n  PreToolUse:\n    - matcher: Bash|Write\n      hooks: [{type: command, command: ./scripts/check.sh}]\n  PostToolUse:\n    - matcher: skills_write\n      hooks: [{type: command, command: scripts/after.sh}]\n";
 /// Denies what contains the word "secret".
@@ -49,15 +49,15 @@ async fn hooks_of_the_skill_that_a_call_names_run_around_it() {
     let said = tools
         .call("skill__guard__say", json!({"args": ["hello"]}))
         .await;
-    assert_eq!(said.text.trim(), "said hello", "{said:?}");
+    assert_eq!(said.answer().trim(), "said hello", "{said:?}");
     let denied = tools
         .call("skill__guard__say", json!({"args": ["a secret"]}))
         .await;
     assert!(denied.has_code(ToolErrorCode::DeniedByPolicy), "{denied:?}");
-    let start = "Error: blocked by a hook of skill `guard`: no secrets: {";
-    assert!(denied.text.starts_with(start), "{}", denied.text);
+    let start = "Error: blocked by a hook of skill `guard`, so nothing ran: no secrets: {";
+    assert!(denied.text().starts_with(start), "{}", denied.text());
     let event = r#""tool_name":"Bash","tool_input":{"command":"scripts/say.sh 'a secret'","skill":"guard","arguments":{"args":["a secret"]}}}"#;
-    assert!(denied.text.contains(event), "{}", denied.text);
+    assert!(denied.text().contains(event), "{}", denied.text());
     for (tool, arguments) in [
         (
             "skills_run",
@@ -79,7 +79,7 @@ async fn hooks_of_the_skill_that_a_call_names_run_around_it() {
     let said = tools
         .call("skill__other__say", json!({"args": ["secret"]}))
         .await;
-    assert_eq!(said.text.trim(), "said secret");
+    assert_eq!(said.answer().trim(), "said secret");
 }
 
 #[tokio::test]
@@ -100,7 +100,7 @@ async fn a_loaded_skill_is_active_in_its_session() {
     let denied = tools
         .call_in("skills_write", write.clone(), &session())
         .await;
-    assert!(denied.text.contains(r#""file_path":"/workspace/a.txt""#));
+    assert!(denied.text().contains(r#""file_path":"/workspace/a.txt""#));
     let said = json!({"args": ["secret"]});
     let denied = tools.call_in("skill__other__say", said, &session()).await;
     assert!(denied.has_code(ToolErrorCode::DeniedByPolicy), "{denied:?}");
@@ -134,7 +134,7 @@ async fn a_hook_after_a_tool_objects_to_its_result() {
     assert!(written.is_error && written.has_code(ToolErrorCode::Failed));
     let line =
         "Error: the tool ran, and a hook of skill `guard` objects to its result: untidy file";
-    assert!(written.text.contains(line), "{}", written.text);
+    assert!(written.text().contains(line), "{}", written.text());
     assert!(host.path("workspace/a.txt").exists());
 }
 
@@ -149,7 +149,7 @@ async fn hooks_run_only_if_they_are_enabled_and_approved() {
     let said = disabled
         .call("skill__guard__say", json!({"args": ["secret"]}))
         .await;
-    assert_eq!(said.text.trim(), "said secret");
+    assert_eq!(said.answer().trim(), "said secret");
     let denied = tools(&host, HookMode::Enabled, ApprovalResponse::Deny);
     let denied = denied.call("skill__guard__say", say()).await;
     assert!(denied.has_code(ToolErrorCode::DeniedByPolicy), "{denied:?}");
@@ -166,7 +166,7 @@ async fn hooks_run_only_if_they_are_enabled_and_approved() {
         .call_in("skill__guard__say", say(), &caller)
         .await;
     assert_eq!(
-        denied.text,
-        "Error: blocked by a hook of skill `guard`: cannot run the hook: permission denied: run hook `PreToolUse ./scripts/check.sh` (requested by its hooks): no rule allows it and no approver is available; nothing ran\nHint: ApproveHooks { skill: \"guard\" }"
+        denied.text(),
+        "Error: blocked by a hook of skill `guard`, so nothing ran: cannot run the hook: permission denied: run hook `PreToolUse ./scripts/check.sh` (requested by its hooks): no rule allows it and no approver is available\nHint: ApproveHooks { skill: \"guard\" }"
     );
 }

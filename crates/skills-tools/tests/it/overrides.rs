@@ -121,7 +121,7 @@ async fn a_disabled_script_runs_by_no_tool() {
         assert!(
             engine.has_code(ToolErrorCode::DeniedByPolicy),
             "{}",
-            engine.text
+            engine.text()
         );
         assert_eq!(
             engine.structured["error"]["message"],
@@ -140,7 +140,7 @@ async fn a_disabled_script_runs_by_no_tool() {
         assert!(
             run.has_code(ToolErrorCode::DeniedByPolicy) && run.structured.get("stdout").is_none(),
             "{command}: {}",
-            run.text
+            run.text()
         );
     }
 }
@@ -180,7 +180,10 @@ async fn overrides_are_merged_by_field() {
         .wrap(process(&host))
         .call("skill__demo__slow", json!({}))
         .await;
-    assert_eq!(outcome.text, "Script execution timed out after 1.5 seconds");
+    assert_eq!(
+        outcome.text(),
+        "Script execution timed out after 1.5 seconds"
+    );
 }
 
 #[tokio::test]
@@ -272,14 +275,14 @@ async fn unreadable_overrides_stop_all_scripts() {
             assert!(
                 outcome.has_code(ToolErrorCode::Internal),
                 "{}",
-                outcome.text
+                outcome.text()
             );
             assert!(
                 outcome
-                    .text
+                    .text()
                     .starts_with("Error: cannot read the tool overrides; nothing ran"),
                 "{}",
-                outcome.text
+                outcome.text()
             );
             let host = host
                 .path("")
@@ -287,7 +290,7 @@ async fn unreadable_overrides_stop_all_scripts() {
                 .trim_end_matches('/')
                 .to_owned();
             assert!(
-                !format!("{} {}", outcome.text, outcome.structured).contains(&host),
+                !format!("{} {}", outcome.text(), outcome.structured).contains(&host),
                 "{}",
                 outcome.structured
             );
@@ -403,10 +406,10 @@ async fn run_skill_script_applies_overrides() {
         .unwrap();
     assert!(
         output
-            .text
+            .text()
             .contains("script `a.py` is disabled by the operator"),
         "{}",
-        output.text
+        output.text()
     );
 }
 

@@ -1,6 +1,7 @@
 //! `skills_run` and `skills_bash`: program selection and results.
 
 mod cwd;
+mod forged;
 mod keys;
 mod named;
 mod refused;
@@ -49,7 +50,7 @@ pub(crate) fn quoted(word: &str) -> String {
 /// Returns the output of a program, parsed as JSON.
 pub(crate) fn printed(outcome: &ToolOutput) -> Value {
     let stdout = outcome.structured["stdout"].as_str().unwrap_or_default();
-    serde_json::from_str(stdout).unwrap_or_else(|error| panic!("{error}: {}", outcome.text))
+    serde_json::from_str(stdout).unwrap_or_else(|error| panic!("{error}: {}", outcome.text()))
 }
 
 /// Returns whether programs have a file tree of their own here, where virtual paths lead somewhere;

@@ -11,7 +11,7 @@ use skills_runtime::{Root, Scope, is_invisible};
 use skills_test_support::skip_without_sandbox;
 use skills_tools::{CallContext, ToolDefinition, ToolErrorCode, ToolOutput};
 
-use crate::fixture::{Host, Tools};
+use crate::fixture::{Answer, Host, Tools};
 
 /// Prints its arguments and its standard input as JSON.
 const ECHO: &str =
@@ -53,7 +53,7 @@ fn description(extra: &str, file: &str, source: &str) -> String {
 }
 
 fn data(outcome: &ToolOutput) -> Value {
-    serde_json::from_str(&outcome.text).unwrap_or_else(|_| panic!("{}", outcome.text))
+    serde_json::from_str(&outcome.answer()).unwrap_or_else(|_| panic!("{}", outcome.answer()))
 }
 
 /// Runs the tool of `main`.
@@ -194,7 +194,7 @@ async fn a_symlink_out_of_the_skill_does_not_run() {
     assert!(
         engine.is_error && !engine.structured.to_string().contains("CANARY"),
         "{}",
-        engine.text
+        engine.text()
     );
 }
 
@@ -353,7 +353,7 @@ async fn invalid_arguments_are_rejected_before_the_start() {
         assert!(
             outcome.has_code(ToolErrorCode::InvalidArguments),
             "{}",
-            outcome.text
+            outcome.text()
         );
         assert_eq!(
             outcome.structured.as_object().unwrap().len(),
@@ -394,7 +394,7 @@ async fn undeclared_arguments_are_words_and_options() {
     assert!(
         rejected.has_code(ToolErrorCode::InvalidArguments),
         "{}",
-        rejected.text
+        rejected.text()
     );
 }
 
@@ -461,7 +461,7 @@ print(args.place, args.days, args.loud)
     assert_eq!(
         run(&tools, json!({"place": "-x", "days": -2, "loud": true}))
             .await
-            .text
+            .answer()
             .trim_end(),
         "-x -2 True"
     );
@@ -469,7 +469,7 @@ print(args.place, args.days, args.loud)
     assert!(
         missing.has_code(ToolErrorCode::InvalidArguments),
         "{}",
-        missing.text
+        missing.text()
     );
 }
 
@@ -481,7 +481,7 @@ async fn standard_output_is_the_result_and_standard_error_the_failure() {
     let check = async |source: &str, is_error: bool, text: &str| {
         let outcome = run(&host("", "main.sh", source).tools(), json!({})).await;
         assert_eq!(
-            (outcome.is_error, outcome.text.trim_end()),
+            (outcome.is_error, outcome.answer().trim_end()),
             (is_error, text),
             "{source}"
         );
@@ -604,15 +604,15 @@ async fn a_script_that_prints_to_standard_error_only_has_that_as_its_result() {
     let source = "import sys\nprint('saved', file=sys.stderr)\n";
     let saving = host("", "main.py", source);
     let tools = saving.tools();
-    assert_eq!(run(&tools, json!({})).await.text.trim(), "saved");
+    assert_eq!(run(&tools, json!({})).await.answer().trim(), "saved");
     let arguments = json!({"skill_name": "demo", "script_name": "main.py"});
     let outcome = tools.call("run_skill_script", arguments).await;
     assert_eq!(
-        (outcome.text.as_str(), &outcome.structured["raw"]),
+        (outcome.answer(), &outcome.structured["raw"]),
         ("saved", &json!(""))
     );
     let both = host("", "main.py", &format!("{source}print('text')\n"));
-    assert_eq!(run(&both.tools(), json!({})).await.text.trim(), "text");
+    assert_eq!(run(&both.tools(), json!({})).await.answer().trim(), "text");
 }
 
 #[tokio::test]
@@ -626,12 +626,12 @@ async fn a_failed_script_says_which_requirement_it_missed() {
     assert!(outcome.is_error);
     let line = "Missing requirement: ";
     assert!(
-        outcome.text.contains(line) && outcome.text.contains("DEMO_KEY"),
+        outcome.text().contains(line) && outcome.text().contains("DEMO_KEY"),
         "{}",
-        outcome.text
+        outcome.text()
     );
     let working = host(extra, "main.py", "print(1)\n");
     let outcome = run(&working.tools(), json!({})).await;
-    assert_eq!(outcome.text.trim(), "1");
+    assert_eq!(outcome.answer().trim(), "1");
     assert!(outcome.structured["notes"].to_string().contains("DEMO_KEY"));
 }

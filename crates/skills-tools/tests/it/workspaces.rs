@@ -34,7 +34,11 @@ fn with_workspace(host: &Host, tools: &Tools, directory: &str) -> Result<Tools, 
 }
 
 async fn text(tools: &Tools, path: &str) -> String {
-    tools.call("skills_read", json!({"path": path})).await.text
+    tools
+        .call("skills_read", json!({"path": path}))
+        .await
+        .text()
+        .into_owned()
 }
 
 #[tokio::test]
@@ -80,7 +84,7 @@ async fn tool_sets_with_several_workspaces_share_quotas_and_sessions() {
     assert!(
         refused.is_error,
         "only four bytes are left: {}",
-        refused.text
+        refused.text()
     );
 
     let context = CallContext::default().session("a");

@@ -63,7 +63,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let context = CallContext::default().session("conversation-1");
     for (name, arguments) in model() {
         let result = tools.call(name, arguments, &context).await?;
-        let first_line = result.text.lines().next().unwrap_or_default();
+        // What a program printed is apart from the words of the tool.
+        let shown = result.program_output().unwrap_or(result.own_text());
+        let first_line = shown.lines().next().unwrap_or_default();
         let failed = if result.is_error { "(failed) " } else { "" };
         println!("{name}: {failed}{first_line}");
     }

@@ -16,7 +16,7 @@ fn a_new_skill_is_a_draft_that_is_listed_read_and_written() {
     assert_eq!(
         (
             &outcome.structured,
-            serde_json::from_str(&outcome.text).ok()
+            serde_json::from_str(&outcome.text()).ok()
         ),
         (&expected, Some(expected.clone()))
     );
@@ -33,10 +33,14 @@ fn a_new_skill_is_a_draft_that_is_listed_read_and_written() {
         fixture
             .read(json!({"path": "/skills/my-tool"}))
             .unwrap()
-            .text,
+            .text(),
         text
     );
-    let listed = fixture.ls(json!({"path": "/skills"})).unwrap().text;
+    let listed = fixture
+        .ls(json!({"path": "/skills"}))
+        .unwrap()
+        .text()
+        .into_owned();
     assert!(
         listed.contains("\n  my-tool/  - Does: things.  [draft, not accepted]"),
         "{listed}"

@@ -7,7 +7,7 @@ use crate::files::list::ListLimits;
 fn messages_match_the_reference() {
     let fixture = Fixture::new();
     assert_eq!(
-        fixture.ls(json!({})).unwrap().text,
+        fixture.ls(json!({})).unwrap().text(),
         "Directory '/workspace' is empty"
     );
     fixture.top.create_dir("work/src").unwrap();
@@ -15,14 +15,17 @@ fn messages_match_the_reference() {
     fixture.top.write("work/.hidden", "").unwrap();
     for path in ["", ".", "workspace", "/workspace/"] {
         let expected = "Contents of '/workspace' (2 items):\n  b.txt  (5 bytes)\n  src/";
-        assert_eq!(fixture.ls(json!({"path": path})).unwrap().text, expected);
+        assert_eq!(fixture.ls(json!({"path": path})).unwrap().text(), expected);
     }
     let skills =
         "Skills (2):\n  pdf/  - Reads PDF files.\n  note/  - A draft.  [draft, not accepted]";
-    assert_eq!(fixture.ls(json!({"path": "/skills"})).unwrap().text, skills);
+    assert_eq!(
+        fixture.ls(json!({"path": "/skills"})).unwrap().text(),
+        skills
+    );
     let pdf = "Contents of '/skills/pdf' (2 items):\n  SKILL.md  (54 bytes)\n  scripts/";
     assert_eq!(
-        fixture.ls(json!({"path": "/skills/pdf"})).unwrap().text,
+        fixture.ls(json!({"path": "/skills/pdf"})).unwrap().text(),
         pdf
     );
     let error = fixture.ls(json!({"path": "b.txt"})).unwrap_err();
@@ -48,7 +51,7 @@ fn without_a_workspace_the_skills_are_the_root() {
         tools
             .ls(&serde_json::from_value(json!({})).unwrap(), None)
             .unwrap()
-            .text,
+            .text(),
         "No skills found"
     );
     assert_eq!(
@@ -93,7 +96,7 @@ fn text_of_untrusted_skills_is_not_shown() {
     let fixture = Fixture::with(|tools| tools.drafts_dir = None);
     let listed = fixture.ls(json!({"path": "/skills"})).unwrap();
     assert_eq!(
-        listed.text,
+        listed.text(),
         "Skills (2):\n  pdf/  - Reads PDF files.\n  note/  [inactive: untrusted]"
     );
     assert!(!listed.structured.to_string().contains("A draft."));
@@ -227,7 +230,7 @@ fn deceptive_names_are_escaped() {
     let listed = fixture.ls(json!({})).unwrap();
     let expected = "Contents of '/workspace' (5 items):\n  a\\u{202e}txt.exe  (0 bytes)\n  back\\\\slash  (0 bytes)\n  \
                     line\\nbreak  (0 bytes)\n  zero\\u{200b}  (0 bytes)\n  \\xff\\xfe  (0 bytes)";
-    assert_eq!(listed.text, expected);
+    assert_eq!(listed.text(), expected);
     assert!(
         listed.structured["entries"]
             .as_array()
@@ -251,9 +254,9 @@ fn symlinks_are_listed_and_not_followed_outside() {
     fixture.top.symlink("real", "work/inner").unwrap();
     let expected = "Contents of '/workspace' (4 items):\n  away  (symlink without an accessible target)\n  inner/\n  \
                     real/\n  root  (symlink without an accessible target)";
-    assert_eq!(fixture.ls(json!({})).unwrap().text, expected);
+    assert_eq!(fixture.ls(json!({})).unwrap().text(), expected);
     assert_eq!(
-        fixture.ls(json!({"path": "inner"})).unwrap().text,
+        fixture.ls(json!({"path": "inner"})).unwrap().text(),
         "Directory '/workspace/inner' is empty"
     );
     fixture
@@ -265,7 +268,7 @@ fn symlinks_are_listed_and_not_followed_outside() {
             fixture
                 .ls(arguments)
                 .unwrap()
-                .text
+                .text()
                 .ends_with("(1 items):\n  up/")
         );
     }
@@ -273,7 +276,7 @@ fn symlinks_are_listed_and_not_followed_outside() {
         fixture
             .ls(json!({"recursive": true}))
             .unwrap()
-            .text
+            .text()
             .contains("\n  real/\n  real/up/\n  root  ")
     );
     assert_eq!(

@@ -87,13 +87,13 @@ fn reading_never_follows_what_became_a_link() {
             &serde_json::from_value(json!({"path": "d/canary"})).unwrap(),
             None,
         ) {
-            assert_eq!(outcome.text, "inside");
+            assert_eq!(outcome.text(), "inside");
         }
         if let Ok(outcome) = fixture
             .tools
             .ls(&serde_json::from_value(json!({"path": "d"})).unwrap(), None)
         {
-            assert!(outcome.text.contains("(6 bytes)"), "{}", outcome.text);
+            assert!(outcome.text().contains("(6 bytes)"), "{}", outcome.text());
         }
     });
 }

@@ -8,15 +8,18 @@ use super::*;
 fn text_is_returned_unchanged() {
     let fixture = Fixture::new();
     let outcome = fixture.read(json!({"path": "data/facts.txt"})).unwrap();
-    assert_eq!(outcome.text, "facts");
+    assert_eq!(outcome.text(), "facts");
     let expected = json!({"path": "/data/facts.txt", "content": "facts", "encoding": "utf-8", "mime_type": "text/plain", "size": 5,
         "sha256": crate::files::read::sha256(b"facts"), "offset": 0, "next_offset": null, "truncated": false});
     assert_eq!(outcome.structured, expected);
     for path in ["skills/pdf", "skills/pdf/SKILL.md", "/skills/pdf/SKILL.md"] {
-        assert_eq!(fixture.read(json!({"path": path})).unwrap().text, PDF);
+        assert_eq!(fixture.read(json!({"path": path})).unwrap().text(), PDF);
     }
     assert_eq!(
-        fixture.read(json!({"path": "/skills/note"})).unwrap().text,
+        fixture
+            .read(json!({"path": "/skills/note"}))
+            .unwrap()
+            .text(),
         NOTE
     );
 }
@@ -40,7 +43,7 @@ fn error_messages_match_the_reference() {
         .read(json!({"path": "x.png", "encoding": "base64"}))
         .unwrap();
     assert_eq!(
-        (outcome.text.as_str(), &outcome.structured["mime_type"]),
+        (outcome.text().as_ref(), &outcome.structured["mime_type"]),
         ("iVBORwAA", &json!("image/png"))
     );
 }
@@ -95,14 +98,14 @@ fn an_offset_inside_a_character_starts_after_it() {
     fixture.top.write("work/a", "é1").unwrap();
     let part = fixture.read(json!({"path": "a", "offset": 1})).unwrap();
     assert_eq!(
-        (part.text.as_str(), &part.structured["offset"]),
+        (part.text().as_ref(), &part.structured["offset"]),
         ("1", &json!(2))
     );
     assert_eq!(
         fixture
             .read(json!({"path": "a", "offset": 99}))
             .unwrap()
-            .text,
+            .text(),
         ""
     );
     fixture.top.write("work/wide", b"\xff\xfea\0b\0").unwrap();
@@ -116,7 +119,7 @@ fn an_offset_inside_a_character_starts_after_it() {
             .read(json!({"path": path, "unit": unit, "offset": u64::MAX}))
             .unwrap();
         assert_eq!(
-            (part.text.as_str(), &part.structured["next_offset"]),
+            (part.text().as_ref(), &part.structured["next_offset"]),
             ("", &Value::Null),
             "{path} {unit}"
         );
@@ -141,7 +144,7 @@ fn large_files_are_returned_in_parts() {
         Some(16_384)
     );
     assert!(
-        part.text
+        part.text()
             .ends_with("x\n[The file has 300000 bytes. Continue with offset 16384.]"),
     );
     let sparse = fixture.top.create("work/sparse").unwrap();
@@ -167,7 +170,7 @@ fn large_files_are_returned_in_parts() {
         .read(json!({"path": "sparse", "encoding": "base64", "offset": u64::MAX}))
         .unwrap();
     assert_eq!(
-        (part.text.as_str(), &part.structured["next_offset"]),
+        (part.text().as_ref(), &part.structured["next_offset"]),
         ("", &Value::Null)
     );
 }
@@ -194,7 +197,7 @@ fn symlinks_do_not_leave_the_mount() {
     fixture.top.symlink("real", "work/inner").unwrap();
     fixture.top.symlink(".env", "work/harmless").unwrap();
     assert_eq!(
-        fixture.read(json!({"path": "inner"})).unwrap().text,
+        fixture.read(json!({"path": "inner"})).unwrap().text(),
         "inside"
     );
     assert_eq!(
@@ -294,7 +297,7 @@ fn only_a_linked_manifest_may_be_outside_of_a_skill() {
             None,
         )
     };
-    assert_eq!(read("skills/linked").unwrap().text, text);
+    assert_eq!(read("skills/linked").unwrap().text(), text);
     assert_eq!(
         code(read("skills/linked/other.md")),
         ToolErrorCode::PermissionDenied

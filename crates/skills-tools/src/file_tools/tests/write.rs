@@ -10,7 +10,7 @@ fn a_write_creates_directories_and_reports_the_result() {
         .write(json!({"path": "output/deep/result.txt", "content": "héllo"}))
         .unwrap();
     assert_eq!(
-        outcome.text,
+        outcome.text(),
         "Successfully wrote 6 bytes to '/workspace/output/deep/result.txt'"
     );
     assert_eq!(outcome.files, ["/workspace/output/deep/result.txt"]);
@@ -207,7 +207,11 @@ fn a_draft_remains_valid_and_keeps_its_name() {
         "SKILL.md",
         "---\nname: note\ndescription: Better.\n---\n",
     ));
-    let listed = fixture.ls(json!({"path": "/skills"})).unwrap().text;
+    let listed = fixture
+        .ls(json!({"path": "/skills"}))
+        .unwrap()
+        .text()
+        .into_owned();
     assert!(listed.contains("note/  - Better."), "{listed}");
     let appended = fixture
         .write(json!({"path": "/skills/note/SKILL.md", "content": "Body\n", "mode": "append"}))

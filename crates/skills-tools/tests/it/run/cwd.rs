@@ -6,7 +6,7 @@ use skills_test_support::skip_without_sandbox;
 use skills_tools::Mount;
 
 use super::{bash, kit};
-use crate::fixture::Host;
+use crate::fixture::{Answer, Host};
 
 fn host() -> Host {
     let host = kit(&[]);
@@ -41,7 +41,11 @@ async fn a_command_starts_in_its_working_directory() {
         ("skills/kit", "/skills/kit"),
         ("/skills/kit", "/skills/kit"),
     ] {
-        assert_eq!(bash(&tools, "pwd", cwd).await.text, directory, "{cwd:?}");
+        assert_eq!(
+            bash(&tools, "pwd", cwd).await.answer(),
+            directory,
+            "{cwd:?}"
+        );
     }
 }
 
@@ -59,7 +63,7 @@ async fn a_mount_can_be_the_working_directory() {
             .unwrap(),
     );
     for cwd in ["data", "/data"] {
-        assert_eq!(bash(&tools, "ls", cwd).await.text, "d.txt", "{cwd}");
+        assert_eq!(bash(&tools, "ls", cwd).await.answer(), "d.txt", "{cwd}");
     }
 }
 
@@ -92,8 +96,12 @@ async fn a_missing_working_directory_is_rejected_and_not_created() {
         ("skills/none", "skill_not_found"),
     ] {
         let outcome = bash(&tools, "ls; cat canary", cwd).await;
-        assert_eq!(outcome.code(), Some(code), "{cwd}: {}", outcome.text);
-        assert!(!outcome.text.contains("canary"), "{cwd}: {}", outcome.text);
+        assert_eq!(outcome.code(), Some(code), "{cwd}: {}", outcome.text());
+        assert!(
+            !outcome.text().contains("canary"),
+            "{cwd}: {}",
+            outcome.text()
+        );
     }
     assert!(!host.path("workspace/missing").exists() && !host.path("workspace/nowhere").exists());
 }
@@ -133,9 +141,9 @@ async fn an_invalid_working_directory_is_rejected() {
         let outcome = bash(&tools, "pwd", cwd).await;
         let is_refused = matches!(outcome.code(), Some("invalid_path" | "invalid_arguments"));
         assert!(
-            is_refused && !outcome.text.chars().any(|c| c.is_control() && c != '\n'),
+            is_refused && !outcome.text().chars().any(|c| c.is_control() && c != '\n'),
             "{cwd:?}: {}",
-            outcome.text
+            outcome.text()
         );
     }
     for cwd in [
@@ -151,7 +159,7 @@ async fn an_invalid_working_directory_is_rejected() {
         assert!(
             matches!(outcome.code(), Some("path_outside_mounts" | "invalid_path")),
             "{cwd:?}: {}",
-            outcome.text
+            outcome.text()
         );
     }
     // The host path of the workspace is not accepted either, unless the mount allows it.
@@ -185,6 +193,9 @@ async fn without_a_workspace_the_working_directory_is_required() {
         );
     }
     if !skip_without_sandbox() {
-        assert_eq!(bash(&tools, "pwd", "skills/kit").await.text, "/skills/kit");
+        assert_eq!(
+            bash(&tools, "pwd", "skills/kit").await.answer(),
+            "/skills/kit"
+        );
     }
 }

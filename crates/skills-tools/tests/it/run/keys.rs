@@ -7,7 +7,7 @@ use skills_runtime::policy::ApprovalResponse;
 use skills_test_support::skip_without_sandbox;
 
 use super::{bash, kit};
-use crate::fixture::{Host, Tools};
+use crate::fixture::{Answer, Host, Tools};
 
 const CANARY: &str = "canary-3ce1";
 
@@ -40,9 +40,9 @@ fn host() -> Host {
 async fn check_withheld(tools: &Tools, command: &str, cwd: &str) {
     let outcome = bash(tools, command, cwd).await;
     assert!(
-        !outcome.text.contains(CANARY),
+        !outcome.text().contains(CANARY),
         "{command}: {}",
-        outcome.text
+        outcome.text()
     );
 }
 
@@ -87,12 +87,12 @@ async fn a_search_reads_everything_beside_keys_and_names_them() {
     let host = host();
     let outcome = bash(&host.tools(), "grep -rn KEY .", "").await;
     assert!(
-        outcome.text.contains("./a/notes.txt:1:KEY notes")
-            && outcome.text.contains("./.env.example:1:KEY=example")
-            && outcome.text.contains("`/workspace/.env`")
-            && outcome.text.contains("may hold keys"),
+        outcome.text().contains("./a/notes.txt:1:KEY notes")
+            && outcome.text().contains("./.env.example:1:KEY=example")
+            && outcome.text().contains("`/workspace/.env`")
+            && outcome.text().contains("may hold keys"),
         "{}",
-        outcome.text
+        outcome.text()
     );
 }
 
@@ -115,7 +115,12 @@ async fn a_command_that_names_a_key_asks_for_it_and_then_reads_it_alone() {
         assert!(
             refused.text.contains("may hold KEYS") && !refused.text.contains("--allow"),
             "{}",
-            refused.text
+            refused.text()
+        );
+        assert!(
+            refused.text().contains("may hold KEYS"),
+            "{}",
+            refused.text()
         );
         let approving = host
             .runtime()
@@ -123,9 +128,9 @@ async fn a_command_that_names_a_key_asks_for_it_and_then_reads_it_alone() {
         let tools = host.wrap(host.builder(approving).build().unwrap());
         let outcome = bash(&tools, command, cwd).await;
         assert!(
-            outcome.text.starts_with(&format!("KEY={CANARY}")),
+            outcome.answer().starts_with(&format!("KEY={CANARY}")),
             "{}",
-            outcome.text
+            outcome.text()
         );
     }
 }
@@ -143,7 +148,7 @@ async fn only_a_rule_for_the_file_itself_allows_reading_keys() {
     }
     let tools = host.allowing(&[&rule("workspace/.env")]);
     let outcome = bash(&tools, "cat .env", "").await;
-    assert!(outcome.text.contains(CANARY), "{}", outcome.text);
+    assert!(outcome.text().contains(CANARY), "{}", outcome.text());
     check_withheld(&tools, "cat server.pem", "").await;
 }
 
@@ -155,5 +160,5 @@ async fn a_script_reads_the_keys_of_its_own_skill() {
     }
     let host = host();
     let outcome = bash(&host.tools(), "python3 /skills/kit/scripts/own.py", "").await;
-    assert!(outcome.text.contains(CANARY), "{}", outcome.text);
+    assert!(outcome.text().contains(CANARY), "{}", outcome.text());
 }

@@ -8,7 +8,7 @@ use skills_test_support::skip_without_sandbox;
 use skills_tools::Mount;
 
 use super::{SHOW, bash, kit, printed, run, sees_virtual_paths};
-use crate::fixture::Host;
+use crate::fixture::{Answer, Host};
 
 /// A host with the skills `kit` and `form`, whose files have a canary.
 fn host() -> Host {
@@ -50,7 +50,7 @@ async fn a_command_that_starts_a_script_of_a_skill_runs_it_in_the_workspace() {
         assert_eq!(printed(&outcome), json!(["in.pdf"]), "{command}");
     }
     let outcome = bash(&tools, "python3 /skills/form/scripts/where.py", "sub").await;
-    assert_eq!(outcome.text, "/workspace/sub");
+    assert_eq!(outcome.answer(), "/workspace/sub");
     let words = bash(
         &tools,
         "python /skills/kit/scripts/show.py skills/kit workspace/x",
@@ -63,7 +63,7 @@ async fn a_command_that_starts_a_script_of_a_skill_runs_it_in_the_workspace() {
         outcome.code(),
         Some("approval_required"),
         "{}",
-        outcome.text
+        outcome.text()
     );
 }
 
@@ -77,16 +77,16 @@ async fn a_command_in_the_workspace_reads_the_skills_that_it_names() {
     let form = host_path(&host, "form/assets/form.txt");
     for path in ["/skills/form/assets/form.txt", &form] {
         let outcome = bash(&tools, &format!("cat {path} in.pdf"), "").await;
-        assert_eq!(outcome.text, "form canaryx", "{path}");
+        assert_eq!(outcome.answer(), "form canaryx", "{path}");
     }
     // A copy, without what no author wrote.
     let listed = bash(&tools, "ls /skills/form/scripts /skills/kit", "").await;
-    assert!(listed.text.contains("where.py") && listed.text.contains("SKILL.md"));
-    assert!(!listed.text.contains("__pycache__"), "{}", listed.text);
+    assert!(listed.text().contains("where.py") && listed.text().contains("SKILL.md"));
+    assert!(!listed.text().contains("__pycache__"), "{}", listed.text());
     let outcome = run(&tools, "cat /skills/form/assets/form.txt").await;
-    assert_eq!(outcome.text, "form canary", "also for another skill");
+    assert_eq!(outcome.answer(), "form canary", "also for another skill");
     let outcome = run(&tools, "python scripts/show.py /skills/form").await;
-    assert!(!outcome.is_error, "{}", outcome.text);
+    assert!(!outcome.is_error, "{}", outcome.text());
 }
 
 #[tokio::test]
@@ -104,7 +104,7 @@ async fn a_shell_command_reads_the_skills_that_it_names() {
         &format!("cat <{form}/assets/form.txt"),
     ] {
         let outcome = bash(&tools, command, "").await;
-        assert_eq!(outcome.text, "form canary", "{command}");
+        assert_eq!(outcome.answer(), "form canary", "{command}");
     }
     for command in [
         "echo x > /skills/form/assets/form.txt",
@@ -113,7 +113,7 @@ async fn a_shell_command_reads_the_skills_that_it_names() {
         &format!("mv {form} out"),
     ] {
         let outcome = bash(&tools, command, "").await;
-        assert!(outcome.is_error, "{command}: {}", outcome.text);
+        assert!(outcome.is_error, "{command}: {}", outcome.text());
     }
     assert_eq!(
         std::fs::read_to_string(host.path("skills/form/assets/form.txt")).unwrap(),
@@ -127,12 +127,15 @@ async fn invisible(tools: &crate::fixture::Tools, path: &str) -> String {
     let command = format!("cat {path}/secret.txt");
     let outcome = bash(tools, &command, "").await;
     assert!(
-        outcome.is_error && !outcome.text.contains("canary"),
+        outcome.is_error && !outcome.text().contains("canary"),
         "{command}: {}",
-        outcome.text
+        outcome.text()
     );
-    let hint = outcome.text.lines().find(|line| line.starts_with("Hint: "));
-    hint.unwrap_or_else(|| panic!("{command}: {}", outcome.text))
+    let hint = outcome
+        .own_text()
+        .lines()
+        .find(|line| line.starts_with("Hint: "));
+    hint.unwrap_or_else(|| panic!("{command}: {}", outcome.text()))
         .to_owned()
 }
 
@@ -196,9 +199,12 @@ async fn a_skill_that_cannot_run_stays_invisible_and_the_result_says_why() {
     let arguments = json!({"command": command});
     let context = skills_tools::CallContext::default();
     let outcome = tools.set.call("skills_bash", arguments, &context).await;
-    let text = outcome.unwrap().text;
+    let outcome = outcome.unwrap();
+    let text = outcome.text();
     assert!(
-        text.ends_with("`/skills/changed`: skill `changed` is inactive: changed"),
+        outcome
+            .own_text()
+            .ends_with("`/skills/changed`: skill `changed` is inactive: changed"),
         "{text}"
     );
     assert!(!text.contains("canary"), "{text}");
@@ -221,12 +227,12 @@ async fn a_failed_command_is_told_how_to_spell_a_path() {
     ] {
         let outcome = bash(&tools, command, "").await;
         let hint = format!("Hint: the command does not see `{path}`: use `/{path}`");
-        assert!(outcome.text.ends_with(&hint), "{}", outcome.text);
+        assert!(outcome.own_text().ends_with(&hint), "{}", outcome.text());
     }
     host.file("workspace/skills/x", "");
     for command in ["echo workspace/in.pdf", "cat skills/none"] {
         let outcome = bash(&tools, command, "").await;
-        assert!(!outcome.text.contains("Hint"), "{}", outcome.text);
+        assert!(!outcome.text().contains("Hint"), "{}", outcome.text());
     }
 }
 
@@ -239,14 +245,14 @@ async fn a_command_that_succeeds_is_not_told_about_unknown_skills() {
     let host = host();
     let tools = host.tools();
     let outcome = bash(&tools, "echo see /skills/NAME and /skills", "").await;
-    assert_eq!(outcome.text, "see /skills/NAME and /skills");
+    assert_eq!(outcome.answer(), "see /skills/NAME and /skills");
     let outcome = bash(&tools, "ls /skills", "").await;
     assert!(
         outcome
-            .text
+            .own_text()
             .ends_with("Hint: the command does not see `/skills`: list the skills with skills_ls"),
         "{}",
-        outcome.text
+        outcome.text()
     );
 }
 
@@ -269,7 +275,7 @@ async fn a_skill_in_the_workspace_is_visible_as_before() {
         "/skills/form/assets/form.txt",
     ] {
         let outcome = bash(&tools, &format!("cat {path}"), "").await;
-        assert_eq!(outcome.text, "form canary", "{path}");
+        assert_eq!(outcome.answer(), "form canary", "{path}");
     }
 }
 
@@ -289,7 +295,7 @@ async fn the_number_of_named_skills_is_limited() {
         .map(|skill| format!("/skills/{skill}/SKILL.md"));
     let command = format!("head -qn 2 {}", paths.collect::<Vec<_>>().join(" "));
     let outcome = bash(&tools, &command, "").await;
-    let text = &outcome.text;
+    let text = &outcome.text();
     assert!(
         text.contains("name: s15") && !text.contains("name: s16"),
         "{text}"
@@ -301,7 +307,7 @@ async fn the_number_of_named_skills_is_limited() {
         .map(|number| format!("/skills/u{number}"))
         .collect();
     let outcome = bash(&tools, &format!("cat {}", unknown.join(" ")), "").await;
-    assert_eq!(outcome.text.matches("Hint: ").count(), 8);
+    assert_eq!(outcome.text().matches("Hint: ").count(), 8);
 }
 
 /// A missing file is not a file that a rule would make visible.
@@ -318,10 +324,10 @@ async fn a_missing_file_at_a_virtual_path_is_not_refused() {
         "/skills/none/SKILL.md",
     ] {
         let outcome = bash(&tools, &format!("cat {path}"), "").await;
-        assert!(outcome.is_error, "{}", outcome.text);
-        assert!(!outcome.text.contains("refused:"), "{}", outcome.text);
+        assert!(outcome.is_error, "{}", outcome.text());
+        assert!(!outcome.text().contains("refused:"), "{}", outcome.text());
         assert_eq!(outcome.structured["refused"], json!([]));
     }
     let outcome = bash(&tools, "cat /elsewhere/none.txt", "").await;
-    assert!(outcome.text.contains("refused:"), "{}", outcome.text);
+    assert!(outcome.text().contains("refused:"), "{}", outcome.text());
 }

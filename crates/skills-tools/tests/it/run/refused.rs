@@ -1,5 +1,6 @@
 //! Runs that are rejected, whatever permissions there are.
 
+use crate::fixture::Answer;
 use serde_json::json;
 use skills_test_support::skip_without_sandbox;
 use skills_tools::ToolOverride;
@@ -54,7 +55,7 @@ async fn a_skill_is_found_by_exact_name_only() {
                 outcome.code(),
                 Some("skill_not_found"),
                 "{tool} {name:?}: {}",
-                outcome.text
+                outcome.text()
             );
         }
     }
@@ -98,9 +99,9 @@ async fn a_script_is_found_in_its_skill_only() {
                     Some("script_not_found" | "approval_required" | "conflict")
                 ),
                 "{command}: {}",
-                outcome.text
+                outcome.text()
             );
-            assert!(!outcome.text.contains("ran"), "{command}");
+            assert!(!outcome.text().contains("ran"), "{command}");
         }
     }
     for name in [
@@ -125,7 +126,7 @@ async fn a_script_is_found_in_its_skill_only() {
             outcome.code(),
             Some("invalid_path"),
             "{name:?}: {}",
-            outcome.text
+            outcome.text()
         );
     }
 }
@@ -153,7 +154,7 @@ async fn a_disabled_script_runs_under_no_name() {
             outcome.code(),
             Some("denied_by_policy"),
             "{start:?}: {}",
-            outcome.text
+            outcome.text()
         );
     }
     for name in ["off", "off.py"] {
@@ -167,7 +168,7 @@ async fn a_disabled_script_runs_under_no_name() {
             (
                 outcome.code(),
                 outcome
-                    .text
+                    .text()
                     .contains("script `off.py` is disabled by the operator")
             ),
             (Some("denied_by_policy"), true)
@@ -187,12 +188,12 @@ async fn a_disabled_script_runs_under_no_name() {
     if skip_without_sandbox() {
         return;
     }
-    assert_eq!(run(&tools, "scripts/on.py").await.text, "on");
+    assert_eq!(run(&tools, "scripts/on.py").await.answer(), "on");
     tools
         .set
         .set_override("skill__kit__off", ToolOverride::enable())
         .unwrap();
-    assert_eq!(run(&tools, "scripts/off.py").await.text, "ran");
+    assert_eq!(run(&tools, "scripts/off.py").await.answer(), "ran");
 }
 
 #[tokio::test]
@@ -228,16 +229,16 @@ async fn drafts_do_not_run() {
             outcome.code(),
             Some("approval_required"),
             "{tool} {arguments}: {}",
-            outcome.text
+            outcome.text()
         );
     }
     // Programs that run cannot access it either.
     if !skip_without_sandbox() {
         let outcome = run(&tools, "cat /skills/fresh/scripts/run.py ../fresh/SKILL.md ../../drafts/fresh/SKILL.md; ls ../../drafts").await;
         assert!(
-            outcome.is_error && !outcome.text.contains("ran") && !outcome.text.contains("New."),
+            outcome.is_error && !outcome.text().contains("ran") && !outcome.text().contains("New."),
             "{}",
-            outcome.text
+            outcome.text()
         );
     }
 }
@@ -285,9 +286,10 @@ async fn a_missing_package_is_said_with_its_declaration() {
         ] {
             assert!(outcome.is_error);
             assert!(
-                outcome.text.contains(&needed) && outcome.text.contains("has no `no_such_package`"),
+                outcome.text().contains(&needed)
+                    && outcome.text().contains("has no `no_such_package`"),
                 "{file}: {}",
-                outcome.text
+                outcome.text()
             );
         }
     }
@@ -300,7 +302,7 @@ async fn scripts_that_declare_packages_start() {
     }
     let host = kit(&[("run.py", "print('ran')\n")]);
     host.file("skills/kit/requirements.txt", "no-such-package==1\n");
-    assert_eq!(run(&host.tools(), "scripts/run.py").await.text, "ran");
+    assert_eq!(run(&host.tools(), "scripts/run.py").await.answer(), "ran");
 }
 
 #[tokio::test]
@@ -318,5 +320,5 @@ async fn scripts_without_packages_start() {
         "skills/kit/package.json",
         r#"{"dependencies": {"left-pad": "1"}}"#,
     );
-    assert_eq!(run(&host.tools(), "scripts/run.py").await.text, "ran");
+    assert_eq!(run(&host.tools(), "scripts/run.py").await.answer(), "ran");
 }

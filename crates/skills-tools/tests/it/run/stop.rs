@@ -9,7 +9,7 @@ use skills_test_support::skip_without_sandbox;
 use skills_tools::{CallContext, ToolOutput};
 
 use super::{kit, run};
-use crate::fixture::{Host, Tools};
+use crate::fixture::{Answer, Host, Tools};
 
 /// Time after which a stopped program must be gone, on any machine.
 const SOON: Duration = Duration::from_secs(20);
@@ -91,7 +91,8 @@ async fn all_processes_die_at_the_deadline() {
         let begun = Instant::now();
         let outcome = limited(&tools, "scripts/hold.py").await;
         assert_eq!(
-            outcome.text, "Command timed out after 1 seconds\nstarted",
+            outcome.text(),
+            "Command timed out after 1 seconds\nProgram output:\nstarted",
             "{name}"
         );
         assert_eq!(
@@ -109,7 +110,7 @@ async fn all_processes_die_at_the_deadline() {
         let size = std::fs::metadata(host.path("workspace/canary"))
             .unwrap()
             .len();
-        assert_eq!(run(&tools, "true").await.text, "(no output)", "{name}");
+        assert_eq!(run(&tools, "true").await.text(), "(no output)", "{name}");
         assert_eq!(
             std::fs::metadata(host.path("workspace/canary"))
                 .unwrap()
@@ -136,9 +137,10 @@ async fn when_the_program_ends_its_children_die() {
         let arguments = json!({"name": "kit", "command": "scripts/hold.py", "timeout": 10});
         let outcome = tools.call("skills_run", arguments).await;
         assert!(
-            outcome.text == "started" || outcome.has_code(skills_tools::ToolErrorCode::TimedOut),
+            outcome.answer() == "started"
+                || outcome.has_code(skills_tools::ToolErrorCode::TimedOut),
             "{}",
-            outcome.text
+            outcome.answer()
         );
         assert!(begun.elapsed() < 2 * SOON);
         all_are_gone(&host).await;
@@ -157,8 +159,8 @@ async fn without_permission_there_is_no_second_process() {
          call()\n        print('ran')\n    except (OSError, ZeroDivisionError):\n        print('refused')\n",
     )]);
     assert_eq!(
-        run(&host.tools(), "scripts/fork.py").await.text,
-        "refused\nrefused\nrefused\nrefused: spawn another program\nHint: the user can allow `spawn`"
+        run(&host.tools(), "scripts/fork.py").await.text(),
+        "refused: spawn another program\nHint: the user can allow `spawn`\nProgram output:\nrefused\nrefused\nrefused"
     );
 }
 
@@ -182,8 +184,11 @@ async fn a_cancelled_run_is_stopped_and_keeps_its_output() {
     let arguments = json!({"name": "kit", "command": "scripts/hold.py", "timeout": 60});
     let (outcome, ()) = tokio::join!(tools.call_in("skills_run", arguments, &context), cancel);
     assert_eq!(
-        (outcome.code(), outcome.text.as_str()),
-        (Some("cancelled"), "Error: cancelled\nstarted")
+        (outcome.code(), outcome.text().as_ref()),
+        (
+            Some("cancelled"),
+            "Error: cancelled\nProgram output:\nstarted"
+        )
     );
     assert_eq!(outcome.structured["stdout"], "started\n");
     assert!(begun.elapsed() < 2 * SOON);
@@ -221,9 +226,12 @@ async fn endless_output_is_truncated_and_stopped() {
     )]);
     let outcome = run(&host.tools(), "scripts/flood.py").await;
     assert!(
-        outcome.is_error && outcome.text.starts_with("Error: the program was stopped: "),
+        outcome.is_error
+            && outcome
+                .text()
+                .starts_with("Error: the program was stopped: "),
         "{}",
-        &outcome.text[..200]
+        &outcome.text()[..200]
     );
     let stdout = outcome.structured["stdout"].as_str().unwrap();
     assert!(
@@ -245,7 +253,7 @@ async fn endless_output_is_truncated_and_stopped() {
         ),
         (&json!(false), &json!(null))
     );
-    assert!(outcome.text.contains("bytes omitted") && outcome.text.len() < 258 * 1024);
+    assert!(outcome.text().contains("bytes omitted") && outcome.text().len() < 258 * 1024);
 }
 
 #[tokio::test]
@@ -263,10 +271,10 @@ async fn long_output_keeps_its_start_and_end() {
     ] {
         assert!(
             !outcome.is_error
-                && outcome.text.starts_with("done\n")
-                && outcome.text.ends_with("\nend"),
+                && outcome.answer().starts_with("done\n")
+                && outcome.text().ends_with("\nend"),
             "{}",
-            outcome.text.len()
+            outcome.text().len()
         );
         let stderr = outcome.structured["stderr"].as_str().unwrap();
         assert!(
@@ -302,7 +310,7 @@ sys.stderr.buffer.write(b'\x1b[2J\x1b]52;c;aGk=\x07warned')
     let host = kit(&[("paint.py", source)]);
     let outcome = run(&host.tools(), "scripts/paint.py").await;
     assert_eq!(
-        outcome.text,
+        outcome.answer(),
         "caf\u{fffd} \u{fffd}\nred alink\ntfel end\nwarned"
     );
     assert!(
@@ -315,9 +323,9 @@ sys.stderr.buffer.write(b'\x1b[2J\x1b]52;c;aGk=\x07warned')
     let fails = kit(&[("fail.py", &format!("{source}sys.exit(2)\n"))]);
     let outcome = run(&fails.tools(), "scripts/fail.py").await;
     assert!(
-        !outcome.text.chars().any(|c| c.is_control() && c != '\n'),
+        !outcome.text().chars().any(|c| c.is_control() && c != '\n'),
         "{:?}",
-        outcome.text
+        outcome.text()
     );
     let outcome = fails
         .tools()
@@ -327,7 +335,10 @@ sys.stderr.buffer.write(b'\x1b[2J\x1b]52;c;aGk=\x07warned')
         )
         .await;
     assert_eq!(
-        (outcome.text.as_str(), outcome.code()),
-        ("Error: warned", Some("failed"))
+        (outcome.text().as_ref(), outcome.code()),
+        (
+            "Error: Script exited with code 2\nProgram output:\nwarned",
+            Some("failed")
+        )
     );
 }

@@ -8,7 +8,7 @@ use skills_test_support::skip_without_sandbox;
 use skills_tools::ToolOutput;
 
 use super::{SHOW, bash, kit, run};
-use crate::fixture::{Host, Tools};
+use crate::fixture::{Answer, Host, Tools};
 
 const BOTH: &str = "echo out\necho err >&2\n";
 
@@ -18,6 +18,7 @@ fn with_shell_files() -> (Host, Tools) {
         ("both.sh", BOTH),
         ("err.sh", "echo err >&2\n"),
         ("none.sh", ":\n"),
+        ("space.sh", "printf ' \\n\\t'\n"),
         ("three.sh", "echo out\nexit 3\n"),
     ]);
     host.file("workspace/both.sh", BOTH)
@@ -34,23 +35,27 @@ async fn both_streams_are_combined() {
         return;
     }
     let (_host, tools) = with_shell_files();
-    assert_snapshot!(run(&tools, "scripts/both.sh").await.text, @"
+    assert_snapshot!(run(&tools, "scripts/both.sh").await.text(), @"
+    Program output:
     out
     err
     ");
-    assert_snapshot!(run(&tools, "scripts/err.sh").await.text, @"err");
-    assert_snapshot!(run(&tools, "scripts/none.sh").await.text, @"(no output)");
-    assert_snapshot!(bash(&tools, "sh both.sh", "").await.text, @"
+    assert_snapshot!(run(&tools, "scripts/err.sh").await.text(), @"
+    Program output:
+    err
+    ");
+    assert_snapshot!(run(&tools, "scripts/none.sh").await.text(), @"(no output)");
+    assert_snapshot!(run(&tools, "scripts/space.sh").await.text(), @"(no output)");
+    assert_snapshot!(bash(&tools, "sh both.sh", "").await.text(), @"
+    Program output:
     out
-    [stderr]
     err
     ");
-    assert_snapshot!(bash(&tools, "sh err.sh", "").await.text, @"
-
-    [stderr]
+    assert_snapshot!(bash(&tools, "sh err.sh", "").await.text(), @"
+    Program output:
     err
     ");
-    assert_snapshot!(bash(&tools, "sh none.sh", "").await.text, @"(no output)");
+    assert_snapshot!(bash(&tools, "sh none.sh", "").await.text(), @"(no output)");
 }
 
 #[tokio::test]
@@ -63,7 +68,7 @@ async fn the_exit_code_comes_first() {
         run(&tools, "scripts/three.sh").await,
         bash(&tools, "sh three.sh", "").await,
     ] {
-        assert_eq!(outcome.text, "Exit code: 3\nout");
+        assert_eq!(outcome.text(), "Exit code: 3\nProgram output:\nout");
         assert_eq!(
             (outcome.code(), &outcome.structured["exit_code"]),
             (Some("failed"), &json!(3))
@@ -85,13 +90,13 @@ async fn standard_input_is_empty_unless_given() {
     }
     let host = kit(&[("read.py", "import sys\nprint(repr(sys.stdin.read()))\n")]);
     let tools = host.allowing(&["spawn:cat"]);
-    assert_eq!(run(&tools, "scripts/read.py").await.text, "''");
+    assert_eq!(run(&tools, "scripts/read.py").await.answer(), "''");
     let arguments = json!({"name": "kit", "command": "scripts/read.py", "stdin": "a\n$(id)"});
-    assert_eq!(tools.text("skills_run", arguments).await, r"'a\n$(id)'");
-    assert_eq!(bash(&tools, "cat", "").await.text, "(no output)");
+    assert_eq!(tools.answer("skills_run", arguments).await, r"'a\n$(id)'");
+    assert_eq!(bash(&tools, "cat", "").await.text(), "(no output)");
     assert_eq!(
         tools
-            .text("skills_bash", json!({"command": "cat -", "stdin": "a; b"}))
+            .answer("skills_bash", json!({"command": "cat -", "stdin": "a; b"}))
             .await,
         "a; b"
     );
@@ -119,10 +124,10 @@ async fn unknown_names_get_suggestions() {
             outcome.code(),
             Some("script_not_found"),
             "{command}: {}",
-            outcome.text
+            outcome.text()
         );
     }
-    assert_snapshot!(run(&tools, "scripts/shaw.py").await.text, @"
+    assert_snapshot!(run(&tools, "scripts/shaw.py").await.text(), @"
     Error: skill `kit` has no script `scripts/shaw.py`
     Hint: did you mean `scripts/show.py`?
     ");
@@ -141,7 +146,7 @@ async fn a_denial_reports_whether_an_approval_could_allow_the_run() {
             "{} {}\n{}",
             outcome.code().unwrap(),
             outcome.structured["error"]["retryable"],
-            outcome.text
+            outcome.text()
         )
     };
     assert_snapshot!(text(run(&tools, "sort -l").await), @"
@@ -215,12 +220,12 @@ async fn a_denial_contains_no_host_path() {
                     Some("denied_by_policy" | "approval_required")
                 ),
                 "{rules:?} {command}: {}",
-                outcome.text
+                outcome.text()
             );
         }
     }
     let tools = host.tools_with(Policy::default().rule(rule(Effect::Deny, &everything)));
-    assert_snapshot!(run(&tools, "scripts/show.py").await.text, @"
+    assert_snapshot!(run(&tools, "scripts/show.py").await.text(), @"
     Error: permission denied: write `/workspace` (requested by `Write`): denied by a rule (user); spawn any program (requested by `Bash`): approval was not requested because another permission is denied
     Hint: do not retry; use another approach
     ");
@@ -229,7 +234,7 @@ async fn a_denial_contains_no_host_path() {
             .rule(rule(Effect::Allow, &everything))
             .rule(rule(Effect::Allow, "spawn")),
     );
-    assert_snapshot!(run(&tools, "scripts/show.py").await.text, @"
+    assert_snapshot!(run(&tools, "scripts/show.py").await.text(), @"
     Error: permission denied: this content of the skill has not been approved: no approver is available
     Hint: ask the user to allow it, then retry
     ");
@@ -253,7 +258,11 @@ async fn errors_of_the_approval_store_are_not_shown() {
         ] {
             // The fixture checks the result for host paths in any case.
             let outcome = tools.call("skills_run", arguments).await;
-            assert!(!outcome.text.contains("approvals.json"), "{}", outcome.text);
+            assert!(
+                !outcome.text().contains("approvals.json"),
+                "{}",
+                outcome.text()
+            );
         }
     }
 }

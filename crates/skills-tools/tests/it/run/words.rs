@@ -1,5 +1,6 @@
 //! Passing of arguments to programs.
 
+use crate::fixture::Answer;
 use serde_json::json;
 use skills_test_support::skip_without_sandbox;
 
@@ -92,7 +93,9 @@ async fn the_first_argument_is_not_an_option_of_the_interpreter() {
             json!([word])
         );
         assert_eq!(
-            run(&tools, &format!("scripts/show.sh {word}")).await.text,
+            run(&tools, &format!("scripts/show.sh {word}"))
+                .await
+                .answer(),
             word
         );
     }
@@ -113,7 +116,7 @@ async fn a_long_argument_is_passed_and_a_longer_command_rejected() {
         &format!("scripts/size.py '{}'", "&".repeat(60 * 1024)),
     )
     .await;
-    assert_eq!(outcome.text, "[61440] {'&'}");
+    assert_eq!(outcome.answer(), "[61440] {'&'}");
     let outcome = run(
         &tools,
         &format!("scripts/size.py '{}'", "x".repeat(200 * 1024)),
@@ -152,10 +155,10 @@ async fn a_script_is_named_as_a_python_module_of_the_skill() {
         outcome.code(),
         Some("approval_required"),
         "{}",
-        outcome.text
+        outcome.text()
     );
     let outcome = tools.call("skill__kit__show", json!({"args": ["b"]})).await;
-    assert_eq!(outcome.text.trim(), "[\"b\"]");
+    assert_eq!(outcome.answer().trim(), "[\"b\"]");
 }
 
 /// The same script under each of its names.
@@ -189,7 +192,9 @@ async fn a_script_has_several_names_and_needs_no_permission() {
     }
     for start in ["", "bash ", "sh ", "sh ./"] {
         assert_eq!(
-            run(&tools, &format!("{start}scripts/say.sh a")).await.text,
+            run(&tools, &format!("{start}scripts/say.sh a"))
+                .await
+                .answer(),
             "a",
             "{start:?}"
         );
@@ -223,7 +228,7 @@ async fn a_shell_command_needs_permission_for_any_program() {
                     outcome.code(),
                     Some("approval_required"),
                     "{tool} {text:?}: {}",
-                    outcome.text
+                    outcome.text()
                 );
             }
         }
@@ -235,12 +240,12 @@ async fn a_shell_command_needs_permission_for_any_program() {
     assert_eq!(
         run(&tools, "printf 'a b' | tr a-z A-Z; echo \"$((1+1))\"")
             .await
-            .text,
+            .answer(),
         "A B2"
     );
     assert_eq!(
         tools
-            .text(
+            .answer(
                 "skills_bash",
                 json!({"command": "for i in 1 2; do echo $i; done"})
             )

@@ -1,5 +1,6 @@
 //! Access of programs to the workspace.
 
+use crate::fixture::Answer;
 use serde_json::json;
 use skills_test_support::skip_without_sandbox;
 
@@ -32,7 +33,7 @@ async fn a_program_writes_the_workspace_if_a_rule_allows_it() {
             &format!("python scripts/copy.py /workspace/in.txt {target}"),
         )
         .await;
-        assert_eq!(outcome.text, "wrote 4");
+        assert_eq!(outcome.answer(), "wrote 4");
         let made = target.trim_start_matches("--out=");
         assert_eq!(outcome.files, [made]);
         assert_eq!(
@@ -73,7 +74,9 @@ async fn without_a_rule_the_workspace_is_read_only() {
     );
     let tools = host.allowing(&["spawn:sh"]);
     assert_eq!(
-        run(&tools, "scripts/read.py /workspace/in.txt").await.text,
+        run(&tools, "scripts/read.py /workspace/in.txt")
+            .await
+            .answer(),
         "text"
     );
     for target in [
@@ -90,20 +93,22 @@ async fn without_a_rule_the_workspace_is_read_only() {
             (outcome.code(), outcome.files.len()),
             (Some("failed"), 0),
             "{}",
-            outcome.text
+            outcome.text()
         );
         assert!(
-            outcome.text.contains("PermissionError")
-                || outcome.text.contains("Read-only file system"),
+            outcome.text().contains("PermissionError")
+                || outcome.text().contains("Read-only file system"),
             "{}",
-            outcome.text
+            outcome.text()
         );
     }
     let outcome = bash(&tools, "sh in.sh", "").await;
     assert!(
-        outcome.text.starts_with("Exit code: 126\ntext\n[stderr]\n") && outcome.files.is_empty(),
+        outcome.own_text().starts_with("Exit code: 126\n")
+            && outcome.answer().starts_with("text\n")
+            && outcome.files.is_empty(),
         "{}",
-        outcome.text
+        outcome.text()
     );
     assert!(!host.path("workspace/made.txt").exists());
     assert_eq!(
@@ -130,10 +135,12 @@ async fn changed_files_are_named_relative_to_the_workspace() {
         files,
         ["/workspace/sub/made.txt", "/workspace/sub/old.txt"],
         "{}",
-        outcome.text
+        outcome.text()
     );
     assert_eq!(
-        bash(&tools, "cat /workspace/sub/made.txt", "").await.text,
+        bash(&tools, "cat /workspace/sub/made.txt", "")
+            .await
+            .answer(),
         "x"
     );
     assert_eq!(
@@ -156,7 +163,7 @@ async fn shell_commands_can_use_virtual_paths() {
     let outcome =
         run(&tools, "tr a-z A-Z < /workspace/in.txt > /workspace/out.txt && cat /workspace/out.txt && sh /skills/kit/scripts/say.sh").await;
     assert_eq!(
-        (outcome.text.as_str(), outcome.files.as_slice()),
+        (outcome.answer(), outcome.files.as_slice()),
         ("TEXTsaid", ["/workspace/out.txt".to_owned()].as_slice())
     );
     assert_eq!(
@@ -166,7 +173,7 @@ async fn shell_commands_can_use_virtual_paths() {
             "skills/kit"
         )
         .await
-        .text,
+        .answer(),
         "in.txt\nout.txt\n---"
     );
 }
@@ -198,7 +205,7 @@ async fn changes_from_another_directory_are_reported() {
     let tools = host.allowing(&["spawn", &host.write_rule()]);
     let outcome = bash(&tools, "touch /workspace/made.txt", "skills/kit").await;
     assert_eq!(
-        (outcome.text.as_str(), outcome.files.as_slice()),
+        (outcome.text().as_ref(), outcome.files.as_slice()),
         ("(no output)", ["/workspace/made.txt".to_owned()].as_slice())
     );
 }
@@ -214,11 +221,11 @@ async fn a_script_of_a_skill_starts_in_the_workspace() {
         .file("skills/kit/assets/logo.txt", "logo");
     let tools = host.allowing(&[&host.write_rule()]);
     let outcome = run(&tools, "python scripts/copy.py in.txt out.txt").await;
-    assert_eq!(outcome.text, "wrote 4");
+    assert_eq!(outcome.answer(), "wrote 4");
     assert_eq!(outcome.files, ["/workspace/out.txt"]);
     // A file that only the skill has.
     let outcome = run(&tools, "scripts/copy.py assets/logo.txt logo.txt").await;
-    assert_eq!(outcome.text, "wrote 4");
+    assert_eq!(outcome.answer(), "wrote 4");
     assert_eq!(
         std::fs::read(host.path("workspace/logo.txt")).unwrap(),
         b"LOGO"
@@ -228,7 +235,7 @@ async fn a_script_of_a_skill_starts_in_the_workspace() {
         ("python copy.py in.txt", "scripts/copy.py"),
         ("python scripts/copy in.txt", "scripts/copy.py"),
     ] {
-        let text = run(&tools, command).await.text;
+        let text = run(&tools, command).await.text().into_owned();
         assert!(
             text.ends_with(&format!("Hint: did you mean `{nearest}`?")),
             "{text}"

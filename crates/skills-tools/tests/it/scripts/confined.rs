@@ -9,7 +9,7 @@ use skills_test_support::skip_without_sandbox;
 use skills_tools::{CallContext, Remedy, ToolErrorCode};
 
 use super::{ECHO, block, data, host, names, run};
-use crate::fixture::{Host, Tools};
+use crate::fixture::{Answer, Host, Tools};
 
 /// Prints its variables as JSON, with the path of its skill directory inside.
 const VARIABLES: &str = "import json, os
@@ -38,11 +38,11 @@ async fn the_declared_timeout_stops_a_script() {
     assert!(
         outcome.has_code(ToolErrorCode::TimedOut),
         "{}",
-        outcome.text
+        outcome.text()
     );
     assert_eq!(
-        outcome.text,
-        "Script execution timed out after 1 seconds\nbegun"
+        outcome.text(),
+        "Script execution timed out after 1 seconds\nProgram output:\nbegun"
     );
     assert_eq!(
         (
@@ -65,16 +65,19 @@ async fn remaining_children_do_not_delay_a_result() {
         json!({}),
     )
     .await;
-    assert_eq!((outcome.is_error, outcome.text.trim_end()), (false, "done"));
+    assert_eq!(
+        (outcome.is_error, outcome.answer().trim_end()),
+        (false, "done")
+    );
     let alone = run(
         &host(&block("timeout: 60"), "main.py", source).tools(),
         json!({}),
     )
     .await;
     assert!(
-        alone.has_code(ToolErrorCode::Failed) && alone.text.contains("PermissionError"),
+        alone.has_code(ToolErrorCode::Failed) && alone.text().contains("PermissionError"),
         "without a rule: {}",
-        alone.text
+        alone.text()
     );
 }
 
@@ -97,8 +100,14 @@ async fn endless_output_is_truncated_and_reported() {
         (outcome.is_error, &outcome.structured["stdout_truncated"]),
         (false, &json!(true))
     );
-    assert!(outcome.text.starts_with("first\n") && outcome.text.trim_end().ends_with("last"));
-    assert!(outcome.text.len() < 300 * 1024, "{}", outcome.text.len());
+    assert!(
+        outcome.answer().starts_with("first\n") && outcome.answer().trim_end().ends_with("last")
+    );
+    assert!(
+        outcome.text().len() < 300 * 1024,
+        "{}",
+        outcome.text().len()
+    );
 }
 
 #[tokio::test]
@@ -186,24 +195,24 @@ async fn declared_keys_are_passed_if_allowed_and_redacted() {
         (&seen[0], &seen[2]),
         (&json!("token"), &json!(false)),
         "{}",
-        allowed.text
+        allowed.text()
     );
     assert!(
         !allowed.structured.to_string().contains("token-0123456789")
-            && !allowed.text.contains("token-0123456789"),
+            && !allowed.text().contains("token-0123456789"),
         "{}",
-        allowed.text
+        allowed.text()
     );
     let output = run(&with_keys(&host, &[]), json!({})).await;
     assert!(
-        !output.text.contains("token"),
+        !output.text().contains("token"),
         "without a rule: {}",
-        output.text
+        output.text()
     );
     assert!(
         output.has_code(ToolErrorCode::ApprovalRequired),
         "{}",
-        output.text
+        output.text()
     );
 }
 
@@ -219,12 +228,12 @@ async fn variables_that_change_execution_are_never_passed() {
     assert!(
         outcome.has_code(ToolErrorCode::DeniedByPolicy),
         "whatever the rules say: {}",
-        outcome.text
+        outcome.text()
     );
     assert!(
-        outcome.text.contains("LD_PRELOAD") && outcome.text.contains("PATH"),
+        outcome.text().contains("LD_PRELOAD") && outcome.text().contains("PATH"),
         "{}",
-        outcome.text
+        outcome.text()
     );
     assert_eq!(
         outcome.structured.as_object().unwrap().len(),
@@ -274,7 +283,7 @@ async fn the_working_directory_is_private_to_a_session() {
         tools
             .call_in("skill__demo__main", json!({}), context)
             .await
-            .text
+            .answer()
             .trim_end()
             .to_owned()
     };
@@ -313,10 +322,17 @@ async fn a_session_that_exceeds_its_quota_is_stopped() {
             .call_in("skill__demo__main", json!({"do": what}), context)
             .await
     };
-    assert_eq!(say(&one, "nothing").await.text.trim_end(), "done");
+    assert_eq!(say(&one, "nothing").await.answer().trim_end(), "done");
     let filled = say(&one, "fill").await;
-    assert!(filled.has_code(ToolErrorCode::TooLarge), "{}", filled.text);
-    assert_eq!(filled.text, "private workspace exceeds its quota of 8 MiB");
+    assert!(
+        filled.has_code(ToolErrorCode::TooLarge),
+        "{}",
+        filled.text()
+    );
+    assert_eq!(
+        filled.text(),
+        "private workspace exceeds its quota of 8 MiB"
+    );
     let directory = fs::read_dir(host.path("scratch"))
         .unwrap()
         .next()
@@ -330,7 +346,7 @@ async fn a_session_that_exceeds_its_quota_is_stopped() {
     // The quota counts the blocks of files and of the directory, this sum only the bytes of files.
     assert!((7 << 20..1 << 30).contains(&bytes), "{bytes}");
     assert!(say(&one, "nothing").await.has_code(ToolErrorCode::TooLarge));
-    assert_eq!(say(&two, "nothing").await.text.trim_end(), "done");
+    assert_eq!(say(&two, "nothing").await.answer().trim_end(), "done");
 }
 
 #[tokio::test]
@@ -373,7 +389,7 @@ except OSError:
     ] {
         let outcome = run(&tools, json!({"paths": paths.join(";")})).await;
         assert_eq!(
-            outcome.text.split_whitespace().collect::<Vec<_>>(),
+            outcome.answer().split_whitespace().collect::<Vec<_>>(),
             [
                 "read",
                 "refused",
@@ -398,14 +414,14 @@ async fn scripts_start_in_the_workspace_and_write_it_if_a_rule_allows_it() {
     let refused = run(&host.tools(), json!({})).await;
     assert!(
         refused
-            .text
+            .text()
             .contains("the user can allow `write:/workspace/out.txt`"),
         "{}",
-        refused.text
+        refused.text()
     );
     let allowed = host.allowing(&[&host.write_rule()]);
     let outcome = run(&allowed, json!({})).await;
-    assert_eq!(outcome.text, "/workspace text\n");
+    assert_eq!(outcome.answer(), "/workspace text\n");
     assert_eq!(outcome.files, ["/workspace/out.txt"]);
     assert_eq!(fs::read(host.path("workspace/out.txt")).unwrap(), b"made");
 
@@ -436,8 +452,8 @@ async fn what_was_refused_is_said_after_a_success_too() {
     ] {
         assert!(!outcome.is_error);
         assert_eq!(
-            outcome.text,
-            "done\nrefused: spawn another program\nHint: pass --allow spawn"
+            outcome.text().trim_end(),
+            "refused: spawn another program\nHint: pass --allow spawn\nProgram output:\ndone"
         );
         assert_eq!(outcome.structured["refused"][0]["allow"], "spawn");
     }
