@@ -71,7 +71,7 @@ pub use prompt_renderer::{
 #[cfg(feature = "search")]
 pub use prompt_renderer::{ListPaths, ListRequest};
 pub use runtime::SkillRuntime;
-pub use sanitize::{escape_line, escape_terminal, is_file_message, mark_messages, message_label};
+pub use sanitize::{escape_line, escape_terminal};
 pub use secrets::{EnvFileWarning, Secrets};
 pub use session::{
     AgentEvent, HookDecision, HookOptions, HookPreview, HookReport, HookRun, SessionEnd,
