@@ -18,7 +18,10 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     // Data without dependencies: discovery, policy and the command need the same table of clients,
     // and none of them may depend on another.
     ("skills-clients", &[]),
-    ("skills-discovery", &["skills-clients", "skills-manifest"]),
+    (
+        "skills-discovery",
+        &["skills-clients", "skills-manifest", "skills-threads"],
+    ),
     ("skills-lint", &["skills-manifest"]),
     ("skills-address", &[]),
     (
@@ -28,12 +31,15 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
             "skills-manifest",
             "skills-discovery",
             "skills-packages",
+            "skills-threads",
         ],
     ),
     ("skills-prompt", &["skills-manifest", "skills-discovery"]),
     ("skills-search", &["skills-manifest"]),
     // Files that decide what runs are opened in one way; below all crates that have some.
     ("skills-store", &[]),
+    // The calls that start threads panic if the system refuses; this crate wraps them for all.
+    ("skills-threads", &[]),
     ("skills-audit", &["skills-store"]),
     ("skills-ledger", &["skills-store"]),
     ("skills-build", &[]),
@@ -44,8 +50,14 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
         "skills-deps",
         &["skills-packages", "skills-policy", "skills-sandbox"],
     ),
-    ("skills-process", &["skills-policy", "skills-sandbox"]),
-    ("skills-egress", &["skills-address", "skills-policy"]),
+    (
+        "skills-process",
+        &["skills-policy", "skills-sandbox", "skills-threads"],
+    ),
+    (
+        "skills-egress",
+        &["skills-address", "skills-policy", "skills-threads"],
+    ),
     ("skills-seccomp", &[]),
     (
         "skills-sandbox-wasm",
@@ -54,6 +66,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
             "skills-policy",
             "skills-process",
             "skills-sandbox",
+            "skills-threads",
         ],
     ),
     (
@@ -64,6 +77,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
             "skills-process",
             "skills-sandbox",
             "skills-seccomp",
+            "skills-threads",
         ],
     ),
     (
@@ -74,6 +88,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
             "skills-process",
             "skills-sandbox",
             "skills-seccomp",
+            "skills-threads",
         ],
     ),
     (
@@ -83,6 +98,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
             "skills-policy",
             "skills-process",
             "skills-sandbox",
+            "skills-threads",
         ],
     ),
     (
@@ -104,10 +120,14 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
             "skills-sandbox-wasm",
             "skills-sandbox-linux",
             "skills-sandbox-seatbelt",
+            "skills-threads",
         ],
     ),
-    ("skills-tools", &["skills-runtime", "skills-script"]),
-    ("skills-mcp", &["skills-tools"]),
+    (
+        "skills-tools",
+        &["skills-runtime", "skills-script", "skills-threads"],
+    ),
+    ("skills-mcp", &["skills-tools", "skills-threads"]),
     (
         "skills-cli",
         &[
@@ -120,6 +140,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
             "skills-runtime",
             "skills-store",
             "skills-tools",
+            "skills-threads",
         ],
     ),
     ("host-text-only", &["skills-discovery", "skills-prompt"]),

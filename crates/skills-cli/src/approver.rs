@@ -91,7 +91,7 @@ impl Approver for TerminalApprover {
                 // nothing.
                 flush_terminal_input();
                 // The terminal is read on a blocking thread, so that Ctrl-C still ends the command.
-                let answer = tokio::task::spawn_blocking(read_line).await??;
+                let answer = skills_threads::run_blocking(read_line).await??;
                 match parse_answer(&answer) {
                     ControlFlow::Break(response) => return Ok(Some(response)),
                     ControlFlow::Continue(()) => output.status("unknown answer"),

@@ -7,10 +7,14 @@ use serde_json::{Value, json};
 use skills_runtime::{ErrorKind, RuntimeError, SandboxError, SandboxErrorKind};
 
 use skills_store::trusted_file::TrustError;
+use skills_threads::ThreadError;
 
 use crate::exit::Exit;
 use crate::output::{Output, has_printed_result};
 use crate::suggested_command::complete_commands;
+
+/// What to do if no thread can be started.
+const RAISE_LIMIT: &str = "raise the limit of processes of this user (`ulimit -u`)";
 
 /// An error with what is reported about it: code, exit code and hint.
 #[derive(Debug, Clone)]
@@ -117,6 +121,12 @@ impl CommandError {
             _ => Self::new("io", Exit::Failed, ""),
         };
         let untrusted = error.chain().find_map(TrustError::find);
+        // Whatever could not be done without the thread.
+        let known = if ThreadError::is_in(error.as_ref()) {
+            Self::new("threads", Exit::Failed, "").with_help(RAISE_LIMIT)
+        } else {
+            known
+        };
         Self {
             help: known.help.or_else(|| untrusted?.help()),
             // With the causes.

@@ -27,10 +27,11 @@ fn linter() -> &'static Linter {
     &LINTER
 }
 
-/// Compiles the rules on another thread, for commands that wait for something else first.
+/// Compiles the rules on another thread, for commands that wait for something else first. Without a
+/// thread the first use compiles them.
 #[cfg(feature = "install")]
 pub(crate) fn prepare_linter() {
-    std::thread::spawn(linter);
+    let _ = skills_threads::spawn("skills-linter", linter);
 }
 
 /// Which findings are errors.

@@ -15,6 +15,7 @@
 //! | 130 | interrupted |
 
 mod approver;
+mod async_runtime;
 mod cli;
 #[cfg_attr(
     not(feature = "mcp"),

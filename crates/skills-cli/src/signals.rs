@@ -12,15 +12,14 @@ use std::time::Duration;
 
 use skills_runtime::CancellationToken;
 
+use crate::async_runtime;
 use crate::exit::Exit;
 
 /// Runs a future on this thread until it completes or a signal arrives. Returns `None` after a
 /// signal.
 pub(crate) fn run_until_interrupt<F: Future>(future: F) -> io::Result<Option<F::Output>> {
     // One run needs one thread; blocking work has threads of its own.
-    let executor = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
+    let executor = async_runtime::build_current_thread()?;
     let output = executor.block_on(async {
         let _children = handle_child_signals();
         tokio::select! {
@@ -52,9 +51,7 @@ pub(crate) fn run_until_cancelled<F: Future>(
     cancellation: &CancellationToken,
     future: F,
 ) -> io::Result<Cancellable<F::Output>> {
-    let executor = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
+    let executor = async_runtime::build_current_thread()?;
     let result = executor.block_on(async {
         let _children = handle_child_signals();
         let mut interrupts = Interrupts::listen();
@@ -87,7 +84,7 @@ pub(crate) fn run_until_cancelled<F: Future>(
 /// Ends the process at a further signal, also while it writes to a pipe that is not read: the
 /// handlers stay installed after a future has ended.
 fn exit_at_next_interrupt() {
-    std::thread::spawn(|| {
+    let wait = || {
         let executor = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build();
@@ -95,7 +92,9 @@ fn exit_at_next_interrupt() {
             executor.block_on(wait_for_interrupt());
             std::process::exit(Exit::Interrupted as i32);
         }
-    });
+    };
+    // Without a thread a further signal does nothing; the command ends by itself.
+    let _ = skills_threads::spawn("skills-interrupt", wait);
 }
 
 /// Resets an inherited SIGCHLD ignore, so children can be reaped. Must be called inside a Tokio

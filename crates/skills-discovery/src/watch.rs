@@ -6,6 +6,7 @@
 
 mod event_source;
 
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -81,7 +82,7 @@ pub struct CatalogChange {
 /// let (sender, changes) = mpsc::channel();
 /// let on_scan = move |change| sender.send(change).unwrap_or_default();
 /// let _watcher =
-///     RootWatcher::spawn_with_scans(discovery, catalog, options, Arc::default(), on_scan);
+///     RootWatcher::spawn_with_scans(discovery, catalog, options, Arc::default(), on_scan)?;
 /// std::fs::create_dir(directory.path().join("pdf"))?;
 /// std::fs::write(
 ///     directory.path().join("pdf/SKILL.md"),
@@ -121,13 +122,16 @@ impl RootWatcher {
     ///
     /// Each event of the system ends the current one of `generations`, before the scan that it
     /// triggers. The watcher is registered there as long as the system reports all changes.
+    ///
+    /// # Errors
+    /// Fails if the system does not start the thread.
     pub fn spawn_with_scans(
         discovery: Discovery,
         catalog: Arc<Catalog>,
         options: WatchOptions,
         generations: Arc<Generations>,
         on_scan: impl FnMut(Option<CatalogChange>) + Send + 'static,
-    ) -> Self {
+    ) -> io::Result<Self> {
         let (sender, receiver) = channel();
         let events = if options.force_polling {
             None
@@ -145,12 +149,12 @@ impl RootWatcher {
             registration: None,
             on_scan,
         };
-        let thread = std::thread::spawn(move || state.run(&receiver));
-        Self {
+        let thread = skills_threads::spawn("skills-watch", move || state.run(&receiver))?;
+        Ok(Self {
             stop: Some(sender),
             thread: Some(thread),
             is_event_driven,
-        }
+        })
     }
 
     /// Returns true if the system reports all changes below the roots. If not, changes are found by

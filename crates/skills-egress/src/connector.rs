@@ -6,7 +6,6 @@ use std::pin::Pin;
 
 use tokio::net::{TcpStream, UdpSocket};
 use tokio::sync::Semaphore;
-use tokio::task::spawn_blocking;
 
 /// A boxed future.
 type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = io::Result<T>> + Send + 'a>>;
@@ -78,7 +77,7 @@ async fn run_blocking<T: Send + 'static>(
         let _permit = permit;
         work()
     };
-    spawn_blocking(work).await.map_err(io::Error::other)?
+    skills_threads::run_blocking(work).await?
 }
 
 /// Returns true if the address belongs to this host: then the kernel would select it as the source

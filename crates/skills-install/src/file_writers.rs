@@ -40,7 +40,10 @@ struct NewFile {
 }
 
 impl FileWriters {
-    /// Starts the threads. `path` is the path of the directory, for messages.
+    /// Starts the threads, at least one of them. `path` is the path of the directory, for messages.
+    ///
+    /// # Errors
+    /// Fails if the directory handle cannot be copied, or if no thread can be started.
     pub(crate) fn start(handle: &Dir, path: &Path) -> io::Result<Self> {
         let threads = thread::available_parallelism().map_or(1, usize::from);
         let (sender, batches) = mpsc::sync_channel(MAX_WAITING);
@@ -54,9 +57,13 @@ impl FileWriters {
         for _ in 0..threads.min(MAX_THREADS) {
             let (handle, path) = (handle.try_clone()?, path.to_owned());
             let batches = Arc::clone(&batches);
-            writers
-                .threads
-                .push(thread::spawn(move || write_all(&handle, &path, &batches)));
+            let write = move || write_all(&handle, &path, &batches);
+            match skills_threads::spawn("skills-write", write) {
+                Ok(thread) => writers.threads.push(thread),
+                // Fewer threads write the same files.
+                Err(_) if !writers.threads.is_empty() => break,
+                Err(error) => return Err(error.into()),
+            }
         }
         Ok(writers)
     }

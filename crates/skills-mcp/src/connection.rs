@@ -142,10 +142,7 @@ impl Drop for Connection {
         };
         let tools = self.server.tools();
         // Removing the directory of a session may take long if it has many files.
-        match tokio::runtime::Handle::try_current() {
-            Ok(executor) => drop(executor.spawn_blocking(move || tools.end_session(&session))),
-            Err(_) => tools.end_session(&session),
-        }
+        skills_threads::detach_blocking(move || tools.end_session(&session));
     }
 }
 

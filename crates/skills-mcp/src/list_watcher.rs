@@ -1,5 +1,6 @@
 //! Watches for changes of served lists.
 
+use std::fmt::Display;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -12,9 +13,10 @@ pub(crate) fn start_watching(server: &Server) {
     if watcher.is_started.swap(true, Ordering::Relaxed) {
         return;
     }
-    let server = server.clone();
+    let watching = server.clone();
     // The initial scan is blocking I/O and must not delay the request.
-    tokio::task::spawn_blocking(move || {
+    let started = skills_threads::spawn_blocking(move || {
+        let server = watching;
         // A weak reference: the watcher belongs to the server and must not keep it alive.
         let weak = Arc::downgrade(&server.inner);
         let changed = move || {
@@ -22,13 +24,25 @@ pub(crate) fn start_watching(server: &Server) {
                 refresh_served(&Server::from_inner(shared));
             }
         };
-        let handle = server.inner.shared_tools.watch(changed);
-        // Set only once, since watching starts only once.
-        let _ = server.inner.list_watcher.handle.set(handle);
+        match server.inner.shared_tools.watch(changed) {
+            // Set only once, since watching starts only once.
+            Ok(handle) => drop(server.inner.list_watcher.handle.set(handle)),
+            Err(error) => stop_watching(&server, &error),
+        }
         // The watcher reports differences from what it found first, which may be newer than a list
         // that was served before.
         refresh_served(&server);
     });
+    if let Err(error) = started {
+        stop_watching(server, &error);
+    }
+}
+
+/// Lets the next request start watching, since the system did not start a thread for it.
+fn stop_watching(server: &Server, error: &dyn Display) {
+    tracing::warn!("cannot watch skills until the next request: {error}");
+    let is_started = &server.inner.list_watcher.is_started;
+    is_started.store(false, Ordering::Relaxed);
 }
 
 /// Records lists that this server has not served: a subscriber may have read them from another

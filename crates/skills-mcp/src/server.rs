@@ -5,6 +5,7 @@ mod builder;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use rmcp::ErrorData;
+use skills_threads::ThreadError;
 use skills_tools::ToolSet;
 use tokio_util::sync::CancellationToken;
 
@@ -137,8 +138,15 @@ impl Server {
         work: impl FnOnce(&Self) -> T + Send + 'static,
     ) -> Result<T, ErrorData> {
         let server = self.clone();
-        let done = tokio::task::spawn_blocking(move || work(&server)).await;
-        done.map_err(|_| ErrorData::internal_error("internal error", None))
+        let done = skills_threads::run_blocking(move || work(&server)).await;
+        done.map_err(|error| {
+            let message = if ThreadError::is_in(&error) {
+                error.to_string()
+            } else {
+                "internal error".to_owned()
+            };
+            ErrorData::internal_error(message, None)
+        })
     }
 
     /// Ends streams and subscriptions and notifies the subscribers. Calls over HTTP continue.

@@ -192,12 +192,15 @@ impl Library {
     /// Scans are debounced: between an event and its scan, the catalog is out of date for the quiet
     /// period of the options, and for at most ten times that while files keep changing. Runs always
     /// use the files at the time of the run.
+    ///
+    /// # Errors
+    /// Fails if the system does not start the thread.
     #[cfg(feature = "watch")]
     pub fn watch(
         &self,
         options: WatchOptions,
         mut on_scan: impl FnMut(Option<CatalogChange>) + Send + 'static,
-    ) -> RootWatcher {
+    ) -> std::io::Result<RootWatcher> {
         let library = self.clone();
         let on_scan = move |change: Option<CatalogChange>| {
             // Another call may have scanned in the meantime. Scanning again lets `refresh` order

@@ -178,22 +178,31 @@ impl RunningContainer {
 }
 
 impl Drop for Container {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the pool has a thread, so it does not panic"
+    )]
     fn drop(&mut self) {
         if self.is_removed {
             return;
         }
         // A task of this runtime could be dropped before it has sent anything, if the runtime ends.
         let (client, name) = (self.client.clone(), std::mem::take(&mut self.name));
-        let removal = std::thread::spawn(move || {
+        let removal = skills_threads::spawn("skills-remove", move || {
             let runtime = tokio::runtime::Builder::new_current_thread()
                 .enable_all()
                 .build()?;
             runtime.block_on(remove(&client, &name))
         });
+        // Without a thread the container stays, until it is removed as one of an ended process.
+        let Ok(removal) = removal else { return };
         let wait = || drop(removal.join());
         let runtime = tokio::runtime::Handle::try_current();
         match runtime.map(|runtime| runtime.runtime_flavor()) {
-            Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(wait),
+            // The other tasks of this thread continue on one of the blocking pool.
+            Ok(RuntimeFlavor::MultiThread) if skills_threads::require_blocking_thread().is_ok() => {
+                tokio::task::block_in_place(wait);
+            }
             _ => wait(),
         }
     }

@@ -421,9 +421,9 @@ async fn search(grants: &Grants) -> Result<(ProtectedEntries, KeyFiles), Sandbox
             keys.map_err(|limit| rejected(limit.to_string()))?,
         ))
     };
-    tokio::task::spawn_blocking(search)
+    skills_threads::run_blocking(search)
         .await
-        .map_err(|error| SandboxError::setup("searching granted directories", error.into()))?
+        .map_err(|error| SandboxError::setup("searching granted directories", error))?
 }
 
 /// Runs the program, and serves its proxy meanwhile if it has one.
@@ -516,7 +516,12 @@ impl Sandbox for ContainerSandbox {
                 .block_on(async { timeout(PROBE_TIMEOUT, connect).await })
                 .map_err(|elapsed| failed(elapsed.into()))?
         };
-        let engine = std::thread::scope(|scope| scope.spawn(connect).join())
+        let engine = std::thread::scope(|scope| {
+            let thread = std::thread::Builder::new().spawn_scoped(scope, connect);
+            thread.map(std::thread::ScopedJoinHandle::join)
+        });
+        let engine = engine
+            .map_err(failed)?
             .map_err(|_| failed(std::io::Error::other("the connection panicked")))??;
         Ok(probe_report(&engine, self.runtime.as_deref()))
     }

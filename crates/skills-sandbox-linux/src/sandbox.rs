@@ -246,7 +246,7 @@ impl LinuxSandbox {
         let private_home =
             has_own_files.then(|| home_files::list(home, &plan.home, &plan.home_links));
         // The kernel then removes all mounts of the run, which takes longer than all that follows.
-        tokio::task::spawn_blocking(move || drop(mount_namespace));
+        skills_threads::detach_blocking(move || drop(mount_namespace));
         let (supervised, log) = result?;
         let report = ReportInput {
             plan: &plan,

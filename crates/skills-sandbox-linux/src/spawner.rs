@@ -375,6 +375,7 @@ mod tests {
 
     /// A thread with mounts of its own, so that other tests are not affected.
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "a test fails by panicking")]
     fn a_prepared_child_is_not_used_after_a_change_of_mounts() {
         let changed = std::thread::spawn(|| {
             let none = None::<&str>;

@@ -191,9 +191,9 @@ impl SeatbeltSandbox {
 async fn protect_by_content(job: Job) -> Result<Job, SandboxError> {
     let grants = job.grants().clone();
     let search = move || Ok(ProtectedEntries::find(&grants)?.by_content(&grants));
-    let paths = tokio::task::spawn_blocking(search)
+    let paths = skills_threads::run_blocking(search)
         .await
-        .map_err(|error| SandboxError::setup("searching for protected paths", error.into()))?
+        .map_err(|error| SandboxError::setup("searching for protected paths", error))?
         .map_err(|limit: SearchLimit| SandboxError::rejected("seatbelt", limit.to_string()))?;
     Ok(job.protect(paths))
 }

@@ -433,7 +433,5 @@ fn compile_refusal(limits: Option<&ResourceLimits>) -> Refusals {
 
 /// Removes the files of a program, which may be many, on a blocking thread.
 async fn remove_scratch(private: ScratchDir) -> std::io::Result<()> {
-    tokio::task::spawn_blocking(move || private.remove())
-        .await
-        .map_err(std::io::Error::other)?
+    skills_threads::run_blocking_or_here(move || private.remove()).await?
 }

@@ -184,7 +184,9 @@ mod watched {
     ) -> (ToolSet, skills_runtime::discovery::RootWatcher) {
         let tools = host.tools(groups);
         let (sender, changes) = std::sync::mpsc::channel();
-        let watching = tools.watch(move || sender.send(()).unwrap_or_default());
+        let watching = tools
+            .watch(move || sender.send(()).unwrap_or_default())
+            .unwrap();
         assert!(watching.is_event_driven(), "this system reports no events");
         fs::create_dir(host.directory.path().join("skills/last")).unwrap();
         fs::write(

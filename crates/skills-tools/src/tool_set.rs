@@ -14,6 +14,7 @@ use serde_json::Value;
 use skills_runtime::discovery::CatalogSummary;
 use skills_runtime::{Catalog, SkillRuntime};
 use skills_script::is_command_line;
+use skills_threads::ThreadError;
 
 use crate::argument_validator::ArgumentValidator;
 use crate::builtin::{self, BuiltinKind, BuiltinTool};
@@ -485,7 +486,15 @@ fn parse_arguments<T: DeserializeOwned>(arguments: Value) -> Result<T, ToolError
 async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, ToolError> + Send + 'static,
 ) -> Result<T, ToolError> {
-    tokio::task::spawn_blocking(work)
+    skills_threads::run_blocking(work)
         .await
-        .unwrap_or_else(|_| Err(ToolErrorCode::Internal.error("the tool failed unexpectedly")))
+        .unwrap_or_else(|error| {
+            Err(
+                ToolErrorCode::Internal.error(if ThreadError::is_in(&error) {
+                    error.to_string()
+                } else {
+                    "the tool failed unexpectedly".to_owned()
+                }),
+            )
+        })
 }

@@ -1,5 +1,6 @@
 //! Watching of skills, so that calls do not need to scan for them.
 
+use std::io;
 use std::sync::Arc;
 
 use skills_runtime::Catalog;
@@ -26,16 +27,22 @@ impl ToolSet {
     /// they are needed, and permissions are decided for the content that runs.
     ///
     /// Performs blocking I/O for an initial scan.
-    pub fn watch(&self, changed: impl FnMut() + Send + 'static) -> RootWatcher {
+    ///
+    /// # Errors
+    /// Fails if the system does not start the thread.
+    pub fn watch(&self, changed: impl FnMut() + Send + 'static) -> io::Result<RootWatcher> {
         self.watch_with(WatchOptions::default(), changed)
     }
 
     /// Watches the skills with other intervals than [`watch`](Self::watch).
+    ///
+    /// # Errors
+    /// Fails if the system does not start the thread.
     pub fn watch_with(
         &self,
         options: WatchOptions,
         mut changed: impl FnMut() + Send + 'static,
-    ) -> RootWatcher {
+    ) -> io::Result<RootWatcher> {
         let scanner = self
             .has_script_tools()
             .then(|| Arc::clone(&self.inner.script_scanner));

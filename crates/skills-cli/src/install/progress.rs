@@ -42,6 +42,9 @@ fn new_bar() -> ProgressBar {
     if let Ok(style) = ProgressStyle::with_template("{spinner} fetching {msg} {bytes}") {
         bar.set_style(style);
     }
-    bar.enable_steady_tick(TICK_INTERVAL);
+    // Its thread panics if the system does not start it; without one the bar moves with the work.
+    if skills_threads::check(1).is_ok() {
+        bar.enable_steady_tick(TICK_INTERVAL);
+    }
     bar
 }

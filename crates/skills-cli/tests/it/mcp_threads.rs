@@ -45,7 +45,10 @@ fn a_server_that_cannot_start_threads_ends_with_one_line() {
             Some(0) => {}
             Some(1) => {
                 let line = stderr.lines().next().unwrap_or_default();
-                assert!(line.contains("cannot start threads: "), "{limit}: {stderr}");
+                assert!(
+                    line.contains("cannot start a thread: "),
+                    "{limit}: {stderr}"
+                );
             }
             other => panic!("{limit}: {other:?}: {stderr}"),
         }

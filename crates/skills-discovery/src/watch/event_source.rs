@@ -31,8 +31,11 @@ pub(super) struct EventSource {
 }
 
 impl EventSource {
-    /// Starts an event source that sends to `sender`; `None` if the system has no events.
+    /// Starts an event source that sends to `sender`; `None` if the system has no events, or does not
+    /// start a thread for them.
     pub(super) fn new(sender: Sender<Signal>, generations: Arc<Generations>) -> Option<Self> {
+        // The library ignores that it cannot start its thread, and panics at the first watch.
+        skills_threads::check(1).ok()?;
         let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
             let signal = match event {
                 Ok(event) if event.need_rescan() => Signal::Rescan,

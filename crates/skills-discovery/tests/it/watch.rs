@@ -36,7 +36,10 @@ fn watch(tree: &Tree, force_polling: bool) -> Watched {
     };
     let watcher =
         RootWatcher::spawn_with_scans(discovery, catalog, options, Arc::default(), on_scan);
-    Watched { changes, watcher }
+    Watched {
+        changes,
+        watcher: watcher.unwrap(),
+    }
 }
 
 impl Watched {
@@ -139,7 +142,8 @@ fn watch_scans(
         options,
         Arc::clone(&generations),
         move |change| sender.send(change).unwrap_or_default(),
-    );
+    )
+    .unwrap();
     (watcher, generations, scans)
 }
 
@@ -239,7 +243,8 @@ fn a_watcher_is_not_event_driven_after_a_panic() {
             let _owned = &sender;
             panic!("on purpose");
         },
-    );
+    )
+    .unwrap();
     assert!(ended.recv_timeout(TIMEOUT).is_err());
     assert!(!watcher.is_event_driven() && generations.current().is_none());
 }

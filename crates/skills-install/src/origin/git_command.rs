@@ -12,8 +12,9 @@ use std::io::{self, Cursor, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
-use std::thread;
 use std::time::{Duration, Instant};
+
+use skills_threads::ThreadError;
 
 pub(crate) use self::credentials::{Credential, GitCredentials};
 use crate::FetchLimits;
@@ -228,13 +229,9 @@ impl GitRepository {
             .stderr(Stdio::piped())
             .spawn()
             .map_err(|error| self.start_error(error))?;
-        let stdin = child.stdin.take();
-        thread::spawn(move || {
-            // A program that has ended reads nothing.
-            let _ = stdin.map(|mut stdin| stdin.write_all(&input));
-        });
-        let stderr = child.stderr.take();
-        let message = start_reading(stderr);
+        let (stdin, stderr) = (child.stdin.take(), child.stderr.take());
+        let started = start_writing(stdin, input).and_then(|()| start_reading(stderr));
+        let message = started.map_err(|error| self.without_thread(&mut child, error))?;
         let ended = self.wait(&mut child, max_bytes);
         if !matches!(ended, Ok(Ended::Successfully | Ended::WithError)) {
             // It may have ended in the meantime.
@@ -268,7 +265,7 @@ impl GitRepository {
             if received > max_bytes {
                 return Ok(Ended::TooMuch);
             }
-            thread::sleep(interval);
+            std::thread::sleep(interval);
             interval = (interval * 2).min(MAX_POLL_INTERVAL);
         }
     }
@@ -333,20 +330,28 @@ impl GitRepository {
         let (stdin, stdout, stderr) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take());
         // Each pipe has a thread: none may fill up.
-        thread::spawn(move || {
-            // A program that has ended reads nothing.
-            let _ = stdin.map(|mut stdin| stdin.write_all(&input));
-        });
         let (sender, chunks) = mpsc::sync_channel(MAX_CHUNKS);
-        thread::spawn(move || send_chunks(stdout, &sender));
+        let started = start_writing(stdin, input)
+            .and_then(|()| {
+                skills_threads::spawn("git-output", move || send_chunks(stdout, &sender))
+            })
+            .and_then(|_| start_reading(stderr));
+        let message = started.map_err(|error| self.without_thread(&mut child, error))?;
         Ok(Running {
             repository: self,
             child,
             chunks,
             chunk: Cursor::default(),
-            message: start_reading(stderr),
+            message,
             deadline: Instant::now() + self.limits.timeout,
         })
+    }
+
+    /// Ends git, whose pipes have no thread.
+    fn without_thread(&self, child: &mut Child, error: ThreadError) -> InstallError {
+        let _ = child.kill();
+        let _ = child.wait();
+        InstallError::io("run", &self.options.program, error.into())
     }
 
     /// Converts an error of reading what git writes.
@@ -505,11 +510,23 @@ fn send_chunks(stdout: Option<impl Read>, chunks: &SyncSender<io::Result<Vec<u8>
     }
 }
 
+/// Writes the input of git on a thread.
+fn start_writing(
+    stdin: Option<impl Write + Send + 'static>,
+    input: Vec<u8>,
+) -> Result<(), ThreadError> {
+    let write = move || {
+        // A program that has ended reads nothing.
+        let _ = stdin.map(|mut stdin| stdin.write_all(&input));
+    };
+    skills_threads::spawn("git-input", write).map(drop)
+}
+
 /// Returns the end of what git wrote, which says what failed.
-fn start_reading(stderr: Option<impl Read + Send + 'static>) -> Message {
+fn start_reading(stderr: Option<impl Read + Send + 'static>) -> Result<Message, ThreadError> {
     let (sender, receiver) = mpsc::channel();
-    thread::spawn(move || sender.send(read_message(stderr)));
-    Message(receiver)
+    skills_threads::spawn("git-message", move || sender.send(read_message(stderr)))?;
+    Ok(Message(receiver))
 }
 
 fn read_message(stderr: Option<impl Read>) -> String {

@@ -69,9 +69,12 @@ impl Resolver for CheckedResolver {
         let port = uri.port_u16().unwrap_or_else(|| default_port(uri));
         let found: Vec<SocketAddr> = match &self.lookup {
             Some(lookup) => lookup(host.trim_matches(['[', ']']), port)?,
-            None => DefaultResolver::default()
-                .resolve(uri, config, timeout)?
-                .to_vec(),
+            None => {
+                // It panics if the system does not start its thread.
+                skills_threads::check(1).map_err(io::Error::from)?;
+                let found = DefaultResolver::default().resolve(uri, config, timeout)?;
+                found.to_vec()
+            }
         };
         let mut allowed = self.empty();
         let mut refused = None;

@@ -45,7 +45,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     eprintln!("serving at http://{}/mcp", bound.address());
     let ending = server.clone();
     let stop = async move {
-        let _ = tokio::task::spawn_blocking(|| io::copy(&mut io::stdin(), &mut io::sink())).await;
+        let _ = skills_threads::run_blocking(|| io::copy(&mut io::stdin(), &mut io::sink())).await;
         ending.stop();
     };
     bound

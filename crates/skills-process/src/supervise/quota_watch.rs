@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use skills_sandbox::{Quota, QuotaExceeded, QuotaPart};
-use tokio::task::spawn_blocking;
+use skills_threads::run_blocking_or_here;
 use tokio::time::{Instant, sleep};
 
 use crate::QuotaMonitor;
@@ -72,7 +72,7 @@ impl QuotaWatch {
         walk: impl FnOnce() -> Result<T, QuotaExceeded> + Send + 'static,
     ) -> Result<T, QuotaExceeded> {
         // A panicked measurement has no result, so the directory may hold anything.
-        spawn_blocking(walk)
+        run_blocking_or_here(walk)
             .await
             .unwrap_or_else(|_| Err(self.unreadable()))
     }

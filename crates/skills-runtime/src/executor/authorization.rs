@@ -6,6 +6,7 @@ use std::sync::Arc;
 use skills_discovery::DigestedContent;
 use skills_manifest::MAX_FILE_BYTES;
 use skills_policy::{Authorization, Evaluation, Request};
+use skills_sandbox::SandboxError;
 use tokio::time::timeout;
 
 use super::cancellation::unless_cancelled;
@@ -159,7 +160,7 @@ impl Executor {
         let (Some(content), Some(skill)) = (content, subject.skill()) else {
             return Ok(Vec::new());
         };
-        match self.digested_content(skill).await {
+        match self.digested_content(skill).await? {
             Some(current) if current.digest.to_string() == content.digest => {
                 let directories = current.generated_directories.iter();
                 Ok(directories
@@ -194,26 +195,34 @@ impl Executor {
         let executor = self.clone();
         let files = Arc::clone(&skill.files);
         // Copying and hashing read up to 256 MiB.
-        tokio::task::spawn_blocking(move || {
+        skills_threads::run_blocking(move || {
             executor.shared.copies.get_or_create(&files, &directories)
         })
         .await
-        .unwrap_or(Ok(None))
+        .map_err(|error| SandboxError::setup("copying the skill", error))?
     }
 
     /// Computes a content digest on a blocking thread, since it can read up to 256 MiB.
-    pub(super) async fn content_digest(&self, subject: &RunSubject) -> Option<String> {
+    pub(super) async fn content_digest(
+        &self,
+        subject: &RunSubject,
+    ) -> Result<Option<String>, RuntimeError> {
         let Some(skill) = subject.skill() else {
-            return subject.digest(self.library().digests());
+            return Ok(subject.digest(self.library().digests()));
         };
-        Some(self.digested_content(skill).await?.digest.to_string())
+        let content = self.digested_content(skill).await?;
+        Ok(content.map(|content| content.digest.to_string()))
     }
 
-    async fn digested_content(&self, skill: &SkillSubject) -> Option<DigestedContent> {
+    async fn digested_content(
+        &self,
+        skill: &SkillSubject,
+    ) -> Result<Option<DigestedContent>, RuntimeError> {
         let digests = Arc::clone(self.library().digests());
         let files = Arc::clone(&skill.files);
-        let content = tokio::task::spawn_blocking(move || digests.digested_content(&files)).await;
-        content.ok()?.ok()
+        let content = skills_threads::run_blocking(move || digests.digested_content(&files)).await;
+        let content = content.map_err(|error| SandboxError::setup("reading the skill", error))?;
+        Ok(content.ok())
     }
 }
 

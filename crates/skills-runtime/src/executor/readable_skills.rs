@@ -25,7 +25,8 @@ impl Executor {
         // Stored approvals are valid for one content, so optional files depend on its digest.
         let is_optional = !plan.options.optional_mounts.is_empty() || !skills.checked.is_empty();
         let digest = if is_optional {
-            self.content_digest(&plan.subject).await
+            // Without a digest no optional file is mounted.
+            self.content_digest(&plan.subject).await.unwrap_or(None)
         } else {
             None
         };

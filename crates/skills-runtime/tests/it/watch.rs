@@ -31,7 +31,7 @@ fn watch(runtime: &SkillRuntime, only_poll: bool) -> (RootWatcher, Receiver<bool
     let watching = runtime.library().watch(options, move |change| {
         sender.send(change.is_some()).unwrap_or_default()
     });
-    (watching, looks)
+    (watching.unwrap(), looks)
 }
 
 /// Waits for a scan that finds changes.
@@ -79,7 +79,8 @@ fn an_explicit_scan_is_effective_immediately() {
     let (sender, looks) = channel();
     let _watching = runtime
         .library()
-        .watch(options, move |_| sender.send(()).unwrap_or_default());
+        .watch(options, move |_| sender.send(()).unwrap_or_default())
+        .unwrap();
     looks.recv_timeout(PATIENCE).unwrap();
     fixture.skill("second", "");
     assert_eq!(names(&runtime), "first");
@@ -100,7 +101,8 @@ async fn a_run_uses_the_current_files() {
     let (sender, looks) = channel();
     let _watching = runtime
         .library()
-        .watch(options, move |_| sender.send(()).unwrap_or_default());
+        .watch(options, move |_| sender.send(()).unwrap_or_default())
+        .unwrap();
     looks.recv_timeout(PATIENCE).unwrap();
     fixture.skill("demo", "allowed-tools: Bash(git:*)\n");
     let artifacts = runtime

@@ -17,7 +17,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use libc::seccomp_notif;
 use skills_egress::Host;
 use skills_sandbox::{Evidence, Refusal, Refusals, RefusedOperation};
-use tokio::task::spawn_blocking;
+use skills_threads::run_blocking_or_here;
 
 use super::Tried;
 use super::program::read_memory;
@@ -73,7 +73,9 @@ impl NetworkObserver {
             return None;
         }
         // The tables are as long as the run has sockets. If the task fails, nothing is known.
-        let is_listening = spawn_blocking(move || is_listening(pid, port)).await.ok()?;
+        let is_listening = run_blocking_or_here(move || is_listening(pid, port))
+            .await
+            .ok()?;
         Some(Tried::OwnNetwork(OwnConnection { port, is_listening }))
     }
 }

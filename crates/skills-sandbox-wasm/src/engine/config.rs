@@ -33,7 +33,9 @@ pub(crate) enum Allocation {
 
 pub(crate) fn engine_config(profile: WasmProfile, allocation: Allocation) -> Config {
     let mut config = Config::new();
-    config.parallel_compilation(true);
+    // The threads of the compiler panic if they cannot be started.
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    config.parallel_compilation(skills_threads::check(threads).is_ok());
     #[cfg(feature = "wasi-p3")]
     config.wasm_component_model_async(true);
     match profile {

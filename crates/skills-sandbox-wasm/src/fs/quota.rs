@@ -61,7 +61,7 @@ impl StoredBytes {
         let counter = Counter::for_quotas(quotas);
         let measure = async {
             let quotas = quotas.to_vec();
-            let measured = tokio::task::spawn_blocking(move || measure_bytes(&quotas))
+            let measured = skills_threads::run_blocking_or_here(move || measure_bytes(&quotas))
                 .await
                 .ok()
                 .flatten();

@@ -504,6 +504,7 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "a test fails by panicking")]
     fn concurrent_first_appends_lose_no_content() {
         let (_held, directory) = directory();
         let append = |name: &str, line: &str| {

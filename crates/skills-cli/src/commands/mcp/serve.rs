@@ -4,7 +4,6 @@ use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::num::{NonZero, NonZeroU32};
 use std::path::PathBuf;
-use std::sync::Mutex;
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -18,6 +17,7 @@ use super::log::{self, LogFormat};
 use super::stdio;
 use super::trust_command::{Clients, TrustCommand};
 use super::workspace::{self, ClientWorkspaces};
+use crate::async_runtime;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::exit::Exit;
@@ -240,8 +240,8 @@ fn log_omitted_skills(tools: ToolSet) {
             tracing::warn!("skills that are not available: {omitted}; see {command}");
         }
     };
-    if let Err(error) = std::thread::Builder::new().spawn(log) {
-        tracing::warn!("cannot start the thread that reports omitted skills: {error}");
+    if let Err(error) = skills_threads::spawn("skills-omitted", log) {
+        tracing::warn!("cannot report omitted skills: {error}");
     }
 }
 
@@ -257,15 +257,7 @@ const BLOCKING_THREADS: usize = 4;
 /// Fails if a server could not start its threads: the executor panics on its own threads if it
 /// cannot start another one, and then hangs.
 fn require_threads() -> anyhow::Result<()> {
-    start_threads(worker_threads() + BLOCKING_THREADS).map_err(|error| {
-        CommandError::new(
-            "threads",
-            Exit::Failed,
-            format!("cannot start threads: {error}"),
-        )
-        .with_help("raise the limit of processes of this user (`ulimit -u`)")
-    })?;
-    Ok(())
+    Ok(skills_threads::check(worker_threads() + BLOCKING_THREADS)?)
 }
 
 fn worker_threads() -> usize {
@@ -273,24 +265,5 @@ fn worker_threads() -> usize {
 }
 
 pub(super) fn build_async_runtime() -> anyhow::Result<Runtime> {
-    Ok(tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(worker_threads())
-        .enable_all()
-        .build()?)
-}
-
-/// Starts a number of threads at the same time, and ends them.
-fn start_threads(count: usize) -> std::io::Result<()> {
-    let gate = Mutex::new(());
-    std::thread::scope(|scope| {
-        let held = gate.lock();
-        let started = (0..count).try_for_each(|_| {
-            let wait = || drop(gate.lock());
-            std::thread::Builder::new()
-                .spawn_scoped(scope, wait)
-                .map(drop)
-        });
-        drop(held);
-        started
-    })
+    Ok(async_runtime::build_multi_thread(worker_threads())?)
 }

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use skills_runtime::{Preparation, SkillRuntime};
 
 use super::Precompile;
+use crate::async_runtime;
 use crate::context::Context;
 use crate::counted::counted;
 use crate::error;
@@ -53,9 +54,7 @@ impl Precompile {
         runtime: &SkillRuntime,
         output: Output,
     ) -> anyhow::Result<Vec<PrecompileResult>> {
-        let executor = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()?;
+        let executor = async_runtime::build_current_thread()?;
         let mut all = Vec::new();
         for skill in self.skill_names(runtime) {
             let explain = |error| lookup::explain_error(runtime, &skill, error);
