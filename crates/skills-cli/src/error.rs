@@ -1,6 +1,8 @@
 //! Errors of the command, and their report as text with hints or as JSON.
 
+use std::error::Error;
 use std::fmt;
+use std::io;
 
 use clap::error::{ContextKind, ContextValue};
 use serde_json::{Value, json};
@@ -12,9 +14,6 @@ use skills_threads::ThreadError;
 use crate::exit::Exit;
 use crate::output::{Output, has_printed_result};
 use crate::suggested_command::complete_commands;
-
-/// What to do if no thread can be started.
-const RAISE_LIMIT: &str = "raise the limit of processes of this user (`ulimit -u`)";
 
 /// An error with what is reported about it: code, exit code and hint.
 #[derive(Debug, Clone)]
@@ -79,6 +78,12 @@ impl CommandError {
         }
     }
 
+    /// Creates an error about a thread or process that the system does not start.
+    pub(crate) fn process_limit(message: impl Into<String>) -> Self {
+        Self::new("process-limit", Exit::Failed, message)
+            .with_help("raise the limit of processes of this user (`ulimit -u`)")
+    }
+
     /// Creates an error about something that was named on the command line.
     pub(crate) fn not_found(message: impl Into<String>) -> Self {
         Self::new("not-found", Exit::Failed, message)
@@ -121,9 +126,8 @@ impl CommandError {
             _ => Self::new("io", Exit::Failed, ""),
         };
         let untrusted = error.chain().find_map(TrustError::find);
-        // Whatever could not be done without the thread.
-        let known = if ThreadError::is_in(error.as_ref()) {
-            Self::new("threads", Exit::Failed, "").with_help(RAISE_LIMIT)
+        let known = if needs_process(error) {
+            Self::process_limit("")
         } else {
             known
         };
@@ -136,13 +140,30 @@ impl CommandError {
     }
 }
 
+/// Returns true if an error is that of a thread that the system does not start, or of a process of a
+/// sandbox.
+fn needs_process(error: &anyhow::Error) -> bool {
+    let runtime: Option<&RuntimeError> = error.downcast_ref();
+    let starts_process = runtime.and_then(RuntimeError::sandbox).is_some();
+    ThreadError::is_in(error.as_ref()) || starts_process && is_process_limit(error.as_ref())
+}
+
+/// Returns true if an operation that started threads or processes failed because the system does not
+/// start another one.
+pub(crate) fn is_process_limit(error: &(dyn Error + 'static)) -> bool {
+    let is_refused = |error: &io::Error| error.kind() == io::ErrorKind::WouldBlock;
+    ThreadError::is_in(error)
+        || error.downcast_ref().is_some_and(is_refused)
+        || error.source().is_some_and(is_process_limit)
+}
+
 impl fmt::Display for CommandError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)
     }
 }
 
-impl std::error::Error for CommandError {}
+impl Error for CommandError {}
 
 impl From<&RuntimeError> for CommandError {
     fn from(error: &RuntimeError) -> Self {

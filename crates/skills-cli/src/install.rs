@@ -31,7 +31,7 @@ pub(crate) use self::target::{
 };
 
 use crate::context::Context;
-use crate::error::CommandError;
+use crate::error::{CommandError, is_process_limit};
 use crate::exit::Exit;
 use crate::lint::DenyArgs;
 use crate::output::line;
@@ -213,6 +213,9 @@ pub(crate) fn policy_words(tool: &str, pattern: Option<&str>) -> Option<String> 
 
 /// Converts an error of the installer.
 pub(crate) fn failed(error: InstallError) -> anyhow::Error {
+    if is_process_limit(&error) {
+        return CommandError::process_limit(describe(&error)).into();
+    }
     let exit = match error.kind() {
         InstallErrorKind::Source => Exit::Usage,
         InstallErrorKind::Unsafe

@@ -133,7 +133,8 @@ impl StagedTree {
         let handle = Dir::open_ambient_dir(path, ambient_authority()).map_err(failed)?;
         Ok(Self {
             path: path.to_owned(),
-            writers: FileWriters::start(&handle, path).map_err(failed)?,
+            writers: FileWriters::start(&handle, path)
+                .map_err(|error| InstallError::io("write", path, error))?,
             handle,
             skills: skills
                 .iter()

@@ -63,14 +63,13 @@ impl Spawner {
 
     fn start() -> Result<Self, SandboxError> {
         let (requests, receiver) = channel::<SpawnRequest>();
-        std::thread::Builder::new()
-            .name("skills-spawner".into())
-            .spawn(move || {
-                for (slot, on_result) in receiver {
-                    on_result(spawn::spawn(&slot));
-                }
-            })
-            .map_err(|error| SandboxError::setup("creating the spawner thread", error))?;
+        let serve = move || {
+            for (slot, on_result) in receiver {
+                on_result(spawn::spawn(&slot));
+            }
+        };
+        skills_threads::spawn("skills-spawner", serve)
+            .map_err(|error| SandboxError::setup("creating the spawner thread", error.into()))?;
         Ok(Self {
             process: std::process::id(),
             requests,

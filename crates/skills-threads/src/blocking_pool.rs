@@ -121,6 +121,73 @@ mod tests {
         assert!(!ThreadError::is_in(&error), "{error}");
     }
 
+    /// The user of a process that may start no thread; it has no other process.
+    #[cfg(target_os = "linux")]
+    const USER: &str = "64916";
+    /// Set in that process.
+    #[cfg(target_os = "linux")]
+    const IS_LIMITED: &str = "SKILLS_THREADS_IS_LIMITED";
+
+    #[cfg(target_os = "linux")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a test starts itself as another user"
+    )]
+    #[test]
+    fn a_pool_without_a_thread_refuses_work() {
+        use skills_test_support::{host, skip};
+        if std::env::var_os(IS_LIMITED).is_some() {
+            return refuse_work();
+        }
+        let (setpriv, prlimit) = match (host::program("setpriv"), host::program("prlimit")) {
+            (Ok(setpriv), Ok(prlimit)) => (setpriv, prlimit),
+            (Err(reason), _) | (_, Err(reason)) => return skip(reason),
+        };
+        // Where the user can execute it.
+        let directory = tempfile::tempdir().unwrap();
+        let owner = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(directory.path(), owner).unwrap();
+        let file = directory.path().join("test");
+        std::fs::copy(std::env::current_exe().unwrap(), &file).unwrap();
+        let output = std::process::Command::new(setpriv)
+            .args(["--reuid", USER, "--regid", USER, "--clear-groups"])
+            .arg(prlimit)
+            .arg("--nproc=1")
+            .arg(file)
+            // On the main thread.
+            .args(["a_pool_without_a_thread_refuses_work", "--test-threads=1"])
+            .env(IS_LIMITED, "1")
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&output.stderr);
+        if text.starts_with("setpriv: ") {
+            return skip("only root starts processes of another user");
+        }
+        let passed = String::from_utf8_lossy(&output.stdout);
+        assert!(passed.contains("1 passed"), "{passed}{text}");
+        assert!(!text.contains("panicked"), "{text}");
+    }
+
+    /// Runs in a process that may start no thread.
+    #[cfg(target_os = "linux")]
+    fn refuse_work() {
+        let here = std::thread::current().id();
+        let builder = &mut tokio::runtime::Builder::new_current_thread();
+        builder.build().unwrap().block_on(async {
+            let error = run_blocking(|| ()).await.unwrap_err();
+            assert!(ThreadError::is_in(&error), "{error}");
+            assert!(error.to_string().contains("(os error 11)"), "{error}");
+            let done = run_blocking_or_here(|| std::thread::current().id());
+            assert_eq!(done.await.unwrap(), here);
+            assert!(spawn_blocking(|| ()).is_err());
+        });
+        assert!(crate::check(1).is_err());
+        assert!(crate::spawn("refused", || ()).is_err());
+        std::thread::scope(|scope| {
+            assert!(crate::spawn_scoped(scope, 2, || ()).is_empty());
+        });
+    }
+
     #[test]
     fn without_a_runtime_detached_work_is_done_on_this_thread() {
         let (sender, receiver) = std::sync::mpsc::channel();

@@ -54,8 +54,6 @@ mod mcp_install;
 mod mcp_killed;
 #[cfg(all(unix, feature = "mcp"))]
 mod mcp_roots;
-#[cfg(all(target_os = "linux", feature = "mcp"))]
-mod mcp_threads;
 #[cfg(feature = "mcp-http")]
 mod mcp_token;
 mod model;
@@ -77,6 +75,8 @@ mod signals;
 mod skills;
 #[cfg(target_os = "linux")]
 mod terminal;
+#[cfg(all(target_os = "linux", feature = "install", feature = "mcp"))]
+mod thread_limits;
 mod tools;
 #[cfg(all(
     feature = "install",

@@ -398,6 +398,10 @@ impl GitRepository {
     }
 
     fn start_error(&self, error: io::Error) -> InstallError {
+        // The limit of processes, which says nothing about git.
+        if error.kind() == io::ErrorKind::WouldBlock {
+            return InstallError::io("start", &self.options.program, error);
+        }
         Repr::Fetch {
             from: self.url.clone(),
             cause: format!("cannot start `{}`: {error}", self.options.program.display()),

@@ -53,11 +53,9 @@ pub(super) async fn capture(
 pub(super) fn forward_stdin(pipe: OwnedFd, mut input: Box<dyn Read + Send>) -> io::Result<()> {
     rustix::io::ioctl_fionbio(&pipe, false)?;
     let mut pipe = File::from(pipe);
-    thread::Builder::new()
-        .name("program-input".to_owned())
-        // A program decides by itself how much input it reads; an error of the reader is known to
-        // its owner.
-        .spawn(move || io::copy(&mut input, &mut pipe))?;
+    // A program decides by itself how much input it reads; an error of the reader is known to its
+    // owner.
+    skills_threads::spawn("program-input", move || io::copy(&mut input, &mut pipe))?;
     Ok(())
 }
 

@@ -143,15 +143,13 @@ impl Read for RecordingReader {
 /// Reads all input on a thread of its own, since a read may block for longer than the limit.
 async fn read_to_end(reader: Box<dyn Read + Send>, limit: Duration) -> io::Result<Vec<u8>> {
     let (sender, receiver) = oneshot::channel();
-    thread::Builder::new()
-        .name("container-input".to_owned())
-        .spawn(move || {
-            let mut bytes = Vec::new();
-            let mut reader = reader.take(MAX_CONTAINER_INPUT_BYTES + 1);
-            let read = reader.read_to_end(&mut bytes).map(|_| bytes);
-            // Nobody waits any more after the limit.
-            let _ = sender.send(read);
-        })?;
+    skills_threads::spawn("container-input", move || {
+        let mut bytes = Vec::new();
+        let mut reader = reader.take(MAX_CONTAINER_INPUT_BYTES + 1);
+        let read = reader.read_to_end(&mut bytes).map(|_| bytes);
+        // Nobody waits any more after the limit.
+        let _ = sender.send(read);
+    })?;
     let not_ended = || {
         io::Error::new(
             io::ErrorKind::TimedOut,

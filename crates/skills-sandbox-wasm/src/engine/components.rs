@@ -230,10 +230,7 @@ impl LoadTask {
     fn spawn(self, troubles: CacheDiagnostics) {
         let (slot, engine) = (Arc::clone(&self.slot), Arc::clone(&self.engine));
         // Not on a thread of the executor, which would be occupied for seconds.
-        if let Err(error) = std::thread::Builder::new()
-            .name("skills-compile".into())
-            .spawn(move || self.load(troubles))
-        {
+        if let Err(error) = skills_threads::spawn("skills-compile", move || self.load(troubles)) {
             slot.fill(&engine.components, Err(compiler_failure(error.to_string())));
         }
     }

@@ -37,9 +37,7 @@ impl Ticker {
     pub(crate) fn start() -> io::Result<Self> {
         let shared = Arc::new(TickerState::default());
         let state_of_thread = Arc::clone(&shared);
-        std::thread::Builder::new()
-            .name("skills-ticker".into())
-            .spawn(move || advance(&state_of_thread))?;
+        skills_threads::spawn("skills-ticker", move || advance(&state_of_thread))?;
         Ok(Self(shared))
     }
 

@@ -80,16 +80,26 @@ mod unix {
     fn reader(descriptor: OwnedFd) -> io::Result<Reader> {
         match kind(&descriptor)? {
             Kind::Pipe => {
-                // Without /proc the pipe keeps its mode, and reads use a blocking thread.
+                // Without /proc, or if the pipe belongs to another user, it keeps its mode and is
+                // read on a thread.
                 if let Some(pipe) = reopened(&descriptor, OpenOptions::new().read(true)) {
                     return Ok(Box::new(pipe::Receiver::from_file(pipe)?));
                 }
             }
             Kind::Socket => return Ok(Box::new(socket(descriptor)?)),
-            // The kernel rejects polling of regular files, so they are read on a blocking thread.
+            // The kernel rejects polling of regular files, so they are read on a thread.
             Kind::Other => {}
         }
-        Ok(Box::new(tokio::fs::File::from_std(descriptor.into())))
+        Ok(Box::new(forwarded(descriptor.into())?))
+    }
+
+    /// Reads a stream on a thread of its own, which may wait for the client for as long as the server
+    /// runs: it would occupy a thread of the blocking pool, which may have no other.
+    fn forwarded(mut stream: File) -> io::Result<pipe::Receiver> {
+        let (reader, mut writer) = io::pipe()?;
+        // An error ends the input, as its end does.
+        skills_threads::spawn("mcp-input", move || io::copy(&mut stream, &mut writer))?;
+        pipe::Receiver::from_owned_fd(reader.into())
     }
 
     fn writer(descriptor: OwnedFd) -> io::Result<Writer> {
