@@ -4,7 +4,6 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::sync::{Mutex, PoisonError};
-use std::thread;
 
 use skills_policy::ResourceLimits;
 use skills_sandbox::{CapturedOutput, OutputCopy};

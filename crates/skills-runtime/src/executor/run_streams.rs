@@ -2,7 +2,6 @@
 
 use std::io::{self, Read};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
 use std::time::Duration;
 
 use skills_audit::ContentHash;

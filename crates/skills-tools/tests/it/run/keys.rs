@@ -113,7 +113,7 @@ async fn a_command_that_names_a_key_asks_for_it_and_then_reads_it_alone() {
         let tools = host.wrap(host.builder(denying).build().unwrap());
         let refused = bash(&tools, command, cwd).await;
         assert!(
-            refused.text.contains("may hold KEYS") && !refused.text.contains("--allow"),
+            refused.text().contains("may hold KEYS") && !refused.text().contains("--allow"),
             "{}",
             refused.text()
         );
