@@ -98,7 +98,8 @@ pub enum ProblemKind {
     /// The record with this number does not follow the previous one.
     #[error("record {0} does not follow the previous one: records were removed, inserted or moved")]
     BrokenChain(u64),
-    /// The record with this number begins a file, but continues records that were there.
+    /// The record with this number begins the log, but not its file: it continues records that were
+    /// there.
     #[error(
         "record {0} is not the first one of its file: records before it were removed, or an earlier \
          version wrote them"
@@ -159,7 +160,6 @@ pub fn verify_since<P: AsRef<Path>>(
     let mut verifier = Verifier::new(since);
     for (index, file) in files.iter().enumerate() {
         let file = file.as_ref();
-        verifier.is_first_of_file = true;
         for (line, raw) in records(file)? {
             let kind = match raw {
                 RawLine::Record(record) => verifier.add_record(&record, file, line),
@@ -180,8 +180,6 @@ struct Verifier<'a> {
     since: Option<&'a str>,
     /// The number and hash of the last record.
     last: Option<(u64, String)>,
-    /// True before the first record of a file.
-    is_first_of_file: bool,
     /// The number of the oldest record, according to the last file that names it.
     oldest: u64,
     /// True if the first record begins the log or its file, so that only files can be missing.
@@ -195,7 +193,6 @@ impl<'a> Verifier<'a> {
             report: VerifyReport::default(),
             since,
             last: None,
-            is_first_of_file: true,
             oldest: 1,
             begins_file: false,
             unfinished: BTreeSet::new(),
@@ -216,10 +213,12 @@ impl<'a> Verifier<'a> {
         if !record.hash_matches {
             self.add_problem(Some(ProblemKind::HashMismatch(sequence)), file, line);
         }
-        let is_first_of_file = std::mem::take(&mut self.is_first_of_file);
+        let is_first_of_log = self.last.is_none();
         let problem = if !follows(record, self.last.as_ref()) {
             Some(ProblemKind::BrokenChain(sequence))
-        } else if is_first_of_file && sequence > 1 && record.oldest.is_none() {
+        // Within the log the chain shows that nothing is missing, also where an earlier version began
+        // a file without naming the oldest record.
+        } else if is_first_of_log && sequence > 1 && record.oldest.is_none() {
             Some(ProblemKind::MissingBeginning(sequence))
         } else {
             None

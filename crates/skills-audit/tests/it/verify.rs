@@ -342,7 +342,8 @@ fn removed_and_reordered_files_are_detected() {
     assert!(problems(&log).contains(&ProblemKind::BrokenChain(3)));
 }
 
-/// In a rotated file too, the first record must be the one that began it.
+/// In the oldest file, the first record must be the one that began it. In the others the chain shows
+/// it.
 #[test]
 fn a_removed_beginning_of_a_file_is_detected() {
     let (directory, log) = log();
@@ -358,12 +359,38 @@ fn a_removed_beginning_of_a_file_is_detected() {
         rotating.record(&event(&format!("skill-{index}"))).unwrap();
     }
     assert_eq!(problems(&log), []);
+    let whole = fs::read_to_string(path(&directory)).unwrap();
+    fs::write(path(&directory), whole.split_once('\n').unwrap().1).unwrap();
+    assert_eq!(problems(&log), [ProblemKind::BrokenChain(4)]);
+    fs::write(path(&directory), whole).unwrap();
     fs::remove_file(directory.path().join("audit.jsonl.1")).unwrap();
     assert_eq!(problems(&log), [ProblemKind::MissingFiles(1)]);
     let text = fs::read_to_string(path(&directory)).unwrap();
     let (_, rest) = text.split_once('\n').unwrap();
     fs::write(path(&directory), rest).unwrap();
     assert_eq!(problems(&log), [ProblemKind::MissingBeginning(4)]);
+}
+
+/// Earlier versions began a file without the number of the oldest record.
+#[test]
+fn intact_files_of_an_earlier_version_have_no_problem() {
+    let (directory, log) = log();
+    (0..6).for_each(|index| log.record(&event(&format!("skill-{index}"))).unwrap());
+    let text = fs::read_to_string(path(&directory)).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    let file = |number: u32| directory.path().join(format!("audit.jsonl.{number}"));
+    for (file, lines) in [
+        (file(2), &lines[..2]),
+        (file(1), &lines[2..4]),
+        (path(&directory), &lines[4..]),
+    ] {
+        fs::write(file, lines.join("\n") + "\n").unwrap();
+    }
+    assert_eq!(log.files().unwrap().len(), 3);
+    assert_eq!(problems(&log), []);
+    // What is missing between files is detected without it.
+    fs::remove_file(file(1)).unwrap();
+    assert_eq!(problems(&log), [ProblemKind::BrokenChain(5)]);
 }
 
 /// An incomplete line can only be at the end of the log.
