@@ -9,7 +9,7 @@ use std::time::Duration;
 use skills_store::trusted_file;
 
 use crate::lock::FileLock;
-use crate::reader::records;
+use crate::reader::first_record;
 use crate::reservation::{OpenRun, count_open_runs};
 use crate::writer::Writer;
 use crate::{AuditError, AuditSink, Event, with_suffix};
@@ -72,8 +72,8 @@ impl AuditLog {
     /// by its owner only.
     ///
     /// # Errors
-    /// Fails if the file cannot be opened for appending, is not regular or has more than 256 MiB, or if
-    /// other users can change it or a directory that leads to it.
+    /// Fails if the file cannot be opened for appending or is not regular, or if other users can change
+    /// it or a directory that leads to it.
     pub fn open(path: impl Into<PathBuf>) -> Result<Self, AuditError> {
         let log = Self::reader(path);
         log.open_file(&log.path)?;
@@ -138,12 +138,9 @@ impl AuditLog {
         let mut options = OpenOptions::new();
         // Append mode: the position is set by the kernel with each write, also after rotation.
         options.create(true).append(true).read(true);
-        let file = trusted_file::open_with(path, &mut options);
-        file.and_then(|file| {
-            trusted_file::check_size(&file, path, MAX_FILE_BYTES)?;
-            Ok(file)
-        })
-        .map_err(|error| AuditError::io(path, error.into()))
+        // Of any size: only its end is read, and one that is too large is rotated.
+        trusted_file::open_with(path, &mut options)
+            .map_err(|error| AuditError::io(path, error.into()))
     }
 
     /// Returns the path of the current file.
@@ -195,7 +192,7 @@ impl AuditLog {
                 }
                 continue;
             }
-            let first = records(&self.rotated_path(number))?.find_map(|(_, line)| line.record());
+            let first = first_record(&self.rotated_path(number))?;
             oldest = first.map(|record| record.sequence).or(oldest);
         }
         Ok(oldest)
@@ -259,8 +256,8 @@ impl AuditSink for AuditLog {
     }
 }
 
-/// Maximum size of a file of the log: a larger one, such as one with a hole, is neither read nor
-/// continued.
+/// Maximum size of a file of the log that is read as a whole. Of a larger one, such as one with a hole,
+/// only both ends are read, and it is not continued.
 pub(crate) const MAX_FILE_BYTES: u64 = 1 << 28;
 /// Default timeout for the lock. A writer holds it for one line only, so a longer wait means that
 /// the holder is stuck.

@@ -1,7 +1,6 @@
 //! Reads records from files.
 
-use std::fs::File;
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 use skills_store::trusted_file::open_untrusted;
@@ -127,9 +126,13 @@ pub(crate) fn records(
     // Whoever wrote it: what can be read of a log is shown, and its verification is about its content.
     let file =
         open_untrusted(path, MAX_FILE_BYTES).map_err(|error| AuditError::io(path, error.into()))?;
+    Ok((1..).zip(lines(file)))
+}
+
+fn lines(file: impl Read) -> impl Iterator<Item = RawLine> {
     let mut reader = BufReader::new(file);
     let mut has_failed = false;
-    let lines = std::iter::from_fn(move || {
+    std::iter::from_fn(move || {
         // Without this, a directory or a broken disk would yield errors forever.
         if has_failed {
             return None;
@@ -138,12 +141,18 @@ pub(crate) fn records(
             has_failed = true;
             Some(RawLine::Malformed)
         })
-    });
-    Ok((1..).zip(lines))
+    })
+}
+
+/// Returns the first record of a file of any size, if it is within the size of the files that are read.
+pub(crate) fn first_record(path: &Path) -> Result<Option<Record>, AuditError> {
+    let file =
+        open_untrusted(path, u64::MAX).map_err(|error| AuditError::io(path, error.into()))?;
+    Ok(lines(file.take(MAX_FILE_BYTES)).find_map(RawLine::record))
 }
 
 /// Returns the next line. One that is too long is skipped without buffering it.
-fn next_line(reader: &mut BufReader<File>) -> io::Result<Option<RawLine>> {
+fn next_line(reader: &mut impl BufRead) -> io::Result<Option<RawLine>> {
     let mut line = Vec::new();
     let mut is_long = false;
     loop {

@@ -4,8 +4,8 @@
 //! holds the lock of one file next to it, so that each writer knows how many records are still to
 //! come, also after another process was killed. With each start, space for all of them is
 //! allocated after the end of the log, where no other file can use it. File systems that cannot
-//! allocate there get padding in the file of the run instead, which is freed when the end is
-//! recorded.
+//! allocate there, or only say so as ZFS does, get padding in the file of the run instead, which is
+//! freed when the end is recorded.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -47,10 +47,11 @@ impl OpenRun {
 
     /// Allocates the space of the record of the end in the file of this run.
     pub(crate) fn pad(&mut self) -> io::Result<()> {
-        // Written and not only sized: a sparse file has no space.
-        self.lock
-            .file()
-            .write_all(&vec![b' '; RECORD_BYTES as usize])?;
+        // Written and not only sized: a sparse file has no space. Random bytes take it also where the
+        // file system compresses.
+        let mut padding = vec![0; RECORD_BYTES as usize];
+        getrandom::fill(&mut padding)?;
+        self.lock.file().write_all(&padding)?;
         self.has_padding = true;
         Ok(())
     }
@@ -125,9 +126,12 @@ fn max_file_bytes() -> Option<u64> {
 fn allocate(file: &File, end: u64, bytes: u64) -> io::Result<Reserved> {
     use rustix::fs::{FallocateFlags, fallocate};
     use rustix::io::{Errno, retry_on_intr};
+    use std::os::unix::fs::MetadataExt;
 
     match retry_on_intr(|| fallocate(file, FallocateFlags::KEEP_SIZE, end, bytes)) {
-        Ok(()) => Ok(Reserved::Allocated),
+        Ok(()) if is_allocated(file.metadata()?.blocks(), end, bytes) => Ok(Reserved::Allocated),
+        // ZFS answers with success, and reserves nothing.
+        Ok(()) => Ok(Reserved::Unsupported),
         Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(Reserved::Unsupported),
         Err(error) => Err(error.into()),
     }
@@ -136,4 +140,25 @@ fn allocate(file: &File, end: u64, bytes: u64) -> io::Result<Reserved> {
 #[cfg(not(target_os = "linux"))]
 fn allocate(_file: &File, _end: u64, _bytes: u64) -> io::Result<Reserved> {
     Ok(Reserved::Unsupported)
+}
+
+/// Returns true if the blocks of a file hold its content and the bytes after its end.
+#[cfg(target_os = "linux")]
+fn is_allocated(blocks: u64, end: u64, bytes: u64) -> bool {
+    // In units of 512 bytes, whatever the file system uses.
+    blocks.saturating_mul(512) >= end.saturating_add(bytes)
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn space_is_allocated_only_where_the_blocks_of_the_file_show_it() {
+        assert!(is_allocated(129, 1_000, 65_000));
+        assert!(is_allocated(137, 4_096, 66_048));
+        // Only the content, and a content that is compressed.
+        assert!(!is_allocated(8, 4_096, 65_537));
+        assert!(!is_allocated(1, 1 << 20, 65_537));
+    }
 }

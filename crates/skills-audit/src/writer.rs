@@ -7,7 +7,6 @@ use std::path::Path;
 use skills_store::trusted_file::open_untrusted;
 
 use crate::lock::FileLock;
-use crate::log::MAX_FILE_BYTES;
 use crate::record::{Position, Record};
 use crate::reservation::{OpenRun, Reserved, count_open_runs, reserve};
 use crate::tail::LogTail;
@@ -85,7 +84,8 @@ impl<'a> Writer<'a> {
             written = self.write_record(event);
         }
         drop(run);
-        if self.count_open_runs()? == 0 {
+        // The record is written: only space is lost if the files of other runs cannot be opened now.
+        if self.count_open_runs().is_ok_and(|count| count == 0) {
             self.free_reservation();
         }
         written.map(drop)
@@ -190,7 +190,8 @@ impl<'a> Writer<'a> {
 }
 
 fn read_tail(path: &Path) -> io::Result<LogTail> {
-    LogTail::read(&mut open_untrusted(path, MAX_FILE_BYTES)?)
+    // Of any size, since only the end is read.
+    LogTail::read(&mut open_untrusted(path, u64::MAX)?)
 }
 
 /// Writes bytes. If that fails, undoes what was written of them.

@@ -728,12 +728,40 @@ fn no_file_of_a_log_blocks_or_is_read_without_a_limit() {
     for error in [
         log.record(&event).unwrap_err(),
         log.check_writable().unwrap_err(),
+    ] {
+        let error = cause(error);
+        assert_eq!(error, "its last 16 MiB contain no record");
+    }
+    for error in [
         tail(&log.files().unwrap(), 1).unwrap_err(),
         verify(&log.files().unwrap()).unwrap_err(),
     ] {
         let error = cause(error);
         assert!(error.ends_with("is larger than 268435456 bytes"), "{error}");
     }
+}
+
+/// An earlier version, or other settings, let it grow.
+#[test]
+fn a_file_above_the_limit_is_rotated() {
+    let (directory, log) = log();
+    log.record(&event("a")).unwrap();
+    let line = fs::read_to_string(path(&directory)).unwrap();
+    let mut file = fs::OpenOptions::new()
+        .append(true)
+        .open(path(&directory))
+        .unwrap();
+    file.set_len(300 << 20).unwrap();
+    write!(file, "\n{line}").unwrap();
+    for skill in ["b", "c"] {
+        AuditLog::open(path(&directory)).unwrap();
+        log.check_writable().unwrap();
+        log.record(&event(skill)).unwrap();
+    }
+    let verified = verify(&[path(&directory)]).unwrap();
+    assert_eq!((verified.records, verified.first_sequence), (2, Some(2)));
+    let rotated = directory.path().join("audit.jsonl.1");
+    assert!(fs::metadata(rotated).unwrap().len() > 300 << 20);
 }
 
 #[cfg(unix)]

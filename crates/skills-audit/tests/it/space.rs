@@ -217,6 +217,19 @@ fn reserved_space_is_freed_with_the_last_end() {
     assert!(blocks() <= 8_192, "{}", blocks());
 }
 
+/// The files of other runs cannot be opened, as if this process had too many open files.
+#[test]
+fn an_end_that_was_written_is_no_error() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = AuditLog::open(directory.path().join("audit.jsonl")).unwrap();
+    let run = start(&log, "a").unwrap();
+    fs::create_dir(directory.path().join("audit.jsonl.run2")).unwrap();
+    let mut end = event("a");
+    end.start = run;
+    log.record(&end).unwrap();
+    assert_intact(&log, 2);
+}
+
 /// A file system that cannot allocate space after the end of a file.
 #[test]
 fn space_is_reserved_in_another_file_where_the_log_cannot_have_it() {
@@ -235,6 +248,10 @@ fn space_is_reserved_in_another_file_where_the_log_cannot_have_it() {
         })
     };
     assert_eq!(reserved(), [RECORD_BYTES; 2]);
+    // Bytes that a file system could compress would take no space.
+    let padding = fs::read(directory.join("audit.jsonl.run1")).unwrap();
+    let different: std::collections::BTreeSet<&[u8]> = padding.chunks(4).collect();
+    assert!(different.len() > 16_000, "{}", different.len());
     log.record(&long_end(runs[0])).unwrap();
     assert_eq!(reserved(), [0, RECORD_BYTES]);
     // A file is used again.
