@@ -109,8 +109,17 @@ impl Context {
         if let Some(secrets) = self.settings_secrets.get() {
             return Ok(secrets);
         }
-        let secrets = env_files::read(&self.settings()?.env_files, self.output)?;
+        let secrets = self.read_env_files(&self.settings()?.env_files)?;
         Ok(self.settings_secrets.get_or_init(|| secrets))
+    }
+
+    /// Reads `.env` files. Those of the project may belong to another user, with a warning.
+    ///
+    /// # Errors
+    /// Fails if a file cannot be read, or if another user can change one of another directory.
+    pub(crate) fn read_env_files(&self, paths: &[PathBuf]) -> anyhow::Result<Secrets> {
+        let project = self.environment.project_root();
+        env_files::read(paths, project.as_deref(), self.output)
     }
 
     /// Returns a runtime in which nothing can run.

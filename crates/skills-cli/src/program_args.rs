@@ -127,7 +127,7 @@ impl ProgramArgs {
         more_rules: Vec<Rule>,
         context: &Context,
     ) -> anyhow::Result<Builder> {
-        let own = state::own_directories(&context.environment);
+        let own = state::own_paths(&context.environment);
         let hidden = own.iter().filter(|own| own.access == OwnAccess::Hidden);
         let builder = builder
             .policy(self.policy(more_rules, context)?)
@@ -135,6 +135,8 @@ impl ProgramArgs {
             // the approvals. Write access to them is equivalent to unrestricted access.
             .hide(hidden.map(|own| &own.path))
             .read_only(own.iter().map(|own| &own.path))
+            // They can be in the workspace, which stays writable.
+            .protect(self.env_files(context)?)
             .secrets(self.secrets(context)?);
         let builder = self
             .sandbox
@@ -260,11 +262,17 @@ impl ProgramArgs {
         }
     }
 
+    /// Returns the `.env` files of the settings and of the options.
+    pub(crate) fn env_files(&self, context: &Context) -> anyhow::Result<Vec<PathBuf>> {
+        let settings = &context.settings()?.env_files;
+        Ok(settings.iter().chain(&self.env_file).cloned().collect())
+    }
+
     /// Returns the variables of the `.env` files of the settings and of the options; later files
     /// override earlier ones.
     fn secrets(&self, context: &Context) -> anyhow::Result<Secrets> {
         let settings = context.settings_secrets()?;
-        let given = env_files::read(&self.env_file, context.output)?;
+        let given = context.read_env_files(&self.env_file)?;
         let variables = env_files::pairs(settings).chain(env_files::pairs(&given));
         Ok(variables.collect())
     }

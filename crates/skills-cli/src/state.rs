@@ -103,13 +103,14 @@ pub(crate) fn open_approvals(environment: &Environment) -> Option<FileApprovalSt
     Some(FileApprovalStore::new(state.join("approvals.json")))
 }
 
-/// A directory of this command. No program may write in it, or in a directory around it.
-pub(crate) struct OwnDirectory {
+/// A file or directory of this command. No program may write it, a path in it, or a directory around
+/// it.
+pub(crate) struct OwnPath {
     pub(crate) path: PathBuf,
     pub(crate) access: OwnAccess,
 }
 
-/// What programs may do in a directory of this command.
+/// What programs may do with a path of this command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OwnAccess {
     /// Nothing: programs and tools see it empty, also in a readable directory.
@@ -118,32 +119,61 @@ pub(crate) enum OwnAccess {
     ReadOnly,
 }
 
-/// Returns all directories of this command: configuration, policy, state (approvals, audit log, ledger,
-/// tokens), caches (compiled code, build tools, search indexes), drafts and packages.
+/// Returns all paths of this command: the directories of configuration, policy, state (approvals, audit
+/// log, ledger, tokens), caches (compiled code, build tools, search indexes), drafts and packages, and
+/// what is a symlink in them, since its target is elsewhere.
 ///
 /// The policy of a project is not included: it is inside the directory that programs work on, and can
 /// only restrict unless the project is trusted. Neither are the roots of skills, which are protected.
-pub(crate) fn own_directories(environment: &Environment) -> Vec<OwnDirectory> {
+pub(crate) fn own_paths(environment: &Environment) -> Vec<OwnPath> {
     #[cfg(feature = "packages")]
     let environments = environment.environments_dir();
     #[cfg(not(feature = "packages"))]
     let environments = None;
-    let all = [
-        (Some(PathBuf::from(ADMIN_DIR)), OwnAccess::Hidden),
-        (environment.config_dir(), OwnAccess::Hidden),
-        (environment.state_dir(), OwnAccess::Hidden),
-        (environment.cache_dir(), OwnAccess::Hidden),
-        (environment.drafts_dir(), OwnAccess::ReadOnly),
-        (environments, OwnAccess::ReadOnly),
+    let policy = PolicyPaths::new(environment);
+    let settings = SettingsPaths::new(environment);
+    let hidden = [
+        Some(PathBuf::from(ADMIN_DIR)),
+        environment.config_dir(),
+        environment.state_dir(),
+        environment.cache_dir(),
     ];
-    let all = all.into_iter();
-    all.filter_map(|(path, access)| {
-        Some(OwnDirectory {
-            path: path?,
-            access,
-        })
-    })
-    .collect()
+    let linked = [environment.state_dir(), environment.cache_dir()];
+    let linked = linked.into_iter().flatten();
+    let hidden = hidden.into_iter().flatten();
+    let hidden = hidden.chain(linked.flat_map(|directory| symlinks_in(&directory)));
+    // Their directory is hidden. Other directories in it can be roots of skills behind symlinks.
+    let read_only = [
+        Some(policy.admin),
+        policy.user,
+        settings.user,
+        environment.drafts_dir(),
+        environments,
+    ];
+    let read_only = read_only.into_iter().flatten();
+    let hidden = hidden.map(|path| OwnPath {
+        path,
+        access: OwnAccess::Hidden,
+    });
+    hidden
+        .chain(read_only.map(|path| OwnPath {
+            path,
+            access: OwnAccess::ReadOnly,
+        }))
+        .collect()
+}
+
+/// Returns the symlinks in a directory, which need not exist.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the directories of the command are not those of a skill"
+)]
+fn symlinks_in(directory: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    entries
+        .map(|entry| entry.path())
+        .filter(|path| path.is_symlink())
+        .collect()
 }
 
 /// Adds the approval store and the audit log to a runtime.

@@ -6,6 +6,7 @@ use clap::{Args, ValueEnum};
 use skills_runtime::discovery::{SearchDepth, Trust};
 use skills_runtime::policy::{Rule, RuleSource};
 use skills_runtime::{Builder, Executor, Root, Scope};
+use skills_store::locations;
 use skills_tools::{Mount, OverrideStore, ToolGroup, ToolSet, ToolSetBuilder};
 
 use crate::context::Context;
@@ -181,8 +182,11 @@ impl HostArgs {
         tools = drafts.into_iter().fold(tools, ToolSetBuilder::drafts_dir);
         // A mount can contain these paths. The rules deny them to programs only, so the file tools
         // get them too.
-        let own = state::own_directories(&context.environment).into_iter();
-        tools = tools.protect(own.map(|own| own.path));
+        let own = state::own_paths(&context.environment).into_iter();
+        let own = own.map(|own| own.path);
+        let all = own.chain(self.programs.env_files(context)?);
+        // A symlink that leads nowhere leads to what is created there.
+        tools = tools.protect(all.flat_map(|path| locations(&path)));
         if let Some(path) = state::overrides_path(&context.environment) {
             tools = tools
                 .protect([path.clone()])

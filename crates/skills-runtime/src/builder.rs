@@ -49,7 +49,8 @@ pub struct Builder {
     on_missing_requirements: OnMissing,
     max_concurrent_runs: usize,
     hidden_directories: Vec<PathBuf>,
-    read_only_directories: Vec<PathBuf>,
+    read_only_paths: Vec<PathBuf>,
+    protected_paths: Vec<PathBuf>,
     user_home: Option<PathBuf>,
     #[cfg(all(feature = "packages", unix))]
     packages: Option<crate::PackageConfig>,
@@ -84,7 +85,8 @@ impl Default for Builder {
             on_missing_requirements: OnMissing::default(),
             max_concurrent_runs: 16,
             hidden_directories: Vec::new(),
-            read_only_directories: Vec::new(),
+            read_only_paths: Vec::new(),
+            protected_paths: Vec::new(),
             user_home: None,
             #[cfg(all(feature = "packages", unix))]
             packages: None,
@@ -327,12 +329,21 @@ impl Builder {
         self
     }
 
-    /// Makes directories of the host application read-only for every run, whatever rules allow: write
-    /// access to them, to a path in them and to a directory around them is denied. The setup of
-    /// packages may write its own. Default: the store of [`packages`](Self::packages).
-    pub fn read_only(mut self, directories: impl IntoIterator<Item = impl Into<PathBuf>>) -> Self {
-        self.read_only_directories
-            .extend(directories.into_iter().map(Into::into));
+    /// Makes files and directories of the host application read-only for every run, whatever rules
+    /// allow: write access to them, to a path in them and to a directory around them is denied. The
+    /// same applies to each symlink that leads to them, and to its target. The setup of packages may
+    /// write its own. Default: the store of [`packages`](Self::packages).
+    pub fn read_only(mut self, paths: impl IntoIterator<Item = impl Into<PathBuf>>) -> Self {
+        self.read_only_paths
+            .extend(paths.into_iter().map(Into::into));
+        self
+    }
+
+    /// Protects files, the symlinks that lead to them and their targets: they stay read-only in a
+    /// wider writable directory, unless a rule or an approval is for the path itself. Default: none.
+    pub fn protect(mut self, paths: impl IntoIterator<Item = impl Into<PathBuf>>) -> Self {
+        self.protected_paths
+            .extend(paths.into_iter().map(Into::into));
         self
     }
 
@@ -388,7 +399,8 @@ impl Builder {
             approval_timeout: self.approval_timeout,
             on_missing_requirements: self.on_missing_requirements,
             hidden_directories: self.hidden_directories,
-            read_only_directories: self.read_only_directories,
+            read_only_paths: self.read_only_paths,
+            protected_paths: self.protected_paths,
             user_home: self.user_home,
             max_concurrent_runs: self.max_concurrent_runs,
             #[cfg(all(feature = "packages", unix))]

@@ -129,8 +129,10 @@ pub(crate) struct Config {
     pub(crate) on_missing_requirements: OnMissing,
     /// Directories that are hidden from all programs.
     pub(crate) hidden_directories: Vec<PathBuf>,
-    /// Directories that no program may write.
-    pub(crate) read_only_directories: Vec<PathBuf>,
+    /// Paths that no program may write.
+    pub(crate) read_only_paths: Vec<PathBuf>,
+    /// Paths that programs may write only if a rule or an approval is for exactly them.
+    pub(crate) protected_paths: Vec<PathBuf>,
     pub(crate) user_home: Option<PathBuf>,
     pub(crate) max_concurrent_runs: usize,
     #[cfg(all(feature = "packages", unix))]

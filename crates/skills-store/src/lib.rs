@@ -27,4 +27,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod locations;
 pub mod trusted_file;
+
+pub use locations::locations;

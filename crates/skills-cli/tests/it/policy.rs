@@ -630,6 +630,121 @@ fn no_program_can_write_a_directory_of_the_command() {
     assert!(is_granted(&fixture.path("data/other")));
 }
 
+/// Each file that decides what runs, where a symlink leads to it: the target, also if it is missing, a
+/// symlink on the way, and a directory around them.
+#[cfg(unix)]
+#[test]
+fn no_program_can_write_what_a_file_of_the_command_links_to() {
+    use std::os::unix::fs::symlink;
+
+    let fixture = Fixture::new("allowed-tools: Write\n", "true\n");
+    let is_granted = |path: &Path| {
+        let path = path.display().to_string();
+        let check = ["policy", "check", "one", "--workspace", &path];
+        let mut check = fixture.command(&check);
+        check.env("XDG_CACHE_HOME", fixture.path("cache"));
+        check.status().unwrap().code() == Some(0)
+    };
+    for own in [
+        "config/skills/policy.toml",
+        "config/skills/config.toml",
+        "state/skills/approvals.json",
+        "state/skills/tools.json",
+        "state/skills/audit.jsonl.1",
+        "cache/skills/code",
+    ] {
+        for directory in ["dotfiles/inner", "stored/inner", "other"] {
+            fs::create_dir_all(fixture.path(directory)).unwrap();
+        }
+        fs::create_dir_all(fixture.path(own).parent().unwrap()).unwrap();
+        symlink("../stored/inner", fixture.path("dotfiles/link")).unwrap();
+        symlink(fixture.path("dotfiles/link/file"), fixture.path(own)).unwrap();
+        if own.starts_with("config") {
+            fs::write(fixture.path("stored/inner/file"), "").unwrap();
+        }
+        for around in ["dotfiles", "stored", "stored/inner"] {
+            assert!(!is_granted(&fixture.path(around)), "{own}: {around}");
+        }
+        assert!(is_granted(&fixture.path("other")), "{own}");
+        assert!(is_granted(&fixture.path("dotfiles/inner")), "{own}");
+        fs::remove_file(fixture.path(own)).unwrap();
+        fs::remove_dir_all(fixture.path("dotfiles")).unwrap();
+        fs::remove_dir_all(fixture.path("stored")).unwrap();
+    }
+}
+
+/// The tools for files, too.
+#[cfg(unix)]
+#[test]
+fn no_tool_writes_what_a_file_of_the_command_links_to() {
+    use std::os::unix::fs::symlink;
+
+    let fixture = Fixture::new("", "true\n");
+    for directory in ["dotfiles", "config/skills"] {
+        fs::create_dir_all(fixture.path(directory)).unwrap();
+    }
+    fs::write(fixture.path("dotfiles/policy.toml"), "").unwrap();
+    symlink(
+        fixture.path("dotfiles/policy.toml"),
+        fixture.path("config/skills/policy.toml"),
+    )
+    .unwrap();
+    fs::write(fixture.path("dotfiles/variables"), "KEY=one\n").unwrap();
+    let write = |name: &str| {
+        let dotfiles = fixture.path("dotfiles").display().to_string();
+        let variables = fixture.path("dotfiles/variables").display().to_string();
+        let input = format!(r#"{{"path": "{name}", "content": "allow = ['write']\n"}}"#);
+        let arguments = [
+            "call",
+            "skills_write",
+            "--workspace",
+            &dotfiles,
+            "--env-file",
+            &variables,
+            &input,
+        ];
+        let output = fixture.command(&arguments).output().unwrap();
+        String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap()
+    };
+    for name in ["policy.toml", "variables"] {
+        let said = write(name);
+        assert!(said.contains("protected by the operator"), "{said}");
+    }
+    let said = write("new.txt");
+    assert!(fixture.path("dotfiles/new.txt").exists(), "{said}");
+    let policy = fs::read_to_string(fixture.path("dotfiles/policy.toml"));
+    assert_eq!(policy.unwrap(), "");
+}
+
+/// The workspace with a `.env` file of the user stays writable, and the file does not.
+#[cfg(unix)]
+#[test]
+fn no_program_can_write_an_env_file_of_the_user() {
+    let fixture = Fixture::new(
+        "allowed-tools: Write\n",
+        "touch \"$SKILL_WORKSPACE/made\"; echo KEY=two > \"$SKILL_WORKSPACE/variables\"; rm -f \"$SKILL_WORKSPACE/variables\"; true\n",
+    );
+    fs::create_dir_all(fixture.path("work")).unwrap();
+    fs::write(fixture.path("work/variables"), "KEY=one\n").unwrap();
+    let (work, variables) = (fixture.path("work"), fixture.path("work/variables"));
+    let (work, variables) = (work.display().to_string(), variables.display().to_string());
+    let run = [
+        "run",
+        "one",
+        "--yes",
+        "--workspace",
+        &work,
+        "--env-file",
+        &variables,
+        "--allow",
+        "spawn",
+    ];
+    let output = fixture.command(&run).output().unwrap();
+    let text = fs::read_to_string(&variables);
+    assert_eq!(text.ok().as_deref(), Some("KEY=one\n"), "{output:?}");
+    assert!(fixture.path("work/made").exists(), "{output:?}");
+}
+
 #[test]
 fn doctor_reports_an_invalid_policy() {
     let fixture = Fixture::new("", "true\n");

@@ -177,7 +177,7 @@ fn all_commands_have_the_variables_of_the_settings() {
     -- stdout
     Valid skill: ../skills/one
     -- stderr
-    warning: cannot read `PLACE/project/.env`: No such file or directory (os error 2)
+    warning: cannot use `PLACE/project/.env`: No such file or directory (os error 2)
     ../skills/one/SKILL.md: warning: missing on this host: variable `MY_KEY`
     ");
     let done = fixture.run(

@@ -11,6 +11,7 @@ use skills_manifest::{HookAction, Manifest, Requirements};
 use skills_policy::{ApprovalMode, Request, SandboxChoice, Secret, VariableSource};
 use skills_prompt::{InstalledServers, MissingRequirements};
 use skills_sandbox::{SandboxError, ScriptType};
+use skills_store::locations;
 
 use super::Executor;
 use super::checked_skills::ReadableSkills;
@@ -258,11 +259,15 @@ impl Executor {
         of_caller.chain(secrets).collect()
     }
 
-    /// Protects the paths of all requests, and makes directories of the host application read-only.
+    /// Protects the paths of all requests, and makes paths of the host application read-only, with
+    /// each symlink that leads to them.
     pub(crate) fn with_read_only_paths(&self, request: Request) -> Request {
         let request = self.with_protected_paths(request);
-        let read_only = self.config().read_only_directories.iter();
-        let request = read_only.map(canonical).fold(request, Request::read_only);
+        // The canonical path, too: the spelling of names can differ where case is ignored.
+        let read_only = self.config().read_only_paths.iter();
+        let read_only =
+            read_only.flat_map(|path| std::iter::once(canonical(path)).chain(locations(path)));
+        let request = read_only.fold(request, Request::read_only);
         #[cfg(all(feature = "packages", unix))]
         let request = self
             .package_store()
@@ -275,6 +280,10 @@ impl Executor {
     /// Hides directories of the host application and protects skill roots inside writable
     /// directories, so that a skill cannot change another one. Optional mounts are included.
     pub(crate) fn with_protected_paths(&self, request: Request) -> Request {
+        let protected = self.config().protected_paths.iter();
+        let request = protected
+            .flat_map(|path| locations(path))
+            .fold(request, Request::protect);
         // For all requests: rules can add files that the request does not name.
         let hidden = self.hidden_directories().iter();
         let request = hidden.map(canonical).fold(request, Request::hide);
