@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use skills_runtime::Policy;
 use skills_runtime::discovery::Trust;
 use skills_runtime::policy::{Effect, PolicyFile, Rule, RuleSource};
-use skills_store::trusted_file::{self, Privacy, TrustError, TrustErrorKind};
+use skills_store::trusted_file::{self, Privacy};
 
 use crate::error::CommandError;
 use crate::input;
@@ -56,18 +56,7 @@ fn read_file(
     path: &Path,
     project_trust: Trust,
 ) -> anyhow::Result<Option<PolicyFile>> {
-    let text = match read_source_file(source, path, "policy file") {
-        // Nobody gains by the rules of a project that is not trusted, which can only restrict. It
-        // can belong to another user, as in a container that runs as root.
-        Err(error)
-            if source == RuleSource::Project
-                && project_trust != Trust::Trusted
-                && is_of_other_user(&error) =>
-        {
-            Some(input::read_text_file(path, MAX_BYTES)?)
-        }
-        text => text?,
-    };
+    let text = read_source_file(source, path, "policy file", project_trust)?;
     let Some(text) = text else {
         return Ok(None);
     };
@@ -81,22 +70,18 @@ fn read_file(
     })?))
 }
 
-/// Returns true if other users can change a file, but not all of them.
-fn is_of_other_user(error: &anyhow::Error) -> bool {
-    error.downcast_ref::<TrustError>().is_some_and(|error| {
-        error.kind() == TrustErrorKind::Untrusted && !error.is_writable_by_everyone()
-    })
-}
-
 /// Reads a file of an administrator, a user or a project, which messages call `kind`. Returns
 /// `None` if it does not exist.
 ///
 /// # Errors
-/// Fails if the file cannot be read, or if another user can change it, and so add an `allow` rule.
+/// Fails if the file cannot be read, or if another user can change it, and so add an `allow` rule. The
+/// files of a project that is not trusted can only restrict, so anybody may change them: nobody gains
+/// by it, and the project can be in a directory of all users, as on a build server.
 pub(crate) fn read_source_file(
     source: RuleSource,
     path: &Path,
     kind: &str,
+    project_trust: Trust,
 ) -> anyhow::Result<Option<String>> {
     match path.symlink_metadata() {
         // `/etc/skills` or `.skills` can be a file, which then contains no policy.
@@ -114,6 +99,9 @@ pub(crate) fn read_source_file(
         _ => {}
     }
     // An unreadable policy could contain `deny` rules, so it is an error.
+    if source == RuleSource::Project && project_trust != Trust::Trusted {
+        return Ok(Some(input::read_text_file(path, MAX_BYTES)?));
+    }
     let bytes = trusted_file::read(path, MAX_BYTES, Privacy::Readable)?;
     Ok(Some(input::decode_utf8(path, bytes)?))
 }

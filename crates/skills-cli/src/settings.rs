@@ -98,7 +98,8 @@ impl Settings {
     pub(crate) fn load(environment: &Environment, trust_project: bool) -> anyhow::Result<Self> {
         let paths = SettingsPaths::new(environment);
         let mut settings = Self::default();
-        if let Some((path, file)) = read(RuleSource::User, paths.user, environment)? {
+        if let Some((path, file)) = read(RuleSource::User, paths.user, Trust::Trusted, environment)?
+        {
             settings.apply(&path, file);
         }
         if trust_project || settings.is_project_trusted(environment) {
@@ -106,7 +107,8 @@ impl Settings {
         }
         // The innermost directory last, since it takes precedence.
         for path in paths.project {
-            let mut file = read(RuleSource::Project, Some(path), environment);
+            let trust = settings.project_trust;
+            let mut file = read(RuleSource::Project, Some(path), trust, environment);
             if let Ok(Some((path, file))) = &mut file {
                 settings.drop_settings_of_users(path, file);
             }
@@ -308,12 +310,13 @@ pub(crate) fn check_value(text: &str, path: &Path, key: &SettingKey) -> Result<(
 fn read(
     source: RuleSource,
     path: Option<PathBuf>,
+    project_trust: Trust,
     environment: &Environment,
 ) -> anyhow::Result<Option<(PathBuf, FileSettings)>> {
     let Some(path) = path else {
         return Ok(None);
     };
-    let Some(text) = read_source_file(source, &path, "settings file")? else {
+    let Some(text) = read_source_file(source, &path, "settings file", project_trust)? else {
         return Ok(None);
     };
     let directories = BaseDirs {

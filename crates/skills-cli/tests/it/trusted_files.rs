@@ -108,33 +108,131 @@ fn approvals_that_others_can_change_approve_nothing() {
     assert!(page.contains("help: run `chmod o-w HOST/state`"), "{page}");
 }
 
-/// A project that is not trusted can only restrict, so it can belong to another user.
+/// A project that is not trusted can only restrict, so everybody can change it, as where a directory of
+/// all users contains it. Its policy and settings still apply.
 #[test]
-fn the_policy_of_a_project_is_not_writable_by_everyone() {
+fn the_files_of_a_project_need_trust_only_where_they_could_allow() {
     let host = Host::new();
-    host.write("project/.skills/policy.toml", "deny = [\"spawn\"]\n");
-    let check = |host: &Host| {
+    host.write("builds/project/.skills/policy.toml", "deny = [\"spawn\"]\n");
+    host.write(
+        "builds/project/.skills/config.toml",
+        "[skills.one]\nenabled = false\n",
+    );
+    let call = |arguments: &[&str]| {
         let root = host.path("root").display().to_string();
-        let arguments = ["policy", "show", "--root", &root];
+        let arguments = [arguments, &["--root", &root]].concat();
         let mut command =
             command_with_state(&arguments, &host.path("scratch"), &host.path("state"));
         command.env("XDG_CONFIG_HOME", host.path("config"));
-        command
-            .current_dir(host.path("project"))
-            .output()
-            .unwrap()
-            .status
-            .code()
+        let output = command.current_dir(host.path("builds/project")).output();
+        let output = output.unwrap();
+        let said = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let page = said(&output.stdout) + &said(&output.stderr);
+        (output.status.code(), page)
     };
-    assert_eq!(check(&host), Some(0));
+    let assert_restricted = |fault: &str| {
+        let (code, page) = call(&["policy", "show"]);
+        assert!(
+            code == Some(0) && page.contains("deny spawn"),
+            "{fault}: {page}"
+        );
+        let (_, page) = call(&["config"]);
+        assert!(
+            page.contains("enabled") && !page.contains("cannot use"),
+            "{fault}: {page}"
+        );
+    };
+    let assert_not_trusted = |fault: &str| {
+        let (code, page) = call(&["policy", "show", "--trust-project"]);
+        assert!(
+            code == Some(2) && page.contains("cannot use"),
+            "{fault}: {page}"
+        );
+    };
+    assert_restricted("none");
+    host.chmod("builds", 0o777);
+    assert_restricted("a directory of all users");
+    assert_not_trusted("a directory of all users");
+    host.chmod("builds", 0o755);
+    for name in ["policy.toml", "config.toml"] {
+        host.chmod(&format!("builds/project/.skills/{name}"), 0o666);
+    }
+    assert_restricted("files of all users");
+    assert_not_trusted("files of all users");
     if nix::unistd::geteuid().is_root() {
-        std::os::unix::fs::chown(host.path("project"), Some(54_321), Some(54_321)).unwrap();
-        assert_eq!(check(&host), Some(0));
+        for name in [
+            "",
+            "/.skills",
+            "/.skills/policy.toml",
+            "/.skills/config.toml",
+        ] {
+            let path = host.path(&format!("builds/project{name}"));
+            std::os::unix::fs::chown(path, Some(54_321), Some(54_321)).unwrap();
+        }
+        assert_restricted("files of another user");
+        assert_not_trusted("files of another user");
     }
-    host.chmod("project/.skills/policy.toml", 0o666);
-    if !nix::unistd::geteuid().is_root() {
-        assert_eq!(check(&host), Some(2));
-    }
+    // A command does not wait for a file of a project, whoever made it.
+    let policy = host.path("builds/project/.skills/policy.toml");
+    fs::remove_file(&policy).unwrap();
+    mkfifo(&policy, Mode::S_IRWXU).unwrap();
+    let (code, page) = call(&["policy", "show"]);
+    assert!(
+        code == Some(2) && page.contains("not a regular file"),
+        "{page}"
+    );
+}
+
+/// Whoever changes such a file sets variables of programs. A file of the project belongs to whoever
+/// works on it.
+#[test]
+fn an_env_file_that_others_can_change_is_used_only_in_a_project() {
+    let host = Host::new();
+    host.write("shared/variables", "KEY=one\n");
+    host.write("project/.git/HEAD", "");
+    host.write("project/variables", "KEY=one\n");
+    host.chmod("shared/variables", 0o602);
+    host.chmod("project/variables", 0o602);
+    let run = |file: &str| {
+        let (root, file) = (host.path("root"), host.path(file));
+        let (root, file) = (root.display().to_string(), file.display().to_string());
+        let arguments = [
+            "policy",
+            "check",
+            "one",
+            "--root",
+            &root,
+            "--env-file",
+            &file,
+        ];
+        let mut command =
+            command_with_state(&arguments, &host.path("scratch"), &host.path("state"));
+        command.env("XDG_CONFIG_HOME", host.path("config"));
+        let output = command.current_dir(host.path("project")).output().unwrap();
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let said = run("shared/variables");
+    assert!(
+        said.contains("error: cannot use") && said.contains("chmod o-w"),
+        "{said}"
+    );
+    let said = run("project/variables");
+    assert!(
+        said.contains("warning: another user can change") && !said.contains("error:"),
+        "{said}"
+    );
+    // Also where a symlink in the project leads out of it.
+    symlink(host.path("shared/variables"), host.path("project/link")).unwrap();
+    let said = run("project/link");
+    assert!(said.contains("error: cannot use"), "{said}");
+    // Settings name files of the user.
+    let settings = format!(
+        "env-files = [\"{}\"]\n",
+        host.path("shared/variables").display()
+    );
+    host.write("config/skills/config.toml", &settings);
+    let page = host.page(&["policy", "check", "one"]);
+    assert!(page.contains("error: cannot use"), "{page}");
 }
 
 #[test]
@@ -167,10 +265,19 @@ fn no_file_of_the_audit_log_blocks_a_command() {
         .unwrap();
     file.set_len(32 << 30).unwrap();
     host.chmod("state/skills/audit.jsonl", 0o600);
-    for arguments in [&["run", "one", "--yes"][..], &["audit", "verify"]] {
+    for (arguments, cause) in [
+        (
+            &["run", "one", "--yes"][..],
+            "its last 16 MiB contain no record",
+        ),
+        (
+            &["audit", "verify"],
+            "audit.jsonl` is larger than 268435456 bytes",
+        ),
+    ] {
         let page = host.page(arguments);
         assert!(
-            page.contains("audit.jsonl` is larger than 268435456 bytes"),
+            !page.starts_with("exit 0") && page.contains(cause),
             "{page}"
         );
     }

@@ -95,18 +95,6 @@ impl TrustError {
         }
     }
 
-    /// Returns true if every user can change the file, or replace it.
-    #[must_use]
-    pub fn is_writable_by_everyone(&self) -> bool {
-        matches!(
-            self.problem,
-            Problem::Writable {
-                writers: Writers::Everyone,
-                ..
-            }
-        )
-    }
-
     /// Returns what fixes it, usually a command.
     #[must_use]
     pub fn help(&self) -> Option<String> {
@@ -129,7 +117,8 @@ impl TrustError {
                 is_directory: true,
             } => {
                 return Some(format!(
-                    "only files of root are used as root: run the command as user {owner}"
+                    "only files of root are used as root: run the command as user {owner}, or set `HOME` (or \
+                     `XDG_CONFIG_HOME` and `XDG_STATE_HOME`) to a directory of root"
                 ));
             }
             Problem::Owner { user, .. } => format!("chown {user} {at}"),

@@ -1,6 +1,7 @@
 //! Who can change a file or directory.
 
 use std::fs::Metadata;
+use std::io::Read as _;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
@@ -140,6 +141,10 @@ fn is_trusted_group(group: u32) -> bool {
 /// with the name of the user and without another member.
 fn is_private_group(group: Gid) -> bool {
     let user = geteuid();
+    // The list of members does not contain those whose primary group it is.
+    if has_other_user(&local_users(), user.as_raw(), group.as_raw()) {
+        return false;
+    }
     match (User::from_uid(user), Group::from_gid(group)) {
         (Ok(Some(user)), Ok(Some(found))) => {
             user.gid == group && is_named_like(&user.name, &found.name, &found.mem)
@@ -152,6 +157,31 @@ fn is_private_group(group: Gid) -> bool {
 
 fn is_named_like(user: &str, group: &str, members: &[String]) -> bool {
     group == user && members.iter().all(|member| member == user)
+}
+
+/// Returns the local users, one a line; those of a directory service cannot all be listed.
+fn local_users() -> String {
+    const MAX_BYTES: u64 = 4 << 20;
+    let file = super::open_untrusted(Path::new("/etc/passwd"), MAX_BYTES);
+    let bytes = file.ok().and_then(|file| {
+        let mut bytes = Vec::new();
+        file.take(MAX_BYTES).read_to_end(&mut bytes).ok()?;
+        Some(bytes)
+    });
+    String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned()
+}
+
+/// Returns true if a group is the primary one of another user. `users` has lines as `/etc/passwd`:
+/// name, password, user and group, and more fields.
+fn has_other_user(users: &str, user: u32, group: u32) -> bool {
+    users.lines().any(|line| {
+        let mut ids = line
+            .split(':')
+            .skip(2)
+            .map(|field| field.parse::<u32>().ok());
+        let (other, primary) = (ids.next().flatten(), ids.next().flatten());
+        primary == Some(group) && other != Some(user)
+    })
 }
 
 /// Returns who may write by the access control list of an entry, with the group of the entry as
@@ -207,6 +237,16 @@ mod tests {
         assert!(is_named_like("ada", "ada", &members(&["ada"])));
         assert!(!is_named_like("ada", "ada", &members(&["ada", "bob"])));
         assert!(!is_named_like("ada", "users", &[]));
+    }
+
+    #[test]
+    fn a_group_that_is_the_primary_one_of_another_user_is_not_private() {
+        let users = "root:x:0:0:root:/root:/bin/sh\nada:x:1000:1000::/home/ada:/bin/sh\nbroken\n\n";
+        assert!(!has_other_user(users, 1000, 1000));
+        assert!(!has_other_user("", 1000, 1000));
+        let users = format!("{users}bob:x:1001:1000::/home/bob:/bin/sh\n");
+        assert!(has_other_user(&users, 1000, 1000));
+        assert!(!has_other_user(&users, 1001, 1001));
     }
 
     #[cfg(target_os = "linux")]

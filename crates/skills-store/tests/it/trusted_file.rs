@@ -191,11 +191,11 @@ fn another_owner_is_not_trusted() {
         ),
         (
             "config/skills",
-            "only files of root are used as root: run the command as user 54321",
+            "only files of root are used as root: run the command as user 54321, or set `HOME` (or `XDG_CONFIG_HOME` and `XDG_STATE_HOME`) to a directory of root",
         ),
         (
             "config",
-            "only files of root are used as root: run the command as user 54321",
+            "only files of root are used as root: run the command as user 54321, or set `HOME` (or `XDG_CONFIG_HOME` and `XDG_STATE_HOME`) to a directory of root",
         ),
     ] {
         let config = Config::new();

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use clap::Args;
 use skills_runtime::PrivateFile;
+use skills_runtime::discovery::Trust;
 use skills_runtime::policy::RuleSource;
 use tempfile::NamedTempFile;
 use toml_edit::DocumentMut;
@@ -55,7 +56,8 @@ impl TargetFile {
         };
         // Two commands at once must not lose a change.
         let _lock = lock(&context.environment).with_context(failed)?;
-        let text = read_source_file(self.source(), &path, "settings file")?.unwrap_or_default();
+        let text = read_source_file(self.source(), &path, "settings file", Trust::Trusted)?
+            .unwrap_or_default();
         let mut document: DocumentMut = text
             .parse()
             .map_err(|error| CommandError::input(format!("{}: {error}", path.display())))?;
