@@ -14,6 +14,8 @@ const MAX_BYTES: u64 = 1 << 20;
 const MAX_FILES: usize = 100;
 /// The most words of all values that are resolved.
 const MAX_WORDS: usize = 2_000;
+/// The most directories in which the words of one command are looked up.
+const MAX_BASES: usize = 16;
 
 /// The hooks that git starts by name.
 const HOOKS: [&str; 28] = [
@@ -52,6 +54,8 @@ const HOOKS: [&str; 28] = [
 enum ValueKind {
     /// A configuration file.
     Include,
+    /// The work tree, in which git starts programs.
+    WorkTree,
     /// A directory of hooks.
     Hooks,
     /// A file or directory.
@@ -69,7 +73,8 @@ pub(crate) struct NamedFiles {
     pub(crate) paths: BTreeSet<PathBuf>,
     /// Directories of hooks.
     pub(crate) hooks: BTreeSet<PathBuf>,
-    /// Configuration files that could not be read, or only in part.
+    /// Configuration files that could not be read, or only in part, or whose values name more than
+    /// is resolved.
     pub(crate) unread: BTreeSet<PathBuf>,
 }
 
@@ -95,6 +100,7 @@ impl NamedFiles {
             .map_or_else(|| git_dir.clone(), |common| git_dir.join(common));
         let common_dir = common_dir.canonicalize().unwrap_or(common_dir);
         search.bases = vec![work_tree.to_owned(), git_dir.clone()];
+        search.work_trees = 1;
         for directory in BTreeSet::from([git_dir, common_dir]) {
             // By path, since a directory of another name is not protected by it.
             for name in ["config", "config.worktree", "commondir"] {
@@ -104,6 +110,7 @@ impl NamedFiles {
             search.read(&directory.join("config"));
             search.read(&directory.join("config.worktree"));
         }
+        search.add_values();
         search.found
     }
 }
@@ -142,9 +149,16 @@ fn read_regular(path: &Path, max_bytes: u64) -> Option<(Vec<u8>, bool)> {
 /// A search through the configuration of one repository.
 #[derive(Default)]
 struct Search {
-    /// The directories in which git starts programs, the work tree first.
+    /// The directories in which git starts programs: work trees first, the directory of the
+    /// repository last.
     bases: Vec<PathBuf>,
+    /// How many of them are work trees. Another one can be configured.
+    work_trees: usize,
     read: BTreeSet<PathBuf>,
+    /// What was read, and in which file. Values are resolved when all work trees are known.
+    values: Vec<(PathBuf, ValueKind, Vec<u8>)>,
+    /// The configuration file that is being read or resolved.
+    file: PathBuf,
     words: usize,
     found: NamedFiles,
 }
@@ -154,9 +168,17 @@ impl Search {
         let mut pending = vec![file.to_owned()];
         while let Some(file) = pending.pop() {
             // Also ends cycles.
-            if self.read.len() >= MAX_FILES || !self.read.insert(file.clone()) {
+            if self.read.contains(&file) {
                 continue;
             }
+            if self.read.len() >= MAX_FILES {
+                if file.symlink_metadata().is_ok() {
+                    self.found.unread.insert(file);
+                }
+                continue;
+            }
+            self.read.insert(file.clone());
+            self.file.clone_from(&file);
             let Some((text, is_complete)) = read_regular(&file, MAX_BYTES) else {
                 if file.symlink_metadata().is_ok() {
                     self.found.unread.insert(file);
@@ -167,18 +189,41 @@ impl Search {
                 self.found.unread.insert(file.clone());
             }
             for setting in git_config::parse(&text) {
-                let Some(kind) = value_kind(&setting) else {
-                    continue;
-                };
-                if kind == ValueKind::Include {
-                    let directory = file.parent().unwrap_or(Path::new(""));
-                    let included = self.resolve(&setting.value, &[directory.to_owned()]);
-                    self.found.paths.extend(included.iter().cloned());
-                    pending.extend(included);
-                } else {
-                    self.add_value(kind, &setting.value);
+                match value_kind(&setting) {
+                    Some(ValueKind::Include) => {
+                        let directory = file.parent().unwrap_or(Path::new(""));
+                        let included = self.resolve(&setting.value, &[directory.to_owned()]);
+                        self.found.paths.extend(included.iter().cloned());
+                        pending.extend(included);
+                    }
+                    Some(ValueKind::WorkTree) => self.add_work_tree(&setting.value),
+                    Some(kind) => self.values.push((file.clone(), kind, setting.value)),
+                    None => {}
                 }
             }
+        }
+    }
+
+    /// Adds a work tree, whose path is relative to the directory of the repository.
+    fn add_work_tree(&mut self, value: &[u8]) {
+        let git_dir = self.bases[self.work_trees..].to_owned();
+        for path in self.resolve(value, &git_dir) {
+            if self.bases.contains(&path) {
+                continue;
+            }
+            if self.bases.len() >= MAX_BASES {
+                self.found.unread.insert(self.file.clone());
+                return;
+            }
+            self.bases.insert(self.work_trees, path);
+            self.work_trees += 1;
+        }
+    }
+
+    fn add_values(&mut self) {
+        for (file, kind, value) in std::mem::take(&mut self.values) {
+            self.file = file;
+            self.add_value(kind, &value);
         }
     }
 
@@ -199,7 +244,9 @@ impl Search {
                 let lines: Vec<Vec<u8>> = words.map(<[u8]>::to_vec).collect();
                 lines.iter().for_each(|line| self.add_command(line));
             }
-            ValueKind::Include | ValueKind::Command => self.add_command(value),
+            ValueKind::Include | ValueKind::WorkTree | ValueKind::Command => {
+                self.add_command(value);
+            }
         }
     }
 
@@ -211,12 +258,20 @@ impl Search {
         let is_search_path = command.windows(5).any(|part| part == b"PATH=");
         for word in &all {
             for path in self.resolve(word, &self.bases.clone()) {
-                if path.is_dir() && path != self.bases[0] {
-                    if is_search_path && word.contains(&b'/') {
-                        self.found.paths.insert(path.clone());
-                    }
-                    bases.push(path);
+                if self.bases[..self.work_trees].contains(&path) || !path.is_dir() {
+                    continue;
                 }
+                if is_search_path && word.contains(&b'/') {
+                    self.found.paths.insert(path.clone());
+                }
+                if bases.contains(&path) {
+                    continue;
+                }
+                if bases.len() >= MAX_BASES {
+                    self.found.unread.insert(self.file.clone());
+                    break;
+                }
+                bases.push(path);
             }
         }
         for word in all {
@@ -235,18 +290,27 @@ impl Search {
     }
 
     /// Returns the paths that a word can name: below the bases, or an absolute one. Paths that do not
-    /// exist are in the first base only.
+    /// exist are in work trees or the only base. None are returned beyond the most words, which is
+    /// recorded.
     fn resolve(&mut self, word: &[u8], bases: &[PathBuf]) -> BTreeSet<PathBuf> {
         self.words += 1;
-        if self.words > MAX_WORDS || word.is_empty() || word.contains(&0) {
+        if self.words > MAX_WORDS {
+            self.found.unread.insert(self.file.clone());
+            return BTreeSet::new();
+        }
+        if word.is_empty() || word.contains(&0) {
             return BTreeSet::new();
         }
         let path = Path::new(OsStr::from_bytes(word));
         let mut candidates = Vec::new();
         if let Ok(rest) = path.strip_prefix("~") {
             // The home directory is not known here, and may be any directory above.
-            let above = bases.iter().flat_map(|base| base.ancestors());
-            candidates.extend(above.map(|directory| (directory.join(rest), false)));
+            let above: BTreeSet<_> = bases.iter().flat_map(|base| base.ancestors()).collect();
+            candidates.extend(
+                above
+                    .into_iter()
+                    .map(|directory| (directory.join(rest), false)),
+            );
         } else if word.starts_with(b"$") || path.is_absolute() {
             candidates.push((path.to_owned(), path.is_absolute()));
             // A variable or a substitution can stand for any of these directories.
@@ -254,7 +318,8 @@ impl Search {
             candidates.extend(bases.iter().map(|base| (base.join(&rest), false)));
         } else {
             let below = bases.iter().enumerate();
-            candidates.extend(below.map(|(index, base)| (base.join(path), index == 0)));
+            let work_trees = self.work_trees;
+            candidates.extend(below.map(|(index, base)| (base.join(path), index < work_trees)));
         }
         let mut resolved = BTreeSet::new();
         for (candidate, may_be_missing) in candidates {
@@ -302,6 +367,7 @@ fn value_kind(setting: &Setting) -> Option<ValueKind> {
     Some(match (setting.section.as_str(), key) {
         ("include" | "includeif", "path") => ValueKind::Include,
         ("core", "hookspath") => ValueKind::Hooks,
+        ("core", "worktree") => ValueKind::WorkTree,
         (_, "templatedir" | "attributesfile" | "allowedsignersfile") => ValueKind::Path,
         ("alias", _) if !starts_program => ValueKind::Alias,
         ("pager", _) => ValueKind::Command,
@@ -477,6 +543,63 @@ mod tests {
         let found = NamedFiles::of_repository(&top.join("w/.git"));
         assert!(found.hooks.contains(&top.join("w/h")), "{found:?}");
         assert!(found.paths.contains(&top.join("w/f")) && found.paths.contains(&top.join("inc")));
+    }
+
+    #[test]
+    fn values_are_relative_to_a_configured_work_tree() {
+        let repository = Repository::new(
+            "[core]\nfsmonitor = ./mon.sh\nhooksPath = h\nworktree = ../sub\n[alias]\nx = !./run.sh\n",
+        );
+        repository.write("sub/mon.sh", "");
+        repository.write("sub/run.sh", "");
+        assert_eq!(repository.named(), "h sub/h sub/mon.sh sub/run.sh");
+    }
+
+    /// Returns true if the configuration is reported as one of which not all was resolved.
+    fn is_unread(repository: &Repository) -> bool {
+        let found = NamedFiles::of_repository(&repository.path().join(".git"));
+        !found.unread.is_empty()
+    }
+
+    #[test]
+    fn more_words_than_are_resolved_are_reported() {
+        let config = |words: usize| {
+            let words = "x ".repeat(words);
+            Repository::new(&format!(
+                "[alias]\na = !{words}\n[core]\nhooksPath = tools\n"
+            ))
+        };
+        assert!(!is_unread(&config(900)));
+        assert!(is_unread(&config(2_100)));
+    }
+
+    #[test]
+    fn more_included_files_than_are_read_are_reported() {
+        let repository = Repository::new("[include]\npath = 0\n");
+        for index in 0..MAX_FILES {
+            let next = format!("[include]\npath = {}\n", index + 1);
+            repository.write(&format!(".git/{index}"), &next);
+        }
+        let last = repository.path().join(format!(".git/{}", MAX_FILES - 1));
+        let found = NamedFiles::of_repository(&repository.path().join(".git"));
+        assert_eq!(found.unread, BTreeSet::from([last]));
+        repository.write(".git/50", "");
+        assert!(!is_unread(&repository));
+    }
+
+    #[test]
+    fn more_directories_than_are_searched_are_reported() {
+        let alias = |count: usize| {
+            let names = (0..count).map(|index| format!("d{index} "));
+            Repository::new(&format!("[alias]\na = !{}\n", names.collect::<String>()))
+        };
+        for (count, expected) in [(10, false), (100, true)] {
+            let repository = alias(count);
+            for index in 0..count {
+                repository.write(&format!("d{index}/x"), "");
+            }
+            assert_eq!(is_unread(&repository), expected);
+        }
     }
 
     #[test]
