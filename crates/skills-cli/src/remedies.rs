@@ -60,7 +60,6 @@ impl RemedyDescriptions {
     fn describe_remedy(&self, remedy: &Remedy) -> Option<String> {
         match remedy {
             Remedy::Allow(targets) => self.allow(targets),
-            Remedy::AllowExactly(targets) => self.allow_exactly(targets),
             Remedy::AllowNext(targets) => {
                 let option = self.option(&allow_options(targets)?);
                 Some(format!(
@@ -151,19 +150,6 @@ impl RemedyDescriptions {
         let targets: Vec<String> = targets.iter().map(|target| self.widen(target)).collect();
         let option = self.option(&allow_options(&targets)?);
         Some(format!("allow it with {option}"))
-    }
-
-    /// Describes how to allow one of several protected paths, each by itself.
-    fn allow_exactly(&self, targets: &[String]) -> Option<String> {
-        let options = targets.iter().filter_map(|target| rule_word(target));
-        let options = options.map(|target| self.option(&format!("--allow {target}")));
-        let options: Vec<String> = options.collect();
-        let (last, others) = options.split_last()?;
-        let list = match others {
-            [] => last.clone(),
-            others => format!("{} or {last}", others.join(", ")),
-        };
-        Some(format!("let it change exactly that path with {list}"))
     }
 
     /// Returns the rule for the workspace if a target is a path that is written in it: a rule for a

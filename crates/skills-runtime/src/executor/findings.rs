@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use skills_policy::{Grants, innermost_protected_name, key_part};
@@ -144,16 +144,14 @@ impl RunFinding {
     #[must_use]
     pub fn rules(&self) -> Vec<String> {
         match self {
-            Self::ReadOnlyPaths { paths, .. } => paths
-                .iter()
-                .map(|path| format!("write:{}", path.display()))
-                .collect(),
             Self::PrivateHome { directories, .. } => directories
                 .iter()
                 .map(|directory| format!("write:~/{directory}"))
                 .collect(),
-            // Nobody shares keys by copying a line of a result.
-            Self::WithheldKeys { .. }
+            // That a program needed a protected path is only a claim of the program, and nobody
+            // shares keys by copying a line of a result.
+            Self::ReadOnlyPaths { .. }
+            | Self::WithheldKeys { .. }
             | Self::SkillIsReadOnly { .. }
             | Self::ExecutedFiles { .. }
             | Self::IgnoredProxy { .. } => Vec::new(),
@@ -235,7 +233,6 @@ pub(super) fn read_only_paths(
     output: &RunOutput,
     refusals: &Refusals,
     paths: &ProgramPaths<'_>,
-    hidden: &BTreeSet<PathBuf>,
 ) -> Option<RunFinding> {
     if output.termination.is_success() || output.read_only_paths.is_empty() {
         return None;
@@ -243,12 +240,19 @@ pub(super) fn read_only_paths(
     let claims = paths.read_only_claims(output);
     let mut named: Vec<PathBuf> = Vec::new();
     for claim in claims.iter().filter(|claim| !paths.is_in_skill(claim)) {
+        if output
+            .withheld_keys
+            .iter()
+            .any(|key| claim.starts_with(key))
+        {
+            continue;
+        }
         let enclosing = output
             .read_only_paths
             .iter()
             .find(|path| claim.starts_with(path));
-        let narrowest = enclosing.map(|enclosing| narrowest_existing(enclosing, claim, hidden));
-        named.extend(narrowest.filter(|path| !named.contains(path)));
+        let innermost = enclosing.map(|enclosing| innermost_protected(enclosing, claim));
+        named.extend(innermost.filter(|path| !named.contains(path)));
     }
     if named.is_empty() {
         named = unnamed_read_only_paths(output, refusals, paths, &claims)?;
@@ -291,7 +295,10 @@ fn unnamed_read_only_paths(
     let (named, others): (Vec<PathBuf>, Vec<PathBuf>) =
         output.read_only_paths.iter().cloned().partition(|path| {
             let name = path.file_name().map(|name| name.to_string_lossy());
-            name.is_some_and(|name| lines.iter().any(|line| has_component(line, &name)))
+            let mut lines = lines.iter();
+            name.is_some_and(|name| {
+                lines.any(|line| has_component(line, &name) && !is_about_key(line, path, output))
+            })
         });
     let is_read_only = lines.iter().any(|line| read_only_marker(line).is_some());
     if !named.is_empty() {
@@ -309,25 +316,21 @@ fn has_component(message: &str, name: &str) -> bool {
     components.any(|component| component == name)
 }
 
-/// Returns the part of `path` that a rule can make writable: the innermost file or directory that
-/// exists, since a rule does not create a file in a protected directory. The program can see all of
-/// them, but a symlink or a hidden path ends the search, so that it learns nothing else.
-fn narrowest_existing(protected: &Path, path: &Path, hidden: &BTreeSet<PathBuf>) -> PathBuf {
-    let mut found = protected.to_owned();
-    let below = path.strip_prefix(protected).unwrap_or(Path::new(""));
-    for part in below.components() {
-        let next = found.join(part);
-        let is_visible = matches!(part, Component::Normal(_)) && !hidden.contains(&next);
-        let metadata = next.symlink_metadata().ok().filter(|_| is_visible);
-        let Some(metadata) = metadata.filter(|metadata| !metadata.is_symlink()) else {
-            break;
-        };
-        found = next;
-        if !metadata.is_dir() {
-            break;
-        }
-    }
-    found
+/// Returns true if a message names a withheld key at or below a path: reading the key failed then, and
+/// the path is not the cause.
+fn is_about_key(message: &str, path: &Path, output: &RunOutput) -> bool {
+    let mut keys = output.withheld_keys.iter();
+    keys.any(|key| {
+        let name = key.file_name().map(|name| name.to_string_lossy());
+        key.starts_with(path) && name.is_some_and(|name| has_component(message, &name))
+    })
+}
+
+/// Returns the innermost path at or above `path` that is protected by its name, or `protected`. The
+/// disk is not read, so a program does not learn which files exist by printing their names.
+fn innermost_protected(protected: &Path, path: &Path) -> PathBuf {
+    let innermost = innermost_protected_name(path, protected);
+    innermost.unwrap_or_else(|| protected.to_owned())
 }
 
 /// Returns the paths that were not shared with the program since they may hold keys.
@@ -446,7 +449,61 @@ fn shared_length(path: &Path) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use skills_sandbox::{CapturedOutput, EnforcementReport, Termination};
+
     use super::*;
+
+    /// Returns what is reported of a run that fails with a message.
+    fn blamed(message: &str) -> Option<RunFinding> {
+        let mut stderr = CapturedOutput::default();
+        stderr.push(message.as_bytes(), 1_000);
+        let output = RunOutput::new(
+            Termination::Exited { code: 1 },
+            CapturedOutput::default(),
+            stderr,
+            Duration::ZERO,
+            EnforcementReport::new("test"),
+        )
+        .read_only_paths([PathBuf::from("/work/.git"), PathBuf::from("/work/.npmrc")])
+        .withheld_keys([PathBuf::from("/work/.git/config")]);
+        let paths = ProgramPaths {
+            current_dir: Path::new("/work"),
+            skill_dir: None,
+            aliases: &[],
+            user_home: None,
+            input: "",
+        };
+        read_only_paths(&output, &Refusals::default(), &paths)
+    }
+
+    #[test]
+    fn a_claimed_write_of_a_protected_path_leads_to_no_rule() {
+        let found = blamed("/work/.git/hooks/pre-commit: Read-only file system").unwrap();
+        assert!(
+            found.to_string().starts_with("`/work/.git/hooks` stayed"),
+            "{found}"
+        );
+        assert_eq!(found.rules(), [""; 0]);
+        let found = blamed("/work/.git/HEAD.lock: Read-only file system").unwrap();
+        assert!(
+            found.to_string().starts_with("`/work/.git` stayed"),
+            "{found}"
+        );
+    }
+
+    #[test]
+    fn a_path_above_a_withheld_key_is_not_the_cause_of_a_failed_read() {
+        for message in [
+            "unable to access '.git/config': Permission denied",
+            "cat: /work/.git/config: Permission denied",
+            "/work/.git/config: Read-only file system",
+        ] {
+            assert_eq!(blamed(message), None, "{message}");
+        }
+        assert!(blamed("cannot write .git/index: Permission denied").is_some());
+    }
 
     fn home(files: &[&str]) -> Option<RunFinding> {
         let mut home = PrivateHome::new("/tmp/home");

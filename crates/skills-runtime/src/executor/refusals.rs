@@ -6,7 +6,8 @@ use std::path::{Component, Path, PathBuf};
 use std::str::FromStr;
 
 use skills_policy::{
-    Access, Grants, HostFilter, HostPattern, NetworkGrant, host_caution, path_caution,
+    Access, Grants, HostFilter, HostPattern, NetworkGrant, host_caution, innermost_protected_name,
+    path_caution,
 };
 use skills_sandbox::{Evidence, Refusal, Refusals, RefusedOperation, RunOutput};
 
@@ -131,20 +132,23 @@ pub(super) fn name_programs(refusals: Refusals, dropped: &[String]) -> Refusals 
 
 impl ProgramPaths<'_> {
     /// Returns why no rule is suggested for a refused operation, as a clause: it gives keys or
-    /// control, or only the program names it, which can print anything.
+    /// control, or only the program names it, which can print anything. A protected path is then
+    /// not suggested even if the caller passed it.
     pub(super) fn caution(&self, refusal: &Refusal, workspace: Option<&Path>) -> Option<String> {
         let is_claim = refusal.evidence == Evidence::ProgramOutput;
         let (sensitive, is_known) = match &refusal.operation {
             RefusedOperation::Read { path } | RefusedOperation::Write { path } => {
                 let on_host = expand_home(path, self.user_home);
                 let in_workspace = workspace.is_some_and(|top| on_host.starts_with(top));
+                let is_known =
+                    in_workspace || self.is_in_skill(&on_host) || self.is_passed(&on_host);
                 (
                     path_caution(&on_host),
-                    in_workspace || self.is_in_skill(&on_host) || self.is_passed(&on_host),
+                    is_known && innermost_protected_name(&on_host, Path::new("/")).is_none(),
                 )
             }
             RefusedOperation::Connect { host: Some(host) } => {
-                (host_caution(host), self.input.contains(host.as_str()))
+                (host_caution(host), self.is_passed_host(host))
             }
             _ => return None,
         };
@@ -154,14 +158,29 @@ impl ProgramPaths<'_> {
 
     /// Returns true for a path at or below one that the caller passed to the program.
     fn is_passed(&self, path: &Path) -> bool {
+        self.passed_paths()
+            .any(|named| named.components().count() > 1 && path.starts_with(&named))
+    }
+
+    /// Returns the words that the caller passed to the program, as absolute paths.
+    fn passed_paths(&self) -> impl Iterator<Item = PathBuf> {
         // As whole words: `/home` is not named by `/home/me/a.csv`.
         let words = self
             .input
             .split(|c: char| c.is_whitespace() || "\"'=,;:()[]{}".contains(c));
-        let mut named = words
+        words
             .filter(|word| !word.is_empty())
-            .map(|word| normalized(&self.current_dir.join(expand_home(word, self.user_home))));
-        named.any(|named| named.components().count() > 1 && path.starts_with(&named))
+            .map(|word| normalized(&self.current_dir.join(expand_home(word, self.user_home))))
+    }
+
+    /// Returns true for a host that the caller passed to the program, by itself or in a URL.
+    fn is_passed_host(&self, host: &str) -> bool {
+        // As a whole: `le.com` is not named by `https://example.com`.
+        let mut words = self
+            .input
+            .split(|c: char| c.is_whitespace() || "\"'=,;()[]{}<>|".contains(c));
+        let host = host.trim_end_matches('.');
+        !host.is_empty() && words.any(|word| host_of(word).eq_ignore_ascii_case(host))
     }
 
     /// Returns true if a write to the directory of the skill was refused.
@@ -254,7 +273,11 @@ impl ProgramPaths<'_> {
     fn is_own_scratch(&self, path: &Path, output: &RunOutput) -> bool {
         let home = output.private_home.as_ref().map(|home| home.path.as_path());
         let scratch = home.and_then(Path::parent).unwrap_or(Path::new("/tmp"));
-        let is_passed = || path.to_str().is_some_and(|path| self.input.contains(path));
+        let is_passed = || {
+            let in_scratch = |named: &PathBuf| named != scratch && named.starts_with(scratch);
+            let mut passed = self.passed_paths().filter(in_scratch);
+            passed.any(|named| path.starts_with(named))
+        };
         path.starts_with(scratch) && !is_passed()
     }
 }
@@ -265,6 +288,15 @@ pub(super) fn expand_home<'a>(path: &'a str, user_home: Option<&Path>) -> Cow<'a
         (Some(below), Some(home)) => home.join(below).into(),
         _ => Path::new(path).into(),
     }
+}
+
+/// Returns the host of a URL, or of a word such as `user@host:port/path`; empty if there is none.
+fn host_of(word: &str) -> &str {
+    let after_scheme = word.split_once("://").map_or(word, |(_, rest)| rest);
+    let authority = after_scheme.split(['/', '\\', '?', '#']).next();
+    let host = authority.and_then(|authority| authority.rsplit('@').next());
+    let host = host.and_then(|host| host.split(':').next());
+    host.unwrap_or_default().trim_end_matches('.')
 }
 
 /// Returns a path without `.` and `..`. It is compared only, never opened.
@@ -294,6 +326,75 @@ mod tests {
 
     use super::*;
 
+    fn paths_of_input(input: &str) -> ProgramPaths<'_> {
+        ProgramPaths {
+            current_dir: Path::new("/"),
+            skill_dir: None,
+            aliases: &[],
+            user_home: None,
+            input,
+        }
+    }
+
+    fn output() -> RunOutput {
+        RunOutput::new(
+            Termination::Exited { code: 1 },
+            CapturedOutput::default(),
+            CapturedOutput::default(),
+            Duration::ZERO,
+            EnforcementReport::new("test"),
+        )
+        .private_home(PrivateHome::new("/tmp/home"))
+    }
+
+    #[test]
+    fn a_part_of_a_passed_host_is_not_suggested() {
+        let is_suggested = |input: &str, host: &str| {
+            let host = Some(host.to_owned());
+            let operation = RefusedOperation::Connect { host };
+            let claim = Refusal::new(operation, Evidence::ProgramOutput);
+            paths_of_input(input).caution(&claim, None).is_none()
+        };
+        for input in [
+            "example.com",
+            "https://Example.com./x",
+            "--url=https://me:secret@example.com:8443?x",
+            r#"{"url": "http://example.com/a"}"#,
+            "git@example.com:a/b",
+        ] {
+            assert!(is_suggested(input, "example.com"), "{input}");
+            for part in ["le.com", "com", "example", "x", "a", "me", "https", ""] {
+                assert!(!is_suggested(input, part), "{input} {part}");
+            }
+        }
+        assert!(!is_suggested("https://example.com/evil.test", "evil.test"));
+    }
+
+    #[test]
+    fn a_part_of_a_passed_path_is_in_the_scratch_space() {
+        let is_own = |input: &str, path: &str| {
+            paths_of_input(input).is_own_scratch(Path::new(path), &output())
+        };
+        assert!(!is_own("--in=/tmp/data.csv", "/tmp/data.csv"));
+        assert!(!is_own("/tmp/data", "/tmp/data/a.csv"));
+        assert!(is_own("/tmp/data.csv", "/tmp/dat"));
+        assert!(is_own("/tmp/data.csv", "/tmp"));
+        assert!(is_own("/tmp", "/tmp/other"));
+    }
+
+    #[test]
+    fn no_rule_lifts_a_protection_because_a_program_says_so() {
+        let caution = |path: &str, evidence| {
+            let path = path.to_owned();
+            let refusal = Refusal::new(RefusedOperation::Write { path }, evidence);
+            paths_of_input("/work").caution(&refusal, Some(Path::new("/work")))
+        };
+        assert!(caution("/work/.git/hooks/x", Evidence::ProgramOutput).is_some());
+        assert!(caution("/work/sub/.venv/bin/x", Evidence::ProgramOutput).is_some());
+        assert!(caution("/work/out.txt", Evidence::ProgramOutput).is_none());
+        assert!(caution("/work/sub/.venv/bin/x", Evidence::Observed).is_none());
+    }
+
     #[test]
     fn paths_are_those_by_which_a_user_knows_the_file() {
         let aliases = [
@@ -302,20 +403,9 @@ mod tests {
         ];
         let aliases = aliases.map(|(alias, path)| (alias.into(), path.into()));
         let paths = ProgramPaths {
-            current_dir: Path::new("/"),
-            skill_dir: None,
             aliases: &aliases,
-            user_home: None,
-            input: "",
+            ..paths_of_input("")
         };
-        let output = RunOutput::new(
-            Termination::Exited { code: 1 },
-            CapturedOutput::default(),
-            CapturedOutput::default(),
-            Duration::ZERO,
-            EnforcementReport::new("test"),
-        )
-        .private_home(PrivateHome::new("/tmp/home"));
         for (path, host) in [
             ("/workspace/none.txt", "/home/ada/project/none.txt"),
             ("/workspace", "/home/ada/project"),
@@ -326,7 +416,7 @@ mod tests {
             ("/tmp/homes", "/tmp/homes"),
         ] {
             let path = path.to_owned();
-            let read = paths.on_host(RefusedOperation::Read { path }, &output);
+            let read = paths.on_host(RefusedOperation::Read { path }, &output());
             assert_eq!(read.object(), Some(host));
         }
     }

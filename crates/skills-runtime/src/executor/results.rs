@@ -219,7 +219,7 @@ fn findings(
     let ignored_proxy = (!hosts.is_empty()).then(|| RunFinding::IgnoredProxy {
         hosts: hosts.into_iter().take(MAX_HOSTS).collect(),
     });
-    findings::read_only_paths(output, refusals, paths, grants.hidden())
+    findings::read_only_paths(output, refusals, paths)
         .into_iter()
         .chain(skill_is_read_only)
         .chain(ignored_proxy)

@@ -1,12 +1,12 @@
 //! What an operator can change so that a failed call works.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use skills_runtime::policy::{Denial, innermost_protected_name};
+use skills_runtime::policy::Denial;
 use skills_runtime::{
-    Evidence, ExecutionArtifacts, FailureCause, Refusal, RefusedOperation, RunFinding, ScriptType,
+    ExecutionArtifacts, FailureCause, Refusal, RefusedOperation, RunFinding, ScriptType,
 };
 
 use super::RunExplanation;
@@ -22,9 +22,6 @@ use super::explanation::is_shown;
 pub enum Remedy {
     /// Allow permissions, in the syntax of rules.
     Allow(Vec<String>),
-    /// Allow one of these permissions: the program could not change protected paths, and only a rule
-    /// for exactly one of them allows that.
-    AllowExactly(Vec<String>),
     /// Allow permissions that the program is likely to need next: it was stopped before it could try.
     AllowNext(Vec<String>),
     /// Allow writing to directories of the home directory, so that files in them are kept.
@@ -79,21 +76,6 @@ pub enum Remedy {
     },
 }
 
-/// Returns true if only the output of a program says that it needs a protected path. A program could
-/// otherwise have its user recommended the option that lifts the protection.
-fn is_claim_about_protected_path(refusal: &Refusal) -> bool {
-    let (RefusedOperation::Read { path } | RefusedOperation::Write { path }) = &refusal.operation
-    else {
-        return false;
-    };
-    let path = Path::new(path);
-    refusal.evidence == Evidence::ProgramOutput
-        && path
-            .ancestors()
-            .last()
-            .is_some_and(|root| innermost_protected_name(path, root).is_some())
-}
-
 impl Remedy {
     /// Returns what would have helped a run, apart from a longer timeout. After a success, only
     /// what a restriction stopped.
@@ -101,10 +83,7 @@ impl Remedy {
     pub fn for_run(artifacts: &ExecutionArtifacts) -> Vec<Self> {
         let mut all = Vec::new();
         let refused = artifacts.refusals.list().iter();
-        let targets: Vec<String> = refused
-            .filter(|refusal| !is_claim_about_protected_path(refusal))
-            .filter_map(Refusal::rule)
-            .collect();
+        let targets: Vec<String> = refused.filter_map(Refusal::rule).collect();
         if !targets.is_empty() {
             all.push(Self::Allow(targets));
         }
@@ -157,7 +136,6 @@ impl Remedy {
     fn for_finding(finding: &RunFinding) -> Option<Self> {
         let rules = finding.rules();
         match finding {
-            RunFinding::ReadOnlyPaths { .. } => Some(Self::AllowExactly(rules)),
             RunFinding::PrivateHome { .. } if !rules.is_empty() => Some(Self::KeepHome(rules)),
             RunFinding::SkillIsReadOnly {
                 has_workspace: false,
@@ -221,24 +199,5 @@ impl Remedies {
     /// Describes what would allow a denied run; `None` if no rule would.
     pub(crate) fn for_denial(&self, denial: &Denial) -> Option<String> {
         self.describe(&Remedy::for_denial(denial)?)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn no_remedy_lifts_a_protection_because_a_program_says_so() {
-        let write = |path: &str| {
-            let path = path.to_owned();
-            Refusal::new(RefusedOperation::Write { path }, Evidence::ProgramOutput)
-        };
-        assert!(is_claim_about_protected_path(&write("/root/.bashrc")));
-        assert!(is_claim_about_protected_path(&write("/work/.git/hooks/x")));
-        assert!(!is_claim_about_protected_path(&write("/work/out.txt")));
-        let path = "/root/.bashrc".to_owned();
-        let observed = Refusal::new(RefusedOperation::Write { path }, Evidence::Observed);
-        assert!(!is_claim_about_protected_path(&observed));
     }
 }
