@@ -86,7 +86,11 @@ pub(crate) const FILE_READERS: &[FileReader] = &[
     protects("CircleCI", ".circleci"),
     protects("Forgejo Actions", ".forgejo/workflows"),
     protects("Gitea Actions", ".gitea/workflows"),
-    protects("GitHub Actions", ".github/actions .github/workflows"),
+    FileReader {
+        name: "GitHub Actions",
+        protected: ".github/actions .github/workflows",
+        reported: "action.yml action.yaml",
+    },
     protects("GitLab CI", ".gitlab-ci.yml"),
     reports("Jenkins", "Jenkinsfile *.jenkinsfile"),
     reports(
@@ -149,6 +153,11 @@ pub(crate) const FILE_READERS: &[FileReader] = &[
     protects("direnv", ".envrc .direnvrc .config/direnv"),
     protects("autoenv", ".autoenv .autoenv.zsh .autoenv_leave.zsh"),
     protects("shadowenv", ".shadowenv.d"),
+    // Variables such as `PATH` and `NODE_OPTIONS`. autoenv executes the file.
+    reports(
+        "Docker Compose, Pipenv, VS Code and autoenv",
+        ".env .env.local",
+    ),
     protects(
         "systemd",
         ".config/environment.d .config/systemd .local/share/systemd",
@@ -292,7 +301,11 @@ pub(crate) const FILE_READERS: &[FileReader] = &[
         "Ruby",
         ".irbrc .pryrc .byebugrc .rdbgrc .rdbgrc.rb .config/irb .config/pry _irbrc",
     ),
-    protects("R", ".Rprofile .Renviron Rprofile.site Renviron.site"),
+    FileReader {
+        name: "R",
+        protected: ".Rprofile .Renviron Rprofile.site Renviron.site",
+        reported: ".RData",
+    },
     protects(
         "Octave and MATLAB",
         ".octaverc startup.m finish.m matlabrc.m",
@@ -419,7 +432,8 @@ pub(crate) const FILE_READERS: &[FileReader] = &[
          gulpfile.* Gruntfile.* .eslintrc .eslintrc.* .prettierrc .prettierrc.* .babelrc \
          .babelrc.* .mocharc.* .nycrc .nycrc.json .stylelintrc .stylelintrc.* .swcrc .parcelrc \
          .releaserc .releaserc.* jsconfig.json tsconfig.json tsconfig.*.json lerna.json nx.json \
-         rush.json turbo.json turbo.jsonc .nodemonrc nodemon.json moon.yml",
+         rush.json turbo.json turbo.jsonc .nodemonrc nodemon.json moon.yml .storybook/ \
+         .eleventy.js .eleventy.cjs angular.json ember-cli-build.js",
     ),
     reports(
         "Ruby tools",

@@ -601,6 +601,20 @@ mod tests {
         assert_eq!(reader("/w/BUILD"), Some("Bazel"));
         assert_eq!(reader("/w/build/output.txt"), None);
         assert_eq!(reader("/w/.buildkite/pipeline.yml"), Some("Buildkite"));
+        assert_eq!(reader("/w/a/action.yml"), Some("GitHub Actions"));
+        assert_eq!(reader("/w/.RData"), Some("R"));
+        for path in [
+            ".env",
+            "app/.env",
+            ".storybook/main.js",
+            ".eleventy.js",
+            "angular.json",
+            "ember-cli-build.js",
+        ] {
+            let path = Path::new("/w").join(path);
+            assert!(file_reader(&path, Path::new("/w")).is_some(), "{path:?}");
+            assert_eq!(innermost_protected_name(&path, Path::new("/w")), None);
+        }
         assert_eq!(reader("/w/x.code-workspace"), Some("VS Code"));
         assert_eq!(reader("/w/opencode.jsonc"), Some("opencode"));
         assert_eq!(reader("/w/node_modules/a/package.json"), None);
