@@ -8,6 +8,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use skills_policy::{Access, Grants};
+use skills_sandbox::{ExecutedFile, ExecutedFiles};
 
 use search::{PendingDirectory, Search, unix_seconds};
 
@@ -20,8 +21,6 @@ const MAX_PATHS: usize = 1_000;
 const MAX_DEPTH: usize = 64;
 /// Maximum changes that are reported one by one.
 const MAX_REPORTED: usize = 20;
-/// Maximum files that other programs execute and that are returned one by one.
-const MAX_EXECUTED: usize = 1_000;
 
 /// The protected paths in the writable directories of a run, and the entries below them.
 #[derive(Clone, Default)]
@@ -35,8 +34,8 @@ pub struct ProtectedEntries {
     named: BTreeSet<PathBuf>,
     /// The configuration files of git that could not be read, or only in part.
     unread: BTreeSet<PathBuf>,
-    /// The states of files that are not protected, although other programs execute them.
-    executed: BTreeMap<PathBuf, EntryState>,
+    /// The files that are not protected, although other programs execute them.
+    executed: BTreeMap<PathBuf, FoundFile>,
     /// The searched directories. Only those that changed are searched after the run.
     directories: HashMap<PathBuf, SearchedDirectory>,
 }
@@ -50,8 +49,8 @@ pub struct ProtectedChanges {
     /// for each configuration file of git that could not be read, and one if the program created
     /// more than [`ProtectedEntries::find`] examines.
     pub notes: Vec<String>,
-    /// The other files that were created or changed and that other programs execute, at most 1,000.
-    pub executed: Vec<PathBuf>,
+    /// The other files that were created or changed and that other programs execute.
+    pub executed: ExecutedFiles,
 }
 
 /// Compares the found paths only, not the times of the search.
@@ -107,6 +106,13 @@ struct EntryState {
     /// Length, change time and mode; `None` for directories, whose entries have their own states.
     /// The change time, since a program can set the modification time.
     content: Option<(u64, i64, i64, u32)>,
+}
+
+/// A file that other programs execute.
+#[derive(Clone)]
+struct FoundFile {
+    program: &'static str,
+    state: EntryState,
 }
 
 impl ProtectedEntries {
@@ -183,19 +189,32 @@ impl ProtectedEntries {
         let (search, limit) = self.search_changed(grants);
         ProtectedChanges {
             notes: self.notes(&search, limit),
-            executed: self.changed_executed(&search.found),
+            executed: match limit {
+                None => self.changed_executed(&search.found),
+                Some(_) => self.changed_executed(&search.found).incomplete(),
+            },
         }
     }
 
-    /// Returns the files that other programs execute and that were created or changed.
-    fn changed_executed(&self, now: &Self) -> Vec<PathBuf> {
-        let created = now.executed.keys();
-        let created = created.filter(|path| !self.executed.contains_key(*path));
+    /// Returns the files that other programs execute and that were created or changed. All of them,
+    /// so that many cannot hide one.
+    fn changed_executed(&self, now: &Self) -> ExecutedFiles {
+        let created = now.executed.iter();
+        let created = created.filter(|(path, _)| !self.executed.contains_key(*path));
+        let created = created.map(|(path, file)| ExecutedFile::created(path.clone(), file.program));
         let changed = self.executed.iter().filter(|(path, before)| {
-            EntryState::of_content(path).is_some_and(|state| state != **before)
+            EntryState::of_content(path).is_some_and(|state| state != before.state)
         });
-        let all: BTreeSet<_> = created.chain(changed.map(|(path, _)| path)).collect();
-        all.into_iter().take(MAX_EXECUTED).cloned().collect()
+        let changed = changed.map(|(path, file)| ExecutedFile::changed(path.clone(), file.program));
+        ExecutedFiles::of_search(created.chain(changed))
+    }
+
+    /// Returns one line for each configuration file of git that could not be read, or only in part, at
+    /// most 20. [`changes`](Self::changes) includes them.
+    pub fn unread_notes(&self) -> impl Iterator<Item = String> {
+        self.unread.iter().take(MAX_REPORTED).map(|path| {
+            format!("cannot read all of the git configuration {path:?}: files that it names may not be protected")
+        })
     }
 
     fn notes(&self, search: &Search<'_>, limit: Option<SearchLimit>) -> Vec<String> {
@@ -233,15 +252,12 @@ impl ProtectedEntries {
         let unreadable = unreadable.take(MAX_REPORTED).map(|path| {
             format!("the program made {path:?} unreadable: it may contain protected paths")
         });
-        let unread = self.unread.iter().take(MAX_REPORTED).map(|path| {
-            format!("cannot read all of the git configuration {path:?}: files that it names may not be protected")
-        });
         lines
             .chain((more > 0).then(|| {
                 format!("and {more} more protected paths were created, changed or removed")
             }))
             .chain(unreadable)
-            .chain(unread)
+            .chain(self.unread_notes())
             .chain(limit.map(|SearchLimit(limit)| {
                 format!("protected paths were not searched completely: the writable directories contain more than {limit}")
             }))
@@ -308,6 +324,13 @@ mod tests {
         }
     }
 
+    fn unchanged() -> ProtectedChanges {
+        ProtectedChanges {
+            notes: Vec::new(),
+            executed: ExecutedFiles::of_search([]),
+        }
+    }
+
     fn create_files(workspace: &Path, paths: &[&str]) {
         for path in paths {
             fs::create_dir_all(workspace.join(path).parent().unwrap()).unwrap();
@@ -359,7 +382,7 @@ mod tests {
         );
         let grants = grants(&workspace);
         let before = ProtectedEntries::find(&grants).unwrap();
-        assert_eq!(before.changes(&grants), ProtectedChanges::default());
+        assert_eq!(before.changes(&grants), unchanged());
         create_files(
             &workspace,
             &[
@@ -559,7 +582,7 @@ mod tests {
         let before = ProtectedEntries::find(&grants).unwrap();
         let expected = ".git a.sh hooks sub/.git sub/b.sh";
         assert_eq!(outermost_paths(&workspace, &before), expected);
-        assert_eq!(before.changes(&grants), ProtectedChanges::default());
+        assert_eq!(before.changes(&grants), unchanged());
         let below = |path: &PathBuf| path.strip_prefix(&workspace).unwrap().display().to_string();
         let by_content: Vec<_> = before.by_content(&grants).iter().map(below).collect();
         assert_eq!(by_content.join(" "), "a.sh hooks inc sub/b.sh tools/ssh");
@@ -609,6 +632,52 @@ mod tests {
     }
 
     #[test]
+    fn many_new_files_hide_no_changed_one() {
+        let directory = tempfile::tempdir().unwrap();
+        let workspace = directory.path().canonicalize().unwrap();
+        create_files(&workspace, &["package.json"]);
+        let grants = grants(&workspace);
+        let before = ProtectedEntries::find(&grants).unwrap();
+        fs::write(workspace.join("package.json"), "longer").unwrap();
+        let names: Vec<String> = (0..1_100).map(|index| format!("!a{index}.mk")).collect();
+        create_files(
+            &workspace,
+            &names.iter().map(String::as_str).collect::<Vec<_>>(),
+        );
+        let executed = before.changes(&grants).executed;
+        assert!(executed.is_complete);
+        assert_eq!(executed.files.len(), 1_101);
+        let package = ExecutedFile::changed(workspace.join("package.json"), "npm and pnpm");
+        assert!(executed.files.contains(&package));
+    }
+
+    #[test]
+    fn the_configuration_of_a_bare_repository_is_found_after_a_run() {
+        let directory = tempfile::tempdir().unwrap();
+        let workspace = directory.path().canonicalize().unwrap();
+        create_files(
+            &workspace,
+            &["old/HEAD", "old/objects/x", "old/refs/x", "x/config"],
+        );
+        let grants = grants(&workspace);
+        let before = ProtectedEntries::find(&grants).unwrap();
+        create_files(
+            &workspace,
+            &[
+                "old/config",
+                "new.git/HEAD",
+                "new.git/objects/x",
+                "new.git/config",
+                "y/config",
+            ],
+        );
+        let executed = before.changes(&grants).executed.files;
+        let expected = ["new.git/config", "old/config"];
+        let expected = expected.map(|path| ExecutedFile::created(workspace.join(path), "git"));
+        assert_eq!(executed, expected);
+    }
+
+    #[test]
     fn files_that_other_programs_execute_are_found_after_a_run() {
         let directory = tempfile::tempdir().unwrap();
         let workspace = directory.path().canonicalize().unwrap();
@@ -647,10 +716,11 @@ mod tests {
             ],
         );
         let changes = before.changes(&grants);
-        let executed = changes.executed.iter();
-        let executed: Vec<_> = executed
+        let executed = changes.executed.files.iter().map(|file| &file.path);
+        let mut executed: Vec<_> = executed
             .map(|path| path.strip_prefix(&workspace).unwrap().display().to_string())
             .collect();
+        executed.sort();
         assert_eq!(
             executed.join(" "),
             ".buildkite/x .buildkite/y/z Makefile a/package.json b/c/conftest.py justfile setup.py"

@@ -75,7 +75,7 @@ pub(crate) use backends::{Backends, WasmConfig};
 pub use call_context::{CallContext, ProgressReporter};
 pub use execution_mode::ExecutionMode;
 pub use failure_cause::{DeclaredPackages, FailureCause, LimitKind};
-pub use findings::{ExecutedFile, RunFinding};
+pub use findings::{ProgramFiles, RunFinding};
 pub use host_command::HostCommand;
 pub use input_protocol::InputProtocol;
 pub use options::{ExecutionOptions, InputFile, RunTarget, Workspace};

@@ -53,10 +53,10 @@ pub use approval_store::FileApprovalStore;
 pub use builder::Builder;
 pub use error::{ErrorKind, RuntimeError};
 pub use executor::{
-    CallContext, DeclaredPackages, ExecutedFile, ExecutionArtifacts, ExecutionMode,
-    ExecutionOptions, ExecutionStatus, Executor, FailureCause, HostCommand, InputFile,
-    InputProtocol, LimitKind, OutputFile, OutputFiles, Precompile, Preview, ProgressReporter,
-    RunFinding, RunTarget, SessionDirectory, UnreadableSkill, Workspace, detect_execution_mode,
+    CallContext, DeclaredPackages, ExecutionArtifacts, ExecutionMode, ExecutionOptions,
+    ExecutionStatus, Executor, FailureCause, HostCommand, InputFile, InputProtocol, LimitKind,
+    OutputFile, OutputFiles, Precompile, Preview, ProgramFiles, ProgressReporter, RunFinding,
+    RunTarget, SessionDirectory, UnreadableSkill, Workspace, detect_execution_mode,
 };
 #[cfg(all(feature = "packages", unix))]
 pub use executor::{PackageConfig, PackagePlan, PackageStatus};

@@ -118,7 +118,7 @@ impl SeatbeltSandbox {
         let started = Instant::now();
         let launcher = self.launcher()?;
         // Seatbelt compares the paths that the kernel resolved.
-        let job = protect_by_content(job.with_real_paths()).await?;
+        let (job, protected) = protect_by_content(job.with_real_paths()).await?;
         let (scratch, scratch_path) = self.create_scratch()?;
         let failed = |error| SandboxError::setup("writing the profile", error);
         let mut file =
@@ -149,7 +149,13 @@ impl SeatbeltSandbox {
         drop(file);
         launcher_error(&supervised, log.as_ref()).map_or(Ok(()), Err)?;
         let report = report(&plan, job.quotas(), log.as_ref()).cleanup(scratch.remove());
-        Ok(run_output(supervised, started, report, log.as_ref()).withheld_keys(context.keys))
+        let unread: Vec<String> = protected.unread_notes().collect();
+        let grants = job.grants().clone();
+        let changes = tokio::task::spawn_blocking(move || protected.changes(&grants).executed);
+        Ok(run_output(supervised, started, report, log.as_ref())
+            .executed_files(changes.await.unwrap_or_default())
+            .notes(unread)
+            .withheld_keys(context.keys))
     }
 
     /// Creates the scratch directory, and returns it with its path without symlinks.
@@ -187,15 +193,18 @@ impl SeatbeltSandbox {
 }
 
 /// Protects what the profile cannot identify by its name: targets of symlinks, and what the
-/// configuration of a repository names.
-async fn protect_by_content(job: Job) -> Result<Job, SandboxError> {
+/// configuration of a repository names. Returns what was found too.
+async fn protect_by_content(job: Job) -> Result<(Job, ProtectedEntries), SandboxError> {
     let grants = job.grants().clone();
-    let search = move || Ok(ProtectedEntries::find(&grants)?.by_content(&grants));
-    let paths = skills_threads::run_blocking(search)
+    let search = move || {
+        let found = ProtectedEntries::find(&grants)?;
+        Ok((found.by_content(&grants), found))
+    };
+    let (paths, found) = skills_threads::run_blocking(search)
         .await
         .map_err(|error| SandboxError::setup("searching for protected paths", error))?
         .map_err(|limit: SearchLimit| SandboxError::rejected("seatbelt", limit.to_string()))?;
-    Ok(job.protect(paths))
+    Ok((job.protect(paths), found))
 }
 
 /// A proxy that does not serve yet.

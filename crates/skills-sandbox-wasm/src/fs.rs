@@ -25,6 +25,7 @@ mod writer;
 use wasmtime::component::Linker;
 
 pub(crate) use preopens::SCRATCH_PATH;
+pub(crate) use protected::InitialFiles;
 pub(crate) use quota::StoredBytes;
 
 use crate::component_info::WasiVersion;

@@ -13,6 +13,7 @@ use wasmtime::{PoolConcurrencyLimitError, Store, UpdateDeadline};
 
 use crate::WasmProfile;
 use crate::engine::SharedEngine;
+use crate::fs::InitialFiles;
 use crate::monitored_future::{Monitored, MonitoredResult, panic_message};
 use crate::prepared_component::PreparedComponent;
 use crate::stop_reason::{StopFlag, StopReason};
@@ -57,6 +58,8 @@ pub(crate) struct FinishedRun {
     pub(crate) refusals: Refusals,
     /// The files that may hold keys and that it could not open.
     pub(crate) withheld_keys: Vec<PathBuf>,
+    /// The files that other programs execute, before the first modification.
+    pub(crate) initial_files: InitialFiles,
     /// Whether it must run again in the on-demand engine; it had no visible effects then.
     pub(crate) needs_on_demand: bool,
 }
@@ -170,6 +173,7 @@ fn finish(mut store: Store<StoreState>, ending: Termination, cpu: Option<Duratio
     let peak_bytes = store.data().limiter.peak_bytes();
     let mut refusals = store.data_mut().take_refusals();
     let withheld_keys = store.data().withheld_keys();
+    let initial_files = store.data_mut().take_initial_files();
     let requests = requests(store.data(), &mut refusals);
     let steps = store.get_fuel().ok().map(|left| FUEL.saturating_sub(left));
     let dropped = catch_unwind(AssertUnwindSafe(|| drop(store)));
@@ -191,6 +195,7 @@ fn finish(mut store: Store<StoreState>, ending: Termination, cpu: Option<Duratio
         connection_failures: requests.connection_failures,
         refusals,
         withheld_keys,
+        initial_files,
         needs_on_demand: false,
     }
 }

@@ -382,7 +382,10 @@ impl FinishedRun {
             Some(private) => report.cleanup(remove_scratch(private).await),
             None => report,
         };
+        let (executed, unsearched) = self.initial_files.changes(job.grants()).await;
         RunOutput::new(self.termination, stdout, stderr, started.elapsed(), report)
+            .executed_files(executed)
+            .notes(unsearched)
             .refusals(self.refusals)
             .withheld_keys(self.withheld_keys)
             .connections(self.connections, self.connections_omitted)

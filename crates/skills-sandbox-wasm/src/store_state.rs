@@ -13,6 +13,7 @@ use wasmtime::component::ResourceTable;
 use wasmtime_wasi::p2::pipe::MemoryInputPipe;
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 
+use crate::fs::InitialFiles;
 use crate::fs::preopens::Preopens;
 use crate::fs::quota::StoredBytes;
 use crate::fs::view::FsView;
@@ -141,6 +142,11 @@ impl StoreState {
     /// Takes the files that were refused.
     pub(crate) fn take_refusals(&mut self) -> Refusals {
         self.preopens.take_refusals()
+    }
+
+    /// Takes the state of the files that other programs execute, before the first modification.
+    pub(crate) fn take_initial_files(&mut self) -> InitialFiles {
+        self.preopens.take_initial_files()
     }
 
     /// Returns the files that may hold keys and that the program could not open.

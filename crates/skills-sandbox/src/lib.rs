@@ -51,5 +51,7 @@ pub use program_streams::{InputStream, OutputCopy, ProgramStreams};
 pub use quota::{Quota, QuotaExceeded, QuotaPart};
 pub use refusal::{Evidence, Refusal, Refusals, RefusedOperation};
 pub use report::{EnforcementReport, EnforcementStatus, ReportField, Restriction};
-pub use run_output::{HostConnections, PrivateHome, RunOutput, Termination};
+pub use run_output::{
+    ExecutedFile, ExecutedFiles, HostConnections, PrivateHome, RunOutput, Termination,
+};
 pub use sandbox::{Preparation, PrepareFuture, RunFuture, Sandbox};

@@ -57,12 +57,69 @@ pub struct RunOutput {
     /// Existing files and directories in granted directories that may hold keys, and that the program
     /// could not open.
     pub withheld_keys: Vec<PathBuf>,
-    /// Files in writable directories that the program created or changed and that other programs
-    /// execute, as far as the backend searched for them. Protected paths are in [`notes`](Self::notes)
-    /// instead.
-    pub executed_files: Vec<PathBuf>,
+    /// Files in writable directories that other programs execute, and that were created or changed
+    /// during the run. Protected paths are in [`notes`](Self::notes) instead.
+    pub executed_files: ExecutedFiles,
     /// The home directory of the program, if it was private to the run.
     pub private_home: Option<PrivateHome>,
+}
+
+/// The files that other programs execute, and that were created or changed during a run: by its
+/// program or by another process.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ExecutedFiles {
+    /// The files, in no particular order.
+    pub files: Vec<ExecutedFile>,
+    /// Whether all writable directories were searched for them.
+    pub is_complete: bool,
+}
+
+/// A file that another program executes, and that was created or changed during a run.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub struct ExecutedFile {
+    /// The path on the host, absolute.
+    pub path: PathBuf,
+    /// The program that executes it, for users.
+    pub program: &'static str,
+    /// Whether it did not exist before the run.
+    pub is_created: bool,
+}
+
+impl ExecutedFiles {
+    /// Creates a list from the files that a search of all writable directories found.
+    pub fn of_search(files: impl IntoIterator<Item = ExecutedFile>) -> Self {
+        Self {
+            files: files.into_iter().collect(),
+            is_complete: true,
+        }
+    }
+
+    /// Marks a list as one that may lack files, since the search ended at a limit.
+    pub fn incomplete(mut self) -> Self {
+        self.is_complete = false;
+        self
+    }
+}
+
+impl ExecutedFile {
+    /// Describes a file that did not exist before the run.
+    pub fn created(path: impl Into<PathBuf>, program: &'static str) -> Self {
+        Self {
+            path: path.into(),
+            program,
+            is_created: true,
+        }
+    }
+
+    /// Describes a file that existed before the run.
+    pub fn changed(path: impl Into<PathBuf>, program: &'static str) -> Self {
+        Self {
+            is_created: false,
+            ..Self::created(path, program)
+        }
+    }
 }
 
 /// A home directory that a program has to itself, and that is removed after the run.
@@ -123,7 +180,7 @@ impl RunOutput {
             lookups: Vec::new(),
             read_only_paths: Vec::new(),
             withheld_keys: Vec::new(),
-            executed_files: Vec::new(),
+            executed_files: ExecutedFiles::default(),
             private_home: None,
         }
     }
@@ -151,10 +208,10 @@ impl RunOutput {
         self
     }
 
-    /// Sets the files that other programs execute and that the program created or changed. Default:
-    /// none.
-    pub fn executed_files(mut self, files: impl IntoIterator<Item = PathBuf>) -> Self {
-        self.executed_files = files.into_iter().collect();
+    /// Sets the files that other programs execute and that were created or changed during the run.
+    /// Default: none, and no search for them.
+    pub fn executed_files(mut self, files: ExecutedFiles) -> Self {
+        self.executed_files = files;
         self
     }
 

@@ -604,7 +604,7 @@ fn files_that_other_programs_execute_are_listed_after_the_run() {
     ];
     let done = script("allowed-tools: Write\n", "main.py", &text, &arguments);
     assert_eq!(done.code, 0, "{}", done.stderr);
-    let expected = "note: created or changed files that other programs execute: `Makefile` (make), `package.json` (npm and pnpm), `.vscode/tasks.json` (VS Code), `sub/conftest.py` (Python build and test tools)\n";
+    let expected = "note: files that other programs execute were created or changed during the run: `package.json` (npm and pnpm), `Makefile` (make), `.vscode/tasks.json` (VS Code), `sub/conftest.py` (Python build and test tools)\n";
     assert!(done.stderr.contains(expected), "{}", done.stderr);
     let again = [&arguments[..], &["--json"]].concat();
     let text = text.replace("os.makedirs", "print");

@@ -15,14 +15,17 @@ use std::time::SystemTime;
 use skills_policy::{FileGrant, Grants, ends_executed_path};
 
 use super::{
-    DirectoryState, EntryState, MAX_DEPTH, MAX_ENTRIES, MAX_PATHS, ProtectedEntries, SearchLimit,
-    SearchedDirectory,
+    DirectoryState, EntryState, FoundFile, MAX_DEPTH, MAX_ENTRIES, MAX_PATHS, ProtectedEntries,
+    SearchLimit, SearchedDirectory,
 };
 use crate::git_named_files::{self, NamedFiles};
 
 /// How far before its listing a directory must have changed last, so that its change time tells
 /// later changes apart: more than any file system rounds times.
 const SETTLED_SECONDS: i64 = 3;
+/// The entries by which git recognizes a directory as a repository without a work tree, and its
+/// configuration.
+const BARE_REPOSITORY: [&str; 3] = ["HEAD", "objects", "config"];
 
 /// A search for protected paths.
 pub(super) struct Search<'a> {
@@ -172,11 +175,16 @@ impl<'a> Search<'a> {
         let depth = directory.depth;
         let own_names = self.own_paths.get(&directory.path).cloned();
         let own_names = own_names.unwrap_or_default();
+        let mut of_repository = HashSet::new();
         for entry in entries {
             let Ok(entry) = entry else {
                 return Ok(false);
             };
             let name = entry.file_name();
+            let part = BARE_REPOSITORY
+                .iter()
+                .position(|part| name.eq_ignore_ascii_case(part));
+            of_repository.extend(part);
             let is_directory = match entry.file_type() {
                 Ok(kind) => kind.is_dir(),
                 Err(error) if error.kind() == ErrorKind::NotFound => false,
@@ -211,6 +219,9 @@ impl<'a> Search<'a> {
                     is_executed: matches!(kind, EntryKind::Executed),
                 });
             }
+        }
+        if of_repository.len() == BARE_REPOSITORY.len() && !directory.is_protected {
+            self.examine_bare_repository(&directory.path);
         }
         Ok(true)
     }
@@ -282,12 +293,30 @@ impl<'a> Search<'a> {
                 EntryKind::Ordinary
             };
         }
-        if self.grants.file_reader(path).is_some()
-            && let Some(state) = EntryState::of_content(path)
-        {
-            self.found.executed.insert(path.to_owned(), state);
+        if let Some(program) = self.grants.file_reader(path) {
+            self.add_executed(path.to_owned(), program);
         }
         EntryKind::Ordinary
+    }
+
+    /// Records the configuration of a repository that no name identifies: git executes what it says
+    /// if it is started there.
+    fn examine_bare_repository(&mut self, directory: &Path) {
+        let config = directory.join("config");
+        let granted = self.grants.innermost_writable(&config).map(FileGrant::path);
+        let is_protected =
+            granted.is_none_or(|granted| self.grants.protected_in(granted, &config).is_some());
+        if !is_protected {
+            self.add_executed(config, "git");
+        }
+    }
+
+    fn add_executed(&mut self, path: PathBuf, program: &'static str) {
+        if let Some(state) = EntryState::of_content(&path) {
+            self.found
+                .executed
+                .insert(path, FoundFile { program, state });
+        }
     }
 
     /// Protects the target of a protected symlink, if it is in a writable directory.

@@ -1,12 +1,12 @@
 //! What the runtime itself knows about a run that explains its result.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use skills_policy::{Grants, innermost_protected_name, key_part};
-use skills_sandbox::{PrivateHome, Refusals, RunOutput};
+use skills_sandbox::{ExecutedFile, ExecutedFiles, PrivateHome, Refusals, RunOutput};
 
 use super::program_messages::{end_of, is_path_end, read_only_marker};
 use super::refusals::ProgramPaths;
@@ -15,8 +15,10 @@ use crate::secrets::Redactor;
 
 /// The most paths that one finding lists.
 const MAX_LISTED: usize = 4;
-/// The most files that other programs execute and that one finding lists.
-const MAX_EXECUTED: usize = 20;
+/// The most files of one program that are named.
+const MAX_EXAMPLES: usize = 2;
+/// The most programs whose files are named. Of the others the number is.
+const MAX_NAMED_PROGRAMS: usize = 20;
 /// Directories in a home directory that hold no results: caches, by the XDG convention or by name.
 const CACHES: [&str; 4] = [".cache", ".npm", ".java", "Library/Caches"];
 /// Directories in a home directory in which each program has its own.
@@ -114,12 +116,13 @@ pub enum RunFinding {
         /// Whether the run had a workspace.
         has_workspace: bool,
     },
-    /// The program created or changed files that other programs execute, such as a `Makefile`.
+    /// Files that other programs execute, such as a `Makefile`, were created or changed during the
+    /// run, or may have been.
     ExecutedFiles {
-        /// At most 20 files.
-        files: Vec<ExecutedFile>,
-        /// The number of further ones.
-        omitted: usize,
+        /// The files by program. Those with changed files are first.
+        programs: Vec<ProgramFiles>,
+        /// Whether all writable directories were searched.
+        is_complete: bool,
     },
     /// The program resolved the names of granted hosts itself, so it does not use the proxy, by which
     /// alone they can be reached.
@@ -129,14 +132,17 @@ pub enum RunFinding {
     },
 }
 
-/// A file, and a program that executes it.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+/// Files that one program executes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
-pub struct ExecutedFile {
-    /// The path, relative to the workspace if the file is in it.
-    pub path: String,
+pub struct ProgramFiles {
     /// The program, for users.
     pub program: &'static str,
+    /// The number of files.
+    pub count: usize,
+    /// At most two of the paths, changed files and outer ones first; relative to the workspace if
+    /// they are in it. None beyond the first 20 programs.
+    pub examples: Vec<String>,
 }
 
 impl RunFinding {
@@ -186,14 +192,10 @@ impl fmt::Display for RunFinding {
             } else {
                 "a program needs a workspace to write files"
             }),
-            Self::ExecutedFiles { files, omitted } => {
-                f.write_str("created or changed files that other programs execute: ")?;
-                for (index, ExecutedFile { path, program }) in files.iter().enumerate() {
-                    let separator = if index == 0 { "" } else { ", " };
-                    write!(f, "{separator}`{path}` ({program})")?;
-                }
-                write_omitted(f, *omitted)
-            }
+            Self::ExecutedFiles {
+                programs,
+                is_complete,
+            } => write_executed(f, programs, *is_complete),
             Self::IgnoredProxy { hosts } => {
                 f.write_str("the program looked up ")?;
                 write_names(f, hosts.iter().cloned(), 0)?;
@@ -202,6 +204,40 @@ impl fmt::Display for RunFinding {
                 )
             }
         }
+    }
+}
+
+fn write_executed(
+    f: &mut fmt::Formatter<'_>,
+    programs: &[ProgramFiles],
+    is_complete: bool,
+) -> fmt::Result {
+    if programs.is_empty() {
+        return f.write_str(
+            "files that other programs execute may have been created or changed during the run: not all files were searched",
+        );
+    }
+    f.write_str("files that other programs execute were created or changed during the run: ")?;
+    for (index, files) in programs.iter().enumerate() {
+        let separator = if index == 0 { "" } else { ", " };
+        f.write_str(separator)?;
+        match (files.examples.len(), files.count) {
+            (0, 1) => f.write_str("1 file")?,
+            (0, count) => write!(f, "{count} files")?,
+            (named, count) => {
+                write_names(
+                    f,
+                    files.examples.iter().cloned(),
+                    count.saturating_sub(named),
+                )?;
+            }
+        }
+        write!(f, " ({})", files.program)?;
+    }
+    if is_complete {
+        Ok(())
+    } else {
+        f.write_str("; the list is incomplete, since not all files were searched")
     }
 }
 
@@ -342,35 +378,70 @@ pub(super) fn withheld_keys(output: &RunOutput) -> Option<RunFinding> {
     })
 }
 
-/// Returns the files of a run that other programs execute: those that the backend found, and those
-/// among the output files. The outermost are listed first.
+/// Returns the files of a run that other programs execute, by program: those that the backend found,
+/// and those among the output files.
 pub(super) fn executed_files(
-    found: &[PathBuf],
+    found: ExecutedFiles,
     workspace: Option<(&Path, &OutputFiles)>,
     grants: &Grants,
     redactor: &Redactor,
 ) -> Option<RunFinding> {
+    let is_complete = found.is_complete || workspace.is_none_or(|(_, output)| !output.is_truncated);
     let of_workspace = workspace.into_iter().flat_map(|(directory, output)| {
         let files = output.files.iter();
-        files.map(|file| directory.join(&file.path))
+        files.filter_map(|file| {
+            let path = directory.join(&file.path);
+            let program = grants.file_reader(&path)?;
+            Some(if file.is_created {
+                ExecutedFile::created(path, program)
+            } else {
+                ExecutedFile::changed(path, program)
+            })
+        })
     });
-    let all: BTreeSet<PathBuf> = found.iter().cloned().chain(of_workspace).collect();
-    let mut files: Vec<ExecutedFile> = all
+    // A file of both lists counts once.
+    let all = of_workspace.chain(found.files);
+    let all: BTreeMap<PathBuf, ExecutedFile> = all.map(|file| (file.path.clone(), file)).collect();
+    let mut by_program: BTreeMap<&str, Vec<ExecutedFile>> = BTreeMap::new();
+    for file in all.into_values() {
+        by_program.entry(file.program).or_default().push(file);
+    }
+    let mut groups: Vec<Vec<ExecutedFile>> = by_program.into_values().collect();
+    for group in &mut groups {
+        group.sort_by_cached_key(importance);
+    }
+    groups.sort_by_cached_key(|group| group.first().map(importance));
+    let shown = |file: &ExecutedFile| {
+        let below = workspace.and_then(|(directory, _)| file.path.strip_prefix(directory).ok());
+        redactor.redact_text(&below.unwrap_or(&file.path).display().to_string())
+    };
+    let programs: Vec<ProgramFiles> = groups
         .iter()
-        .filter_map(|path| {
-            let program = grants.file_reader(path)?;
-            let below = workspace.and_then(|(directory, _)| path.strip_prefix(directory).ok());
-            let shown = below.unwrap_or(path).display().to_string();
-            Some(ExecutedFile {
-                path: redactor.redact_text(&shown),
-                program,
+        .enumerate()
+        .filter_map(|(index, files)| {
+            let named = if index < MAX_NAMED_PROGRAMS {
+                MAX_EXAMPLES
+            } else {
+                0
+            };
+            Some(ProgramFiles {
+                program: files.first()?.program,
+                count: files.len(),
+                examples: files.iter().take(named).map(shown).collect(),
             })
         })
         .collect();
-    files.sort_by_cached_key(|file| (file.path.matches('/').count(), file.path.clone()));
-    let omitted = files.len().saturating_sub(MAX_EXECUTED);
-    files.truncate(MAX_EXECUTED);
-    (!files.is_empty()).then_some(RunFinding::ExecutedFiles { files, omitted })
+    (!programs.is_empty() || !is_complete).then_some(RunFinding::ExecutedFiles {
+        programs,
+        is_complete,
+    })
+}
+
+/// Returns a key by which changed files come before created ones, which a program can create in any
+/// number, and outer files before inner ones.
+fn importance(file: &ExecutedFile) -> (bool, usize, PathBuf) {
+    let depth = file.path.components().count();
+    (file.is_created, depth, file.path.clone())
 }
 
 /// Returns the files that a program left in its private home directory, except those of caches.
@@ -491,6 +562,46 @@ mod tests {
             found.to_string().starts_with("`/work/.git` stayed"),
             "{found}"
         );
+    }
+
+    #[test]
+    fn many_created_files_hide_no_changed_one() {
+        let created =
+            (0..1_100).map(|index| ExecutedFile::created(format!("/w/!a{index:04}.mk"), "make"));
+        let changed = ExecutedFile::changed("/w/sub/package.json", "npm and pnpm");
+        let others = (0..25).map(|index| {
+            let program: &'static str = Box::leak(format!("program {index:02}").into_boxed_str());
+            ExecutedFile::created(format!("/w/x/{index:02}"), program)
+        });
+        let found = ExecutedFiles::of_search(created.chain([changed]).chain(others));
+        let grants = Grants::none();
+        let shown = |found| {
+            let workspace = (Path::new("/w"), &OutputFiles::default());
+            let finding = executed_files(found, Some(workspace), &grants, &Redactor::default());
+            finding
+                .map(|finding| finding.to_string())
+                .unwrap_or_default()
+        };
+        let text = shown(found.clone());
+        let start = "files that other programs execute were created or changed during the run: `sub/package.json` (npm and pnpm), `!a0000.mk`, `!a0001.mk` and 1098 more (make), `x/00` (program 00), ";
+        assert!(text.starts_with(start), "{text}");
+        assert!(text.ends_with(", 1 file (program 24)"), "{text}");
+        assert_eq!(shown(ExecutedFiles::of_search([])), "");
+    }
+
+    #[test]
+    fn an_incomplete_list_says_so() {
+        let mut output = OutputFiles::default();
+        let of = |output: &OutputFiles, found| {
+            let workspace = Some((Path::new("/w"), output));
+            executed_files(found, workspace, &Grants::none(), &Redactor::default())
+        };
+        assert_eq!(of(&output, ExecutedFiles::default()), None);
+        output.is_truncated = true;
+        // The backend searched more than the output files.
+        assert_eq!(of(&output, ExecutedFiles::of_search([])), None);
+        let text = of(&output, ExecutedFiles::default()).unwrap().to_string();
+        assert!(text.ends_with("not all files were searched"), "{text}");
     }
 
     #[test]

@@ -17,6 +17,10 @@ pub struct OutputFiles {
     /// Omitted entries with the reason, one phrase each: symlinks and special files, names that are
     /// not UTF-8, and entries beyond a limit.
     pub omitted: Vec<String>,
+    /// Whether regular files may be missing, since a limit was reached or a directory could not be
+    /// listed.
+    #[serde(skip)]
+    pub is_truncated: bool,
 }
 
 /// File that a program created or changed.

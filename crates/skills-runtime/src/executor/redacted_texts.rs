@@ -70,8 +70,11 @@ fn redact_finding(finding: &mut RunFinding, redactor: &Redactor) {
             redact_all(directories, redactor);
         }
         RunFinding::IgnoredProxy { hosts } => redact_all(hosts, redactor),
-        RunFinding::ExecutedFiles { files, .. } => {
-            redact_all(files.iter_mut().map(|file| &mut file.path), redactor);
+        RunFinding::ExecutedFiles { programs, .. } => {
+            let names = programs
+                .iter_mut()
+                .flat_map(|program| &mut program.examples);
+            redact_all(names, redactor);
         }
         RunFinding::SkillIsReadOnly { .. } => {}
     }

@@ -67,7 +67,7 @@ impl Executor {
             ..
         } = run;
         let unreadable_skills = std::mem::take(&mut plan.readable_skills.unreadable);
-        let output = redactor.redact_streams(output);
+        let mut output = redactor.redact_streams(output);
         let input = input_text(&plan);
         let paths = self.program_paths(&plan, &input);
         let refusals = self.refusals(&plan, &grants, &output, &paths);
@@ -76,7 +76,7 @@ impl Executor {
         let cause = self.failure_cause(&plan, &output, &grants, &packages);
         let skill = plan.subject.name().to_owned();
         let permissions_used = used_tools(&grants, plan.subject.skill());
-        let executed = output.executed_files.clone();
+        let executed = std::mem::take(&mut output.executed_files);
         let workspace = run
             .workspace
             .as_ref()
@@ -95,7 +95,7 @@ impl Executor {
         let workspace = workspace
             .as_deref()
             .map(|path| (path, &artifacts.output_files));
-        let executed = findings::executed_files(&executed, workspace, &grants, redactor);
+        let executed = findings::executed_files(executed, workspace, &grants, redactor);
         artifacts.findings.extend(executed);
         artifacts.decisions = grants.decisions().to_vec();
         artifacts.permissions_used = permissions_used;

@@ -107,6 +107,7 @@ impl ActiveWorkspace {
             changed.truncate(MAX_FILES);
         }
         let files = self.read_output(changed, top.as_ref(), redactor, &mut omitted);
+        let is_truncated = found > files.len() as u64 || !walk.omitted.is_empty();
         let special = walk.special.difference(&self.initial_special);
         let special = special.map(|(path, kind)| format!("`{}`: {kind}", path.display()));
         let omitted = walk
@@ -122,6 +123,7 @@ impl ActiveWorkspace {
             files,
             found,
             omitted,
+            is_truncated,
         }
     }
 

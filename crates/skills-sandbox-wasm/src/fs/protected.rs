@@ -9,6 +9,7 @@ use cap_primitives::fs::FollowSymlinks;
 use skills_policy::{Access, FileGrant, Grants, may_lead_to_protected};
 #[cfg(unix)]
 use skills_process::ProtectedEntries;
+use skills_sandbox::ExecutedFiles;
 
 use super::error_code::FsErrorCode;
 use super::withheld_keys::WithheldKeys;
@@ -20,12 +21,50 @@ use super::withheld_keys::WithheldKeys;
 pub(super) struct ProtectedPaths {
     grants: Grants,
     is_writable: bool,
-    /// The paths that are protected, but not by their names; searched on the first modification.
-    by_content: OnceLock<Vec<PathBuf>>,
+    /// What was found on the first modification.
+    found: OnceLock<Found>,
     /// The files that may hold keys; searched when the first file is opened.
     keys: OnceLock<WithheldKeys>,
     /// The real path of the scratch directory, once it is created.
     scratch: OnceLock<PathBuf>,
+}
+
+/// What a search of the writable directories found.
+struct Found {
+    /// The paths that are protected, but not by their names: targets of protected symlinks, what the
+    /// configuration of a repository of git names, and directories that cannot be listed. If there is
+    /// too much to search, all writable directories.
+    by_content: Vec<PathBuf>,
+    initial: InitialFiles,
+}
+
+/// The files that other programs execute, as they were before the program modified anything.
+#[derive(Default)]
+pub(crate) struct InitialFiles {
+    /// `None` if the program could not or did not modify anything.
+    #[cfg(unix)]
+    entries: Option<ProtectedEntries>,
+}
+
+impl InitialFiles {
+    /// Returns which files that other programs execute were created or changed since, and what could
+    /// not be searched.
+    #[cfg(unix)]
+    pub(crate) async fn changes(self, grants: &Grants) -> (ExecutedFiles, Vec<String>) {
+        let Some(entries) = self.entries else {
+            return (ExecutedFiles::of_search([]), Vec::new());
+        };
+        let notes = entries.unread_notes().collect();
+        let grants = grants.clone();
+        let changes = tokio::task::spawn_blocking(move || entries.changes(&grants).executed);
+        (changes.await.unwrap_or_default(), notes)
+    }
+
+    /// Files are not searched here.
+    #[cfg(not(unix))]
+    pub(crate) async fn changes(self, _grants: &Grants) -> (ExecutedFiles, Vec<String>) {
+        (ExecutedFiles::default(), Vec::new())
+    }
 }
 
 /// An entry that may be modified: its parent directory, held open, and its name. Operations on
@@ -44,7 +83,7 @@ impl ProtectedPaths {
         Self {
             grants: grants.clone(),
             is_writable,
-            by_content: OnceLock::new(),
+            found: OnceLock::new(),
             keys: OnceLock::new(),
             scratch: OnceLock::new(),
         }
@@ -188,37 +227,51 @@ impl ProtectedPaths {
         self.keys.get_or_init(|| WithheldKeys::find(&self.grants))
     }
 
-    /// Returns the targets of protected symlinks, what the configuration of a repository of git
-    /// names, and directories that cannot be listed. If there is too much to search, all writable
-    /// directories.
     fn by_content(&self) -> &[PathBuf] {
-        self.by_content
-            .get_or_init(|| find_by_content(&self.grants))
+        let found = self.found.get_or_init(|| find(&self.grants));
+        &found.by_content
+    }
+
+    /// Takes the state of the files that other programs execute.
+    pub(super) fn take_initial_files(&mut self) -> InitialFiles {
+        let found = self.found.take();
+        found.map(|found| found.initial).unwrap_or_default()
     }
 }
 
 #[cfg(unix)]
-fn find_by_content(grants: &Grants) -> Vec<PathBuf> {
+fn find(grants: &Grants) -> Found {
     match ProtectedEntries::find(grants) {
-        Ok(found) => found.by_content(grants),
+        Ok(found) => Found {
+            by_content: found.by_content(grants),
+            initial: InitialFiles {
+                entries: Some(found),
+            },
+        },
         Err(_) => {
             let writable = grants.files().iter();
             let writable = writable.filter(|file| file.access() == Access::ReadWrite);
-            writable.map(|file| file.path().to_owned()).collect()
+            Found {
+                by_content: writable.map(|file| file.path().to_owned()).collect(),
+                initial: InitialFiles::default(),
+            }
         }
     }
 }
 
 /// The search needs inode numbers, so only symlinks are searched elsewhere.
 #[cfg(not(unix))]
-fn find_by_content(grants: &Grants) -> Vec<PathBuf> {
+fn find(grants: &Grants) -> Found {
     let mut targets = Vec::new();
     let mut remaining = MAX_ENTRIES;
     let writable = grants.files().iter();
     for file in writable.filter(|file| file.access() == Access::ReadWrite) {
         find_link_targets(file.path(), file.path(), &mut remaining, &mut targets);
     }
-    targets
+    Found {
+        by_content: targets,
+        initial: InitialFiles::default(),
+    }
 }
 
 /// The maximum number of directory entries that are examined for symlinks.

@@ -7,7 +7,7 @@ use skills_sandbox::{Evidence, Refusal, Refusals, RefusedOperation};
 use wasmtime_wasi::filesystem::Dir;
 
 use super::preopens::{Preopens, SCRATCH_PATH};
-use super::protected::real_path;
+use super::protected::{InitialFiles, real_path};
 
 /// The longest path that is noted.
 const MAX_PATH_BYTES: usize = 4_096;
@@ -50,6 +50,11 @@ impl Preopens {
     /// Takes what was refused.
     pub(crate) fn take_refusals(&mut self) -> Refusals {
         std::mem::take(&mut self.refusals)
+    }
+
+    /// Takes the state of the files that other programs execute, before the first modification.
+    pub(crate) fn take_initial_files(&mut self) -> InitialFiles {
+        self.protected.take_initial_files()
     }
 
     /// Returns the files that may hold keys and that the program could not open.
