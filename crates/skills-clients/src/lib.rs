@@ -33,7 +33,7 @@ pub use table::*;
 use std::collections::BTreeSet;
 
 /// Returns the relative paths that belong to clients, in any directory, in alphabetical order:
-/// whoever writes there chooses what a client executes or trusts at its next start.
+/// a program that can write there decides what a client executes or trusts at its next start.
 #[must_use]
 pub fn protected_paths() -> BTreeSet<String> {
     let own = CLIENTS.iter().flat_map(|client| client.protected_paths());

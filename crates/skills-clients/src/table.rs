@@ -243,7 +243,7 @@ pub const OPENCLAW: Client = Client {
     settings: &[],
 };
 
-/// clients that use `.agent`.
+/// Clients that use `.agent`.
 pub const AGENT: Client = Client {
     id: "agent",
     title: "clients that use `.agent`",
