@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use insta::assert_snapshot;
 use skills_policy::{ApprovalMode, Authorization, Policy, Request, ResourceLimits};
-use skills_sandbox::{Job, Program, RunOutput, Sandbox, Termination};
+use skills_sandbox::{ExecutedFiles, Job, Program, RunOutput, Sandbox, Termination};
 use skills_sandbox_wasm::WasmSandbox;
 use tempfile::TempDir;
 
@@ -94,6 +94,31 @@ async fn input_arguments_and_environment_reach_the_program_unchanged() {
     SKILL_ID=pdf
     SKILL_INPUT={}
     ");
+}
+
+/// Also files that are not among the first output files of a workspace.
+#[tokio::test]
+async fn written_files_that_other_programs_execute_are_returned() {
+    let mut skill = Skill::new();
+    skill.tool = "Write";
+    std::fs::write(skill.path("workspace/package.json"), "{}").unwrap();
+    let executed = skill.run(&["write", "/workspace/out.txt"]).await;
+    assert_eq!(executed.executed_files, ExecutedFiles::of_search([]));
+    let executed = skill.run(&["write", "/workspace/package.json"]).await;
+    let executed = executed.executed_files;
+    assert!(executed.is_complete);
+    let found: Vec<_> = executed
+        .files
+        .iter()
+        .map(|file| {
+            (
+                file.path.ends_with("package.json"),
+                file.program,
+                file.is_created,
+            )
+        })
+        .collect();
+    assert_eq!(found, [(true, "npm and pnpm", false)]);
 }
 
 #[tokio::test]
