@@ -245,7 +245,7 @@ impl ProtectedEntries {
         let line = |(path, change): &(&PathBuf, &str)| {
             let path = path.display().to_string();
             format!(
-                "the program {change} the protected path {path:?}: check it before another program runs or reads it"
+                "the protected path {path:?} was {change} during the run: check it before another program runs or reads it"
             )
         };
         let lines = all.iter().take(MAX_REPORTED).map(line);
@@ -402,15 +402,19 @@ mod tests {
             .join("\n")
             .replace(&workspace.display().to_string(), "");
         let changes = changes
-            .replace("the program ", "")
-            .replace(": check it before another program runs or reads it", "");
+            .replace("the protected path ", "")
+            .replace(
+                " during the run: check it before another program runs or reads it",
+                "",
+            )
+            .replace(" was ", " ");
         insta::assert_snapshot!(changes, @r#"
-        changed the protected path "/.git/config"
-        created the protected path "/.git/hooks/new"
-        removed the protected path "/.vscode/tasks.json"
-        created the protected path "/.zshrc"
-        created the protected path "/sub/.claude"
-        created the protected path "/sub/.claude/settings.json"
+        "/.git/config" changed
+        "/.git/hooks/new" created
+        "/.vscode/tasks.json" removed
+        "/.zshrc" created
+        "/sub/.claude" created
+        "/sub/.claude/settings.json" created
         "#);
     }
 
@@ -595,14 +599,18 @@ mod tests {
         let changes = before.changes(&grants).notes.join("\n");
         let changes = changes
             .replace(&workspace.display().to_string(), "")
-            .replace("the program ", "")
-            .replace(": check it before another program runs or reads it", "");
+            .replace("the protected path ", "")
+            .replace(
+                " during the run: check it before another program runs or reads it",
+                "",
+            )
+            .replace(" was ", " ");
         insta::assert_snapshot!(changes, @r#"
-        changed the protected path "/hooks/lib/x"
-        created the protected path "/hooks/post-commit"
-        created the protected path "/inc"
-        changed the protected path "/sub/b.sh"
-        created the protected path "/tools/ssh"
+        "/hooks/lib/x" changed
+        "/hooks/post-commit" created
+        "/inc" created
+        "/sub/b.sh" changed
+        "/tools/ssh" created
         "#);
     }
 

@@ -571,7 +571,7 @@ fn new_protected_paths_are_reported_after_the_run() {
     assert_eq!(done.code, 0, "{}", done.stderr);
     assert!(
         done.stderr.contains(&format!(
-            "note: the program created the protected path \"{directory}/sub/.envrc\""
+            "note: the protected path \"{directory}/sub/.envrc\" was created during the run"
         )),
         "{}",
         done.stderr
