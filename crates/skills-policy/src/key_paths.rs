@@ -24,9 +24,19 @@ const KEY_EXTENSIONS: [&str; 9] = [
 const KEY_PREFIXES: [&str; 5] = [".env", "id_rsa", "id_dsa", "id_ed25519", "id_ecdsa"];
 /// Extensions of examples, which are written to be shared: `.env.example`.
 const EXAMPLE_EXTENSIONS: [&str; 3] = [".example", ".sample", ".template"];
+/// Extensions of backups and of temporary files of editors.
+const BACKUP_EXTENSIONS: [&str; 8] = [
+    ".bak", ".backup", ".old", ".orig", ".save", ".swo", ".swp", ".tmp",
+];
 /// Files and directories with passwords and tokens.
-const KEY_PATHS: [&str; 32] = [
+const KEY_PATHS: [&str; 38] = [
     ".netrc",
+    "_netrc",
+    ".dockercfg",
+    "terraform.tfstate",
+    ".streamlit/secrets.toml",
+    ".huggingface/token",
+    ".gemini/oauth_creds.json",
     ".npmrc",
     ".pypirc",
     ".pgpass",
@@ -145,10 +155,19 @@ fn key_path_length(parts: &[String]) -> usize {
 
 /// Returns true for a name that holds keys in any directory.
 fn is_key_name(name: &str) -> bool {
-    // By prefix, to include `.env.local`, `id_rsa.pub` and backups such as `id_rsa~`.
+    let name = without_backup_marks(name);
+    // By prefix, to include `.env.local` and `id_rsa.pub`.
     let is_key = KEY_PREFIXES.iter().any(|start| name.starts_with(start))
         || KEY_EXTENSIONS.iter().any(|end| name.ends_with(end));
     is_key && !EXAMPLE_EXTENSIONS.iter().any(|end| name.ends_with(end))
+}
+
+/// Returns a name without what editors add to those of backups and of files that are open:
+/// `#.env#`, `.server.key.swp`, `server.key~`.
+fn without_backup_marks(name: &str) -> &str {
+    let name = name.trim_start_matches(".#").trim_matches(['#', '~']);
+    let mut ends = BACKUP_EXTENSIONS.iter();
+    ends.find_map(|end| name.strip_suffix(end)).unwrap_or(name)
 }
 
 /// Returns the number of components up to the settings of a submodule or a worktree, as in
@@ -186,7 +205,15 @@ mod tests {
         ] {
             assert_eq!(key_path(Path::new(name), Path::new("")), None, "{name}");
         }
-        for name in [".env.examples", ".env.example.local", ".env-sample"] {
+        for name in [
+            ".env.examples",
+            ".env.example.local",
+            ".env-sample",
+            "server.key~",
+            "server.key.bak",
+            ".server.key.swp",
+            "#.env#",
+        ] {
             assert!(key_path(Path::new(name), Path::new("")).is_some(), "{name}");
         }
     }

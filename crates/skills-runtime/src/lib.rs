@@ -36,6 +36,7 @@ mod approval_store;
 mod builder;
 mod error;
 mod executor;
+mod key_links;
 mod library;
 mod private_file;
 mod program_search;
@@ -60,6 +61,7 @@ pub use executor::{
 };
 #[cfg(all(feature = "packages", unix))]
 pub use executor::{PackageConfig, PackagePlan, PackageStatus};
+pub use key_links::is_link_of_keys;
 pub use library::{Library, LoadedSkill, OnMissing, SkillDescriptor, SkillPrograms};
 #[cfg(feature = "search")]
 pub use library::{ReferenceSearch, SearchMethod, SkillIndex, SkillSearch};

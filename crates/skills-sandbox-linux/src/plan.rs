@@ -293,6 +293,20 @@ impl Plan {
         })
     }
 
+    /// Returns what the program cannot do with its own files, where mounts cannot cover keys.
+    pub(crate) fn key_notes(&self) -> impl Iterator<Item = String> {
+        let around_keys = self
+            .paths
+            .iter()
+            .filter(|rule| rule.access == PathAccess::Create);
+        around_keys.map(|rule| {
+            format!(
+                "in `{}`, which holds files with keys, the program could not read, rename or remove files that it created: this host has no user namespaces, with which only the keys are withheld",
+                rule.path.display()
+            )
+        })
+    }
+
     /// Returns the existing paths that may hold keys and that the run cannot open.
     pub(crate) fn withheld_keys(&self) -> Vec<PathBuf> {
         self.keys.iter().map(|(path, _)| path.to_owned()).collect()

@@ -274,6 +274,8 @@ impl LinuxSandbox {
             refusals.add(memory_refusal(&plan));
         }
         let changes = plan.protected.changes(job.grants());
+        let key_notes = plan.key_notes().filter(|_| !termination.is_success());
+        let key_notes: Vec<String> = key_notes.collect();
         Ok(RunOutput::new(
             termination,
             supervised.stdout,
@@ -282,6 +284,7 @@ impl LinuxSandbox {
             report,
         )
         .notes(changes.notes)
+        .notes(key_notes)
         .executed_files(changes.executed)
         .notes(requests.failures())
         .read_only_paths(plan.read_only_paths())

@@ -151,7 +151,7 @@ impl SeatbeltSandbox {
         let report = report(&plan, job.quotas(), log.as_ref()).cleanup(scratch.remove());
         let unread: Vec<String> = protected.unread_notes().collect();
         let grants = job.grants().clone();
-        let changes = tokio::task::spawn_blocking(move || protected.changes(&grants).executed);
+        let changes = skills_threads::run_blocking(move || protected.changes(&grants).executed);
         Ok(run_output(supervised, started, report, log.as_ref())
             .executed_files(changes.await.unwrap_or_default())
             .notes(unread)

@@ -179,7 +179,7 @@ impl fmt::Display for RunFinding {
                 let names = paths.iter().map(|path| path.display().to_string());
                 write_names(f, names, *omitted)?;
                 f.write_str(
-                    " may hold keys and cannot be opened by the program, unless a user grants reading this path",
+                    " may hold keys and cannot be opened by the program; only a rule or an approval to read that very path shares it",
                 )
             }
             Self::PrivateHome { files, omitted, .. } => {

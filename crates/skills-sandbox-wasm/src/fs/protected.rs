@@ -56,7 +56,7 @@ impl InitialFiles {
         };
         let notes = entries.unread_notes().collect();
         let grants = grants.clone();
-        let changes = tokio::task::spawn_blocking(move || entries.changes(&grants).executed);
+        let changes = skills_threads::run_blocking(move || entries.changes(&grants).executed);
         (changes.await.unwrap_or_default(), notes)
     }
 

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use cap_fs_ext::DirExt as _;
 use cap_std::fs::Dir;
-use skills_runtime::Entry;
 use skills_runtime::discovery::{InactiveEntry, InactiveReason, Lookup};
+use skills_runtime::{Entry, is_link_of_keys};
 
 use super::{FileTools, SkillWrites};
 use crate::files::sensitive::is_key_file;
@@ -267,7 +267,10 @@ impl FileTools {
             .map(|name| name.to_string_lossy())
             .collect();
         // Both names count: a link with a harmless name must not expose a key.
-        if is_key_file(&names) || is_key_file(&resolved.parts) {
+        if is_key_file(&names)
+            || is_key_file(&resolved.parts)
+            || resolved.is_link_of_keys(&canonical)
+        {
             return Err(ToolErrorCode::PermissionDenied
                 .error(format!(
                     "cannot read '{}': it may contain keys or secrets",
@@ -287,6 +290,12 @@ impl PathTarget {
 }
 
 impl ResolvedPath {
+    /// Returns true if a file has another name by which it may hold keys.
+    fn is_link_of_keys(&self, canonical: &[OsString]) -> bool {
+        let file = self.canonical_host_path(canonical);
+        has_links(&file) && is_link_of_keys(&self.base_path(), &file)
+    }
+
     /// Returns the host path of [`base_dir`](Self::base_dir).
     pub(crate) fn base_path(&self) -> PathBuf {
         self.host_path
@@ -405,4 +414,18 @@ fn inactive_hint(inactive: &InactiveEntry) -> &'static str {
     } else {
         "list the available skills: call skills_ls with path `/skills`"
     }
+}
+
+/// Returns true for a file with several names.
+#[cfg(unix)]
+fn has_links(file: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+
+    file.symlink_metadata()
+        .is_ok_and(|metadata| metadata.is_file() && metadata.nlink() > 1)
+}
+
+#[cfg(not(unix))]
+fn has_links(_file: &Path) -> bool {
+    false
 }

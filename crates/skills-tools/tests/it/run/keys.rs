@@ -162,3 +162,27 @@ async fn a_script_reads_the_keys_of_its_own_skill() {
     let outcome = bash(&host.tools(), "python3 /skills/kit/scripts/own.py", "").await;
     assert!(outcome.text().contains(CANARY), "{}", outcome.text());
 }
+
+/// The tools for files read no other name of a key either.
+#[tokio::test]
+async fn a_hard_link_of_a_key_is_not_read_by_a_tool() {
+    let host = host();
+    std::fs::hard_link(
+        host.path("workspace/a/notes.txt"),
+        host.path("workspace/other.txt"),
+    )
+    .unwrap();
+    let tools = host.tools();
+    let read = async |path: &str| {
+        let arguments = serde_json::json!({"path": path});
+        tools.call("skills_read", arguments).await
+    };
+    let refused = read("a/hard.txt").await;
+    assert_eq!(
+        refused.code(),
+        Some("permission_denied"),
+        "{}",
+        refused.text()
+    );
+    assert!(read("other.txt").await.text().contains("KEY notes"));
+}
