@@ -1,14 +1,42 @@
-//! Landlock rules for directories in which some files are withheld.
+//! Files that may hold keys: their search, and Landlock rules for directories with such files.
 
 use std::path::{Path, PathBuf};
 
+use skills_policy::Grants;
 use skills_process::KeyFiles;
 use skills_sandbox::SandboxError;
 
+use crate::isolation::IsolationLevel;
 use crate::path_rule::{PathAccess, PathRule, SymlinkPolicy};
 
 /// Maximum rules that take the place of others.
 const MAX_RULES: usize = 20_000;
+
+/// Searches for files that may hold keys, and rejects grants that are too large to search.
+pub(crate) fn find_keys(
+    grants: &Grants,
+    isolation: IsolationLevel,
+) -> Result<KeyFiles, SandboxError> {
+    if isolation == IsolationLevel::None {
+        // Nothing is restricted.
+        return Ok(KeyFiles::default());
+    }
+    KeyFiles::find(grants).map_err(|limit| SandboxError::rejected("linux", limit.to_string()))
+}
+
+/// Rejects a working directory that the run cannot open.
+pub(crate) fn check_readable(current_dir: &Path, keys: &KeyFiles) -> Result<(), SandboxError> {
+    match keys.enclosing(current_dir) {
+        None => Ok(()),
+        Some(withheld) => Err(SandboxError::rejected(
+            "linux",
+            format!(
+                "the working directory is in `{}`, which may hold keys and is not shared with programs",
+                withheld.display()
+            ),
+        )),
+    }
+}
 
 /// Replaces each rule for a directory with withheld files by rules for what is beside them: Landlock
 /// only adds access, so a rule for the directory would include them.

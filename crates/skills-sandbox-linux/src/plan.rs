@@ -8,7 +8,7 @@ use skills_process::{KeyFiles, MemoryRlimit, ProgramFinder, ProtectedEntries, Re
 use skills_sandbox::{Environment, Job, Program, Quota, SandboxError};
 
 use crate::isolation::IsolationLevel;
-use crate::key_rules::without_keys;
+use crate::key_rules::{check_readable, find_keys, without_keys};
 use crate::path_rule::{PathAccess, PathRule, PlanContext, SymlinkPolicy};
 use crate::rootfs_plan::{RootFsPlan, home_path};
 use crate::run_network::{RunNetwork, proxy_endpoint};
@@ -350,29 +350,6 @@ fn check_no_root_grant(grants: &Grants) -> Result<(), SandboxError> {
 fn find_protected(grants: &Grants) -> Result<ProtectedEntries, SandboxError> {
     ProtectedEntries::find(grants)
         .map_err(|limit| SandboxError::rejected("linux", limit.to_string()))
-}
-
-/// Searches for files that may hold keys, and rejects grants that are too large to search.
-fn find_keys(grants: &Grants, isolation: IsolationLevel) -> Result<KeyFiles, SandboxError> {
-    if isolation == IsolationLevel::None {
-        // Nothing is restricted.
-        return Ok(KeyFiles::default());
-    }
-    KeyFiles::find(grants).map_err(|limit| SandboxError::rejected("linux", limit.to_string()))
-}
-
-/// Rejects a working directory that the run cannot open.
-fn check_readable(current_dir: &Path, keys: &KeyFiles) -> Result<(), SandboxError> {
-    match keys.enclosing(current_dir) {
-        None => Ok(()),
-        Some(withheld) => Err(SandboxError::rejected(
-            "linux",
-            format!(
-                "the working directory is in `{}`, which may hold keys and is not shared with programs",
-                withheld.display()
-            ),
-        )),
-    }
 }
 
 /// Returns rules for what is read-only, hidden or withheld inside granted directories.
