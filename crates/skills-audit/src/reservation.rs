@@ -50,7 +50,7 @@ impl OpenRun {
         // Written and not only sized: a sparse file has no space. Random bytes take it also where the
         // file system compresses.
         let mut padding = vec![0; RECORD_BYTES as usize];
-        getrandom::fill(&mut padding)?;
+        getrandom::fill(&mut padding).map_err(io::Error::other)?;
         self.lock.file().write_all(&padding)?;
         self.has_padding = true;
         Ok(())

@@ -79,7 +79,7 @@ fn map_blocks<T: Sync, R: Send>(
         }
     };
     let mut blocks = thread::scope(|scope| {
-        let workers = skills_threads::spawn_scoped(scope, threads.saturating_sub(1), &run);
+        let workers = skills_threads::spawn_scoped(scope, threads.saturating_sub(1), run);
         let mut blocks = run();
         for worker in workers {
             match worker.join() {

@@ -185,7 +185,7 @@ fn check_locked(root: &Path, lock_file: &LockFile) -> BTreeMap<String, SkillStat
         states
     };
     thread::scope(|scope| {
-        let others = skills_threads::spawn_scoped(scope, threads - 1, &check);
+        let others = skills_threads::spawn_scoped(scope, threads - 1, check);
         let mut states: BTreeMap<String, SkillState> = check().into_iter().collect();
         for other in others {
             match other.join() {

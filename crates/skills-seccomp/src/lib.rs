@@ -15,12 +15,13 @@
 //! ```
 //! # #[cfg(target_os = "linux")] {
 //! use skills_seccomp::{
-//!     AllocationPolicy, FilterConfig, MetadataPolicy, Observation, ProcessPolicy,
+//!     AllocationPolicy, FilterConfig, LinkPolicy, MetadataPolicy, Observation, ProcessPolicy,
 //!     SharedMemoryPolicy, SocketPolicy, build_filter,
 //! };
 //!
 //! let filter = build_filter(FilterConfig {
 //!     metadata: MetadataPolicy::Any,
+//!     links: LinkPolicy::Any,
 //!     processes: ProcessPolicy::MultiProcess,
 //!     sockets: SocketPolicy::Loopback,
 //!     shared_memory: SharedMemoryPolicy::Allow,

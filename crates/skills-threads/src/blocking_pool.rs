@@ -48,7 +48,7 @@ fn write_nothing() -> Result<(), ThreadError> {
     match pin!(tokio::io::stderr()).poll_write(&mut context, &[]) {
         Poll::Ready(Ok(_)) | Poll::Pending => Ok(()),
         // The error of Tokio does not say why.
-        Poll::Ready(Err(error)) => Err(crate::check(1).err().unwrap_or_else(|| ThreadError(error))),
+        Poll::Ready(Err(error)) => Err(crate::check(1).err().unwrap_or(ThreadError(error))),
     }
 }
 

@@ -118,7 +118,7 @@ mod tests {
         let count = std::sync::atomic::AtomicUsize::new(0);
         let work = || count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         std::thread::scope(|scope| {
-            assert_eq!(spawn_scoped(scope, 3, &work).len(), 3);
+            assert_eq!(spawn_scoped(scope, 3, work).len(), 3);
         });
         assert_eq!(count.into_inner(), 3);
         assert!(check(3).is_ok());

@@ -112,8 +112,8 @@ fn clone_program(setup: &ChildSetup, init: &InitSetup) -> Result<(), StepError> 
     }
     init.memory_use.cancel();
     // The number is in the `errno` of a thread of the host process, which others may write meanwhile,
-    // so it is unknown.
-    Err(fail(0, SetupStep::Init))
+    // so it is not read. The limit of processes is the usual cause.
+    Err(fail(libc::EAGAIN, SetupStep::Init))
 }
 
 /// Installs the two descriptors of the first process, and marks all others as close-on-exec.

@@ -53,7 +53,7 @@ fn description(extra: &str, file: &str, source: &str) -> String {
 }
 
 fn data(outcome: &ToolOutput) -> Value {
-    serde_json::from_str(&outcome.answer()).unwrap_or_else(|_| panic!("{}", outcome.answer()))
+    serde_json::from_str(outcome.answer()).unwrap_or_else(|_| panic!("{}", outcome.answer()))
 }
 
 /// Runs the tool of `main`.

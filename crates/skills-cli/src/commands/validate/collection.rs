@@ -165,7 +165,7 @@ pub(super) fn check_parallel(
         .min(MAX_THREADS)
         .min(targets.list.len());
     std::thread::scope(|scope| {
-        skills_threads::spawn_scoped(scope, threads.saturating_sub(1), &work);
+        skills_threads::spawn_scoped(scope, threads.saturating_sub(1), work);
         work();
     });
     let mut ordered: Vec<Vec<Finding>> = Vec::new();
