@@ -1,7 +1,7 @@
 //! Private state files of the host application.
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -72,6 +72,8 @@ impl PrivateFile {
     /// Fails if the file cannot be read.
     #[cfg(feature = "search")]
     pub(crate) fn read_bytes(&self, max_bytes: usize) -> io::Result<Option<Vec<u8>>> {
+        use std::io::Read;
+
         let Some(file) = self.open()? else {
             return Ok(None);
         };
