@@ -123,7 +123,7 @@ impl RawLine {
 pub(crate) fn records(
     path: &Path,
 ) -> Result<impl Iterator<Item = (usize, RawLine)> + use<>, AuditError> {
-    // Whoever wrote it: what can be read of a log is shown, and its verification is about its content.
+    // Its owner does not matter: a log is shown as it is, and verification is about its content.
     let file =
         open_untrusted(path, MAX_FILE_BYTES).map_err(|error| AuditError::io(path, error.into()))?;
     Ok((1..).zip(lines(file)))

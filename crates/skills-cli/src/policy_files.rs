@@ -75,7 +75,7 @@ fn read_file(
 ///
 /// # Errors
 /// Fails if the file cannot be read, or if another user can change it, and so add an `allow` rule. The
-/// files of a project that is not trusted can only restrict, so anybody may change them: nobody gains
+/// files of a project that is not trusted can only restrict, so other users may change them: no user gains
 /// by it, and the project can be in a directory of all users, as on a build server.
 pub(crate) fn read_source_file(
     source: RuleSource,

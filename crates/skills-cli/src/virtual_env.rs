@@ -265,7 +265,7 @@ fn identity(found: &VirtualEnv) -> Option<String> {
 /// `None` if there are too many, or if a directory cannot be listed.
 fn startup_files(directory: &Path) -> Option<Vec<PathBuf>> {
     let mut found = Vec::new();
-    // `lib64` is mostly a link to `lib`, whose files then count twice.
+    // `lib64` is mostly a link to `lib`, and its files then count twice.
     let libraries = ["lib", "lib64"].map(|name| entries(&directory.join(name)));
     let libraries: Option<Vec<_>> = libraries.into_iter().collect();
     for version in libraries?.into_iter().flatten() {

@@ -57,7 +57,7 @@ pub(crate) enum MountOp {
     },
     /// Creates the file and the directory that [`Self::Withhold`] mounts.
     Unreadable,
-    /// Mounts a file or directory that nobody may open over one of the host.
+    /// Mounts a file or directory that cannot be opened over one of the host.
     Withhold {
         path: CString,
         /// Device and inode number of what is covered. Another file at this path is an error.

@@ -71,7 +71,7 @@ pub(crate) enum RootFsEntry {
     Proc(PathBuf),
     /// An empty directory over a hidden directory of the host.
     Mask(PathBuf),
-    /// A file or directory that nobody may open, over one of the host.
+    /// A file or directory that cannot be opened, over one of the host.
     Withhold {
         path: PathBuf,
         file: KeyFile,

@@ -85,7 +85,7 @@ pub fn open_with(path: &Path, options: &mut OpenOptions) -> Result<File, TrustEr
     Ok(file)
 }
 
-/// Opens a regular file for reading without waiting, whoever owns it: for files that are only shown
+/// Opens a regular file of any owner for reading without waiting: for files that are only shown
 /// or verified.
 ///
 /// # Errors

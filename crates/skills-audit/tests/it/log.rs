@@ -154,7 +154,7 @@ fn an_incomplete_line_is_removed_by_the_next_record_which_says_so() {
     assert_eq!(removed, [false, true, false]);
 }
 
-/// The line of a record whose writer was killed before the newline.
+/// The line of a record that was killed before its newline was written.
 #[test]
 fn a_record_that_lacks_its_newline_gets_it() {
     let (directory, log) = log();

@@ -155,7 +155,7 @@ fn prefix_of<'a>(key: &str, path: &'a Path) -> Option<&'a Path> {
 }
 
 /// Returns all paths that are visited when a path is resolved, the last one without links; `None` if
-/// one of them does not exist. Whoever can write one of them decides where the path leads.
+/// one of them does not exist. A user who can write one of them decides where the path leads.
 fn visited_paths(path: &Path) -> Option<Vec<PathBuf>> {
     let mut visited = Vec::new();
     let mut links = 0;

@@ -1,4 +1,4 @@
-//! Commands whose user may not start threads.
+//! Commands of a user that may not start threads.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};

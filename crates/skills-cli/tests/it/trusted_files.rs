@@ -108,7 +108,7 @@ fn approvals_that_others_can_change_approve_nothing() {
     assert!(page.contains("help: run `chmod o-w HOST/state`"), "{page}");
 }
 
-/// A project that is not trusted can only restrict, so everybody can change it, as where a directory of
+/// A project that is not trusted can only restrict, so all users can change it, as where a directory of
 /// all users contains it. Its policy and settings still apply.
 #[test]
 fn the_files_of_a_project_need_trust_only_where_they_could_allow() {
@@ -172,7 +172,7 @@ fn the_files_of_a_project_need_trust_only_where_they_could_allow() {
         assert_restricted("files of another user");
         assert_not_trusted("files of another user");
     }
-    // A command does not wait for a file of a project, whoever made it.
+    // A command does not wait for a file of a project.
     let policy = host.path("builds/project/.skills/policy.toml");
     fs::remove_file(&policy).unwrap();
     mkfifo(&policy, Mode::S_IRWXU).unwrap();

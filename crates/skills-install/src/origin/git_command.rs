@@ -347,7 +347,7 @@ impl GitRepository {
         })
     }
 
-    /// Ends git, whose pipes have no thread.
+    /// Ends git if no thread reads its pipes.
     fn without_thread(&self, child: &mut Child, error: ThreadError) -> InstallError {
         let _ = child.kill();
         let _ = child.wait();

@@ -1,4 +1,4 @@
-//! Files with the name of a file with keys whose text holds none.
+//! Files that have the name of a file with keys, and hold none.
 
 use std::fs::{Metadata, OpenOptions};
 use std::io::Read;

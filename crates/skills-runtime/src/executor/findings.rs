@@ -17,7 +17,7 @@ use crate::secrets::Redactor;
 const MAX_LISTED: usize = 4;
 /// The most files of one program that are named.
 const MAX_EXAMPLES: usize = 2;
-/// The most programs whose files are named. Of the others the number is.
+/// Maximum number of programs with named files. The others are counted.
 const MAX_NAMED_PROGRAMS: usize = 20;
 /// Directories in a home directory that hold no results: caches, by the XDG convention or by name.
 const CACHES: [&str; 4] = [".cache", ".npm", ".java", "Library/Caches"];

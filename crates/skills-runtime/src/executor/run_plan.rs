@@ -158,7 +158,7 @@ impl Executor {
         })
     }
 
-    /// Removes files with keys for which nobody can be asked: the run then goes on without them, as if
+    /// Removes files with keys for which no approver can be asked: the run then goes on without them, as if
     /// the command did not name them. A rule for such a file adds it by itself.
     fn keep_answerable_keys(&self, options: &mut ExecutionOptions) {
         let approver = options.context.approver.as_deref();

@@ -14,7 +14,7 @@ use crate::secrets::RedactingWriter;
 
 /// Maximum number of bytes that are read before a program in a container starts.
 const MAX_CONTAINER_INPUT_BYTES: u64 = 16 << 20;
-/// The number of bytes of an input stream whose hash is recorded.
+/// The number of bytes of an input stream that are hashed for the record.
 const RECORDED_BYTES: usize = 64 << 10;
 
 /// The streams of a run.

@@ -38,7 +38,7 @@ pub(super) fn check_directory(path: &Path, at: &Path, place: Place) -> Result<()
 
 /// Checks a symlink in a directory that was checked.
 pub(super) fn check_link(path: &Path, at: &Path, directory: &Path) -> Result<(), TrustError> {
-    // Elsewhere, only those who can write the directory can replace a link, whoever owns it.
+    // Elsewhere, only those who can write the directory can replace a link, and its owner does not matter.
     if metadata(path, directory)?.mode() & STICKY == 0 {
         return Ok(());
     }
