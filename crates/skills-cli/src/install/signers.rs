@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use skills_install::Fetcher;
 #[cfg(feature = "sigstore")]
 use skills_install::{SigstoreIdentity, SigstoreRoot};
+#[cfg(feature = "sigstore")]
+use skills_runtime::discovery::Trust;
 use skills_runtime::policy::InstallPolicy;
 #[cfg(feature = "sigstore")]
 use skills_runtime::policy::{RuleSource, SignatureIdentity};
@@ -63,7 +65,8 @@ fn read_root(path: &Path) -> anyhow::Result<SigstoreRoot> {
         CommandError::input(format!("cannot use the trusted root `{path}`: {problem}"))
     };
     // Who can write it decides which signatures are valid.
-    let text = policy_files::read_source_file(RuleSource::User, path, "trusted root")?;
+    let text =
+        policy_files::read_source_file(RuleSource::User, path, "trusted root", Trust::Trusted)?;
     let text = text.ok_or_else(|| invalid("it does not exist".to_owned()))?;
     Ok(SigstoreRoot::parse(&text).map_err(|error| invalid(error.to_string()))?)
 }
