@@ -86,6 +86,12 @@ impl RemedyDescriptions {
             }
             Remedy::Interpreter {
                 package,
+                is_started_by_script: true,
+                is_only_reported: true,
+                ..
+            } => Some(check_package(package)),
+            Remedy::Interpreter {
+                package,
                 script_type,
                 is_started_by_script: true,
                 ..
@@ -95,12 +101,18 @@ impl RemedyDescriptions {
                 script_type,
                 interpreter,
                 package,
+                is_only_reported,
                 is_installable,
                 declaring_script,
                 acceptable,
                 ..
             } => {
-                let other = self.interpreter(*script_type, interpreter.as_deref(), package);
+                let get = if *is_only_reported {
+                    check_package(package)
+                } else {
+                    install_package(*script_type, interpreter.as_deref(), package)
+                };
+                let other = self.interpreter(*script_type, interpreter.as_deref(), get);
                 let install = install_command(skill, declaring_script.as_deref());
                 let packages = if *is_installable {
                     install.map(|install| format!("install its packages with `{install}`"))
@@ -164,7 +176,8 @@ impl RemedyDescriptions {
         }
     }
 
-    fn interpreter(&self, script_type: ScriptType, ran: Option<&Path>, package: &str) -> String {
+    /// Returns how to run with an interpreter that has a package, or how to `get` the package.
+    fn interpreter(&self, script_type: ScriptType, ran: Option<&Path>, get: String) -> String {
         let other = self
             .pythons
             .iter()
@@ -176,18 +189,12 @@ impl RemedyDescriptions {
             let instead = instead.unwrap_or_default();
             return format!("run it with the Python of the virtual environment{instead}: {option}");
         }
-        let kind = script_type.as_str();
-        let ran = match ran {
-            Some(ran) => format!("`{}`", ran.display()),
-            None => "the interpreter".to_owned(),
-        };
         if script_type == ScriptType::Node {
-            return format!(
-                "install `{package}` with npm in a `node_modules` directory of the workspace or of a directory above the skill"
-            );
+            return get;
         }
+        let kind = script_type.as_str();
         let option = self.option(&format!("--interpreter {kind}=PATH"));
-        format!("install `{package}` for {ran}, or choose an interpreter that has it with {option}")
+        format!("{get}, or choose an interpreter that has it with {option}")
     }
 
     /// Returns an option as the user passes it.
@@ -220,6 +227,28 @@ fn rule_word(rule: &str) -> Option<String> {
         Some((_, path)) if is_shell_word(path) => Some(rule.to_owned()),
         _ => shell_word(rule),
     }
+}
+
+/// Returns how to install a package for the interpreter that ran.
+fn install_package(script_type: ScriptType, ran: Option<&Path>, package: &str) -> String {
+    if script_type == ScriptType::Node {
+        return format!(
+            "install `{package}` with npm in a `node_modules` directory of the workspace or of a directory above the skill"
+        );
+    }
+    let ran = match ran {
+        Some(ran) => format!("`{}`", ran.display()),
+        None => "the interpreter".to_owned(),
+    };
+    format!("install `{package}` for {ran}")
+}
+
+/// Returns what to do about a package that only the output of a program names. No command installs
+/// it: a program can print the name of a package that its author controls.
+fn check_package(package: &str) -> String {
+    format!(
+        "only the program names `{package}`: before you install it, check that it is a package that you trust"
+    )
 }
 
 /// Returns what helps if an interpreter that the script starts has no package. Options select the

@@ -47,7 +47,7 @@ pub use imported::{imported_packages, is_local_module};
 pub use listed::{InvalidPackage, ListedPackage, Registry};
 pub use locked::{LockedPackages, LockedVersion, is_lock_file, locked_packages};
 pub use mentioned::mentioned_packages;
-pub use module_names::package_of_module;
+pub use module_names::{is_known_module, package_of_module};
 pub use node::{NodeProject, is_npm_package_name};
 pub use npm_file::{is_npm_file, is_npm_registry, npm_file_url, npm_registry};
 pub use project::{Project, ReadFile};

@@ -61,6 +61,12 @@ const NODE_MODULES: &str = "assert async_hooks buffer child_process cluster cons
     perf_hooks process punycode querystring readline repl stream string_decoder sys timers tls \
     trace_events tty url util v8 vm wasi worker_threads zlib";
 
+/// Returns true if the package of a module is a well-known one, whatever program names the module.
+#[must_use]
+pub fn is_known_module(registry: Registry, module: &str) -> bool {
+    registry == Registry::Pypi && known_package(module).is_some()
+}
+
 /// Returns the package to which a module belongs that an interpreter did not find, such as
 /// `PIL.Image` or `@scope/name/file`; `None` if no package can be named. A program wrote the name,
 /// so it is a hint for a person, who sees the package before it is installed.
@@ -68,10 +74,7 @@ const NODE_MODULES: &str = "assert async_hooks buffer child_process cluster cons
 pub fn package_of_module(registry: Registry, module: &str) -> Option<ListedPackage> {
     let name = match registry {
         Registry::Pypi => {
-            let known = PYTHON_PACKAGES
-                .iter()
-                .find(|(known, _)| is_at_or_below(module, known));
-            if let Some((_, package)) = known {
+            if let Some(package) = known_package(module) {
                 return ListedPackage::of_registry(registry, package, "settings").ok();
             }
             let top = module.split('.').next().unwrap_or(module);
@@ -94,6 +97,14 @@ pub fn package_of_module(registry: Registry, module: &str) -> Option<ListedPacka
         }
     };
     ListedPackage::of_registry(registry, name, "settings").ok()
+}
+
+/// Returns the well-known package of a Python module that has another name.
+fn known_package(module: &str) -> Option<&'static str> {
+    let known = PYTHON_PACKAGES
+        .iter()
+        .find(|(known, _)| is_at_or_below(module, known));
+    known.map(|(_, package)| *package)
 }
 
 /// Returns true for a module and for what is in it.

@@ -623,6 +623,45 @@ fn packages_of_a_script_are_installed_by_the_command_that_the_help_names() {
     assert!(!text.contains("help:"), "{text}");
 }
 
+/// A program can print the name of a package that its author controls.
+#[test]
+fn a_package_that_only_a_program_names_is_in_no_command() {
+    let Some(user) = User::new(&PACKAGES).map(User::with_uv) else {
+        return;
+    };
+    for (file, script, reported) in [
+        (
+            "show.py",
+            "import sys\nsys.exit(\"ModuleNotFoundError: No module named 'chosen'\")\n",
+            "chosen",
+        ),
+        (
+            "show.py",
+            "import sys\nsys.exit('try: pip install demo-pkg==9 chosen')\n",
+            "demo-pkg",
+        ),
+        (
+            "show.sh",
+            "echo \"ModuleNotFoundError: No module named 'chosen'\"\nexit 1\n",
+            "chosen",
+        ),
+    ] {
+        fs::remove_dir_all(user.fixture.path().join("skills/demo")).unwrap();
+        user.fixture
+            .file(
+                "skills/demo/SKILL.md",
+                "---\nname: demo\ndescription: Shows versions.\n---\nText.\n",
+            )
+            .file(&format!("skills/demo/scripts/{file}"), script);
+        let (code, text) = user.run(&["run", "demo"]);
+        assert_eq!(code, 1, "{text}");
+        let help = format!("help: only the program names `{reported}`: before you install it");
+        assert!(text.contains(&help), "{text}");
+        assert!(!text.contains("config set"), "{text}");
+        assert!(!text.contains("deps install"), "{text}");
+    }
+}
+
 /// What the interpreter has is found after what was installed, unless a lock file fixes all packages.
 #[test]
 fn installed_packages_do_not_hide_those_of_the_interpreter() {

@@ -434,7 +434,7 @@ fn missing_modules_are_explained() {
     need_sandbox!();
     let fixture = skill("main.sh", "exec python3 -c 'import no_such_module'\n");
     let text = explanation(&run(&fixture, &["--allow", "spawn"]));
-    let help = "help: install `no_such_module` for the `python3` that the script starts";
+    let help = "help: only the program names `no_such_module`: before you install it, check that it is a package that you trust";
     assert_eq!(text, help);
     let named = skill(
         "main.sh",

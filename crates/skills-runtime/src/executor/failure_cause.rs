@@ -79,6 +79,10 @@ pub enum FailureCause {
         interpreter: Option<PathBuf>,
         /// Whether the script started the interpreter, which it then found in its search path.
         is_started_by_script: bool,
+        /// Whether nothing but the output of the program names the package: no declaration, neither the
+        /// text nor a script of the skill, and no table of modules that are known. A program can print the
+        /// name of a package that its author controls. True without support for packages.
+        is_only_reported: bool,
         /// What the skill declares for scripts of this type, if it does and support for packages is
         /// compiled in.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -91,8 +95,9 @@ pub enum FailureCause {
         #[serde(skip_serializing_if = "Option::is_none")]
         declaring_script: Option<String>,
         /// The packages that a user can accept for the skill, so that it has this one: those that
-        /// are configured, those that its text names or its scripts import, and this one. Empty if it is declared, or if
-        /// packages are not configured.
+        /// are configured, those that its text names or its scripts import, and this one. Empty if it is
+        /// declared or [only reported](Self::MissingPackage::is_only_reported), or if packages are not
+        /// configured.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         acceptable: Vec<String>,
     },
@@ -229,6 +234,7 @@ pub(super) fn failure_cause(
             interpreter(script_type)
         },
         is_started_by_script,
+        is_only_reported: true,
         declared: None,
         is_installable: false,
         declaring_script: None,

@@ -45,6 +45,8 @@ pub enum Remedy {
         interpreter: Option<PathBuf>,
         /// Whether the script started the interpreter itself.
         is_started_by_script: bool,
+        /// Whether [only the program](FailureCause::MissingPackage::is_only_reported) names the package.
+        is_only_reported: bool,
         /// Whether the skill declares the package, which was not installed.
         is_installable: bool,
         /// The script, if [it declares packages itself](FailureCause::MissingPackage::declaring_script).
@@ -110,6 +112,7 @@ impl Remedy {
                 script_type,
                 interpreter,
                 is_started_by_script,
+                is_only_reported,
                 is_installable,
                 declaring_script,
                 acceptable,
@@ -120,6 +123,7 @@ impl Remedy {
                 script_type: *script_type,
                 interpreter: interpreter.clone(),
                 is_started_by_script: *is_started_by_script,
+                is_only_reported: *is_only_reported,
                 is_installable: *is_installable,
                 declaring_script: declaring_script.clone(),
                 acceptable: acceptable.clone(),

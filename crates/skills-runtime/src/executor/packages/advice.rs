@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use skills_deps::missing_node_packages;
 use skills_packages::{
-    ListedPackage, Project, Registry, imported_packages, is_local_module, mentioned_packages,
-    package_of_module,
+    ListedPackage, Project, Registry, imported_packages, is_known_module, is_local_module,
+    mentioned_packages, package_of_module,
 };
 use skills_sandbox::ScriptType;
 
@@ -24,15 +24,17 @@ impl Executor {
         skill: &SkillSubject,
         script: Option<&str>,
     ) -> Vec<ListedPackage> {
+        self.missing_packages_of(skill, script, named_packages(skill))
+    }
+
+    /// Returns the packages that a skill does not find, of these.
+    fn missing_packages_of(
+        &self,
+        skill: &SkillSubject,
+        script: Option<&str>,
+        mut mentioned: Vec<ListedPackage>,
+    ) -> Vec<ListedPackage> {
         let read = text_reader(&skill.files);
-        let document = skill.files.document();
-        let mut mentioned = document.map_or_else(
-            |_| Vec::new(),
-            |document| mentioned_packages(document.body()),
-        );
-        mentioned.extend(imported_packages(&paths_of(skill), &read));
-        let mut names = BTreeSet::new();
-        mentioned.retain(|package| names.insert(package.name()));
         let installed = self.installed_python(skill.entry.name().as_str());
         mentioned.retain(|package| {
             let listed = Project::read(&|_| None, script, std::slice::from_ref(package));
@@ -58,6 +60,7 @@ impl Executor {
             package,
             package_name,
             script_type,
+            is_only_reported,
             declared,
             is_installable,
             declaring_script,
@@ -74,6 +77,7 @@ impl Executor {
         };
         let missing = package_of_module(registry, package);
         *package_name = missing.as_ref().map(|named| named.requirement.clone());
+        *is_only_reported = !is_known_module(registry, package);
         let Some(skill) = plan.subject.skill() else {
             return cause;
         };
@@ -81,18 +85,24 @@ impl Executor {
         let project = self.declared_packages(skill, script);
         *declared = declared_of_registry(&project, registry);
         *declaring_script = self.declaring_script(plan).map(str::to_owned);
-        if self.config().packages.is_some()
-            && !(registry == Registry::Pypi && is_local_module(&paths_of(skill), package))
-            && let Some(missing) = missing
-        {
+        let Some(missing) = missing else {
+            return cause;
+        };
+        let is_declared = project.declares(&missing);
+        let named = named_packages(skill);
+        *is_only_reported &=
+            !is_declared && !named.iter().any(|named| named.name() == missing.name());
+        let is_local = registry == Registry::Pypi && is_local_module(&paths_of(skill), package);
+        if self.config().packages.is_some() && !is_local {
             let has_problems = declared
                 .as_ref()
                 .is_some_and(|declared| !declared.problems.is_empty());
-            if project.declares(&missing) {
+            if is_declared {
                 *is_installable = packages.environment.is_none();
-            } else if !has_problems {
+            } else if !has_problems && !*is_only_reported {
                 // Otherwise nothing is installed before the declaration is corrected.
-                *acceptable = self.acceptable_packages(skill, script, missing);
+                let mentioned = self.missing_packages_of(skill, script, named);
+                *acceptable = self.acceptable_packages(skill, mentioned, missing);
             }
         }
         cause
@@ -103,11 +113,11 @@ impl Executor {
     fn acceptable_packages(
         &self,
         skill: &SkillSubject,
-        script: Option<&str>,
+        mentioned: Vec<ListedPackage>,
         missing: ListedPackage,
     ) -> Vec<String> {
         let mut all = self.configured_packages(skill.entry.name().as_str());
-        all.extend(self.mentioned_packages(skill, script));
+        all.extend(mentioned);
         all.push(missing);
         let mut names = BTreeSet::new();
         let new = all
@@ -115,6 +125,20 @@ impl Executor {
             .filter(|package| names.insert(package.name()));
         new.map(|package| package.to_string()).collect()
     }
+}
+
+/// Returns the packages that the text of a skill names or its scripts import, each once.
+fn named_packages(skill: &SkillSubject) -> Vec<ListedPackage> {
+    let read = text_reader(&skill.files);
+    let document = skill.files.document();
+    let mut named = document.map_or_else(
+        |_| Vec::new(),
+        |document| mentioned_packages(document.body()),
+    );
+    named.extend(imported_packages(&paths_of(skill), &read));
+    let mut names = BTreeSet::new();
+    named.retain(|package| names.insert(package.name()));
+    named
 }
 
 /// Returns the paths of the files of a skill.
